@@ -1,0 +1,8 @@
+#!/usr/bin/env node
+// Hands over to the pinned Node; the same door as `npm run flotilla --`.
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..')
+process.argv.splice(2, 0, 'packages/cli/src/main.ts')
+await import(join(root, 'scripts', 'bootstrap.mjs'))

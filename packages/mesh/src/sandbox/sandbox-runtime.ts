@@ -1,0 +1,60 @@
+import type { SandboxSpec } from './sandbox-spec.ts'
+
+/**
+ * PORT: where an agent's process lives. Adapters stand beside this file and pass `sandbox-runtime.conformance.ts`.
+ *
+ * Contract
+ * - S1 `start` re-creates: whatever ran under this agent id before is gone, its data directory stays.
+ * - S2 `start` resolves once the process has been started, not once it answers; the caller polls health.
+ * - S3 `stop` and `remove` are idempotent; an unknown agent id is not an error.
+ * - S4 `list` returns every sandbox of this home, also those that an earlier process of ours started.
+ * - S5 an end that nobody asked for reaches `onEnd` listeners once; ends asked for by `stop` and `remove` do not.
+ * - S6 anything that cannot be done rejects with `SandboxError`, whose message names the repair.
+ */
+export interface SandboxRuntime {
+  readonly kind: string
+  /** False where agents share the owner's user and network; then every surface says so. */
+  readonly isolates: boolean
+  /** Address on which the agent door must listen so that sandboxes reach it. Known after `prepare`. */
+  doorHost(): string
+  /** Makes network, rules and image ready. Idempotent. Reports progress in plain words. */
+  prepare(options: { readonly progress: (step: string) => void; readonly signal?: AbortSignal }): Promise<void>
+  /** Tries the walls from inside a throw-away sandbox. The agent door must be listening. */
+  verifyWalls(options: { readonly doorPort: number; readonly signal?: AbortSignal }): Promise<readonly WallReport[]>
+  start(spec: SandboxSpec): Promise<SandboxState>
+  stop(agentId: string, options: { readonly graceMs: number }): Promise<void>
+  /** Stops and deletes; with `data` also what the agent kept. */
+  remove(agentId: string, options: { readonly data: boolean }): Promise<void>
+  /** Null where this home has no sandbox for the agent. */
+  inspect(agentId: string): Promise<SandboxState | null>
+  list(): Promise<readonly SandboxState[]>
+  /** The last `maxBytes` of what the process printed. */
+  logs(agentId: string, maxBytes: number): Promise<string>
+  onEnd(listener: (end: SandboxEnd) => void): () => void
+  /** Lets go of the engine; sandboxes go on. */
+  close(): Promise<void>
+}
+
+export interface SandboxState {
+  readonly agentId: string
+  readonly running: boolean
+  /** Where the mesh reaches the agent; present while running. */
+  readonly address?: { readonly host: string; readonly port: number }
+  readonly labels: Readonly<Record<string, string>>
+  /** Set when not running: exit code, and whether memory ran out. */
+  readonly exit?: { readonly code: number; readonly outOfMemory: boolean }
+}
+
+export interface SandboxEnd {
+  readonly agentId: string
+  readonly code: number
+  readonly outOfMemory: boolean
+}
+
+export interface WallReport {
+  /** Stable id, e.g. `host-ports-closed`. */
+  readonly id: string
+  readonly holds: boolean
+  /** What was tried and what happened. */
+  readonly detail: string
+}

@@ -1,0 +1,45 @@
+import { createHash } from 'node:crypto'
+
+/** What a sandbox is asked to be, in words of the product and not of an engine. Pure. */
+export interface SandboxSpec {
+  /** Agent id as the owner wrote it; engine names derive from it injectively. */
+  readonly agentId: string
+  readonly kind: 'operator' | 'worker'
+  readonly memoryLimitBytes: number
+  /** CPU share as quota over period, microseconds. */
+  readonly cpu: { readonly quotaUs: number; readonly periodUs: number }
+  readonly pidsLimit: number
+  readonly tmpSizeBytes: number
+  /** Environment of the agent process. Never holds a key or the door token. */
+  readonly environment: Readonly<Record<string, string>>
+  /** Host directory mounted read-only at `/briefing` (PROJECT.md, SYSTEM.md). */
+  readonly briefingDirectory: string
+  /** Written below `/data` as UID 1000, mode 0600, before the process starts. Key: path relative to `/data`. */
+  readonly files: Readonly<Record<string, string>>
+  /** Extra labels, among them the start id. */
+  readonly labels: Readonly<Record<string, string>>
+}
+
+/** Worker: 384 MB, 0.15 CPU over 500 ms. Operator: 128 MB, 0.05 CPU over 1 s. */
+export const sandboxSizes = {
+  worker: { memoryLimitBytes: 384 * 1024 * 1024, cpu: { quotaUs: 75_000, periodUs: 500_000 } },
+  operator: { memoryLimitBytes: 128 * 1024 * 1024, cpu: { quotaUs: 50_000, periodUs: 1_000_000 } },
+} as const
+
+/** Every agent container, whatever its kind. */
+export const sandboxHardening = {
+  uid: 1000,
+  pidsLimit: 256,
+  tmpSizeBytes: 100 * 1024 * 1024,
+  agentPort: 8400,
+} as const
+
+/** Eight hex digits that tell two homes on one machine apart in every engine name. */
+export function homeTag(homeId: string): string {
+  return createHash('sha256').update(homeId).digest('hex').slice(0, 8)
+}
+
+/** Injective and case-safe: engines fold no case and agent ids may differ by `-` and `_` alone. */
+export function sandboxName(homeId: string, agentId: string): string {
+  return `flotilla-${homeTag(homeId)}-${Buffer.from(agentId, 'utf8').toString('hex')}`
+}

@@ -1,0 +1,46 @@
+// Runs a script of this repository under the Node that the repository pins.
+// Any Node from 20.11 on can run this file; it installs what is missing and hands over.
+import { spawn, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const stamp = join(root, 'node_modules', '.cache', 'flotilla-install')
+const lock = createHash('sha256').update(readFileSync(join(root, 'package-lock.json'))).digest('hex')
+
+function installed() {
+  return existsSync(stamp) && readFileSync(stamp, 'utf8') === lock
+}
+
+if (!installed()) {
+  process.stderr.write('Installing dependencies (once; about half a minute) ...\n')
+  const done = spawnSync('npm', ['ci', '--no-fund', '--no-audit', '--loglevel=error'], {
+    cwd: root,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  if (done.status !== 0) {
+    process.stderr.write('npm ci failed. Check the registry in ~/.npmrc, then run this command again.\n')
+    process.exit(1)
+  }
+  mkdirSync(dirname(stamp), { recursive: true })
+  writeFileSync(stamp, lock)
+}
+
+const pinned = join(root, 'node_modules', `node-linux-${process.arch}`, 'bin', 'node')
+const node = existsSync(pinned) ? pinned : process.execPath
+if (node === process.execPath && Number(process.versions.node.split('.')[0]) < 24) {
+  process.stderr.write(
+    `No pinned Node for ${process.platform}-${process.arch} and this one is ${process.version}. Install Node 24 or newer and run this again.\n`,
+  )
+  process.exit(1)
+}
+
+const [script, ...rest] = process.argv.slice(2)
+const child = spawn(node, [join(root, script), ...rest], {
+  stdio: 'inherit',
+  env: { ...process.env, PATH: `${dirname(node)}:${process.env.PATH}` },
+})
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+child.on('exit', (code, signal) => process.exit(signal ? 1 : (code ?? 1)))
