@@ -18,9 +18,15 @@ export interface SandboxRuntime {
   /** Address on which the agent door must listen so that sandboxes reach it. Known after `prepare`. */
   doorHost(): string
   /** Makes network, rules and image ready. Idempotent. Reports progress in plain words. */
-  prepare(options: { readonly progress: (step: string) => void; readonly signal?: AbortSignal }): Promise<void>
+  prepare(options: {
+    readonly progress: (step: string) => void
+    readonly signal?: AbortSignal
+  }): Promise<void>
   /** Tries the walls from inside a throw-away sandbox. The agent door must be listening. */
-  verifyWalls(options: { readonly doorPort: number; readonly signal?: AbortSignal }): Promise<readonly WallReport[]>
+  verifyWalls(options: {
+    readonly doorPort: number
+    readonly signal?: AbortSignal
+  }): Promise<readonly WallReport[]>
   start(spec: SandboxSpec): Promise<SandboxState>
   stop(agentId: string, options: { readonly graceMs: number }): Promise<void>
   /** Stops and deletes; with `data` also what the agent kept. */

@@ -1,0 +1,44 @@
+import type {
+  AgentStatus,
+  ChatFrame,
+  ChatRequest,
+  ResultReply,
+  TaskResult,
+} from '@flotilla/protocol/agent-api'
+import type { JsonObject } from '@flotilla/protocol/json-value'
+import type { TaskAssignment } from '@flotilla/protocol/task'
+
+/**
+ * A line to one agent's process. Every call carries the mesh's short-lived signed token. A call that cannot be
+ * made rejects with the Problem `agent-unavailable`; an answer not of the agreed form does too.
+ */
+export interface AgentConnection {
+  readonly agentId: string
+  healthy(signal: AbortSignal): Promise<boolean>
+  status(signal: AbortSignal): Promise<AgentStatus>
+  /** Sends a chat turn and follows its frames. Null when the stream broke before `done`: ask `result`. */
+  chatStream(
+    request: ChatRequest,
+    onFrame: (frame: ChatFrame) => void,
+    signal: AbortSignal,
+  ): Promise<TaskResult | null>
+  /** Resolves to whether the agent took it; sending a run again attaches to it, or continues it. */
+  task(assignment: TaskAssignment, signal: AbortSignal): Promise<boolean>
+  invoke(
+    call: { run_id: string; fence: number; tool: string; params: JsonObject },
+    signal: AbortSignal,
+  ): Promise<boolean>
+  /** Waits up to `waitSeconds` (30 at most) for the outcome. */
+  result(runId: string, waitSeconds: number, signal: AbortSignal): Promise<ResultReply>
+  cancel(runId: string, fence: number, signal: AbortSignal): Promise<void>
+  writeFile(path: string, content: Uint8Array, signal: AbortSignal): Promise<void>
+  writeWorkspaceFile(name: string, content: string, signal: AbortSignal): Promise<void>
+}
+
+/** What the ledger needs of the fleet. */
+export interface AgentConnections {
+  /** Starts the agent's sandbox when it does not run and waits until it answers. Problem `agent-unavailable`, `fleet-paused`, `unknown-agent`. */
+  ensureRunning(agentId: string, signal: AbortSignal): Promise<AgentConnection>
+  /** Asks the engine, and starts nothing: a line to a sandbox that runs, or null. */
+  connectIfRunning(agentId: string): Promise<AgentConnection | null>
+}

@@ -1,0 +1,64 @@
+import { release } from 'node:os'
+import Dockerode from 'dockerode'
+import * as z from 'zod'
+import { engineFindings, type EngineFacts, type Finding } from './engine-findings.ts'
+
+/** A live engine: the client and what it said of itself. */
+export interface Engine {
+  readonly docker: Dockerode
+  readonly socketPath: string
+  readonly facts: EngineFacts
+  readonly findings: readonly Finding[]
+  readonly architecture: 'x64' | 'arm64'
+  readonly cpus: number
+}
+
+const answerTimeoutMs = 5_000
+
+const versionSchema = z.looseObject({
+  Version: z.string(),
+  ApiVersion: z.string(),
+  Components: z.array(z.looseObject({ Name: z.string() })).nullish(),
+})
+
+const infoSchema = z.looseObject({
+  OperatingSystem: z.string().default(''),
+  OSType: z.string().default('linux'),
+  KernelVersion: z.string().default(''),
+  Architecture: z.string().default('x86_64'),
+  NCPU: z.number().default(1),
+  SecurityOptions: z.array(z.string()).nullish(),
+  MemoryLimit: z.boolean().default(false),
+  PidsLimit: z.boolean().default(false),
+  CPUCfsQuota: z.boolean().nullish(),
+  CpuCfsQuota: z.boolean().nullish(),
+})
+
+/** Asks the engine behind `socketPath` who it is. Rejects where nothing answers within 5 s. */
+export async function connectEngine(socketPath: string): Promise<Engine> {
+  const asking = new Dockerode({ socketPath, timeout: answerTimeoutMs })
+  const version = versionSchema.parse(await asking.version())
+  const info = infoSchema.parse(await asking.info())
+  const podman = (version.Components ?? []).some((component) => /podman/i.test(component.Name))
+  const facts: EngineFacts = {
+    flavour: podman ? 'podman' : 'docker',
+    version: version.Version,
+    apiVersion: version.ApiVersion,
+    operatingSystem: info.OperatingSystem,
+    osType: info.OSType,
+    kernelVersion: info.KernelVersion,
+    hostKernelVersion: release(),
+    securityOptions: info.SecurityOptions ?? [],
+    memoryLimit: info.MemoryLimit,
+    pidsLimit: info.PidsLimit,
+    cpuQuota: info.CPUCfsQuota ?? info.CpuCfsQuota ?? true,
+  }
+  return {
+    docker: new Dockerode({ socketPath }),
+    socketPath,
+    facts,
+    findings: engineFindings(facts),
+    architecture: /aarch64|arm64/.test(info.Architecture) ? 'arm64' : 'x64',
+    cpus: info.NCPU,
+  }
+}

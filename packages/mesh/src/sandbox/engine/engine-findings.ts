@@ -1,0 +1,92 @@
+/**
+ * What an engine says of itself, judged. Pure: `doctor` prints the findings, `ensureEngine` refuses an engine
+ * with a finding that is not ok.
+ */
+export interface Finding {
+  /** Stable, kebab-case. */
+  readonly id: string
+  readonly ok: boolean
+  readonly detail: string
+  /** What the owner does about it; empty where the finding is ok. */
+  readonly repair: string
+}
+
+/** The part of `GET /info` and `GET /version` that decides. */
+export interface EngineFacts {
+  readonly flavour: 'docker' | 'podman'
+  readonly version: string
+  readonly apiVersion: string
+  readonly operatingSystem: string
+  readonly osType: string
+  readonly kernelVersion: string
+  /** Kernel on which the mesh itself runs. */
+  readonly hostKernelVersion: string
+  readonly securityOptions: readonly string[]
+  readonly memoryLimit: boolean
+  readonly pidsLimit: boolean
+  readonly cpuQuota: boolean
+}
+
+const oldestApi = [1, 40] as const
+
+export function engineFindings(facts: EngineFacts): readonly Finding[] {
+  return [
+    finding('engine-is-linux', facts.osType === 'linux', {
+      detail: `containers run on ${facts.osType}`,
+      repair: 'Switch the engine to Linux containers.',
+    }),
+    finding('engine-is-rootful', !isRootless(facts), {
+      detail: isRootless(facts)
+        ? 'the engine runs without root: its networks are out of reach of the firewall rules that wall agents in'
+        : 'the engine runs as root',
+      repair:
+        'Use a rootful engine: set FLOTILLA_ENGINE_SOCKET=/var/run/docker.sock (or /run/podman/podman.sock).',
+    }),
+    finding('engine-is-on-this-machine', !isElsewhere(facts), {
+      detail: isElsewhere(facts)
+        ? `the engine lives in a virtual machine (${facts.operatingSystem}, kernel ${facts.kernelVersion}): the mesh cannot bind its network`
+        : `the engine shares this machine's kernel (${facts.kernelVersion})`,
+      repair: 'Run Flotilla on Linux beside the engine, for instance inside that virtual machine.',
+    }),
+    finding('engine-api-new-enough', !olderThan(facts.apiVersion, oldestApi), {
+      detail: `${facts.flavour} ${facts.version}, API ${facts.apiVersion}`,
+      repair: `Update the engine: its API must be ${oldestApi.join('.')} or newer.`,
+    }),
+    finding('engine-has-seccomp', hasSeccomp(facts), {
+      detail: hasSeccomp(facts) ? 'system call filters apply' : 'the engine applies no system call filter',
+      repair: 'Use a kernel and an engine built with seccomp.',
+    }),
+    finding('engine-limits-apply', facts.memoryLimit && facts.pidsLimit && facts.cpuQuota, {
+      detail: `limits: memory ${yesNo(facts.memoryLimit)}, processes ${yesNo(facts.pidsLimit)}, CPU ${yesNo(facts.cpuQuota)}`,
+      repair: 'Mount the cgroup controllers memory, pids and cpu, then restart the engine.',
+    }),
+  ]
+}
+
+function finding(id: string, ok: boolean, words: { detail: string; repair: string }): Finding {
+  return { id, ok, detail: words.detail, repair: ok ? '' : words.repair }
+}
+
+function isRootless(facts: EngineFacts): boolean {
+  return facts.securityOptions.some((option) => option.includes('rootless'))
+}
+
+function isElsewhere(facts: EngineFacts): boolean {
+  return (
+    /desktop|colima|rancher|orbstack/i.test(facts.operatingSystem) ||
+    facts.kernelVersion !== facts.hostKernelVersion
+  )
+}
+
+function hasSeccomp(facts: EngineFacts): boolean {
+  return facts.securityOptions.some((option) => option.includes('seccomp'))
+}
+
+function olderThan(version: string, oldest: readonly [number, number]): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  return major < oldest[0] || (major === oldest[0] && minor < oldest[1])
+}
+
+function yesNo(value: boolean): string {
+  return value ? 'yes' : 'no'
+}

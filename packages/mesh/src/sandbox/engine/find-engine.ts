@@ -1,0 +1,18 @@
+import { reasonOf } from '../sandbox-error.ts'
+import { connectEngine, type Engine } from './connect-engine.ts'
+import { socketCandidates, type SocketHints } from './socket-candidates.ts'
+
+/** The first engine that answers, or why none of the sockets did. Never rejects. */
+export async function findEngine(
+  hints: SocketHints,
+): Promise<{ readonly engine: Engine } | { readonly engine: null; readonly tried: readonly string[] }> {
+  const tried: string[] = []
+  for (const socketPath of socketCandidates(hints)) {
+    try {
+      return { engine: await connectEngine(socketPath) }
+    } catch (error) {
+      tried.push(`${socketPath}: ${reasonOf(error)}`)
+    }
+  }
+  return { engine: null, tried }
+}

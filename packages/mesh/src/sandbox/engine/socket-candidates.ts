@@ -1,0 +1,19 @@
+/** Where an engine may listen, in the order of asking. Pure. */
+export interface SocketHints {
+  /** Value of `FLOTILLA_ENGINE_SOCKET`: a path or `unix://` address. When given, nothing else is asked. */
+  readonly engineSocket?: string | undefined
+  /** Value of `DOCKER_HOST`. Only `unix://` addresses count; agents must live on this machine. */
+  readonly dockerHost?: string | undefined
+  readonly uid: number
+}
+
+export function socketCandidates(hints: SocketHints): readonly string[] {
+  if (hints.engineSocket) return [hints.engineSocket.replace(/^unix:\/\//, '')]
+  if (hints.dockerHost?.startsWith('unix://')) return [hints.dockerHost.slice('unix://'.length)]
+  return [
+    '/var/run/docker.sock',
+    '/run/podman/podman.sock',
+    `/run/user/${hints.uid}/podman/podman.sock`,
+    `/run/user/${hints.uid}/docker.sock`,
+  ]
+}

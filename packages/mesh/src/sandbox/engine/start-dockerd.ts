@@ -1,0 +1,66 @@
+import { spawn } from 'node:child_process'
+import { access, mkdir, open, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { runCommand } from '../run-command.ts'
+import { SandboxError } from '../sandbox-error.ts'
+
+const systemctlTimeoutMs = 60_000
+
+/** Where the log and the process id of an engine that we started are kept. */
+export function dockerdFiles(stateDirectory: string): { readonly log: string; readonly pid: string } {
+  return { log: join(stateDirectory, 'dockerd.log'), pid: join(stateDirectory, 'dockerd.pid') }
+}
+
+/**
+ * Starts the installed engine: through systemd where that runs, else as a process of its own that outlives us.
+ * Resolves once it was started, not once it answers.
+ */
+export async function startDockerd(options: {
+  readonly stateDirectory: string
+  readonly signal?: AbortSignal | undefined
+}) {
+  if (await exists('/run/systemd/system')) {
+    const done = await runCommand('systemctl', ['start', 'docker'], {
+      timeoutMs: systemctlTimeoutMs,
+      signal: options.signal,
+    })
+    if (done.code === 0) return
+    throw new SandboxError(
+      'engine-start-failed',
+      `systemctl start docker failed: ${done.stderr.trim()}\nRepair: sudo journalctl -u docker`,
+    )
+  }
+  await mkdir(options.stateDirectory, { recursive: true, mode: 0o700 })
+  const files = dockerdFiles(options.stateDirectory)
+  const log = await open(files.log, 'a', 0o600)
+  try {
+    const child = spawn('dockerd', [], { detached: true, stdio: ['ignore', log.fd, log.fd], cwd: '/' })
+    await new Promise<void>((resolve, reject) => {
+      child.once('spawn', () => resolve())
+      child.once('error', (cause) =>
+        reject(
+          new SandboxError('engine-start-failed', `dockerd could not be started: ${cause.message}`, {
+            cause,
+          }),
+        ),
+      )
+    })
+    child.unref()
+    await writeFile(files.pid, `${child.pid}\n`, { mode: 0o600 })
+  } finally {
+    await log.close()
+  }
+}
+
+/** The last lines of the log of an engine that we started; empty where there is none. */
+export async function dockerdLastWords(stateDirectory: string): Promise<string> {
+  const text = await readFile(dockerdFiles(stateDirectory).log, 'utf8').catch(() => '')
+  return text.trim().split('\n').slice(-6).join('\n').slice(-1500)
+}
+
+async function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  )
+}

@@ -1,0 +1,51 @@
+import { spawn } from 'node:child_process'
+
+/** Kept of each stream, bytes; what a program printed earlier is dropped. */
+const outputMaxBytes = 256 * 1024
+
+export interface CommandResult {
+  /** Exit code; 127 where the program does not exist, 128 where a signal ended it. */
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/**
+ * Runs a program without a shell and waits for its end. Never rejects: a program that is missing, that fails or
+ * that outlives `timeoutMs` is a result with a code other than 0.
+ */
+export function runCommand(
+  command: string,
+  args: readonly string[],
+  options: { readonly timeoutMs: number; readonly cwd?: string; readonly signal?: AbortSignal | undefined },
+): Promise<CommandResult> {
+  const deadline = AbortSignal.timeout(options.timeoutMs)
+  const signal = options.signal ? AbortSignal.any([options.signal, deadline]) : deadline
+  return new Promise((resolve) => {
+    const child = spawn(command, args, {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      signal,
+      killSignal: 'SIGTERM',
+      ...(options.cwd === undefined ? {} : { cwd: options.cwd }),
+    })
+    let stdout = ''
+    let stderr = ''
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      stdout = (stdout + text).slice(-outputMaxBytes)
+    })
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      stderr = (stderr + text).slice(-outputMaxBytes)
+    })
+    child.on('error', (error: NodeJS.ErrnoException) => {
+      const code = error.code === 'ENOENT' ? 127 : 128
+      resolve({ code, stdout, stderr: `${stderr}${error.message}` })
+    })
+    child.on('close', (code) => resolve({ code: code ?? 128, stdout, stderr }))
+  })
+}
+
+/** The last lines of what a failed program said, short enough for an error message. */
+export function lastWords(result: CommandResult): string {
+  const lines = `${result.stdout}\n${result.stderr}`.split('\n').filter((line) => line.trim() !== '')
+  return lines.slice(-5).join('\n').slice(-800)
+}

@@ -1,0 +1,18 @@
+/**
+ * Why a sandbox, its network or its engine cannot be what was asked for. The message names the repair in words
+ * that the owner can follow; `id` is stable, for `doctor` and tests.
+ */
+export class SandboxError extends Error {
+  override readonly name = 'SandboxError'
+  readonly id: string
+
+  constructor(id: string, message: string, options?: { readonly cause?: unknown }) {
+    super(message, options)
+    this.id = id
+  }
+}
+
+/** The sentence inside whatever was thrown. */
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

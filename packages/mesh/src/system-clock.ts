@@ -1,0 +1,17 @@
+import { randomBytes } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Clock } from '@flotilla/protocol/clock'
+import type { NewId } from '@flotilla/protocol/ids'
+
+/** The machine's time and randomness; nothing else in the mesh may touch either. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  sleep: (ms, signal) => delay(ms, undefined, signal ? { signal } : {}),
+}
+
+export const randomId: NewId = (prefix) => `${prefix}_${randomBytes(8).toString('hex')}`
+
+/** 256 random bits as 43 URL-safe characters. */
+export function randomToken(): string {
+  return randomBytes(32).toString('base64url')
+}

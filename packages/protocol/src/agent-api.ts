@@ -1,0 +1,145 @@
+import * as z from 'zod/mini'
+import type { AgentEndpointName } from './agent-endpoints.ts'
+import type { EndpointSchemas } from './endpoint.ts'
+import { agentIdSchema, runIdSchema, taskIdSchema } from './ids.ts'
+import { jsonObjectSchema, jsonValueSchema } from './json-value.ts'
+import { wireLimits } from './limits.ts'
+import { taskAssignmentSchema } from './task.ts'
+import { toolOutputSchema } from './tool-call.ts'
+
+const message = z.string().check(z.minLength(1), z.maxLength(wireLimits.chatMessageMaxChars))
+const runCall = { run_id: runIdSchema, fence: z.int() }
+
+/** How a run went, in the agent's words; the mesh makes the run's outcome of it. Also the specification's TaskResult. */
+export const taskResultSchema = z.strictObject({
+  run_id: runIdSchema,
+  fence: z.int(),
+  task_id: z.nullable(taskIdSchema),
+  status: z.enum(['complete', 'failed', 'cancelled', 'timeout']),
+  /** Structured output of a task, or of a tool call. */
+  result: z.nullable(jsonValueSchema),
+  /** The last words to whoever asked. */
+  response: z.string(),
+  error: z.nullable(z.strictObject({ code: z.string(), detail: z.string() })),
+  /** Key to value; the mesh writes them under the agent's own permissions. */
+  promote_to_blackboard: jsonObjectSchema,
+  tool_outputs: z.array(toolOutputSchema),
+  tokens_used: z.int(),
+  cost_usd: z.number(),
+  duration_ms: z.int(),
+})
+export type TaskResult = z.infer<typeof taskResultSchema>
+
+export const chatRequestSchema = z.strictObject({
+  ...runCall,
+  message,
+  session: z.string().check(z.maxLength(200)),
+})
+export type ChatRequest = z.infer<typeof chatRequestSchema>
+
+export const invokeRequestSchema = z.strictObject({ ...runCall, tool: z.string(), params: jsonObjectSchema })
+
+/** `accepted` false means that another run holds the agent; `status` says which way. */
+export const acceptedSchema = z.strictObject({
+  accepted: z.boolean(),
+  status: z.enum(['executing', 'attached', 'finished', 'busy']),
+})
+
+export const agentStatusSchema = z.strictObject({
+  agent_id: agentIdSchema,
+  role: z.string(),
+  state: z.enum(['idle', 'working']),
+  current: z.nullable(
+    z.strictObject({
+      run_id: runIdSchema,
+      fence: z.int(),
+      kind: z.string(),
+      step: z.int(),
+      last_step_at: z.number(),
+    }),
+  ),
+  capabilities: z.array(z.string()),
+  uptime_seconds: z.number(),
+  tasks_completed: z.int(),
+  tasks_failed: z.int(),
+  has_checkpoint: z.boolean(),
+})
+export type AgentStatus = z.infer<typeof agentStatusSchema>
+
+/** `unknown` when the agent never saw the run, or has forgotten it. */
+export const resultReplySchema = z.discriminatedUnion('state', [
+  z.strictObject({ state: z.literal('unknown') }),
+  z.strictObject({ state: z.literal('working'), fence: z.int() }),
+  z.strictObject({ state: z.literal('finished'), result: taskResultSchema }),
+])
+export type ResultReply = z.infer<typeof resultReplySchema>
+
+/** One server-sent event of `/chat/stream`. Every stream ends with exactly one `done`. */
+export const chatFrameSchema = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('text_delta'), content: z.string() }),
+  z.strictObject({ type: z.literal('tool_start'), step: z.int(), name: z.string(), input: jsonObjectSchema }),
+  z.strictObject({
+    type: z.literal('tool_result'),
+    step: z.int(),
+    name: z.string(),
+    output: z.string(),
+    ok: z.boolean(),
+  }),
+  z.strictObject({ type: z.literal('done'), result: taskResultSchema }),
+])
+export type ChatFrame = z.infer<typeof chatFrameSchema>
+
+const workspaceEntry = z.strictObject({
+  name: z.string(),
+  size: z.int(),
+  cap: z.nullable(z.int()),
+  is_default: z.boolean(),
+  read_only: z.boolean(),
+})
+
+export const agentApi = {
+  healthz: { response: z.strictObject({ status: z.literal('ok') }) },
+  task: { request: taskAssignmentSchema, response: acceptedSchema },
+  chat: { request: chatRequestSchema, response: taskResultSchema },
+  chatStream: { request: chatRequestSchema },
+  chatReset: {
+    request: z.strictObject({ session: z.string() }),
+    response: z.strictObject({ status: z.literal('ok') }),
+  },
+  cancel: { request: z.strictObject(runCall), response: z.strictObject({ cancelled: z.boolean() }) },
+  invoke: { request: invokeRequestSchema, response: acceptedSchema },
+  status: { response: agentStatusSchema },
+  result: {
+    query: z.strictObject({
+      run_id: runIdSchema,
+      wait_s: z.optional(z.coerce.number().check(z.minimum(0), z.maximum(30))),
+    }),
+    response: resultReplySchema,
+  },
+  capabilities: {
+    response: z.strictObject({
+      agent_id: agentIdSchema,
+      role: z.string(),
+      tools: z.array(
+        z.strictObject({ name: z.string(), description: z.string(), parameters: jsonObjectSchema }),
+      ),
+    }),
+  },
+  workspaceList: { response: z.strictObject({ files: z.array(workspaceEntry) }) },
+  workspaceRead: { response: z.strictObject({ filename: z.string(), content: z.string() }) },
+  workspaceWrite: {
+    request: z.strictObject({ content: z.string().check(z.maxLength(wireLimits.chatMessageMaxChars)) }),
+    response: z.strictObject({ filename: z.string(), size: z.int() }),
+  },
+  heartbeatContext: {
+    response: z.strictObject({
+      heartbeat_rules: z.string(),
+      is_default_heartbeat: z.boolean(),
+      daily_logs: z.string(),
+      has_recent_activity: z.boolean(),
+      disk_used_percent: z.nullable(z.number()),
+    }),
+  },
+  fileWrite: { response: z.strictObject({ path: z.string(), size: z.int() }) },
+  fileRead: {},
+} as const satisfies Record<AgentEndpointName, EndpointSchemas>

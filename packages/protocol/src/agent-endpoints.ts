@@ -1,0 +1,34 @@
+import type { Endpoint } from './endpoint.ts'
+
+/**
+ * What an agent serves on port 8400. Plain values without schemas, so that an agent starts without the schema
+ * library; `agent-api.ts` holds the schemas under the same names. All but `healthz` want the mesh's token.
+ */
+export const agentEndpoints = {
+  healthz: { method: 'GET', path: '/healthz', summary: 'Answers 200 once a chat posted now would be taken' },
+  task: {
+    method: 'POST',
+    path: '/task',
+    summary: 'Assigns a TaskAssignment; answers before the work is done',
+  },
+  chat: { method: 'POST', path: '/chat', summary: 'One chat turn; answers with the outcome' },
+  chatStream: { method: 'POST', path: '/chat/stream', summary: 'One chat turn as server-sent events' },
+  chatReset: { method: 'POST', path: '/chat/reset', summary: 'Forgets the conversation of a session' },
+  cancel: { method: 'POST', path: '/cancel', summary: 'Aborts a run' },
+  invoke: {
+    method: 'POST',
+    path: '/invoke',
+    summary: 'Calls one tool without a model; answers before it ends',
+  },
+  status: { method: 'GET', path: '/status', summary: 'What the agent is doing' },
+  result: { method: 'GET', path: '/result', summary: 'The outcome of a run; may wait for it' },
+  capabilities: { method: 'GET', path: '/capabilities', summary: 'The tools as the model sees them' },
+  workspaceList: { method: 'GET', path: '/workspace', summary: 'The workspace files' },
+  workspaceRead: { method: 'GET', path: '/workspace/{file}', summary: 'One workspace file' },
+  workspaceWrite: { method: 'PUT', path: '/workspace/{file}', summary: 'Writes one workspace file' },
+  heartbeatContext: { method: 'GET', path: '/heartbeat-context', summary: 'What a heartbeat needs to know' },
+  fileWrite: { method: 'PUT', path: '/files/{*path}', summary: 'Stores raw bytes below /data' },
+  fileRead: { method: 'GET', path: '/files/{*path}', summary: 'Reads raw bytes below /data' },
+} as const satisfies Record<string, Endpoint>
+
+export type AgentEndpointName = keyof typeof agentEndpoints

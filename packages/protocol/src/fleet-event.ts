@@ -1,0 +1,101 @@
+import * as z from 'zod/mini'
+import { jsonValueSchema } from './json-value.ts'
+import { runOutcomeSchema, runStates } from './run.ts'
+
+const agentId = z.string()
+
+/** What people's surfaces hear. Names are noun.past-verb; a new one must be drawn before the dashboard compiles. */
+export const fleetEventBodySchema = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('agent.created'), agent_id: agentId, role: z.string() }),
+  z.strictObject({ type: z.literal('agent.started'), agent_id: agentId, ready_ms: z.number() }),
+  z.strictObject({ type: z.literal('agent.stopped'), agent_id: agentId, reason: z.string() }),
+  z.strictObject({
+    type: z.literal('agent.died'),
+    agent_id: agentId,
+    exit_code: z.number(),
+    out_of_memory: z.boolean(),
+  }),
+  z.strictObject({
+    type: z.literal('run.changed'),
+    agent_id: agentId,
+    run_id: z.string(),
+    parent_id: z.nullable(z.string()),
+    state: z.enum(runStates),
+    outcome: z.nullable(runOutcomeSchema),
+  }),
+  z.strictObject({
+    type: z.literal('text.streamed'),
+    agent_id: agentId,
+    run_id: z.string(),
+    content: z.string(),
+  }),
+  z.strictObject({
+    type: z.literal('tool.started'),
+    agent_id: agentId,
+    run_id: z.string(),
+    step: z.number(),
+    name: z.string(),
+    input: jsonValueSchema,
+  }),
+  z.strictObject({
+    type: z.literal('tool.ended'),
+    agent_id: agentId,
+    run_id: z.string(),
+    step: z.number(),
+    name: z.string(),
+    output: z.string(),
+    ok: z.boolean(),
+  }),
+  z.strictObject({
+    type: z.literal('task.changed'),
+    task_id: z.string(),
+    assignee: z.string(),
+    creator: z.string(),
+    title: z.string(),
+    state: z.string(),
+  }),
+  z.strictObject({
+    type: z.literal('blackboard.written'),
+    key: z.string(),
+    version: z.number(),
+    written_by: z.string(),
+  }),
+  z.strictObject({
+    type: z.literal('artifact.saved'),
+    agent_id: agentId,
+    name: z.string(),
+    size_bytes: z.number(),
+  }),
+  z.strictObject({
+    type: z.literal('model.called'),
+    agent_id: agentId,
+    run_id: z.nullable(z.string()),
+    model: z.string(),
+    tokens: z.number(),
+    cost_usd: z.number(),
+    duration_ms: z.number(),
+  }),
+  z.strictObject({
+    type: z.literal('call.denied'),
+    agent_id: agentId,
+    action: z.string(),
+    reason: z.string(),
+  }),
+  z.strictObject({
+    type: z.literal('note.added'),
+    note_id: z.string(),
+    agent_id: agentId,
+    message: z.string(),
+  }),
+  z.strictObject({ type: z.literal('wall.failed'), wall_id: z.string(), detail: z.string() }),
+  z.strictObject({ type: z.literal('permissions.broken'), detail: z.string() }),
+])
+export type FleetEventBody = z.infer<typeof fleetEventBodySchema>
+
+/** An event as it is sent: the body with its place in the sequence. Sequence numbers rise by one, across restarts too. */
+export interface FleetEvent {
+  readonly seq: number
+  readonly at: number
+  readonly body: FleetEventBody
+}
+export const fleetEventSchema = z.strictObject({ seq: z.int(), at: z.number(), body: fleetEventBodySchema })

@@ -1,0 +1,14 @@
+/** HTTP header names that both sides of a door agree on, lower case. */
+export const headers = {
+  /** Marks a call from this machine; counts only together with a loopback source. */
+  meshInternal: 'x-mesh-internal',
+  /** Run and fence on every call of the agent process to the agent door (ledger invariant R3). */
+  runId: 'x-run-id',
+  runFence: 'x-run-fence',
+  idempotencyKey: 'idempotency-key',
+  traceId: 'x-trace-id',
+  requestedWith: 'x-requested-with',
+  webhookSignature: 'x-webhook-signature',
+} as const
+
+export const sessionCookieName = 'ol_session'

@@ -1,0 +1,33 @@
+import * as z from 'zod/mini'
+
+/** The operator's reserved id; exactly one agent bears it. */
+export const operatorAgentId = 'operator'
+
+/** Ids that no worker may take. */
+export const reservedAgentIds: readonly string[] = ['mesh', operatorAgentId, 'canary-probe']
+
+const agentIdPattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/
+
+/** 1 to 64 characters: a letter or digit, then letters, digits, `_`, `-`. Case and `-`/`_` are significant. */
+export const agentIdSchema = z
+  .string()
+  .check(
+    z.regex(agentIdPattern, 'an agent id is 1 to 64 of A-Z a-z 0-9 _ -, starting with a letter or digit'),
+  )
+export type AgentId = string
+
+export const idPrefixes = ['run', 'task', 'evt', 'note', 'start', 'call', 'msg', 'sess'] as const
+export type IdPrefix = (typeof idPrefixes)[number]
+
+/** Makes a fresh id: the prefix, `_`, and 16 hex digits. An argument everywhere, so that tests can count. */
+export type NewId = (prefix: IdPrefix) => string
+
+/** A schema for ids with one prefix. Digits are not pinned to 16, so that tests may use readable ids. */
+export function idSchema(prefix: IdPrefix) {
+  return z
+    .string()
+    .check(z.regex(new RegExp(`^${prefix}_[0-9a-z]{1,32}$`), `expected an id starting with ${prefix}_`))
+}
+
+export const runIdSchema = idSchema('run')
+export const taskIdSchema = idSchema('task')

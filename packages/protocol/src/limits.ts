@@ -1,0 +1,76 @@
+/** One row of the specification's Limits table: a number with its unit in the name, and the clause it comes from. */
+export interface Clamp {
+  readonly default: number
+  readonly min: number
+  readonly max: number
+}
+
+/**
+ * The Limits table of the specification, in its order. Ids after `//` are clause ids of tests/requirements.ts.
+ * Nothing else may write these numbers down.
+ */
+export const limits = {
+  webhook: { bodyMaxBytes: 1024 * 1024, forwardedMaxChars: 3000 }, // limits:webhook-body limits:webhook-forwarded-chars
+  taskIterations: { default: 20, min: 1, max: 100 }, // limits:task-iterations
+  chatRoundsPerTurn: { default: 30, min: 1, max: 200 }, // limits:chat-rounds-per-turn
+  chatRoundsPerSession: { default: 200, min: 1, max: 1000 }, // limits:chat-rounds-per-session
+  sessionContinuesMax: 5, // limits:session-continues
+  heartbeatIterationsMax: 12, // limits:heartbeat-iterations
+  bootstrapMaxChars: 48_000, // limits:bootstrap-chars
+  budgetDailyUsd: { default: 10, min: 0.01, max: 1000 }, // limits:budget-daily
+  budgetMonthlyUsd: { default: 200, min: 0.1, max: 30_000 }, // limits:budget-monthly
+  toolLoop: { warnAtRepeat: 2, blockAtRepeat: 4, terminateAtRepeat: 9, windowCalls: 15 }, // limits:tool-loop
+  skillSourceMaxChars: 10_000, // limits:skill-source-chars
+  skillValidator: { forbiddenImports: 23, forbiddenCalls: 16, forbiddenAttributes: 11 }, // limits:skill-validator
+  subagents: {
+    concurrentMax: 3,
+    depthMax: 2,
+    ttlSeconds: { default: 300, min: 1, max: 600 },
+    iterationsDefault: 10,
+  }, // limits:subagents
+  worker: { memoryBytes: 384 * 1024 * 1024, cpu: 0.15, pids: 256, tmpBytes: 100 * 1024 * 1024 }, // limits:worker-container
+  operator: { memoryBytes: 128 * 1024 * 1024, cpu: 0.05, pids: 256, tmpBytes: 100 * 1024 * 1024 }, // limits:operator-container
+  cronTickMs: 5000, // limits:cron-tick
+  fileWatcherPollMs: 5000, // limits:file-watcher-poll
+  sessionCookie: { maxAgeSeconds: 24 * 3600, skewSeconds: 300 }, // limits:session-cookie
+  diskProbeThresholdPercent: 85, // limits:disk-probe
+  workspaceFileMaxChars: {
+    'SOUL.md': 4000,
+    'INSTRUCTIONS.md': 12_000,
+    'USER.md': 4000,
+    'MEMORY.md': 16_000,
+    'INTERFACE.md': 4000,
+    'AGENTS.md': 12_000,
+    'SYSTEM.md': 6000,
+  }, // limits:workspace-files
+  redirectsMax: 5, // limits:outbound-redirects
+} as const satisfies Record<string, unknown>
+
+/** Brings a setting into its range; anything that is not a number gives the default. */
+export function clamp(range: Clamp, value: number | undefined): number {
+  if (value === undefined || !Number.isFinite(value)) return range.default
+  return Math.min(range.max, Math.max(range.min, value))
+}
+
+/** Bounds that are ours and not the specification's; both sides of a door must agree on them. */
+export const wireLimits = {
+  /** Largest JSON body on any door but the model surface. */
+  bodyMaxBytes: 1024 * 1024,
+  /** Largest prompt body on the model surface. */
+  modelBodyMaxBytes: 4 * 1024 * 1024,
+  artifactMaxBytes: 2 * 1024 * 1024,
+  uploadMaxBytes: 50 * 1024 * 1024,
+  chatMessageMaxChars: 100_000,
+  blackboardKeyMaxChars: 512,
+  blackboardValueMaxBytes: 262_144,
+  notifyMaxChars: 2000,
+  /** Queued runs in one lane (ledger invariant R6). */
+  laneQueueMax: 100,
+  queuedMaxMs: 24 * 3600 * 1000,
+  waitingMaxMs: 7 * 24 * 3600 * 1000,
+  leaseMs: 60_000,
+  leaseRenewalMs: 15_000,
+  runAttemptsMax: 3,
+  handOffDepthMax: 8,
+  keepAliveMs: 15_000,
+} as const

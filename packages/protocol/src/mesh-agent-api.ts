@@ -1,0 +1,125 @@
+import * as z from 'zod/mini'
+import { blackboardEntrySchema } from './blackboard-entry.ts'
+import type { Endpoint, EndpointSchemas } from './endpoint.ts'
+import { agentIdSchema, runIdSchema, taskIdSchema } from './ids.ts'
+import { jsonObjectSchema, jsonValueSchema } from './json-value.ts'
+import { wireLimits } from './limits.ts'
+import { taskViewSchema } from './task.ts'
+
+/** The agent door: what a container may ask of the mesh. Plain values; schemas stand below under the same names. */
+export const meshAgentEndpoints = {
+  lease: { method: 'POST', path: '/mesh/lease', summary: 'Renews the lease of the run in the headers' },
+  agents: { method: 'GET', path: '/mesh/agents', summary: 'The agents that the caller may message' },
+  blackboardList: {
+    method: 'GET',
+    path: '/mesh/blackboard',
+    summary: 'Entries under a prefix that the caller may read',
+  },
+  blackboardRead: { method: 'GET', path: '/mesh/blackboard/{*key}', summary: 'One entry' },
+  blackboardWrite: { method: 'PUT', path: '/mesh/blackboard/{*key}', summary: 'Writes one entry' },
+  handOff: {
+    method: 'POST',
+    path: '/mesh/tasks',
+    summary: 'Gives a task to another agent; never waits for it',
+  },
+  inbox: {
+    method: 'GET',
+    path: '/mesh/tasks/inbox',
+    summary: 'Open tasks of the caller and what became of those it gave',
+  },
+  completeTask: { method: 'POST', path: '/mesh/tasks/{id}/complete', summary: 'Closes a task of the caller' },
+  saveArtifact: { method: 'POST', path: '/mesh/artifacts', summary: 'Keeps a file outside the container' },
+  notify: { method: 'POST', path: '/mesh/notify', summary: 'Tells the owner something' },
+  httpRequest: { method: 'POST', path: '/mesh/http', summary: 'Fetches a public address for the agent' },
+  chatCompletions: {
+    method: 'POST',
+    path: '/v1/chat/completions',
+    summary: 'OpenAI-compatible chat completion',
+  },
+  models: { method: 'GET', path: '/v1/models', summary: 'The models that the caller may use' },
+} as const satisfies Record<string, Endpoint>
+
+export type MeshAgentEndpointName = keyof typeof meshAgentEndpoints
+
+const text = (maxChars: number) => z.string().check(z.minLength(1), z.maxLength(maxChars))
+
+export const handOffRequestSchema = z.strictObject({
+  to: agentIdSchema,
+  title: text(200),
+  description: z._default(z.string().check(z.maxLength(50_000)), ''),
+  data: z._default(jsonObjectSchema, {}),
+})
+
+export const completeTaskRequestSchema = z.strictObject({
+  status: z._default(z.enum(['done', 'failed', 'blocked']), 'done'),
+  summary: text(20_000),
+  result: z._default(z.nullable(jsonValueSchema), null),
+})
+
+export const httpRequestSchema = z.strictObject({
+  url: z.string().check(z.maxLength(8192)),
+  method: z._default(z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']), 'GET'),
+  headers: z._default(z.record(z.string(), z.string()), {}),
+  body: z._default(z.string().check(z.maxLength(1_000_000)), ''),
+  timeout_ms: z._default(z.int().check(z.minimum(100), z.maximum(120_000)), 30_000),
+})
+
+export const httpReplySchema = z.strictObject({
+  status: z.int(),
+  url: z.string(),
+  headers: z.record(z.string(), z.string()),
+  body: z.string(),
+  /** True when the body was longer than the bound. */
+  truncated: z.boolean(),
+})
+
+export const agentSummarySchema = z.strictObject({
+  id: agentIdSchema,
+  kind: z.enum(['operator', 'worker']),
+  role: z.string(),
+  state: z.string(),
+})
+
+export const meshAgentApi = {
+  lease: { response: z.strictObject({ lease_until: z.number() }) },
+  agents: { response: z.strictObject({ agents: z.array(agentSummarySchema) }) },
+  blackboardList: {
+    query: z.strictObject({ prefix: z._default(z.string(), '') }),
+    response: z.strictObject({ entries: z.array(blackboardEntrySchema) }),
+  },
+  blackboardRead: { response: blackboardEntrySchema },
+  blackboardWrite: {
+    request: z.strictObject({
+      value: jsonValueSchema,
+      /** 0 demands that the key does not exist yet. */
+      expected_version: z.optional(z.int().check(z.minimum(0))),
+      ttl_s: z.optional(z.int().check(z.positive())),
+    }),
+    response: blackboardEntrySchema,
+  },
+  handOff: {
+    request: handOffRequestSchema,
+    response: z.strictObject({ task_id: taskIdSchema, run_id: runIdSchema, state: z.string() }),
+  },
+  inbox: { response: z.strictObject({ assigned: z.array(taskViewSchema), given: z.array(taskViewSchema) }) },
+  completeTask: { request: completeTaskRequestSchema, response: taskViewSchema },
+  saveArtifact: {
+    request: z.strictObject({
+      name: z
+        .string()
+        .check(
+          z.regex(/^[\p{L}\p{N}_](?:[\p{L}\p{N}_. -]{0,198}[\p{L}\p{N}_])?$/u, 'a file name without slashes'),
+        ),
+      content_base64: z.string().check(z.maxLength(Math.ceil((wireLimits.artifactMaxBytes * 4) / 3) + 4)),
+      description: z._default(z.string().check(z.maxLength(2000)), ''),
+    }),
+    response: z.strictObject({ name: z.string(), size_bytes: z.int(), sha256: z.string() }),
+  },
+  notify: {
+    request: z.strictObject({ message: text(wireLimits.notifyMaxChars) }),
+    response: z.strictObject({ note_id: z.string() }),
+  },
+  httpRequest: { request: httpRequestSchema, response: httpReplySchema },
+  chatCompletions: {},
+  models: {},
+} as const satisfies Record<MeshAgentEndpointName, EndpointSchemas>

@@ -1,0 +1,199 @@
+import * as z from 'zod/mini'
+import { blackboardEntrySchema } from './blackboard-entry.ts'
+import type { Endpoint, EndpointSchemas } from './endpoint.ts'
+import { agentIdSchema } from './ids.ts'
+import { jsonObjectSchema } from './json-value.ts'
+import { limits, wireLimits } from './limits.ts'
+import { fleetEventBodySchema } from './fleet-event.ts'
+import { runViewSchema } from './run.ts'
+import { taskViewSchema } from './task.ts'
+
+/** The people's door on loopback (command line today, dashboard later), and the public pair of probes. */
+export const meshHumanEndpoints = {
+  healthz: { method: 'GET', path: '/healthz', summary: 'Answers 200 while the mesh lives' },
+  readyz: {
+    method: 'GET',
+    path: '/readyz',
+    summary: 'Answers 200 when the mesh can run agents, else says why not',
+  },
+  metrics: { method: 'GET', path: '/metrics', summary: 'Prometheus text' },
+  status: { method: 'GET', path: '/api/status', summary: 'The fleet at a glance' },
+  agentCreate: { method: 'POST', path: '/api/agents', summary: 'Creates a worker' },
+  agentRestart: {
+    method: 'POST',
+    path: '/api/agents/{id}/restart',
+    summary: 'Re-creates the container of an agent',
+  },
+  templateApply: {
+    method: 'POST',
+    path: '/api/templates/{name}/apply',
+    summary: 'Creates the workers of a template',
+  },
+  chat: {
+    method: 'POST',
+    path: '/api/agents/{id}/chat',
+    summary: 'Asks an agent; JSON outcome, or server-sent events',
+  },
+  invoke: {
+    method: 'POST',
+    path: '/api/agents/{id}/invoke',
+    summary: 'Runs one tool of an agent without a model',
+  },
+  fileWrite: {
+    method: 'PUT',
+    path: '/api/agents/{id}/files/{*path}',
+    summary: 'Puts a file below /data of an agent',
+  },
+  runs: { method: 'GET', path: '/api/runs', summary: 'Runs, newest first' },
+  run: { method: 'GET', path: '/api/runs/{id}', summary: 'One run' },
+  runCancel: { method: 'POST', path: '/api/runs/{id}/cancel', summary: 'Cancels a run' },
+  tasks: { method: 'GET', path: '/api/tasks', summary: 'Tasks, newest first' },
+  blackboard: { method: 'GET', path: '/api/blackboard', summary: 'Entries under a prefix' },
+  artifacts: { method: 'GET', path: '/api/artifacts', summary: 'Saved artifacts, newest first' },
+  artifact: { method: 'GET', path: '/api/artifacts/{agent}/{name}', summary: 'The bytes of one artifact' },
+  costs: { method: 'GET', path: '/api/costs', summary: 'Spend and budgets by agent' },
+  events: {
+    method: 'GET',
+    path: '/api/events',
+    summary: 'Fleet events as server-sent events, from a sequence number',
+  },
+  walls: { method: 'GET', path: '/api/walls', summary: 'The last verification of the walls' },
+  recordingStart: { method: 'POST', path: '/api/recording', summary: 'Starts to record model conversations' },
+  recordingStop: { method: 'DELETE', path: '/api/recording', summary: 'Stops and returns the cassette' },
+} as const satisfies Record<string, Endpoint>
+
+export type MeshHumanEndpointName = keyof typeof meshHumanEndpoints
+
+export const agentViewSchema = z.strictObject({
+  id: agentIdSchema,
+  kind: z.enum(['operator', 'worker']),
+  role: z.string(),
+  model: z.string(),
+  /** `stopped | starting | ready | failed` and whether it works on a run now. */
+  state: z.enum(['stopped', 'starting', 'ready', 'failed']),
+  busy: z.boolean(),
+  queued: z.int(),
+  waiting: z.int(),
+  cost_today_usd: z.number(),
+  budget: z.strictObject({ daily_usd: z.number(), monthly_usd: z.number() }),
+  last_error: z.nullable(z.string()),
+})
+export type AgentView = z.infer<typeof agentViewSchema>
+
+export const wallReportSchema = z.strictObject({ id: z.string(), holds: z.boolean(), detail: z.string() })
+
+export const budgetSchema = z.strictObject({
+  daily_usd: z.number().check(z.minimum(limits.budgetDailyUsd.min), z.maximum(limits.budgetDailyUsd.max)),
+  monthly_usd: z
+    .number()
+    .check(z.minimum(limits.budgetMonthlyUsd.min), z.maximum(limits.budgetMonthlyUsd.max)),
+})
+
+const list = {
+  query: z.strictObject({
+    agent: z.optional(z.string()),
+    limit: z._default(z.coerce.number().check(z.minimum(1), z.maximum(500)), 50),
+  }),
+}
+
+export const agentCreateSchema = z.strictObject({
+  id: agentIdSchema,
+  role: z.string().check(z.minLength(1), z.maxLength(500)),
+  instructions: z._default(
+    z.string().check(z.maxLength(limits.workspaceFileMaxChars['INSTRUCTIONS.md'])),
+    '',
+  ),
+  model: z.optional(z.string().check(z.maxLength(200))),
+  budget: z.optional(budgetSchema),
+})
+
+export const readyReplySchema = z.strictObject({
+  ready: z.boolean(),
+  problems: z.array(z.strictObject({ id: z.string(), detail: z.string() })),
+})
+
+/** One server-sent event of a streamed chat: fleet events of the run and its descendants, then `ended`. */
+export const chatStreamFrameSchema = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('accepted'), run_id: z.string() }),
+  z.strictObject({ type: z.literal('event'), event: fleetEventBodySchema }),
+  z.strictObject({ type: z.literal('ended'), run: runViewSchema }),
+])
+export type ChatStreamFrame = z.infer<typeof chatStreamFrameSchema>
+
+export const meshHumanApi = {
+  healthz: { response: z.strictObject({ status: z.literal('ok'), version: z.string() }) },
+  readyz: { response: readyReplySchema },
+  metrics: {},
+  status: {
+    response: z.strictObject({
+      version: z.string(),
+      home: z.string(),
+      pid: z.int(),
+      uptime_seconds: z.number(),
+      runtime: z.strictObject({ kind: z.string(), isolates: z.boolean() }),
+      ready: readyReplySchema,
+      agents: z.array(agentViewSchema),
+      runs: z.record(z.string(), z.int()),
+    }),
+  },
+  agentCreate: { request: agentCreateSchema, response: agentViewSchema },
+  agentRestart: { response: agentViewSchema },
+  templateApply: {
+    response: z.strictObject({ created: z.array(z.string()), existing: z.array(z.string()) }),
+  },
+  chat: {
+    request: z.strictObject({
+      message: z.string().check(z.minLength(1), z.maxLength(wireLimits.chatMessageMaxChars)),
+      session: z._default(z.string().check(z.maxLength(100)), 'default'),
+    }),
+    response: runViewSchema,
+  },
+  invoke: {
+    request: z.strictObject({ tool: z.string(), params: jsonObjectSchema }),
+    response: runViewSchema,
+  },
+  fileWrite: { response: z.strictObject({ path: z.string(), size: z.int() }) },
+  runs: { ...list, response: z.strictObject({ runs: z.array(runViewSchema) }) },
+  run: { response: runViewSchema },
+  runCancel: { response: runViewSchema },
+  tasks: { ...list, response: z.strictObject({ tasks: z.array(taskViewSchema) }) },
+  blackboard: {
+    query: z.strictObject({ prefix: z._default(z.string(), '') }),
+    response: z.strictObject({ entries: z.array(blackboardEntrySchema) }),
+  },
+  artifacts: {
+    response: z.strictObject({
+      artifacts: z.array(
+        z.strictObject({
+          agent_id: z.string(),
+          name: z.string(),
+          description: z.string(),
+          size_bytes: z.int(),
+          sha256: z.string(),
+          saved_at: z.number(),
+        }),
+      ),
+    }),
+  },
+  artifact: {},
+  costs: {
+    response: z.strictObject({
+      agents: z.array(
+        z.strictObject({
+          agent_id: z.string(),
+          today_usd: z.number(),
+          month_usd: z.number(),
+          budget: budgetSchema,
+          calls: z.int(),
+          tokens: z.int(),
+        }),
+      ),
+    }),
+  },
+  events: { query: z.strictObject({ since: z._default(z.coerce.number(), 0) }) },
+  walls: {
+    response: z.strictObject({ checked_at: z.nullable(z.number()), walls: z.array(wallReportSchema) }),
+  },
+  recordingStart: { response: z.strictObject({ recording: z.boolean() }) },
+  recordingStop: {},
+} as const satisfies Record<MeshHumanEndpointName, EndpointSchemas>

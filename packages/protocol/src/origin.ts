@@ -1,0 +1,22 @@
+import * as z from 'zod/mini'
+
+export const originKinds = [
+  'human',
+  'operator',
+  'agent',
+  'system',
+  'cron',
+  'heartbeat',
+  'webhook',
+  'watcher',
+] as const
+
+/** Who asked for a piece of work. Stamped by the mesh at entry, frozen, never read from a body. */
+export const originSchema = z.strictObject({
+  kind: z.enum(originKinds),
+  /** Where it came in: `cli`, `dashboard`, `telegram`, or the agent door. */
+  channel: z.string().check(z.maxLength(32)),
+  /** The person or agent behind it, as the channel knows them. */
+  user: z.optional(z.string().check(z.maxLength(128))),
+})
+export type Origin = z.infer<typeof originSchema>

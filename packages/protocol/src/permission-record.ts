@@ -1,0 +1,57 @@
+import * as z from 'zod/mini'
+
+const names = z._default(
+  z.array(z.string().check(z.minLength(1), z.maxLength(200))).check(z.maxLength(500)),
+  [],
+)
+const flag = z._default(z.boolean(), false)
+/** Cents matter, a negative limit does not exist; 0 means that the fleet-wide limit applies. */
+const usd = z._default(z.number().check(z.minimum(0), z.maximum(1_000_000)), 0)
+
+/** The fields of one agent's entry in `config/permissions.json`. A field left out denies. */
+export const permissionFields = {
+  can_message: names,
+  can_publish: names,
+  can_subscribe: names,
+  blackboard_read: names,
+  blackboard_write: names,
+  allowed_apis: names,
+  allowed_credentials: names,
+  can_use_browser: flag,
+  /** Null and `["*"]` mean every known action, an empty list none. */
+  browser_actions: z._default(z.nullable(z.array(z.string())), null),
+  can_manage_cron: flag,
+  can_spawn: flag,
+  can_use_wallet: flag,
+  wallet_allowed_chains: names,
+  wallet_spend_limit_per_tx_usd: usd,
+  wallet_spend_limit_daily_usd: usd,
+  wallet_rate_limit_per_hour: z._default(z.int().check(z.minimum(0), z.maximum(100_000)), 0),
+  wallet_allowed_contracts: names,
+  can_manage_fleet: flag,
+  can_manage_projects: flag,
+  can_edit_agent_config: flag,
+  can_view_fleet_metrics: flag,
+  can_route_tasks: flag,
+  can_request_user_credentials: flag,
+} as const
+
+export const permissionRecordSchema = z.strictObject(permissionFields)
+export type PermissionRecord = z.infer<typeof permissionRecordSchema>
+export type PermissionField = keyof PermissionRecord
+
+/** Default for the operator: true; for a worker: false. */
+export const controlPlaneFlags = [
+  'can_manage_fleet',
+  'can_manage_projects',
+  'can_edit_agent_config',
+  'can_view_fleet_metrics',
+  'can_route_tasks',
+  'can_request_user_credentials',
+] as const satisfies readonly PermissionField[]
+
+/** The file as it stands on disk. An entry that is not of this form breaks the whole file: everything is denied. */
+export const permissionFileSchema = z.strictObject({
+  permissions: z.record(z.string(), permissionRecordSchema),
+})
+export type PermissionFile = z.infer<typeof permissionFileSchema>

@@ -1,0 +1,229 @@
+/** What a caller reads first: status, title, whether trying again later can help, and the repair. */
+export interface ProblemKind {
+  readonly status: number
+  readonly title: string
+  readonly retryable: boolean
+  readonly repair: string
+}
+
+/** Every problem that leaves a door of ours. Codes never change meaning; clients treat unknown ones by status. */
+export const problemCatalog = {
+  'bad-json': {
+    status: 400,
+    title: 'The body is not valid JSON',
+    retryable: false,
+    repair: 'Send one JSON value, encoded as UTF-8.',
+  },
+  'bad-request': {
+    status: 400,
+    title: 'The request is not of the expected form',
+    retryable: false,
+    repair: 'Correct the fields that the detail names; unknown fields are refused.',
+  },
+  'reserved-agent-id': {
+    status: 400,
+    title: 'That agent id is reserved',
+    retryable: false,
+    repair: 'Choose another id; mesh, operator and canary-probe are taken.',
+  },
+  'path-refused': {
+    status: 400,
+    title: 'The path leaves /data',
+    retryable: false,
+    repair: 'Name a path below /data without .. and without links that lead out.',
+  },
+  unauthenticated: {
+    status: 401,
+    title: 'No identity, or a wrong one',
+    retryable: false,
+    repair: 'Send the token of this door; an agent gets new tokens at every start.',
+  },
+  'budget-exhausted': {
+    status: 402,
+    title: 'The budget does not allow this call',
+    retryable: false,
+    repair: 'Raise the budget of the agent, or wait for the next day or month (UTC).',
+  },
+  denied: {
+    status: 403,
+    title: 'The permission record does not allow this',
+    retryable: false,
+    repair: 'Ask the owner to allow it in config/permissions.json.',
+  },
+  'model-not-allowed': {
+    status: 403,
+    title: 'This agent may not use that model',
+    retryable: false,
+    repair: 'Use a model that GET /v1/models lists.',
+  },
+  'host-refused': {
+    status: 403,
+    title: 'That Host or Origin is refused on this door',
+    retryable: false,
+    repair: 'Call the door directly on 127.0.0.1 or localhost, not through a proxy.',
+  },
+  'address-refused': {
+    status: 403,
+    title: 'That address is not public',
+    retryable: false,
+    repair: 'Only public addresses can be reached; see the outbound filter.',
+  },
+  'not-found': {
+    status: 404,
+    title: 'There is no such thing, or you may not know of it',
+    retryable: false,
+    repair: 'Check the id.',
+  },
+  'unknown-agent': {
+    status: 404,
+    title: 'There is no such agent',
+    retryable: false,
+    repair: 'List the agents with flotilla status.',
+  },
+  conflict: {
+    status: 409,
+    title: 'The state does not allow this',
+    retryable: false,
+    repair: 'Read the current state and decide again.',
+  },
+  'stale-fence': {
+    status: 409,
+    title: 'This run has been taken over',
+    retryable: false,
+    repair: 'Stop working on this run; a newer attempt owns it.',
+  },
+  'version-conflict': {
+    status: 409,
+    title: 'The entry has another version',
+    retryable: false,
+    repair: 'Read the entry again and write with its version.',
+  },
+  'outcome-unknown': {
+    status: 409,
+    title: 'This call began earlier and its outcome is unknown',
+    retryable: false,
+    repair: 'Check the effect before doing it again under a new key.',
+  },
+  'hand-off-refused': {
+    status: 409,
+    title: 'This hand-off would loop or go too deep',
+    retryable: false,
+    repair: 'Do the work here, or hand it to an agent outside the chain.',
+  },
+  'agent-busy': {
+    status: 409,
+    title: 'The agent works on another run',
+    retryable: true,
+    repair: 'Wait for the run to end.',
+  },
+  'body-too-large': {
+    status: 413,
+    title: 'The body is too large',
+    retryable: false,
+    repair: 'Send less; the detail names the limit.',
+  },
+  unprocessable: {
+    status: 422,
+    title: 'The request is well formed and cannot be carried out',
+    retryable: false,
+    repair: 'See the detail.',
+  },
+  'model-unpriced': {
+    status: 422,
+    title: 'No price is known for that model',
+    retryable: false,
+    repair: 'Set its price under models in config/settings.json, or declare it local.',
+  },
+  'lane-full': {
+    status: 429,
+    title: 'This agent has too much work queued',
+    retryable: true,
+    repair: 'Wait for queued runs to end, or cancel some.',
+  },
+  'rate-limited': {
+    status: 429,
+    title: 'Too many calls',
+    retryable: true,
+    repair: 'Wait as long as Retry-After says.',
+  },
+  'provider-refused': {
+    status: 502,
+    title: 'The model provider refused the call',
+    retryable: false,
+    repair: 'Read the detail; check the key and the model of that provider.',
+  },
+  'provider-unreachable': {
+    status: 502,
+    title: 'The model provider cannot be reached',
+    retryable: true,
+    repair: 'Check the base URL and the network of the mesh.',
+  },
+  'upstream-failed': {
+    status: 502,
+    title: 'The far end failed',
+    retryable: true,
+    repair: 'Try again later.',
+  },
+  'agent-unavailable': {
+    status: 503,
+    title: 'The agent cannot be started or reached',
+    retryable: true,
+    repair: 'See flotilla status and flotilla doctor.',
+  },
+  'fleet-paused': {
+    status: 503,
+    title: 'Agents are not run because a wall does not hold',
+    retryable: true,
+    repair: 'Run flotilla doctor and mend what it names.',
+  },
+  'not-configured': {
+    status: 503,
+    title: 'This part is not set up',
+    retryable: false,
+    repair: 'See the detail.',
+  },
+  'upstream-timeout': {
+    status: 504,
+    title: 'The far end took too long',
+    retryable: true,
+    repair: 'Try again later.',
+  },
+  'internal-error': {
+    status: 500,
+    title: 'Something failed inside',
+    retryable: true,
+    repair: 'See the log of the mesh under the request id.',
+  },
+  interrupted: {
+    status: 500,
+    title: 'The run was cut off and could not be continued',
+    retryable: true,
+    repair: 'Ask again; what was done so far is in the run.',
+  },
+  'tool-loop-terminated': {
+    status: 500,
+    title: 'The agent repeated itself and was stopped',
+    retryable: false,
+    repair: 'Rephrase the request, or mend the tool that keeps failing.',
+  },
+  'rounds-exhausted': {
+    status: 500,
+    title: 'The agent used all its rounds',
+    retryable: false,
+    repair: 'Ask for a smaller piece, or raise the limit.',
+  },
+  'model-failed': {
+    status: 502,
+    title: 'The model gave no usable answer',
+    retryable: true,
+    repair: 'Try again, or choose another model.',
+  },
+  cancelled: { status: 499, title: 'The run was cancelled', retryable: false, repair: 'Nothing to do.' },
+  expired: { status: 504, title: 'The run waited too long', retryable: false, repair: 'Ask again.' },
+} as const satisfies Record<string, ProblemKind>
+
+export type ProblemCode = keyof typeof problemCatalog
+
+export function isProblemCode(code: string): code is ProblemCode {
+  return Object.hasOwn(problemCatalog, code)
+}

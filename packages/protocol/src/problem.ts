@@ -1,0 +1,31 @@
+import { problemCatalog } from './problem-catalog.ts'
+import type { ProblemCode } from './problem-catalog.ts'
+
+export interface ProblemOptions {
+  /** What was wrong this time, in words for the caller. Never a secret, never a stack. */
+  readonly detail?: string
+  readonly cause?: unknown
+  /** Numbers or names the caller can act on, e.g. the budget left. */
+  readonly extra?: Readonly<Record<string, unknown>>
+  readonly retryAfterSeconds?: number
+}
+
+/** The one thrown error of the product; a door renders it as RFC 9457. */
+export class Problem extends Error {
+  readonly code: ProblemCode
+  readonly detail: string
+  readonly extra: Readonly<Record<string, unknown>>
+  readonly retryAfterSeconds: number | undefined
+
+  constructor(code: ProblemCode, options: ProblemOptions = {}) {
+    super(
+      options.detail ?? problemCatalog[code].title,
+      options.cause === undefined ? {} : { cause: options.cause },
+    )
+    this.name = 'Problem'
+    this.code = code
+    this.detail = options.detail ?? problemCatalog[code].title
+    this.extra = options.extra ?? {}
+    this.retryAfterSeconds = options.retryAfterSeconds
+  }
+}

@@ -1,0 +1,61 @@
+import * as z from 'zod/mini'
+import { agentIdSchema, runIdSchema, taskIdSchema } from './ids.ts'
+import { jsonObjectSchema, jsonValueSchema } from './json-value.ts'
+import { originSchema } from './origin.ts'
+
+export const runKinds = ['chat', 'task', 'heartbeat', 'tool'] as const
+export type RunKind = (typeof runKinds)[number]
+
+export const runStates = ['queued', 'running', 'waiting', 'done', 'failed', 'cancelled', 'expired'] as const
+export type RunState = (typeof runStates)[number]
+
+export const terminalRunStates = ['done', 'failed', 'cancelled', 'expired'] as const
+export type TerminalRunState = (typeof terminalRunStates)[number]
+
+export function isTerminal(state: RunState): state is TerminalRunState {
+  return (terminalRunStates as readonly string[]).includes(state)
+}
+
+/** What the run is about. */
+export const runInputSchema = z.discriminatedUnion('kind', [
+  z.strictObject({ kind: z.literal('chat'), message: z.string(), session: z.string() }),
+  z.strictObject({ kind: z.literal('task'), task_id: taskIdSchema }),
+  z.strictObject({ kind: z.literal('heartbeat'), message: z.string() }),
+  z.strictObject({ kind: z.literal('tool'), tool: z.string(), params: jsonObjectSchema }),
+])
+export type RunInput = z.infer<typeof runInputSchema>
+
+/** The one thing a run ends with (ledger invariant R4). */
+export const runOutcomeSchema = z.strictObject({
+  status: z.enum(terminalRunStates),
+  /** The answer, or in plain words why there is none. */
+  text: z.string(),
+  /** A problem code when the status is not `done`. */
+  code: z.optional(z.string()),
+  result: z.optional(jsonValueSchema),
+})
+export type RunOutcome = z.infer<typeof runOutcomeSchema>
+
+/** A run as people's doors show it. Times are milliseconds since 1970. */
+export const runViewSchema = z.strictObject({
+  id: runIdSchema,
+  agent_id: agentIdSchema,
+  kind: z.enum(runKinds),
+  origin: originSchema,
+  input: runInputSchema,
+  state: z.enum(runStates),
+  attempt: z.number(),
+  fence: z.number(),
+  parent_id: z.nullable(runIdSchema),
+  task_id: z.nullable(taskIdSchema),
+  /** Why it waits, when it does: ids of the open child tasks. */
+  waiting_on: z.array(z.string()),
+  trace_id: z.string(),
+  created_at: z.number(),
+  started_at: z.nullable(z.number()),
+  ended_at: z.nullable(z.number()),
+  outcome: z.nullable(runOutcomeSchema),
+  tokens_used: z.number(),
+  cost_usd: z.number(),
+})
+export type RunView = z.infer<typeof runViewSchema>

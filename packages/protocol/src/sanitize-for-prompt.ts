@@ -1,0 +1,63 @@
+/**
+ * Text hygiene for everything a model reads: characters that a person cannot see are taken out, so that what
+ * the owner sees is what the model gets. It is no defence against instructions in plain sight. Pure.
+ *
+ * Kept on purpose: tab, line feed, carriage return; joiners and variation selectors one at a time (Persian and
+ * Indic scripts, emoji sequences need them); the tag characters of a flag such as Scotland's, and only there.
+ */
+
+declare const promptTextMark: unique symbol
+
+/** Text that went through `sanitizeForPrompt`. Nothing else makes one, so that forgetting it does not compile. */
+export type PromptText = string & { readonly [promptTextMark]: true }
+
+/** A black flag, three to six lower-case tag letters or digits, and the cancel tag (UTS 51, ED-14a). */
+const tagFlag = /\u{1F3F4}[\u{E0030}-\u{E0039}\u{E0061}-\u{E007A}]{3,6}\u{E007F}/gu
+
+/** Line and paragraph separators are line ends to a person. */
+const separators = /[\u2028\u2029]/gu
+
+/** Kept characters whose category would otherwise take them away. */
+const keptControls = /[\t\n\r\u200C\u200D\uFE0E\uFE0F]/u
+
+/* oxlint-disable no-misleading-character-class -- these classes name joiners and combining marks on purpose */
+
+/** Categories without a visible form, then blanks, fillers and selectors that only look like nothing. */
+const invisible =
+  /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Cn}\uFE00-\uFE0D\u{E0100}-\u{E01EF}\u034F\u115F\u1160\u17B4\u17B5\u3164\uFFA0\uFFFC]/gu
+
+/** A run of joiners or selectors carries bits and draws nothing, but for one selector before one joiner. */
+const joinerRun = /([\uFE0E\uFE0F]?[\u200C\u200D]?)[\u200C\u200D\uFE0E\uFE0F]*/gu
+
+/** Anything that is not text becomes the empty text. */
+export function sanitizeForPrompt(text: unknown): PromptText {
+  if (typeof text !== 'string') return '' as PromptText
+  const cleaned: string[] = []
+  let from = 0
+  for (const flag of text.matchAll(tagFlag)) {
+    cleaned.push(stripInvisible(text.slice(from, flag.index)), flag[0])
+    from = flag.index + flag[0].length
+  }
+  cleaned.push(stripInvisible(text.slice(from)))
+  return cleaned.join('') as PromptText
+}
+
+/** Joins parts that are already clean. */
+export function joinPromptText(parts: readonly PromptText[], separator: string): PromptText {
+  return parts.join(separator) as PromptText
+}
+
+/** Cuts without splitting a code point; `marker` replaces what was cut and counts. */
+export function truncatePromptText(text: PromptText, maxChars: number, marker = '\n[cut]'): PromptText {
+  if (text.length <= maxChars) return text
+  const cut = text.slice(0, Math.max(0, maxChars - marker.length))
+  const whole = /[\uD800-\uDBFF]$/.test(cut) ? cut.slice(0, -1) : cut
+  return (whole + marker) as PromptText
+}
+
+function stripInvisible(text: string): string {
+  return text
+    .replace(separators, '\n')
+    .replace(invisible, (character) => (keptControls.test(character) ? character : ''))
+    .replace(joinerRun, '$1')
+}

@@ -1,0 +1,71 @@
+import * as z from 'zod/mini'
+import { agentIdSchema, runIdSchema, taskIdSchema } from './ids.ts'
+import { jsonObjectSchema, jsonValueSchema } from './json-value.ts'
+
+export const taskStates = [
+  'pending',
+  'accepted',
+  'working',
+  'blocked',
+  'done',
+  'failed',
+  'cancelled',
+] as const
+export type TaskState = (typeof taskStates)[number]
+
+/** Which state may follow which; the terminal ones are followed by none. One table for tool, door and ledger. */
+export const taskTransitions = {
+  pending: ['accepted', 'working', 'blocked', 'done', 'failed', 'cancelled'],
+  accepted: ['working', 'blocked', 'done', 'failed', 'cancelled'],
+  working: ['blocked', 'done', 'failed', 'cancelled'],
+  blocked: ['working', 'done', 'failed', 'cancelled'],
+  done: [],
+  failed: [],
+  cancelled: [],
+} as const satisfies Record<TaskState, readonly TaskState[]>
+
+export function isTaskOpen(state: TaskState): boolean {
+  return taskTransitions[state].length > 0
+}
+
+export function canMoveTask(from: TaskState, to: TaskState): boolean {
+  return (taskTransitions[from] as readonly TaskState[]).includes(to)
+}
+
+export const tokenBudgetSchema = z.strictObject({
+  max_tokens: z.int().check(z.positive()),
+  max_cost_usd: z.number().check(z.positive()),
+})
+
+/** What an agent gets on `POST /task`. */
+export const taskAssignmentSchema = z.strictObject({
+  task_id: taskIdSchema,
+  run_id: runIdSchema,
+  fence: z.int(),
+  task_type: z.string(),
+  input_data: jsonObjectSchema,
+  context: jsonObjectSchema,
+  timeout_s: z.int().check(z.positive()),
+  max_retries: z.int().check(z.minimum(0)),
+  token_budget: z.nullable(tokenBudgetSchema),
+})
+export type TaskAssignment = z.infer<typeof taskAssignmentSchema>
+
+/** A task as doors show it. Times are milliseconds since 1970. */
+export const taskViewSchema = z.strictObject({
+  id: taskIdSchema,
+  creator: z.string(),
+  assignee: agentIdSchema,
+  title: z.string(),
+  description: z.string(),
+  data: jsonObjectSchema,
+  state: z.enum(taskStates),
+  parent_run_id: z.nullable(runIdSchema),
+  run_id: z.nullable(runIdSchema),
+  result: z.nullable(jsonValueSchema),
+  summary: z.nullable(z.string()),
+  created_at: z.number(),
+  updated_at: z.number(),
+  completed_at: z.nullable(z.number()),
+})
+export type TaskView = z.infer<typeof taskViewSchema>
