@@ -1,0 +1,62 @@
+import type { FastifyRequest } from 'fastify'
+import { headers } from '@flotilla/protocol/headers'
+import { Problem } from '@flotilla/protocol/problem'
+import type { Caller } from '../../policy/caller.ts'
+import type { RunTicket } from '../../runs/run-ticket.ts'
+
+export type AgentCaller = Extract<Caller, { kind: 'agent' }>
+
+export interface AgentGateDeps {
+  readonly verifyToken: (token: string) => { readonly agentId: string; readonly token: 'door' | 'program' } | null
+  /** Throws the Problem `stale-fence` where run and fence are not live (ledger invariant R3). */
+  readonly ticketOf: (agentId: string, runId: string, fence: number) => RunTicket
+  readonly liveRunOf: (agentId: string) => RunTicket | null
+}
+
+/**
+ * Who is on the agent door. The token says which agent; nothing in a body, path or hint header does. A door token
+ * comes with run and fence. A program token opens the model surface alone, and is charged to the lane's live run.
+ */
+export function createAgentGate(deps: AgentGateDeps) {
+  function identify(request: FastifyRequest): { agentId: string; token: 'door' | 'program' } {
+    const found = deps.verifyToken(readToken(request))
+    if (!found) throw new Problem('unauthenticated', { detail: 'no token of a running agent' })
+    return found
+  }
+
+  function doorOnly(request: FastifyRequest): AgentCaller {
+    const { agentId, token } = identify(request)
+    if (token !== 'door') {
+      throw new Problem('denied', { detail: 'a program token opens the model surface only' })
+    }
+    return { kind: 'agent', agentId, token, run: ticketFromHeaders(request, agentId) }
+  }
+
+  function modelSurface(request: FastifyRequest): AgentCaller {
+    const { agentId, token } = identify(request)
+    if (token === 'door') return { kind: 'agent', agentId, token, run: ticketFromHeaders(request, agentId) }
+    const run = deps.liveRunOf(agentId)
+    if (!run) {
+      throw new Problem('denied', { detail: 'no run of this agent is live, so nothing may be spent in its name' })
+    }
+    return { kind: 'agent', agentId, token, run }
+  }
+
+  function ticketFromHeaders(request: FastifyRequest, agentId: string): RunTicket {
+    const runId = request.headers[headers.runId]
+    const fence = Number(request.headers[headers.runFence])
+    if (typeof runId !== 'string' || !Number.isInteger(fence)) {
+      throw new Problem('bad-request', { detail: `send ${headers.runId} and ${headers.runFence} with every call` })
+    }
+    return deps.ticketOf(agentId, runId, fence)
+  }
+
+  return { doorOnly, modelSurface }
+}
+
+/** `Authorization: Bearer` as OpenAI clients send it, or `x-api-key` as Anthropic clients do. */
+function readToken(request: FastifyRequest): string {
+  const bearer = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1]
+  const key = request.headers['x-api-key']
+  return bearer ?? (typeof key === 'string' ? key : '')
+}

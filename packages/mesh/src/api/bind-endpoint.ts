@@ -1,0 +1,68 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import * as z from 'zod'
+import type { Endpoint, EndpointSchemas } from '@flotilla/protocol/endpoint'
+import { Problem } from '@flotilla/protocol/problem'
+
+type Parsed<Schema> = Schema extends z.core.$ZodType ? z.output<Schema> : undefined
+type Sent<Schema> = Schema extends z.core.$ZodType ? z.input<Schema> : unknown
+
+export interface BoundRequest<Schemas extends EndpointSchemas> {
+  readonly params: Readonly<Record<string, string>>
+  readonly query: Parsed<Schemas['query']>
+  readonly body: Parsed<Schemas['request']>
+  readonly raw: FastifyRequest
+  readonly reply: FastifyReply
+}
+
+export interface BindOptions {
+  readonly bodyMaxBytes?: number
+}
+
+/** Returned by handlers that have written the reply themselves (streams, files). */
+export const alreadySent = Symbol('already sent')
+
+/**
+ * Binds an endpoint of the protocol: parses query and body by its schemas and refuses what does not fit, then
+ * sends what the handler returns. Path braces become Fastify parameters; `{*x}` takes the rest with its slashes.
+ */
+export function createBinder(scope: FastifyInstance) {
+  return function bind<Schemas extends EndpointSchemas>(
+    endpoint: Endpoint,
+    schemas: Schemas,
+    handler: (request: BoundRequest<Schemas>) => Promise<Sent<Schemas['response']> | typeof alreadySent>,
+    options: BindOptions = {},
+  ): void {
+    const rest = /\{\*(\w+)\}/.exec(endpoint.path)?.[1]
+    const url = endpoint.path.replace(/\{\*\w+\}/, '*').replace(/\{(\w+)\}/g, ':$1')
+    scope.route({
+      method: endpoint.method,
+      url,
+      ...(options.bodyMaxBytes ? { bodyLimit: options.bodyMaxBytes } : {}),
+      handler: async (raw, reply) => {
+        const params = { ...(raw.params as Record<string, string>) }
+        if (rest !== undefined) params[rest] = params['*'] ?? ''
+        const result = await handler({
+          params,
+          query: parse(schemas.query, raw.query, 'query') as Parsed<Schemas['query']>,
+          body: parse(schemas.request, raw.body, 'body') as Parsed<Schemas['request']>,
+          raw,
+          reply,
+        })
+        return result === alreadySent ? reply : reply.send(result)
+      },
+    })
+  }
+}
+
+export type Bind = ReturnType<typeof createBinder>
+
+function parse(schema: z.core.$ZodType | undefined, value: unknown, where: string): unknown {
+  if (!schema) return undefined
+  const parsed = z.safeParse(schema, value ?? {})
+  if (parsed.success) return parsed.data
+  const issues = parsed.error.issues.slice(0, 5).map((issue) => {
+    const path = [where, ...issue.path.map(String)].join('.')
+    return `${path}: ${issue.message || 'not of the expected form'}`
+  })
+  throw new Problem('bad-request', { detail: issues.join('; ') })
+}

@@ -1,0 +1,37 @@
+import { createHmac } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { isValidSession, readCookie } from './session-cookie.ts'
+
+const token = 'access-token-of-the-host'
+const nowMs = 1_800_000_000_000
+const now = nowMs / 1000
+
+function cookie(expiry: number | string, secret = token): string {
+  const key = createHmac('sha256', secret).update('ol-cookie-signing').digest()
+  return `${expiry}.${createHmac('sha256', key).update(String(expiry)).digest('hex')}`
+}
+
+describe('the session cookie', () => {
+  test.each([
+    ['one hour to go', now + 3600, true],
+    ['24 hours and 5 minutes ahead', now + 24 * 3600 + 300, true],
+    ['one second further ahead', now + 24 * 3600 + 301, false],
+    ['expired', now - 1, false],
+  ])('%s', (_name, expiry, valid) => {
+    expect(isValidSession(cookie(expiry), token, nowMs)).toBe(valid)
+  })
+
+  test('one signed with another token is refused', () => {
+    expect(isValidSession(cookie(now + 60, 'other'), token, nowMs)).toBe(false)
+  })
+
+  test('one whose expiry was changed is refused', () => {
+    const [, signature] = cookie(now + 60).split('.')
+    expect(isValidSession(`${now + 61}.${signature}`, token, nowMs)).toBe(false)
+  })
+
+  test('is found among others', () => {
+    expect(readCookie('a=1; ol_session=x.y; b=2', 'ol_session')).toBe('x.y')
+    expect(readCookie('xol_session=1', 'ol_session')).toBeUndefined()
+  })
+})

@@ -1,0 +1,47 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Problem } from '@flotilla/protocol/problem'
+import { problemContentType, problemJson } from '@flotilla/protocol/problem-json'
+import type { Log } from '../log.ts'
+
+/** The one place that turns a failure into an answer. What is not a Problem says nothing about itself outside. */
+export function installProblemReplies(server: FastifyInstance, log: Log): void {
+  server.setErrorHandler((error, request, reply) => {
+    const problem = asProblem(error)
+    if (problem.code === 'internal-error') {
+      log.error({ requestId: request.id, path: request.routeOptions.url, err: error }, 'request failed inside')
+    }
+    return sendProblem(request, reply, problem)
+  })
+  server.setNotFoundHandler((request, reply) =>
+    sendProblem(request, reply, new Problem('not-found', { detail: 'this door has no such path' })),
+  )
+}
+
+export function sendProblem(request: FastifyRequest, reply: FastifyReply, problem: Problem): FastifyReply {
+  const body = problemJson(problem, request.id)
+  if (problem.retryAfterSeconds !== undefined) {
+    void reply.header('retry-after', String(Math.max(1, Math.ceil(problem.retryAfterSeconds))))
+  }
+  return reply.code(body.status).type(problemContentType).send(JSON.stringify(body))
+}
+
+/** Fastify's own refusals get the codes of our catalogue. */
+export function asProblem(error: unknown): Problem {
+  if (error instanceof Problem) return error
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  switch (code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return new Problem('body-too-large')
+    case 'FST_ERR_CTP_INVALID_JSON_BODY':
+    case 'FST_ERR_CTP_EMPTY_JSON_BODY':
+      return new Problem('bad-json')
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return new Problem('bad-request', { detail: 'send Content-Type: application/json' })
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return new Problem('bad-request', { detail: 'Content-Length does not match the body' })
+    case 'FST_ERR_BAD_URL':
+      return new Problem('bad-request', { detail: 'the URL is not valid' })
+    default:
+      return new Problem('internal-error', { cause: error })
+  }
+}

@@ -1,0 +1,24 @@
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+
+/** `npm run check`: everything that needs no engine, stopping at the first that fails. */
+const root = join(import.meta.dirname, '..')
+const bin = (name: string) => join(root, 'node_modules', '.bin', name)
+
+const steps: readonly (readonly [name: string, command: string, args: readonly string[]])[] = [
+  ['format', bin('oxfmt'), ['--check', '.']],
+  ['lint', bin('oxlint'), ['--type-aware', '--deny-warnings', '.']],
+  ['types', bin('tsc'), ['-p', '.']],
+  ['unit, architecture and specification tests', bin('vitest'), ['run', '--project', 'unit']],
+  ['specification coverage', process.execPath, [join(root, 'scripts', 'spec.ts')]],
+]
+
+for (const [name, command, args] of steps) {
+  console.log(`\n== ${name}`)
+  const done = spawnSync(command, args, { cwd: root, stdio: 'inherit' })
+  if (done.status !== 0) {
+    console.error(`\n${name} failed. Mend it and run npm run check again.`)
+    process.exit(1)
+  }
+}
+console.log('\nAll checks passed.')

@@ -1,0 +1,120 @@
+import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import {
+  coverageReport,
+  type CoverageReport,
+  type CoverageRow,
+  type LedgerClause,
+} from '../tests/coverage-report.ts'
+import { readCitations, readCoverageFacts } from '../tests/coverage-sources.ts'
+import { markStates } from '../tests/coverage-marks.ts'
+
+const help = `npm run spec -- [options]   Where each clause of the specification stands.
+
+  --planned   list the clauses that no test proves yet, by area
+  --mark      write the states planned and covered in tests/requirements/ from what the tests cite
+  --json      print clauses, counts and offenders as JSON
+  --help      print this
+
+Exits 1 and names each offender when the ledger, the tests and the decisions do not agree.
+`
+
+const options = {
+  planned: { type: 'boolean' },
+  mark: { type: 'boolean' },
+  json: { type: 'boolean' },
+  help: { type: 'boolean' },
+} as const
+
+const columns = ['covered', 'planned', 'outside', 'deviates', 'total'] as const
+
+function tableLine(cells: readonly (string | number)[]): string {
+  return cells
+    .map((cell, index) => (index === 0 ? String(cell).padEnd(16) : String(cell).padStart(9)))
+    .join('')
+}
+
+function table(report: CoverageReport): string {
+  const line = (row: CoverageRow): string => tableLine([row.section, ...columns.map((column) => row[column])])
+  const head = tableLine(['section', ...columns])
+  return [
+    head,
+    '-'.repeat(head.length),
+    ...report.rows.map(line),
+    '-'.repeat(head.length),
+    line(report.total),
+  ].join('\n')
+}
+
+function plannedList(clauses: readonly LedgerClause[]): string {
+  const planned = clauses.filter((clause) => clause.state === 'planned')
+  return [...Map.groupBy(planned, (clause) => clause.by ?? 'no area')]
+    .sort(([left], [right]) => left.localeCompare(right))
+    .map(([area, rows]) =>
+      [`${area} (${rows.length})`, ...rows.map(({ id, text }) => `  ${id.padEnd(56)} ${text}`)].join('\n'),
+    )
+    .join('\n\n')
+}
+
+function markLedger(root: string): string {
+  const cited = new Set(readCitations(root).citations.map((citation) => citation.id))
+  const lines: string[] = []
+  for (const file of globSync('tests/requirements/*.ts', { cwd: root }).sort()) {
+    const before = readFileSync(join(root, file), 'utf8')
+    const marked = markStates(before, cited)
+    if (marked.source !== before) writeFileSync(join(root, file), marked.source)
+    lines.push(
+      ...marked.covered.map((id) => `${id}: now covered`),
+      ...marked.planned.map((id) => `${id}: now planned`),
+    )
+  }
+  return lines.length === 0 ? 'Every state already agrees with the tests.\n' : `${lines.join('\n')}\n`
+}
+
+/** The options of this run, or undefined when one of them is not among those of the help text. */
+function readOptions() {
+  const { values, tokens } = parseArgs({ options, strict: false, tokens: true })
+  const wrong = tokens.some(
+    (token) => token.kind !== 'option' || !(token.name in options) || token.value !== undefined,
+  )
+  return wrong ? undefined : values
+}
+
+async function main(): Promise<void> {
+  const values = readOptions()
+  if (values === undefined) {
+    process.stderr.write(help)
+    process.exitCode = 2
+    return
+  }
+  if (values.help) {
+    process.stdout.write(help)
+    return
+  }
+  const root = dirname(dirname(fileURLToPath(import.meta.url)))
+  if (values.mark) process.stderr.write(markLedger(root))
+  // Imported only now, so that the ledger is read as --mark left it.
+  const { requirements } = await import('../tests/requirements.ts')
+  const facts = readCoverageFacts(root, requirements)
+  const report = coverageReport(facts)
+  if (values.json) {
+    process.stdout.write(`${JSON.stringify({ ...report, clauses: requirements }, undefined, 2)}\n`)
+  } else {
+    process.stdout.write(`${table(report)}\n`)
+    if (values.planned) process.stdout.write(`\n${plannedList(requirements)}\n`)
+    if (facts.architectureSections === undefined) {
+      process.stderr.write(
+        '\ndocs/architecture.md is missing, so the sections that `decided` points to are unchecked.\n',
+      )
+    }
+  }
+  if (report.offenders.length === 0) return
+  process.stderr.write(
+    `\n${report.offenders.length} wrong:\n${report.offenders.map((text) => `  ${text}\n`).join('')}`,
+  )
+  process.exitCode = 1
+}
+
+await main()

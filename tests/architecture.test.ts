@@ -1,0 +1,153 @@
+import { existsSync } from 'node:fs'
+import { join, posix } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import {
+  adapterFiles,
+  allowedNames,
+  bannedCalls,
+  bannedComments,
+  bannedNames,
+  edgeImports,
+  maxLines,
+  meshEdges,
+  packageEdges,
+} from './architecture-rules.ts'
+import { readSourceFiles, repositoryRoot } from './source-files.ts'
+
+const files = readSourceFiles()
+const sources = files.filter((file) => !file.isTest && file.path.startsWith('packages/'))
+
+function resolved(from: string, specifier: string): string {
+  const own = /^@flotilla\/(\w+)\/(.+)$/.exec(specifier)
+  if (own) return `packages/${own[1]}/src/${own[2]}.ts`
+  return specifier.startsWith('.') ? posix.join(posix.dirname(from), specifier) : specifier
+}
+
+const imports = sources.flatMap((file) =>
+  file.imports.map((one) => ({ from: file.path, to: resolved(file.path, one.specifier), typeOnly: one.typeOnly })),
+)
+
+function packageOf(path: string): string | undefined {
+  return /^packages\/(\w+)\//.exec(path)?.[1]
+}
+
+function meshRoom(path: string): string | undefined {
+  return /^packages\/mesh\/src\/(\w+)\//.exec(path)?.[1]
+}
+
+describe('the architecture', () => {
+  test('packages import only what their zone may', () => {
+    const offenders = imports.filter(({ from, to }) => {
+      const [source, target] = [packageOf(from), packageOf(to)]
+      if (!source || !target || source === target) return false
+      return !packageEdges.find((edge) => edge.from === source)?.to.includes(target)
+    })
+    expect(offenders).toEqual([])
+  })
+
+  test('protocol imports zod and nothing else', () => {
+    const outside = imports.filter(({ from, to }) => packageOf(from) === 'protocol' && packageOf(to) !== 'protocol')
+    expect([...new Set(outside.map((one) => one.to))]).toEqual(['zod/mini'])
+  })
+
+  test('rooms of the mesh import only their neighbours', () => {
+    const offenders = imports.filter(({ from, to }) => {
+      const [source, target] = [meshRoom(from), meshRoom(to)]
+      if (!source || !target || source === target) return false
+      return !meshEdges.find((edge) => edge.from === source)?.to.includes(target)
+    })
+    expect(offenders).toEqual([])
+  })
+
+  test('every row of the tables matches something', () => {
+    const rooms = new Set(sources.map((file) => meshRoom(file.path)))
+    const packages = new Set(sources.map((file) => packageOf(file.path)))
+    expect(meshEdges.map((edge) => edge.from).filter((room) => !rooms.has(room))).toEqual([])
+    expect(packageEdges.map((edge) => edge.from).filter((name) => !packages.has(name))).toEqual([])
+    expect(edgeImports.filter((row) => !imports.some(({ to }) => to === row.module)).map((row) => row.module)).toEqual([])
+    expect(adapterFiles.filter((row) => !sources.some((file) => row.file.test(file.path))).map(String)).toEqual([])
+  })
+
+  test('every room of the mesh stands in the table', () => {
+    const rooms = new Set(sources.map((file) => meshRoom(file.path)).filter((room) => room !== undefined))
+    expect([...rooms].filter((room) => !meshEdges.some((edge) => edge.from === room))).toEqual([])
+  })
+
+  test.each(edgeImports.map((row) => [row.module, row] as const))('%s is imported at its edge only', (_name, row) => {
+    const offenders = imports.filter(
+      ({ from, to, typeOnly }) => to === row.module && !typeOnly && !row.allowed.some((prefix) => from.startsWith(prefix)),
+    )
+    expect(offenders.map((one) => one.from)).toEqual([])
+  })
+
+  test('adapters are named by compose alone', () => {
+    const offenders = imports.filter(({ from, to, typeOnly }) =>
+      adapterFiles.some((row) => row.file.test(to) && !typeOnly && !row.allowed.some((prefix) => from.startsWith(prefix))),
+    )
+    expect(offenders).toEqual([])
+  })
+
+  test.each(bannedCalls.map((row) => [String(row.pattern), row] as const))('%s stands only where it may', (_name, row) => {
+    const offenders = sources.filter(
+      (file) => row.pattern.test(withoutComments(file.text)) && !row.allowed.some((prefix) => file.path.startsWith(prefix)),
+    )
+    expect(offenders.map((file) => file.path)).toEqual([])
+  })
+
+  test('importing a module does nothing and keeps nothing', () => {
+    const offenders = sources.filter((file) => /^(?:export )?let /m.test(file.text))
+    expect(offenders.map((file) => file.path)).toEqual([])
+  })
+
+  test('no file outgrows its room', () => {
+    const offenders = files.filter((file) => {
+      const lines = file.text.split('\n').length
+      return lines > (file.isTest ? maxLines.test : maxLines.source)
+    })
+    expect(offenders.map((file) => file.path)).toEqual([])
+  })
+
+  test('names say what is inside', () => {
+    const offenders = files.filter(
+      (file) =>
+        !allowedNames.some((allowed) => allowed.test(file.path)) &&
+        file.path
+          .replace(/^packages\/\w+\/src\//, '')
+          .split(/[/.-]/)
+          .some((part) => bannedNames.includes(part)),
+    )
+    expect(offenders.map((file) => file.path)).toEqual([])
+  })
+
+  test('a port has a conformance suite beside it and names no product', () => {
+    const ports = sources.filter((file) => /^\/\*\*\s*\n?\s*\*? ?PORT\b/m.test(file.text))
+    expect(ports.length).toBeGreaterThanOrEqual(2)
+    expect(ports.filter((file) => !existsSync(join(repositoryRoot, file.path.replace(/\.ts$/, '.conformance.ts')))).map((file) => file.path)).toEqual([])
+    expect(ports.filter((file) => /docker|podman|openai|dockerode/i.test(file.text)).map((file) => file.path)).toEqual([])
+  })
+
+  test('comments outlive the day they were written', () => {
+    const offenders = sources.filter((file) => bannedComments.some((pattern) => pattern.test(file.text)))
+    expect(offenders.map((file) => file.path)).toEqual([])
+  })
+
+  test('test titles are facts', () => {
+    const offenders = files.filter((file) => /\b(?:test|it)(?:\.each\([^)]*\))?\(\s*['"`]should /.test(file.text))
+    expect(offenders.map((file) => file.path)).toEqual([])
+  })
+
+  test('no test replaces a module', () => {
+    expect(files.filter((file) => /\bvi\.mock\(/.test(file.text)).map((file) => file.path).filter((path) => path !== 'tests/architecture.test.ts')).toEqual([])
+  })
+
+  test('door paths are written down in protocol alone', () => {
+    const offenders = sources.filter(
+      (file) => packageOf(file.path) !== 'protocol' && /['"`]\/(?:mesh|api|v1)\//.test(withoutComments(file.text)),
+    )
+    expect(offenders.map((file) => file.path)).toEqual([])
+  })
+})
+
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/^\s*\/\/.*$/gm, '')
+}

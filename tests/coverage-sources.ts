@@ -1,0 +1,29 @@
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { citationsIn, type SourceCitations } from './coverage-citations.ts'
+import type { CoverageFacts, LedgerClause } from './coverage-report.ts'
+import { sectionsIn } from './coverage-sections.ts'
+
+const testFiles = ['packages/*/src/**/*.{test,conformance}.ts', 'tests/**/*.{test,conformance}.ts']
+
+/** Reads from the repository at `root` all that the ledger is compared with. */
+export function readCoverageFacts(root: string, clauses: readonly LedgerClause[]): CoverageFacts {
+  const architecture = join(root, 'docs/architecture.md')
+  return {
+    clauses,
+    ...readCitations(root),
+    decisionFiles: new Set(globSync('docs/decisions/*.md', { cwd: root })),
+    ...(existsSync(architecture) && { architectureSections: sectionsIn(readFileSync(architecture, 'utf8')) }),
+  }
+}
+
+/** What the tests of the repository at `root` cite, in the order of the files' names. */
+export function readCitations(root: string): SourceCitations {
+  const found = globSync(testFiles, { cwd: root })
+    .sort()
+    .map((file) => citationsIn(readFileSync(join(root, file), 'utf8'), file))
+  return {
+    citations: found.flatMap((one) => one.citations),
+    unreadable: found.flatMap((one) => one.unreadable),
+  }
+}

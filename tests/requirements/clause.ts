@@ -1,0 +1,37 @@
+/** The nine parts of the specification, in its order. */
+export const sections = [
+  'purpose',
+  'resources',
+  'states',
+  'endpoints',
+  'authentication',
+  'events',
+  'errors',
+  'limits',
+  'versioning',
+] as const
+
+export type Section = (typeof sections)[number]
+
+/** Where a clause stands with the product. Exactly one of the four; `by` names the area that proves it. */
+export type ClauseState =
+  /** A test cites it with `verifies`. */
+  | { readonly state: 'covered'; readonly by?: string }
+  /** No test cites it yet. */
+  | { readonly state: 'planned'; readonly by?: string }
+  /** Not the engine's to do; `why` says whose it is, or that it says what is not done. */
+  | { readonly state: 'outside'; readonly why: string }
+  /** The product does otherwise on purpose; `decision` is a file whose name starts with its date. */
+  | { readonly state: 'deviates'; readonly decision: `docs/decisions/${string}.md` }
+
+/**
+ * One statement of the specification. `line` is where it stands in `specification.md`; `text` is the statement
+ * in one sentence. A statement that something is "not shown" leaves the choice to us: `decided` then points to
+ * the section that chooses.
+ */
+export type Clause<In extends Section = Section> = ClauseState & {
+  readonly id: `${In}:${string}`
+  readonly line: number
+  readonly text: string
+  readonly decided?: `docs/architecture.md#${string}`
+}
