@@ -4,7 +4,10 @@ import { problemCatalog } from '@flotilla/protocol/problem-catalog'
 export function problemDocs(): string {
   const rows = Object.entries(problemCatalog)
     .toSorted(([a], [b]) => a.localeCompare(b))
-    .map(([code, kind]) => `| \`${code}\` | ${kind.status} | ${kind.title} | ${kind.retryable ? 'yes' : 'no'} | ${kind.repair} |`)
+    .map(
+      ([code, kind]) =>
+        `| \`${code}\` | ${kind.status} | ${kind.title} | ${kind.retryable ? 'yes' : 'no'} | ${kind.repair} |`,
+    )
   return [
     '# Problems',
     '',

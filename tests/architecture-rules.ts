@@ -10,7 +10,11 @@ export interface Edge {
 export const packageEdges: readonly Edge[] = [
   { from: 'protocol', to: [], why: 'what both sides agree on depends on nobody' },
   { from: 'client', to: ['protocol'], why: 'speaks the people’s door and nothing else' },
-  { from: 'agent', to: ['protocol'], why: 'lives behind the wall; the mesh’s code must not be in its container' },
+  {
+    from: 'agent',
+    to: ['protocol'],
+    why: 'lives behind the wall; the mesh’s code must not be in its container',
+  },
   { from: 'mesh', to: ['protocol'], why: 'the trusted host imports no zone around it' },
   { from: 'cli', to: ['client', 'protocol'], why: 'starts the mesh as a process and never imports it' },
 ]
@@ -22,19 +26,51 @@ export const meshEdges: readonly Edge[] = [
   { from: 'sandbox', to: ['config'], why: 'leaf; files are written through config/atomic-file' },
   { from: 'journal', to: ['storage'], why: 'a record is a row' },
   { from: 'events', to: ['storage'], why: 'an event is a row' },
-  { from: 'policy', to: ['config', 'runs', 'journal', 'events'], why: 'decides from the permissions file; runs only for the ticket; the guard journals and announces refusals' },
+  {
+    from: 'policy',
+    to: ['config', 'runs', 'journal', 'events'],
+    why: 'decides from the permissions file; runs only for the ticket; the guard journals and announces refusals',
+  },
   { from: 'vault', to: ['policy', 'config'], why: 'keys come from .env' },
-  { from: 'fleet', to: ['sandbox', 'policy', 'storage', 'events', 'journal', 'config'], why: 'announces ends and never touches runs' },
-  { from: 'runs', to: ['fleet', 'policy', 'storage', 'events', 'journal', 'tasks'], why: 'the spine; a task-kind run is built from its task row' },
-  { from: 'tasks', to: ['runs', 'policy', 'storage', 'journal', 'events'], why: 'a hand-off ends in submitRun' },
-  { from: 'llm', to: ['vault', 'policy', 'storage', 'journal', 'runs', 'config', 'events'], why: 'a model call is charged to a run' },
+  {
+    from: 'fleet',
+    to: ['sandbox', 'policy', 'storage', 'events', 'journal', 'config'],
+    why: 'announces ends and never touches runs',
+  },
+  {
+    from: 'runs',
+    to: ['fleet', 'policy', 'storage', 'events', 'journal', 'tasks'],
+    why: 'the spine; a task-kind run is built from its task row',
+  },
+  {
+    from: 'tasks',
+    to: ['runs', 'policy', 'storage', 'journal', 'events'],
+    why: 'a hand-off ends in submitRun',
+  },
+  {
+    from: 'llm',
+    to: ['vault', 'policy', 'storage', 'journal', 'runs', 'config', 'events'],
+    why: 'a model call is charged to a run',
+  },
   { from: 'egress', to: ['vault', 'policy', 'storage', 'journal', 'runs'], why: 'a fetch is made for a run' },
   { from: 'blackboard', to: ['policy', 'storage', 'events', 'journal'], why: 'one noun' },
   { from: 'artifacts', to: ['policy', 'storage', 'events', 'journal', 'config'], why: 'one noun' },
   { from: 'notes', to: ['policy', 'storage', 'events', 'journal'], why: 'one noun' },
   {
     from: 'api',
-    to: ['policy', 'runs', 'tasks', 'fleet', 'llm', 'egress', 'blackboard', 'artifacts', 'notes', 'events', 'metrics'],
+    to: [
+      'policy',
+      'runs',
+      'tasks',
+      'fleet',
+      'llm',
+      'egress',
+      'blackboard',
+      'artifacts',
+      'notes',
+      'events',
+      'metrics',
+    ],
     why: 'routes call use cases, never storage or sandbox',
   },
 ]
@@ -49,11 +85,23 @@ export interface EdgeImport {
 /** Effects live at named edges (tests may import anything). */
 export const edgeImports: readonly EdgeImport[] = [
   { module: 'dockerode', allowed: ['packages/mesh/src/sandbox/'], why: 'one engine, one room' },
-  { module: 'node:sqlite', allowed: ['packages/mesh/src/storage/database.ts'], why: 'one way to the database' },
+  {
+    module: 'node:sqlite',
+    allowed: ['packages/mesh/src/storage/database.ts'],
+    why: 'one way to the database',
+  },
   { module: 'fastify', allowed: ['packages/mesh/src/api/'], why: 'the doors' },
-  { module: 'undici', allowed: ['packages/mesh/src/llm/', 'packages/mesh/src/egress/', 'packages/mesh/src/fleet/agent-http.ts'], why: 'calls that leave the mesh' },
+  {
+    module: 'undici',
+    allowed: ['packages/mesh/src/llm/', 'packages/mesh/src/egress/', 'packages/mesh/src/fleet/agent-http.ts'],
+    why: 'calls that leave the mesh',
+  },
   { module: 'pino', allowed: ['packages/mesh/src/log.ts'], why: 'one log' },
-  { module: '@pydantic/genai-prices', allowed: ['packages/mesh/src/llm/price-list.ts'], why: 'one price list' },
+  {
+    module: '@pydantic/genai-prices',
+    allowed: ['packages/mesh/src/llm/price-list.ts'],
+    why: 'one price list',
+  },
   { module: 'commander', allowed: ['packages/cli/src/'], why: 'people’s side only' },
   { module: '@clack/prompts', allowed: ['packages/cli/src/'], why: 'people’s side only' },
   {
@@ -64,7 +112,11 @@ export const edgeImports: readonly EdgeImport[] = [
 ]
 
 /** Adapters are named by compose alone, so that swapping one is one line. */
-export const adapterFiles: readonly { readonly file: RegExp; readonly allowed: readonly string[]; readonly why: string }[] = [
+export const adapterFiles: readonly {
+  readonly file: RegExp
+  readonly allowed: readonly string[]
+  readonly why: string
+}[] = [
   {
     file: /\/sandbox\/(docker|fake|process)-runtime\.ts$/,
     allowed: ['packages/mesh/src/compose.ts', 'packages/mesh/src/sandbox/'],
@@ -79,7 +131,19 @@ export const adapterFiles: readonly { readonly file: RegExp; readonly allowed: r
 
 /** Words that name no concept, refused as a dash-separated part of a file or folder name. */
 export const bannedNames: readonly string[] = [
-  'utils', 'util', 'helpers', 'helper', 'common', 'misc', 'lib', 'core', 'base', 'manager', 'service', 'handler', 'types',
+  'utils',
+  'util',
+  'helpers',
+  'helper',
+  'common',
+  'misc',
+  'lib',
+  'core',
+  'base',
+  'manager',
+  'service',
+  'handler',
+  'types',
 ]
 /** `base` is the field's word for what an image is built on. */
 export const allowedNames: readonly RegExp[] = [/base-image/, /tsconfig\.base/]
@@ -87,7 +151,12 @@ export const allowedNames: readonly RegExp[] = [/base-image/, /tsconfig\.base/]
 export const maxLines = { source: 400, test: 600 } as const
 
 /** Comments that will not outlive their day. */
-export const bannedComments: readonly RegExp[] = [/(?:\/\/|\*).*#\d{2,}/, /(?:\/\/|\*).*\bPR \d/, /(?:\/\/|\*).*\bPhase \d/, /(?:\/\/|\*).*\bTODO\b/]
+export const bannedComments: readonly RegExp[] = [
+  /(?:\/\/|\*).*#\d{2,}/,
+  /(?:\/\/|\*).*\bPR \d/,
+  /(?:\/\/|\*).*\bPhase \d/,
+  /(?:\/\/|\*).*\bTODO\b/,
+]
 
 export interface BannedCall {
   readonly pattern: RegExp
@@ -97,8 +166,21 @@ export interface BannedCall {
 
 /** Time, chance and the process are arguments. */
 export const bannedCalls: readonly BannedCall[] = [
-  { pattern: /\bDate\.now\(/, allowed: ['packages/mesh/src/system-clock.ts', 'packages/agent/src/system-clock.ts', 'packages/cli/src/', 'packages/client/src/'], why: 'time is an argument' },
+  {
+    pattern: /\bDate\.now\(/,
+    allowed: [
+      'packages/mesh/src/system-clock.ts',
+      'packages/agent/src/system-clock.ts',
+      'packages/cli/src/',
+      'packages/client/src/',
+    ],
+    why: 'time is an argument',
+  },
   { pattern: /\bMath\.random\(/, allowed: [], why: 'chance is an argument' },
-  { pattern: /\bprocess\.env\b/, allowed: ['packages/mesh/src/main.ts', 'packages/agent/src/main.ts', 'packages/cli/src/'], why: 'settings enter at main' },
+  {
+    pattern: /\bprocess\.env\b/,
+    allowed: ['packages/mesh/src/main.ts', 'packages/agent/src/main.ts', 'packages/cli/src/'],
+    why: 'settings enter at main',
+  },
   { pattern: /^\s*enum\s/m, allowed: [], why: 'a union and as const say it' },
 ]

@@ -24,7 +24,11 @@ function resolved(from: string, specifier: string): string {
 }
 
 const imports = sources.flatMap((file) =>
-  file.imports.map((one) => ({ from: file.path, to: resolved(file.path, one.specifier), typeOnly: one.typeOnly })),
+  file.imports.map((one) => ({
+    from: file.path,
+    to: resolved(file.path, one.specifier),
+    typeOnly: one.typeOnly,
+  })),
 )
 
 function packageOf(path: string): string | undefined {
@@ -46,7 +50,9 @@ describe('the architecture', () => {
   })
 
   test('protocol imports zod and nothing else', () => {
-    const outside = imports.filter(({ from, to }) => packageOf(from) === 'protocol' && packageOf(to) !== 'protocol')
+    const outside = imports.filter(
+      ({ from, to }) => packageOf(from) === 'protocol' && packageOf(to) !== 'protocol',
+    )
     expect([...new Set(outside.map((one) => one.to))]).toEqual(['zod/mini'])
   })
 
@@ -64,8 +70,12 @@ describe('the architecture', () => {
     const packages = new Set(sources.map((file) => packageOf(file.path)))
     expect(meshEdges.map((edge) => edge.from).filter((room) => !rooms.has(room))).toEqual([])
     expect(packageEdges.map((edge) => edge.from).filter((name) => !packages.has(name))).toEqual([])
-    expect(edgeImports.filter((row) => !imports.some(({ to }) => to === row.module)).map((row) => row.module)).toEqual([])
-    expect(adapterFiles.filter((row) => !sources.some((file) => row.file.test(file.path))).map(String)).toEqual([])
+    expect(
+      edgeImports.filter((row) => !imports.some(({ to }) => to === row.module)).map((row) => row.module),
+    ).toEqual([])
+    expect(
+      adapterFiles.filter((row) => !sources.some((file) => row.file.test(file.path))).map(String),
+    ).toEqual([])
   })
 
   test('every room of the mesh stands in the table', () => {
@@ -73,26 +83,37 @@ describe('the architecture', () => {
     expect([...rooms].filter((room) => !meshEdges.some((edge) => edge.from === room))).toEqual([])
   })
 
-  test.each(edgeImports.map((row) => [row.module, row] as const))('%s is imported at its edge only', (_name, row) => {
-    const offenders = imports.filter(
-      ({ from, to, typeOnly }) => to === row.module && !typeOnly && !row.allowed.some((prefix) => from.startsWith(prefix)),
-    )
-    expect(offenders.map((one) => one.from)).toEqual([])
-  })
+  test.each(edgeImports.map((row) => [row.module, row] as const))(
+    '%s is imported at its edge only',
+    (_name, row) => {
+      const offenders = imports.filter(
+        ({ from, to, typeOnly }) =>
+          to === row.module && !typeOnly && !row.allowed.some((prefix) => from.startsWith(prefix)),
+      )
+      expect(offenders.map((one) => one.from)).toEqual([])
+    },
+  )
 
   test('adapters are named by compose alone', () => {
     const offenders = imports.filter(({ from, to, typeOnly }) =>
-      adapterFiles.some((row) => row.file.test(to) && !typeOnly && !row.allowed.some((prefix) => from.startsWith(prefix))),
+      adapterFiles.some(
+        (row) => row.file.test(to) && !typeOnly && !row.allowed.some((prefix) => from.startsWith(prefix)),
+      ),
     )
     expect(offenders).toEqual([])
   })
 
-  test.each(bannedCalls.map((row) => [String(row.pattern), row] as const))('%s stands only where it may', (_name, row) => {
-    const offenders = sources.filter(
-      (file) => row.pattern.test(withoutComments(file.text)) && !row.allowed.some((prefix) => file.path.startsWith(prefix)),
-    )
-    expect(offenders.map((file) => file.path)).toEqual([])
-  })
+  test.each(bannedCalls.map((row) => [String(row.pattern), row] as const))(
+    '%s stands only where it may',
+    (_name, row) => {
+      const offenders = sources.filter(
+        (file) =>
+          row.pattern.test(withoutComments(file.text)) &&
+          !row.allowed.some((prefix) => file.path.startsWith(prefix)),
+      )
+      expect(offenders.map((file) => file.path)).toEqual([])
+    },
+  )
 
   test('importing a module does nothing and keeps nothing', () => {
     const offenders = sources.filter((file) => /^(?:export )?let /m.test(file.text))
@@ -122,8 +143,14 @@ describe('the architecture', () => {
   test('a port has a conformance suite beside it and names no product', () => {
     const ports = sources.filter((file) => /^\/\*\*\s*\n?\s*\*? ?PORT\b/m.test(file.text))
     expect(ports.length).toBeGreaterThanOrEqual(2)
-    expect(ports.filter((file) => !existsSync(join(repositoryRoot, file.path.replace(/\.ts$/, '.conformance.ts')))).map((file) => file.path)).toEqual([])
-    expect(ports.filter((file) => /docker|podman|openai|dockerode/i.test(file.text)).map((file) => file.path)).toEqual([])
+    expect(
+      ports
+        .filter((file) => !existsSync(join(repositoryRoot, file.path.replace(/\.ts$/, '.conformance.ts'))))
+        .map((file) => file.path),
+    ).toEqual([])
+    expect(
+      ports.filter((file) => /docker|podman|openai|dockerode/i.test(file.text)).map((file) => file.path),
+    ).toEqual([])
   })
 
   test('comments outlive the day they were written', () => {
@@ -131,18 +158,26 @@ describe('the architecture', () => {
     expect(offenders.map((file) => file.path)).toEqual([])
   })
 
-  test('test titles are facts', () => {
-    const offenders = files.filter((file) => /\b(?:test|it)(?:\.each\([^)]*\))?\(\s*['"`]should /.test(file.text))
+  test('titles are facts', () => {
+    const offenders = files.filter((file) =>
+      /\b(?:test|it)(?:\.each\([^)]*\))?\(\s*['"`]should /.test(file.text),
+    )
     expect(offenders.map((file) => file.path)).toEqual([])
   })
 
   test('no test replaces a module', () => {
-    expect(files.filter((file) => /\bvi\.mock\(/.test(file.text)).map((file) => file.path).filter((path) => path !== 'tests/architecture.test.ts')).toEqual([])
+    expect(
+      files
+        .filter((file) => /\bvi\.mock\(/.test(file.text))
+        .map((file) => file.path)
+        .filter((path) => path !== 'tests/architecture.test.ts'),
+    ).toEqual([])
   })
 
   test('door paths are written down in protocol alone', () => {
     const offenders = sources.filter(
-      (file) => packageOf(file.path) !== 'protocol' && /['"`]\/(?:mesh|api|v1)\//.test(withoutComments(file.text)),
+      (file) =>
+        packageOf(file.path) !== 'protocol' && /['"`]\/(?:mesh|api|v1)\//.test(withoutComments(file.text)),
     )
     expect(offenders.map((file) => file.path)).toEqual([])
   })

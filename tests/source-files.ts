@@ -17,18 +17,21 @@ const importPattern =
 /** Every TypeScript file of the packages, the tests, the scripts and the benches. */
 export function readSourceFiles(): readonly SourceFile[] {
   const folders = ['packages', 'tests', 'scripts', 'bench']
-  return folders.flatMap((folder) => walk(join(repositoryRoot, folder))).map((path) => {
-    const text = readFileSync(path, 'utf8')
-    return {
-      path: relative(repositoryRoot, path),
-      text,
-      isTest: /\.(?:test|conformance)\.ts$/.test(path) || /^tests\//.test(relative(repositoryRoot, path)),
-      imports: [...text.matchAll(importPattern)].map((match) => ({
-        specifier: match[2] ?? match[3] ?? '',
-        typeOnly: match[1] !== undefined,
-      })),
-    }
-  })
+  return folders
+    .flatMap((folder) => walk(join(repositoryRoot, folder)))
+    .map((path) => {
+      const text = readFileSync(path, 'utf8')
+      return {
+        path: relative(repositoryRoot, path),
+        text,
+        isTest:
+          /\.(?:test|conformance)\.ts$/.test(path) || relative(repositoryRoot, path).startsWith('tests/'),
+        imports: [...text.matchAll(importPattern)].map((match) => ({
+          specifier: match[2] ?? match[3] ?? '',
+          typeOnly: match[1] !== undefined,
+        })),
+      }
+    })
 }
 
 function walk(folder: string): string[] {

@@ -1,3 +1,5 @@
+/* oxlint-disable no-misleading-character-class -- these classes name joiners and combining marks on purpose */
+
 /**
  * Text hygiene for everything a model reads: characters that a person cannot see are taken out, so that what
  * the owner sees is what the model gets. It is no defence against instructions in plain sight. Pure.
@@ -19,8 +21,6 @@ const separators = /[\u2028\u2029]/gu
 
 /** Kept characters whose category would otherwise take them away. */
 const keptControls = /[\t\n\r\u200C\u200D\uFE0E\uFE0F]/u
-
-/* oxlint-disable no-misleading-character-class -- these classes name joiners and combining marks on purpose */
 
 /** Categories without a visible form, then blanks, fillers and selectors that only look like nothing. */
 const invisible =

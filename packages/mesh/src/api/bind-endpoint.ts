@@ -14,7 +14,8 @@ export interface BoundRequest<Schemas extends EndpointSchemas> {
   readonly reply: FastifyReply
 }
 
-export interface BindOptions {
+/** Schemas of the endpoint, and its own bound on the body where it differs from the door's. */
+export interface BindOptions extends EndpointSchemas {
   readonly bodyMaxBytes?: number
 }
 
@@ -26,18 +27,17 @@ export const alreadySent = Symbol('already sent')
  * sends what the handler returns. Path braces become Fastify parameters; `{*x}` takes the rest with its slashes.
  */
 export function createBinder(scope: FastifyInstance) {
-  return function bind<Schemas extends EndpointSchemas>(
+  return function bind<Schemas extends BindOptions>(
     endpoint: Endpoint,
     schemas: Schemas,
     handler: (request: BoundRequest<Schemas>) => Promise<Sent<Schemas['response']> | typeof alreadySent>,
-    options: BindOptions = {},
   ): void {
     const rest = /\{\*(\w+)\}/.exec(endpoint.path)?.[1]
     const url = endpoint.path.replace(/\{\*\w+\}/, '*').replace(/\{(\w+)\}/g, ':$1')
     scope.route({
       method: endpoint.method,
       url,
-      ...(options.bodyMaxBytes ? { bodyLimit: options.bodyMaxBytes } : {}),
+      ...(schemas.bodyMaxBytes ? { bodyLimit: schemas.bodyMaxBytes } : {}),
       handler: async (raw, reply) => {
         const params = { ...(raw.params as Record<string, string>) }
         if (rest !== undefined) params[rest] = params['*'] ?? ''

@@ -6,7 +6,9 @@ export function isLoopbackAddress(address: string | undefined): boolean {
 
 /** Signs that a proxy stands in between, so that a loopback source proves nothing about the person. */
 export function isForwarded(headers: Readonly<Record<string, unknown>>): boolean {
-  return Object.keys(headers).some((name) => name === 'forwarded' || name.startsWith('x-forwarded-') || name === 'x-real-ip')
+  return Object.keys(headers).some(
+    (name) => name === 'forwarded' || name.startsWith('x-forwarded-') || name === 'x-real-ip',
+  )
 }
 
 /** Names under which a person on this machine reaches the door; anything else may be DNS rebinding. */

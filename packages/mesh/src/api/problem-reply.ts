@@ -8,7 +8,10 @@ export function installProblemReplies(server: FastifyInstance, log: Log): void {
   server.setErrorHandler((error, request, reply) => {
     const problem = asProblem(error)
     if (problem.code === 'internal-error') {
-      log.error({ requestId: request.id, path: request.routeOptions.url, err: error }, 'request failed inside')
+      log.error(
+        { requestId: request.id, path: request.routeOptions.url, err: error },
+        'request failed inside',
+      )
     }
     return sendProblem(request, reply, problem)
   })

@@ -7,7 +7,9 @@ import type { RunTicket } from '../../runs/run-ticket.ts'
 export type AgentCaller = Extract<Caller, { kind: 'agent' }>
 
 export interface AgentGateDeps {
-  readonly verifyToken: (token: string) => { readonly agentId: string; readonly token: 'door' | 'program' } | null
+  readonly verifyToken: (
+    token: string,
+  ) => { readonly agentId: string; readonly token: 'door' | 'program' } | null
   /** Throws the Problem `stale-fence` where run and fence are not live (ledger invariant R3). */
   readonly ticketOf: (agentId: string, runId: string, fence: number) => RunTicket
   readonly liveRunOf: (agentId: string) => RunTicket | null
@@ -37,7 +39,9 @@ export function createAgentGate(deps: AgentGateDeps) {
     if (token === 'door') return { kind: 'agent', agentId, token, run: ticketFromHeaders(request, agentId) }
     const run = deps.liveRunOf(agentId)
     if (!run) {
-      throw new Problem('denied', { detail: 'no run of this agent is live, so nothing may be spent in its name' })
+      throw new Problem('denied', {
+        detail: 'no run of this agent is live, so nothing may be spent in its name',
+      })
     }
     return { kind: 'agent', agentId, token, run }
   }
@@ -46,7 +50,9 @@ export function createAgentGate(deps: AgentGateDeps) {
     const runId = request.headers[headers.runId]
     const fence = Number(request.headers[headers.runFence])
     if (typeof runId !== 'string' || !Number.isInteger(fence)) {
-      throw new Problem('bad-request', { detail: `send ${headers.runId} and ${headers.runFence} with every call` })
+      throw new Problem('bad-request', {
+        detail: `send ${headers.runId} and ${headers.runFence} with every call`,
+      })
     }
     return deps.ticketOf(agentId, runId, fence)
   }

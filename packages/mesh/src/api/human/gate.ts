@@ -27,7 +27,9 @@ export function createHumanGate(deps: HumanGateDeps): HumanGate {
     else {
       const cookie = readCookie(request.headers.cookie, sessionCookieName)
       if (!cookie || !isValidSession(cookie, token, deps.clock.now())) {
-        throw new Problem('unauthenticated', { detail: `this door wants a valid ${sessionCookieName} cookie` })
+        throw new Problem('unauthenticated', {
+          detail: `this door wants a valid ${sessionCookieName} cookie`,
+        })
       }
     }
     refuseForeignPages(request)
@@ -40,12 +42,17 @@ function requireDirectLoopback(request: FastifyRequest, port: number): void {
   if (!isLoopbackAddress(request.socket.remoteAddress)) {
     throw new Problem('unauthenticated', { detail: 'this door is open to this machine only' })
   }
-  if (isForwarded(request.headers) || !isOwnHost(request.headers.host, port)) throw new Problem('host-refused')
+  if (isForwarded(request.headers) || !isOwnHost(request.headers.host, port))
+    throw new Problem('host-refused')
 }
 
 function refuseForeignPages(request: FastifyRequest): void {
   const origin = request.headers.origin
-  if (origin !== undefined && origin !== `http://${request.headers.host}` && origin !== `https://${request.headers.host}`) {
+  if (
+    origin !== undefined &&
+    origin !== `http://${request.headers.host}` &&
+    origin !== `https://${request.headers.host}`
+  ) {
     throw new Problem('host-refused', { detail: 'a page of another origin may not call this door' })
   }
   const writes = request.method !== 'GET' && request.method !== 'HEAD'

@@ -1,0 +1,109 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type * as z from 'zod'
+import { headers } from '@flotilla/protocol/headers'
+import { meshAgentApi as api, meshAgentEndpoints as endpoints } from '@flotilla/protocol/mesh-agent-api'
+import { Problem } from '@flotilla/protocol/problem'
+import type { EffectOnce } from '../../runs/effect-once.ts'
+import type { RunTicket } from '../../runs/run-ticket.ts'
+import { createBinder } from '../bind-endpoint.ts'
+import type { AgentCaller, createAgentGate } from './gate.ts'
+
+type Body<Name extends keyof typeof api> = (typeof api)[Name] extends {
+  request: infer S extends z.core.$ZodType
+}
+  ? z.output<S>
+  : never
+type Reply<Name extends keyof typeof api> = (typeof api)[Name] extends {
+  response: infer S extends z.core.$ZodType
+}
+  ? z.input<S>
+  : never
+type Answer<Name extends keyof typeof api> = Reply<Name> | Promise<Reply<Name>>
+
+/** The use cases behind the agent door; each decides for itself whether the caller may. */
+export interface AgentUseCases {
+  renewLease(caller: AgentCaller): Answer<'lease'>
+  listAgents(caller: AgentCaller): Answer<'agents'>
+  listEntries(caller: AgentCaller, prefix: string): Answer<'blackboardList'>
+  readEntry(caller: AgentCaller, key: string): Answer<'blackboardRead'>
+  writeEntry(caller: AgentCaller, key: string, body: Body<'blackboardWrite'>): Answer<'blackboardWrite'>
+  handOff(caller: AgentCaller, body: Body<'handOff'>, idempotencyKey: string): Answer<'handOff'>
+  listInbox(caller: AgentCaller): Answer<'inbox'>
+  completeTask(caller: AgentCaller, taskId: string, body: Body<'completeTask'>): Answer<'completeTask'>
+  saveArtifact(caller: AgentCaller, body: Body<'saveArtifact'>): Answer<'saveArtifact'>
+  notifyOwner(caller: AgentCaller, message: string, idempotencyKey: string): Answer<'notify'>
+  forwardRequest(caller: AgentCaller, body: Body<'httpRequest'>, signal: AbortSignal): Answer<'httpRequest'>
+}
+
+export interface AgentRoutesDeps {
+  readonly gate: ReturnType<typeof createAgentGate>
+  readonly effects: EffectOnce
+  readonly use: AgentUseCases
+}
+
+export function agentRoutes(scope: FastifyInstance, { gate, effects, use }: AgentRoutesDeps): void {
+  const bind = createBinder(scope)
+
+  bind(endpoints.lease, api.lease, async ({ raw }) => use.renewLease(gate.doorOnly(raw)))
+  bind(endpoints.agents, api.agents, async ({ raw }) => use.listAgents(gate.doorOnly(raw)))
+  bind(endpoints.inbox, api.inbox, async ({ raw }) => use.listInbox(gate.doorOnly(raw)))
+  bind(endpoints.blackboardList, api.blackboardList, async ({ raw, query }) =>
+    use.listEntries(gate.doorOnly(raw), query.prefix),
+  )
+  bind(endpoints.blackboardRead, api.blackboardRead, async ({ raw, params }) =>
+    use.readEntry(gate.doorOnly(raw), params['key'] ?? ''),
+  )
+
+  bind(endpoints.blackboardWrite, api.blackboardWrite, async ({ raw, params, body }) => {
+    const { caller, once } = effect(raw, 'again', { key: params['key'], body })
+    return once(() => use.writeEntry(caller, params['key'] ?? '', body))
+  })
+  bind(endpoints.handOff, api.handOff, async ({ raw, body }) => {
+    const { caller, once, key } = effect(raw, 'again', body)
+    return once(() => use.handOff(caller, body, key))
+  })
+  bind(endpoints.completeTask, api.completeTask, async ({ raw, params, body }) => {
+    const { caller, once } = effect(raw, 'again', { id: params['id'], body })
+    return once(() => use.completeTask(caller, params['id'] ?? '', body))
+  })
+  bind(
+    endpoints.saveArtifact,
+    { ...api.saveArtifact, bodyMaxBytes: 3 * 1024 * 1024 },
+    async ({ raw, body }) => {
+      const { caller, once } = effect(raw, 'again', body)
+      return once(() => use.saveArtifact(caller, body))
+    },
+  )
+  bind(endpoints.notify, api.notify, async ({ raw, body }) => {
+    const { caller, once, key } = effect(raw, 'again', body)
+    return once(() => use.notifyOwner(caller, body.message, key))
+  })
+  bind(endpoints.httpRequest, api.httpRequest, async ({ raw, body }) => {
+    const safe = body.method === 'GET' || body.method === 'HEAD'
+    const { caller, once } = effect(raw, safe ? 'again' : 'unknown', body)
+    const gone = new AbortController()
+    raw.raw.once('close', () => gone.abort(new Error('the agent went away')))
+    return once(() => use.forwardRequest(caller, body, gone.signal))
+  })
+
+  function effect(raw: FastifyRequest, ifCutOff: 'again' | 'unknown', request: unknown) {
+    const caller = gate.doorOnly(raw)
+    const key = raw.headers[headers.idempotencyKey]
+    if (typeof key !== 'string' || key.length === 0 || key.length > 200) {
+      throw new Problem('bad-request', {
+        detail: `send ${headers.idempotencyKey} with every call that has an effect`,
+      })
+    }
+    const { runId } = requireRun(caller)
+    return {
+      caller,
+      key,
+      once: <T>(work: () => Promise<T> | T) => effects.once({ runId, key, request, ifCutOff }, work),
+    }
+  }
+}
+
+function requireRun(caller: AgentCaller): RunTicket {
+  if (!caller.run) throw new Problem('stale-fence')
+  return caller.run
+}

@@ -1,0 +1,124 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type * as z from 'zod'
+import type { FleetEvent } from '@flotilla/protocol/fleet-event'
+import { headers } from '@flotilla/protocol/headers'
+import { meshHumanApi as api, meshHumanEndpoints as endpoints } from '@flotilla/protocol/mesh-human-api'
+import type { ChatStreamFrame } from '@flotilla/protocol/mesh-human-api'
+import { Problem } from '@flotilla/protocol/problem'
+import type { RunInput, RunView } from '@flotilla/protocol/run'
+import type { EventBus } from '../../events/event-bus.ts'
+import type { Caller } from '../../policy/caller.ts'
+import { alreadySent, createBinder } from '../bind-endpoint.ts'
+import { openEventStream } from '../server-sent-events.ts'
+import type { HumanGate } from './gate.ts'
+
+type Answer<Name extends keyof typeof api> = (typeof api)[Name] extends {
+  response: infer S extends z.core.$ZodType
+}
+  ? z.input<S> | Promise<z.input<S>>
+  : never
+
+export interface ListQuery {
+  readonly agent?: string | undefined
+  readonly limit: number
+}
+
+/** Use cases about runs and tasks. */
+export interface RunUseCases {
+  submit(caller: Caller, request: { agentId: string; input: RunInput; idempotencyKey?: string }): RunView
+  /** Frames of the run and its descendants; the last is `ended`. Stops when the signal aborts; the run goes on. */
+  follow(runId: string, signal: AbortSignal): AsyncIterable<ChatStreamFrame>
+  runs(caller: Caller, query: ListQuery): Answer<'runs'>
+  run(caller: Caller, id: string): Answer<'run'>
+  cancelRun(caller: Caller, id: string): Answer<'runCancel'>
+  tasks(caller: Caller, query: ListQuery): Answer<'tasks'>
+  /** Throws where the caller may not listen. */
+  allowEvents(caller: Caller): void
+}
+
+export interface RunRoutesDeps {
+  readonly gate: HumanGate
+  readonly use: RunUseCases
+  readonly events: EventBus
+}
+
+/** Events handed over per step when a reader catches up. */
+const replayPageEvents = 500
+
+export function runRoutes(scope: FastifyInstance, { gate, use, events }: RunRoutesDeps): void {
+  const bind = createBinder(scope)
+
+  bind(endpoints.chat, api.chat, async ({ raw, params, body, reply }) => {
+    const run = submit(raw, params['id'] ?? '', {
+      kind: 'chat',
+      message: body.message,
+      session: body.session,
+    })
+    if (!(raw.headers.accept ?? '').includes('text/event-stream')) return outcomeOf(run.id, raw)
+    const stream = openEventStream(reply)
+    for await (const frame of use.follow(run.id, stream.signal)) stream.send(frame)
+    stream.end()
+    return alreadySent
+  })
+  bind(endpoints.invoke, api.invoke, async ({ raw, params, body }) => {
+    const run = submit(raw, params['id'] ?? '', { kind: 'tool', tool: body.tool, params: body.params })
+    return outcomeOf(run.id, raw)
+  })
+  bind(endpoints.runs, api.runs, async ({ raw, query }) => use.runs(gate(raw), query))
+  bind(endpoints.run, api.run, async ({ raw, params }) => use.run(gate(raw), params['id'] ?? ''))
+  bind(endpoints.runCancel, api.runCancel, async ({ raw, params }) =>
+    use.cancelRun(gate(raw), params['id'] ?? ''),
+  )
+  bind(endpoints.tasks, api.tasks, async ({ raw, query }) => use.tasks(gate(raw), query))
+
+  bind(endpoints.events, api.events, async ({ raw, query, reply }) => {
+    use.allowEvents(gate(raw))
+    const lastId = Number(raw.headers['last-event-id'])
+    const stream = openEventStream(reply)
+    followEvents(events, Number.isInteger(lastId) ? lastId : query.since, stream)
+    return alreadySent
+  })
+
+  function submit(raw: FastifyRequest, agentId: string, input: RunInput): RunView {
+    const key = raw.headers[headers.idempotencyKey]
+    if (key !== undefined && (typeof key !== 'string' || key.length > 200)) {
+      throw new Problem('bad-request', { detail: `${headers.idempotencyKey} has at most 200 characters` })
+    }
+    return use.submit(gate(raw), { agentId, input, ...(key === undefined ? {} : { idempotencyKey: key }) })
+  }
+
+  /** The ledger's word on how the run ended; a caller that leaves loses the answer and not the run. */
+  async function outcomeOf(runId: string, raw: FastifyRequest): Promise<RunView> {
+    const gone = new AbortController()
+    raw.raw.socket.once('close', () => gone.abort(new Error('the caller went away')))
+    for await (const frame of use.follow(runId, gone.signal)) if (frame.type === 'ended') return frame.run
+    throw new Problem('interrupted', {
+      detail: `the mesh is stopping; ask for run ${runId} later`,
+      extra: { run_id: runId },
+    })
+  }
+}
+
+/** Subscribes before it replays, so that nothing falls in between; each number is sent once and in order. */
+function followEvents(events: EventBus, since: number, stream: ReturnType<typeof openEventStream>): void {
+  let sent = since
+  let replaying = true
+  const held: FleetEvent[] = []
+  const deliver = (event: FleetEvent) => {
+    if (event.seq <= sent) return
+    sent = event.seq
+    stream.send(event, event.seq)
+  }
+  const stop = events.subscribe((event) => {
+    if (replaying) held.push(event)
+    else deliver(event)
+  })
+  stream.signal.addEventListener('abort', stop, { once: true })
+  for (;;) {
+    const page = events.since(sent, replayPageEvents)
+    page.forEach(deliver)
+    if (page.length < replayPageEvents) break
+  }
+  replaying = false
+  held.forEach(deliver)
+}

@@ -1,0 +1,50 @@
+import type { FastifyReply } from 'fastify'
+import { wireLimits } from '@flotilla/protocol/limits'
+
+/** A reader slower than this many unread bytes is let go; it can come back with its last sequence number. */
+const bufferedMaxBytes = 4 * 1024 * 1024
+
+export interface EventStream {
+  /** False once the reader is gone. */
+  send(frame: unknown, id?: number): boolean
+  end(): void
+  /** Aborts when the reader goes or is let go. */
+  readonly signal: AbortSignal
+}
+
+/** Turns a reply into server-sent events: JSON in `data`, a comment as keep-alive, bounded memory. */
+export function openEventStream(reply: FastifyReply): EventStream {
+  const gone = new AbortController()
+  const socket = reply.raw
+  reply.hijack()
+  socket.writeHead(200, {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-store',
+    'x-content-type-options': 'nosniff',
+    'x-accel-buffering': 'no',
+  })
+  const keepAlive = setInterval(() => write(': keep-alive\n\n'), wireLimits.keepAliveMs)
+  socket.once('close', () => {
+    clearInterval(keepAlive)
+    gone.abort(new Error('the reader went away'))
+  })
+
+  function write(text: string): boolean {
+    if (gone.signal.aborted || socket.writableEnded) return false
+    if (socket.writableLength > bufferedMaxBytes) {
+      socket.destroy()
+      return false
+    }
+    socket.write(text)
+    return true
+  }
+
+  return {
+    signal: gone.signal,
+    send: (frame, id) => write(`${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(frame)}\n\n`),
+    end: () => {
+      clearInterval(keepAlive)
+      socket.end()
+    },
+  }
+}

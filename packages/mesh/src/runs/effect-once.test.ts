@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest'
+import { openDatabase } from '../storage/database.ts'
+import { effectsMigration } from '../storage/migrations/050-effects.ts'
+import { createEffectOnce } from './effect-once.ts'
+import type { EffectCall } from './effect-once.ts'
+
+function anEffect() {
+  const database = openDatabase(':memory:')
+  database.exec(effectsMigration.sql)
+  const clock = { now: () => 1000, sleep: async () => {} }
+  return { database, effects: createEffectOnce({ database, clock }), again: () => createEffectOnce({ database, clock }) }
+}
+
+const call: EffectCall = { runId: 'run_1', key: 'run_1:3', request: { to: 'a' }, ifCutOff: 'unknown' }
+
+test('a repeat gets the first answer and does nothing', async () => {
+  const { effects } = anEffect()
+  let done = 0
+  const work = () => ({ count: ++done })
+  expect([await effects.once(call, work), await effects.once(call, work)]).toEqual([{ count: 1 }, { count: 1 }])
+})
+
+test('a repeat while the first is under way joins it', async () => {
+  const { effects } = anEffect()
+  let done = 0
+  const work = async () => {
+    await Promise.resolve()
+    return ++done
+  }
+  expect(await Promise.all(Array.from({ length: 20 }, () => effects.once(call, work)))).toEqual(Array(20).fill(1))
+})
+
+test('the first answer outlives a restart', async () => {
+  const { effects, again } = anEffect()
+  await effects.once(call, () => 'first')
+  expect(await again().once(call, () => 'second')).toBe('first')
+})
+
+test('the same key with another request is a conflict', async () => {
+  const { effects } = anEffect()
+  await effects.once(call, () => 1)
+  await expect(effects.once({ ...call, request: { to: 'b' } }, () => 2)).rejects.toMatchObject({ code: 'conflict' })
+})
+
+test('a call that failed may be sent again', async () => {
+  const { effects } = anEffect()
+  await expect(effects.once(call, () => Promise.reject(new Error('far end')))).rejects.toThrow('far end')
+  expect(await effects.once(call, () => 'now')).toBe('now')
+})
+
+test('a call whose end was never written is of unknown outcome, unless its effect was ours alone', async () => {
+  const { database, again } = anEffect()
+  const begin = createEffectOnce({ database, clock: { now: () => 1, sleep: async () => {} } })
+  void begin.once(call, () => new Promise(() => {}))
+  await expect(again().once(call, () => 1)).rejects.toMatchObject({ code: 'outcome-unknown' })
+  expect(await again().once({ ...call, ifCutOff: 'again' }, () => 1)).toBe(1)
+})

@@ -1,0 +1,29 @@
+import * as z from 'zod/mini'
+import type { Endpoint, EndpointSchemas } from './endpoint.ts'
+import { wallReportSchema } from './mesh-human-api.ts'
+
+/** The internal door: this machine's own programs, by loopback source and marker header. */
+export const meshInternalEndpoints = {
+  wallsVerify: { method: 'POST', path: '/internal/walls/verify', summary: 'Tries the walls again, now' },
+  journalVerify: {
+    method: 'GET',
+    path: '/internal/journal/verify',
+    summary: 'Checks the hash chain of the journal',
+  },
+} as const satisfies Record<string, Endpoint>
+
+export type MeshInternalEndpointName = keyof typeof meshInternalEndpoints
+
+export const journalReportSchema = z.strictObject({
+  ok: z.boolean(),
+  rows: z.int(),
+  /** What does not fit and where, when something does not. */
+  detail: z.optional(z.string()),
+})
+
+export const meshInternalApi = {
+  wallsVerify: {
+    response: z.strictObject({ checked_at: z.nullable(z.number()), walls: z.array(wallReportSchema) }),
+  },
+  journalVerify: { response: journalReportSchema },
+} as const satisfies Record<MeshInternalEndpointName, EndpointSchemas>
