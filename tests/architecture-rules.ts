@@ -57,6 +57,12 @@ export const meshEdges: readonly Edge[] = [
   { from: 'artifacts', to: ['policy', 'storage', 'events', 'journal', 'config'], why: 'one noun' },
   { from: 'notes', to: ['policy', 'storage', 'events', 'journal'], why: 'one noun' },
   {
+    from: 'walls',
+    to: ['sandbox', 'events', 'journal'],
+    why: 'keeps the verdict on the walls; the port alone tries them',
+  },
+  { from: 'metrics', to: [], why: 'text from numbers' },
+  {
     from: 'api',
     to: [
       'policy',
