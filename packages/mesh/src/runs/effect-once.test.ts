@@ -8,7 +8,11 @@ function anEffect() {
   const database = openDatabase(':memory:')
   database.exec(effectsMigration.sql)
   const clock = { now: () => 1000, sleep: async () => {} }
-  return { database, effects: createEffectOnce({ database, clock }), again: () => createEffectOnce({ database, clock }) }
+  return {
+    database,
+    effects: createEffectOnce({ database, clock }),
+    again: () => createEffectOnce({ database, clock }),
+  }
 }
 
 const call: EffectCall = { runId: 'run_1', key: 'run_1:3', request: { to: 'a' }, ifCutOff: 'unknown' }
@@ -17,7 +21,10 @@ test('a repeat gets the first answer and does nothing', async () => {
   const { effects } = anEffect()
   let done = 0
   const work = () => ({ count: ++done })
-  expect([await effects.once(call, work), await effects.once(call, work)]).toEqual([{ count: 1 }, { count: 1 }])
+  expect([await effects.once(call, work), await effects.once(call, work)]).toEqual([
+    { count: 1 },
+    { count: 1 },
+  ])
 })
 
 test('a repeat while the first is under way joins it', async () => {
@@ -27,7 +34,9 @@ test('a repeat while the first is under way joins it', async () => {
     await Promise.resolve()
     return ++done
   }
-  expect(await Promise.all(Array.from({ length: 20 }, () => effects.once(call, work)))).toEqual(Array(20).fill(1))
+  expect(await Promise.all(Array.from({ length: 20 }, () => effects.once(call, work)))).toEqual(
+    Array(20).fill(1),
+  )
 })
 
 test('the first answer outlives a restart', async () => {
@@ -39,7 +48,9 @@ test('the first answer outlives a restart', async () => {
 test('the same key with another request is a conflict', async () => {
   const { effects } = anEffect()
   await effects.once(call, () => 1)
-  await expect(effects.once({ ...call, request: { to: 'b' } }, () => 2)).rejects.toMatchObject({ code: 'conflict' })
+  await expect(effects.once({ ...call, request: { to: 'b' } }, () => 2)).rejects.toMatchObject({
+    code: 'conflict',
+  })
 })
 
 test('a call that failed may be sent again', async () => {

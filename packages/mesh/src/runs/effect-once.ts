@@ -23,7 +23,13 @@ export interface EffectCall {
  * under way and after a restart. The same key with another request is a `conflict`. A call that failed may be
  * sent again. Problem `outcome-unknown` as told above.
  */
-export function createEffectOnce({ database, clock }: { readonly database: Database; readonly clock: Clock }) {
+export function createEffectOnce({
+  database,
+  clock,
+}: {
+  readonly database: Database
+  readonly clock: Clock
+}) {
   const underWay = new Map<string, Promise<unknown>>()
 
   async function perform<T>(call: EffectCall, digest: string, work: () => Promise<T> | T): Promise<T> {

@@ -8,9 +8,9 @@ function aWatch(look: () => Promise<readonly WallReport[]>) {
   const published: FleetEventBody[] = []
   const watch = createWallWatch({
     runtime: { isolates: true, verifyWalls: look },
-    doorPort: 8420,
+    doorPort: () => 8420,
     clock: { now: () => 5, sleep: async () => {} },
-    events: { publish: (body) => void published.push(body), since: () => [], subscribe: () => () => {} },
+    events: { publish: (body) => void published.push(body), since: () => [], subscribe: () => () => {}, droppedUntil: () => 0, lastSeq: () => 0 },
     journal: { append: () => {} },
     log: silentLog,
   })

@@ -12,7 +12,8 @@ const brokenWallCheckIntervalMs = 30 * 1000
 
 export interface WallWatchDeps {
   readonly runtime: Pick<SandboxRuntime, 'verifyWalls' | 'isolates'>
-  readonly doorPort: number
+  /** Known once the agent door listens. */
+  readonly doorPort: () => number
   readonly clock: Clock
   readonly events: EventBus
   readonly journal: Journal
@@ -38,7 +39,7 @@ export function createWallWatch(deps: WallWatchDeps) {
   async function look(signal?: AbortSignal): Promise<WallState> {
     let walls: readonly WallReport[]
     try {
-      walls = await deps.runtime.verifyWalls({ doorPort: deps.doorPort, ...(signal ? { signal } : {}) })
+      walls = await deps.runtime.verifyWalls({ doorPort: deps.doorPort(), ...(signal ? { signal } : {}) })
     } catch (error) {
       const detail = error instanceof Error ? error.message : 'the probe failed'
       walls = [{ id: 'probe-ran', holds: false, detail }]

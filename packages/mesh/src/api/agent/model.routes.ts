@@ -12,7 +12,8 @@ export interface ModelReply {
 }
 
 export interface ModelUseCases {
-  complete(caller: AgentCaller, body: unknown, signal: AbortSignal): Promise<ModelReply>
+  /** `body` as it came: its keys, order and numbers are the client's business until the use case has read them. */
+  complete(caller: AgentCaller, body: Uint8Array, signal: AbortSignal): Promise<ModelReply>
   listModels(caller: AgentCaller): unknown
 }
 
@@ -24,6 +25,8 @@ export interface ModelRoutesDeps {
 /** The model surface: what any OpenAI client inside a container talks to. */
 export function modelRoutes(scope: FastifyInstance, { gate, use }: ModelRoutesDeps): void {
   const bind = createBinder(scope)
+  scope.removeContentTypeParser('application/json')
+  scope.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
 
   bind(endpoints.models, api.models, async ({ raw }) => use.listModels(gate.modelSurface(raw)))
   bind(
@@ -35,7 +38,7 @@ export function modelRoutes(scope: FastifyInstance, { gate, use }: ModelRoutesDe
       reply.raw.once('close', () => {
         if (!reply.raw.writableFinished) gone.abort(new Error('the client went away'))
       })
-      const answer = await use.complete(caller, raw.body, gone.signal)
+      const answer = await use.complete(caller, Buffer.isBuffer(raw.body) ? raw.body : Buffer.alloc(0), gone.signal)
       void reply.code(answer.status).headers(answer.headers)
       await reply.send(
         answer.body instanceof Uint8Array

@@ -1,0 +1,123 @@
+import { join } from 'node:path'
+import type { BenchOptions } from './bench.ts'
+import type { LoadOrder } from './load-generator.ts'
+import { startMeshDoor } from './mesh-door.ts'
+import { modelName } from './model-call.ts'
+import { chooseCores, listeningPort, startContender } from './processes.ts'
+import type { Contender } from './processes.ts'
+import { startRivalGateway } from './rival-gateway.ts'
+
+export type CallKind = 'plain' | 'stream'
+export type CarrierName = 'direct' | 'pipe' | 'door' | 'rival' | 'mended'
+
+/** Whoever carries a call to the fake upstream. */
+export interface Carrier {
+  readonly name: CarrierName
+  readonly label: string
+  /** Null for the fake upstream itself. */
+  readonly contender: Contender | null
+  readonly target: Pick<LoadOrder, 'host' | 'port' | 'path' | 'headers'>
+  readonly model: string
+  readonly carries: readonly CallKind[]
+  /** Share of the fixed counts; a slow one would else take minutes. */
+  readonly share: number
+}
+
+export interface Carriers {
+  readonly ready: readonly Carrier[]
+  /** Those that could not be started, with the reason. */
+  readonly absent: ReadonlyMap<CarrierName, string>
+  readonly generator: Contender
+  /** Whether each contender has a core to itself. */
+  readonly pinned: boolean
+  /** What our door says it has accounted for so far. */
+  accounts(): Promise<string>
+  close(): Promise<void>
+}
+
+export const carrierLabels: Readonly<Record<CarrierName, string>> = {
+  direct: 'no proxy',
+  pipe: 'HTTP pipe (floor)',
+  door: 'Flotilla model door',
+  rival: '@portkey-ai/gateway',
+  mended: '@portkey-ai/gateway, mended',
+}
+
+const path = '/v1/chat/completions'
+const rivalShare = 0.25
+
+/** Fake upstream, pipe and load generator must start; a door or a rival that does not is reported as absent. */
+export async function startCarriers({ folder, progress, signal }: BenchOptions): Promise<Carriers> {
+  const cores = chooseCores()
+  const core = cores?.contender ?? null
+  const started: Contender[] = []
+  const absent = new Map<CarrierName, string>()
+  const close = async () => {
+    for (const contender of started.toReversed()) await contender.stop()
+  }
+  const start = (script: string, args: readonly string[], on: number | null) => {
+    const contender = startContender({ script: join(import.meta.dirname, script), args, core: on })
+    started.push(contender)
+    return contender
+  }
+  const orAbsent = async <Value extends { readonly contender: Contender }>(
+    name: CarrierName,
+    starting: Promise<Value>,
+  ): Promise<Value | null> => {
+    try {
+      const value = await starting
+      started.push(value.contender)
+      return value
+    } catch (error) {
+      absent.set(name, error instanceof Error ? error.message : String(error))
+      return null
+    }
+  }
+  try {
+    progress('starting the fake upstream, the pipe and the load generator')
+    const upstreamPort = await listeningPort(start('fake-upstream.ts', [], cores?.load ?? null), signal)
+    const pipe = start('pipe-proxy.ts', [`${upstreamPort}`], core)
+    const pipePort = await listeningPort(pipe, signal)
+    const generator = start('load-generator.ts', [], cores?.load ?? null)
+    progress('starting the rival gateway, as published and mended')
+    const rival = await orAbsent('rival', startRivalGateway({ upstreamPort, core, mended: false }))
+    const mended = await orAbsent('mended', startRivalGateway({ upstreamPort, core, mended: true }))
+    progress('starting the mesh')
+    const door = await orAbsent('door', startMeshDoor({ upstreamPort, folder, core, signal }))
+    const carrier = (
+      name: CarrierName,
+      contender: Contender | null,
+      target: Partial<Carrier['target']> & { readonly port: number },
+    ): Carrier => ({
+      name,
+      label: carrierLabels[name],
+      contender,
+      target: {
+        host: target.host ?? '127.0.0.1',
+        port: target.port,
+        path: target.path ?? path,
+        headers: target.headers ?? {},
+      },
+      model: name === 'door' && door ? door.model : modelName,
+      carries: name === 'mended' ? ['stream'] : ['plain', 'stream'],
+      share: name === 'rival' || name === 'mended' ? rivalShare : 1,
+    })
+    return {
+      ready: [
+        carrier('direct', null, { port: upstreamPort }),
+        carrier('pipe', pipe, { port: pipePort }),
+        ...(door ? [carrier('door', door.contender, door)] : []),
+        ...(rival ? [carrier('rival', rival.contender, rival)] : []),
+        ...(mended ? [carrier('mended', mended.contender, mended)] : []),
+      ],
+      absent,
+      generator,
+      pinned: cores !== null,
+      accounts: async () => (door ? door.accounts() : 'nothing'),
+      close,
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}

@@ -1,0 +1,63 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** What the kernel has counted for one container. */
+export interface ContainerGroup {
+  /** Processor time of everything that ever ran in it, its start by the engine among it, ms. */
+  cpuMs(): number
+  memory(): { readonly usedBytes: number; readonly anonymousBytes: number; readonly cacheBytes: number }
+}
+
+const mountPoint = '/sys/fs/cgroup'
+
+/** The group that a process of the container is in, by either version of the kernel's interface. */
+export function containerGroup(pid: number): ContainerGroup {
+  const lines = readFileSync(`/proc/${pid}/cgroup`, 'utf8').trim().split('\n')
+  const pathOf = (controller: string) =>
+    lines.map((line) => line.split(':')).find(([, names]) => names?.split(',').includes(controller))?.[2]
+  const [cpu, memory, unified] = [pathOf('cpuacct'), pathOf('memory'), pathOf('')]
+  if (cpu !== undefined && memory !== undefined) return versionOne(cpu, memory)
+  if (unified !== undefined) return versionTwo(join(mountPoint, unified))
+  throw new Error(`the control group of process ${pid} cannot be read`)
+}
+
+function versionOne(cpu: string, memory: string): ContainerGroup {
+  const cpuFolder =
+    ['cpuacct', 'cpu,cpuacct'].map((name) => join(mountPoint, name, cpu)).find(existsSync) ?? ''
+  const memoryFolder = join(mountPoint, 'memory', memory)
+  return {
+    cpuMs: () => Number(readFileSync(join(cpuFolder, 'cpuacct.usage'), 'utf8')) / 1e6,
+    memory: () => {
+      const stat = fieldsOf(join(memoryFolder, 'memory.stat'))
+      return {
+        usedBytes: Number(readFileSync(join(memoryFolder, 'memory.usage_in_bytes'), 'utf8')),
+        anonymousBytes: stat('total_rss'),
+        cacheBytes: stat('total_cache'),
+      }
+    },
+  }
+}
+
+function versionTwo(folder: string): ContainerGroup {
+  return {
+    cpuMs: () => fieldsOf(join(folder, 'cpu.stat'))('usage_usec') / 1000,
+    memory: () => {
+      const stat = fieldsOf(join(folder, 'memory.stat'))
+      return {
+        usedBytes: Number(readFileSync(join(folder, 'memory.current'), 'utf8')),
+        anonymousBytes: stat('anon'),
+        cacheBytes: stat('file'),
+      }
+    },
+  }
+}
+
+function fieldsOf(path: string): (name: string) => number {
+  const fields = new Map(
+    readFileSync(path, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => line.split(' ') as [string, string]),
+  )
+  return (name) => Number(fields.get(name))
+}

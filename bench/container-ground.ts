@@ -1,0 +1,90 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createMeshIdentity } from '../packages/mesh/src/fleet/mesh-identity.ts'
+import type { MeshIdentity } from '../packages/mesh/src/fleet/mesh-identity.ts'
+import type { ContainerGround } from '../packages/mesh/src/sandbox/docker/container-options.ts'
+import { engineDialect } from '../packages/mesh/src/sandbox/docker/engine-dialect.ts'
+import { warmPageCache } from '../packages/mesh/src/sandbox/docker/warm-page-cache.ts'
+import type { Engine } from '../packages/mesh/src/sandbox/engine/connect-engine.ts'
+import { findEngine } from '../packages/mesh/src/sandbox/engine/find-engine.ts'
+import { ensureAgentImage } from '../packages/mesh/src/sandbox/image/agent-image.ts'
+import { bundleAgent } from '../packages/mesh/src/sandbox/image/bundle-agent.ts'
+import {
+  ensurePrivateNetwork,
+  removePrivateNetwork,
+} from '../packages/mesh/src/sandbox/network/private-network.ts'
+import { homeTag } from '../packages/mesh/src/sandbox/sandbox-spec.ts'
+import { systemClock } from '../packages/mesh/src/system-clock.ts'
+import type { BenchOptions } from './bench.ts'
+import { makeStaticServer } from './static-server.ts'
+import type { StaticServer } from './static-server.ts'
+
+/** Engine, image, private network and profile, made by the same code that the mesh's own runtime uses. */
+export interface BenchGround extends ContainerGround {
+  readonly engine: Engine
+  readonly identity: MeshIdentity
+  readonly briefingDirectory: string
+  readonly staticServer: StaticServer
+  close(): Promise<void>
+}
+
+const root = join(import.meta.dirname, '..')
+const uid = process.getuid?.() ?? -1
+
+/** Rejects where no engine answers. The image is built if it is missing or its sources changed; that takes a while. */
+export async function prepareGround({ folder, progress, signal }: BenchOptions): Promise<BenchGround> {
+  const found = await findEngine({
+    uid,
+    engineSocket: process.env['FLOTILLA_ENGINE_SOCKET'],
+    dockerHost: process.env['DOCKER_HOST'],
+  })
+  if (found.engine === null)
+    throw new Error(`no container engine answers (${found.tried.join('; ')}); npm run demo sets one up`)
+  const { engine } = found
+  const cacheDirectory = join(root, 'node_modules', '.cache', 'flotilla')
+  const recipeDirectory = join(root, 'images', 'agent')
+  const homeId = `bench-${randomBytes(6).toString('hex')}`
+  const briefingDirectory = join(folder, 'briefing')
+  await mkdir(briefingDirectory)
+  progress('bundling the agent and making its image ready')
+  const bundle = await bundleAgent({
+    entry: join(root, 'packages', 'agent', 'src', 'main.ts'),
+    cacheDirectory,
+  })
+  const image = await ensureAgentImage({
+    engine,
+    recipeDirectory,
+    packageDirectory: root,
+    bundlePath: bundle.path,
+    cacheDirectory,
+    noInstall: true,
+    uid,
+    progress,
+    signal,
+  })
+  const tag = homeTag(homeId)
+  const worker = { engine, image: image.reference, uid, homeTag: tag }
+  progress('making a private network')
+  const network = await ensurePrivateNetwork(worker, { doorPorts: [8420, 8421], signal })
+  try {
+    const { seccomp, logOptions } = await engineDialect(engine, recipeDirectory)
+    progress('warming the page cache')
+    await warmPageCache(engine, { image: image.reference, homeTag: tag, signal })
+    return {
+      engine,
+      homeId,
+      image: image.reference,
+      network,
+      seccomp,
+      logOptions,
+      identity: createMeshIdentity({ secret: randomBytes(32).toString('hex'), clock: systemClock }),
+      briefingDirectory,
+      staticServer: await makeStaticServer(folder),
+      close: () => removePrivateNetwork(worker),
+    }
+  } catch (error) {
+    await removePrivateNetwork(worker)
+    throw error
+  }
+}

@@ -1,0 +1,98 @@
+import { join } from 'node:path'
+import type Dockerode from 'dockerode'
+import { agentSandbox } from '../packages/mesh/src/fleet/agent-sandbox.ts'
+import { containerOptions } from '../packages/mesh/src/sandbox/docker/container-options.ts'
+import { seedEntries } from '../packages/mesh/src/sandbox/docker/seed-files.ts'
+import type { TarEntry } from '../packages/mesh/src/sandbox/tar-archive.ts'
+import { randomToken } from '../packages/mesh/src/system-clock.ts'
+import type { BenchGround } from './container-ground.ts'
+
+export type VariantName = 'static' | 'bare' | 'agent'
+export type AgentKind = 'operator' | 'worker'
+
+/** A container that differs from the others of its kind in its program alone. */
+export interface Variant {
+  readonly name: VariantName
+  readonly label: string
+  options(agentId: string, kind: AgentKind): Dockerode.ContainerCreateOptions
+  /** What is put below `/data` between creation and start. */
+  seed(agentId: string, kind: AgentKind): readonly TarEntry[]
+}
+
+const staticPath = '/opt/flotilla/static-server'
+const barePath = '/opt/flotilla/bare-server.cjs'
+/** Nothing listens there: an agent calls its mesh only when it works. */
+const doorPort = 8420
+
+/** The agent as the fleet starts it, and the two floors in the very same container: only command and program differ. */
+export function containerVariants(ground: BenchGround): Readonly<Record<VariantName, Variant>> {
+  const specOf = (agentId: string, kind: AgentKind) => ({
+    ...agentSandbox({
+      agent: {
+        id: agentId,
+        kind,
+        role: 'bench',
+        instructions: '',
+        model: null,
+        createdAt: 0,
+        budget: { dailyUsd: 10, monthlyUsd: 200 },
+      },
+      model: 'bench/none',
+      startId: 'start_bench',
+      tokens: { door: randomToken(), program: randomToken() },
+      door: {
+        host: ground.network.gateway,
+        port: doorPort,
+        publicKeyBase64url: ground.identity.publicKeyBase64url,
+      },
+      briefingDirectory: ground.briefingDirectory,
+      loopLimits: {},
+    }),
+  })
+  const agentOptions = (agentId: string, kind: AgentKind) => containerOptions(ground, specOf(agentId, kind))
+  const other =
+    (program: { source: string; path: string; command: (agent: readonly string[]) => readonly string[] }) =>
+    (agentId: string, kind: AgentKind): Dockerode.ContainerCreateOptions => {
+      const options = agentOptions(agentId, kind)
+      return {
+        ...options,
+        Cmd: [...program.command(options.Cmd ?? [])],
+        HostConfig: {
+          ...options.HostConfig,
+          Mounts: [
+            ...(options.HostConfig?.Mounts ?? []),
+            { Type: 'bind', Source: program.source, Target: program.path, ReadOnly: true },
+          ],
+        },
+      }
+    }
+  const { staticServer } = ground
+  return {
+    static: {
+      name: 'static',
+      label: `${staticServer.label} (floor)`,
+      options: other({
+        source: staticServer.binary,
+        path: staticPath,
+        command: () => staticServer.command(staticPath),
+      }),
+      seed: () => [],
+    },
+    bare: {
+      name: 'bare',
+      label: 'bare node:http',
+      options: other({
+        source: join(import.meta.dirname, 'bare-server.cjs'),
+        path: barePath,
+        command: (agent) => [...agent.slice(0, -1), barePath],
+      }),
+      seed: () => [],
+    },
+    agent: {
+      name: 'agent',
+      label: 'Flotilla agent',
+      options: agentOptions,
+      seed: (agentId, kind) => seedEntries(specOf(agentId, kind).files),
+    },
+  }
+}

@@ -1,0 +1,56 @@
+/** The call that every contender carries, and the fixed answers of the far end. Pure. */
+
+export const modelName = 'gpt-4o-mini'
+/** In a prompt, it makes the fake upstream begin an answer that does not end. */
+export const holdMark = 'hold this call open'
+export const streamChunks = 50
+const requestBytes = 10 * 1024
+
+/** A request of 10 KB as a chat of some turns looks. */
+export function modelRequest(options: { readonly stream: boolean; readonly model: string }): string {
+  const sentence =
+    'The quick brown fox jumps over the lazy dog and reads the licence files of its dependencies. '
+  const build = (filler: string) =>
+    JSON.stringify({
+      model: options.model,
+      messages: [
+        { role: 'system', content: 'You are a careful worker.' },
+        { role: 'user', content: filler },
+        { role: 'user', content: 'Answer in one sentence.' },
+      ],
+      max_tokens: 200,
+      ...(options.stream ? { stream: true, stream_options: { include_usage: true } } : {}),
+    })
+  const missing = requestBytes - build('').length
+  return build(sentence.repeat(Math.ceil(missing / sentence.length)).slice(0, missing))
+}
+
+const identity = { id: 'chatcmpl-bench', created: 1_700_000_000, model: modelName }
+const usage = { prompt_tokens: 2200, completion_tokens: 60, total_tokens: 2260 }
+
+export const plainReply = JSON.stringify({
+  ...identity,
+  object: 'chat.completion',
+  choices: [
+    {
+      index: 0,
+      finish_reason: 'stop',
+      message: { role: 'assistant', content: 'All of the licences are permissive but for one. '.repeat(8) },
+    },
+  ],
+  usage,
+})
+
+function event(fields: object): string {
+  return `data: ${JSON.stringify({ ...identity, object: 'chat.completion.chunk', ...fields })}\n\n`
+}
+
+/** Server-sent events: 50 with a piece of text, one with the usage, and the end. */
+export function streamEvents(): readonly string[] {
+  const pieces = Array.from({ length: streamChunks }, (_, index) =>
+    event({
+      choices: [{ index: 0, delta: { content: `piece ${index} of the answer ` }, finish_reason: null }],
+    }),
+  )
+  return [...pieces, event({ choices: [], usage }), 'data: [DONE]\n\n']
+}

@@ -1,0 +1,116 @@
+import { request } from 'node:http'
+import { Readable } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
+import type Dockerode from 'dockerode'
+import { volumeName } from '../packages/mesh/src/sandbox/docker/container-options.ts'
+import { sandboxName } from '../packages/mesh/src/sandbox/sandbox-spec.ts'
+import { tarArchive } from '../packages/mesh/src/sandbox/tar-archive.ts'
+import { containerGroup } from './cgroup.ts'
+import type { ContainerGroup } from './cgroup.ts'
+import type { BenchGround } from './container-ground.ts'
+import type { AgentKind, Variant } from './container-variants.ts'
+
+const answerTimeoutMs = 60_000
+/** A question to a port where nobody listens yet is answered by the kernel and costs the container nothing. */
+const askEveryMs = 2
+const agentPort = 8400
+
+export interface TimedStart {
+  readonly container: Dockerode.Container
+  readonly group: ContainerGroup
+  /** From before the engine is asked to create until the first 200 on `/status`. */
+  readonly readyMs: number
+  readonly createMs: number
+  /** Files put below `/data`; 0 where there are none. */
+  readonly seedMs: number
+  readonly startMs: number
+  /** From the engine's word that it runs until the first 200. */
+  readonly answerMs: number
+  /** Of the whole container until the first 200, what the engine's runtime spends inside it included. */
+  readonly cpuMs: number
+}
+
+/** Creates, seeds and starts a container as the mesh does, and asks its `/status` with the mesh's signed token. */
+export async function timedStart(
+  ground: BenchGround,
+  asked: {
+    readonly variant: Variant
+    readonly kind: AgentKind
+    readonly agentId: string
+    readonly signal: AbortSignal
+  },
+): Promise<TimedStart> {
+  const { variant, kind, agentId } = asked
+  const options = variant.options(agentId, kind)
+  const seed = variant.seed(agentId, kind)
+  const headers = { authorization: `Bearer ${ground.identity.signFor(agentId)}` }
+  const startedAt = performance.now()
+  const container = await ground.engine.docker.createContainer(options)
+  const createdAt = performance.now()
+  try {
+    if (seed.length > 0) await container.putArchive(Readable.from(tarArchive(seed)), { path: '/data' })
+    const seededAt = performance.now()
+    await container.start()
+    const runningAt = performance.now()
+    const state = await container.inspect()
+    const host = state.NetworkSettings.Networks[ground.network.name]?.IPAddress ?? ''
+    await firstAnswer(container, { host, headers, signal: asked.signal })
+    const readyAt = performance.now()
+    const group = containerGroup(state.State.Pid)
+    return {
+      container,
+      group,
+      cpuMs: group.cpuMs(),
+      readyMs: readyAt - startedAt,
+      createMs: createdAt - startedAt,
+      seedMs: seededAt - createdAt,
+      startMs: runningAt - seededAt,
+      answerMs: readyAt - runningAt,
+    }
+  } catch (error) {
+    await removeContainer(ground, agentId)
+    throw error
+  }
+}
+
+/** Takes the container and its volume away. */
+export async function removeContainer(ground: BenchGround, agentId: string): Promise<void> {
+  const { docker } = ground.engine
+  await docker.getContainer(sandboxName(ground.homeId, agentId)).remove({ force: true })
+  await docker.getVolume(volumeName(ground.homeId, agentId)).remove()
+}
+
+interface Question {
+  readonly host: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly signal: AbortSignal
+}
+
+async function firstAnswer(container: Dockerode.Container, question: Question): Promise<void> {
+  const end = performance.now() + answerTimeoutMs
+  let last = 'nobody listened'
+  while (performance.now() < end) {
+    question.signal.throwIfAborted()
+    const status = await askStatus(question)
+    if (status === 200) return
+    if (typeof status === 'number') last = `HTTP ${status}`
+    else await delay(askEveryMs)
+    if (typeof status === 'number') await delay(askEveryMs * 25)
+  }
+  const logs = await container.logs({ stdout: true, stderr: true, tail: 20 })
+  throw new Error(`no 200 on /status within ${answerTimeoutMs / 1000} s: ${last}\n${logs.toString('utf8')}`)
+}
+
+/** The status, or null where nobody listens. */
+function askStatus({ host, headers }: Question): Promise<number | null> {
+  return new Promise((resolve) => {
+    const asked = request({ host, port: agentPort, path: '/status', headers, agent: false }, (reply) => {
+      reply.resume()
+      reply.once('end', () => resolve(reply.statusCode ?? null))
+      reply.once('error', () => resolve(null))
+    })
+    asked.setTimeout(answerTimeoutMs, () => asked.destroy())
+    asked.once('error', () => resolve(null))
+    asked.end()
+  })
+}

@@ -1,0 +1,99 @@
+'use strict'
+// Runs inside a throw-away container with an agent's walls around it: tries what the walls must prevent and prints,
+// as one line of JSON, what really happened. It judges nothing; the mesh does.
+const { spawnSync } = require('node:child_process')
+const { readFileSync, writeFileSync, chmodSync, readdirSync } = require('node:fs')
+const { lookup } = require('node:dns')
+const { connect } = require('node:net')
+const { networkInterfaces } = require('node:os')
+
+const attemptMs = 1_000
+const manyProcesses = 300
+const plan = JSON.parse(process.argv[2])
+
+function tryConnect(target) {
+  return new Promise((resolve) => {
+    const socket = connect({ host: target.host, port: target.port })
+    const settle = (outcome) => {
+      socket.destroy()
+      resolve({ group: target.group, target: `${target.host}:${target.port}`, outcome })
+    }
+    socket.setTimeout(attemptMs, () => settle('timeout'))
+    socket.once('connect', () => settle('connected'))
+    socket.once('error', (error) => settle(error.code ?? error.message))
+  })
+}
+
+function tryName(name) {
+  return new Promise((resolve) => {
+    const settle = (outcome) => resolve({ group: 'names', target: name, outcome })
+    const timer = setTimeout(() => settle('timeout'), attemptMs)
+    lookup(name, (error, address) => {
+      clearTimeout(timer)
+      settle(error ? error.code : `resolved ${address}`)
+    })
+  })
+}
+
+function outcomeOf(action) {
+  try {
+    return action() ?? 'done'
+  } catch (error) {
+    return error.code ?? error.message
+  }
+}
+
+function run(command, args) {
+  const done = spawnSync(command, args, { encoding: 'utf8', timeout: 10_000 })
+  if (done.error) return done.error.code
+  return done.status === 0 ? 'done' : `exit ${done.status}: ${(done.stderr || done.stdout).trim().split('\n').at(-1)}`
+}
+
+function execInTmp() {
+  writeFileSync('/tmp/try', '#!/bin/true\n')
+  chmodSync('/tmp/try', 0o755)
+  return run('/tmp/try', [])
+}
+
+/** How many of 300 processes could be started beside each other. They end with the container. */
+function countProcesses() {
+  const loop = `i=0; while [ $i -lt ${manyProcesses} ]; do sleep 5 >/dev/null 2>&1 & i=$((i+1)); echo $i; done`
+  const done = spawnSync('sh', ['-c', loop], { encoding: 'utf8', timeout: 15_000 })
+  const started = done.stdout.trim().split('\n').filter(Boolean).length
+  return { started, said: done.stderr.trim().split('\n').at(-1) ?? '' }
+}
+
+function statusFields() {
+  const fields = {}
+  for (const line of readFileSync('/proc/self/status', 'utf8').split('\n')) {
+    const [name, value] = line.split(':')
+    if (/^(Cap(Inh|Prm|Eff|Bnd|Amb)|NoNewPrivs|Seccomp|Uid)$/.test(name)) fields[name] = value.trim().split(/\s+/)[0]
+  }
+  return fields
+}
+
+async function main() {
+  const attempts = await Promise.all([...plan.connect.map(tryConnect), ...plan.names.map(tryName)])
+  const report = {
+    attempts,
+    status: statusFields(),
+    writeRoot: outcomeOf(() => writeFileSync('/written-by-probe', '')),
+    writeEtc: outcomeOf(() => writeFileSync('/etc/written-by-probe', '')),
+    execInTmp: outcomeOf(execInTmp),
+    userNamespace: run('unshare', ['--user', 'true']),
+    networkNamespace: run('unshare', ['--net', 'true']),
+    mount: run('mount', ['-t', 'tmpfs', 'none', '/tmp']),
+    processes: countProcesses(),
+    engineSocket: outcomeOf(() => readdirSync('/var/run').filter((name) => /^(docker|podman|containerd|crio)(\.sock)?$/.test(name)).join(' ') || 'none'),
+    addresses: Object.values(networkInterfaces()).flat().map((entry) => entry.address),
+  }
+  process.stdout.write(`${JSON.stringify(report)}\n`)
+}
+
+main().then(
+  () => process.exit(0),
+  (error) => {
+    process.stderr.write(`${error.stack}\n`)
+    process.exit(1)
+  },
+)

@@ -1,0 +1,55 @@
+import { wireLimits } from '@flotilla/protocol/limits'
+import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
+import { anyJson, integer, optional, text, withDefault } from '../tools/parameters.ts'
+import { defineTool, meshToolTimeoutMs, succeeded } from '../tools/tool.ts'
+import type { Tool } from '../tools/tool.ts'
+
+const key = text('Key: segments joined by /', { minChars: 1, maxChars: wireLimits.blackboardKeyMaxChars })
+const ttlMaxSeconds = 366 * 24 * 3600
+
+/** The shared board of the fleet; what may be read and written there is the mesh's decision. */
+export function blackboardTools(): Tool[] {
+  return [
+    defineTool({
+      name: 'read_blackboard',
+      description: 'Reads one entry of the shared blackboard.',
+      parameters: { key },
+      effect: 'none',
+      timeoutMs: meshToolTimeoutMs,
+      run: async (values, { mesh, signal }) =>
+        succeeded(await mesh.call({ endpoint: meshAgentEndpoints.blackboardRead, params: values, signal })),
+    }),
+    defineTool({
+      name: 'write_blackboard',
+      description: 'Writes one entry of the shared blackboard, for other agents to read.',
+      parameters: {
+        key,
+        value: anyJson('Any JSON value'),
+        expected_version: optional(
+          integer('Write only over this version; 0 when the key must be new', { min: 0, max: 1e15 }),
+        ),
+        ttl_s: optional(integer('Seconds until the entry is forgotten', { min: 1, max: ttlMaxSeconds })),
+      },
+      effect: 'mesh',
+      timeoutMs: meshToolTimeoutMs,
+      run: async ({ key: name, ...body }, { mesh, signal, idempotencyKey }) => {
+        const call = {
+          endpoint: meshAgentEndpoints.blackboardWrite,
+          params: { key: name },
+          body,
+          idempotencyKey,
+        }
+        return succeeded(await mesh.call({ ...call, signal }))
+      },
+    }),
+    defineTool({
+      name: 'list_blackboard',
+      description: 'Lists the entries of the shared blackboard whose keys begin with a prefix.',
+      parameters: { prefix: withDefault(text('Prefix of keys', { maxChars: 512 }), '') },
+      effect: 'none',
+      timeoutMs: meshToolTimeoutMs,
+      run: async (values, { mesh, signal }) =>
+        succeeded(await mesh.call({ endpoint: meshAgentEndpoints.blackboardList, query: values, signal })),
+    }),
+  ]
+}

@@ -1,0 +1,105 @@
+import { Problem } from '@flotilla/protocol/problem'
+import { findWorkspaceFile } from '@flotilla/protocol/workspace-file'
+import type { DataFiles } from '../files/data-files.ts'
+import { flag, integer, text, withDefault } from '../tools/parameters.ts'
+import { defineTool, succeeded } from '../tools/tool.ts'
+import type { Tool } from '../tools/tool.ts'
+import { globToRegExp } from './glob-pattern.ts'
+
+const path = (description: string) => text(description, { minChars: 1, maxChars: 4096 })
+const fileTimeoutMs = 60_000
+const readMaxBytes = 10 * 1024 * 1024
+/** Below what a model reads of one call, so that the note on how to go on is never cut away. */
+const readMaxChars = 18_000
+const writeMaxChars = 1_000_000
+const entriesMax = 500
+
+export function fileTools(deps: { files: DataFiles }): Tool[] {
+  const { files } = deps
+  return [
+    defineTool({
+      name: 'read_file',
+      description: 'Reads a text file below /data, by lines.',
+      parameters: {
+        path: path('Path below /data'),
+        offset: withDefault(integer('First line to read, counted from 0', { min: 0, max: 1e9 }), 0),
+        limit: withDefault(integer('Number of lines; 0 for as many as fit', { min: 0, max: 1e9 }), 0),
+      },
+      effect: 'none',
+      timeoutMs: fileTimeoutMs,
+      run: async (values) => {
+        const content = await files.read(values.path, readMaxBytes)
+        if (content.includes(0)) throw new Problem('unprocessable', { detail: 'That is not a text file.' })
+        return succeeded(takeLines(content.toString('utf8'), values))
+      },
+    }),
+    defineTool({
+      name: 'write_file',
+      description: 'Writes a text file below /data; missing directories are made.',
+      parameters: {
+        path: path('Path below /data'),
+        content: text('The whole content, or what is added', { maxChars: writeMaxChars }),
+        append: withDefault(flag('Add to the end instead of replacing the file'), false),
+      },
+      effect: 'local',
+      timeoutMs: fileTimeoutMs,
+      run: async (values) => {
+        const content = Buffer.from(values.content)
+        const size = await files.write(values.path, content, {
+          append: values.append,
+          refuse: refuseIdentityFile,
+        })
+        return succeeded({ path: values.path, size_bytes: size })
+      },
+    }),
+    defineTool({
+      name: 'list_files',
+      description: 'Lists files and directories below /data.',
+      parameters: {
+        path: withDefault(path('Directory below /data'), '.'),
+        pattern: withDefault(text('Pattern of names, with * and ?', { minChars: 1, maxChars: 200 }), '*'),
+        recursive: withDefault(flag('Directories inside directories too'), false),
+      },
+      effect: 'none',
+      timeoutMs: fileTimeoutMs,
+      run: async (values) => {
+        const matches = globToRegExp(values.pattern)
+        const found = await files.list(values.path, {
+          recursive: values.recursive,
+          entriesMax: entriesMax * 20,
+        })
+        const entries = found.filter((entry) => matches.test(entry.path.split('/').at(-1) ?? ''))
+        return succeeded({
+          entries: entries.slice(0, entriesMax).map((entry) => ({
+            path: entry.path,
+            kind: entry.kind,
+            size_bytes: entry.sizeBytes,
+          })),
+          more: Math.max(0, entries.length - entriesMax),
+        })
+      },
+    }),
+  ]
+}
+
+/** The files that make an agent what it is change by `update_workspace` alone, which keeps their caps. */
+export function refuseIdentityFile(relativePath: string): string | null {
+  const [folder, name, ...rest] = relativePath.split('/')
+  if (folder !== 'workspace' || name === undefined || rest.length > 0) return null
+  return findWorkspaceFile(name) ? `${name} is changed with update_workspace, if at all.` : null
+}
+
+function takeLines(content: string, range: { offset: number; limit: number }): string {
+  const lines = content.split('\n')
+  const wanted = lines.slice(range.offset, range.limit === 0 ? undefined : range.offset + range.limit)
+  const taken: string[] = []
+  let chars = 0
+  for (const line of wanted) {
+    chars += line.length + 1
+    if (chars > readMaxChars && taken.length > 0) break
+    taken.push(line.length > readMaxChars ? `${line.slice(0, readMaxChars)} [line cut]` : line)
+  }
+  const next = range.offset + taken.length
+  const note = next < lines.length ? `\n[${lines.length - next} more lines; go on with offset ${next}]` : ''
+  return taken.join('\n') + note
+}

@@ -1,0 +1,71 @@
+import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
+import { Problem } from '@flotilla/protocol/problem'
+import { anyJson, choice, jsonObject, optional, text, withDefault } from '../tools/parameters.ts'
+import { defineTool, meshToolTimeoutMs, succeeded } from '../tools/tool.ts'
+import type { Tool } from '../tools/tool.ts'
+
+/** Working together: who is there, giving a task away, what is open, closing a task. */
+export function handOffTools(): Tool[] {
+  return [listAgents, handOff, checkInbox, completeTask]
+}
+
+const listAgents = defineTool({
+  name: 'list_agents',
+  description: 'Lists the agents that you may give tasks to, with their roles.',
+  parameters: {},
+  effect: 'none',
+  timeoutMs: meshToolTimeoutMs,
+  run: async (_values, { mesh, signal }) =>
+    succeeded(await mesh.call({ endpoint: meshAgentEndpoints.agents, signal })),
+})
+
+const handOff = defineTool({
+  name: 'hand_off',
+  description:
+    'Gives a task to another agent and returns at once. You are called again in this conversation with the result when it is done, so end your turn when there is nothing else to do.',
+  parameters: {
+    to: text('Id of the agent', { minChars: 1, maxChars: 64 }),
+    title: text('What is to be done, in one line', { minChars: 1, maxChars: 200 }),
+    description: withDefault(
+      text('Everything the other agent needs: it knows nothing of this conversation', { maxChars: 50_000 }),
+      '',
+    ),
+    data: withDefault(jsonObject('Structured input'), {}),
+  },
+  effect: 'mesh',
+  timeoutMs: meshToolTimeoutMs,
+  run: async (body, { mesh, signal, idempotencyKey }) =>
+    succeeded(await mesh.call({ endpoint: meshAgentEndpoints.handOff, body, signal, idempotencyKey })),
+})
+
+const checkInbox = defineTool({
+  name: 'check_inbox',
+  description: 'Lists the open tasks that you were given, and what became of those that you gave to others.',
+  parameters: {},
+  effect: 'none',
+  timeoutMs: meshToolTimeoutMs,
+  run: async (_values, { mesh, signal }) =>
+    succeeded(await mesh.call({ endpoint: meshAgentEndpoints.inbox, signal })),
+})
+
+const completeTask = defineTool({
+  name: 'complete_task',
+  description: 'Closes a task that you were given. Whoever gave it gets the summary and the result.',
+  parameters: {
+    summary: text('What was done or found, in words', { minChars: 1, maxChars: 20_000 }),
+    result: withDefault(anyJson('Structured result, any JSON value'), null),
+    status: withDefault(choice('How it ended', ['done', 'failed', 'blocked']), 'done'),
+    task_id: optional(text('Only when it is not the task that you are working on now', { maxChars: 64 })),
+  },
+  effect: 'mesh',
+  timeoutMs: meshToolTimeoutMs,
+  run: async ({ task_id: named, ...body }, { mesh, signal, idempotencyKey, taskId }) => {
+    const id = named ?? taskId
+    if (id === null) {
+      throw new Problem('bad-request', { detail: '`task_id`: expected the id of a task; see check_inbox.' })
+    }
+    const call = { endpoint: meshAgentEndpoints.completeTask, params: { id }, body, signal, idempotencyKey }
+    const output = await mesh.call(call)
+    return { output, ok: true, ...(id === taskId ? { completion: { taskId: id, ...body } } : {}) }
+  },
+})

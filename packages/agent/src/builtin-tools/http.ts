@@ -1,0 +1,36 @@
+import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
+import { choice, integer, text, textMap, withDefault } from '../tools/parameters.ts'
+import { defineTool, meshToolTimeoutMs, succeeded } from '../tools/tool.ts'
+import type { Tool } from '../tools/tool.ts'
+
+const replyMarginMs = 15_000
+
+/** The mesh makes the request, so that addresses are checked there and handles are filled in there. */
+export function httpTools(): Tool[] {
+  return [
+    defineTool({
+      name: 'http_request',
+      description:
+        'Fetches a public web address. `$CRED{name}` in the URL, a header or the body stands for a credential that you may use; you never see its value.',
+      parameters: {
+        url: text('http or https address', { minChars: 1, maxChars: 8192 }),
+        method: withDefault(choice('Method', ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']), 'GET'),
+        headers: withDefault(textMap('Request headers'), {}),
+        body: withDefault(text('Request body', { maxChars: 1_000_000 }), ''),
+        timeout_ms: withDefault(integer('Longest wait in milliseconds', { min: 100, max: 120_000 }), 30_000),
+      },
+      effect: 'mesh',
+      timeoutMs: meshToolTimeoutMs,
+      run: async (values, context) => {
+        const reply = await context.mesh.call({
+          endpoint: meshAgentEndpoints.httpRequest,
+          body: values,
+          idempotencyKey: context.idempotencyKey,
+          timeoutMs: values.timeout_ms + replyMarginMs,
+          signal: context.signal,
+        })
+        return succeeded(reply)
+      },
+    }),
+  ]
+}

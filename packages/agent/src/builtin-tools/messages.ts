@@ -1,0 +1,60 @@
+import { wireLimits } from '@flotilla/protocol/limits'
+import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
+import { Problem } from '@flotilla/protocol/problem'
+import type { DataFiles } from '../files/data-files.ts'
+import { optional, text, withDefault } from '../tools/parameters.ts'
+import { defineTool, meshToolTimeoutMs, succeeded } from '../tools/tool.ts'
+import type { Tool } from '../tools/tool.ts'
+
+/** What leaves the container for the owner: notes, and files to keep. */
+export function messageTools(deps: { files: DataFiles }): Tool[] {
+  return [
+    defineTool({
+      name: 'notify_user',
+      description: 'Tells the owner something that cannot wait for your answer.',
+      parameters: { message: text('The message', { minChars: 1, maxChars: wireLimits.notifyMaxChars }) },
+      effect: 'mesh',
+      timeoutMs: meshToolTimeoutMs,
+      run: async (body, { mesh, signal, idempotencyKey }) =>
+        succeeded(await mesh.call({ endpoint: meshAgentEndpoints.notify, body, signal, idempotencyKey })),
+    }),
+    defineTool({
+      name: 'save_artifact',
+      description:
+        'Keeps a file outside your container for the owner: either a file below /data, or the text given.',
+      parameters: {
+        name: text('File name without slashes', { minChars: 1, maxChars: 200 }),
+        path: optional(text('File below /data to keep', { minChars: 1, maxChars: 4096 })),
+        content: optional(text('Text to keep', { maxChars: wireLimits.artifactMaxBytes })),
+        description: withDefault(text('What it is', { maxChars: 2000 }), ''),
+      },
+      effect: 'mesh',
+      timeoutMs: meshToolTimeoutMs,
+      run: async (values, { mesh, signal, idempotencyKey }) => {
+        const content = await contentOf(deps.files, values)
+        const body = {
+          name: values.name,
+          content_base64: content.toString('base64'),
+          description: values.description,
+        }
+        const call = { endpoint: meshAgentEndpoints.saveArtifact, body, signal, idempotencyKey }
+        return succeeded(await mesh.call(call))
+      },
+    }),
+  ]
+}
+
+async function contentOf(
+  files: DataFiles,
+  values: { path: string | undefined; content: string | undefined },
+): Promise<Buffer> {
+  if ((values.path === undefined) === (values.content === undefined)) {
+    throw new Problem('bad-request', { detail: 'Give either `path` or `content`.' })
+  }
+  if (values.path !== undefined) return files.read(values.path, wireLimits.artifactMaxBytes)
+  const content = Buffer.from(values.content ?? '')
+  if (content.length <= wireLimits.artifactMaxBytes) return content
+  throw new Problem('body-too-large', {
+    detail: `An artifact has at most ${wireLimits.artifactMaxBytes} bytes.`,
+  })
+}

@@ -1,0 +1,47 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { DataFiles } from '../files/data-files.ts'
+import { integer, text, withDefault } from '../tools/parameters.ts'
+import { defineTool } from '../tools/tool.ts'
+import type { Tool } from '../tools/tool.ts'
+import { runProgram } from './run-program.ts'
+
+const timeoutMaxSeconds = 300
+
+/**
+ * Programs run in the data directory with the program environment, in a process group of their own, which is
+ * killed when the time is up or the run is aborted.
+ */
+export function shellTools(deps: {
+  files: DataFiles
+  environment: Readonly<Record<string, string>>
+  clock: Clock
+}): Tool[] {
+  return [
+    defineTool({
+      name: 'run_command',
+      description:
+        'Runs a command line with bash in /data and answers with its exit code and output. Each call is a new shell.',
+      parameters: {
+        command: text('The command line', { minChars: 1, maxChars: 100_000 }),
+        timeout_s: withDefault(integer('Seconds until it is killed', { min: 1, max: timeoutMaxSeconds }), 30),
+        workdir: withDefault(text('Directory below /data to run in', { maxChars: 4096 }), '.'),
+      },
+      effect: 'local',
+      timeoutMs: (timeoutMaxSeconds + 10) * 1000,
+      run: async (values, context) => {
+        const directory = await deps.files.directory(values.workdir)
+        const ended = await runProgram({
+          command: values.command,
+          directory,
+          environment: deps.environment,
+          timeoutMs: values.timeout_s * 1000,
+          signal: context.signal,
+          clock: deps.clock,
+        })
+        const how = ended.signalName === null ? `exit code ${ended.code}` : `killed by ${ended.signalName}`
+        const late = ended.timedOut ? ` after ${values.timeout_s} s: time was up` : ''
+        return { output: `${how}${late}\n${ended.output}`, ok: ended.code === 0 && !ended.timedOut }
+      },
+    }),
+  ]
+}

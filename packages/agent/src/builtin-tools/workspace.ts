@@ -1,0 +1,27 @@
+import { workspaceFiles } from '@flotilla/protocol/workspace-file'
+import { choice, text } from '../tools/parameters.ts'
+import { defineTool, succeeded } from '../tools/tool.ts'
+import type { Tool } from '../tools/tool.ts'
+import type { Workspace } from '../workspace/workspace.ts'
+
+const writable = workspaceFiles.filter((file) => !file.readOnly).map((file) => file.name)
+const contentMaxChars = 100_000
+const workspaceTimeoutMs = 30_000
+
+/** The agent's own memory and manners, which its later prompts are made of. */
+export function workspaceTools(deps: { workspace: Workspace }): Tool[] {
+  return [
+    defineTool({
+      name: 'update_workspace',
+      description:
+        'Replaces one of your own workspace files, such as MEMORY.md, which you read at the start of every conversation.',
+      parameters: {
+        filename: choice('Which file', writable),
+        content: text('The whole new content', { maxChars: contentMaxChars }),
+      },
+      effect: 'local',
+      timeoutMs: workspaceTimeoutMs,
+      run: async (values) => succeeded(await deps.workspace.write(values.filename, values.content)),
+    }),
+  ]
+}

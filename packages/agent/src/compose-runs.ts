@@ -1,0 +1,63 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { blackboardTools } from './builtin-tools/blackboard.ts'
+import { fileTools } from './builtin-tools/files.ts'
+import { handOffTools } from './builtin-tools/hand-off.ts'
+import { httpTools } from './builtin-tools/http.ts'
+import { messageTools } from './builtin-tools/messages.ts'
+import { shellTools } from './builtin-tools/shell.ts'
+import { workspaceTools } from './builtin-tools/workspace.ts'
+import type { AgentEnvironment } from './environment.ts'
+import type { DataFiles } from './files/data-files.ts'
+import { createMeshModel } from './llm/mesh-model.ts'
+import type { Log } from './log.ts'
+import type { Checkpoints } from './loop/checkpoints.ts'
+import { createPerformRun } from './loop/perform-run.ts'
+import type { PerformRun } from './loop/run-desk.ts'
+import type { Sessions } from './loop/sessions.ts'
+import { createMeshHttp } from './mesh/mesh-http.ts'
+import { joinBootstrap, readBootstrapFiles } from './prompt/bootstrap-files.ts'
+import { buildSystemPrompt } from './prompt/build-system-prompt.ts'
+import type { Tool } from './tools/tool.ts'
+import type { Workspace } from './workspace/workspace.ts'
+
+export interface RunParts {
+  readonly perform: PerformRun
+  readonly tools: readonly Tool[]
+  close(): void
+}
+
+/** The half of the composition that the first run loads: schemas, child processes, the way to the mesh. */
+export function composeRuns(deps: {
+  environment: AgentEnvironment
+  doorToken: string
+  files: DataFiles
+  workspace: Workspace
+  sessions: Sessions
+  checkpoints: Checkpoints
+  clock: Clock
+  log: Log
+}): RunParts {
+  const { environment, files, workspace, sessions, checkpoints, clock, log } = deps
+  const meshHttp = createMeshHttp({ ...environment.mesh, doorToken: deps.doorToken, clock, log })
+  const tools = [
+    ...shellTools({ files, environment: environment.programEnvironment, clock }),
+    ...fileTools({ files }),
+    ...httpTools(),
+    ...blackboardTools(),
+    ...handOffTools(),
+    ...messageTools({ files }),
+    ...workspaceTools({ workspace }),
+  ]
+  const { agentId, role, kind } = environment
+  const systemPrompt = async (mode: 'chat' | 'task') => {
+    const bootstrap = joinBootstrap(await readBootstrapFiles(workspace))
+    return buildSystemPrompt({ agentId, role, kind, mode, bootstrap, now: clock.now() })
+  }
+  const perform = createPerformRun({
+    shared: { tools, bounds: environment, sessions, checkpoints, clock, systemPrompt },
+    meshHttp,
+    modelFor: (mesh) => createMeshModel({ mesh, model: environment.model, clock }),
+    log,
+  })
+  return { perform, tools, close: () => meshHttp.close() }
+}

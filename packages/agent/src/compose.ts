@@ -1,0 +1,93 @@
+import { accessSync, constants } from 'node:fs'
+import type { Server } from 'node:http'
+import type { Clock } from '@flotilla/protocol/clock'
+import type { RunParts } from './compose-runs.ts'
+import type { AgentEnvironment } from './environment.ts'
+import { createDataFiles } from './files/data-files.ts'
+import type { Log } from './log.ts'
+import { createCheckpoints } from './loop/checkpoints.ts'
+import { createOutcomes } from './loop/outcomes.ts'
+import { createRunDesk } from './loop/run-desk.ts'
+import { createSessions } from './loop/sessions.ts'
+import { chatRoutes } from './server/chat.routes.ts'
+import { createGate } from './server/gate.ts'
+import { heartbeatRoutes } from './server/heartbeat.routes.ts'
+import { createHttpServer } from './server/http-server.ts'
+import { runRoutes } from './server/run.routes.ts'
+import { statusRoutes } from './server/status.routes.ts'
+import { workspaceRoutes } from './server/workspace.routes.ts'
+import { createWorkspace } from './workspace/workspace.ts'
+
+export interface AgentProcess {
+  readonly server: Server
+  /** Takes no more work, leaves the current run to its checkpoint, and lets go of everything. */
+  stop(): Promise<void>
+}
+
+/**
+ * The composition root. Only what is cheap is here; what a run needs (`compose-runs.ts`) is loaded with the
+ * first one, so that an idle agent starts and stays small.
+ */
+export function compose(deps: {
+  environment: AgentEnvironment
+  doorToken: string
+  clock: Clock
+  log: Log
+}): AgentProcess {
+  const { environment, clock, log } = deps
+  const { dataDirectory, briefingDirectory, initialInstructions, agentId, meshPublicKey } = environment
+  let stopping = false
+  let runParts: Promise<RunParts> | null = null
+
+  const files = createDataFiles(dataDirectory)
+  const workspace = createWorkspace({ files, briefingDirectory, initialInstructions })
+  const sessions = createSessions({ dataDirectory, clock })
+  const checkpoints = createCheckpoints(dataDirectory)
+  const outcomes = createOutcomes(dataDirectory)
+  const loadRuns = (): Promise<RunParts> => {
+    runParts ??= import('./compose-runs.ts').then(({ composeRuns }) =>
+      composeRuns({ ...deps, files, workspace, sessions, checkpoints }),
+    )
+    return runParts
+  }
+  const perform = async (job: Parameters<RunParts['perform']>[0]) => (await loadRuns()).perform(job)
+  const desk = createRunDesk({ perform, outcomes, checkpoints, clock, log })
+  const whyNotReady = (): string | null => {
+    if (stopping) return 'The agent is stopping.'
+    try {
+      accessSync(dataDirectory, constants.W_OK)
+      return null
+    } catch {
+      return 'The data directory cannot be written to.'
+    }
+  }
+  const server = createHttpServer({
+    routes: {
+      ...statusRoutes({
+        environment,
+        desk,
+        checkpoints,
+        tools: async () => (await loadRuns()).tools,
+        whyNotReady,
+        clock,
+      }),
+      ...chatRoutes({ desk, sessions }),
+      ...runRoutes({ desk }),
+      ...workspaceRoutes({ workspace, files }),
+      ...heartbeatRoutes({ workspace, files, dataDirectory, clock }),
+    },
+    gate: createGate({ agentId, meshPublicKey, now: () => clock.now() }),
+    log,
+  })
+  return {
+    server,
+    stop: async () => {
+      stopping = true
+      server.close()
+      // Whoever listens to the run sees the line break and asks for the outcome later.
+      server.closeAllConnections()
+      await desk.stop()
+      ;(await runParts)?.close()
+    },
+  }
+}

@@ -1,0 +1,91 @@
+import { clamp, limits } from '@flotilla/protocol/limits'
+
+/** What the mesh tells an agent at its start. Nothing in it is a secret. */
+export interface AgentEnvironment {
+  readonly agentId: string
+  readonly role: string
+  readonly kind: 'operator' | 'worker'
+  readonly mesh: { readonly host: string; readonly port: number }
+  readonly model: string
+  /** Raw Ed25519 public key of the mesh, base64url. */
+  readonly meshPublicKey: string
+  readonly port: number
+  readonly dataDirectory: string
+  readonly briefingDirectory: string
+  readonly initialInstructions: string
+  readonly taskIterationsMax: number
+  readonly chatRoundsPerTurnMax: number
+  readonly chatRoundsPerSessionMax: number
+  /** What programs that the agent runs may see: everything but what is for the agent process itself. */
+  readonly programEnvironment: Readonly<Record<string, string>>
+}
+
+type Variables = Readonly<Record<string, string | undefined>>
+
+const defaultPort = 8400
+const meshUrlPattern = /^http:\/\/(\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-fA-F:]+\]|localhost):(\d{1,5})\/?$/
+const publicKeyPattern = /^[A-Za-z0-9_-]{43}$/
+
+/** Reads the settings; throws one Error that names every variable that is missing or wrong. */
+export function readEnvironment(variables: Variables): AgentEnvironment {
+  const complaints: string[] = []
+  const required = (name: string): string => {
+    const value = variables[name] ?? ''
+    if (value === '') complaints.push(`${name} is missing`)
+    return value
+  }
+  const kind = required('FLOTILLA_AGENT_KIND')
+  if (kind !== '' && kind !== 'operator' && kind !== 'worker') {
+    complaints.push(`FLOTILLA_AGENT_KIND is ${kind}, expected operator or worker`)
+  }
+  const mesh = readMeshUrl(required('FLOTILLA_MESH_URL'), complaints)
+  const meshPublicKey = required('FLOTILLA_MESH_PUBLIC_KEY')
+  if (meshPublicKey !== '' && !publicKeyPattern.test(meshPublicKey)) {
+    complaints.push('FLOTILLA_MESH_PUBLIC_KEY is not a raw Ed25519 public key in base64url (43 characters)')
+  }
+  const environment: AgentEnvironment = {
+    agentId: required('FLOTILLA_AGENT_ID'),
+    role: variables['FLOTILLA_AGENT_ROLE'] ?? '',
+    kind: kind === 'operator' ? 'operator' : 'worker',
+    mesh,
+    model: required('FLOTILLA_MODEL'),
+    meshPublicKey,
+    port: readPort(variables['FLOTILLA_PORT'], complaints),
+    dataDirectory: variables['FLOTILLA_DATA'] ?? '/data',
+    briefingDirectory: variables['FLOTILLA_BRIEFING'] ?? '/briefing',
+    initialInstructions: variables['FLOTILLA_INITIAL_INSTRUCTIONS'] ?? '',
+    taskIterationsMax: whole(limits.taskIterations, variables['FLOTILLA_MAX_ITERATIONS']),
+    chatRoundsPerTurnMax: whole(limits.chatRoundsPerTurn, variables['FLOTILLA_CHAT_MAX_TOOL_ROUNDS']),
+    chatRoundsPerSessionMax: whole(limits.chatRoundsPerSession, variables['FLOTILLA_CHAT_MAX_TOTAL_ROUNDS']),
+    programEnvironment: programVariables(variables),
+  }
+  if (complaints.length > 0) throw new Error(`The agent cannot start: ${complaints.join('; ')}.`)
+  return environment
+}
+
+function whole(range: Parameters<typeof clamp>[0], text: string | undefined): number {
+  return Math.trunc(clamp(range, text === undefined || text.trim() === '' ? undefined : Number(text)))
+}
+
+function readMeshUrl(text: string, complaints: string[]): { host: string; port: number } {
+  const parts = meshUrlPattern.exec(text)
+  if (text !== '' && !parts) complaints.push(`FLOTILLA_MESH_URL is ${text}, expected http://ADDRESS:PORT`)
+  return { host: (parts?.[1] ?? '').replace(/^\[|\]$/g, ''), port: Number(parts?.[2] ?? 0) }
+}
+
+function readPort(text: string | undefined, complaints: string[]): number {
+  if (text === undefined || text === '') return defaultPort
+  const port = Number(text)
+  if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port
+  complaints.push(`FLOTILLA_PORT is ${text}, expected a port number`)
+  return defaultPort
+}
+
+function programVariables(variables: Variables): Record<string, string> {
+  const kept: Record<string, string> = {}
+  for (const [name, value] of Object.entries(variables)) {
+    if (value === undefined || name.startsWith('FLOTILLA_') || name === 'NODE_COMPILE_CACHE') continue
+    kept[name] = value
+  }
+  return kept
+}

@@ -1,0 +1,244 @@
+import { constants, realpathSync, promises } from 'node:fs'
+import type { FileHandle } from 'node:fs/promises'
+import { Problem } from '@flotilla/protocol/problem'
+import { stateFolder } from '../door-token.ts'
+import { refusal, toSegments } from './data-path.ts'
+import { assertInside, codeOf, inside, withPlace } from './walk-path.ts'
+import type { Place } from './walk-path.ts'
+
+export interface FileEntry {
+  /** Below the directory that was listed. */
+  readonly path: string
+  readonly kind: 'file' | 'directory' | 'link' | 'other'
+  readonly sizeBytes: number
+}
+
+/**
+ * Files below the data directory, for tools and doors alike. Every path passes the four checks; the agent's own
+ * state is not there. Problems: `path-refused`, `not-found`, `body-too-large`, `unprocessable` with the reason.
+ */
+export interface DataFiles {
+  /** Opens a plain file; the caller closes it. */
+  openFile(path: string): Promise<{ handle: FileHandle; sizeBytes: number }>
+  read(path: string, maxBytes: number): Promise<Buffer>
+  /** Replaces the file in one step, or appends. Missing directories are made. Resolves to the size in bytes. */
+  write(
+    path: string,
+    content: AsyncIterable<Uint8Array> | Uint8Array,
+    options?: WriteOptions,
+  ): Promise<number>
+  list(path: string, options: { recursive: boolean; entriesMax: number }): Promise<readonly FileEntry[]>
+  /** The directory's path as programs see it, once all links are followed. */
+  directory(path: string): Promise<string>
+}
+
+export interface WriteOptions {
+  readonly append?: boolean
+  readonly maxBytes?: number
+  /** Given the place below the data directory once links are followed; answers why it must stay, or null. */
+  readonly refuse?: (relativePath: string) => string | null
+}
+
+export function createDataFiles(dataDirectory: string): DataFiles {
+  const root = realpathSync(dataDirectory)
+  const rootNames = [...new Set([root, dataDirectory, '/data'])]
+  let parts = 0
+
+  const at = async <T>(
+    path: string,
+    makeDirectories: boolean,
+    use: (place: Place) => Promise<T>,
+  ): Promise<T> => {
+    const segments = toSegments(path, dataDirectory)
+    try {
+      return await withPlace({ root, rootNames, segments, makeDirectories }, (place) => {
+        if (place.relativePath.split('/')[0] === stateFolder) throw refusal('That folder is not open.')
+        return use(place)
+      })
+    } catch (error) {
+      throw asProblem(error)
+    }
+  }
+  const openFile = async (path: string): Promise<{ handle: FileHandle; sizeBytes: number }> =>
+    at(path, false, async (place) => {
+      const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
+      const handle = await promises.open(inside(place.directory, place.name), flags)
+      try {
+        await assertInside(root, handle)
+        const found = await handle.stat()
+        if (!found.isFile()) throw new Problem('unprocessable', { detail: 'That is not a plain file.' })
+        return { handle, sizeBytes: found.size }
+      } catch (error) {
+        await handle.close()
+        throw error
+      }
+    })
+  return {
+    openFile,
+    read: async (path, maxBytes) => {
+      const { handle, sizeBytes } = await openFile(path)
+      try {
+        if (sizeBytes > maxBytes) {
+          throw new Problem('body-too-large', {
+            detail: `The file has ${sizeBytes} bytes; at most ${maxBytes} are read.`,
+          })
+        }
+        return await handle.readFile()
+      } finally {
+        await handle.close()
+      }
+    },
+    write: async (path, content, options = {}) =>
+      at(path, true, async (place) => {
+        const reason = options.refuse?.(place.relativePath) ?? null
+        if (reason !== null) throw refusal(reason)
+        if (place.name === '.') throw new Problem('unprocessable', { detail: 'That is a directory.' })
+        if (options.append === true) return append(root, place, content)
+        parts += 1
+        return replace({
+          root,
+          place,
+          content,
+          part: `.part-${process.pid}-${parts}`,
+          maxBytes: options.maxBytes,
+        })
+      }),
+    list: async (path, options) =>
+      at(path, false, async (place) => {
+        const entries: FileEntry[] = []
+        await listInto(entries, { directory: place.directory, name: place.name, prefix: '' }, options)
+        return entries.filter((entry) => place.relativePath !== '' || !isState(entry.path))
+      }),
+    directory: async (path) =>
+      at(path, false, async (place) => {
+        const handle = await promises.open(
+          inside(place.directory, place.name),
+          constants.O_DIRECTORY | constants.O_NOFOLLOW,
+        )
+        try {
+          await assertInside(root, handle)
+          return place.relativePath === '' ? root : `${root}/${place.relativePath}`
+        } finally {
+          await handle.close()
+        }
+      }),
+  }
+}
+
+function isState(path: string): boolean {
+  return path === stateFolder || path.startsWith(`${stateFolder}/`)
+}
+
+async function append(
+  root: string,
+  place: Place,
+  content: AsyncIterable<Uint8Array> | Uint8Array,
+): Promise<number> {
+  const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW
+  const handle = await promises.open(inside(place.directory, place.name), flags | constants.O_NONBLOCK, 0o644)
+  try {
+    await assertInside(root, handle)
+    if (!(await handle.stat()).isFile())
+      throw new Problem('unprocessable', { detail: 'That is not a plain file.' })
+    await writeAll(handle, content, Infinity)
+    return (await handle.stat()).size
+  } finally {
+    await handle.close()
+  }
+}
+
+/** A neighbour is written and put in its place, so that readers see the old file or the new one. */
+async function replace(job: {
+  root: string
+  place: Place
+  content: AsyncIterable<Uint8Array> | Uint8Array
+  part: string
+  maxBytes: number | undefined
+}): Promise<number> {
+  const { place } = job
+  const target = inside(place.directory, place.name)
+  const part = inside(place.directory, job.part)
+  const before = await promises.lstat(target).catch(() => null)
+  if (before?.isDirectory()) throw new Problem('unprocessable', { detail: 'That is a directory.' })
+  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
+  const handle = await promises.open(part, flags, 0o644)
+  try {
+    await assertInside(job.root, handle)
+    const size = await writeAll(handle, job.content, job.maxBytes ?? Infinity)
+    if (before?.isFile()) await promises.chmod(part, before.mode & 0o777)
+    await promises.rename(part, target)
+    return size
+  } catch (error) {
+    await promises.unlink(part).catch(() => undefined)
+    throw error
+  } finally {
+    await handle.close()
+  }
+}
+
+async function writeAll(
+  handle: FileHandle,
+  content: AsyncIterable<Uint8Array> | Uint8Array,
+  maxBytes: number,
+): Promise<number> {
+  let size = 0
+  for await (const chunk of content instanceof Uint8Array ? [content] : content) {
+    size += chunk.length
+    if (size > maxBytes)
+      throw new Problem('body-too-large', { detail: `At most ${maxBytes} bytes are taken.` })
+    await handle.writeFile(chunk)
+  }
+  return size
+}
+
+/** Depth first; links are named and not followed. */
+async function listInto(
+  entries: FileEntry[],
+  from: { directory: FileHandle; name: string; prefix: string },
+  options: { recursive: boolean; entriesMax: number },
+): Promise<void> {
+  const flags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
+  const here = await promises.open(inside(from.directory, from.name), flags)
+  try {
+    const names = (await promises.readdir(`/proc/self/fd/${here.fd}`)).sort()
+    for (const name of names) {
+      if (entries.length >= options.entriesMax) return
+      const found = await promises.lstat(inside(here, name)).catch(() => null)
+      if (!found) continue
+      const path = from.prefix + name
+      const kind = found.isDirectory()
+        ? 'directory'
+        : found.isFile()
+          ? 'file'
+          : found.isSymbolicLink()
+            ? 'link'
+            : 'other'
+      entries.push({ path, kind, sizeBytes: found.size })
+      if (kind === 'directory' && options.recursive && path !== stateFolder) {
+        await listInto(entries, { directory: here, name, prefix: `${path}/` }, options)
+      }
+    }
+  } finally {
+    await here.close()
+  }
+}
+
+function asProblem(error: unknown): unknown {
+  if (error instanceof Problem) return error
+  const reasons: Readonly<Record<string, string>> = {
+    ENOTDIR: 'A part of the path is not a directory.',
+    EISDIR: 'That is a directory.',
+    EACCES: 'The file system does not allow it.',
+    EPERM: 'The file system does not allow it.',
+    EROFS: 'The file system is read-only.',
+    ENOSPC: 'The disk is full.',
+    EDQUOT: 'The disk is full.',
+    ENAMETOOLONG: 'A name on the path is too long.',
+    ENXIO: 'That is not a plain file.',
+  }
+  const code = codeOf(error)
+  if (code === 'ENOENT') return new Problem('not-found', { detail: 'There is no such file.', cause: error })
+  if (code === 'ELOOP') return refusal('A link appeared on the path.')
+  const reason = reasons[code]
+  return reason === undefined ? error : new Problem('unprocessable', { detail: reason, cause: error })
+}

@@ -1,0 +1,42 @@
+import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
+import type { ToolDefinition } from '@flotilla/protocol/tool-call'
+
+/** A call of a tool as the model wrote it; the arguments are text that may be anything. */
+export interface RequestedCall {
+  readonly id: string
+  readonly name: string
+  readonly arguments: string
+}
+
+/** A conversation as models read it. Every word in it went through `sanitizeForPrompt`. */
+export type PromptMessage =
+  | { readonly role: 'system' | 'user'; readonly content: PromptText }
+  | { readonly role: 'assistant'; readonly content: PromptText; readonly toolCalls: readonly RequestedCall[] }
+  | { readonly role: 'tool'; readonly content: PromptText; readonly toolCallId: string }
+
+export interface ModelRequest {
+  readonly messages: readonly PromptMessage[]
+  readonly tools: readonly ToolDefinition[]
+  /** False for a last answer: the tools stay named, since the conversation mentions them, and none may be called. */
+  readonly mayCallTools: boolean
+  /** Upper bound of the answer in tokens, when the task has a budget. */
+  readonly answerTokensMax: number | null
+}
+
+export interface ModelAnswer {
+  readonly text: string
+  readonly toolCalls: readonly RequestedCall[]
+  /** True when the model was cut off by its own length limit. */
+  readonly cutOff: boolean
+  readonly tokens: number
+  readonly costUsd: number
+}
+
+/**
+ * PORT. One answer of a model. `onText` hears the words as they come; when a broken stream is asked for again,
+ * it may hear a beginning twice, and the returned text is what counts. Rejects with a Problem (`model-failed`
+ * or what the mesh said), or with the signal's reason.
+ */
+export interface LanguageModel {
+  answer(request: ModelRequest, onText: (delta: string) => void, signal: AbortSignal): Promise<ModelAnswer>
+}

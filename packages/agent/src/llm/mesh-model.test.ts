@@ -1,0 +1,126 @@
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import { expect, test } from 'vitest'
+import { createMeshHttp } from '../mesh/mesh-http.ts'
+import { createRunMesh } from '../mesh/run-mesh.ts'
+import { systemClock } from '../system-clock.ts'
+import { sendProblem, startFakeMesh } from '../testing/fake-mesh.ts'
+import type { MeshAnswer } from '../testing/fake-mesh.ts'
+import { quietLog } from '../testing/quiet-log.ts'
+import { describeLanguageModel } from './language-model.conformance.ts'
+import type { LanguageModel, ModelRequest } from './language-model.ts'
+import { createMeshModel } from './mesh-model.ts'
+
+/** Waits are skipped and remembered. */
+function hastyClock() {
+  const waitsMs: number[] = []
+  const sleep = async (ms: number, signal?: AbortSignal): Promise<void> => {
+    signal?.throwIfAborted()
+    waitsMs.push(ms)
+  }
+  return { waitsMs, clock: { now: systemClock.now, sleep } }
+}
+
+async function meshModel(answer: MeshAnswer) {
+  const mesh = await startFakeMesh([answer])
+  const { clock, waitsMs } = hastyClock()
+  const http = createMeshHttp({ host: '127.0.0.1', port: mesh.port, doorToken: 'door', clock, log: quietLog })
+  const runMesh = createRunMesh(http, { runId: 'run_1', fence: 3 }, () => undefined)
+  const model: LanguageModel = createMeshModel({ mesh: runMesh, model: 'some/model', clock })
+  const close = async (): Promise<void> => {
+    http.close()
+    await mesh.close()
+  }
+  return { model, mesh, waitsMs, close }
+}
+
+function streamed(chunks: readonly unknown[], end = 'data: [DONE]\n\n'): MeshAnswer {
+  return (_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.end(chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('') + end)
+  }
+}
+
+const words = (content: string, finish: string | null = null) => ({
+  choices: [{ delta: { content }, finish_reason: finish }],
+})
+const usage = { choices: [], usage: { prompt_tokens: 7, completion_tokens: 2, cost_usd: 0.25 } }
+const request: ModelRequest = {
+  messages: [{ role: 'user', content: sanitizeForPrompt('hi') }],
+  tools: [{ name: 't', description: 'd', parameters: { type: 'object', properties: {} } }],
+  mayCallTools: false,
+  answerTokensMax: 99,
+}
+const signal = new AbortController().signal
+
+describeLanguageModel('the model behind the mesh', async (answer) => {
+  const { model, close } = await meshModel((seen, response) => {
+    if (!answer) return sendProblem(response, 403, 'denied')
+    const calls = answer.toolCalls.map((call, index) => ({
+      choices: [{ delta: { tool_calls: [{ index, id: call.id, function: call }] }, finish_reason: null }],
+    }))
+    return streamed([words(answer.text), ...calls, words('', 'stop'), usage])(seen, response)
+  })
+  return { model, close }
+})
+
+test('the request streams, asks for usage, names the run and forbids calls when it is the last', async () => {
+  const { model, mesh, close } = await meshModel(streamed([words('ok', 'stop'), usage]))
+  const answer = await model.answer(request, () => undefined, signal)
+  await close()
+  expect(answer).toMatchObject({ text: 'ok', tokens: 9, costUsd: 0.25 })
+  expect(mesh.requests[0]?.headers).toMatchObject({
+    authorization: 'Bearer door',
+    'x-run-id': 'run_1',
+    'x-run-fence': '3',
+  })
+  expect(mesh.requests[0]?.body).toMatchObject({
+    stream: true,
+    stream_options: { include_usage: true },
+    tool_choice: 'none',
+    max_completion_tokens: 99,
+  })
+})
+
+test('a stream that breaks off is asked for again', async () => {
+  let times = 0
+  const { model, waitsMs, close } = await meshModel((seen, response) => {
+    times += 1
+    return times === 1
+      ? streamed([words('half')], '')(seen, response)
+      : streamed([words('whole', 'stop'), usage])(seen, response)
+  })
+  const answer = await model.answer(request, () => undefined, signal)
+  await close()
+  expect(answer.text).toBe('whole')
+  expect(waitsMs).toEqual([1000])
+})
+
+test('an error inside the stream is told with its code', async () => {
+  const error = { error: { code: 'budget-exhausted', message: 'all spent' } }
+  const { model, close } = await meshModel(streamed([words('a'), error]))
+  await expect(model.answer(request, () => undefined, signal)).rejects.toMatchObject({
+    code: 'budget-exhausted',
+    detail: 'all spent',
+  })
+  await close()
+})
+
+test('a rate limit is waited out as long as it asks', async () => {
+  let times = 0
+  const { model, waitsMs, close } = await meshModel((seen, response) => {
+    times += 1
+    if (times > 1) return streamed([words('ok', 'stop')])(seen, response)
+    response.setHeader('retry-after', '30')
+    return sendProblem(response, 429, 'rate-limited')
+  })
+  await model.answer(request, () => undefined, signal)
+  await close()
+  expect(waitsMs).toEqual([30_000])
+})
+
+test('a provider that stays away is given up after four tries', async () => {
+  const { model, mesh, close } = await meshModel((_seen, response) => sendProblem(response, 502, 'provider-unreachable'))
+  await expect(model.answer(request, () => undefined, signal)).rejects.toMatchObject({ code: 'provider-unreachable' })
+  await close()
+  expect(mesh.requests).toHaveLength(4)
+})

@@ -1,0 +1,111 @@
+import type { IncomingMessage } from 'node:http'
+import type { Clock } from '@flotilla/protocol/clock'
+import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
+import { Problem } from '@flotilla/protocol/problem'
+import { isProblemCode, problemCatalog } from '@flotilla/protocol/problem-catalog'
+import type { RunMesh } from '../mesh/run-mesh.ts'
+import { createAnswerAssembly } from './assemble-answer.ts'
+import type { LanguageModel, ModelAnswer, ModelRequest, PromptMessage } from './language-model.ts'
+import { createEventParser } from './parse-events.ts'
+
+/** Longest silence inside an answer; a reasoning model thinks for minutes before its first word. */
+const silenceMaxMs = 300_000
+const triesMax = 4
+const waitsMs = [1000, 4000, 15_000] as const
+const retryAfterMaxMs = 60_000
+
+/** Asks through the mesh, which holds the provider's key. What may heal is asked again, three times at most. */
+export function createMeshModel(deps: { mesh: RunMesh; model: string; clock: Clock }): LanguageModel {
+  const ask = async (
+    request: ModelRequest,
+    onText: (delta: string) => void,
+    signal: AbortSignal,
+  ): Promise<ModelAnswer> => {
+    const reply = await deps.mesh.open({
+      endpoint: meshAgentEndpoints.chatCompletions,
+      body: bodyOf(deps.model, request),
+      timeoutMs: silenceMaxMs,
+      signal,
+    })
+    return readAnswer(reply, onText)
+  }
+  return {
+    answer: async (request, onText, signal) => {
+      for (let tries = 1; ; tries += 1) {
+        try {
+          return await ask(request, onText, signal)
+        } catch (error) {
+          signal.throwIfAborted()
+          const problem = asProblem(error)
+          if (tries === triesMax || !problemCatalog[problem.code].retryable) throw problem
+          const waitMs = waitsMs[tries - 1]! // tries is below triesMax here
+          const askedMs = Math.min((problem.retryAfterSeconds ?? 0) * 1000, retryAfterMaxMs)
+          await deps.clock.sleep(Math.max(waitMs, askedMs), signal)
+        }
+      }
+    },
+  }
+}
+
+async function readAnswer(reply: IncomingMessage, onText: (delta: string) => void): Promise<ModelAnswer> {
+  const assembly = createAnswerAssembly()
+  const take = (data: string): void => {
+    if (data === '[DONE]' || data.trim() === '') return
+    const words = assembly.take(JSON.parse(data))
+    if (words !== '') onText(words)
+  }
+  reply.setEncoding('utf8')
+  if ((reply.headers['content-type'] ?? '').includes('text/event-stream')) {
+    const parse = createEventParser()
+    for await (const piece of reply as AsyncIterable<string>) for (const data of parse(piece)) take(data)
+    for (const data of parse('\n\n')) take(data)
+  } else {
+    let body = ''
+    for await (const piece of reply as AsyncIterable<string>) body += piece
+    take(body)
+  }
+  const failure = assembly.error()
+  if (failure) {
+    throw new Problem(isProblemCode(failure.code) ? failure.code : 'model-failed', { detail: failure.detail })
+  }
+  if (!assembly.isWhole())
+    throw new Problem('upstream-failed', { detail: 'The answer of the model broke off.' })
+  return assembly.answer()
+}
+
+function asProblem(error: unknown): Problem {
+  if (error instanceof Problem) return error
+  if (error instanceof SyntaxError || error instanceof RangeError) {
+    return new Problem('model-failed', { detail: 'The answer of the model cannot be read.', cause: error })
+  }
+  return new Problem('upstream-failed', { detail: 'The answer of the model broke off.', cause: error })
+}
+
+function bodyOf(model: string, request: ModelRequest): unknown {
+  const tools = request.tools.map((definition) => ({ type: 'function', function: definition }))
+  return {
+    model,
+    messages: request.messages.map(messageOf),
+    stream: true,
+    stream_options: { include_usage: true },
+    ...(tools.length > 0 ? { tools, tool_choice: request.mayCallTools ? 'auto' : 'none' } : {}),
+    ...(request.answerTokensMax === null ? {} : { max_completion_tokens: request.answerTokensMax }),
+  }
+}
+
+function messageOf(message: PromptMessage): unknown {
+  if (message.role === 'tool') {
+    return { role: 'tool', tool_call_id: message.toolCallId, content: message.content }
+  }
+  if (message.role !== 'assistant') return { role: message.role, content: message.content }
+  if (message.toolCalls.length === 0) return { role: 'assistant', content: message.content }
+  return {
+    role: 'assistant',
+    content: message.content === '' ? null : message.content,
+    tool_calls: message.toolCalls.map((call) => ({
+      id: call.id,
+      type: 'function',
+      function: { name: call.name, arguments: call.arguments },
+    })),
+  }
+}

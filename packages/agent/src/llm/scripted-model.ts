@@ -1,0 +1,27 @@
+import { Problem } from '@flotilla/protocol/problem'
+import type { LanguageModel, ModelAnswer, ModelRequest } from './language-model.ts'
+
+export type ScriptedStep = Partial<ModelAnswer> | Problem
+
+/** What a scripted model was asked, for a test to look at. */
+export interface ScriptedModel extends LanguageModel {
+  readonly asked: readonly ModelRequest[]
+}
+
+/** Answers what it was told to, in order, and fails with `model-failed` beyond. For tests and for trying out the loop. */
+export function createScriptedModel(steps: readonly ScriptedStep[]): ScriptedModel {
+  const asked: ModelRequest[] = []
+  return {
+    asked,
+    answer: async (request, onText, signal) => {
+      signal.throwIfAborted()
+      const step = steps[asked.length]
+      asked.push({ ...request, messages: [...request.messages] })
+      if (step === undefined) throw new Problem('model-failed', { detail: 'The script has ended.' })
+      if (step instanceof Problem) throw step
+      const answer = { text: '', toolCalls: [], cutOff: false, tokens: 10, costUsd: 0.001, ...step }
+      if (answer.text !== '') onText(answer.text)
+      return answer
+    },
+  }
+}

@@ -1,0 +1,32 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { wireLimits } from '@flotilla/protocol/limits'
+import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
+import { Problem } from '@flotilla/protocol/problem'
+import type { Log } from '../log.ts'
+import type { RunMesh } from '../mesh/run-mesh.ts'
+
+const renewalTimeoutMs = 10_000
+
+/**
+ * Renews the run's lease until the signal aborts (ledger invariant R2). One renewal that finds no mesh is not
+ * made up for: the next comes by itself. That the fence is stale is heard by the run's mesh.
+ */
+export async function keepLease(
+  deps: { mesh: RunMesh; clock: Clock; log: Log },
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await deps.clock.sleep(wireLimits.leaseRenewalMs, signal)
+      await deps.mesh.call({
+        endpoint: meshAgentEndpoints.lease,
+        timeoutMs: renewalTimeoutMs,
+        waitForMesh: false,
+        signal,
+      })
+    } catch (err) {
+      if (signal.aborted || (err instanceof Problem && err.code === 'stale-fence')) return
+      deps.log.warn({ err }, 'the lease could not be renewed')
+    }
+  }
+}

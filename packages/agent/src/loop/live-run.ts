@@ -1,0 +1,70 @@
+import type { ChatFrame, TaskResult } from '@flotilla/protocol/agent-api'
+import type { Clock } from '@flotilla/protocol/clock'
+import { Problem } from '@flotilla/protocol/problem'
+import type { RunHooks } from './run-desk.ts'
+import type { RunRequest } from './run-request.ts'
+
+/** Why a run was stopped from outside. Only `cancelled` is its end; otherwise someone else goes on with it. */
+export type AbortReason = 'cancelled' | 'superseded' | 'taken-over' | 'stopping'
+
+/** A run that is going on, with whoever listens to it. */
+export interface LiveRun {
+  readonly request: RunRequest
+  readonly signal: AbortSignal
+  readonly hooks: RunHooks
+  /** Never rejects. */
+  readonly ended: Promise<TaskResult>
+  step(): number
+  lastStepAt(): number
+  abort(reason: AbortReason): void
+  abortedFor(): AbortReason | null
+  /** Calls back with every frame from now on, the last of which is `done`. Returns how to stop listening. */
+  follow(listener: (frame: ChatFrame) => void): () => void
+  end(result: TaskResult): void
+}
+
+export function createLiveRun(request: RunRequest, clock: Clock): LiveRun {
+  const controller = new AbortController()
+  const listeners = new Set<(frame: ChatFrame) => void>()
+  const { promise: ended, resolve } = Promise.withResolvers<TaskResult>()
+  let step = 0
+  let lastStepAt = clock.now()
+  let abortedFor: AbortReason | null = null
+
+  const tell = (frame: ChatFrame): void => {
+    for (const listener of listeners) listener(frame)
+  }
+  const abort = (reason: AbortReason): void => {
+    if (abortedFor !== null) return
+    abortedFor = reason
+    const code = reason === 'cancelled' || reason === 'stopping' ? 'cancelled' : 'stale-fence'
+    controller.abort(new Problem(code, { detail: `The run was stopped: ${reason}.` }))
+  }
+  return {
+    request,
+    signal: controller.signal,
+    hooks: {
+      onFrame: tell,
+      onStep: (next) => {
+        step = next
+        lastStepAt = clock.now()
+      },
+      onTakenOver: () => abort('taken-over'),
+      isLeftToAnother: () => abortedFor !== null && abortedFor !== 'cancelled',
+    },
+    ended,
+    step: () => step,
+    lastStepAt: () => lastStepAt,
+    abort,
+    abortedFor: () => abortedFor,
+    follow: (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    end: (result) => {
+      tell({ type: 'done', result })
+      listeners.clear()
+      resolve(result)
+    },
+  }
+}

@@ -1,0 +1,54 @@
+import { describe, expect, test } from 'vitest'
+import { judgeBefore, lastResultHash, recordCall, shouldWarn } from './loop-detection.ts'
+import type { CallRecord } from './loop-detection.ts'
+
+/** Plays calls as the loop does; each letter is one call, `tool:params:result`. Answers what became of each. */
+function play(calls: readonly string[]): string[] {
+  let window: readonly CallRecord[] = []
+  return calls.map((text) => {
+    const [tool = '', paramsHash = '', result = ''] = text.split(':')
+    const verdict = judgeBefore(window, { tool, paramsHash })
+    if (verdict === 'terminate') return 'terminate'
+    const resultHash = verdict === 'block' ? (lastResultHash(window, { tool, paramsHash }) ?? '') : result
+    const record = { tool, paramsHash, resultHash }
+    const warned = verdict === 'run' && shouldWarn(window, record)
+    window = recordCall(window, record)
+    return verdict === 'block' ? 'block' : warned ? 'warn' : 'run'
+  })
+}
+const times = (count: number, call: string): string[] => Array.from({ length: count }, () => call)
+
+describe('loop detection', () => {
+  test.each([
+    ['two equal calls run', times(2, 'a:1:x'), ['run', 'run']],
+    ['the third equal call is warned about', times(3, 'a:1:x'), ['run', 'run', 'warn']],
+    ['the fifth is skipped', times(5, 'a:1:x'), ['run', 'run', 'warn', 'warn', 'block']],
+    [
+      'the tenth ends the loop',
+      times(10, 'a:1:x'),
+      ['run', 'run', 'warn', 'warn', 'block', 'block', 'block', 'block', 'block', 'terminate'],
+    ],
+    ['another result starts anew', [...times(4, 'a:1:x'), 'a:1:y'], ['run', 'run', 'warn', 'warn', 'block']],
+    [
+      'results that change are progress',
+      ['a:1:p', 'a:1:q', 'a:1:r', 'a:1:s', 'a:1:t', 'a:1:u'],
+      times(6, 'run'),
+    ],
+    ['other parameters are another call', ['a:1:x', 'a:2:x', 'a:3:x', 'a:4:x'], times(4, 'run')],
+    ['another tool is another call', ['a:1:x', 'b:1:x', 'a:1:x', 'b:1:x'], times(4, 'run')],
+    ['memory_search is exempt from all three', times(12, 'memory_search:1:x'), times(12, 'run')],
+  ])('%s', (_name, calls, verdicts) => {
+    expect(play(calls)).toEqual(verdicts)
+  })
+
+  test('calls older than fifteen are forgotten', () => {
+    const others = Array.from({ length: 13 }, (_, index) => `b:${index}:x`)
+    expect(play([...times(2, 'a:1:x'), ...others, 'a:1:x']).at(-1)).toBe('warn')
+    expect(play([...times(2, 'a:1:x'), ...others, 'b:99:x', 'a:1:x']).at(-1)).toBe('run')
+  })
+
+  test('calls between do not hide a circle', () => {
+    const circle = Array.from({ length: 5 }, () => ['a:1:x', 'b:1:y']).flat()
+    expect(play(circle).slice(8)).toEqual(['block', 'block'])
+  })
+})

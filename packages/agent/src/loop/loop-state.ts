@@ -1,0 +1,66 @@
+import type { ToolOutput } from '@flotilla/protocol/tool-call'
+import type { PromptMessage, RequestedCall } from '../llm/language-model.ts'
+import type { TaskCompletion } from '../tools/tool.ts'
+import type { CallRecord } from './loop-detection.ts'
+import type { RoundCount } from './round-budget.ts'
+
+/** A call whose intent is on disk and whose result is not. */
+export interface PendingCall {
+  readonly callId: string
+  readonly step: number
+}
+
+/**
+ * Everything that a run is at one moment; what a checkpoint holds. Changed by the loop alone, which stores it
+ * before and after each effect. Invariant: `messages` ends in complete groups, or in a group whose calls without
+ * an answer are still to be made.
+ */
+export interface LoopState {
+  readonly runId: string
+  /** Fingerprint of what was asked. */
+  readonly inputHash: string
+  readonly startedAt: number
+  /** Rises with every answer of the model and every call of a tool, over all attempts of the run. */
+  step: number
+  messages: PromptMessage[]
+  rounds: RoundCount
+  tokens: number
+  costUsd: number
+  calls: readonly CallRecord[]
+  toolOutputs: ToolOutput[]
+  pending: PendingCall | null
+  /** The task's agent was reminded once to close it. */
+  nudged: boolean
+  completion: TaskCompletion | null
+}
+
+export function freshState(start: {
+  runId: string
+  inputHash: string
+  startedAt: number
+  step: number
+  messages: PromptMessage[]
+  rounds: RoundCount
+}): LoopState {
+  return {
+    ...start,
+    tokens: 0,
+    costUsd: 0,
+    calls: [],
+    toolOutputs: [],
+    pending: null,
+    nudged: false,
+    completion: null,
+  }
+}
+
+/** Pure. The calls of the latest answer that have no result yet, in order. */
+export function openCalls(messages: readonly PromptMessage[]): readonly RequestedCall[] {
+  const answered = new Set<string>()
+  for (const message of messages.toReversed()) {
+    if (message.role === 'tool') answered.add(message.toolCallId)
+    else if (message.role === 'assistant') return message.toolCalls.filter((call) => !answered.has(call.id))
+    else if (message.role === 'user') return []
+  }
+  return []
+}

@@ -1,0 +1,32 @@
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
+
+/** What the loop itself says to the model. */
+export const notices = {
+  continuation: clean(
+    'This conversation has used its rounds and goes on with new ones. Say shortly where you are, then go on from there. Change your approach if you have been going in circles.',
+  ),
+  lastAnswer: clean(
+    'You have used all rounds of this turn. Answer now, in words, with what you have; no tool can be called any more. Say what is missing.',
+  ),
+  lastIteration: clean(
+    'This is your last step on this task. Call complete_task now, with what you have; use status "failed" or "blocked" if it is not done.',
+  ),
+  closeTheTask: clean(
+    'The task is still open. If it is done, call complete_task with a summary and the result. If not, go on working.',
+  ),
+  repeated: clean(
+    'You have made the same call with the same result several times. Try a different approach; the call will be skipped if you repeat it.',
+  ),
+  skipped: clean(
+    'Error: this call was skipped, since it has been made again and again with the same result. Try a different approach.',
+  ),
+  unknownOutcome: clean(
+    'Error (outcome-unknown): this call had begun when the agent was cut off. It may have taken effect in part or in whole, and was not run again. Look at what is there before you do anything about it.',
+  ),
+  roundsUsed: 'All rounds are used; a long conversation can be reset, a task made smaller.',
+} as const
+
+function clean(text: string): PromptText {
+  return sanitizeForPrompt(text)
+}

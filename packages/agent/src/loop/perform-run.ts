@@ -1,0 +1,50 @@
+import type { Log } from '../log.ts'
+import type { LanguageModel } from '../llm/language-model.ts'
+import type { MeshHttp } from '../mesh/mesh-http.ts'
+import { createRunMesh } from '../mesh/run-mesh.ts'
+import type { RunMesh } from '../mesh/run-mesh.ts'
+import { keepLease } from './keep-lease.ts'
+import { runChatTurn } from './run-chat-turn.ts'
+import type { RunContext } from './run-context.ts'
+import type { PerformedRun, PerformRun } from './run-desk.ts'
+import type { RunRequest } from './run-request.ts'
+import { runTask } from './run-task.ts'
+import { runTool } from './run-tool.ts'
+
+type Shared = Omit<RunContext, 'inputHash' | 'stepsUsed' | 'hooks' | 'signal' | 'mesh' | 'model'>
+
+/** Does a run of any kind, and keeps its lease meanwhile. */
+export function createPerformRun(deps: {
+  shared: Shared
+  meshHttp: MeshHttp
+  modelFor: (mesh: RunMesh) => LanguageModel
+  log: Log
+}): PerformRun {
+  return async ({ request, inputHash, stepsUsed, hooks, signal }) => {
+    const mesh = createRunMesh(deps.meshHttp, request, () => hooks.onTakenOver())
+    const alive = new AbortController()
+    const leaseSignal = AbortSignal.any([alive.signal, signal])
+    const lease = keepLease({ mesh, clock: deps.shared.clock, log: deps.log }, leaseSignal)
+    try {
+      const context = {
+        ...deps.shared,
+        inputHash,
+        stepsUsed,
+        hooks,
+        signal,
+        mesh,
+        model: deps.modelFor(mesh),
+      }
+      return await performKind(context, request)
+    } finally {
+      alive.abort()
+      await lease
+    }
+  }
+}
+
+async function performKind(context: RunContext, request: RunRequest): Promise<PerformedRun> {
+  if (request.kind === 'chat') return runChatTurn(context, request)
+  if (request.kind === 'task') return runTask(context, request)
+  return runTool(context, request)
+}

@@ -1,0 +1,100 @@
+import { jsonValueSchema } from '@flotilla/protocol/json-value'
+import { chatToolCallSchema } from '@flotilla/protocol/llm-exchange'
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import { toolOutputSchema } from '@flotilla/protocol/tool-call'
+import type { ToolOutput } from '@flotilla/protocol/tool-call'
+import type { PromptMessage } from '../llm/language-model.ts'
+import type { TaskCompletion } from '../tools/tool.ts'
+import type { LoopState } from './loop-state.ts'
+
+/**
+ * Stored state read back. The programs in the container can write to our files, so nothing in them is believed:
+ * null for whatever has not the form that we write.
+ */
+export function readLoopState(value: unknown): LoopState | null {
+  const state = record(value)
+  const rounds = record(state?.['rounds'])
+  const messages = readMessages(state?.['messages'])
+  if (!state || !rounds || !messages) return null
+  const { runId, inputHash, startedAt, step, tokens, costUsd, nudged } = state
+  const { turn, session, continues } = rounds
+  if (typeof runId !== 'string' || typeof inputHash !== 'string') return null
+  if (!areNumbers(startedAt, step, tokens, costUsd, turn, session, continues)) return null
+  return {
+    runId,
+    inputHash,
+    startedAt: Number(startedAt),
+    step: Number(step),
+    messages,
+    rounds: { turn: Number(turn), session: Number(session), continues: Number(continues) },
+    tokens: Number(tokens),
+    costUsd: Number(costUsd),
+    calls: list(state['calls']).flatMap(readCallRecord),
+    toolOutputs: list(state['toolOutputs']).flatMap(readToolOutput),
+    pending: readPending(state['pending']),
+    nudged: nudged === true,
+    completion: readCompletion(state['completion']),
+  }
+}
+
+/** Null when one message is not of our form. Contents are cleaned again. */
+export function readMessages(value: unknown): PromptMessage[] | null {
+  if (!Array.isArray(value)) return null
+  const messages = value.map(readMessage)
+  return messages.includes(null) ? null : messages.filter((message) => message !== null)
+}
+
+function readMessage(value: unknown): PromptMessage | null {
+  const message = record(value)
+  if (!message || typeof message['content'] !== 'string') return null
+  const content = sanitizeForPrompt(message['content'])
+  const { role, toolCallId } = message
+  if (role === 'system' || role === 'user') return { role, content }
+  if (role === 'tool') return typeof toolCallId === 'string' ? { role, content, toolCallId } : null
+  if (role !== 'assistant') return null
+  const calls = list(message['toolCalls']).map((call) => {
+    const { id, name, arguments: text } = record(call) ?? {}
+    const parsed = chatToolCallSchema.safeParse({ id, type: 'function', function: { name, arguments: text } })
+    return parsed.success ? { id: parsed.data.id, ...parsed.data.function } : null
+  })
+  if (calls.includes(null)) return null
+  return { role, content, toolCalls: calls.filter((call) => call !== null) }
+}
+
+function readCallRecord(value: unknown): LoopState['calls'] {
+  const { tool, paramsHash, resultHash } = record(value) ?? {}
+  const whole = typeof tool === 'string' && typeof paramsHash === 'string' && typeof resultHash === 'string'
+  return whole ? [{ tool, paramsHash, resultHash }] : []
+}
+
+function readToolOutput(value: unknown): ToolOutput[] {
+  const parsed = toolOutputSchema.safeParse(value)
+  return parsed.success ? [parsed.data] : []
+}
+
+function readPending(value: unknown): LoopState['pending'] {
+  const { callId, step } = record(value) ?? {}
+  return typeof callId === 'string' && typeof step === 'number' ? { callId, step } : null
+}
+
+function readCompletion(value: unknown): TaskCompletion | null {
+  const { taskId, status, summary, result } = record(value) ?? {}
+  if (typeof taskId !== 'string' || typeof summary !== 'string') return null
+  if (status !== 'done' && status !== 'failed' && status !== 'blocked') return null
+  const parsed = jsonValueSchema.safeParse(result)
+  return parsed.success ? { taskId, status, summary, result: parsed.data } : null
+}
+
+function record(value: unknown): Readonly<Record<string, unknown>> | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Readonly<Record<string, unknown>>)
+    : null
+}
+
+function list(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+function areNumbers(...values: readonly unknown[]): boolean {
+  return values.every((value) => typeof value === 'number' && Number.isFinite(value))
+}

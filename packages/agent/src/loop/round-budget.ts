@@ -1,0 +1,46 @@
+import { limits } from '@flotilla/protocol/limits'
+
+/** How many answers of the model one run may ask for. */
+export type RoundLimits =
+  | { readonly kind: 'task'; readonly iterationsMax: number }
+  | { readonly kind: 'chat'; readonly perTurnMax: number; readonly perSessionMax: number }
+
+export interface RoundCount {
+  /** Answers in this run. */
+  readonly turn: number
+  /** Answers in this session since its start or its last continuation. */
+  readonly session: number
+  /** Continuation prompts that this session has had. */
+  readonly continues: number
+}
+
+/**
+ * What the next round may be: `go` as usual; `continue` after a prompt that tells the model that its session
+ * goes on with fresh counts; `last` for one answer that must end the run; `exhausted` for none at all.
+ */
+export type RoundVerdict = 'go' | 'continue' | 'last' | 'exhausted'
+
+/** Pure. A task's last iteration is a `last`; a chat has one answer without tools beyond its turn limit. */
+export function judgeRound(bounds: RoundLimits, count: RoundCount): RoundVerdict {
+  if (bounds.kind === 'task') {
+    if (count.turn >= bounds.iterationsMax) return 'exhausted'
+    return count.turn === bounds.iterationsMax - 1 ? 'last' : 'go'
+  }
+  if (count.turn > bounds.perTurnMax) return 'exhausted'
+  const sessionSpent = count.session >= bounds.perSessionMax
+  if (sessionSpent && count.continues >= limits.sessionContinuesMax) {
+    return count.session > bounds.perSessionMax ? 'exhausted' : 'last'
+  }
+  if (count.turn === bounds.perTurnMax) return 'last'
+  return sessionSpent ? 'continue' : 'go'
+}
+
+/** Pure. */
+export function countRound(count: RoundCount): RoundCount {
+  return { ...count, turn: count.turn + 1, session: count.session + 1 }
+}
+
+/** Pure. */
+export function countContinuation(count: RoundCount): RoundCount {
+  return { ...count, session: 0, continues: count.continues + 1 }
+}

@@ -1,0 +1,32 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { LanguageModel } from '../llm/language-model.ts'
+import type { RunMesh } from '../mesh/run-mesh.ts'
+import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
+import type { Tool } from '../tools/tool.ts'
+import type { Checkpoints } from './checkpoints.ts'
+import type { RunHooks } from './run-desk.ts'
+import type { Sessions } from './sessions.ts'
+
+/** Bounds of the loop, from the environment, already within their range. */
+export interface LoopBounds {
+  readonly taskIterationsMax: number
+  readonly chatRoundsPerTurnMax: number
+  readonly chatRoundsPerSessionMax: number
+}
+
+/** What one run works with. */
+export interface RunContext {
+  readonly inputHash: string
+  readonly stepsUsed: number
+  readonly hooks: RunHooks
+  readonly signal: AbortSignal
+  readonly mesh: RunMesh
+  readonly model: LanguageModel
+  readonly tools: readonly Tool[]
+  readonly bounds: LoopBounds
+  readonly sessions: Sessions
+  readonly checkpoints: Checkpoints
+  readonly clock: Clock
+  /** Reads the workspace anew: the agent may have changed it since the last run. */
+  systemPrompt(mode: 'chat' | 'task'): Promise<PromptText>
+}

@@ -1,0 +1,192 @@
+import type { ChatFrame, ResultReply, TaskResult } from '@flotilla/protocol/agent-api'
+import type { Clock } from '@flotilla/protocol/clock'
+import { Problem } from '@flotilla/protocol/problem'
+import type { Log } from '../log.ts'
+import type { Checkpoints } from './checkpoints.ts'
+import { createLiveRun } from './live-run.ts'
+import type { AbortReason, LiveRun } from './live-run.ts'
+import type { KeptOutcome, Outcomes } from './outcomes.ts'
+import { inputText } from './run-request.ts'
+import type { RunRequest } from './run-request.ts'
+
+/** What a run tells the desk while it works. */
+export interface RunHooks {
+  onFrame(frame: ChatFrame): void
+  onStep(step: number): void
+  /** The mesh called our fence stale. */
+  onTakenOver(): void
+  /** True once the run was stopped for another attempt to go on with: then nothing of this one may be stored. */
+  isLeftToAnother(): boolean
+}
+
+export interface PerformedRun {
+  readonly result: TaskResult
+  readonly lastStep: number
+}
+
+/** Does the work of a run. Resolves also when the work fails; a rejection is an error of ours. */
+export type PerformRun = (job: {
+  request: RunRequest
+  inputHash: string
+  /** Steps that earlier lives of this run have used. */
+  stepsUsed: number
+  hooks: RunHooks
+  signal: AbortSignal
+}) => Promise<PerformedRun>
+
+export type Taking =
+  | { readonly state: 'executing' | 'attached'; readonly run: LiveRun }
+  | { readonly state: 'finished'; readonly result: TaskResult }
+
+/**
+ * One run at a time. Invariants:
+ *
+ * - **D1** The same run with the same fence attaches to what is already going on.
+ * - **D2** A run that has finished answers with its outcome and is not done again, unless something else is asked.
+ * - **D3** A higher fence always wins: what is going on is aborted first. A lower one is `stale-fence`.
+ * - **D4** An outcome is on disk before it is told. An attempt that was taken over, or stopped with the process,
+ *   leaves its checkpoint and no outcome.
+ * - **D5** Nobody who listens can end a run by going away.
+ */
+export interface RunDesk {
+  take(request: RunRequest): Promise<Taking>
+  /** False when that run with that fence is not going on. */
+  cancel(runId: string, fence: number): boolean
+  current(): LiveRun | null
+  result(runId: string, waitMs: number): Promise<ResultReply>
+  counts(): { completed: number; failed: number }
+  /** Stops the current run where it is, for another process to go on with. */
+  stop(): Promise<void>
+}
+
+/** How long an aborted run may take to let go before the next one starts beside it. */
+const letGoMaxMs = 5000
+
+export function createRunDesk(deps: {
+  perform: PerformRun
+  outcomes: Outcomes
+  checkpoints: Checkpoints
+  clock: Clock
+  log: Log
+}): RunDesk {
+  const { clock, log, outcomes } = deps
+  let current: LiveRun | null = null
+  let highestFence = 0
+  let stopping = false
+  let admissions: Promise<unknown> = Promise.resolve()
+  const counts = { completed: 0, failed: 0 }
+
+  const abort = async (run: LiveRun, reason: AbortReason): Promise<void> => {
+    run.abort(reason)
+    await Promise.race([run.ended, clock.sleep(letGoMaxMs)])
+  }
+  const finish = async (run: LiveRun, done: PerformedRun, inputHash: string): Promise<void> => {
+    const leftOver = done.result.status === 'cancelled' && run.hooks.isLeftToAnother()
+    if (!leftOver) {
+      if (done.result.status === 'complete') counts.completed += 1
+      else counts.failed += 1
+      try {
+        await outcomes.save({ inputHash, lastStep: done.lastStep, result: done.result })
+        await deps.checkpoints.remove(run.request.runId)
+      } catch (err) {
+        // It is kept in memory; a full disk must not swallow the answer.
+        log.error({ runId: run.request.runId, err }, 'the outcome could not be stored')
+      }
+    }
+    if (current === run) current = null
+    run.end(done.result)
+    log.info({ runId: run.request.runId, fence: run.request.fence, status: done.result.status }, 'run ended')
+  }
+  const start = (request: RunRequest, inputHash: string, kept: KeptOutcome | null): LiveRun => {
+    const run = createLiveRun(request, clock)
+    current = run
+    highestFence = request.fence
+    log.info({ runId: request.runId, fence: request.fence, kind: request.kind }, 'run started')
+    const job = { request, inputHash, stepsUsed: kept?.lastStep ?? 0, hooks: run.hooks, signal: run.signal }
+    void deps
+      .perform(job)
+      .catch((err: unknown) => {
+        log.error({ runId: request.runId, err }, 'a run failed inside')
+        return { result: failedInside(request), lastStep: run.step() }
+      })
+      .then((done) => finish(run, done, inputHash))
+    return run
+  }
+  const finishedBefore = async ({ runId, fence }: RunRequest, inputHash: string): Promise<Taking | null> => {
+    const kept = await outcomes.find(runId)
+    if (!kept || (kept.inputHash !== inputHash && fence > kept.result.fence)) return null
+    return { state: 'finished', result: { ...kept.result, fence: Math.max(fence, kept.result.fence) } }
+  }
+  const admit = async (request: RunRequest): Promise<Taking> => {
+    if (stopping) throw new Problem('agent-unavailable', { detail: 'The agent is stopping.' })
+    const { fingerprint } = await import('./fingerprint.ts')
+    const inputHash = fingerprint(inputText(request))
+    const { runId, fence } = request
+    const live = current
+    if (live && live.request.runId === runId && live.request.fence === fence)
+      return { state: 'attached', run: live }
+    const known = await finishedBefore(request, inputHash)
+    if (known) return known
+    if (fence < highestFence) {
+      throw new Problem('stale-fence', { detail: `The highest fence seen is ${highestFence}.` })
+    }
+    if (live) {
+      if (fence === live.request.fence) {
+        throw new Problem('agent-busy', { detail: `Working on ${live.request.runId}.` })
+      }
+      await abort(live, 'superseded')
+      // It may have come to its end just before.
+      const ended = await finishedBefore(request, inputHash)
+      if (ended) return ended
+    }
+    const kept = await outcomes.find(runId)
+    return { state: 'executing', run: start(request, inputHash, kept) }
+  }
+  return {
+    take: (request) => {
+      const taking = admissions.then(() => admit(request))
+      admissions = taking.catch(() => undefined)
+      return taking
+    },
+    cancel: (runId, fence) => {
+      if (current?.request.runId !== runId || current.request.fence !== fence) return false
+      current.abort('cancelled')
+      return true
+    },
+    current: () => current,
+    result: async (runId, waitMs) => {
+      const live = current
+      if (live?.request.runId === runId && waitMs > 0) {
+        const waiting = new AbortController()
+        const time = clock.sleep(waitMs, waiting.signal).catch(() => undefined)
+        await Promise.race([live.ended, time])
+        waiting.abort()
+      }
+      if (current?.request.runId === runId) return { state: 'working', fence: current.request.fence }
+      const kept = await outcomes.find(runId)
+      return kept ? { state: 'finished', result: kept.result } : { state: 'unknown' }
+    },
+    counts: () => ({ ...counts }),
+    stop: async () => {
+      stopping = true
+      if (current) await abort(current, 'stopping')
+    },
+  }
+}
+
+function failedInside(request: RunRequest): TaskResult {
+  return {
+    run_id: request.runId,
+    fence: request.fence,
+    task_id: request.kind === 'task' ? request.assignment.task_id : null,
+    status: 'failed',
+    result: null,
+    response: '',
+    error: { code: 'internal-error', detail: 'The agent failed inside; its log says more.' },
+    promote_to_blackboard: {},
+    tool_outputs: [],
+    tokens_used: 0,
+    cost_usd: 0,
+    duration_ms: 0,
+  }
+}

@@ -1,0 +1,43 @@
+import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
+import type { TaskAssignment } from '@flotilla/protocol/task'
+
+/** Work as the mesh posts it. Fences rise per agent over all runs. */
+export type RunRequest =
+  | {
+      readonly kind: 'chat'
+      readonly runId: string
+      readonly fence: number
+      readonly message: string
+      readonly session: string
+    }
+  | {
+      readonly kind: 'task'
+      readonly runId: string
+      readonly fence: number
+      readonly assignment: TaskAssignment
+    }
+  | {
+      readonly kind: 'tool'
+      readonly runId: string
+      readonly fence: number
+      readonly tool: string
+      readonly params: JsonObject
+    }
+
+/** What is asked, without run and fence, as one text: a run sent again with the same text is the same work. Pure. */
+export function inputText(request: RunRequest): string {
+  const { kind } = request
+  if (kind === 'chat') return stableJson({ kind, session: request.session, message: request.message })
+  if (kind === 'tool') return stableJson({ kind, tool: request.tool, params: request.params })
+  const { task_id, task_type, input_data, context } = request.assignment
+  return stableJson({ kind, task_id, task_type, input_data, context })
+}
+
+/** JSON with sorted keys: equal values give equal texts. Pure. */
+export function stableJson(value: JsonValue): string {
+  return JSON.stringify(value, (_key, item: unknown) =>
+    typeof item === 'object' && item !== null && !Array.isArray(item)
+      ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : item,
+  )
+}

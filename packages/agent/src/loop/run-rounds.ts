@@ -1,0 +1,175 @@
+import type { ChatFrame } from '@flotilla/protocol/agent-api'
+import type { Clock } from '@flotilla/protocol/clock'
+import { Problem } from '@flotilla/protocol/problem'
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
+import type { LanguageModel, ModelAnswer } from '../llm/language-model.ts'
+import type { RunMesh } from '../mesh/run-mesh.ts'
+import { compactContext } from '../prompt/compact-context.ts'
+import type { TaskCompletion, Tool } from '../tools/tool.ts'
+import { notices } from './notices.ts'
+import { openCalls } from './loop-state.ts'
+import type { LoopState } from './loop-state.ts'
+import { countContinuation, countRound, judgeRound } from './round-budget.ts'
+import type { RoundLimits, RoundVerdict } from './round-budget.ts'
+import { runCalls } from './run-calls.ts'
+
+/** How the rounds ended. Aborting is no end: then they reject with the signal's reason. */
+export type RoundsEnd =
+  | { readonly kind: 'answered'; readonly text: string }
+  | { readonly kind: 'completed'; readonly completion: TaskCompletion }
+  | { readonly kind: 'failed'; readonly code: string; readonly detail: string }
+
+export interface RoundsDeps {
+  readonly model: LanguageModel
+  readonly mesh: RunMesh
+  readonly tools: readonly Tool[]
+  readonly systemPrompt: PromptText
+  readonly bounds: RoundLimits
+  /** What the run may spend in all, or null. */
+  readonly spending: { readonly maxTokens: number; readonly maxCostUsd: number } | null
+  readonly taskId: string | null
+  /** How often an empty answer is asked for again. */
+  readonly emptyRetriesMax: number
+  readonly clock: Clock
+  readonly saveCheckpoint: (state: LoopState) => Promise<void>
+  readonly onFrame: (frame: ChatFrame) => void
+  readonly onStep: (step: number) => void
+}
+
+/**
+ * THE loop: the model answers, its calls are made, their results are read, until an answer makes no call. It
+ * starts anywhere: from a question, or from a checkpoint in the middle of a group of calls.
+ *
+ * - **L1** Each step is on disk before the next begins: an answer before its calls, a call's intent before its
+ *   effect, its result before anything else.
+ * - **L2** Every call of the model has exactly one result in the conversation, made or not.
+ * - **L3** The loop is bounded: by rounds, by repetition, by money, and by the signal.
+ */
+export async function runRounds(deps: RoundsDeps, state: LoopState, signal: AbortSignal): Promise<RoundsEnd> {
+  for (;;) {
+    signal.throwIfAborted()
+    if (openCalls(state.messages).length > 0) {
+      const stopped = await runCalls(deps, state, signal)
+      if (stopped) return stopped
+    }
+    if (state.completion) return { kind: 'completed', completion: state.completion }
+    const finalText = finalAnswer(deps, state)
+    if (finalText !== null) return { kind: 'answered', text: finalText }
+
+    const spent = overspent(deps, state)
+    if (spent !== null) return { kind: 'failed', code: 'budget-exhausted', detail: spent }
+    const verdict = judgeRound(deps.bounds, state.rounds)
+    if (verdict === 'exhausted')
+      return { kind: 'failed', code: 'rounds-exhausted', detail: notices.roundsUsed }
+    if (verdict === 'continue') {
+      state.rounds = countContinuation(state.rounds)
+      state.calls = []
+      state.messages.push({ role: 'user', content: notices.continuation })
+      continue
+    }
+    const failed = await askModel(deps, { state, verdict }, signal)
+    if (failed) return failed
+  }
+}
+
+/** The text of the latest answer when the model made no call in it and nothing more is expected of it. */
+function finalAnswer(deps: RoundsDeps, state: LoopState): string | null {
+  const last = state.messages.at(-1)
+  if (last?.role !== 'assistant') return null
+  const mayGoOn = judgeRound(deps.bounds, state.rounds) !== 'exhausted'
+  if (deps.taskId !== null && !state.nudged && mayGoOn) {
+    state.nudged = true
+    state.messages.push({ role: 'user', content: notices.closeTheTask })
+    return null
+  }
+  return last.content
+}
+
+function overspent(deps: RoundsDeps, state: LoopState): string | null {
+  const { spending } = deps
+  if (!spending) return null
+  if (state.tokens >= spending.maxTokens) return `The task used its ${spending.maxTokens} tokens.`
+  if (state.costUsd >= spending.maxCostUsd) return `The task used its ${spending.maxCostUsd} USD.`
+  return null
+}
+
+async function askModel(
+  deps: RoundsDeps,
+  turn: { state: LoopState; verdict: RoundVerdict },
+  signal: AbortSignal,
+): Promise<RoundsEnd | null> {
+  const { state } = turn
+  const last = turn.verdict === 'last'
+  for (let tries = 0; ; tries += 1) {
+    const answer = await answerOf(deps, turn, signal)
+    signal.throwIfAborted()
+    if (answer instanceof Problem) return { kind: 'failed', code: answer.code, detail: answer.detail }
+    state.tokens += answer.tokens
+    state.costUsd += answer.costUsd
+    const calls = last && deps.taskId === null ? [] : usableCalls(answer, state.step + 1)
+    if (answer.text.trim() === '' && calls.length === 0) {
+      if (last) return { kind: 'failed', code: 'rounds-exhausted', detail: notices.roundsUsed }
+      if (tries < deps.emptyRetriesMax) continue
+      return {
+        kind: 'failed',
+        code: 'model-failed',
+        detail: 'The model answered with nothing, again and again.',
+      }
+    }
+    state.step += 1
+    state.rounds = countRound(state.rounds)
+    state.messages.push({ role: 'assistant', content: sanitizeForPrompt(answer.text), toolCalls: calls })
+    deps.onStep(state.step)
+    await deps.saveCheckpoint(state)
+    return null
+  }
+}
+
+async function answerOf(
+  deps: RoundsDeps,
+  turn: { state: LoopState; verdict: RoundVerdict },
+  signal: AbortSignal,
+): Promise<ModelAnswer | Problem> {
+  const { state } = turn
+  const last = turn.verdict === 'last'
+  const inTask = deps.taskId !== null
+  const offered =
+    last && inTask ? deps.tools.filter((tool) => tool.definition.name === 'complete_task') : deps.tools
+  const notice = last
+    ? [{ role: 'system' as const, content: inTask ? notices.lastIteration : notices.lastAnswer }]
+    : []
+  try {
+    return await deps.model.answer(
+      {
+        messages: [
+          { role: 'system', content: deps.systemPrompt },
+          ...compactContext(state.messages),
+          ...notice,
+        ],
+        tools: offered.map((tool) => tool.definition),
+        mayCallTools: !last || inTask,
+        answerTokensMax: deps.spending === null ? null : Math.max(1, deps.spending.maxTokens - state.tokens),
+      },
+      (content) => deps.onFrame({ type: 'text_delta', content }),
+      signal,
+    )
+  } catch (error) {
+    signal.throwIfAborted()
+    return error instanceof Problem ? error : new Problem('model-failed', { cause: error })
+  }
+}
+
+/**
+ * Calls as they are remembered: ids are made unlike each other, and a call that was cut off before its first
+ * argument is marked as broken, so that it does not pass for a call without arguments.
+ */
+function usableCalls(answer: ModelAnswer, step: number): ModelAnswer['toolCalls'] {
+  const seen = new Set<string>()
+  return answer.toolCalls.map((call, index) => {
+    const id = call.id === '' || seen.has(call.id) ? `call_${step}_${index}` : call.id
+    seen.add(id)
+    const cutAtStart = answer.cutOff && index === answer.toolCalls.length - 1 && call.arguments.trim() === ''
+    return { ...call, id, arguments: cutAtStart ? '{' : call.arguments }
+  })
+}

@@ -1,0 +1,77 @@
+import type { JsonValue } from '@flotilla/protocol/json-value'
+import { executeToolCall } from '../tools/execute-tool-call.ts'
+import type { ToolCallEnd } from '../tools/execute-tool-call.ts'
+import { notices } from './notices.ts'
+import { resumeState } from './resume-state.ts'
+import { abortedEnd } from './run-chat-turn.ts'
+import type { RunContext } from './run-context.ts'
+import type { PerformedRun } from './run-desk.ts'
+import type { RunRequest } from './run-request.ts'
+import { boundInput, taskResult } from './task-result.ts'
+import type { RunEnd } from './task-result.ts'
+
+/** Calls one tool without a model, with the same care for cut-off calls as the loop takes. */
+export async function runTool(
+  context: RunContext,
+  request: Extract<RunRequest, { kind: 'tool' }>,
+): Promise<PerformedRun> {
+  const { clock } = context
+  const state = await resumeState(context, request.runId, {
+    messages: [],
+    rounds: { turn: 0, session: 0, continues: 0 },
+  })
+  const report = (end: RunEnd): PerformedRun => {
+    const facts = { taskId: null, ...state, durationMs: clock.now() - state.startedAt }
+    return { result: taskResult(request, end, facts), lastStep: state.step }
+  }
+  const tool = context.tools.find((known) => known.definition.name === request.tool)
+  if (!tool)
+    return report({ status: 'failed', code: 'not-found', detail: `There is no tool ${request.tool}.` })
+  if (state.pending && tool.effect === 'local') {
+    return report({ status: 'failed', code: 'outcome-unknown', detail: notices.unknownOutcome })
+  }
+  const step = state.pending?.step ?? state.step + 1
+  state.step = step
+  state.pending = { callId: request.tool, step }
+  await context.checkpoints.save(state)
+  context.hooks.onStep(step)
+  const call = {
+    mesh: context.mesh,
+    idempotencyKey: `${request.runId}:${step}`,
+    taskId: null,
+    signal: context.signal,
+  }
+  const end = await executeToolCall(tool, request.params, { context: call, clock })
+  if (context.signal.aborted) return report(abortedEnd(context.signal))
+  state.pending = null
+  state.toolOutputs.push({
+    step,
+    tool: request.tool,
+    input: boundInput(request.params),
+    output: end.output,
+    ok: end.ok,
+    duration_ms: end.durationMs,
+  })
+  await context.checkpoints.save(state)
+  return report(endOf(end))
+}
+
+function endOf(end: ToolCallEnd): RunEnd {
+  const result = parsed(end.output)
+  if (end.ok) return { status: 'complete', response: end.output, result }
+  return {
+    status: 'failed',
+    code: end.code ?? 'unprocessable',
+    detail: end.output.slice(0, 1000),
+    response: end.output,
+    result,
+  }
+}
+
+function parsed(output: string): JsonValue {
+  try {
+    return JSON.parse(output) as JsonValue
+  } catch {
+    return output
+  }
+}

@@ -1,0 +1,43 @@
+import { compose } from './compose.ts'
+import { takeDoorToken } from './door-token.ts'
+import { readEnvironment } from './environment.ts'
+import { createLog } from './log.ts'
+import { systemClock } from './system-clock.ts'
+
+/** Time to let go at SIGTERM; whoever stops us waits little longer. */
+const stopMaxMs = 1500
+
+const log = createLog(systemClock)
+
+if (process.env['FLOTILLA_WARM'] === '1') {
+  void import('./warm-up.ts').then(({ warmUp }) => warmUp(log))
+} else {
+  try {
+    serve()
+  } catch (error) {
+    log.error({ err: error }, 'the agent cannot start')
+    process.exit(1)
+  }
+}
+
+function serve(): void {
+  const environment = readEnvironment(process.env)
+  const doorToken = takeDoorToken(environment.dataDirectory)
+  const agent = compose({ environment, doorToken, clock: systemClock, log })
+  agent.server.on('error', (err) => {
+    log.error({ err }, 'the agent cannot listen')
+    process.exit(1)
+  })
+  agent.server.listen(environment.port, () => {
+    const address = agent.server.address()
+    const port = typeof address === 'object' ? address?.port : environment.port
+    log.info({ agentId: environment.agentId, port }, 'the agent is ready')
+  })
+  const stop = (signalName: string): void => {
+    log.info({ signalName }, 'the agent stops')
+    setTimeout(() => process.exit(0), stopMaxMs).unref()
+    void agent.stop().then(() => process.exit(0))
+  }
+  process.once('SIGTERM', stop)
+  process.once('SIGINT', stop)
+}

@@ -1,0 +1,148 @@
+import { Agent, request as httpRequest } from 'node:http'
+import type { IncomingMessage } from 'node:http'
+import type { Clock } from '@flotilla/protocol/clock'
+import { fillPath } from '@flotilla/protocol/endpoint'
+import type { Endpoint } from '@flotilla/protocol/endpoint'
+import { headers } from '@flotilla/protocol/headers'
+import { Problem } from '@flotilla/protocol/problem'
+import type { Log } from '../log.ts'
+import { readProblem } from './read-problem.ts'
+
+/** Longest absence of the mesh that a call waits through: a restart or an update of the mesh fits. */
+export const meshAwayMaxMs = 10 * 60_000
+const retryWaitsMs = [250, 500, 1000, 2000, 5000] as const
+const replyMaxBytes = 16 * 1024 * 1024
+const socketsMax = 16
+const defaultTimeoutMs = 30_000
+
+export interface RunTicket {
+  readonly runId: string
+  readonly fence: number
+}
+
+export interface MeshCall {
+  readonly endpoint: Endpoint
+  readonly ticket: RunTicket
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, string>>
+  readonly body?: unknown
+  /** Given for every call with effect: sent again, it gives the first answer and does nothing. */
+  readonly idempotencyKey?: string
+  /** Longest silence of the mesh in one attempt. */
+  readonly timeoutMs?: number
+  /** False for calls that come again by themselves, such as the lease. */
+  readonly waitForMesh?: boolean
+  readonly signal: AbortSignal
+}
+
+/**
+ * The only way out of the container's agent process. Rejects with the mesh's own Problem, with
+ * `upstream-failed` when the mesh stayed away, or with the signal's reason. A call that found the mesh away is
+ * made again with growing waits, so that the mesh may be restarted under a working agent.
+ */
+export interface MeshHttp {
+  /** The answer as JSON; null when it is empty. */
+  call(call: MeshCall): Promise<unknown>
+  /** The answer as it comes, once its status is known to be good. */
+  open(call: MeshCall): Promise<IncomingMessage>
+  close(): void
+}
+
+export function createMeshHttp(deps: {
+  host: string
+  port: number
+  doorToken: string
+  clock: Clock
+  log: Log
+}): MeshHttp {
+  const agent = new Agent({ keepAlive: true, maxSockets: socketsMax })
+
+  const attempt = (call: MeshCall): Promise<IncomingMessage> =>
+    new Promise((resolve, reject) => {
+      const body = call.body === undefined ? null : Buffer.from(JSON.stringify(call.body))
+      const sent = httpRequest({
+        agent,
+        host: deps.host,
+        port: deps.port,
+        method: call.endpoint.method,
+        path: pathOf(call),
+        headers: { ...headersOf(call), authorization: `Bearer ${deps.doorToken}`, ...bodyHeaders(body) },
+        signal: call.signal,
+        timeout: call.timeoutMs ?? defaultTimeoutMs,
+      })
+      sent.on('timeout', () => sent.destroy(new Error('the mesh was silent for too long')))
+      sent.on('error', reject)
+      sent.on('response', resolve)
+      sent.end(body ?? undefined)
+    })
+  /** Rejects with MeshAway-like errors for what another attempt may heal, with a Problem for what it may not. */
+  const once = async <T>(call: MeshCall, read: (reply: IncomingMessage) => Promise<T>): Promise<T> => {
+    const reply = await attempt(call)
+    const status = reply.statusCode ?? 0
+    if (status >= 200 && status < 300) return read(reply)
+    const problem = readProblem(status, reply.headers, (await readAll(reply)).toString('utf8'))
+    if (problem === null) throw new Error(`the mesh answered ${status}`)
+    throw problem
+  }
+  const persistently = async <T>(
+    call: MeshCall,
+    read: (reply: IncomingMessage) => Promise<T>,
+  ): Promise<T> => {
+    const givenUpAt = deps.clock.now() + (call.waitForMesh === false ? 0 : meshAwayMaxMs)
+    for (let tries = 0; ; tries += 1) {
+      try {
+        return await once(call, read)
+      } catch (error) {
+        call.signal.throwIfAborted()
+        if (error instanceof Problem) throw error
+        const waitMs = retryWaitsMs[Math.min(tries, retryWaitsMs.length - 1)]! // the index is inside the list
+        if (deps.clock.now() + waitMs > givenUpAt) {
+          throw new Problem('upstream-failed', { detail: 'The mesh cannot be reached.', cause: error })
+        }
+        if (tries === 0)
+          deps.log.warn({ path: call.endpoint.path, err: error }, 'the mesh is away, trying again')
+        await deps.clock.sleep(waitMs, call.signal)
+      }
+    }
+  }
+  return {
+    call: (call) => persistently(call, async (reply) => parseJson(await readAll(reply))),
+    open: (call) => persistently(call, async (reply) => reply),
+    close: () => agent.destroy(),
+  }
+}
+
+function pathOf(call: MeshCall): string {
+  const path = fillPath(call.endpoint.path, call.params ?? {})
+  return call.query === undefined ? path : `${path}?${new URLSearchParams(call.query).toString()}`
+}
+
+function headersOf(call: MeshCall): Record<string, string> {
+  const key = call.idempotencyKey === undefined ? {} : { [headers.idempotencyKey]: call.idempotencyKey }
+  return { [headers.runId]: call.ticket.runId, [headers.runFence]: String(call.ticket.fence), ...key }
+}
+
+function bodyHeaders(body: Buffer | null): Record<string, string | number> {
+  return body === null ? {} : { 'content-type': 'application/json', 'content-length': body.length }
+}
+
+async function readAll(reply: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of reply as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > replyMaxBytes)
+      throw new Problem('upstream-failed', { detail: 'The answer of the mesh is too long.' })
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+function parseJson(body: Buffer): unknown {
+  if (body.length === 0) return null
+  try {
+    return JSON.parse(body.toString('utf8'))
+  } catch (cause) {
+    throw new Problem('upstream-failed', { detail: 'The answer of the mesh is not JSON.', cause })
+  }
+}

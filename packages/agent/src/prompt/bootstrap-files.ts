@@ -1,0 +1,59 @@
+import { limits } from '@flotilla/protocol/limits'
+import { joinPromptText, sanitizeForPrompt, truncatePromptText } from '@flotilla/protocol/sanitize-for-prompt'
+import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
+import { workspaceFiles } from '@flotilla/protocol/workspace-file'
+import type { WorkspaceFile } from '@flotilla/protocol/workspace-file'
+import type { Workspace } from '../workspace/workspace.ts'
+
+export interface BootstrapText {
+  readonly file: WorkspaceFile
+  readonly content: string
+}
+
+const separator = '\n\n---\n\n'
+const cutNote = '\n[cut here: the file is longer than its limit]'
+
+/** The workspace files that are part of the prompt, in their order. Files that nobody has written are left out. */
+export async function readBootstrapFiles(workspace: Workspace): Promise<readonly BootstrapText[]> {
+  const texts: BootstrapText[] = []
+  for (const file of bootstrapFiles()) {
+    if (!(await workspace.isDefault(file.name)))
+      texts.push({ file, content: await workspace.read(file.name) })
+  }
+  return texts
+}
+
+function bootstrapFiles(): readonly WorkspaceFile[] {
+  const ordered: WorkspaceFile[] = workspaceFiles.filter((file) => file.bootstrapOrder !== null)
+  return ordered.sort((a, b) => (a.bootstrapOrder ?? 0) - (b.bootstrapOrder ?? 0))
+}
+
+/**
+ * Each file within its cap and all within the whole, names and rules between them counted. The capped files
+ * always fit, so what gives way is the one without a cap. Pure.
+ */
+export function joinBootstrap(
+  texts: readonly BootstrapText[],
+  maxChars: number = limits.bootstrapMaxChars,
+): PromptText {
+  const heading = (text: BootstrapText): string => `[${text.file.name}]\n`
+  const capped = texts.map((text) => {
+    const clean = sanitizeForPrompt(text.content.trim())
+    return text.file.maxChars === null ? clean : truncatePromptText(clean, text.file.maxChars, cutNote)
+  })
+  const frame = texts.reduce((sum, text) => sum + heading(text).length + separator.length, 0)
+  const fixed = capped.reduce((sum, content, index) => sum + (isCapped(texts[index]) ? content.length : 0), 0)
+  let room = Math.max(0, maxChars - frame - fixed)
+  const parts = texts.map((text, index) => {
+    const content = capped[index]! // one for each text
+    if (isCapped(text)) return sanitizeForPrompt(heading(text) + content)
+    const fitted = truncatePromptText(content, room, room > cutNote.length ? cutNote : '')
+    room -= fitted.length
+    return sanitizeForPrompt(heading(text) + fitted)
+  })
+  return truncatePromptText(joinPromptText(parts, separator), maxChars, '')
+}
+
+function isCapped(text: BootstrapText | undefined): boolean {
+  return text !== undefined && text.file.maxChars !== null
+}

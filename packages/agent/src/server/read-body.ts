@@ -1,0 +1,33 @@
+import type { IncomingMessage } from 'node:http'
+import { Problem } from '@flotilla/protocol/problem'
+import { wireLimits } from '@flotilla/protocol/limits'
+
+/** The body as one JSON value. Problems `body-too-large` (nothing is kept of it) and `bad-json`. */
+export async function readJson(
+  request: IncomingMessage,
+  maxBytes: number = wireLimits.bodyMaxBytes,
+): Promise<unknown> {
+  refuseLongBody(request, maxBytes)
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > maxBytes) throw tooLarge(maxBytes)
+    chunks.push(chunk)
+  }
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks)))
+  } catch (cause) {
+    const reason = cause instanceof SyntaxError ? cause.message : 'The body is not UTF-8.'
+    throw new Problem('bad-json', { detail: reason, cause })
+  }
+}
+
+/** Refuses by the announced length, before a byte is read. */
+export function refuseLongBody(request: IncomingMessage, maxBytes: number): void {
+  if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes)
+}
+
+export function tooLarge(maxBytes: number): Problem {
+  return new Problem('body-too-large', { detail: `At most ${maxBytes} bytes are taken.` })
+}

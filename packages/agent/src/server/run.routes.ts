@@ -1,0 +1,45 @@
+import { Problem } from '@flotilla/protocol/problem'
+import type { RunDesk } from '../loop/run-desk.ts'
+import type { RunRequest } from '../loop/run-request.ts'
+import type { Routes } from './http-server.ts'
+import { parseWith } from './parse-with.ts'
+import { readJson } from './read-body.ts'
+
+/** Work that is taken now and asked for later: tasks and single tools, their outcomes, and stopping them. */
+export function runRoutes(deps: { desk: RunDesk }): Pick<Routes, 'task' | 'invoke' | 'cancel' | 'result'> {
+  const { desk } = deps
+  const accept = async (request: RunRequest) => {
+    try {
+      const taking = await desk.take(request)
+      return { accepted: true, status: taking.state }
+    } catch (error) {
+      if (error instanceof Problem && error.code === 'agent-busy') return { accepted: false, status: 'busy' }
+      throw error
+    }
+  }
+  return {
+    task: async (call) => {
+      const body = await readJson(call.request)
+      const { agentApi } = await import('@flotilla/protocol/agent-api')
+      const assignment = parseWith(agentApi.task.request, body)
+      return accept({ kind: 'task', runId: assignment.run_id, fence: assignment.fence, assignment })
+    },
+    invoke: async (call) => {
+      const body = await readJson(call.request)
+      const { agentApi } = await import('@flotilla/protocol/agent-api')
+      const { run_id: runId, fence, tool, params } = parseWith(agentApi.invoke.request, body)
+      return accept({ kind: 'tool', runId, fence, tool, params })
+    },
+    cancel: async (call) => {
+      const body = await readJson(call.request)
+      const { agentApi } = await import('@flotilla/protocol/agent-api')
+      const { run_id: runId, fence } = parseWith(agentApi.cancel.request, body)
+      return { cancelled: desk.cancel(runId, fence) }
+    },
+    result: async (call) => {
+      const { agentApi } = await import('@flotilla/protocol/agent-api')
+      const query = parseWith(agentApi.result.query, Object.fromEntries(call.query))
+      return desk.result(query.run_id, (query.wait_s ?? 0) * 1000)
+    },
+  }
+}

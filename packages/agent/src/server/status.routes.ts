@@ -1,0 +1,55 @@
+import { Problem } from '@flotilla/protocol/problem'
+import type { Clock } from '@flotilla/protocol/clock'
+import type { AgentEnvironment } from '../environment.ts'
+import type { Checkpoints } from '../loop/checkpoints.ts'
+import type { RunDesk } from '../loop/run-desk.ts'
+import type { Tool } from '../tools/tool.ts'
+import type { Routes } from './http-server.ts'
+
+/** What the agent is, can and does. */
+export function statusRoutes(deps: {
+  environment: AgentEnvironment
+  desk: RunDesk
+  checkpoints: Checkpoints
+  /** Loads the tools; the first run needs them too. */
+  tools: () => Promise<readonly Tool[]>
+  /** Null when a chat posted now would be taken, else why not. */
+  whyNotReady: () => string | null
+  clock: Clock
+}): Pick<Routes, 'healthz' | 'status' | 'capabilities'> {
+  const { agentId, role } = deps.environment
+  const startedAt = deps.clock.now()
+  return {
+    healthz: async () => {
+      const reason = deps.whyNotReady()
+      if (reason !== null) throw new Problem('agent-unavailable', { detail: reason })
+      return { status: 'ok' }
+    },
+    status: async () => {
+      const run = deps.desk.current()
+      const counts = deps.desk.counts()
+      return {
+        agent_id: agentId,
+        role,
+        state: run ? 'working' : 'idle',
+        current: run && {
+          run_id: run.request.runId,
+          fence: run.request.fence,
+          kind: run.request.kind,
+          step: run.step(),
+          last_step_at: run.lastStepAt(),
+        },
+        capabilities: ['chat', 'task', 'tool'],
+        uptime_seconds: (deps.clock.now() - startedAt) / 1000,
+        tasks_completed: counts.completed,
+        tasks_failed: counts.failed,
+        has_checkpoint: await deps.checkpoints.any(),
+      }
+    },
+    capabilities: async () => ({
+      agent_id: agentId,
+      role,
+      tools: (await deps.tools()).map((tool) => tool.definition),
+    }),
+  }
+}

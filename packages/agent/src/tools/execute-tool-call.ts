@@ -1,0 +1,81 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { JsonObject } from '@flotilla/protocol/json-value'
+import { Problem } from '@flotilla/protocol/problem'
+import { problemCatalog } from '@flotilla/protocol/problem-catalog'
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
+import { cutMiddle } from './cut-middle.ts'
+import type { TaskCompletion, Tool, ToolContext } from './tool.ts'
+
+/** What a model reads of one call, at most. */
+export const toolOutputMaxChars = 20_000
+
+export interface ToolCallEnd {
+  readonly output: PromptText
+  readonly ok: boolean
+  readonly durationMs: number
+  /** Code of the problem when the call failed with one. */
+  readonly code: string | null
+  readonly completion: TaskCompletion | null
+}
+
+/**
+ * Runs one call and never throws: whatever goes wrong becomes words that the model can act on. A call ends at
+ * its tool's time limit even when the tool does not listen.
+ */
+export async function executeToolCall(
+  tool: Tool,
+  input: JsonObject,
+  options: { context: ToolContext; clock: Clock },
+): Promise<ToolCallEnd> {
+  const { clock, context } = options
+  const startedAt = clock.now()
+  const deadline = new AbortController()
+  const signal = AbortSignal.any([context.signal, deadline.signal])
+  const timer = new AbortController()
+  const timeUp = clock.sleep(tool.timeoutMs, AbortSignal.any([timer.signal, context.signal])).then(() => {
+    const seconds = Math.round(tool.timeoutMs / 1000)
+    const problem = new Problem('upstream-timeout', {
+      detail: `${tool.definition.name} took longer than ${seconds} s.`,
+    })
+    deadline.abort(problem)
+    throw problem
+  })
+  try {
+    const answer = await Promise.race([tool.run(input, { ...context, signal }), timeUp])
+    const words = typeof answer.output === 'string' ? answer.output : JSON.stringify(answer.output, null, 1)
+    return {
+      output: cutMiddle(sanitizeForPrompt(words), toolOutputMaxChars),
+      ok: answer.ok,
+      durationMs: clock.now() - startedAt,
+      code: null,
+      completion: answer.completion ?? null,
+    }
+  } catch (error) {
+    return {
+      ...describeFailure(tool, error),
+      durationMs: clock.now() - startedAt,
+      ok: false,
+      completion: null,
+    }
+  } finally {
+    timer.abort()
+    timeUp.catch(() => undefined)
+  }
+}
+
+function describeFailure(tool: Tool, error: unknown): { output: PromptText; code: string } {
+  const code = error instanceof Problem ? error.code : 'internal-error'
+  const detail = error instanceof Error ? error.message : String(error)
+  const repair = error instanceof Problem ? ` ${problemCatalog[error.code].repair}` : ''
+  const shape = code === 'bad-request' ? ` ${expectedShape(tool)}` : ''
+  return {
+    output: cutMiddle(sanitizeForPrompt(`Error (${code}): ${detail}${repair}${shape}`), toolOutputMaxChars),
+    code,
+  }
+}
+
+/** The tool's parameters in words for a model that got them wrong. */
+export function expectedShape(tool: Tool): string {
+  return `Expected one JSON object of this form: ${JSON.stringify(tool.definition.parameters)}`
+}

@@ -1,0 +1,69 @@
+import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
+import type { ToolDefinition } from '@flotilla/protocol/tool-call'
+import { meshAwayMaxMs } from '../mesh/mesh-http.ts'
+import type { RunMesh } from '../mesh/run-mesh.ts'
+import { parameters } from './parameters.ts'
+import type { Shape, Values } from './parameters.ts'
+
+/**
+ * What a call does to the world, which decides what happens when it is cut off: `local` is never run again
+ * unasked, `mesh` is sent again under its idempotency key, `none` may simply be run again.
+ */
+export type ToolEffect = 'local' | 'mesh' | 'none'
+
+/** How a task ends, in the words of the agent that worked on it. */
+export interface TaskCompletion {
+  readonly taskId: string
+  readonly status: 'done' | 'failed' | 'blocked'
+  readonly summary: string
+  readonly result: JsonValue
+}
+
+export interface ToolContext {
+  readonly mesh: RunMesh
+  /** `<run>:<step>`: the same for the same call, also after a crash. */
+  readonly idempotencyKey: string
+  /** The task that this run works on, in task mode. */
+  readonly taskId: string | null
+  readonly signal: AbortSignal
+}
+
+export interface ToolAnswer {
+  /** Text as it is, anything else as JSON. */
+  readonly output: unknown
+  /** False when the tool ran and its work failed, such as a program with another exit code than 0. */
+  readonly ok: boolean
+  readonly completion?: TaskCompletion
+}
+
+export interface Tool {
+  readonly definition: ToolDefinition
+  readonly effect: ToolEffect
+  readonly timeoutMs: number
+  /** May reject: with a Problem whose words the model shall read, or with anything else. */
+  run(input: JsonObject, context: ToolContext): Promise<ToolAnswer>
+}
+
+/** A tool that waits for the mesh waits as long as calls to the mesh do, and a little more. */
+export const meshToolTimeoutMs = meshAwayMaxMs + 150_000
+
+export function defineTool<S extends Shape>(options: {
+  name: string
+  description: string
+  parameters: S
+  effect: ToolEffect
+  timeoutMs: number
+  run(values: Values<S>, context: ToolContext): Promise<ToolAnswer>
+}): Tool {
+  const expected = parameters(options.parameters)
+  return {
+    definition: { name: options.name, description: options.description, parameters: expected.schema },
+    effect: options.effect,
+    timeoutMs: options.timeoutMs,
+    run: async (input, context) => options.run(expected.read(input), context),
+  }
+}
+
+export function succeeded(output: unknown): ToolAnswer {
+  return { output, ok: true }
+}

@@ -1,0 +1,56 @@
+import { promises } from 'node:fs'
+import type { Clock } from '@flotilla/protocol/clock'
+import { Problem } from '@flotilla/protocol/problem'
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import type { DataFiles } from '../files/data-files.ts'
+import { workspaceFolder } from './workspace.ts'
+import type { Workspace } from './workspace.ts'
+
+const dailyLogsMaxChars = 8000
+const dailyLogMaxBytes = 1024 * 1024
+const logDays = 2
+const dayMs = 24 * 3600 * 1000
+
+export interface HeartbeatSources {
+  readonly workspace: Workspace
+  readonly files: DataFiles
+  readonly dataDirectory: string
+  readonly clock: Clock
+}
+
+/** What a heartbeat needs to know before it costs a model call. Logs are those of today and yesterday (UTC). */
+export async function readHeartbeatContext(sources: HeartbeatSources) {
+  const rules = await sources.workspace.read('HEARTBEAT.md')
+  const logs = await readDailyLogs(sources)
+  return {
+    heartbeat_rules: sanitizeForPrompt(rules),
+    is_default_heartbeat: await sources.workspace.isDefault('HEARTBEAT.md'),
+    daily_logs: logs,
+    has_recent_activity: logs.trim() !== '',
+    disk_used_percent: await diskUsedPercent(sources.dataDirectory),
+  }
+}
+
+async function readDailyLogs({ files, clock }: HeartbeatSources): Promise<string> {
+  const logs: string[] = []
+  for (let daysAgo = logDays - 1; daysAgo >= 0; daysAgo -= 1) {
+    const day = new Date(clock.now() - daysAgo * dayMs).toISOString().slice(0, 10)
+    const path = `${workspaceFolder}/memory/${day}.md`
+    const content = await files.read(path, dailyLogMaxBytes).catch((error: unknown) => {
+      if (error instanceof Problem) return null
+      throw error
+    })
+    if (content) logs.push(`## ${day}\n${content.toString('utf8').trim()}`)
+  }
+  // The newest lines matter, so it is the beginning that is left out.
+  return sanitizeForPrompt(logs.join('\n\n').slice(-dailyLogsMaxChars))
+}
+
+/** As `df` counts: what is used of what an unprivileged user could have. Null where it cannot be told. */
+async function diskUsedPercent(directory: string): Promise<number | null> {
+  const found = await promises.statfs(directory).catch(() => null)
+  if (!found || found.blocks === 0) return null
+  const used = found.blocks - found.bfree
+  const reachable = used + found.bavail
+  return reachable === 0 ? null : Math.round((used / reachable) * 1000) / 10
+}

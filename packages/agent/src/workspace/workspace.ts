@@ -1,0 +1,126 @@
+import { promises } from 'node:fs'
+import { join } from 'node:path'
+import { Problem } from '@flotilla/protocol/problem'
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import { findWorkspaceFile, workspaceFiles } from '@flotilla/protocol/workspace-file'
+import type { WorkspaceFile } from '@flotilla/protocol/workspace-file'
+import type { DataFiles } from '../files/data-files.ts'
+import { codeOf } from '../files/walk-path.ts'
+
+export const workspaceFolder = 'workspace'
+/** Bounds a file whose text has no cap of its own. */
+const uncappedMaxBytes = 1024 * 1024
+
+export interface WorkspaceEntry {
+  readonly name: string
+  readonly size: number
+  readonly cap: number | null
+  readonly is_default: boolean
+  readonly read_only: boolean
+}
+
+/**
+ * The nine files that make an agent what it is. PROJECT.md and SYSTEM.md come from the briefing directory that
+ * the mesh writes; the others lie in the agent's own volume. Problems: `not-found` for a tenth name, `denied`
+ * for writing what is read-only, `body-too-large` above the cap.
+ */
+export interface Workspace {
+  list(): Promise<readonly WorkspaceEntry[]>
+  /** Empty when the file does not exist. */
+  read(name: string): Promise<string>
+  write(name: string, content: string): Promise<{ filename: string; size: number }>
+  isDefault(name: string): Promise<boolean>
+}
+
+export function createWorkspace(deps: {
+  files: DataFiles
+  briefingDirectory: string
+  initialInstructions: string
+}): Workspace {
+  const { files } = deps
+  let scaffolded: Promise<void> | null = null
+
+  const readStored = async (file: WorkspaceFile): Promise<string | null> => {
+    try {
+      if (file.readOnly) return await promises.readFile(join(deps.briefingDirectory, file.name), 'utf8')
+      return (await files.read(`${workspaceFolder}/${file.name}`, uncappedMaxBytes)).toString('utf8')
+    } catch (error) {
+      const missing = error instanceof Problem ? error.code === 'not-found' : codeOf(error) === 'ENOENT'
+      if (missing) return null
+      throw error
+    }
+  }
+  const store = async (file: WorkspaceFile, content: string): Promise<number> =>
+    files.write(`${workspaceFolder}/${file.name}`, Buffer.from(content))
+  /** On the first use and not at the start: an agent that is not asked anything writes nothing. */
+  const scaffold = async (): Promise<void> => {
+    for (const file of workspaceFiles) {
+      if (file.readOnly || (await readStored(file)) !== null) continue
+      const seeded = file.name === 'INSTRUCTIONS.md' && deps.initialInstructions.trim() !== ''
+      await store(file, seeded ? cap(file, sanitizeForPrompt(deps.initialInstructions)) : headingOf(file))
+    }
+  }
+  const ready = (): Promise<void> => {
+    scaffolded ??= scaffold().catch((error: unknown) => {
+      scaffolded = null
+      throw error
+    })
+    return scaffolded
+  }
+  const read = async (name: string): Promise<string> => {
+    const file = known(name)
+    await ready()
+    return (await readStored(file)) ?? ''
+  }
+  return {
+    read,
+    isDefault: async (name) => isDefaultContent(known(name), await read(name)),
+    list: async () => {
+      await ready()
+      return Promise.all(
+        workspaceFiles.map(async (file) => {
+          const content = (await readStored(file)) ?? ''
+          return {
+            name: file.name,
+            size: content.length,
+            cap: file.maxChars,
+            is_default: isDefaultContent(file, content),
+            read_only: file.readOnly,
+          }
+        }),
+      )
+    },
+    write: async (name, content) => {
+      const file = known(name)
+      if (file.readOnly) throw new Problem('denied', { detail: `${name} is written by the mesh alone.` })
+      const clean = sanitizeForPrompt(content)
+      if (clean.length > (file.maxChars ?? uncappedMaxBytes)) {
+        throw new Problem('body-too-large', { detail: `${name} has at most ${file.maxChars} characters.` })
+      }
+      await ready()
+      await store(file, clean)
+      return { filename: name, size: clean.length }
+    },
+  }
+}
+
+/** Missing, empty, or nothing but its one heading: nobody has written it yet. Pure. */
+export function isDefaultContent(file: WorkspaceFile, content: string): boolean {
+  const text = content.trim()
+  return text === '' || text === headingOf(file).trim()
+}
+
+function headingOf(file: WorkspaceFile): string {
+  return `# ${file.name.replace(/\.md$/, '')}\n`
+}
+
+function cap(file: WorkspaceFile, content: string): string {
+  return file.maxChars === null ? content : content.slice(0, file.maxChars)
+}
+
+function known(name: string): WorkspaceFile {
+  const file = findWorkspaceFile(name)
+  if (!file)
+    throw new Problem('not-found', { detail: 'There are nine workspace files, and this is none of them.' })
+  return file
+}

@@ -1,0 +1,43 @@
+import type { Command } from 'commander'
+import { contextOf } from './context.ts'
+import type { CliDeps, CommandContext } from './context.ts'
+
+/** What a command was given on its line. */
+export interface CommandLine {
+  /** The operands, in order; a missing optional one is absent. */
+  readonly operands: readonly string[]
+  readonly options: Readonly<Record<string, unknown>>
+}
+
+/** Binds a handler to a command: builds its context and reads its line. */
+export function commandAction(
+  deps: CliDeps,
+  handler: (context: CommandContext, line: CommandLine) => Promise<void>,
+): (...parameters: unknown[]) => Promise<void> {
+  return (...parameters) => {
+    const command = parameters.at(-1) as Command // commander passes the command last, always
+    return handler(contextOf(deps, command), { operands: command.args, options: command.opts() })
+  }
+}
+
+/** A text option or undefined. */
+export function textOption(line: CommandLine, name: string): string | undefined {
+  const value = line.options[name]
+  return typeof value === 'string' ? value : undefined
+}
+
+export function numberOption(line: CommandLine, name: string): number | undefined {
+  const value = line.options[name]
+  return typeof value === 'number' ? value : undefined
+}
+
+export function flagOption(line: CommandLine, name: string): boolean {
+  return line.options[name] === true
+}
+
+/** An operand that the command declares as required; commander has refused a line without it. */
+export function operand(line: CommandLine, index: number): string {
+  const value = line.operands[index]
+  if (value === undefined) throw new Error(`operand ${index} is declared as required`)
+  return value
+}

@@ -1,0 +1,71 @@
+import { text } from 'node:stream/consumers'
+import { agentIdSchema, operatorAgentId } from '@flotilla/protocol/ids'
+import type { RunView } from '@flotilla/protocol/run'
+import type { Command } from 'commander'
+import { commandAction, textOption } from '../command-action.ts'
+import type { CommandLine } from '../command-action.ts'
+import type { CliDeps, CommandContext } from '../context.ts'
+import { exitCodeOfProblem, exitCodes } from '../exit-codes.ts'
+import type { ExitCode } from '../exit-codes.ts'
+import { chatSession } from '../repl/chat-session.ts'
+import { askLive } from '../repl/live-run.ts'
+
+export function addChatCommand(program: Command, deps: CliDeps): void {
+  program
+    .command('chat')
+    .summary('talk to an agent')
+    .description(
+      'Talks to an agent, the operator when none is named. Without a message it opens a conversation; with one it asks, shows the work on standard error, prints the answer and ends.',
+    )
+    .argument('[agent]', 'id of the agent')
+    .argument('[message...]', 'what to ask; - reads it from standard input')
+    .option('--session <name>', 'conversation that the agent remembers', 'default')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ flotilla chat                                a conversation with the operator
+  $ flotilla chat auditor                        … with a worker
+  $ flotilla chat operator "What can you do?"    one question, the answer on standard output
+  $ git diff | flotilla chat reviewer -          the question from a pipe
+  $ flotilla chat operator "Sum up" --json | jq -r .outcome.text`,
+    )
+    .action(commandAction(deps, chat))
+}
+
+async function chat(context: CommandContext, line: CommandLine): Promise<void> {
+  const { agentId, message } = readChatOperands(line.operands)
+  const client = await context.mesh()
+  if (message === '') return chatSession(context, client, agentId)
+  const asked = message === '-' ? (await text(context.input)).trim() : message
+  let runId: string | null = null
+  const giveBack = context.onInterrupt(() => {
+    if (runId !== null) client.call('runCancel', { params: { id: runId } }).catch(() => undefined)
+  })
+  const run = await askLive(client, context.terminal, {
+    agentId,
+    message: asked,
+    session: textOption(line, 'session') ?? 'default',
+    idempotencyKey: context.newKey(),
+    signal: context.signal,
+    eventsBeside: true,
+    onAccepted: (id) => (runId = id),
+  }).finally(giveBack)
+  context.terminal.printJson(run)
+  context.setExitCode(exitCodeOfRun(run))
+}
+
+/** A first operand that cannot be an agent's id is the question, and the operator is asked. */
+export function readChatOperands(operands: readonly string[]): { agentId: string; message: string } {
+  const [first, ...rest] = operands
+  if (first === undefined) return { agentId: operatorAgentId, message: '' }
+  if (first !== '-' && agentIdSchema.safeParse(first).success)
+    return { agentId: first, message: rest.join(' ') }
+  return { agentId: operatorAgentId, message: operands.join(' ') }
+}
+
+/** 0 for an answer, 4 where a permission or a budget stood in the way, else 1. */
+export function exitCodeOfRun(run: RunView): ExitCode {
+  if (run.outcome?.status === 'done') return exitCodes.ok
+  return exitCodeOfProblem(run.outcome?.code ?? '')
+}

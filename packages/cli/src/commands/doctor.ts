@@ -1,0 +1,57 @@
+import type { Command } from 'commander'
+import * as z from 'zod/mini'
+import { commandAction } from '../command-action.ts'
+import type { CliDeps, CommandContext } from '../context.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { askMeshProgram } from '../mesh-process/ask-mesh-program.ts'
+import { defaultPort } from '../mesh-process/locate-mesh.ts'
+import type { Color } from '../terminal/color.ts'
+
+const findingSchema = z.looseObject({
+  id: z.string(),
+  ok: z.boolean(),
+  level: z.enum(['ok', 'warning', 'error']),
+  detail: z.string(),
+  repair: z.optional(z.string()),
+})
+const findingsSchema = z.looseObject({ findings: z.array(findingSchema) })
+type Finding = z.infer<typeof findingSchema>
+
+const timeoutMs = 120_000
+
+export function addDoctorCommand(program: Command, deps: CliDeps): void {
+  program
+    .command('doctor')
+    .summary('check this machine and this home')
+    .description(
+      'Checks engine, network walls, file modes, ports and keys. Changes nothing. Each finding has an id and says how to mend it; exit code 1 when one is an error.',
+    )
+    .action(commandAction(deps, doctor))
+}
+
+async function doctor(context: CommandContext): Promise<void> {
+  const { terminal, place, environment } = context
+  terminal.progress.step('Checking engine, network, files, ports and keys')
+  const answer = await askMeshProgram({
+    verb: 'doctor',
+    home: place.home,
+    extra: ['--port', `${place.port ?? environment.port ?? defaultPort}`],
+    environment: environment.childEnvironment({}),
+    signal: context.signal,
+    timeoutMs,
+  })
+  terminal.progress.done()
+  const { findings } = findingsSchema.parse(answer)
+  terminal.printJson({ findings })
+  terminal.print(...findings.flatMap((finding) => findingLines(finding, terminal.color)))
+  if (findings.some((finding) => finding.level === 'error')) context.setExitCode(exitCodes.failed)
+}
+
+export function findingLines(finding: Finding, color: Color): string[] {
+  const mark = { ok: color.good('✓'), warning: color.warning('!'), error: color.bad('✗') }[finding.level]
+  const repair = (finding.repair ?? '').split('\n').filter((line) => line !== '')
+  return [
+    `${mark} ${color.strong(finding.id)}  ${finding.detail}`,
+    ...repair.map((line, index) => `    ${color.faint(index === 0 ? 'repair' : '      ')} ${line}`),
+  ]
+}

@@ -1,0 +1,41 @@
+import type { Command } from 'commander'
+import { commandAction, numberOption } from '../command-action.ts'
+import type { CommandLine } from '../command-action.ts'
+import type { CliDeps, CommandContext } from '../context.ts'
+import { wholeNumber } from '../number-argument.ts'
+import { eventLine } from '../repl/event-line.ts'
+import { formatTime } from '../terminal/format.ts'
+
+export function addEventsCommand(program: Command, deps: CliDeps): void {
+  program
+    .command('events')
+    .summary('watch the fleet')
+    .description(
+      'Shows events as they happen until Ctrl-C, across restarts of the mesh. With --json one event per line.',
+    )
+    .option(
+      '--since <number>',
+      'begin after this sequence number; 0 begins with the oldest kept',
+      wholeNumber(0, Number.MAX_SAFE_INTEGER),
+      0,
+    )
+    .action(commandAction(deps, events))
+}
+
+async function events(context: CommandContext, line: CommandLine): Promise<void> {
+  const { terminal } = context
+  const client = await context.mesh()
+  const ended = new AbortController()
+  const giveBack = context.onInterrupt(() => ended.abort())
+  const signal = AbortSignal.any([ended.signal, context.signal])
+  for await (const event of client.events({ since: numberOption(line, 'since') ?? 0, signal })) {
+    terminal.printJson(event)
+    const words = eventLine(event.body, terminal.color)
+    if (words !== null) {
+      terminal.print(
+        `${terminal.color.faint(`${event.seq}`.padStart(6))} ${terminal.color.faint(formatTime(event.at))} ${words}`,
+      )
+    }
+  }
+  giveBack()
+}

@@ -1,0 +1,96 @@
+import type { AgentView } from '@flotilla/protocol/mesh-human-api'
+import type { RunView } from '@flotilla/protocol/run'
+import type { TaskView } from '@flotilla/protocol/task'
+import { oneLine } from '../terminal/color.ts'
+import { formatDuration, formatTime, formatUsd } from '../terminal/format.ts'
+import { renderTable } from '../terminal/table.ts'
+
+export function agentRows(agents: readonly AgentView[]): string[] {
+  return renderTable(
+    [
+      { title: 'AGENT' },
+      { title: 'KIND' },
+      { title: 'STATE' },
+      { title: 'QUEUED', align: 'right' },
+      { title: 'WAITING', align: 'right' },
+      { title: 'TODAY', align: 'right' },
+      { title: 'OF', align: 'right' },
+      { title: 'MODEL' },
+      { title: 'LAST ERROR', columnsMax: 60 },
+    ],
+    agents.map((agent) => [
+      agent.id,
+      agent.kind,
+      agent.busy ? `${agent.state}, working` : agent.state,
+      `${agent.queued}`,
+      `${agent.waiting}`,
+      formatUsd(agent.cost_today_usd),
+      formatUsd(agent.budget.daily_usd),
+      agent.model,
+      oneLine(agent.last_error ?? '', 200),
+    ]),
+  )
+}
+
+export function runRows(runs: readonly RunView[]): string[] {
+  return renderTable(
+    [
+      { title: 'RUN' },
+      { title: 'AGENT' },
+      { title: 'KIND' },
+      { title: 'STATE' },
+      { title: 'TIME', align: 'right' },
+      { title: 'TOKENS', align: 'right' },
+      { title: 'COST', align: 'right' },
+      { title: 'ABOUT' },
+    ],
+    runs.map((run) => [
+      run.id,
+      run.agent_id,
+      run.kind,
+      run.outcome?.code === undefined ? run.state : `${run.state}: ${run.outcome.code}`,
+      run.started_at === null || run.ended_at === null ? '' : formatDuration(run.ended_at - run.started_at),
+      `${run.tokens_used}`,
+      formatUsd(run.cost_usd),
+      aboutRun(run),
+    ]),
+  )
+}
+
+/** What a run is about, on one line. */
+// oxlint-disable-next-line typescript/consistent-return -- the switch is exhaustive, which tsc checks
+export function aboutRun(run: RunView): string {
+  const { input } = run
+  switch (input.kind) {
+    case 'chat':
+    case 'heartbeat':
+      return oneLine(input.message, 50)
+    case 'task':
+      return input.task_id
+    case 'tool':
+      return oneLine(`${input.tool} ${JSON.stringify(input.params)}`, 50)
+  }
+}
+
+export function taskRows(tasks: readonly TaskView[]): string[] {
+  return renderTable(
+    [
+      { title: 'TASK' },
+      { title: 'FROM' },
+      { title: 'TO' },
+      { title: 'STATE' },
+      { title: 'CREATED (UTC)' },
+      { title: 'TITLE' },
+      { title: 'SUMMARY', columnsMax: 60 },
+    ],
+    tasks.map((task) => [
+      task.id,
+      task.creator,
+      task.assignee,
+      task.state,
+      formatTime(task.created_at),
+      oneLine(task.title, 40),
+      oneLine(task.summary ?? '', 200),
+    ]),
+  )
+}

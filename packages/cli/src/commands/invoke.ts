@@ -1,0 +1,53 @@
+import type { Command } from 'commander'
+import { jsonObjectSchema } from '@flotilla/protocol/json-value'
+import { commandAction, operand } from '../command-action.ts'
+import type { CommandLine } from '../command-action.ts'
+import { CommandFailed } from '../command-failed.ts'
+import type { CliDeps, CommandContext } from '../context.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { parseJsonLine } from '../mesh-process/mesh-lines.ts'
+import { printable } from '../terminal/color.ts'
+import { exitCodeOfRun } from './chat.ts'
+
+export function addInvokeCommand(program: Command, deps: CliDeps): void {
+  program
+    .command('invoke')
+    .summary('run one tool of an agent, without a model')
+    .description('Runs one tool of an agent inside its container, without a model, and prints what it gave.')
+    .argument('<agent>', 'id of the agent')
+    .argument('<tool>', 'name of the tool')
+    .argument('[json]', 'its parameters as a JSON object', '{}')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ flotilla invoke auditor run_command '{"command":"id; ls -la /data"}'
+  $ flotilla invoke auditor read_file '{"path":"report.md"}'
+  $ flotilla invoke operator list_agents`,
+    )
+    .action(commandAction(deps, invoke))
+}
+
+async function invoke(context: CommandContext, line: CommandLine): Promise<void> {
+  const params = parseParams(line.operands[2] ?? '{}')
+  const client = await context.mesh()
+  const run = await client.call('invoke', {
+    params: { id: operand(line, 0) },
+    body: { tool: operand(line, 1), params },
+    idempotencyKey: context.newKey(),
+    signal: context.signal,
+  })
+  context.terminal.printJson(run)
+  context.terminal.print(printable(run.outcome?.text ?? `The run is ${run.state}: flotilla runs ${run.id}`))
+  context.setExitCode(exitCodeOfRun(run))
+}
+
+function parseParams(json: string) {
+  const parsed = jsonObjectSchema.safeParse(parseJsonLine(json))
+  if (parsed.success) return parsed.data
+  throw new CommandFailed('bad-parameters', {
+    detail: 'The parameters of the tool are not a JSON object.',
+    repair: `Write them like this: '{"path":"report.md"}'`,
+    exitCode: exitCodes.usage,
+  })
+}

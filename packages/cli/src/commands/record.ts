@@ -1,0 +1,50 @@
+import { writeFile } from 'node:fs/promises'
+import { operatorAgentId } from '@flotilla/protocol/ids'
+import type { Command } from 'commander'
+import { commandAction, operand, textOption } from '../command-action.ts'
+import type { CommandLine } from '../command-action.ts'
+import type { CliDeps, CommandContext } from '../context.ts'
+import { askLive } from '../repl/live-run.ts'
+import { formatBytes } from '../terminal/format.ts'
+import { exitCodeOfRun } from './chat.ts'
+
+export function addRecordCommand(program: Command, deps: CliDeps): void {
+  program
+    .command('record')
+    .summary('record a real conversation as a cassette')
+    .description(
+      'Asks an agent while the mesh records what models answer, and writes that as a cassette. A model named scripted/<name> plays cassettes/<name>.json again, without a key.',
+    )
+    .argument('<file>', 'where the cassette goes')
+    .argument('<message...>', 'what to ask')
+    .option('--agent <id>', 'whom to ask', operatorAgentId)
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ flotilla record cassettes/greeting.json "Say hello to the new worker"',
+    )
+    .action(commandAction(deps, record))
+}
+
+async function record(context: CommandContext, line: CommandLine): Promise<void> {
+  const file = operand(line, 0)
+  const client = await context.mesh()
+  await client.call('recordingStart', { signal: context.signal })
+  let cassette: Uint8Array | null = null
+  try {
+    const run = await askLive(client, context.terminal, {
+      agentId: textOption(line, 'agent') ?? operatorAgentId,
+      message: line.operands.slice(1).join(' '),
+      // A conversation of its own: what was said before would not be on the cassette.
+      session: `record-${context.newKey()}`.slice(0, 100),
+      idempotencyKey: context.newKey(),
+      signal: context.signal,
+      eventsBeside: true,
+    })
+    context.setExitCode(exitCodeOfRun(run))
+  } finally {
+    cassette = await client.bytes('recordingStop')
+  }
+  await writeFile(file, cassette)
+  context.terminal.printJson({ file, size_bytes: cassette.length })
+  context.terminal.print(`${file}: ${formatBytes(cassette.length)}`)
+}

@@ -1,0 +1,80 @@
+import { rm } from 'node:fs/promises'
+import { createInterface } from 'node:readline/promises'
+import { Readable } from 'node:stream'
+import type { Command } from 'commander'
+import { commandAction, flagOption } from '../command-action.ts'
+import type { CommandLine } from '../command-action.ts'
+import { CommandFailed } from '../command-failed.ts'
+import type { CliDeps, CommandContext } from '../context.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { askMeshProgram } from '../mesh-process/ask-mesh-program.ts'
+import { readMeshFile } from '../mesh-process/mesh-file.ts'
+
+const timeoutMs = 180_000
+
+export function addResetCommand(program: Command, deps: CliDeps): void {
+  program
+    .command('reset')
+    .summary('remove a fleet for good')
+    .description(
+      'Removes the containers, volumes and network of a home, then the home folder itself: agents, their files, costs and journal are gone.',
+    )
+    .option('-y, --yes', 'do not ask')
+    .addHelpText('after', '\nExample:\n  $ flotilla reset --home /srv/old-fleet')
+    .action(commandAction(deps, reset))
+}
+
+async function reset(context: CommandContext, line: CommandLine): Promise<void> {
+  const { terminal, place } = context
+  const found = await readMeshFile(place.home)
+  if (found?.alive === true) {
+    throw new CommandFailed('mesh-runs', {
+      detail: `The mesh of ${place.home} still runs (process ${found.mesh.pid}).`,
+      repair: 'Stop it first: flotilla stop',
+    })
+  }
+  if (!flagOption(line, 'yes')) await confirm(context)
+  terminal.progress.step('Removing containers, volumes and network')
+  await removeFleet(context, place.home)
+  terminal.progress.done()
+  terminal.printJson({ removed: place.home })
+  terminal.print(`${place.home} is gone.`)
+}
+
+/** Removes what the engine holds of a home, then the home. */
+export async function removeFleet(
+  { environment, signal }: Pick<CommandContext, 'environment' | 'signal'>,
+  home: string,
+): Promise<void> {
+  await askMeshProgram({
+    verb: 'reset',
+    home,
+    environment: environment.childEnvironment({}),
+    signal,
+    timeoutMs,
+  })
+  await rm(home, { recursive: true, force: true })
+}
+
+async function confirm(context: CommandContext): Promise<void> {
+  const { terminal, place, input } = context
+  if (input.isTTY !== true) {
+    throw new CommandFailed('not-confirmed', {
+      detail: `reset removes ${place.home} for good and nobody is here to confirm it.`,
+      repair: 'Add --yes.',
+      exitCode: exitCodes.usage,
+    })
+  }
+  const question = createInterface({ input: Readable.from(input), output: process.stderr })
+  const answer = await question.question(`Remove ${place.home} for good? Type yes: `, {
+    signal: context.signal,
+  })
+  question.close()
+  if (answer.trim() !== 'yes') {
+    throw new CommandFailed('not-confirmed', {
+      detail: 'Nothing was removed.',
+      repair: 'Type yes to remove it.',
+    })
+  }
+  terminal.note('')
+}

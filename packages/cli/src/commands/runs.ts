@@ -1,0 +1,80 @@
+import type { Command } from 'commander'
+import { commandAction, numberOption, textOption } from '../command-action.ts'
+import type { CommandLine } from '../command-action.ts'
+import type { CliDeps, CommandContext } from '../context.ts'
+import { wholeNumber } from '../number-argument.ts'
+import { printable } from '../terminal/color.ts'
+import { formatDuration, formatTime, formatUsd } from '../terminal/format.ts'
+import { aboutRun, runRows } from './fleet-rows.ts'
+
+export function addRunsCommand(program: Command, deps: CliDeps): void {
+  program
+    .command('runs')
+    .summary('the ledger of runs, or one run')
+    .description('Lists runs, newest first, or shows one run with its outcome.')
+    .argument('[run]', 'id of one run')
+    .option('--agent <id>', 'only runs of this agent')
+    .option('--limit <count>', 'how many', wholeNumber(1, 500), 50)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ flotilla runs --agent auditor --limit 5\n  $ flotilla runs run_0123456789abcdef',
+    )
+    .action(commandAction(deps, runs))
+  program
+    .command('cancel')
+    .summary('cancel a run')
+    .description('Cancels a queued, waiting or running run.')
+    .argument('<run>', 'id of the run')
+    .action(commandAction(deps, cancel))
+}
+
+async function runs(context: CommandContext, line: CommandLine): Promise<void> {
+  const { terminal, signal } = context
+  const client = await context.mesh()
+  const id = line.operands[0]
+  if (id !== undefined) return showRun(context, id)
+  const agent = textOption(line, 'agent')
+  const limit = numberOption(line, 'limit') ?? 50
+  const reply = await client.call('runs', {
+    query: { limit, ...(agent === undefined ? {} : { agent }) },
+    signal,
+  })
+  terminal.printJson(reply)
+  terminal.print(...(reply.runs.length === 0 ? ['No runs yet.'] : runRows(reply.runs)))
+}
+
+async function showRun(context: CommandContext, id: string): Promise<void> {
+  const { terminal } = context
+  const run = await (await context.mesh()).call('run', { params: { id }, signal: context.signal })
+  terminal.printJson(run)
+  terminal.print(
+    `${terminal.color.strong(run.id)} ${run.kind} of ${run.agent_id}, ${run.state}`,
+    `asked by   ${run.origin.kind} through ${run.origin.channel}`,
+    `about      ${aboutRun(run)}`,
+    `created    ${formatTime(run.created_at)} UTC, attempt ${run.attempt}`,
+    ...(run.started_at !== null && run.ended_at !== null
+      ? [`took       ${formatDuration(run.ended_at - run.started_at)}`]
+      : []),
+    `spent      ${run.tokens_used} tokens, ${formatUsd(run.cost_usd)}`,
+    ...(run.parent_id === null ? [] : [`parent     ${run.parent_id}`]),
+    ...(run.task_id === null ? [] : [`task       ${run.task_id}`]),
+    ...(run.waiting_on.length === 0 ? [] : [`waits for  ${run.waiting_on.join(', ')}`]),
+    ...(run.outcome === null
+      ? []
+      : [
+          `outcome    ${run.outcome.status}${run.outcome.code === undefined ? '' : ` (${run.outcome.code})`}`,
+          '',
+          printable(run.outcome.text),
+        ]),
+  )
+}
+
+async function cancel(context: CommandContext, line: CommandLine): Promise<void> {
+  const client = await context.mesh()
+  const run = await client.call('runCancel', {
+    params: { id: line.operands[0] ?? '' },
+    signal: context.signal,
+  })
+  context.terminal.printJson(run)
+  context.terminal.print(`${run.id} is ${run.state}.`)
+}

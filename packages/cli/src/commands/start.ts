@@ -1,0 +1,112 @@
+import { mkdirSync } from 'node:fs'
+import { Option } from 'commander'
+import type { Command } from 'commander'
+import { createMeshClient } from '@flotilla/client/mesh-client'
+import { commandAction, flagOption, textOption } from '../command-action.ts'
+import type { CommandLine } from '../command-action.ts'
+import { CommandFailed } from '../command-failed.ts'
+import type { CliDeps, CommandContext } from '../context.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { defaultPort } from '../mesh-process/locate-mesh.ts'
+import { readMeshFile } from '../mesh-process/mesh-file.ts'
+import type { MeshLine } from '../mesh-process/mesh-lines.ts'
+import { startMesh } from '../mesh-process/start-mesh.ts'
+import type { RuntimeName, StartedMesh } from '../mesh-process/start-mesh.ts'
+
+export function addStartCommand(program: Command, deps: CliDeps): void {
+  program
+    .command('start')
+    .summary('start the mesh and its fleet')
+    .description(
+      'Starts the mesh of a home folder, with its operator and workers. Prepares the container engine, the agent image and the walled network first, and says so.',
+    )
+    .option('-d, --detach', 'run in the background; flotilla stop ends it')
+    .addOption(
+      new Option('--runtime <name>', 'how agents are run; process isolates nothing').choices([
+        'docker',
+        'process',
+      ]),
+    )
+    .option('--template <name>', 'create the workers of a template once the mesh is ready')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ flotilla start                          in this terminal, Ctrl-C stops it
+  $ flotilla start -d --port 8500           in the background, on another port
+  $ flotilla start -d --template licence-audit
+  $ FLOTILLA_SYSTEM_OPENAI_API_KEY=sk-... FLOTILLA_DEFAULT_MODEL=openai/gpt-5-mini flotilla start -d`,
+    )
+    .action(commandAction(deps, start))
+}
+
+async function start(context: CommandContext, line: CommandLine): Promise<void> {
+  const { terminal, place } = context
+  await refuseSecond(place.home)
+  mkdirSync(place.home, { recursive: true, mode: 0o700 })
+  const runtime = textOption(line, 'runtime') as RuntimeName | undefined // commander checked the choice
+  if (runtime === 'process') terminal.note(terminal.color.warning(noIsolationWords))
+  const detached = flagOption(line, 'detach')
+  const mesh = await startMesh({
+    home: place.home,
+    port: place.port ?? context.environment.port ?? defaultPort,
+    runtime,
+    verb: 'serve',
+    environment: context.environment.childEnvironment({}),
+    detached,
+    progress: terminal.progress,
+    clock: context.clock,
+    signal: context.signal,
+    ...(detached ? {} : { onLine: (said: MeshLine) => showWarning(context, said) }),
+  })
+  terminal.progress.done()
+  const created = await applyTemplate(context, mesh, textOption(line, 'template'))
+  terminal.printJson({ url: mesh.url, pid: mesh.pid, home: place.home, log: mesh.logPath, created })
+  terminal.print(
+    `The mesh answers on ${terminal.color.strong(mesh.url)} (process ${mesh.pid}, home ${place.home}).`,
+    ...(created.length > 0 ? [`Created: ${created.join(', ')}.`] : []),
+    'Ask it something:  flotilla chat operator',
+    detached ? 'End it:            flotilla stop' : 'Ctrl-C stops it.',
+  )
+  if (!detached) await untilStopped(context, mesh)
+}
+
+export const noIsolationWords =
+  'Warning: with --runtime process agents are plain processes of this machine. Nothing isolates them: they can read and write whatever this user can.'
+
+async function refuseSecond(home: string): Promise<void> {
+  const found = await readMeshFile(home)
+  if (found?.alive !== true) return
+  throw new CommandFailed('mesh-already-runs', {
+    detail: `A mesh already runs in ${home}: process ${found.mesh.pid} on ${found.mesh.url}.`,
+    repair: 'Use it as it is, end it with flotilla stop, or name another home with --home.',
+  })
+}
+
+async function applyTemplate(
+  context: CommandContext,
+  mesh: StartedMesh,
+  name: string | undefined,
+): Promise<readonly string[]> {
+  if (name === undefined) return []
+  const client = createMeshClient({ baseUrl: mesh.url, clock: context.clock })
+  return (await client.call('templateApply', { params: { name }, signal: context.signal })).created
+}
+
+function showWarning({ terminal }: CommandContext, line: MeshLine): void {
+  if (line.kind !== 'log' || line.level < 40) return
+  const paint = line.level >= 50 ? terminal.color.bad : terminal.color.warning
+  terminal.note(paint(line.words))
+}
+
+async function untilStopped(context: CommandContext, mesh: StartedMesh): Promise<void> {
+  const giveBack = context.onInterrupt(() => {
+    context.terminal.progress.step('Stopping the agents and the mesh')
+    mesh.stop()
+  })
+  const code = await mesh.ended
+  giveBack()
+  context.terminal.progress.done()
+  context.setExitCode(code === 0 ? exitCodes.ok : exitCodes.failed)
+  if (code !== 0) context.terminal.note(`The mesh ended with exit code ${code}; its log is ${mesh.logPath}.`)
+}

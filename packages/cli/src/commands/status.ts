@@ -1,0 +1,55 @@
+import type { Command } from 'commander'
+import type { Reply } from '@flotilla/client/mesh-call'
+import { commandAction, numberOption } from '../command-action.ts'
+import type { CommandLine } from '../command-action.ts'
+import type { CliDeps, CommandContext } from '../context.ts'
+import { wholeNumber } from '../number-argument.ts'
+import { formatDuration } from '../terminal/format.ts'
+import { agentRows } from './fleet-rows.ts'
+
+const watchDefaultSeconds = 2
+
+export function addStatusCommand(program: Command, deps: CliDeps): void {
+  program
+    .command('status')
+    .summary('what the fleet is doing')
+    .description('Shows the mesh, its agents, their queues and their spend.')
+    .option('-w, --watch [seconds]', 'show it again and again until Ctrl-C', wholeNumber(1, 3600))
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ flotilla status\n  $ flotilla status --watch 5\n  $ flotilla status --json | jq .agents',
+    )
+    .action(commandAction(deps, status))
+}
+
+async function status(context: CommandContext, line: CommandLine): Promise<void> {
+  const watch = line.options['watch'] === true ? watchDefaultSeconds : numberOption(line, 'watch')
+  const client = await context.mesh()
+  if (watch === undefined) return show(context, await client.call('status', { signal: context.signal }))
+  const ended = new AbortController()
+  const giveBack = context.onInterrupt(() => ended.abort())
+  while (!ended.signal.aborted) {
+    const reply = await client.call('status')
+    if (context.terminal.isInteractive) context.terminal.stream('\u001B[H\u001B[2J')
+    show(context, reply)
+    await context.clock.sleep(watch * 1000, ended.signal).catch(() => undefined)
+  }
+  giveBack()
+}
+
+function show({ terminal }: CommandContext, reply: Reply<'status'>): void {
+  const { color } = terminal
+  terminal.printJson(reply)
+  const counts = Object.entries(reply.runs).map(([state, count]) => `${count} ${state}`)
+  terminal.print(
+    `Flotilla ${reply.version}, process ${reply.pid}, up ${formatDuration(reply.uptime_seconds * 1000)}, home ${reply.home}`,
+    reply.runtime.isolates
+      ? `Runtime ${reply.runtime.kind}: agents are isolated.`
+      : color.warning(`Runtime ${reply.runtime.kind}: nothing isolates the agents.`),
+    reply.ready.ready ? color.good('Ready.') : color.bad('Not ready to run agents:'),
+    ...reply.ready.problems.map((problem) => `  ${color.bad('✗')} ${problem.id}: ${problem.detail}`),
+    `Runs: ${counts.length === 0 ? 'none yet' : counts.join(', ')}`,
+    '',
+    ...agentRows(reply.agents),
+  )
+}

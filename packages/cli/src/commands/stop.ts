@@ -1,0 +1,30 @@
+import type { Command } from 'commander'
+import { commandAction } from '../command-action.ts'
+import type { CliDeps, CommandContext } from '../context.ts'
+import { readMeshFile } from '../mesh-process/mesh-file.ts'
+import { stopMeshProcess } from '../mesh-process/stop-mesh.ts'
+
+export function addStopCommand(program: Command, deps: CliDeps): void {
+  program
+    .command('stop')
+    .summary('stop the mesh and its agents')
+    .description(
+      'Stops the mesh of a home folder and its agents. Queued and running runs are kept and go on at the next start.',
+    )
+    .addHelpText('after', '\nExample:\n  $ flotilla stop --home /srv/fleet')
+    .action(commandAction(deps, stop))
+}
+
+async function stop({ terminal, place, clock, signal }: CommandContext): Promise<void> {
+  const found = await readMeshFile(place.home)
+  if (found === null || !found.alive) {
+    terminal.printJson({ stopped: false, home: place.home })
+    terminal.print(`No mesh runs in ${place.home}.`)
+    return
+  }
+  terminal.progress.step(`Stopping the agents and the mesh (process ${found.mesh.pid})`)
+  await stopMeshProcess(found.mesh.pid, clock, signal)
+  terminal.progress.done()
+  terminal.printJson({ stopped: true, home: place.home, pid: found.mesh.pid })
+  terminal.print('Stopped. flotilla start goes on with what was queued.')
+}

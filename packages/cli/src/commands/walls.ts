@@ -1,0 +1,36 @@
+import type { Command } from 'commander'
+import { commandAction } from '../command-action.ts'
+import type { CliDeps, CommandContext } from '../context.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { formatTime } from '../terminal/format.ts'
+import { renderTable } from '../terminal/table.ts'
+
+export function addWallsCommand(program: Command, deps: CliDeps): void {
+  program
+    .command('walls')
+    .summary('whether the walls around agents hold')
+    .description(
+      'Shows the last verification of the walls, made from a probe container. Exit code 1 when one does not hold.',
+    )
+    .action(commandAction(deps, walls))
+}
+
+async function walls(context: CommandContext): Promise<void> {
+  const { terminal, signal } = context
+  const reply = await (await context.mesh()).call('walls', { signal })
+  terminal.printJson(reply)
+  if (reply.checked_at === null)
+    return terminal.print('The walls have not been verified: nothing isolates the agents.')
+  terminal.print(
+    `Verified ${formatTime(reply.checked_at)} UTC`,
+    ...renderTable(
+      [{ title: 'WALL' }, { title: 'HOLDS' }, { title: 'DETAIL', columnsMax: 80 }],
+      reply.walls.map((wall) => [
+        wall.id,
+        wall.holds ? terminal.color.good('yes') : terminal.color.bad('NO'),
+        wall.detail,
+      ]),
+    ),
+  )
+  if (reply.walls.some((wall) => !wall.holds)) context.setExitCode(exitCodes.failed)
+}

@@ -1,0 +1,70 @@
+import { createMeshClient } from '@flotilla/client/mesh-client'
+import type { MeshClient } from '@flotilla/client/mesh-client'
+import type { Clock } from '@flotilla/protocol/clock'
+import type { Command } from 'commander'
+import * as z from 'zod/mini'
+import type { Environment } from './environment.ts'
+import type { ExitCode } from './exit-codes.ts'
+import { locateMesh } from './mesh-process/locate-mesh.ts'
+import type { Place } from './mesh-process/locate-mesh.ts'
+import { createTerminal } from './terminal/terminal.ts'
+import type { Terminal, TextSink } from './terminal/terminal.ts'
+import { resolve } from 'node:path'
+
+/** What the process gives to every command. */
+export interface CliDeps {
+  readonly environment: Environment
+  readonly clock: Clock
+  readonly out: TextSink
+  readonly err: TextSink
+  readonly input: NodeJS.ReadableStream & { readonly isTTY?: boolean }
+  /** A fresh key per request to the mesh, so that a broken stream can be taken up again. */
+  readonly newKey: () => string
+  /** Aborts on the second Ctrl-C, or the first where no command takes it. */
+  readonly signal: AbortSignal
+  /** A command that catches Ctrl-C itself registers here; returns the way to give it back. */
+  readonly onInterrupt: (listener: () => void) => () => void
+  readonly setExitCode: (code: ExitCode) => void
+}
+
+/** One command's view: its terminal, its place, its mesh. */
+export interface CommandContext extends CliDeps {
+  readonly terminal: Terminal
+  readonly place: Place
+  mesh(): Promise<MeshClient>
+}
+
+const sharedSchema = z.looseObject({
+  json: z.optional(z.boolean()),
+  home: z.optional(z.string()),
+  port: z.optional(z.number()),
+  url: z.optional(z.string()),
+})
+
+/** Reads the options that every command has, wherever on the line they stood. */
+export function contextOf(deps: CliDeps, command: Command): CommandContext {
+  const shared = sharedSchema.parse(command.optsWithGlobals())
+  const place: Place = {
+    home: shared.home === undefined ? deps.environment.home : resolve(shared.home),
+    port: shared.port,
+    url: shared.url,
+  }
+  const terminal = createTerminal({
+    out: deps.out,
+    err: deps.err,
+    json: shared.json === true,
+    noColor: deps.environment.noColor,
+    clock: deps.clock,
+  })
+  return {
+    ...deps,
+    terminal,
+    place,
+    mesh: async () =>
+      createMeshClient({
+        baseUrl: await locateMesh(place, deps.environment),
+        cookie: deps.environment.sessionCookie,
+        clock: deps.clock,
+      }),
+  }
+}

@@ -1,0 +1,25 @@
+import type { RunOutcome } from '@flotilla/protocol/run'
+
+/** Deepest nesting of an outcome that is looked into. */
+const depthMax = 6
+const marker = /^RESULT (\{.*\})$/m
+
+/** What an attempt's program reported, wherever the outcome of its tool run carries the output; null without a report. Pure. */
+export function attemptResult(outcome: RunOutcome | null): unknown {
+  for (const text of textsIn(outcome, 0)) {
+    const json = marker.exec(text)?.[1]
+    if (json === undefined) continue
+    try {
+      return JSON.parse(json)
+    } catch {
+      // A report that was cut in the middle is no report.
+    }
+  }
+  return null
+}
+
+function textsIn(value: unknown, depth: number): string[] {
+  if (typeof value === 'string') return [value]
+  if (typeof value !== 'object' || value === null || depth > depthMax) return []
+  return Object.values(value).flatMap((part) => textsIn(part, depth + 1))
+}

@@ -1,0 +1,22 @@
+// The port of the agent that runs this program: from the environment of the nearest ancestor that names one.
+import { readFileSync } from 'node:fs'
+
+export function agentPort() {
+  for (let pid = process.ppid; pid > 0; pid = parentOf(pid)) {
+    const port = /(?:^|\0)FLOTILLA_PORT=(\d+)/.exec(read(`/proc/${pid}/environ`))?.[1]
+    if (port !== undefined && read(`/proc/${pid}/environ`).includes('FLOTILLA_AGENT_ID=')) return Number(port)
+  }
+  return 8400
+}
+
+function parentOf(pid) {
+  return Number(/^PPid:\s*(\d+)/m.exec(read(`/proc/${pid}/status`))?.[1] ?? 0)
+}
+
+function read(path) {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,21 @@
+// Opens TCP connections to host:port pairs and says what became of each.
+import { connect } from 'node:net'
+
+const waitMs = 3000
+
+function attempt(target) {
+  const [host, port] = target.split(':')
+  return new Promise((resolve) => {
+    const socket = connect({ host, port: Number(port) })
+    const end = (outcome) => {
+      socket.destroy()
+      resolve({ target, outcome })
+    }
+    socket.setTimeout(waitMs, () => end('timed out'))
+    socket.once('connect', () => end('connected'))
+    socket.once('error', (error) => end(error.code ?? error.message))
+  })
+}
+
+const outcomes = await Promise.all(process.argv.slice(2).map(attempt))
+process.stdout.write(`RESULT ${JSON.stringify({ outcomes })}\n`)

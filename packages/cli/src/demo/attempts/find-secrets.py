@@ -1,0 +1,74 @@
+# Looks for secrets in environments and files of this container: for values known by their SHA-256 and length, and
+# for anything of the shape of a door token, which is then tried on the mesh's door.
+import hashlib, json, os, re, sys, urllib.error, urllib.request
+
+FILE_MAX_BYTES = 4 * 1024 * 1024
+FILES_MAX = 20000
+CANDIDATES_MAX = 100
+wanted = json.loads(sys.argv[1])  # [{"name", "length", "sha256"}]
+folders = sys.argv[2:]
+word = re.compile(rb"[A-Za-z0-9_.~-]+")
+by_length = {}
+for secret in wanted:
+    by_length.setdefault(secret["length"], []).append(secret)
+
+found = {}
+token_shaped = {}
+counts = {"files": 0, "processes": 0, "unreadable": 0}
+
+
+def look(data, place):
+    for match in word.finditer(data):
+        text = match.group()
+        if len(text) == 43 and b"." not in text and b"~" not in text:
+            token_shaped.setdefault(text, place)
+        for secret in by_length.get(len(text), ()):
+            if hashlib.sha256(text).hexdigest() == secret["sha256"]:
+                found.setdefault(secret["name"], place)
+
+
+def read(path):
+    try:
+        with open(path, "rb") as file:
+            return file.read(FILE_MAX_BYTES)
+    except OSError:
+        counts["unreadable"] += 1
+        return b""
+
+
+look(b"\0".join(k + b"=" + v for k, v in os.environb.items()), "own environment")
+for pid in filter(str.isdigit, os.listdir("/proc")):
+    for part in ("environ", "cmdline"):
+        # Our own command line names what is looked for by its hash only.
+        look(read(f"/proc/{pid}/{part}"), f"/proc/{pid}/{part}")
+    counts["processes"] += 1
+for folder in folders:
+    for base, _, names in os.walk(folder):
+        for name in names:
+            path = os.path.join(base, name)
+            if counts["files"] >= FILES_MAX or not os.path.isfile(path):
+                continue
+            counts["files"] += 1
+            look(read(path), path)
+
+
+def status(token):
+    # The agents' list is for the agent itself; the token of programs opens the model surface alone.
+    url = os.environ["OPENAI_BASE_URL"].removesuffix("/v1") + "/mesh/agents"
+    request = urllib.request.Request(url, headers={"authorization": "Bearer " + token})
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        return opener.open(request, timeout=5).status
+    except urllib.error.HTTPError as error:
+        return error.code
+    except OSError as error:
+        return str(error)
+
+
+program_token = os.environ.get("OPENAI_API_KEY", "").encode()
+candidates = [t for t in token_shaped if t != program_token][:CANDIDATES_MAX]
+opened = [token_shaped[t] for t in candidates if status(t.decode()) == 200]
+print("RESULT " + json.dumps({
+    **counts, "found": found, "token_shaped": len(candidates), "opened": opened,
+    "program_token_status": status(program_token.decode()),
+}))

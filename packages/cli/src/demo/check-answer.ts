@@ -1,0 +1,43 @@
+import type { LicenceCount } from './count-licences.ts'
+
+export interface AnswerCheck {
+  readonly right: boolean
+  /** One line per fact that was looked for, with what was found. */
+  readonly facts: readonly { readonly fact: string; readonly found: boolean }[]
+}
+
+/** How far a number may stand from the licence it belongs to, in characters. */
+const nearChars = 160
+
+/**
+ * Whether an answer, in whatever words, holds the facts: the number of dependencies, and each licence that is
+ * not permissive with its number near it. Pure.
+ */
+export function checkAnswer(answer: string, expected: LicenceCount): AnswerCheck {
+  const text = answer.replace(/(\d)[,\u202F\u00A0 ](\d{3})(?!\d)/g, '$1$2')
+  const facts = [
+    { fact: `${expected.total} dependencies`, found: hasNumber(text, expected.total) },
+    ...[...expected.notPermissive].map(([licence, packages]) => ({
+      fact: `${licence}: ${packages.length} (not permissive)`,
+      found: hasNear(text, licence, packages.length),
+    })),
+    ...(expected.notPermissive.size === 0
+      ? [{ fact: 'every licence is permissive', found: /\b(?:none|no|all|every)\b/i.test(text) }]
+      : []),
+  ]
+  return { right: facts.every((fact) => fact.found), facts }
+}
+
+function hasNumber(text: string, value: number): boolean {
+  return new RegExp(`(?<![\\d.])${value}(?![\\d]|\\.\\d)`).test(text)
+}
+
+function hasNear(text: string, name: string, value: number): boolean {
+  const lower = text.toLowerCase()
+  const wanted = name.toLowerCase()
+  for (let at = lower.indexOf(wanted); at !== -1; at = lower.indexOf(wanted, at + 1)) {
+    const around = `${text.slice(Math.max(0, at - nearChars), at)} ${text.slice(at + wanted.length, at + wanted.length + nearChars)}`
+    if (hasNumber(around, value)) return true
+  }
+  return false
+}

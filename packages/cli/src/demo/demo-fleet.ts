@@ -1,0 +1,92 @@
+import { createMeshClient } from '@flotilla/client/mesh-client'
+import type { MeshClient } from '@flotilla/client/mesh-client'
+import { CommandFailed } from '../command-failed.ts'
+import { noIsolationWords } from '../commands/start.ts'
+import type { CommandContext } from '../context.ts'
+import { startMesh } from '../mesh-process/start-mesh.ts'
+import type { RuntimeName, StartedMesh } from '../mesh-process/start-mesh.ts'
+import { freePort } from './free-port.ts'
+
+export interface DemoFleet {
+  readonly client: MeshClient
+  readonly mesh: StartedMesh
+  readonly runtime: RuntimeName
+}
+
+export interface DemoFleetOptions {
+  readonly home: string
+  readonly runtime: RuntimeName | undefined
+  /** Changes to the environment of the mesh: model and canaries. */
+  readonly variables: Readonly<Record<string, string | undefined>>
+}
+
+export const templateName = 'licence-audit'
+
+/**
+ * Engine, image, network, mesh and workers. Where no engine can run it says so in plain words and goes on with
+ * plain processes, unless an engine is required or installing one was forbidden.
+ */
+export async function startDemoFleet(context: CommandContext, options: DemoFleetOptions): Promise<DemoFleet> {
+  const { terminal, clock, signal } = context
+  const runtime = await chooseRuntime(context, options)
+  const mesh = await startMesh({
+    home: options.home,
+    port: await freePort(),
+    runtime,
+    verb: 'serve',
+    environment: context.environment.childEnvironment({
+      ...options.variables,
+      // With containers the door has the fleet's own gateway address; processes share one with everybody here.
+      ...(runtime === 'process' ? { FLOTILLA_AGENT_PORT: `${await freePort()}` } : {}),
+    }),
+    detached: false,
+    progress: terminal.progress,
+    clock,
+    signal,
+  })
+  const client = createMeshClient({ baseUrl: mesh.url, clock })
+  terminal.progress.step('Creating the workers: auditor and writer')
+  await client.call('templateApply', { params: { name: templateName }, signal })
+  terminal.progress.done()
+  return { client, mesh, runtime }
+}
+
+async function chooseRuntime(context: CommandContext, options: DemoFleetOptions): Promise<RuntimeName> {
+  const { terminal, environment } = context
+  if (options.runtime === 'process') {
+    terminal.note(terminal.color.warning(noIsolationWords))
+    return 'process'
+  }
+  try {
+    await startMesh({
+      home: options.home,
+      port: 0,
+      runtime: 'docker',
+      verb: 'prepare',
+      environment: environment.childEnvironment(options.variables),
+      detached: false,
+      progress: terminal.progress,
+      clock: context.clock,
+      signal: context.signal,
+    })
+    return 'docker'
+  } catch (error) {
+    if (!(error instanceof CommandFailed) || context.signal.aborted) throw error
+    if (options.runtime === 'docker' || environment.requireEngine) throw error
+    if (environment.noInstall) {
+      throw new CommandFailed(error.code, {
+        detail: error.message,
+        repair: `${error.repair}\nOr see the demo without any isolation: flotilla demo --runtime process`,
+      })
+    }
+    terminal.note(
+      terminal.color.warning('No container engine can run agents here:'),
+      `  ${error.message}`,
+      terminal.color.warning(
+        'The demo goes on without containers: the agents are plain processes of this machine, and',
+      ),
+      terminal.color.warning('NOTHING ISOLATES THEM. Every wall below will be shown as not held.'),
+    )
+    return 'process'
+  }
+}

@@ -1,0 +1,42 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import * as z from 'zod/mini'
+import { tarFile } from './tar-file.ts'
+import type { TarEntry } from './tar-file.ts'
+
+/** Larger files are no licences. */
+const fileMaxBytes = 128 * 1024
+/** The archive stays far below what a worker's volume takes. */
+const archiveMaxBytes = 16 * 1024 * 1024
+
+const lockSchema = z.looseObject({ packages: z.record(z.string(), z.unknown()) })
+
+/** The real package.json and licence files of the installed packages, as one tar archive. */
+export function packLicences(projectFolder: string): { bytes: Uint8Array<ArrayBuffer>; files: number } {
+  const lock = lockSchema.parse(JSON.parse(readFileSync(join(projectFolder, 'package-lock.json'), 'utf8')))
+  const entries: TarEntry[] = []
+  let total = 0
+  for (const path of Object.keys(lock.packages).filter((key) => key.startsWith('node_modules/'))) {
+    for (const name of licenceFiles(join(projectFolder, path))) {
+      const bytes = readFileSync(join(projectFolder, path, name))
+      total += bytes.length
+      if (total > archiveMaxBytes)
+        throw new Error('the licence files of this project do not fit into the archive')
+      entries.push({ path: `licences/${path.slice('node_modules/'.length)}/${name}`, bytes })
+    }
+  }
+  return { bytes: tarFile(entries), files: entries.length }
+}
+
+function licenceFiles(folder: string): string[] {
+  try {
+    return readdirSync(folder).filter((name) => {
+      if (!/^(?:licen[cs]e|copying|notice|package\.json$)/i.test(name)) return false
+      const file = statSync(join(folder, name))
+      return file.isFile() && file.size <= fileMaxBytes
+    })
+  } catch {
+    // An optional dependency of another platform is in the lock file and not on this disk.
+    return []
+  }
+}

@@ -1,0 +1,168 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { CommandFailed } from '../command-failed.ts'
+import { removeFleet } from '../commands/reset.ts'
+import type { CommandContext } from '../context.ts'
+import type { RuntimeName } from '../mesh-process/start-mesh.ts'
+import { formatDuration } from '../terminal/format.ts'
+import { heading } from '../terminal/terminal.ts'
+import { startDemoFleet } from './demo-fleet.ts'
+import type { DemoFleet } from './demo-fleet.ts'
+import { doJob } from './do-job.ts'
+import type { JobReport } from './do-job.ts'
+import { showLedger } from './show-ledger.ts'
+import type { LedgerReport } from './show-ledger.ts'
+import { showWalls } from './show-walls.ts'
+import { tryWalls } from './try-walls.ts'
+import type { TriedWall } from './try-walls.ts'
+
+export interface DemoOptions {
+  readonly runtime: RuntimeName | undefined
+  readonly keep: boolean
+}
+
+export interface DemoReport {
+  readonly passed: boolean
+  readonly runtime: RuntimeName
+  readonly model: string
+  readonly readyMs: number
+  readonly job: JobReport
+  readonly walls: readonly TriedWall[]
+  readonly ledger: LedgerReport
+}
+
+const scriptedModel = 'scripted/licence-audit'
+
+/** The whole demo, from an empty temporary home to an empty machine again, also when it fails or is interrupted. */
+export async function runDemo(context: CommandContext, options: DemoOptions): Promise<DemoReport> {
+  const { terminal, clock } = context
+  const model = chooseModel(context)
+  const home = mkdtempSync(join(tmpdir(), 'flotilla-demo-'))
+  const canaries = makeCanaries(context)
+  terminal.print(
+    terminal.color.strong('Flotilla demo: a fleet does a real job, then attacks its own walls.'),
+    terminal.color.faint(
+      model === scriptedModel
+        ? 'No model key is set: decisions come from a recorded cassette; every tool call is real.'
+        : `Decisions come from ${model}.`,
+    ),
+    heading(terminal, '1  Start the fleet'),
+  )
+  let fleet: DemoFleet | null = null
+  try {
+    const startedAt = clock.now()
+    fleet = await startDemoFleet(context, {
+      home,
+      runtime: options.runtime,
+      variables: { ...canaries.variables, FLOTILLA_DEFAULT_MODEL: model },
+    })
+    const readyMs = clock.now() - startedAt
+    terminal.print(
+      `Ready after ${formatDuration(readyMs)}: operator, auditor, writer (runtime ${fleet.runtime}).`,
+    )
+    terminal.print(heading(terminal, '2  Do a real job'))
+    const job = await doJob(context, { client: fleet.client, exact: model === scriptedModel })
+    terminal.print(heading(terminal, '3  Attack the walls from inside the worker auditor'))
+    const walls = await attack(context, { fleet, secrets: canaries.secrets })
+    showWalls(terminal, { walls, runtime: fleet.runtime })
+    terminal.print(heading(terminal, '4  The ledger'))
+    const ledger = await showLedger(context, { client: fleet.client, elapsedMs: clock.now() - startedAt })
+    const held = fleet.runtime === 'process' || walls.every((wall) => wall.held)
+    const report = { passed: job.right && held, runtime: fleet.runtime, model, readyMs, job, walls, ledger }
+    terminal.print('', verdictWords(context, report))
+    return report
+  } finally {
+    await cleanUp(context, { home, fleet, keep: options.keep })
+  }
+}
+
+function chooseModel({ environment }: CommandContext): string {
+  const { apiKey, baseUrl, name } = environment.model
+  if (apiKey === undefined && baseUrl === undefined) return scriptedModel
+  if (name !== undefined) return name
+  throw new CommandFailed('model-not-named', {
+    detail: 'A model provider is set, but not which of its models to use.',
+    repair:
+      'Set FLOTILLA_DEFAULT_MODEL, for example to openai/gpt-5-mini, or unset FLOTILLA_SYSTEM_OPENAI_API_KEY.',
+  })
+}
+
+/** Secrets that the mesh really holds, so that a search for them inside a worker can fail for one reason only. */
+function makeCanaries({ environment }: CommandContext) {
+  const { apiKey, baseUrl } = environment.model
+  const credential = `cred-${randomBytes(24).toString('hex')}`
+  const canaryKey = `sk-${randomBytes(24).toString('hex')}`
+  // A canary must never be sent to a real provider: it stands in for the key only where none is used.
+  const key = apiKey ?? (baseUrl === undefined ? canaryKey : undefined)
+  return {
+    variables: {
+      FLOTILLA_CRED_DEMO_CANARY: credential,
+      ...(key === undefined ? {} : { FLOTILLA_SYSTEM_OPENAI_API_KEY: key }),
+    },
+    secrets: [
+      { name: 'credential', value: credential },
+      ...(key === undefined ? [] : [{ name: 'provider key', value: key }]),
+    ],
+  }
+}
+
+async function attack(
+  context: CommandContext,
+  { fleet, secrets }: { fleet: DemoFleet; secrets: ReturnType<typeof makeCanaries>['secrets'] },
+): Promise<readonly TriedWall[]> {
+  const { terminal } = context
+  const walls = await tryWalls(
+    { client: fleet.client, clock: context.clock, newKey: context.newKey, signal: context.signal },
+    {
+      isolates: fleet.runtime !== 'process',
+      secrets,
+      control: { name: 'control', value: `ctl-${randomBytes(24).toString('hex')}` },
+      onStep: (title) => terminal.progress.step(`Trying to ${title.replace(/^… and/, 'do so')}`),
+    },
+  )
+  terminal.progress.done()
+  return walls
+}
+
+function verdictWords(
+  { terminal }: CommandContext,
+  report: Omit<DemoReport, 'passed'> & { passed: boolean },
+): string {
+  const { color } = terminal
+  if (!report.job.right) return color.bad('✗ The demo failed: the answer is not right.')
+  if (report.runtime === 'process')
+    return color.warning('! The answer is right. Nothing was isolated, as was said before the fleet started.')
+  if (!report.passed) return color.bad('✗ The demo failed: a wall did not hold.')
+  return color.good('✓ The answer is right and every wall held.')
+}
+
+interface CleanUp {
+  readonly home: string
+  readonly fleet: DemoFleet | null
+  readonly keep: boolean
+}
+
+async function cleanUp(context: CommandContext, { home, fleet, keep }: CleanUp): Promise<void> {
+  const { terminal, environment } = context
+  terminal.progress.step('Stopping the fleet and removing what it left')
+  // What was interrupted is still removed: the clean-up does not listen to the signal that ended the demo.
+  const signal = AbortSignal.timeout(cleanUpWithinMs)
+  try {
+    fleet?.mesh.stop()
+    await Promise.race([fleet?.mesh.ended, context.clock.sleep(stopWithinMs, signal)])
+    if (keep) return terminal.note(`Kept: ${home}. Remove it with: flotilla reset --home ${home}`)
+    await removeFleet({ environment, signal }, home)
+    terminal.progress.done()
+  } catch (error) {
+    terminal.progress.fail()
+    const detail = error instanceof Error ? error.message : 'unknown reason'
+    terminal.note(`Not everything could be removed (${detail}). Try: flotilla reset --yes --home ${home}`)
+    if (!keep && fleet === null) await rm(home, { recursive: true, force: true })
+  }
+}
+
+const stopWithinMs = 60_000
+const cleanUpWithinMs = 240_000

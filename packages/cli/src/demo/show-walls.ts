@@ -1,0 +1,29 @@
+import type { RuntimeName } from '../mesh-process/start-mesh.ts'
+import { printable } from '../terminal/color.ts'
+import { renderTable } from '../terminal/table.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import type { TriedWall } from './try-walls.ts'
+
+/** The attempts as a table. Without isolation no wall is claimed, whatever happened to an attempt. */
+export function showWalls(
+  terminal: Terminal,
+  { walls, runtime }: { readonly walls: readonly TriedWall[]; readonly runtime: RuntimeName },
+): void {
+  const { color } = terminal
+  const verdict = (wall: TriedWall) => {
+    if (runtime === 'process') return color.warning('no wall')
+    return wall.held ? color.good('held') : color.bad('DID NOT HOLD')
+  }
+  const happenedMax = Math.max(30, Math.min(90, terminal.columns - 68))
+  terminal.print(
+    ...renderTable(
+      [
+        { title: 'ATTEMPT', columnsMax: 34 },
+        { title: 'BY' },
+        { title: 'WALL' },
+        { title: 'WHAT HAPPENED', columnsMax: happenedMax },
+      ],
+      walls.map((wall) => [wall.title, wall.by, verdict(wall), printable(wall.happened)]),
+    ),
+  )
+}

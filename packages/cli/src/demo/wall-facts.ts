@@ -1,0 +1,29 @@
+/** Where an agent found itself. */
+export interface AgentPlace {
+  readonly addresses: readonly string[]
+  readonly port: number
+  /** Status of its own `/healthz` on loopback. */
+  readonly healthz: number
+  readonly door: { readonly host: string; readonly port: number }
+}
+
+/** A value that must not be inside a container. Only its hash goes in there. */
+export interface KnownSecret {
+  readonly name: string
+  readonly value: string
+}
+
+/** What the attempts need to know of the world outside the container. */
+export interface WallFacts {
+  readonly isolates: boolean
+  readonly self: AgentPlace
+  readonly other: AgentPlace
+  readonly canary: {
+    readonly port: number
+    readonly addresses: readonly string[]
+    readonly connections: () => number
+  }
+  readonly secrets: readonly KnownSecret[]
+  /** A secret that the demo put into a file of the worker: the search must find it, or it proves nothing. */
+  readonly control: KnownSecret
+}

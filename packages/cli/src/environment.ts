@@ -1,0 +1,53 @@
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
+
+/** What the command line takes from the environment. The only file of this package that reads it. */
+export interface Environment {
+  readonly home: string
+  readonly port: number | undefined
+  /** A mesh that is not on this machine, or behind a reverse proxy. */
+  readonly url: string | undefined
+  /** Value of the session cookie, for a hosted mesh. */
+  readonly sessionCookie: string | undefined
+  readonly noColor: boolean
+  /** Nothing may be installed or started on this machine but the mesh. */
+  readonly noInstall: boolean
+  /** Agents must run in containers; anything else fails. */
+  readonly requireEngine: boolean
+  readonly model: {
+    readonly apiKey: string | undefined
+    readonly baseUrl: string | undefined
+    readonly name: string | undefined
+  }
+  /** The environment of the mesh that this command starts: ours, with these changes. */
+  childEnvironment(changes: Readonly<Record<string, string | undefined>>): Record<string, string>
+}
+
+/** Names that mean something to this program alone; the mesh would warn of them. */
+const ownNames: readonly string[] = ['FLOTILLA_URL', 'FLOTILLA_SESSION']
+
+export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Environment {
+  const value = (name: string) => (variables[name] === '' ? undefined : variables[name])
+  const port = Number(value('FLOTILLA_PORT'))
+  return {
+    home: resolve(value('FLOTILLA_HOME') ?? join(homedir(), '.flotilla')),
+    port: Number.isInteger(port) && port > 0 ? port : undefined,
+    url: value('FLOTILLA_URL'),
+    sessionCookie: value('FLOTILLA_SESSION'),
+    noColor: value('NO_COLOR') !== undefined || value('TERM') === 'dumb',
+    noInstall: value('FLOTILLA_NO_INSTALL') === '1',
+    requireEngine: value('FLOTILLA_REQUIRE_ENGINE') === '1',
+    model: {
+      apiKey: value('FLOTILLA_SYSTEM_OPENAI_API_KEY'),
+      baseUrl: value('FLOTILLA_SYSTEM_OPENAI_BASE_URL'),
+      name: value('FLOTILLA_DEFAULT_MODEL'),
+    },
+    childEnvironment: (changes) => {
+      const child: Record<string, string> = {}
+      for (const [name, text] of Object.entries({ ...variables, ...changes })) {
+        if (text !== undefined && !ownNames.includes(name)) child[name] = text
+      }
+      return child
+    },
+  }
+}

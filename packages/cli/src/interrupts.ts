@@ -1,0 +1,30 @@
+/** What Ctrl-C means right now: the newest listener's business, else the end of the command. */
+export interface Interrupts {
+  /** Aborts when no listener takes an interrupt, or when one comes again within the same listener. */
+  readonly signal: AbortSignal
+  /** To be called for every interrupt of the process. */
+  readonly interrupt: () => void
+  readonly onInterrupt: (listener: () => void) => () => void
+}
+
+export function createInterrupts(): Interrupts {
+  const all = new AbortController()
+  const listeners: { readonly run: () => void; told: boolean }[] = []
+  return {
+    signal: all.signal,
+    interrupt() {
+      const top = listeners.at(-1)
+      if (top === undefined || top.told) return all.abort(new Error('interrupted'))
+      top.told = true
+      top.run()
+    },
+    onInterrupt(run) {
+      const entry = { run, told: false }
+      listeners.push(entry)
+      return () => {
+        const at = listeners.indexOf(entry)
+        if (at !== -1) listeners.splice(at, 1)
+      }
+    },
+  }
+}

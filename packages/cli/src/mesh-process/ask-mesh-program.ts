@@ -1,0 +1,44 @@
+import { spawn } from 'node:child_process'
+import { text } from 'node:stream/consumers'
+import { CommandFailed } from '../command-failed.ts'
+import { parseJsonLine, parseMeshLine } from './mesh-lines.ts'
+import { meshMain } from './mesh-paths.ts'
+
+export interface AskOptions {
+  readonly verb: 'doctor' | 'verify-journal' | 'reset'
+  readonly home: string
+  readonly extra?: readonly string[]
+  readonly environment: Record<string, string>
+  readonly signal: AbortSignal
+  readonly timeoutMs: number
+}
+
+/** Runs the mesh program for one answer: the last JSON object it prints. Rejects with CommandFailed. */
+export async function askMeshProgram(options: AskOptions): Promise<unknown> {
+  const child = spawn(
+    process.execPath,
+    [meshMain, options.verb, '--home', options.home, ...(options.extra ?? [])],
+    {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: options.environment,
+      signal: AbortSignal.any([options.signal, AbortSignal.timeout(options.timeoutMs)]),
+    },
+  )
+  const code = new Promise<number>((resolve, reject) => {
+    child.once('error', reject)
+    child.once('exit', (exit) => resolve(exit ?? 1))
+  })
+  const [out, err, exit] = await Promise.all([text(child.stdout), text(child.stderr), code])
+  const lines = out.trim().split('\n')
+  for (const line of lines) {
+    const said = parseMeshLine(line)
+    if (said.kind === 'problem') throw new CommandFailed(said.code, said)
+  }
+  const answer = parseJsonLine(out.trim()) ?? parseJsonLine(lines.at(-1) ?? '')
+  if (answer !== undefined && (exit === 0 || options.verb !== 'reset')) return answer
+  if (exit === 0) return {}
+  throw new CommandFailed(`${options.verb}-failed`, {
+    detail: `${options.verb} ended with exit code ${exit}: ${(err === '' ? out : err).trim().slice(-800)}`,
+    repair: 'Run flotilla doctor, and read the log in the home folder.',
+  })
+}

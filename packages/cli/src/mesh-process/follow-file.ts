@@ -1,0 +1,45 @@
+import { open } from 'node:fs/promises'
+import type { Clock } from '@flotilla/protocol/clock'
+
+const readEveryMs = 60
+const chunkBytes = 64 * 1024
+/** A line longer than this is given in pieces. */
+const lineMaxChars = 1024 * 1024
+
+/**
+ * The lines that are appended to a file from a position on, until the signal aborts; then what is left is read
+ * once more. Polls, since a watch would miss appends on some file systems.
+ */
+export async function* followLines(
+  path: string,
+  options: { readonly from: number; readonly clock: Clock; readonly signal: AbortSignal },
+): AsyncGenerator<string, void, undefined> {
+  const file = await open(path, 'r')
+  const buffer = Buffer.alloc(chunkBytes)
+  const decoder = new TextDecoder()
+  let position = options.from
+  let rest = ''
+  try {
+    for (;;) {
+      const last = options.signal.aborted
+      const { bytesRead } = await file.read(buffer, 0, chunkBytes, position)
+      position += bytesRead
+      rest += decoder.decode(buffer.subarray(0, bytesRead), { stream: true })
+      const lines = rest.split('\n')
+      rest = lines.pop() ?? ''
+      if (rest.length > lineMaxChars) {
+        lines.push(rest)
+        rest = ''
+      }
+      yield* lines.filter((line) => line !== '')
+      if (bytesRead > 0) continue
+      if (last) {
+        if (rest !== '') yield rest
+        return
+      }
+      await options.clock.sleep(readEveryMs, options.signal).catch(() => undefined)
+    }
+  } finally {
+    await file.close()
+  }
+}

@@ -1,0 +1,33 @@
+import { CommandFailed } from '../command-failed.ts'
+import type { Environment } from '../environment.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { readMeshFile } from './mesh-file.ts'
+
+export const defaultPort = 8420
+
+export interface Place {
+  readonly home: string
+  readonly port?: number | undefined
+  readonly url?: string | undefined
+}
+
+/**
+ * The address of the mesh that commands talk to: `--url`, else `--port`, else what the home's mesh says of
+ * itself. Rejects with CommandFailed (exit code 3) when the home has no living mesh and nothing else was named.
+ */
+export async function locateMesh(place: Place, environment: Environment): Promise<string> {
+  const url = place.url ?? environment.url
+  if (url !== undefined) return url
+  const port = place.port ?? environment.port
+  if (port !== undefined) return `http://127.0.0.1:${port}`
+  const found = await readMeshFile(place.home)
+  if (found?.alive === true) return found.mesh.url
+  throw new CommandFailed('mesh-not-running', {
+    detail:
+      found === null
+        ? `No mesh runs in ${place.home}.`
+        : `The mesh of ${place.home} (process ${found.mesh.pid}) has died; its runs continue at the next start.`,
+    repair: 'Start it with: flotilla start -d',
+    exitCode: exitCodes.meshNotRunning,
+  })
+}

@@ -1,0 +1,34 @@
+import { readFile } from 'node:fs/promises'
+import * as z from 'zod/mini'
+import { parseJsonLine } from './mesh-lines.ts'
+import { meshFilePath } from './mesh-paths.ts'
+
+const meshFileSchema = z.looseObject({
+  pid: z.int().check(z.positive()),
+  port: z.int(),
+  url: z.string(),
+  started_at: z.union([z.number(), z.string()]),
+  version: z.string(),
+})
+
+/** What a running mesh says of itself in its home. */
+export type MeshFile = z.infer<typeof meshFileSchema>
+
+/** The note of the mesh of a home, and whether its process still lives; null without a readable note. */
+export async function readMeshFile(home: string): Promise<{ mesh: MeshFile; alive: boolean } | null> {
+  const text = await readFile(meshFilePath(home), 'utf8').catch(() => '')
+  const parsed = meshFileSchema.safeParse(parseJsonLine(text))
+  return parsed.success ? { mesh: parsed.data, alive: await isMeshProcess(parsed.data.pid) } : null
+}
+
+/** True when the process lives and, where the system can tell, is a mesh: process ids are used again. */
+export async function isMeshProcess(pid: number): Promise<boolean> {
+  try {
+    process.kill(pid, 0)
+  } catch (error) {
+    if (Reflect.get(Object(error), 'code') !== 'EPERM') return false
+  }
+  const commandLine = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => null)
+  if (commandLine === null) return process.platform !== 'linux'
+  return commandLine.includes('main.') && commandLine.split('\0').includes('serve')
+}

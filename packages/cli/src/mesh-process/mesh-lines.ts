@@ -1,0 +1,49 @@
+import * as z from 'zod/mini'
+
+/** A line that the mesh writes for whoever started it; all other lines are its log. */
+export type MeshLine =
+  | { readonly kind: 'progress'; readonly words: string }
+  | { readonly kind: 'ready'; readonly url: string; readonly pid: number }
+  | { readonly kind: 'problem'; readonly code: string; readonly detail: string; readonly repair: string }
+  | { readonly kind: 'log'; readonly level: number; readonly words: string }
+
+const progressSchema = z.looseObject({ progress: z.string() })
+const readySchema = z.looseObject({ ready: z.literal(true), url: z.string(), pid: z.int() })
+const problemSchema = z.looseObject({
+  problem: z.looseObject({ code: z.string(), detail: z.string(), repair: z._default(z.string(), '') }),
+})
+const logSchema = z.looseObject({
+  level: z._default(z.union([z.number(), z.string()]), 30),
+  msg: z._default(z.string(), ''),
+})
+
+export function parseMeshLine(line: string): MeshLine {
+  const value = parseJsonLine(line)
+  const progress = progressSchema.safeParse(value)
+  if (progress.success) return { kind: 'progress', words: progress.data.progress }
+  const ready = readySchema.safeParse(value)
+  if (ready.success) return { kind: 'ready', url: ready.data.url, pid: ready.data.pid }
+  const problem = problemSchema.safeParse(value)
+  if (problem.success) {
+    const { code, detail, repair } = problem.data.problem
+    return { kind: 'problem', code, detail, repair }
+  }
+  const log = logSchema.safeParse(value)
+  if (log.success) return { kind: 'log', level: levelOf(log.data.level), words: log.data.msg }
+  return { kind: 'log', level: 30, words: line }
+}
+
+/** The JSON value on a line, or undefined. */
+export function parseJsonLine(line: string): unknown {
+  try {
+    return JSON.parse(line)
+  } catch {
+    return undefined
+  }
+}
+
+const levels: Readonly<Record<string, number>> = { debug: 20, info: 30, warn: 40, error: 50, fatal: 60 }
+
+function levelOf(level: number | string): number {
+  return typeof level === 'number' ? level : (levels[level] ?? 30)
+}

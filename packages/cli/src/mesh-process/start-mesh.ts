@@ -1,0 +1,157 @@
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { closeSync, mkdirSync, openSync, renameSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { Clock } from '@flotilla/protocol/clock'
+import { CommandFailed } from '../command-failed.ts'
+import type { Progress } from '../terminal/progress.ts'
+import { followLines } from './follow-file.ts'
+import { parseMeshLine } from './mesh-lines.ts'
+import type { MeshLine } from './mesh-lines.ts'
+import { meshLogPath, meshMain } from './mesh-paths.ts'
+
+/** The log of earlier starts is put aside when it is larger than this. */
+const logMaxBytes = 10 * 1024 * 1024
+/** Lines of the log that are shown when a mesh ends without saying why. */
+const lastWordsMax = 15
+
+export type RuntimeName = 'docker' | 'process'
+
+export interface StartMeshOptions {
+  readonly home: string
+  readonly port: number
+  readonly runtime?: RuntimeName | undefined
+  /** `serve` stays; `prepare` makes engine, image and network and ends. */
+  readonly verb: 'serve' | 'prepare'
+  readonly environment: Record<string, string>
+  /** The mesh outlives this process. */
+  readonly detached: boolean
+  readonly progress: Progress
+  readonly clock: Clock
+  readonly signal: AbortSignal
+  /** Called for each log line after the mesh is ready. */
+  readonly onLine?: (line: MeshLine) => void
+}
+
+export interface StartedMesh {
+  readonly pid: number
+  readonly url: string
+  readonly logPath: string
+  /** Resolves with the exit code when the process has ended; 1 for a death by signal. */
+  readonly ended: Promise<number>
+  /** Asks the process to end, as `flotilla stop` does. */
+  stop(): void
+}
+
+/**
+ * Starts the mesh as a child of its own and waits until it says that it answers. Its output goes to a file, so
+ * that it never hangs on a reader that is gone. Rejects with CommandFailed carrying the mesh's own problem.
+ */
+export async function startMesh(options: StartMeshOptions): Promise<StartedMesh> {
+  const logPath = meshLogPath(options.home)
+  const from = openLog(logPath)
+  const child = spawnMesh(options, logPath)
+  const ended = exitOf(child)
+  const finished = new AbortController()
+  void ended.then(() => finished.abort())
+  const lines = followLines(logPath, { from, clock: options.clock, signal: finished.signal })
+  const url = await untilReady(options, { child, ended, lines, logPath })
+  const { onLine } = options
+  if (onLine) void forward(lines, onLine)
+  else finished.abort()
+  if (options.detached) child.unref()
+  return { pid: child.pid ?? 0, url, logPath, ended, stop: () => void child.kill('SIGTERM') }
+}
+
+function openLog(logPath: string): number {
+  mkdirSync(dirname(logPath), { recursive: true, mode: 0o700 })
+  const size = sizeOf(logPath)
+  if (size <= logMaxBytes) return size
+  renameSync(logPath, `${logPath}.1`)
+  return 0
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0
+}
+
+function spawnMesh(options: StartMeshOptions, logPath: string): ChildProcess {
+  const log = openSync(logPath, 'a', 0o600)
+  try {
+    return spawn(process.execPath, meshArguments(options), {
+      stdio: ['ignore', log, log],
+      env: options.environment,
+      detached: options.detached,
+    })
+  } finally {
+    closeSync(log)
+  }
+}
+
+function meshArguments(options: StartMeshOptions): string[] {
+  return [
+    meshMain,
+    options.verb,
+    '--home',
+    options.home,
+    ...(options.verb === 'serve' ? ['--port', `${options.port}`] : []),
+    ...(options.runtime === undefined ? [] : ['--runtime', options.runtime]),
+  ]
+}
+
+function exitOf(child: ChildProcess): Promise<number> {
+  return new Promise((resolve) => {
+    child.once('error', () => resolve(1))
+    child.once('exit', (code) => resolve(code ?? 1))
+  })
+}
+
+interface Starting {
+  readonly child: ChildProcess
+  readonly ended: Promise<number>
+  readonly lines: AsyncGenerator<string, void, undefined>
+  readonly logPath: string
+}
+
+async function untilReady(options: StartMeshOptions, starting: Starting): Promise<string> {
+  const onAbort = () => void starting.child.kill('SIGTERM')
+  options.signal.addEventListener('abort', onAbort, { once: true })
+  const lastWords: string[] = []
+  try {
+    for (;;) {
+      // Not for-await: leaving that loop would close the generator, and the log is read on after the start.
+      const next = await starting.lines.next()
+      if (next.done === true) break
+      const line = parseMeshLine(next.value)
+      if (line.kind === 'ready') return line.url
+      if (line.kind === 'progress') options.progress.step(line.words)
+      if (line.kind === 'problem') throw problemOf(line)
+      if (line.kind === 'log') lastWords.push(line.words)
+      if (lastWords.length > lastWordsMax) lastWords.shift()
+    }
+    const code = await starting.ended
+    if (options.verb === 'prepare' && code === 0) return ''
+    options.signal.throwIfAborted()
+    throw new CommandFailed('mesh-ended', {
+      detail: `The mesh ended with exit code ${code} before it was ready.\n  ${lastWords.join('\n  ')}`,
+      repair: `Read ${starting.logPath}, then run flotilla doctor.`,
+    })
+  } catch (error) {
+    options.progress.fail()
+    starting.child.kill('SIGTERM')
+    throw error
+  } finally {
+    options.signal.removeEventListener('abort', onAbort)
+  }
+}
+
+/** The mesh's own problem; what it wrote behind `Repair:` in its words is the repair. */
+function problemOf(line: Extract<MeshLine, { kind: 'problem' }>): CommandFailed {
+  const [detail = '', written = ''] = line.detail.split(/\nRepair: (.*)/s)
+  const repair = [line.repair, written, 'Run flotilla doctor.'].find((words) => words !== '') ?? ''
+  return new CommandFailed(line.code, { detail, repair })
+}
+
+async function forward(lines: AsyncGenerator<string>, onLine: (line: MeshLine) => void): Promise<void> {
+  for await (const line of lines) onLine(parseMeshLine(line))
+}

@@ -1,0 +1,12 @@
+import { InvalidArgumentError } from 'commander'
+
+/** A parser for a whole number in a range; what it refuses is a usage error. */
+export function wholeNumber(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text)
+    if (text.trim() === '' || !Number.isInteger(value) || value < min || value > max) {
+      throw new InvalidArgumentError(`Expected a whole number from ${min} to ${max}.`)
+    }
+    return value
+  }
+}

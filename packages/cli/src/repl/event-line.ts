@@ -1,0 +1,104 @@
+import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
+import { oneLine } from '../terminal/color.ts'
+import type { Color } from '../terminal/color.ts'
+import { formatBytes, formatDuration, formatUsd } from '../terminal/format.ts'
+
+/** Columns that an input or output may take on its line. */
+const quotedMax = 88
+
+/**
+ * An event as one line for a person: who, then what. Null for an event that is not a line of its own (text that
+ * streams in, states that another event tells better).
+ */
+// oxlint-disable-next-line typescript/consistent-return -- the switch is exhaustive, which tsc checks
+export function eventLine(event: FleetEventBody, color: Color): string | null {
+  switch (event.type) {
+    case 'agent.created':
+      return line(color, event.agent_id, `is created: ${oneLine(event.role, quotedMax)}`)
+    case 'agent.started':
+      return line(color, event.agent_id, `is ready after ${formatDuration(event.ready_ms)}`)
+    case 'agent.stopped':
+      return line(color, event.agent_id, `stopped: ${oneLine(event.reason, quotedMax)}`)
+    case 'agent.died':
+      return line(
+        color,
+        event.agent_id,
+        color.bad(event.out_of_memory ? 'died: out of memory' : `died with exit code ${event.exit_code}`),
+      )
+    case 'run.changed':
+      return runLine(event, color)
+    case 'text.streamed':
+      return null
+    case 'tool.started':
+      return line(
+        color,
+        event.agent_id,
+        `${color.strong(event.name)} ${color.faint(quoteInput(event.input))}`,
+      )
+    case 'tool.ended':
+      return line(
+        color,
+        event.agent_id,
+        `${event.ok ? color.good('  ✓') : color.bad('  ✗')} ${color.faint(oneLine(event.output, quotedMax))}`,
+      )
+    case 'task.changed':
+      return line(
+        color,
+        event.assignee,
+        `task “${oneLine(event.title, 60)}” from ${event.creator} is ${event.state}`,
+      )
+    case 'blackboard.written':
+      return line(color, event.written_by, `wrote ${event.key} on the blackboard (version ${event.version})`)
+    case 'artifact.saved':
+      return line(color, event.agent_id, `saved artifact ${event.name}, ${formatBytes(event.size_bytes)}`)
+    case 'model.called':
+      return line(
+        color,
+        event.agent_id,
+        color.faint(
+          `model ${event.model}: ${event.tokens} tokens, ${formatUsd(event.cost_usd)}, ${formatDuration(event.duration_ms)}`,
+        ),
+      )
+    case 'call.denied':
+      return line(
+        color,
+        event.agent_id,
+        color.bad(`was denied ${event.action}: ${oneLine(event.reason, quotedMax)}`),
+      )
+    case 'note.added':
+      return line(color, event.agent_id, `notes: ${oneLine(event.message, 400)}`)
+    case 'wall.failed':
+      return line(
+        color,
+        'mesh',
+        color.bad(`wall ${event.wall_id} does not hold: ${oneLine(event.detail, 200)}`),
+      )
+    case 'permissions.broken':
+      return line(color, 'mesh', color.bad(`permissions are broken: ${oneLine(event.detail, 200)}`))
+  }
+}
+
+function runLine(event: Extract<FleetEventBody, { type: 'run.changed' }>, color: Color): string | null {
+  if (event.state === 'queued' || event.state === 'running') return null
+  if (event.state === 'waiting')
+    return line(color, event.agent_id, color.faint('waits for what it handed over'))
+  if (event.state === 'done') return null
+  const why = event.outcome === null ? '' : `: ${oneLine(event.outcome.text, quotedMax)}`
+  return line(color, event.agent_id, color.bad(`run ${event.run_id} is ${event.state}${why}`))
+}
+
+function line(color: Color, who: string, what: string): string {
+  return `${color.name(oneLine(who, 16).padEnd(10))} ${what}`
+}
+
+/** The input of a tool as a person would say it: the text of a lone field, else `key: value` pairs. */
+function quoteInput(input: unknown): string {
+  if (typeof input !== 'object' || input === null) return oneLine(say(input), quotedMax)
+  const entries = Object.entries(input)
+  if (entries.length === 1) return oneLine(say(entries[0]?.[1]), quotedMax)
+  return oneLine(entries.map(([key, value]) => `${key}: ${say(value)}`).join(', '), quotedMax)
+}
+
+function say(value: unknown): string {
+  return typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
+}

@@ -1,0 +1,78 @@
+import type { MeshClient } from '@flotilla/client/mesh-client'
+import type { RunView } from '@flotilla/protocol/run'
+import { printable } from '../terminal/color.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { eventLine } from './event-line.ts'
+
+export interface LiveAsk {
+  readonly agentId: string
+  readonly message: string
+  readonly session?: string
+  readonly idempotencyKey: string
+  readonly signal?: AbortSignal
+  /** Told the run's id as soon as the mesh has it, so that it can be cancelled. */
+  readonly onAccepted?: (runId: string) => void
+  /** Events are lines beside the result (standard error) instead of in it. */
+  readonly eventsBeside: boolean
+}
+
+/**
+ * Asks an agent and shows what happens until the outcome is there: tools and tasks as lines, the asked agent's
+ * words as they come. Returns the run that ended; its outcome's text has been shown once. Rejects with a Problem.
+ */
+export async function askLive(client: MeshClient, terminal: Terminal, ask: LiveAsk): Promise<RunView> {
+  const screen = createRunScreen(terminal, ask)
+  const frames = client.chatStream(ask.agentId, ask.message, {
+    idempotencyKey: ask.idempotencyKey,
+    ...(ask.session === undefined ? {} : { session: ask.session }),
+    signal: ask.signal,
+  })
+  for await (const frame of frames) {
+    if (frame.type === 'accepted') ask.onAccepted?.(frame.run_id)
+    if (frame.type === 'event') {
+      const { event } = frame
+      if (event.type === 'text.streamed' && event.agent_id === ask.agentId) screen.text(event.content)
+      else screen.line(eventLine(event, terminal.color))
+    }
+    if (frame.type === 'ended') {
+      screen.end(frame.run)
+      return frame.run
+    }
+  }
+  throw new Error('a chat stream ends with its outcome or a problem')
+}
+
+interface RunScreen {
+  text(content: string): void
+  line(line: string | null): void
+  end(run: RunView): void
+}
+
+/** Keeps streamed words and event lines apart, and the last words from being shown twice. */
+function createRunScreen(terminal: Terminal, ask: LiveAsk): RunScreen {
+  let paragraph = ''
+
+  function endParagraph(): void {
+    if (paragraph !== '' && !ask.eventsBeside) terminal.stream('\n')
+    paragraph = ''
+  }
+
+  return {
+    text(content) {
+      if (!ask.eventsBeside) terminal.stream(printable(content))
+      paragraph += content
+    },
+    line(line) {
+      if (line === null) return
+      endParagraph()
+      if (ask.eventsBeside) terminal.note(line)
+      else terminal.print(line)
+    },
+    end(run) {
+      const words = run.outcome?.text ?? ''
+      const shown = !ask.eventsBeside && paragraph.trim() !== '' && paragraph.trim() === words.trim()
+      endParagraph()
+      if (!shown) terminal.print(printable(words))
+    },
+  }
+}

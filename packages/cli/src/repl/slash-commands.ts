@@ -1,0 +1,70 @@
+import type { MeshClient } from '@flotilla/client/mesh-client'
+import { agentRows, runRows } from '../commands/fleet-rows.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+
+export interface SlashCall {
+  readonly client: MeshClient
+  readonly terminal: Terminal
+  readonly agentId: string
+  readonly rest: readonly string[]
+}
+
+/** A command at the prompt of a conversation. */
+export interface SlashCommand {
+  readonly name: string
+  readonly summary: string
+  readonly run: (call: SlashCall) => Promise<void>
+}
+
+const runsShown = 10
+
+export const slashCommands: readonly SlashCommand[] = [
+  {
+    name: 'help',
+    summary: 'This list',
+    run: async ({ terminal }) => {
+      terminal.print(
+        ...slashCommands.map((command) => `/${command.name.padEnd(10)} ${command.summary}`),
+        '/quit       Ends the conversation; runs go on',
+      )
+    },
+  },
+  {
+    name: 'status',
+    summary: 'Whether the mesh can run agents, and what they do',
+    run: async ({ client, terminal }) => {
+      const status = await client.call('status')
+      terminal.print(
+        status.ready.ready ? 'The mesh is ready.' : 'The mesh cannot run agents:',
+        ...status.ready.problems.map((problem) => `  ${problem.id}: ${problem.detail}`),
+        ...agentRows(status.agents),
+      )
+    },
+  },
+  {
+    name: 'agents',
+    summary: 'The agents of the fleet',
+    run: async ({ client, terminal }) => {
+      const status = await client.call('status')
+      terminal.print(...status.agents.map((agent) => `${agent.id}: ${agent.role} (${agent.model})`))
+    },
+  },
+  {
+    name: 'runs',
+    summary: 'The last runs',
+    run: async ({ client, terminal }) => {
+      const { runs } = await client.call('runs', { query: { limit: runsShown } })
+      terminal.print(...runRows(runs))
+    },
+  },
+  {
+    name: 'cancel',
+    summary: 'Cancels a run: /cancel <run>',
+    run: async ({ client, terminal, rest }) => {
+      const id = rest[0]
+      if (id === undefined) return terminal.print('Which run? /runs lists them.')
+      const run = await client.call('runCancel', { params: { id } })
+      terminal.print(`${run.id} is ${run.state}`)
+    },
+  },
+]

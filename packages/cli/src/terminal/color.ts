@@ -1,0 +1,58 @@
+/** Colours by meaning; without colour every function gives its text back. */
+export interface Color {
+  readonly strong: (text: string) => string
+  readonly faint: (text: string) => string
+  readonly good: (text: string) => string
+  readonly bad: (text: string) => string
+  readonly warning: (text: string) => string
+  readonly name: (text: string) => string
+}
+
+export function createColor(enabled: boolean): Color {
+  const paint = (open: number, close: number) => (text: string) =>
+    enabled && text !== '' ? `\u001B[${open}m${text}\u001B[${close}m` : text
+  return {
+    strong: paint(1, 22),
+    faint: paint(2, 22),
+    good: paint(32, 39),
+    bad: paint(31, 39),
+    warning: paint(33, 39),
+    name: paint(36, 39),
+  }
+}
+
+// oxlint-disable-next-line eslint/no-control-regex -- escape sequences begin with a control character
+const escapes = /\u001B\[[0-9;]*m/g
+
+const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
+
+/** How many columns a text takes, colours left out; wide (East Asian, emoji) characters count two. */
+export function columnsOf(text: string): number {
+  let columns = 0
+  for (const { segment } of graphemes.segment(text.replace(escapes, ''))) {
+    columns += isWide(segment) ? 2 : 1
+  }
+  return columns
+}
+
+function isWide(grapheme: string): boolean {
+  return /\p{Emoji_Presentation}|\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Hangul}/u.test(
+    grapheme,
+  )
+}
+
+/**
+ * Text of unknown origin made safe to print: no control character can move the cursor, recolour the screen or
+ * set a title. Line breaks and tabs stay.
+ */
+export function printable(text: string): string {
+  // oxlint-disable-next-line eslint/no-control-regex -- control characters are what this is about
+  return text.replace(/\r\n/g, '\n').replace(/[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/g, '\uFFFD')
+}
+
+/** The text on one line, cut to a number of columns. */
+export function oneLine(text: string, columnsMax: number): string {
+  const line = printable(text).replace(/\s+/g, ' ').trim()
+  const letters = Array.from(graphemes.segment(line), ({ segment }) => segment)
+  return letters.length <= columnsMax ? line : `${letters.slice(0, Math.max(0, columnsMax - 1)).join('')}…`
+}

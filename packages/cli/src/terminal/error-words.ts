@@ -1,0 +1,33 @@
+import { repairOf } from '@flotilla/client/reply-problem'
+import { Problem } from '@flotilla/protocol/problem'
+import { CommandFailed } from '../command-failed.ts'
+import { printable } from './color.ts'
+import type { Color } from './color.ts'
+
+/** What happened, under which code, and what to do next. */
+export interface ErrorWords {
+  readonly detail: string
+  readonly code: string
+  readonly repair: string
+}
+
+export function errorWords(error: unknown): ErrorWords {
+  if (error instanceof Problem) return { detail: error.detail, code: error.code, repair: repairOf(error) }
+  if (error instanceof CommandFailed) return { detail: error.message, code: error.code, repair: error.repair }
+  return {
+    detail: error instanceof Error ? error.message : 'something unknown failed',
+    code: 'internal-error',
+    repair: 'This looks like a fault of Flotilla. Run flotilla doctor and report both.',
+  }
+}
+
+/** The same as lines for standard error. */
+export function errorLines(words: ErrorWords, color: Color): string[] {
+  return [
+    `${color.bad('✗')} ${printable(words.detail)}`,
+    `  ${color.faint('code')} ${words.code}`,
+    ...printable(words.repair)
+      .split('\n')
+      .map((line, index) => `  ${color.faint(index === 0 ? 'next' : '    ')} ${line}`),
+  ]
+}

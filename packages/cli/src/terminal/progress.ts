@@ -1,0 +1,69 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { oneLine } from './color.ts'
+import type { Color } from './color.ts'
+import { formatDuration } from './format.ts'
+import type { TextSink } from './terminal.ts'
+
+/** Says what long work is doing: a spinner where somebody watches, plain lines elsewhere. */
+export interface Progress {
+  /** A new step begins; the one before it is done. */
+  step(words: string): void
+  /** The work is done; prints the last step with its time. */
+  done(words?: string): void
+  /** The work failed; the step stays visible. */
+  fail(): void
+  /** Clears the spinner's line because somebody else is about to write. */
+  pause(): void
+}
+
+const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
+const frameMs = 90
+const lineColumnsMax = 100
+
+export interface ProgressOptions {
+  readonly sink: TextSink
+  readonly color: Color
+  readonly animated: boolean
+  readonly clock: Clock
+}
+
+export function createProgress({ sink, color, animated, clock }: ProgressOptions): Progress {
+  let current: { readonly words: string; readonly since: number; readonly stop: AbortController } | null =
+    null
+
+  async function spin(words: string, signal: AbortSignal): Promise<void> {
+    for (let at = 0; !signal.aborted; at = (at + 1) % frames.length) {
+      sink.write(`\r\u001B[K${color.name(frames[at] ?? '·')} ${oneLine(words, lineColumnsMax)}`)
+      await clock.sleep(frameMs, signal).catch(() => undefined)
+    }
+  }
+
+  function end(mark: string | null): void {
+    if (current === null) return
+    const { words, since, stop } = current
+    stop.abort()
+    current = null
+    if (animated) sink.write('\r\u001B[K')
+    if (animated && mark !== null) {
+      sink.write(`${mark} ${words} ${color.faint(formatDuration(clock.now() - since))}\n`)
+    }
+  }
+
+  return {
+    step(words) {
+      end(color.good('✓'))
+      const stop = new AbortController()
+      current = { words, since: clock.now(), stop }
+      if (animated) void spin(words, stop.signal)
+      else sink.write(`… ${words}\n`)
+    },
+    done(words) {
+      end(color.good('✓'))
+      if (words !== undefined) sink.write(`${color.good('✓')} ${words}\n`)
+    },
+    fail: () => end(color.bad('✗')),
+    pause() {
+      if (animated && current !== null) sink.write('\r\u001B[K')
+    },
+  }
+}

@@ -1,0 +1,86 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { columnsOf, createColor } from './color.ts'
+import type { Color } from './color.ts'
+import { createProgress } from './progress.ts'
+import type { Progress } from './progress.ts'
+
+/** A stream that text is written to, as far as we need one. */
+export interface TextSink {
+  write(text: string): unknown
+  readonly isTTY?: boolean | undefined
+  readonly columns?: number | undefined
+}
+
+/**
+ * Where a command speaks. Results go to standard output; progress, hints and errors to standard error. In JSON
+ * mode standard output holds exactly one value and nothing else.
+ */
+export interface Terminal {
+  readonly json: boolean
+  readonly isInteractive: boolean
+  readonly columns: number
+  readonly color: Color
+  /** Lines for a person; silent in JSON mode. */
+  print(...lines: readonly string[]): void
+  /** Text without a line break, as it streams in; silent in JSON mode. */
+  stream(text: string): void
+  /** The result for a program; silent outside JSON mode. */
+  printJson(value: unknown): void
+  /** Lines beside the result: hints, warnings, errors. */
+  note(...lines: readonly string[]): void
+  /** What long work is doing. */
+  readonly progress: Progress
+}
+
+export interface TerminalOptions {
+  readonly out: TextSink
+  readonly err: TextSink
+  readonly json: boolean
+  readonly noColor: boolean
+  readonly clock: Clock
+}
+
+const columnsDefault = 100
+
+export function createTerminal(options: TerminalOptions): Terminal {
+  const { out, err, json } = options
+  const isInteractive = out.isTTY === true && !json
+  const color = createColor(isInteractive && !options.noColor)
+  const errColor = createColor(err.isTTY === true && !options.noColor)
+  const progress = createProgress({
+    sink: err,
+    color: errColor,
+    animated: err.isTTY === true && !options.noColor,
+    clock: options.clock,
+  })
+  return {
+    json,
+    isInteractive,
+    columns: out.columns ?? columnsDefault,
+    color,
+    print(...lines) {
+      if (json) return
+      progress.pause()
+      for (const line of lines) out.write(`${line}\n`)
+    },
+    stream(text) {
+      if (json) return
+      progress.pause()
+      out.write(text)
+    },
+    printJson(value) {
+      if (json) out.write(`${JSON.stringify(value)}\n`)
+    },
+    note(...lines) {
+      progress.pause()
+      for (const line of lines) err.write(`${line}\n`)
+    },
+    progress,
+  }
+}
+
+/** A rule with a title, as wide as the terminal allows. */
+export function heading(terminal: Terminal, title: string): string {
+  const width = Math.min(terminal.columns, columnsDefault)
+  return `\n${terminal.color.strong(title)} ${terminal.color.faint('─'.repeat(Math.max(0, width - columnsOf(title) - 1)))}`
+}

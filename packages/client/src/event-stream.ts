@@ -1,0 +1,71 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { wireLimits } from '@flotilla/protocol/limits'
+import { isAbort, reach } from './mesh-call.ts'
+import type { MeshConnection } from './mesh-call.ts'
+import { createServerSentEventParser } from './server-sent-events.ts'
+import { meshUnreachable } from './unreachable.ts'
+
+/** A stream is dead after this many keep-alives that did not come. */
+const silenceMs = wireLimits.keepAliveMs * 3
+
+export interface StreamDeps {
+  readonly connection: MeshConnection
+  readonly clock: Clock
+}
+
+/**
+ * The data of each server-sent event of one reply, in order, until the far end closes. Rejects with a Problem
+ * when the connection breaks or stays silent for 45 s, with the signal's reason on an abort.
+ */
+export async function* readEventData(
+  deps: StreamDeps,
+  reply: Response,
+  signal?: AbortSignal,
+): AsyncGenerator<string, void, undefined> {
+  if (reply.body === null) return
+  const reader = reply.body.getReader()
+  const decoder = new TextDecoder()
+  const parser = createServerSentEventParser()
+  try {
+    for (;;) {
+      const chunk = await readWithin(deps, reader, signal)
+      if (chunk === null) return
+      for (const event of parser.push(decoder.decode(chunk, { stream: true }))) yield event.data
+    }
+  } finally {
+    await reader.cancel().catch(() => undefined)
+  }
+}
+
+/** Bounds between two tries to connect again. */
+const backoff = { firstMs: 250, maxMs: 5000 } as const
+
+/** The next wait before a new connection; a connection that gave something starts again from the first. */
+export function nextWaitMs(previousMs: number | null): number {
+  return previousMs === null ? backoff.firstMs : Math.min(backoff.maxMs, previousMs * 2)
+}
+
+type Reader = ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>
+
+async function readWithin(
+  deps: StreamDeps,
+  reader: Reader,
+  signal?: AbortSignal,
+): Promise<Uint8Array | null> {
+  const bound = new AbortController()
+  const silence = deps.clock
+    .sleep(silenceMs, signal ? AbortSignal.any([bound.signal, signal]) : bound.signal)
+    .then(() => {
+      throw meshUnreachable(deps.connection.baseUrl, new Error('the stream went silent'))
+    })
+  silence.catch(() => undefined)
+  try {
+    const part = await reach(deps.connection, () => Promise.race([reader.read(), silence]))
+    return part.done ? null : part.value
+  } catch (error) {
+    if (signal?.aborted && !isAbort(error)) throw signal.reason
+    throw error
+  } finally {
+    bound.abort()
+  }
+}

@@ -1,0 +1,60 @@
+import { fleetEventSchema } from '@flotilla/protocol/fleet-event'
+import type { FleetEvent } from '@flotilla/protocol/fleet-event'
+import { nextWaitMs, readEventData } from './event-stream.ts'
+import type { StreamDeps } from './event-stream.ts'
+import { parseJson, sendCall, versionMismatch } from './mesh-call.ts'
+import { isMeshUnreachable } from './unreachable.ts'
+
+export interface FollowOptions {
+  /** Events with a greater sequence number come; 0 gives all that are kept. */
+  readonly since?: number
+  readonly signal: AbortSignal
+  /** How often in a row a connection may fail before the Problem is thrown; each success starts the count again. */
+  readonly failuresMax?: number
+}
+
+/** Consecutive failures that are waited out when the caller names no bound: about two minutes. */
+const failuresMaxDefault = 30
+
+/**
+ * Fleet events in order, each once, over as many connections as it takes: a broken or silent one is opened
+ * again from the last sequence number seen. Ends quietly when the signal aborts.
+ */
+export async function* followEvents(
+  deps: StreamDeps,
+  options: FollowOptions,
+): AsyncGenerator<FleetEvent, void, undefined> {
+  const { signal, failuresMax = failuresMaxDefault } = options
+  let seen = options.since ?? 0
+  let failures = 0
+  let waitMs: number | null = null
+  while (!signal.aborted) {
+    try {
+      const reply = await sendCall(deps.connection, 'events', {
+        query: { since: seen },
+        accept: 'text/event-stream',
+        signal,
+      })
+      for await (const data of readEventData(deps, reply, signal)) {
+        const event = parseEvent(data)
+        failures = 0
+        waitMs = null
+        if (event.seq <= seen) continue
+        seen = event.seq
+        yield event
+      }
+    } catch (error) {
+      if (signal.aborted) return
+      failures += 1
+      if (!isMeshUnreachable(error) || failures >= failuresMax) throw error
+    }
+    waitMs = nextWaitMs(waitMs)
+    await deps.clock.sleep(waitMs, signal).catch(() => undefined)
+  }
+}
+
+function parseEvent(data: string): FleetEvent {
+  const parsed = fleetEventSchema.safeParse(parseJson(data))
+  if (!parsed.success) throw versionMismatch('an event', parsed.error.issues[0]?.message ?? 'wrong form')
+  return parsed.data
+}

@@ -1,0 +1,145 @@
+import { fillPath } from '@flotilla/protocol/endpoint'
+import type { EndpointSchemas } from '@flotilla/protocol/endpoint'
+import { headers as headerNames, sessionCookieName } from '@flotilla/protocol/headers'
+import { meshHumanApi, meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
+import type { MeshHumanEndpointName } from '@flotilla/protocol/mesh-human-api'
+import { Problem } from '@flotilla/protocol/problem'
+import { replyProblem } from './reply-problem.ts'
+import { meshUnreachable } from './unreachable.ts'
+
+type Api = typeof meshHumanApi
+
+/** What an endpoint answers, as its schema says; `unknown` where the reply is bytes. */
+export type Reply<N extends MeshHumanEndpointName> = Api[N] extends {
+  readonly response: { readonly _zod: { readonly output: infer Output } }
+}
+  ? Output
+  : unknown
+
+type Input<N extends MeshHumanEndpointName, Part extends 'request' | 'query'> =
+  Api[N] extends Record<Part, { readonly _zod: { readonly input: infer In } }> ? In : never
+
+export interface CallParts<N extends MeshHumanEndpointName> {
+  /** Values for the braces of the path. */
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: Input<N, 'query'>
+  readonly body?: Input<N, 'request'>
+  /** Raw bytes instead of a JSON body. */
+  readonly bytes?: Uint8Array<ArrayBuffer>
+  readonly accept?: string
+  readonly idempotencyKey?: string
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface MeshConnection {
+  /** Without a slash at the end, e.g. `http://127.0.0.1:8420`. */
+  readonly baseUrl: string
+  readonly fetch: typeof globalThis.fetch
+  /** Value of the session cookie, for a hosted mesh. */
+  readonly cookie?: string | undefined
+}
+
+/** Sends one call. Rejects with a Problem when nobody answers or the answer refuses; an abort keeps its reason. */
+export async function sendCall<N extends MeshHumanEndpointName>(
+  connection: MeshConnection,
+  name: N,
+  parts: CallParts<N>,
+): Promise<Response> {
+  const endpoint = meshHumanEndpoints[name]
+  const url = new URL(connection.baseUrl + fillPath(endpoint.path, parts.params ?? {}))
+  for (const [key, value] of Object.entries(parts.query ?? {})) {
+    if (typeof value === 'string' || typeof value === 'number') url.searchParams.set(key, `${value}`)
+  }
+  const reply = await reach(connection, () =>
+    connection.fetch(url, {
+      method: endpoint.method,
+      headers: headersOf(connection, endpoint.method, parts),
+      redirect: 'error',
+      ...(parts.bytes === undefined ? {} : { body: parts.bytes }),
+      ...(parts.body === undefined ? {} : { body: JSON.stringify(parts.body) }),
+      ...(parts.signal === undefined ? {} : { signal: parts.signal }),
+    }),
+  )
+  if (reply.ok || carriesReply(name, reply)) return reply
+  throw replyProblem(reply, await reach(connection, () => reply.text()))
+}
+
+/** Reads a JSON reply through the schema of its endpoint. */
+export async function readReply<N extends MeshHumanEndpointName>(
+  connection: MeshConnection,
+  name: N,
+  reply: Response,
+): Promise<Reply<N>> {
+  const text = await reach(connection, () => reply.text())
+  return parseReply(name, parseJson(text))
+}
+
+/** Runs something that needs the connection; what breaks there becomes a Problem, an abort stays one. */
+export async function reach<T>(connection: MeshConnection, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof Problem || isAbort(error)) throw error
+    throw meshUnreachable(connection.baseUrl, error)
+  }
+}
+
+export function isAbort(error: unknown): boolean {
+  return error instanceof Error && (error.name === 'AbortError' || error.name === 'TimeoutError')
+}
+
+/** A reply that is not of the agreed form means that mesh and client are of different versions. */
+export function versionMismatch(what: string, detail: string): Problem {
+  return new Problem('upstream-failed', {
+    detail: `The mesh sent ${what} that this version does not understand: ${detail}`,
+    extra: {
+      repair: 'Restart the mesh with the version of this program: flotilla stop, then flotilla start.',
+    },
+  })
+}
+
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw versionMismatch('a reply', 'it is not JSON')
+  }
+}
+
+function parseReply<N extends MeshHumanEndpointName>(name: N, value: unknown): Reply<N> {
+  const schemas: EndpointSchemas = meshHumanApi[name]
+  const schema = schemas.response
+  if (schema === undefined) return value as Reply<N>
+  const result = schema._zod.run({ value, issues: [] }, { async: false })
+  if (result instanceof Promise) throw new Error('reply schemas are synchronous')
+  if (result.issues.length === 0) return result.value as Reply<N>
+  const first = result.issues[0]
+  throw versionMismatch(
+    `a reply of ${name}`,
+    `${(first?.path ?? []).join('.') || 'body'}: ${first?.message ?? first?.code ?? 'wrong'}`,
+  )
+}
+
+/** `readyz` answers 503 with its own body when the mesh is not ready: that is an answer, not a refusal. */
+function carriesReply(name: MeshHumanEndpointName, reply: Response): boolean {
+  return (
+    name === 'readyz' &&
+    reply.status === 503 &&
+    (reply.headers.get('content-type') ?? '').startsWith('application/json')
+  )
+}
+
+function headersOf<N extends MeshHumanEndpointName>(
+  connection: MeshConnection,
+  method: string,
+  parts: CallParts<N>,
+): Record<string, string> {
+  return {
+    accept: parts.accept ?? 'application/json',
+    ...(method === 'GET' ? {} : { [headerNames.requestedWith]: 'flotilla' }),
+    ...(parts.body === undefined ? {} : { 'content-type': 'application/json' }),
+    ...(parts.bytes === undefined ? {} : { 'content-type': 'application/octet-stream' }),
+    ...(parts.idempotencyKey === undefined ? {} : { [headerNames.idempotencyKey]: parts.idempotencyKey }),
+    ...(connection.cookie === undefined ? {} : { cookie: `${sessionCookieName}=${connection.cookie}` }),
+  }
+}

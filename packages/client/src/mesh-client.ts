@@ -1,0 +1,53 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { FleetEvent } from '@flotilla/protocol/fleet-event'
+import type { ChatStreamFrame, MeshHumanEndpointName } from '@flotilla/protocol/mesh-human-api'
+import { followEvents } from './follow-events.ts'
+import type { FollowOptions } from './follow-events.ts'
+import { reach, readReply, sendCall } from './mesh-call.ts'
+import type { CallParts, MeshConnection, Reply } from './mesh-call.ts'
+import { streamChat } from './stream-chat.ts'
+import type { ChatOptions } from './stream-chat.ts'
+import { systemClock } from './system-clock.ts'
+
+export interface MeshClientOptions {
+  readonly baseUrl: string
+  readonly fetch?: typeof globalThis.fetch
+  readonly cookie?: string | undefined
+  readonly clock?: Clock
+}
+
+/** Typed calls to the people's door. Everything that fails rejects with a Problem. */
+export interface MeshClient {
+  readonly baseUrl: string
+  /** One call with a JSON reply, read through the schema of its endpoint. */
+  call<N extends MeshHumanEndpointName>(name: N, parts?: CallParts<N>): Promise<Reply<N>>
+  /** One call whose reply is bytes: an artifact, a cassette, metrics. */
+  bytes<N extends MeshHumanEndpointName>(name: N, parts?: CallParts<N>): Promise<Uint8Array>
+  /** Fleet events in order, each once, across broken connections. */
+  events(options: FollowOptions): AsyncGenerator<FleetEvent, void, undefined>
+  /** One chat turn as it happens, until its outcome. */
+  chatStream(
+    agentId: string,
+    message: string,
+    options?: ChatOptions,
+  ): AsyncGenerator<ChatStreamFrame, void, undefined>
+}
+
+export function createMeshClient(options: MeshClientOptions): MeshClient {
+  const connection: MeshConnection = {
+    baseUrl: options.baseUrl.replace(/\/+$/, ''),
+    fetch: options.fetch ?? globalThis.fetch,
+    cookie: options.cookie,
+  }
+  const deps = { connection, clock: options.clock ?? systemClock }
+  return {
+    baseUrl: connection.baseUrl,
+    call: async (name, parts = {}) => readReply(connection, name, await sendCall(connection, name, parts)),
+    bytes: async (name, parts = {}) => {
+      const reply = await sendCall(connection, name, { accept: '*/*', ...parts })
+      return new Uint8Array(await reach(connection, () => reply.arrayBuffer()))
+    },
+    events: (follow) => followEvents(deps, follow),
+    chatStream: (agentId, message, chat) => streamChat(deps, { agentId, message }, chat),
+  }
+}

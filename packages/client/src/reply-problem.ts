@@ -1,0 +1,71 @@
+import { problemCatalog } from '@flotilla/protocol/problem-catalog'
+import { isProblemCode } from '@flotilla/protocol/problem-catalog'
+import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
+import { Problem } from '@flotilla/protocol/problem'
+
+/** Longest part of a foreign body that is quoted in words, in characters. */
+const quotedMaxChars = 300
+
+/** The problem that a refusing reply carries. A code this version does not know is treated by its status. */
+export function replyProblem(reply: Response, text: string): Problem {
+  const body = parseObject(text)
+  const code = typeof body?.['code'] === 'string' ? body['code'] : ''
+  const retryAfter = Number(reply.headers.get('retry-after') ?? Number.NaN)
+  const detail = typeof body?.['detail'] === 'string' ? body['detail'] : quoted(reply, text)
+  return new Problem(isProblemCode(code) ? code : codeOfStatus(reply.status), {
+    detail,
+    extra: { ...body, status: reply.status },
+    ...(Number.isFinite(retryAfter) ? { retryAfterSeconds: retryAfter } : {}),
+  })
+}
+
+/** The words that say what to do next; the mesh's own where it sent some. */
+export function repairOf(problem: Problem): string {
+  const sent = problem.extra['repair']
+  return typeof sent === 'string' && sent !== '' ? sent : problemCatalog[problem.code].repair
+}
+
+function codeOfStatus(status: number): ProblemCode {
+  switch (status) {
+    case 400:
+      return 'bad-request'
+    case 401:
+      return 'unauthenticated'
+    case 402:
+      return 'budget-exhausted'
+    case 403:
+      return 'denied'
+    case 404:
+      return 'not-found'
+    case 409:
+      return 'conflict'
+    case 413:
+      return 'body-too-large'
+    case 422:
+      return 'unprocessable'
+    case 429:
+      return 'rate-limited'
+    case 502:
+      return 'upstream-failed'
+    case 503:
+      return 'agent-unavailable'
+    case 504:
+      return 'upstream-timeout'
+    default:
+      return status < 500 ? 'bad-request' : 'internal-error'
+  }
+}
+
+function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function quoted(reply: Response, text: string): string {
+  const words = text.trim().slice(0, quotedMaxChars)
+  return words === '' ? `the mesh answered ${reply.status}` : `the mesh answered ${reply.status}: ${words}`
+}

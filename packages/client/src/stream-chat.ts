@@ -1,0 +1,63 @@
+import { chatStreamFrameSchema } from '@flotilla/protocol/mesh-human-api'
+import type { ChatStreamFrame } from '@flotilla/protocol/mesh-human-api'
+import { nextWaitMs, readEventData } from './event-stream.ts'
+import type { StreamDeps } from './event-stream.ts'
+import { parseJson, sendCall, versionMismatch } from './mesh-call.ts'
+import { isMeshUnreachable, meshUnreachable } from './unreachable.ts'
+
+export interface ChatOptions {
+  readonly session?: string
+  /** With a key a broken stream is taken up again: the same key is the same run. */
+  readonly idempotencyKey?: string
+  readonly signal?: AbortSignal | undefined
+}
+
+/** How often a broken stream of one chat is opened again in a row. */
+const reopeningsMax = 20
+
+/**
+ * One chat turn as it happens: `accepted` once, then events of the run and its descendants, then `ended` once.
+ * Rejects with a Problem when the mesh refuses, or when the stream breaks and cannot be taken up again; the run
+ * itself goes on in the mesh either way.
+ */
+export async function* streamChat(
+  deps: StreamDeps,
+  ask: { readonly agentId: string; readonly message: string },
+  options: ChatOptions = {},
+): AsyncGenerator<ChatStreamFrame, void, undefined> {
+  let accepted = false
+  let reopenings = 0
+  let waitMs: number | null = null
+  for (;;) {
+    try {
+      const reply = await sendCall(deps.connection, 'chat', {
+        params: { id: ask.agentId },
+        body: { message: ask.message, session: options.session ?? 'default' },
+        accept: 'text/event-stream',
+        signal: options.signal,
+        ...(options.idempotencyKey === undefined ? {} : { idempotencyKey: options.idempotencyKey }),
+      })
+      for await (const data of readEventData(deps, reply, options.signal)) {
+        const frame = parseFrame(data)
+        if (frame.type === 'accepted' && accepted) continue
+        if (frame.type === 'accepted') accepted = true
+        reopenings = 0
+        yield frame
+        if (frame.type === 'ended') return
+      }
+      throw meshUnreachable(deps.connection.baseUrl, new Error('the stream ended before the run did'))
+    } catch (error) {
+      if (!accepted || options.idempotencyKey === undefined || !isMeshUnreachable(error)) throw error
+      reopenings += 1
+      if (reopenings > reopeningsMax) throw error
+    }
+    waitMs = nextWaitMs(waitMs)
+    await deps.clock.sleep(waitMs, options.signal)
+  }
+}
+
+function parseFrame(data: string): ChatStreamFrame {
+  const parsed = chatStreamFrameSchema.safeParse(parseJson(data))
+  if (!parsed.success) throw versionMismatch('a frame', parsed.error.issues[0]?.message ?? 'wrong form')
+  return parsed.data
+}

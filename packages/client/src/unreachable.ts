@@ -1,0 +1,29 @@
+import { Problem } from '@flotilla/protocol/problem'
+
+const reason = 'mesh-unreachable'
+
+/** No mesh answered at all: nothing listens there, or the connection broke. */
+export function meshUnreachable(baseUrl: string, cause: unknown): Problem {
+  return new Problem('upstream-failed', {
+    detail: `No mesh answers on ${baseUrl} (${causeWords(cause)}).`,
+    cause,
+    extra: {
+      reason,
+      repair: 'Start one with: flotilla start -d (or name another with --home, --port or --url).',
+    },
+  })
+}
+
+export function isMeshUnreachable(error: unknown): boolean {
+  return error instanceof Problem && error.extra['reason'] === reason
+}
+
+/** The innermost reason of a failed connection, e.g. `ECONNREFUSED`. */
+function causeWords(error: unknown): string {
+  let words = 'connection failed'
+  for (let at: unknown = error, depth = 0; at instanceof Error && depth < 5; at = at.cause, depth++) {
+    const code: unknown = Reflect.get(at, 'code')
+    words = typeof code === 'string' ? code : at.message === '' ? words : at.message
+  }
+  return words
+}

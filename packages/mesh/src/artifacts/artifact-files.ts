@@ -1,0 +1,93 @@
+import { constants } from 'node:fs'
+import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/** Bytes of artifacts: one folder per agent, one file per name, readable by the mesh alone. */
+export interface ArtifactFiles {
+  /** Writes and syncs the bytes beside their place; `place` puts them there in one step, `discard` drops them. */
+  stage(agentId: string, content: Uint8Array): Promise<StagedFile>
+  /** Null when there is none. A link is not followed. */
+  read(agentId: string, name: string): Promise<Buffer | null>
+  removeAll(agentId: string): Promise<void>
+  /** Drops what a crash left half-written. */
+  sweep(): Promise<void>
+}
+
+export interface StagedFile {
+  place(name: string): Promise<void>
+  discard(): Promise<void>
+}
+
+/** No artifact's name starts with a dot, so that a staged file is never taken for one. */
+const stagedPrefix = '.staged-'
+
+/** `newSuffix` makes a name that is not taken: two saves of one name must not share a staged file. */
+export function createArtifactFiles(folder: string, newSuffix: () => string): ArtifactFiles {
+  return {
+    stage: async (agentId, content) => {
+      const directory = join(folder, artifactFolderName(agentId))
+      await mkdir(directory, { recursive: true, mode: 0o700 })
+      const staged = join(directory, `${stagedPrefix}${newSuffix()}`)
+      const discard = () => rm(staged, { force: true })
+      try {
+        const file = await open(staged, 'wx', 0o600)
+        try {
+          await file.writeFile(content)
+          await file.sync()
+        } finally {
+          await file.close()
+        }
+      } catch (error) {
+        await discard()
+        throw error
+      }
+      return {
+        discard,
+        place: async (name) => {
+          await rename(staged, join(directory, name))
+          await syncFolder(directory)
+        },
+      }
+    },
+    read: async (agentId, name) => {
+      const path = join(folder, artifactFolderName(agentId), name)
+      const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW).catch((error: unknown) => {
+        if (isMissing(error)) return null
+        throw error
+      })
+      if (!file) return null
+      try {
+        return await file.readFile()
+      } finally {
+        await file.close()
+      }
+    },
+    removeAll: (agentId) => rm(join(folder, artifactFolderName(agentId)), { recursive: true, force: true }),
+    sweep: async () => {
+      const directories = await readdir(folder).catch(() => [])
+      for (const directory of directories) {
+        const names = await readdir(join(folder, directory)).catch(() => [])
+        const staged = names.filter((name) => name.startsWith(stagedPrefix))
+        await Promise.all(staged.map((name) => rm(join(folder, directory, name), { force: true })))
+      }
+    },
+  }
+}
+
+/** Injective, and safe where a file system folds case. */
+export function artifactFolderName(agentId: string): string {
+  return Buffer.from(agentId, 'utf8').toString('hex')
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
+}

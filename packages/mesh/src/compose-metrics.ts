@@ -1,0 +1,74 @@
+import type { MeshParts } from './compose.ts'
+import type { AgentActivity } from './fleet/fleet-view.ts'
+import type { Metric } from './metrics/prometheus-text.ts'
+import { systemClock } from './system-clock.ts'
+
+/** Counting stops here; whoever has more unread outcomes has another question. */
+const undeliveredCountedMax = 1000
+
+/** The fleet in numbers, for Prometheus. */
+export function fleetMetrics(parts: MeshParts, activityOf: (agentId: string) => AgentActivity): readonly Metric[] {
+  const agents = parts.fleet.view(activityOf)
+  const { walls, checkedAt } = parts.walls.state()
+  return [
+    {
+      name: 'flotilla_uptime_seconds',
+      kind: 'gauge',
+      description: 'Seconds since the mesh started',
+      samples: [{ value: (systemClock.now() - parts.startedAt) / 1000 }],
+    },
+    {
+      name: 'flotilla_runs',
+      kind: 'gauge',
+      description: 'Runs in the ledger by state',
+      samples: Object.entries(parts.ledger.countByState()).map(([state, value]) => ({ labels: { state }, value })),
+    },
+    {
+      name: 'flotilla_agents',
+      kind: 'gauge',
+      description: 'Agents by state',
+      samples: ['stopped', 'starting', 'ready', 'failed'].map((state) => ({
+        labels: { state },
+        value: agents.filter((agent) => agent.state === state).length,
+      })),
+    },
+    {
+      name: 'flotilla_lane_queued',
+      kind: 'gauge',
+      description: 'Queued runs by agent',
+      samples: agents.map(({ id, queued }) => ({ labels: { agent: id }, value: queued })),
+    },
+    {
+      name: 'flotilla_cost_today_usd',
+      kind: 'gauge',
+      description: 'Spent today (UTC) by agent, US dollars',
+      samples: agents.map(({ id, cost_today_usd: value }) => ({ labels: { agent: id }, value })),
+    },
+    {
+      name: 'flotilla_denials_24h',
+      kind: 'gauge',
+      description: 'Calls denied in the last 24 hours by agent and action',
+      samples: agents.flatMap(({ id }) =>
+        Object.entries(parts.denials.last24Hours(id)).map(([action, value]) => ({ labels: { agent: id, action }, value })),
+      ),
+    },
+    {
+      name: 'flotilla_wall_holds',
+      kind: 'gauge',
+      description: '1 while the wall held when last tried',
+      samples: walls.map(({ id, holds }) => ({ labels: { wall: id }, value: holds ? 1 : 0 })),
+    },
+    {
+      name: 'flotilla_walls_checked_seconds',
+      kind: 'gauge',
+      description: 'When the walls were last tried, seconds since 1970',
+      samples: checkedAt === null ? [] : [{ value: checkedAt / 1000 }],
+    },
+    {
+      name: 'flotilla_notes_undelivered',
+      kind: 'gauge',
+      description: 'Outcomes that their asker has not heard yet',
+      samples: [{ value: parts.ledger.outbox.open(undeliveredCountedMax).length }],
+    },
+  ]
+}

@@ -1,0 +1,87 @@
+import type { CommandContext } from './commands/command-context.ts'
+import type { SettingsFile } from './config/watch-settings.ts'
+import type { EventBus } from './events/event-bus.ts'
+import { join } from 'node:path'
+import type { AgentRecord } from './fleet/agent-record.ts'
+import { createComplete } from './llm/complete.ts'
+import { createHoldLease } from './llm/hold-lease.ts'
+import { createListModels } from './llm/list-models.ts'
+import { createModelCatalog } from './llm/model-catalog.ts'
+import type { ModelCatalog } from './llm/model-catalog.ts'
+import { createOpenAiCompatibleProvider } from './llm/openai-compatible-provider.ts'
+import { createCassetteRecorder } from './llm/record-cassette.ts'
+import type { CassetteRecorder } from './llm/record-cassette.ts'
+import { createSpendGate } from './llm/reserve-settle.ts'
+import { createScriptedProvider } from './llm/scripted-provider.ts'
+import { createSpendTable } from './llm/spend-table.ts'
+import type { Log } from './log.ts'
+import type { Guard } from './policy/action.ts'
+import { createCallRate } from './policy/call-rate.ts'
+import type { Ledger } from './runs/ledger.ts'
+import type { Database } from './storage/database.ts'
+import { randomId, systemClock } from './system-clock.ts'
+import type { Vault } from './vault/vault.ts'
+
+/** Models by name, with the recorder's ear on each provider. */
+export function composeModels(parts: {
+  readonly context: CommandContext
+  readonly settings: SettingsFile
+  readonly vault: Vault
+  readonly cassetteFolders: readonly string[]
+}): { readonly catalog: ModelCatalog; readonly recorder: CassetteRecorder } {
+  const recorder = createCassetteRecorder()
+  const catalog = createModelCatalog({
+    settings: parts.settings.current,
+    vault: parts.vault,
+    environmentDefaultModel: parts.context.environment.defaultModel,
+    makeOpenAiCompatible: (config) => recorder.wrap(createOpenAiCompatibleProvider(config)),
+    makeScripted: ({ cassette }) =>
+      createScriptedProvider({ folders: parts.cassetteFolders, cassette, clock: systemClock, newId: randomId }),
+  })
+  return { catalog, recorder }
+}
+
+/** The model door's use cases, and the money behind them. */
+export function composeModelDoor(parts: {
+  readonly catalog: ModelCatalog
+  readonly settings: SettingsFile
+  readonly database: Database
+  readonly events: EventBus
+  readonly guard: Guard
+  readonly log: Log
+  readonly ledger: Ledger
+  readonly findAgent: (agentId: string) => AgentRecord | null
+}) {
+  const { catalog, database, events, guard, log, ledger } = parts
+  const settings = parts.settings.current
+  const clock = systemClock
+  const spend = createSpendTable(database)
+  const gate = createSpendGate({
+    database,
+    spend,
+    clock,
+    newId: randomId,
+    budgetOf: (agentId) => {
+      const budget = parts.findAgent(agentId)?.budget
+      return { daily_usd: budget?.dailyUsd ?? 0, monthly_usd: budget?.monthlyUsd ?? 0 }
+    },
+    addRunCost: (runId, cost) => ledger.addRunCost(runId, cost.costUsd, cost.tokens),
+  })
+  const holdLease = createHoldLease({ clock, log, renew: (run) => ledger.lease.renew(run) })
+  const models = { catalog, settings, agentModel: (agentId: string) => parts.findAgent(agentId)?.model ?? null }
+  const rate = createCallRate({ clock, perMinute: () => settings().rate_limits.llm })
+  return {
+    spend,
+    gate,
+    holdLease,
+    complete: createComplete({ ...models, guard, rate, gate, events, holdLease, clock, log }),
+    listModels: createListModels({ ...models, guard, clock }),
+  }
+}
+
+export type ModelDoor = ReturnType<typeof composeModelDoor>
+
+/** The owner's cassettes first, then those that ship. */
+export function cassetteFolders(own: string, repositoryRoot: string): readonly string[] {
+  return [own, join(repositoryRoot, 'cassettes')]
+}

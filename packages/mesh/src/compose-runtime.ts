@@ -1,0 +1,52 @@
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import type { CommandContext } from './commands/command-context.ts'
+import type { DataPaths } from './config/data-paths.ts'
+import type { Log } from './log.ts'
+import { createDockerRuntime } from './sandbox/docker-runtime.ts'
+import { createProcessRuntime } from './sandbox/process-runtime.ts'
+import type { SandboxRuntime } from './sandbox/sandbox-runtime.ts'
+import { systemClock } from './system-clock.ts'
+
+/** The port that the forward proxy will listen on, beside the agent door. */
+export const proxyPort = 8421
+
+export interface RuntimeParts {
+  readonly context: CommandContext
+  readonly homeId: string
+  readonly paths: DataPaths
+  readonly log: Log
+}
+
+/** Containers, unless the owner asked for plain processes by name. */
+export function composeRuntime({ context, homeId, paths, log }: RuntimeParts): SandboxRuntime {
+  const { environment, env, repositoryRoot, uid } = context
+  const agentEntry = join(repositoryRoot, 'packages', 'agent', 'src', 'main.ts')
+  if (environment.runtime === 'process') {
+    return createProcessRuntime({
+      dataRoot: paths.agentsFolder,
+      nodePath: process.execPath,
+      agentEntry,
+      path: env['PATH'] ?? '/usr/bin:/bin',
+      clock: systemClock,
+    })
+  }
+  const caches = env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache')
+  return createDockerRuntime({
+    homeId,
+    uid,
+    engineSocket: environment.engineSocket ?? undefined,
+    dockerHost: env['DOCKER_HOST'],
+    noInstall: environment.noInstall,
+    stateDirectory: join(caches, 'flotilla', 'engine'),
+    cacheDirectory: join(caches, 'flotilla', 'images'),
+    recipeDirectory: join(repositoryRoot, 'images', 'agent'),
+    packageDirectory: repositoryRoot,
+    agentEntry,
+    baseImage: env['FLOTILLA_BASE_IMAGE'],
+    doorPorts: [environment.agentPort, proxyPort],
+    clock: systemClock,
+    log,
+  })
+}

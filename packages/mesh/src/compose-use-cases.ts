@@ -1,0 +1,201 @@
+import { Problem } from '@flotilla/protocol/problem'
+import type { RunFrame } from './runs/subscribe-run.ts'
+import type { ChatStreamFrame } from '@flotilla/protocol/mesh-human-api'
+import type { AgentUseCases } from './api/agent/agent.routes.ts'
+import type { FleetUseCases } from './api/human/fleet.routes.ts'
+import type { RunUseCases } from './api/human/run.routes.ts'
+import type { InternalUseCases } from './api/internal/internal.routes.ts'
+import type { MeshParts } from './compose.ts'
+import { verifyJournal } from './journal/read-journal.ts'
+import { agentScope, monthOf, utcDay } from './llm/spend-table.ts'
+import { usdFromNano } from './llm/money.ts'
+import { systemClock } from './system-clock.ts'
+import { productVersion } from './version.ts'
+import { fleetMetrics } from './compose-metrics.ts'
+import type { AgentActivity } from './fleet/fleet-view.ts'
+
+/** What stands behind the agent door, in the words of its wire. */
+export function agentUseCases({ ledger, fleet, blackboard, tasks, artifacts, notes, forwardRequest }: MeshParts): AgentUseCases {
+  return {
+    renewLease: ({ run }) => ({ lease_until: run ? ledger.lease.renew(run) : 0 }),
+    listAgents: (caller) => ({ agents: [...fleet.listAgents(caller)] }),
+    listEntries: (caller, prefix) => ({ entries: [...blackboard.list(caller, prefix).entries] }),
+    readEntry: blackboard.read,
+    writeEntry: (caller, key, body) =>
+      blackboard.write(caller, { key, value: body.value, expectedVersion: body.expected_version, ttlSeconds: body.ttl_s }),
+    handOff: (caller, body, idempotencyKey) => tasks.handOff(caller, { ...body, idempotencyKey }),
+    listInbox: (caller) => {
+      const { assigned, given } = tasks.listInbox(caller)
+      return { assigned: [...assigned], given: [...given] }
+    },
+    completeTask: (caller, taskId, body) => tasks.completeTask(caller, { taskId, ...body }),
+    saveArtifact: async (caller, body) => {
+      const row = await artifacts.save(caller, {
+        name: body.name,
+        contentBase64: body.content_base64,
+        description: body.description,
+      })
+      return { name: row.name, size_bytes: row.sizeBytes, sha256: row.sha256 }
+    },
+    notifyOwner: (caller, message, idempotencyKey) => ({
+      note_id: notes.notifyOwner(caller, { message, idempotencyKey }).id,
+    }),
+    forwardRequest,
+  }
+}
+
+export function runUseCases({ ledger, tasks, guard }: MeshParts): RunUseCases {
+  return {
+    submit: (caller, request) => ledger.view(ledger.submitRun(caller, request)),
+    follow: (runId, signal) => frames(runId, ledger.subscribe.frames(runId, signal)),
+    runs: (caller, { agent, limit }) => {
+      guard(caller, { do: 'view-fleet' })
+      const page = agent === undefined ? { limit } : { limit, agentId: agent }
+      return { runs: ledger.list(page).map((run) => ledger.view(run)) }
+    },
+    run: (caller, id) => ledger.view(requireRun(caller, id)),
+    cancelRun: (caller, id) => ledger.view(ledger.cancelRun(caller, id)),
+    tasks: (caller, { agent, limit }) => ({
+      tasks: [...tasks.listTasks(caller, agent === undefined ? { limit } : { limit, agentId: agent })],
+    }),
+    allowEvents: (caller) => guard(caller, { do: 'view-fleet' }),
+  }
+
+  function requireRun(caller: Parameters<typeof guard>[0], id: string) {
+    guard(caller, { do: 'view-fleet' })
+    const run = ledger.find(id)
+    if (!run) throw new Problem('not-found', { detail: `there is no run ${id}` })
+    return run
+  }
+
+  async function* frames(runId: string, source: AsyncIterable<RunFrame>): AsyncGenerator<ChatStreamFrame> {
+    yield { type: 'accepted', run_id: runId }
+    for await (const frame of source) {
+      yield frame.type === 'event' ? frame : { type: 'ended', run: ledger.view(frame.run) }
+    }
+  }
+}
+
+export function fleetUseCases(parts: MeshParts): FleetUseCases {
+  const { fleet, guard, blackboard, artifacts, walls, recorder } = parts
+  const activity = activityOf(parts)
+  return {
+    status: (caller) => {
+      guard(caller, { do: 'view-fleet' })
+      return {
+        version: productVersion,
+        home: parts.paths.home,
+        pid: parts.context.pid,
+        uptime_seconds: Math.round((systemClock.now() - parts.startedAt) / 1000),
+        runtime: { kind: parts.runtime.kind, isolates: parts.runtime.isolates },
+        ready: readiness(parts),
+        agents: [...fleet.view(activity)],
+        runs: { ...parts.ledger.countByState() },
+      }
+    },
+    createAgent: async (caller, body) => {
+      const { budget, ...rest } = body
+      const limits = budget && { dailyUsd: budget.daily_usd, monthlyUsd: budget.monthly_usd }
+      const { id } = await fleet.create(caller, { ...rest, budget: limits })
+      return fleet.viewOf(id, activity)
+    },
+    restartAgent: async (caller, agentId) => {
+      await fleet.restart(caller, agentId)
+      return fleet.viewOf(agentId, activity)
+    },
+    applyTemplate: async (caller, name) => {
+      const { created, existing } = await fleet.applyTemplate(caller, name)
+      return { created: [...created], existing: [...existing] }
+    },
+    writeFile: async (caller, agentId, path, content) => {
+      guard(caller, { do: 'manage-fleet' })
+      const signal = AbortSignal.timeout(fileWriteMaxMs)
+      const connection = await fleet.ensureRunning(agentId, signal)
+      await connection.writeFile(path, content, signal)
+      return { path, size: content.length }
+    },
+    blackboard: (caller, prefix) => ({ entries: [...blackboard.list(caller, prefix).entries] }),
+    artifacts: (caller) => ({
+      artifacts: artifacts.list(caller).map((row) => ({
+        agent_id: row.agentId,
+        name: row.name,
+        description: row.description,
+        size_bytes: row.sizeBytes,
+        sha256: row.sha256,
+        saved_at: row.savedAt,
+      })),
+    }),
+    artifact: async (caller, agentId, name) => (await artifacts.read(caller, agentId, name)).content,
+    costs: (caller) => {
+      guard(caller, { do: 'view-fleet' })
+      return { agents: fleet.list().map(({ id, budget }) => costsOf(parts, id, budget)) }
+    },
+    walls: (caller) => {
+      guard(caller, { do: 'view-fleet' })
+      const { checkedAt, walls: reports } = walls.state()
+      return { checked_at: checkedAt, walls: [...reports] }
+    },
+    startRecording: (caller) => {
+      guard(caller, { do: 'manage-fleet' })
+      recorder.start()
+      return { recording: true }
+    },
+    stopRecording: (caller) => {
+      guard(caller, { do: 'manage-fleet' })
+      return recorder.stop()
+    },
+    metrics: () => fleetMetrics(parts, activity),
+  }
+}
+
+/** A file goes in at once or not at all; nobody waits longer for a container that does not answer. */
+const fileWriteMaxMs = 120_000
+
+export function internalUseCases({ walls, guard, database }: MeshParts): InternalUseCases {
+  return {
+    verifyWalls: async (caller) => {
+      guard(caller, { do: 'manage-fleet' })
+      const { checkedAt, walls: reports } = await walls.verify()
+      return { checked_at: checkedAt, walls: [...reports] }
+    },
+    verifyJournal: (caller) => {
+      guard(caller, { do: 'view-fleet' })
+      const { ok, rows, detail } = verifyJournal(database)
+      return { ok, rows, ...(detail === undefined ? {} : { detail }) }
+    },
+  }
+}
+
+/** What keeps the mesh from running agents now, if anything does. */
+export function readiness({ permissions, settings, walls, isServing }: MeshParts) {
+  const problems: { id: string; detail: string }[] = []
+  const broken = permissions.snapshot().broken
+  if (broken !== null) problems.push({ id: 'permissions-broken', detail: `everything is denied: ${broken}` })
+  const badSettings = settings.broken()
+  if (badSettings !== null) problems.push({ id: 'settings-broken', detail: badSettings })
+  const { broken: brokenWall } = walls.state()
+  if (brokenWall !== null) problems.push({ id: 'walls', detail: brokenWall })
+  if (!isServing()) problems.push({ id: 'starting', detail: 'the fleet is being started' })
+  return { ready: problems.length === 0, problems }
+}
+
+function activityOf({ ledger, modelDoor }: MeshParts): (agentId: string) => AgentActivity {
+  return (agentId) => ({
+    ...ledger.laneOf(agentId),
+    costTodayUsd: usdFromNano(modelDoor.spend.total(agentScope(agentId), utcDay(systemClock.now())).spentNano),
+  })
+}
+
+function costsOf({ modelDoor }: MeshParts, agentId: string, budget: { dailyUsd: number; monthlyUsd: number }) {
+  const day = utcDay(systemClock.now())
+  const today = modelDoor.spend.total(agentScope(agentId), day)
+  const month = modelDoor.spend.total(agentScope(agentId), monthOf(day))
+  return {
+    agent_id: agentId,
+    today_usd: usdFromNano(today.spentNano),
+    month_usd: usdFromNano(month.spentNano),
+    budget: { daily_usd: budget.dailyUsd, monthly_usd: budget.monthlyUsd },
+    calls: month.calls,
+    tokens: month.tokens,
+  }
+}

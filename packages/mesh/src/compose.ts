@@ -1,0 +1,300 @@
+import { lookup } from 'node:dns/promises'
+import { networkInterfaces } from 'node:os'
+import { join } from 'node:path'
+import { operatorAgentId } from '@flotilla/protocol/ids'
+import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
+import { Problem } from '@flotilla/protocol/problem'
+import { createArtifacts } from './artifacts/artifacts.ts'
+import { createBlackboard } from './blackboard/blackboard.ts'
+import type { CommandContext } from './commands/command-context.ts'
+import { agentDoor, humanDoor, portOf } from './compose-doors.ts'
+import { cassetteFolders, composeModelDoor, composeModels } from './compose-model-door.ts'
+import { composeRuntime } from './compose-runtime.ts'
+import { createFileEditor } from './config/atomic-file.ts'
+import type { DataPaths } from './config/data-paths.ts'
+import type { HomeFolder } from './config/home-folder.ts'
+import { watchSettings } from './config/watch-settings.ts'
+import { createAddressFilter } from './egress/address-ranges.ts'
+import { createForwardRequest } from './egress/forward-request.ts'
+import { createPinnedFetch } from './egress/pinned-fetch.ts'
+import { createEventBus } from './events/create-event-bus.ts'
+import type { PermissionGrants } from './fleet/create-agent.ts'
+import { createFleet } from './fleet/fleet.ts'
+import { createMeshIdentity } from './fleet/mesh-identity.ts'
+import { createJournal } from './journal/journal-table.ts'
+import type { Log } from './log.ts'
+import { createNotes } from './notes/notes.ts'
+import { authorize } from './policy/authorize.ts'
+import { createCallRate } from './policy/call-rate.ts'
+import { operatorDefaultRecord, workerDefaultRecord } from './policy/default-records.ts'
+import { createDenialCounts } from './policy/denial-counts.ts'
+import { createGuard } from './policy/guard.ts'
+import { operatorMayChange } from './policy/operator-ceiling.ts'
+import { createPermissionFile } from './policy/permission-file.ts'
+import type { PermissionStore } from './policy/permission-file.ts'
+import { createEffectOnce } from './runs/effect-once.ts'
+import { createLedger } from './runs/ledger.ts'
+import { allMigrations } from './storage/all-migrations.ts'
+import { openDatabase } from './storage/database.ts'
+import { migrate } from './storage/migrate.ts'
+import { randomId, randomToken, systemClock } from './system-clock.ts'
+import { createCompleteTask } from './tasks/complete-task.ts'
+import { createHandOff } from './tasks/hand-off.ts'
+import { createListInbox, createListTasks } from './tasks/list-inbox.ts'
+import { createMoveTask } from './tasks/move-task.ts'
+import { createTaskBook } from './tasks/task-book.ts'
+import { createTaskTable } from './tasks/task-table.ts'
+import { createVault } from './vault/vault.ts'
+import { createWallWatch } from './walls/watch-walls.ts'
+
+export interface MeshSettings {
+  readonly context: CommandContext
+  readonly home: HomeFolder
+  readonly paths: DataPaths
+  readonly log: Log
+}
+
+export interface Mesh {
+  /** Resolves once both doors answer, every wall held, and the ledger works. */
+  start(progress: (step: string) => void): Promise<{ readonly url: string; readonly port: number }>
+  /** Stops what was started, in reverse; agents' sandboxes too. */
+  close(): Promise<void>
+}
+
+const housekeepingIntervalMs = 3600 * 1000
+const clock = systemClock
+const newId = randomId
+
+/** THE composition root: every implementation is named here or in the files called compose-*, and nowhere else. */
+async function composeParts({ context, home, paths, log }: MeshSettings) {
+  const { environment, env, repositoryRoot } = context
+  const editor = createFileEditor()
+  const vault = await createVault({ env, envFilePath: paths.envFile, editor })
+  const meshSecret = await vault.ensureSystem('mesh_secret', randomToken)
+  const database = openDatabase(paths.database, {
+    onEffectError: (error) => log.error({ err: error }, 'what followed a commit failed'),
+  })
+  migrate(database, allMigrations, paths.database)
+  const journal = createJournal({ database, clock })
+  const events = createEventBus({ database, clock, log })
+  const settings = await watchSettings({
+    path: paths.settingsFile,
+    clock,
+    onBroken: (detail) => log.error({ detail }, 'settings are not used; the last whole ones go on'),
+  })
+  const permissions = await createPermissionFile({
+    path: paths.permissionsFile,
+    editor,
+    clock,
+    log,
+    onBroken: (detail) => {
+      if (detail !== null) events.publish({ type: 'permissions.broken', detail })
+    },
+  })
+  const denials = createDenialCounts(clock)
+  const guard = createGuard({ permissions, denials, journal, events, clock, log })
+  const decide: Parameters<typeof createFleet>[0]['decide'] = (caller, action) =>
+    authorize(permissions.snapshot(), caller, action)
+  const runtime = composeRuntime({ context, homeId: home.homeId, paths, log })
+  let doorPort = environment.agentPort
+  const walls = createWallWatch({ runtime, doorPort: () => doorPort, clock, events, journal, log })
+  const { catalog, recorder } = composeModels({
+    context,
+    settings,
+    vault,
+    cassetteFolders: cassetteFolders(paths.cassettesFolder, repositoryRoot),
+  })
+  const blackboard = createBlackboard({ database, clock, log, guard, decide, journal, events })
+  const artifacts = createArtifacts({ database, clock, randomToken, guard, journal, events, artifactsFolder: paths.artifactsFolder })
+  const notes = createNotes({ database, clock, newId, guard, journal, events })
+  const fleet = createFleet({
+    database,
+    clock,
+    newId,
+    randomToken,
+    log,
+    guard,
+    decide,
+    permissionsOf: (agentId) => permissions.snapshot().recordOf(agentId) ?? null,
+    grants: grantsIn(permissions),
+    journal,
+    events,
+    runtime,
+    briefsFolder: paths.briefsFolder,
+    templateFolders: [paths.templatesFolder, join(repositoryRoot, 'templates')],
+    doorPort: () => doorPort,
+    meshIdentity: createMeshIdentity({ secret: meshSecret.reveal(), clock }),
+    defaultModel: catalog.defaultModel,
+    loopLimits: {
+      FLOTILLA_MAX_ITERATIONS: String(environment.maxIterations),
+      FLOTILLA_CHAT_MAX_TOOL_ROUNDS: String(environment.chatMaxToolRounds),
+      FLOTILLA_CHAT_MAX_TOTAL_ROUNDS: String(environment.chatMaxTotalRounds),
+    },
+    projectText: () => '',
+    walls: { hold: () => walls.state().broken === null },
+    forget: [artifacts.forget],
+  })
+  const taskTable = createTaskTable(database)
+  const moveTask = createMoveTask({ database, table: taskTable, events, journal, clock })
+  const ledger = createLedger({
+    database,
+    clock,
+    newId,
+    log,
+    guard,
+    journal,
+    events,
+    connections: fleet,
+    agentExists: (agentId) => fleet.find(agentId) !== null,
+    tasks: createTaskBook({ table: taskTable, moveTask }),
+    promote: (caller, entries) => {
+      if (caller.kind !== 'agent') return
+      const { refused } = blackboard.promote(caller.agentId, entries)
+      if (refused.length > 0) log.warn({ agentId: caller.agentId, refused }, 'promotions refused')
+    },
+  })
+  const tasks = {
+    handOff: createHandOff({ database, ledger, table: taskTable, events, guard, clock, newId }),
+    completeTask: createCompleteTask({ database, ledger, table: taskTable, moveTask, guard }),
+    listInbox: createListInbox({ table: taskTable, guard }),
+    listTasks: createListTasks({ table: taskTable, guard }),
+  }
+  const modelDoor = composeModelDoor({ catalog, settings, database, events, guard, log, ledger, findAgent: fleet.find })
+  const isAllowed = createAddressFilter(ownAddresses())
+  const forwardRequest = createForwardRequest({
+    guard,
+    rate: createCallRate({ clock, perMinute: () => settings.current().rate_limits.http }),
+    fetch: createPinnedFetch({ resolve: (name) => lookup(name, { all: true }), isAllowed }),
+    journal,
+    clock,
+    holdLease: modelDoor.holdLease,
+  })
+  const effects = createEffectOnce({ database, clock })
+  const startedAt = clock.now()
+  let serving = false
+  return {
+    context, paths, log, database, journal, events, settings, permissions, denials, guard, runtime, walls,
+    catalog, recorder, blackboard, artifacts, notes, fleet, ledger, tasks, modelDoor, forwardRequest, effects, startedAt,
+    isServing: () => serving,
+    setServing: (value: boolean) => {
+      serving = value
+    },
+    setDoorPort: (port: number) => {
+      doorPort = port
+    },
+  }
+}
+
+export type MeshParts = Awaited<ReturnType<typeof composeParts>>
+
+export async function composeMesh(meshSettings: MeshSettings): Promise<Mesh> {
+  const parts = await composeParts(meshSettings)
+  const { context, log, runtime, walls, fleet, ledger, blackboard } = parts
+  const { environment } = context
+  const human = humanDoor(parts)
+  const agents = agentDoor(parts)
+  const closing = new AbortController()
+  const loops: Promise<unknown>[] = []
+
+  return {
+    async start(progress) {
+      // Taken first: a port in use is better known now than after minutes of preparing.
+      await listen(human, environment.port, '127.0.0.1')
+      await runtime.prepare({ progress, signal: context.stopped })
+      progress('Opening the agent door')
+      await listen(agents, doorPortOf(runtime.isolates, environment.agentPort), runtime.doorHost())
+      parts.setDoorPort(portOf(agents))
+      progress(runtime.isolates ? 'Trying the walls from inside a probe container' : 'Nothing is isolated: agents run as plain processes')
+      const { broken } = await walls.verify(context.stopped)
+      if (broken !== null) throw new Problem('fleet-paused', { detail: broken })
+      const leftOpen = parts.modelDoor.gate.settleLeftOpen()
+      await parts.artifacts.sweep()
+      const report = await fleet.reconcile()
+      log.info({ ...report, leftOpen }, 'fleet reconciled')
+      await fleet.ensureOperator()
+      ledger.start()
+      loops.push(fleet.run(closing.signal), walls.watch(closing.signal), blackboard.run(closing.signal), keepHouse())
+      parts.setServing(true)
+      warmOperator()
+      const port = portOf(human)
+      return { url: `http://127.0.0.1:${port}`, port }
+    },
+
+    async close() {
+      parts.setServing(false)
+      closing.abort()
+      await ledger.close()
+      await stopAgents()
+      await Promise.allSettled([human.close(), agents.close()])
+      await Promise.allSettled(loops)
+      await fleet.close()
+      await Promise.allSettled([parts.catalog.close(), parts.permissions.close(), parts.settings.close(), runtime.close()])
+      parts.database.close()
+    },
+  }
+
+  async function keepHouse(): Promise<void> {
+    while (!closing.signal.aborted) {
+      parts.effects.forgetOld()
+      await clock.sleep(housekeepingIntervalMs, closing.signal).catch(() => {})
+    }
+  }
+
+  /** The first question should not wait for a container; where no model is set yet, it is told when it asks. */
+  function warmOperator(): void {
+    fleet.ensureRunning(operatorAgentId, closing.signal).catch((error: unknown) => {
+      log.warn({ agentId: operatorAgentId, err: error }, 'operator not started ahead')
+    })
+  }
+
+  async function stopAgents(): Promise<void> {
+    const stops = fleet.list().map(({ id }) => fleet.stop(id, 'the mesh stops'))
+    for (const stop of await Promise.allSettled(stops)) {
+      if (stop.status === 'rejected') log.warn({ err: stop.reason }, 'an agent was not stopped')
+    }
+  }
+}
+
+/** Containers have a gateway of their own to reach; plain processes share loopback with the people's door. */
+function doorPortOf(isolates: boolean, agentPort: number): number {
+  return isolates ? agentPort : 0
+}
+
+async function listen(door: ReturnType<typeof humanDoor>, port: number, host: string): Promise<void> {
+  try {
+    await door.listen({ port, host })
+  } catch (error) {
+    const taken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
+    if (!taken) throw error
+    throw new Problem('conflict', {
+      detail: `port ${port} on ${host} is taken; stop what listens there, or choose another with --port`,
+      cause: error,
+    })
+  }
+}
+
+function ownAddresses(): { readonly address: string; readonly prefix: number }[] {
+  return Object.values(networkInterfaces()).flatMap((addresses) =>
+    (addresses ?? []).map(({ address, family }) => ({ address, prefix: family === 'IPv6' ? 128 : 32 })),
+  )
+}
+
+/** Permission records as the fleet asks for them. */
+function grantsIn(permissions: PermissionStore): PermissionGrants {
+  return {
+    grantDefaults: (agentId, kind, overrides) =>
+      permissions.edit((records) => ({
+        ...records,
+        [agentId]: permissionRecordSchema.parse({
+          ...(kind === 'operator' ? operatorDefaultRecord : workerDefaultRecord),
+          ...overrides,
+        }),
+      })),
+    revokeAll: (agentId) =>
+      permissions.edit((records) => Object.fromEntries(Object.entries(records).filter(([id]) => id !== agentId))),
+    aboveOperatorCeiling: (overrides) => {
+      const verdict = operatorMayChange(workerDefaultRecord, overrides)
+      return verdict.allowed ? null : `${verdict.field}: ${verdict.reason}`
+    },
+  }
+}

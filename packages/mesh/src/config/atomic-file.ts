@@ -1,0 +1,141 @@
+import { randomBytes } from 'node:crypto'
+import { chmod, mkdir, open, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+
+/** Who touched a file last, as far as its inode tells: equal stamps mean equal contents. */
+export interface FileStamp {
+  readonly modifiedMs: number
+  readonly sizeBytes: number
+  readonly inode: number
+  readonly mode: number
+}
+
+/** What an edit wants: the new text, or null to leave the file as it is. */
+export type TextEdit = (current: string | null) => string | null | Promise<string | null>
+
+/** How often an edit starts again because somebody else wrote the file in the meantime. */
+const editAttemptsMax = 5
+
+/** The text of a file, or null when there is none. */
+export async function readTextFile(path: string): Promise<string | null> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    if (isMissing(error)) return null
+    throw error
+  }
+}
+
+export async function stampOf(path: string): Promise<FileStamp | null> {
+  try {
+    const found = await stat(path)
+    return {
+      modifiedMs: found.mtimeMs,
+      sizeBytes: found.size,
+      inode: found.ino,
+      mode: found.mode & 0o777,
+    }
+  } catch (error) {
+    if (isMissing(error)) return null
+    throw error
+  }
+}
+
+export function sameStamp(left: FileStamp | null, right: FileStamp | null): boolean {
+  if (left === null || right === null) return left === right
+  return (
+    left.modifiedMs === right.modifiedMs && left.sizeBytes === right.sizeBytes && left.inode === right.inode
+  )
+}
+
+export async function setFileMode(path: string, mode: number): Promise<void> {
+  await chmod(path, mode)
+}
+
+/**
+ * Replaces a file so that a reader, or a crash at any point, sees the old text or the new and nothing between:
+ * temporary file in the same folder, fsync, rename, fsync of the folder. A link is followed, not replaced.
+ */
+export async function writeFileAtomically(path: string, text: string, mode = 0o600): Promise<void> {
+  const target = await realPathOf(path)
+  const folder = dirname(target)
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const temporary = join(folder, `.${basename(target)}.${randomBytes(6).toString('hex')}.tmp`)
+  try {
+    const file = await open(temporary, 'wx', mode)
+    try {
+      // The process's mask may have taken bits away from the mode given to open.
+      await file.chmod(mode)
+      await file.writeFile(text, 'utf8')
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    await rename(temporary, target)
+  } catch (error) {
+    await rm(temporary, { force: true })
+    throw error
+  }
+  await syncFolder(folder)
+}
+
+export interface FileEditor {
+  /**
+   * Reads, lets `edit` decide, writes; edits of one path run one after the other, so that none is lost. Starts
+   * again when a hand changed the file while `edit` was at work.
+   */
+  edit(path: string, edit: TextEdit, mode?: number): Promise<void>
+}
+
+/** One per process: the locks are in memory, and the home folder has one mesh. */
+export function createFileEditor(): FileEditor {
+  const tails = new Map<string, Promise<void>>()
+
+  return {
+    edit(path, edit, mode) {
+      const before = tails.get(path) ?? Promise.resolve()
+      const turn = before.then(() => editOnce(path, edit, mode))
+      const tail = turn.catch(() => {})
+      tails.set(path, tail)
+      void tail.then(() => {
+        if (tails.get(path) === tail) tails.delete(path)
+      })
+      return turn
+    },
+  }
+}
+
+async function editOnce(path: string, edit: TextEdit, mode?: number): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    const before = await stampOf(path)
+    const next = await edit(await readTextFile(path))
+    if (next === null) return
+    if (sameStamp(before, await stampOf(path))) {
+      await writeFileAtomically(path, next, mode ?? before?.mode ?? 0o600)
+      return
+    }
+    if (attempt >= editAttemptsMax) throw new Error(`${basename(path)} keeps changing under an edit`)
+  }
+}
+
+async function realPathOf(path: string): Promise<string> {
+  try {
+    return await realpath(path)
+  } catch (error) {
+    if (isMissing(error)) return path
+    throw error
+  }
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const handle = await open(folder, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
+}

@@ -1,0 +1,54 @@
+import { join } from 'node:path'
+
+/** Every path below the home folder; nothing else joins one. Pure. */
+export interface DataPaths {
+  readonly home: string
+  readonly envFile: string
+  readonly configFolder: string
+  readonly permissionsFile: string
+  readonly settingsFile: string
+  readonly cronFile: string
+  readonly watchersFile: string
+  readonly dataFolder: string
+  readonly database: string
+  readonly artifactsFolder: string
+  /** One read-only folder per agent with PROJECT.md and SYSTEM.md. */
+  readonly briefsFolder: string
+  /** Volumes of agents under the `process` runtime. */
+  readonly agentsFolder: string
+  readonly runtimeFolder: string
+  readonly logsFolder: string
+  readonly logFile: string
+  readonly lockFile: string
+  readonly pidFile: string
+  readonly cassettesFolder: string
+  readonly templatesFolder: string
+}
+
+export function dataPaths(home: string): DataPaths {
+  const config = join(home, 'config')
+  const data = join(home, 'data')
+  const logs = join(home, 'logs')
+  const runtime = join(home, 'run')
+  return {
+    home,
+    envFile: join(home, '.env'),
+    configFolder: config,
+    permissionsFile: join(config, 'permissions.json'),
+    settingsFile: join(config, 'settings.json'),
+    cronFile: join(config, 'cron.json'),
+    watchersFile: join(config, 'watchers.yaml'),
+    dataFolder: data,
+    database: join(data, 'mesh.db'),
+    artifactsFolder: join(data, 'artifacts'),
+    briefsFolder: join(data, 'briefs'),
+    agentsFolder: join(data, 'agents'),
+    runtimeFolder: runtime,
+    logsFolder: logs,
+    logFile: join(logs, 'mesh.log'),
+    lockFile: join(runtime, 'mesh.lock'),
+    pidFile: join(runtime, 'mesh.pid'),
+    cassettesFolder: join(home, 'cassettes'),
+    templatesFolder: join(home, 'templates'),
+  }
+}

@@ -1,0 +1,49 @@
+import { describe, expect, test } from 'vitest'
+import { verifies } from '../../../../tests/verifies.ts'
+import { readEnvironment } from './environment.ts'
+
+describe('the environment', () => {
+  test('that is empty gives the defaults', () => {
+    expect(readEnvironment({ PATH: '/bin', FLOTILLA_PORT: '' }, '/home/a')).toMatchObject({
+      home: '/home/a/.flotilla',
+      port: 8420,
+      agentPort: 8420,
+      logLevel: 'info',
+      noInstall: false,
+      runtime: null,
+      maxIterations: 20,
+      warnings: [],
+    })
+  })
+
+  test('is parsed, and bounds bring its numbers into their range', () => {
+    verifies('limits:task-iterations')
+    const environment = readEnvironment({
+      FLOTILLA_PORT: '9000',
+      FLOTILLA_NO_INSTALL: '1',
+      FLOTILLA_RUNTIME: 'process',
+      FLOTILLA_MAX_ITERATIONS: '1000',
+    })
+    expect(environment).toMatchObject({ port: 9000, noInstall: true, runtime: 'process', maxIterations: 100 })
+    expect(readEnvironment({ FLOTILLA_MAX_ITERATIONS: '0' }).maxIterations).toBe(1)
+  })
+
+  test('names what is wrong and never shows a value', () => {
+    const wrong = { FLOTILLA_PORT: 'sk-oops', FLOTILLA_RUNTIME: 'vm' }
+    expect(() => readEnvironment(wrong)).toThrow(/FLOTILLA_PORT: .*FLOTILLA_RUNTIME: /)
+    expect(() => readEnvironment(wrong)).not.toThrow(/sk-oops/)
+  })
+
+  test('warns of unknown names with the nearest known one, and not of credentials', () => {
+    const record = {
+      FLOTILLA_PROT: '1',
+      FLOTILLA_WHATEVER_ELSE: '1',
+      FLOTILLA_CRED_X: 'a',
+      FLOTILLA_SYSTEM_Y: 'b',
+    }
+    expect(readEnvironment(record).warnings).toEqual([
+      'FLOTILLA_PROT is not a known setting; did you mean FLOTILLA_PORT?',
+      'FLOTILLA_WHATEVER_ELSE is not a known setting',
+    ])
+  })
+})

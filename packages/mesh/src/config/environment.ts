@@ -1,0 +1,97 @@
+import { homedir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { clamp, limits } from '@flotilla/protocol/limits'
+import { Problem } from '@flotilla/protocol/problem'
+import * as z from 'zod'
+import { nearestName } from './nearest-name.ts'
+
+/** Settings of one process, from its environment; everything that can change while it runs is in settings.json. */
+export interface Environment {
+  readonly home: string
+  /** People's door on loopback. */
+  readonly port: number
+  /** Agent door on the fleet's private network. */
+  readonly agentPort: number
+  readonly logLevel: (typeof logLevels)[number]
+  readonly noInstall: boolean
+  readonly requireEngine: boolean
+  readonly engineSocket: string | null
+  readonly runtime: 'docker' | 'process' | null
+  readonly defaultModel: string | null
+  readonly maxIterations: number
+  readonly chatMaxToolRounds: number
+  readonly chatMaxTotalRounds: number
+  /** One sentence per FLOTILLA_ name that nobody reads. */
+  readonly warnings: readonly string[]
+}
+
+const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
+
+/** Names with these prefixes are credentials; the vault reads them. */
+const credentialPrefixes = ['FLOTILLA_SYSTEM_', 'FLOTILLA_CRED_'] as const
+
+const text = z.string().min(1).optional()
+const port = z.coerce.number().int().min(0).max(65_535).optional()
+const count = z.coerce.number().optional()
+const flag = z
+  .stringbool({ truthy: ['1', 'true', 'yes', 'on'], falsy: ['0', 'false', 'no', 'off'] })
+  .optional()
+
+const environmentSchema = z.object({
+  FLOTILLA_HOME: text,
+  FLOTILLA_PORT: port,
+  FLOTILLA_AGENT_PORT: port,
+  FLOTILLA_LOG_LEVEL: z.enum(logLevels).optional(),
+  FLOTILLA_NO_INSTALL: flag,
+  FLOTILLA_REQUIRE_ENGINE: flag,
+  FLOTILLA_ENGINE_SOCKET: text,
+  FLOTILLA_RUNTIME: z.enum(['docker', 'process']).optional(),
+  FLOTILLA_DEFAULT_MODEL: text,
+  FLOTILLA_MAX_ITERATIONS: count,
+  FLOTILLA_CHAT_MAX_TOOL_ROUNDS: count,
+  FLOTILLA_CHAT_MAX_TOTAL_ROUNDS: count,
+})
+
+export const environmentNames: readonly string[] = Object.keys(environmentSchema.shape)
+
+/**
+ * Parses the record that `main` passes in; nothing else in the mesh reads one, but for the vault's two prefixes.
+ * An empty value counts as absent. Throws the Problem `unprocessable` that names every wrong value.
+ */
+export function readEnvironment(
+  record: Readonly<Record<string, string | undefined>>,
+  userHome: string = homedir(),
+): Environment {
+  const present = Object.fromEntries(Object.entries(record).filter(([, value]) => value !== ''))
+  const parsed = environmentSchema.safeParse(present)
+  if (!parsed.success) {
+    const wrong = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`)
+    throw new Problem('unprocessable', { detail: `the environment is wrong: ${wrong.join('; ')}` })
+  }
+  const value = parsed.data
+  return {
+    home: resolve(value.FLOTILLA_HOME ?? join(userHome, '.flotilla')),
+    port: value.FLOTILLA_PORT ?? 8420,
+    agentPort: value.FLOTILLA_AGENT_PORT ?? 8420,
+    logLevel: value.FLOTILLA_LOG_LEVEL ?? 'info',
+    noInstall: value.FLOTILLA_NO_INSTALL ?? false,
+    requireEngine: value.FLOTILLA_REQUIRE_ENGINE ?? false,
+    engineSocket: value.FLOTILLA_ENGINE_SOCKET ?? null,
+    runtime: value.FLOTILLA_RUNTIME ?? null,
+    defaultModel: value.FLOTILLA_DEFAULT_MODEL ?? null,
+    maxIterations: Math.round(clamp(limits.taskIterations, value.FLOTILLA_MAX_ITERATIONS)),
+    chatMaxToolRounds: Math.round(clamp(limits.chatRoundsPerTurn, value.FLOTILLA_CHAT_MAX_TOOL_ROUNDS)),
+    chatMaxTotalRounds: Math.round(clamp(limits.chatRoundsPerSession, value.FLOTILLA_CHAT_MAX_TOTAL_ROUNDS)),
+    warnings: unknownNames(Object.keys(present)),
+  }
+}
+
+function unknownNames(names: readonly string[]): string[] {
+  return names
+    .filter((name) => name.startsWith('FLOTILLA_') && !environmentNames.includes(name))
+    .filter((name) => !credentialPrefixes.some((prefix) => name.startsWith(prefix)))
+    .map((name) => {
+      const nearest = nearestName(name, environmentNames)
+      return `${name} is not a known setting${nearest === null ? '' : `; did you mean ${nearest}?`}`
+    })
+}

@@ -1,0 +1,24 @@
+/** The known name that was most likely meant, or null when none is near. Pure. */
+export function nearestName(name: string, known: readonly string[]): string | null {
+  const furthestEdits = Math.max(2, Math.floor(name.length / 4))
+  let best: { name: string; edits: number } | null = null
+  for (const candidate of known) {
+    const edits = editsBetween(name, candidate)
+    if (edits <= furthestEdits && (best === null || edits < best.edits)) best = { name: candidate, edits }
+  }
+  return best?.name ?? null
+}
+
+/** Levenshtein's count of inserted, removed and replaced characters. */
+function editsBetween(left: string, right: string): number {
+  let row = Array.from({ length: right.length + 1 }, (_, column) => column)
+  for (let line = 1; line <= left.length; line++) {
+    const next = [line]
+    for (let column = 1; column <= right.length; column++) {
+      const replaced = (row[column - 1] ?? 0) + (left[line - 1] === right[column - 1] ? 0 : 1)
+      next.push(Math.min((row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1, replaced))
+    }
+    row = next
+  }
+  return row[right.length] ?? 0
+}

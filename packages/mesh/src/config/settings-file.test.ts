@@ -1,0 +1,47 @@
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { defaultSettings, readSettingsFile } from './settings-file.ts'
+
+async function reading(text: string) {
+  const path = join(await mkdtemp(join(tmpdir(), 'settings-')), 'settings.json')
+  await writeFile(path, text)
+  return await readSettingsFile(path)
+}
+
+describe('the settings file', () => {
+  test('that is missing gives the defaults', async () => {
+    expect(await readSettingsFile('/nowhere/settings.json')).toEqual(defaultSettings)
+    expect(defaultSettings.rate_limits.llm).toBe(600)
+  })
+
+  test('is parsed with defaults for what it leaves out', async () => {
+    const settings = await reading(
+      '{"providers":{"ollama":{"kind":"openai-compatible","base_url":"http://127.0.0.1:11434/v1","local":true}},"models":{"openai/x":{"price":{"input_per_mtok":1,"output_per_mtok":2}}}}',
+    )
+    expect(settings.providers['ollama']).toMatchObject({ local: true })
+    expect(settings.models['openai/x']).toMatchObject({ local: false, price: { input_per_mtok: 1 } })
+  })
+
+  test.each([
+    ['a comma too many', '{\n  "models": {},\n}', 3],
+    ['an unknown key', '{\n  "models": {},\n  "modles": {}\n}', 3],
+    ['a key twice', '{\n  "models": {},\n\n  "models": {}\n}', 4],
+    ['a comment', '{\n  // price\n  "models": {}\n}', 2],
+    [
+      'a wrong value deep inside',
+      '{\n "models": {\n  "a/b": {\n   "price": {\n    "input_per_mtok": -1,\n    "output_per_mtok": 1\n   }\n  }\n }\n}',
+      5,
+    ],
+    ['nothing', '', 1],
+    [
+      'a header for a provider',
+      '{"providers":{"a":{"kind":"openai-compatible",\n"base_url":"http://x",\n"headers":{}}}}',
+      3,
+    ],
+  ])('with %s is refused with the line', async (_what, text, line) => {
+    await expect(reading(text)).rejects.toMatchObject({ code: 'unprocessable', extra: { line } })
+    await expect(reading(text)).rejects.toThrow(`config/settings.json line ${line}: `)
+  })
+})

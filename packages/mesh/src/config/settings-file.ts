@@ -1,0 +1,75 @@
+import { agentIdSchema } from '@flotilla/protocol/ids'
+import { Problem } from '@flotilla/protocol/problem'
+import * as z from 'zod'
+import { readTextFile } from './atomic-file.ts'
+import { readJsonDocument } from './json-document.ts'
+
+const providerName = z
+  .string()
+  .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'a provider name is 1 to 64 of a-z 0-9 _ -')
+const modelName = z.string().min(1).max(200)
+const usdPerMtok = z.number().min(0).max(100_000)
+
+const openAiCompatibleSchema = z.strictObject({
+  kind: z.literal('openai-compatible'),
+  base_url: z.url({ protocol: /^https?$/ }),
+  /** Name of a system credential, without its prefix: `groq_api_key`. */
+  api_key: z.string().optional(),
+  /** On a machine of the owner's: its models cost nothing. */
+  local: z.boolean().default(false),
+})
+
+const scriptedSchema = z.strictObject({ kind: z.literal('scripted'), cassette: z.string().min(1).max(200) })
+
+const modelSchema = z.strictObject({
+  price: z.strictObject({ input_per_mtok: usdPerMtok, output_per_mtok: usdPerMtok }).optional(),
+  local: z.boolean().default(false),
+  /** Tokens that fit into the model. */
+  context: z.number().int().positive().optional(),
+  /** What a call that names no max_tokens is given. */
+  max_output_tokens: z.number().int().positive().optional(),
+})
+
+const perMinute = z.number().int().min(1).max(1_000_000)
+
+export const settingsSchema = z.strictObject({
+  default_model: modelName.optional(),
+  providers: z
+    .record(providerName, z.discriminatedUnion('kind', [openAiCompatibleSchema, scriptedSchema]))
+    .default({}),
+  /** By `provider/model`. */
+  models: z.record(modelName, modelSchema).default({}),
+  agents: z
+    .record(agentIdSchema, z.strictObject({ models: z.array(modelName).max(100).default([]) }))
+    .default({}),
+  /** Calls per minute and agent. */
+  rate_limits: z
+    .strictObject({
+      llm: perMinute.default(600),
+      http: perMinute.default(600),
+      blackboard_read: perMinute.default(6000),
+      blackboard_write: perMinute.default(3000),
+      notify: perMinute.default(300),
+    })
+    .prefault({}),
+})
+export type Settings = z.infer<typeof settingsSchema>
+export type ProviderSettings = Settings['providers'][string]
+export type ModelSettings = Settings['models'][string]
+
+export const defaultSettings: Settings = settingsSchema.parse({})
+
+/**
+ * `config/settings.json`; a missing file gives the defaults. Throws the Problem `unprocessable` with file, line and
+ * reason when the file is broken.
+ */
+export async function readSettingsFile(path: string): Promise<Settings> {
+  const text = await readTextFile(path)
+  if (text === null) return defaultSettings
+  const reading = readJsonDocument(text, settingsSchema)
+  if (reading.ok) return reading.document.value
+  throw new Problem('unprocessable', {
+    detail: `config/settings.json line ${reading.line}: ${reading.reason}`,
+    extra: { file: 'config/settings.json', line: reading.line },
+  })
+}

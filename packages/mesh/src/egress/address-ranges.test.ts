@@ -1,0 +1,134 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { verifies } from '../../../../tests/verifies.ts'
+import { createAddressFilter, isPublicAddress } from './address-ranges.ts'
+
+describe('the address filter', () => {
+  test.each([
+    '10.0.0.1',
+    '172.16.0.1',
+    '172.31.255.255',
+    '192.168.1.1',
+    '127.0.0.1',
+    '127.255.0.9',
+    '169.254.169.254',
+    '100.64.0.1',
+    '100.127.255.255',
+    '0.0.0.0',
+    '0.1.2.3',
+    '192.0.0.192',
+    '192.0.2.1',
+    '198.18.0.1',
+    '198.19.255.1',
+    '198.51.100.1',
+    '203.0.113.9',
+    '224.0.0.1',
+    '239.1.1.1',
+    '240.0.0.1',
+    '255.255.255.255',
+    '168.63.129.16',
+    '100.100.100.200',
+    '192.88.99.1',
+    '::',
+    '::1',
+    '::127.0.0.1',
+    '::ffff:127.0.0.1',
+    '::ffff:8.8.8.8',
+    '::ffff:0:8.8.8.8',
+    '64:ff9b::8.8.8.8',
+    '64:ff9b:1::1',
+    '2001::1',
+    '2001:0:1::1',
+    '2002:7f00:1::',
+    '2002:808:808::1',
+    '2001:db8::1',
+    '2001:20::1',
+    'fe80::1',
+    'fec0::1',
+    'fc00::1',
+    'fd00:ec2::254',
+    'ff02::1',
+    '100::1',
+    '3fff::1',
+    '5f00::1',
+    '4000::1',
+    'fe80::1%eth0',
+    '2606:4700::1%1',
+    '',
+    'localhost',
+    '127.1',
+    '0x7f000001',
+    '2130706433',
+    '1.2.3',
+    '1.2.3.4.5',
+    '::g',
+  ])('refuses %s', (address) => {
+    verifies(
+      'limits:outbound-rfc1918',
+      'limits:outbound-loopback',
+      'limits:outbound-link-local',
+      'limits:outbound-cgnat',
+      'limits:outbound-6to4',
+      'limits:outbound-teredo',
+      'limits:outbound-ipv4-mapped',
+    )
+    expect(isPublicAddress(address)).toBe(false)
+  })
+
+  test.each([
+    '8.8.8.8',
+    '1.1.1.1',
+    '172.15.255.255',
+    '172.32.0.0',
+    '100.63.255.255',
+    '100.128.0.0',
+    '192.167.255.255',
+    '169.253.1.1',
+    '11.0.0.1',
+    '223.255.255.255',
+    '198.17.0.1',
+    '198.20.0.1',
+    '2606:4700:4700::1111',
+    '2a00:1450::1',
+    '2001:4860:4860::8888',
+    '2003::1',
+    '2400:cb00::1',
+  ])('lets %s through', (address) => {
+    expect(isPublicAddress(address)).toBe(true)
+  })
+
+  test('refuses every IPv4 address in every kind of IPv6 clothes', () => {
+    fc.assert(
+      fc.property(fc.ipV4(), (address) => {
+        const hex = address
+          .split('.')
+          .map((part) => Number(part).toString(16).padStart(2, '0'))
+          .join('')
+          .replace(/(.{4})/, '$1:')
+        for (const dressed of [
+          `::ffff:${address}`,
+          `::${address}`,
+          `64:ff9b::${address}`,
+          `2002:${hex}::1`,
+          `::ffff:0:${address}`,
+        ]) {
+          expect(isPublicAddress(dressed)).toBe(false)
+        }
+      }),
+    )
+  })
+
+  test('refuses what the mesh names as its own', () => {
+    const isAllowed = createAddressFilter([
+      { address: '8.8.8.0', prefix: 24 },
+      { address: '2606:4700::', prefix: 32 },
+    ])
+    expect(['8.8.8.8', '8.8.9.8', '2606:4700::1', '2606:4701::1', '10.0.0.1'].map(isAllowed)).toEqual([
+      false,
+      true,
+      false,
+      true,
+      false,
+    ])
+  })
+})

@@ -1,0 +1,106 @@
+import { BlockList, isIP } from 'node:net'
+
+/**
+ * Which addresses the world outside has. Everything that is private, local, reserved, or an IPv4 address in IPv6
+ * clothes is not public; the clothes are refused and not looked under, since no honest server needs them. Pure.
+ */
+
+const ipv4: readonly (readonly [string, number])[] = [
+  ['0.0.0.0', 8], // this network (RFC 791)
+  ['10.0.0.0', 8], // private (RFC 1918)
+  ['100.64.0.0', 10], // carrier-grade NAT (RFC 6598)
+  ['127.0.0.0', 8], // loopback
+  ['169.254.0.0', 16], // link-local, and the metadata of most clouds
+  ['168.63.129.16', 32], // Azure's platform
+  ['172.16.0.0', 12], // private (RFC 1918)
+  ['192.0.0.0', 24], // protocol assignments, and Oracle's metadata
+  ['192.0.2.0', 24], // documentation
+  ['192.31.196.0', 24], // AS112
+  ['192.52.193.0', 24], // AMT
+  ['192.88.99.0', 24], // 6to4 relays
+  ['192.168.0.0', 16], // private (RFC 1918)
+  ['192.175.48.0', 24], // AS112
+  ['198.18.0.0', 15], // benchmarks
+  ['198.51.100.0', 24], // documentation
+  ['203.0.113.0', 24], // documentation
+  ['100.100.100.200', 32], // Alibaba's metadata, inside the range above as well
+  ['224.0.0.0', 4], // multicast
+  ['240.0.0.0', 4], // reserved, and broadcast
+]
+
+const ipv6: readonly (readonly [string, number])[] = [
+  ['::', 96], // unspecified, loopback, IPv4-compatible
+  ['::ffff:0:0', 96], // IPv4-mapped
+  ['::ffff:0:0:0', 96], // IPv4-translated (RFC 2765)
+  ['64:ff9b::', 96], // NAT64
+  ['64:ff9b:1::', 48], // local NAT64
+  ['100::', 64], // discard
+  ['100:0:0:1::', 64], // dummy (RFC 9780)
+  ['2001::', 23], // protocol assignments, Teredo among them
+  ['2001:db8::', 32], // documentation
+  ['2002::', 16], // 6to4
+  ['2620:4f:8000::', 48], // AS112
+  ['3fff::', 20], // documentation
+  ['5f00::', 16], // segment routing
+  ['fc00::', 7], // unique local, and EC2's metadata
+  ['fe80::', 10], // link-local
+  ['fec0::', 10], // site-local
+  ['ff00::', 8], // multicast
+]
+
+type Family = 'ipv4' | 'ipv6'
+
+// One list per family: a list with both also compares an IPv4 address in its mapped form.
+const notPublic = { ipv4: blockList(ipv4, 'ipv4'), ipv6: blockList(ipv6, 'ipv6') }
+
+/** Only addresses under this have been given out to the public. */
+const globalUnicast = blockList([['2000::', 3]], 'ipv6')
+
+/** True for an address of the public internet; false for every other, and for what is no address. */
+export function isPublicAddress(address: string): boolean {
+  switch (isIP(address)) {
+    case 4:
+      return !notPublic.ipv4.check(address, 'ipv4')
+    case 6:
+      // A zone, as in fe80::1%eth0, has no meaning outside a link.
+      return (
+        !address.includes('%') &&
+        globalUnicast.check(address, 'ipv6') &&
+        !notPublic.ipv6.check(address, 'ipv6')
+      )
+    default:
+      return false
+  }
+}
+
+/** Public addresses but for further ranges: the mesh's own interfaces, the engine's networks. */
+export function createAddressFilter(
+  refused: readonly { readonly address: string; readonly prefix: number }[],
+): (address: string) => boolean {
+  const own = { ipv4: ownList(refused, 'ipv4'), ipv6: ownList(refused, 'ipv6') }
+  return (address) => {
+    const family = familyOf(address)
+    return isPublicAddress(address) && !own[family].check(address, family)
+  }
+}
+
+function ownList(
+  refused: readonly { readonly address: string; readonly prefix: number }[],
+  family: Family,
+): BlockList {
+  const ofFamily = refused.filter(({ address }) => familyOf(address) === family)
+  return blockList(
+    ofFamily.map(({ address, prefix }) => [address, prefix] as const),
+    family,
+  )
+}
+
+function familyOf(address: string): Family {
+  return isIP(address) === 6 ? 'ipv6' : 'ipv4'
+}
+
+function blockList(ranges: readonly (readonly [string, number])[], family: Family): BlockList {
+  const list = new BlockList()
+  for (const [network, prefix] of ranges) list.addSubnet(network, prefix, family)
+  return list
+}

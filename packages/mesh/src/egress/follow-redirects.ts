@@ -1,0 +1,26 @@
+import { limits } from '@flotilla/protocol/limits'
+import { Problem } from '@flotilla/protocol/problem'
+import { nextHop } from './next-hop.ts'
+import type { PinnedFetch, PinnedReply, PinnedRequest } from './pinned-fetch.ts'
+
+/**
+ * Follows at most five redirects; each hop is resolved and judged like a first request. Throws what a hop throws, and
+ * the Problem `upstream-failed` for one redirect too many.
+ */
+export async function followRedirects(
+  fetch: PinnedFetch,
+  first: PinnedRequest,
+  signal: AbortSignal,
+): Promise<{ readonly reply: PinnedReply; readonly url: URL }> {
+  let request = first
+  for (let hops = 0; ; hops++) {
+    const reply = await fetch(request, signal)
+    const next = nextHop(request, reply.status, reply.headers['location'])
+    if (next === null) return { reply, url: request.url }
+    await reply.close()
+    if (hops >= limits.redirectsMax) {
+      throw new Problem('upstream-failed', { detail: `more than ${limits.redirectsMax} redirects` })
+    }
+    request = next
+  }
+}

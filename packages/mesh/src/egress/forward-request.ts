@@ -1,0 +1,84 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { httpReplySchema, httpRequestSchema } from '@flotilla/protocol/mesh-agent-api'
+import { Problem } from '@flotilla/protocol/problem'
+import type * as z from 'zod/mini'
+import type { Journal } from '../journal/journal.ts'
+import type { Guard } from '../policy/action.ts'
+import { actorOf } from '../policy/caller.ts'
+import type { Caller } from '../policy/caller.ts'
+import type { CallRate } from '../policy/call-rate.ts'
+import type { RunTicket } from '../runs/run-ticket.ts'
+import { startDeadline } from './deadline.ts'
+import { followRedirects } from './follow-redirects.ts'
+import type { PinnedFetch } from './pinned-fetch.ts'
+import { readText } from './read-text.ts'
+import { checkedHeaders, shownHeaders } from './request-headers.ts'
+
+export type HttpRequest = z.infer<typeof httpRequestSchema>
+export type HttpReply = z.infer<typeof httpReplySchema>
+
+/**
+ * `http_request`: fetches a public address for an agent. What an agent may reach is decided here and not in its
+ * container. Throws `denied`, `rate-limited`, `bad-request`, `address-refused`, `upstream-failed`, `upstream-timeout`.
+ */
+export type ForwardRequest = (caller: Caller, request: HttpRequest, signal: AbortSignal) => Promise<HttpReply>
+
+export interface ForwardRequestDeps {
+  readonly guard: Guard
+  readonly rate: CallRate
+  readonly fetch: PinnedFetch
+  readonly journal: Journal
+  readonly clock: Clock
+  /** Keeps the run's lease alive while the call is open; returns the way to stop. */
+  readonly holdLease: (run: RunTicket | null) => () => void
+}
+
+export function createForwardRequest(deps: ForwardRequestDeps): ForwardRequest {
+  return async (caller, request, signal) => {
+    deps.guard(caller, { do: 'call-api', api: 'http' })
+    if (caller.kind !== 'agent') throw new Problem('denied')
+    deps.rate.take(caller.agentId)
+    const url = parsedUrl(request.url)
+    const headers = checkedHeaders(request.headers)
+    const deadline = startDeadline(deps.clock, request.timeout_ms, signal)
+    const release = deps.holdLease(caller.run)
+    const record = (detail: Record<string, string | number>) =>
+      deps.journal.append({
+        actor: actorOf(caller),
+        action: 'http.requested',
+        subject: url.host,
+        detail: { method: request.method, ...detail },
+      })
+    try {
+      const asked = { url, method: request.method, headers, body: request.body }
+      const { reply, url: answered } = await followRedirects(deps.fetch, asked, deadline.signal)
+      try {
+        const text = await readText(reply, deadline.signal)
+        record({ status: reply.status, bytes: text.bytes, host: answered.host })
+        return {
+          status: reply.status,
+          url: answered.href,
+          headers: shownHeaders(reply.headers),
+          body: text.text,
+          truncated: text.truncated,
+        }
+      } finally {
+        await reply.close()
+      }
+    } catch (error) {
+      record({ problem: error instanceof Problem ? error.code : 'failed' })
+      throw error
+    } finally {
+      deadline.clear()
+      release()
+    }
+  }
+}
+
+function parsedUrl(text: string): URL {
+  if (!URL.canParse(text))
+    throw new Problem('bad-request', { detail: 'url: an http or https address is expected' })
+  const url = new URL(text)
+  url.hash = ''
+  return url
+}

@@ -1,0 +1,32 @@
+import type { PinnedRequest } from './pinned-fetch.ts'
+
+/** Names of headers that may carry a secret. */
+const keyLike = /auth|cookie|token|key|secret|session|credential|signature|passw|jwt/i
+
+const redirects: readonly number[] = [301, 302, 303, 307, 308]
+
+/**
+ * The request that a redirect asks for, or null for a reply that is none. On another origin everything that may carry
+ * a secret stays behind; 301, 302 and 303 turn into GET without a body. Pure.
+ */
+export function nextHop(
+  request: PinnedRequest,
+  status: number,
+  location: string | undefined,
+): PinnedRequest | null {
+  if (!redirects.includes(status) || location === undefined || !URL.canParse(location, request.url))
+    return null
+  const url = new URL(location, request.url)
+  url.hash = ''
+  const toGet = status <= 303 && request.method !== 'HEAD' && request.method !== 'GET'
+  const kept = Object.entries(request.headers).filter(
+    ([name]) =>
+      (url.origin === request.url.origin || !keyLike.test(name)) && !(toGet && /^content-/i.test(name)),
+  )
+  return {
+    url,
+    method: toGet ? 'GET' : request.method,
+    headers: Object.fromEntries(kept),
+    body: toGet ? '' : request.body,
+  }
+}

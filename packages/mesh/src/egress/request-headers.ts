@@ -1,0 +1,54 @@
+import { Problem } from '@flotilla/protocol/problem'
+
+/** The connection's own; whoever sets them by hand can make two servers read one request in two ways. */
+const connectionHeaders: readonly string[] = [
+  'accept-encoding',
+  'connection',
+  'content-length',
+  'expect',
+  'host',
+  'http2-settings',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]
+
+const headersMax = 64
+const headersMaxChars = 32_000
+const shownHeadersMax = 100
+const shownValueMaxChars = 4000
+
+/** An agent's headers with lower-case names. Throws the Problem `bad-request` for one that it may not set. Pure. */
+export function checkedHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const entries = Object.entries(headers)
+  const chars = entries.reduce((sum, [name, value]) => sum + name.length + value.length, 0)
+  if (entries.length > headersMax || chars > headersMaxChars) throw badRequest('too many or too long headers')
+  return Object.fromEntries(
+    entries.map(([name, value]) => {
+      const lower = name.toLowerCase()
+      if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(lower))
+        throw badRequest(`headers: ${name.slice(0, 100)} is not a header name`)
+      if (connectionHeaders.includes(lower)) throw badRequest(`headers: ${lower} cannot be set`)
+      if (/[^\t\x20-\x7e\x80-\xff]/.test(value))
+        throw badRequest(`headers: the value of ${lower} is not one line of text`)
+      return [lower, value]
+    }),
+  )
+}
+
+/** What of a reply's headers an agent sees. Pure. */
+export function shownHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const entries = Object.entries(headers)
+    .filter(([name]) => !connectionHeaders.includes(name) || name === 'content-length')
+    .slice(0, shownHeadersMax)
+  return Object.fromEntries(entries.map(([name, value]) => [name, value.slice(0, shownValueMaxChars)]))
+}
+
+function badRequest(detail: string): Problem {
+  return new Problem('bad-request', { detail })
+}

@@ -1,0 +1,81 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { FleetEvent, FleetEventBody } from '@flotilla/protocol/fleet-event'
+import type { Log } from '../log.ts'
+import type { Database } from '../storage/database.ts'
+import type { EventBus } from './event-bus.ts'
+import { createEventTable } from './event-table.ts'
+
+/** Newest events that are kept. */
+const keptMax = 10_000
+/** The ring is cut once per so many kept events. */
+const trimEvery = 256
+/** Numbers taken ahead in one write, so that a piece of streamed text costs none and no number is given twice. */
+const reservedNumbers = 1000
+
+/** The bus on its table; events that are kept are rows of the caller's transaction. */
+export function createEventBus({
+  database,
+  clock,
+  log,
+}: {
+  readonly database: Database
+  readonly clock: Clock
+  readonly log: Log
+}): EventBus {
+  const table = createEventTable(database)
+  const listeners = new Set<(event: FleetEvent) => void>()
+  let reserved = table.reservedUntil()
+  let last = reserved
+  let untilTrim = 1
+
+  /** Memory follows the rows: what a roll-back takes back was never told to anyone. */
+  function followRollback(): void {
+    const before = { last, reserved }
+    database.afterRollback(() => {
+      last = Math.min(last, before.last)
+      reserved = Math.min(reserved, before.reserved)
+    })
+  }
+
+  function keep(event: FleetEvent): void {
+    table.insert(event)
+    untilTrim--
+    if (untilTrim > 0) return
+    untilTrim = trimEvery
+    table.trim(keptMax)
+  }
+
+  function tell(event: FleetEvent): void {
+    for (const listener of listeners) {
+      try {
+        listener(event)
+      } catch (error) {
+        log.error({ err: error, seq: event.seq }, 'listener of an event failed')
+      }
+    }
+  }
+
+  function publish(body: FleetEventBody): void {
+    followRollback()
+    const event: FleetEvent = { seq: last + 1, at: clock.now(), body }
+    if (event.seq > reserved) {
+      table.reserve(event.seq + reservedNumbers)
+      reserved = event.seq + reservedNumbers
+    }
+    last = event.seq
+    if (body.type !== 'text.streamed') keep(event)
+    database.afterCommit(() => tell(event))
+  }
+
+  return {
+    publish: (body) =>
+      body.type === 'text.streamed' ? publish(body) : database.transaction(() => publish(body)),
+    since: (seq, limit) => table.after(seq, limit),
+    droppedUntil: () => table.droppedUntil(),
+    lastSeq: () => last,
+    subscribe: (listener) => {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+  }
+}

@@ -1,0 +1,62 @@
+import { fleetEventBodySchema } from '@flotilla/protocol/fleet-event'
+import type { FleetEvent } from '@flotilla/protocol/fleet-event'
+import * as z from 'zod'
+import type { Database } from '../storage/database.ts'
+import { jsonColumn } from '../storage/json-column.ts'
+
+const eventRowSchema = z.object({ seq: z.number(), at: z.number(), body: jsonColumn(fleetEventBodySchema) })
+const sequenceSchema = z.object({ reserved_until: z.number(), dropped_until: z.number() })
+
+export interface EventTable {
+  insert(event: FleetEvent): void
+  after(seq: number, limit: number): readonly FleetEvent[]
+  /** The highest number that may have been given out. */
+  reservedUntil(): number
+  reserve(until: number): void
+  /** Every kept event has a greater number; what was dropped or never kept may lie below. */
+  droppedUntil(): number
+  /** Keeps the newest `count` events. */
+  trim(count: number): void
+}
+
+export function createEventTable(database: Database): EventTable {
+  function sequence() {
+    const row = database
+      .prepare('SELECT reserved_until, dropped_until FROM event_sequence WHERE id = 1')
+      .get()
+    return row ? sequenceSchema.parse(row) : { reserved_until: 0, dropped_until: 0 }
+  }
+
+  function trim(count: number): void {
+    database.transaction(() => {
+      const row = database.prepare('SELECT seq FROM events ORDER BY seq DESC LIMIT 1 OFFSET ?').get(count)
+      if (!row) return
+      const until = Number(row['seq'])
+      database.prepare('DELETE FROM events WHERE seq <= ?').run(until)
+      database.prepare('UPDATE event_sequence SET dropped_until = ? WHERE id = 1').run(until)
+    })
+  }
+
+  return {
+    trim,
+    insert: ({ seq, at, body }) => {
+      database
+        .prepare('INSERT INTO events (seq, at, body) VALUES (?, ?, ?)')
+        .run(seq, at, JSON.stringify(body))
+    },
+    after: (seq, limit) =>
+      database
+        .prepare('SELECT seq, at, body FROM events WHERE seq > ? ORDER BY seq LIMIT ?')
+        .all(seq, limit)
+        .map((row) => eventRowSchema.parse(row)),
+    reservedUntil: () => sequence().reserved_until,
+    droppedUntil: () => sequence().dropped_until,
+    reserve: (until) => {
+      database
+        .prepare(
+          'INSERT INTO event_sequence (id, reserved_until, dropped_until) VALUES (1, ?, 0) ON CONFLICT (id) DO UPDATE SET reserved_until = excluded.reserved_until',
+        )
+        .run(until)
+    },
+  }
+}

@@ -1,0 +1,98 @@
+import { request as openRequest } from 'node:http'
+import type { Agent, IncomingMessage } from 'node:http'
+import type { Method } from '@flotilla/protocol/endpoint'
+
+/** One HTTP call to an agent's process. */
+export interface AgentCall {
+  readonly method: Method
+  /** Path with its query. */
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: Uint8Array
+  /** Silence after which the line counts as broken, milliseconds. */
+  readonly idleTimeoutMs: number
+  readonly signal: AbortSignal
+}
+
+export interface AgentAddress {
+  readonly host: string
+  readonly port: number
+}
+
+/** The far end said nothing for too long, said too much, or hung up. */
+export class BrokenLine extends Error {
+  override readonly name = 'BrokenLine'
+}
+
+/**
+ * Sends a call and resolves with the reply's head. A kept connection that the agent had closed meanwhile is replaced
+ * once: every call to an agent may be sent again, since runs attach and files are written whole.
+ */
+export async function openExchange(http: Agent, address: AgentAddress, call: AgentCall): Promise<IncomingMessage> {
+  try {
+    return await openOnce(http, address, call)
+  } catch (error) {
+    if (error instanceof StaleConnection && !call.signal.aborted) return openOnce(http, address, call)
+    throw error
+  }
+}
+
+class StaleConnection extends BrokenLine {}
+
+function openOnce(http: Agent, address: AgentAddress, call: AgentCall): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const request = openRequest({
+      agent: http,
+      host: address.host,
+      port: address.port,
+      method: call.method,
+      path: call.path,
+      headers: { ...call.headers, 'content-length': call.body?.byteLength ?? 0 },
+      signal: call.signal,
+      timeout: call.idleTimeoutMs,
+    })
+    request.on('timeout', () => request.destroy(new BrokenLine(`silent for ${call.idleTimeoutMs} ms`)))
+    request.on('response', resolve)
+    request.on('error', (error: NodeJS.ErrnoException) => {
+      if (call.signal.aborted) reject(call.signal.reason)
+      else if (request.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE')) {
+        reject(new StaleConnection(error.message))
+      } else reject(error)
+    })
+    request.end(call.body)
+  })
+}
+
+/** The whole body; hangs up and rejects when it is longer than `maxBytes` or breaks off. */
+export async function readBody(reply: IncomingMessage, maxBytes: number, signal: AbortSignal): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of bodyChunks(reply, maxBytes, signal)) chunks.push(chunk)
+  return Buffer.concat(chunks)
+}
+
+/** The body as it comes. Leaving the loop early hangs up. */
+export async function* bodyChunks(
+  reply: IncomingMessage,
+  maxBytes: number,
+  signal: AbortSignal,
+): AsyncGenerator<Buffer> {
+  let size = 0
+  try {
+    for await (const chunk of reply) {
+      const bytes: Buffer = Buffer.isBuffer(chunk) ? chunk : Buffer.from(String(chunk))
+      size += bytes.byteLength
+      if (size > maxBytes) throw new OverlongReply(`the reply is longer than ${maxBytes} bytes`)
+      yield bytes
+    }
+  } catch (error) {
+    reply.destroy()
+    if (signal.aborted) throw signal.reason
+    if (error instanceof OverlongReply) throw error
+    throw new BrokenLine(error instanceof Error ? error.message : String(error), { cause: error })
+  }
+}
+
+/** The agent sends more than any honest reply holds. */
+export class OverlongReply extends Error {
+  override readonly name = 'OverlongReply'
+}

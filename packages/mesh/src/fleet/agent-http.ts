@@ -1,0 +1,199 @@
+import type { Agent, IncomingMessage } from 'node:http'
+import { agentApi, chatFrameSchema } from '@flotilla/protocol/agent-api'
+import type { ChatFrame, ChatRequest, ResultReply, TaskResult } from '@flotilla/protocol/agent-api'
+import { agentEndpoints } from '@flotilla/protocol/agent-endpoints'
+import type { AgentEndpointName } from '@flotilla/protocol/agent-endpoints'
+import { fillPath } from '@flotilla/protocol/endpoint'
+import { isProblemCode } from '@flotilla/protocol/problem-catalog'
+import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
+import { Problem } from '@flotilla/protocol/problem'
+import * as z from 'zod'
+import type { AgentConnection } from './agent-connection.ts'
+import { BrokenLine, bodyChunks, openExchange, readBody } from './agent-exchange.ts'
+import type { AgentAddress } from './agent-exchange.ts'
+import type { MeshIdentity } from './mesh-identity.ts'
+import { createServerSentEvents } from './server-sent-events.ts'
+
+/** Largest reply, and largest frame of a stream: a result holds the outputs of all its tools, bytes. */
+const replyMaxBytes = 4 * 1024 * 1024
+/** Everything one streamed turn may send, bytes. */
+const streamMaxBytes = 64 * 1024 * 1024
+/** An agent sends a keep-alive comment every 15 s. */
+const streamIdleMs = 60_000
+/** A call that waits for nothing, from its first byte to its last. */
+const callDeadlineMs = 15_000
+const healthDeadlineMs = 5000
+/** 50 MB into a container with a small share of a core. */
+const uploadDeadlineMs = 300_000
+
+/** What a person who puts a file into an agent is told as the agent said it; everything else is the mesh's affair. */
+const passedCodes: readonly ProblemCode[] = ['path-refused', 'body-too-large', 'unprocessable', 'not-found']
+
+export interface AgentHttpDeps {
+  readonly agentId: string
+  readonly address: AgentAddress
+  readonly identity: MeshIdentity
+  /** Keeps connections alive; shared by all agents, closed by whoever made it. */
+  readonly http: Agent
+  /** For tests that cannot wait a minute. */
+  readonly idleTimeoutMs?: number
+}
+
+interface Send {
+  readonly endpoint: AgentEndpointName
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, string>>
+  readonly json?: unknown
+  readonly bytes?: Uint8Array
+  readonly deadlineMs?: number
+  readonly signal: AbortSignal
+}
+
+/** The line to an agent's process over HTTP. What comes back is from a hostile place: bounded and parsed. */
+export function createAgentHttp(deps: AgentHttpDeps): AgentConnection {
+  const idleTimeoutMs = deps.idleTimeoutMs ?? streamIdleMs
+
+  function open(send: Send): Promise<IncomingMessage> {
+    const { method, path } = agentEndpoints[send.endpoint]
+    const query = send.query ? `?${new URLSearchParams(send.query).toString()}` : ''
+    const body = send.bytes ?? (send.json === undefined ? undefined : Buffer.from(JSON.stringify(send.json)))
+    return openExchange(deps.http, deps.address, {
+      method,
+      path: fillPath(path, send.params ?? {}) + query,
+      headers: {
+        authorization: `Bearer ${deps.identity.signFor(deps.agentId)}`,
+        ...(send.json === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(send.bytes === undefined ? {} : { 'content-type': 'application/octet-stream' }),
+      },
+      ...(body === undefined ? {} : { body }),
+      idleTimeoutMs,
+      signal: send.signal,
+    })
+  }
+
+  async function call<Schema extends z.core.$ZodType>(send: Send, schema: Schema): Promise<z.output<Schema>> {
+    const deadline = AbortSignal.timeout(send.deadlineMs ?? callDeadlineMs)
+    const signal = AbortSignal.any([send.signal, deadline])
+    try {
+      const reply = await open({ ...send, signal })
+      const body = await readBody(reply, replyMaxBytes, signal)
+      if (reply.statusCode !== 200) throw refusal(deps.agentId, reply.statusCode ?? 0, body)
+      return z.parse(schema, JSON.parse(body.toString('utf8')))
+    } catch (error) {
+      throw send.signal.aborted ? send.signal.reason : unavailable(deps.agentId, error)
+    }
+  }
+
+  async function followStream(
+    reply: IncomingMessage,
+    stream: { request: ChatRequest; onFrame: (frame: ChatFrame) => void; signal: AbortSignal },
+  ): Promise<TaskResult | null> {
+    const events = createServerSentEvents(replyMaxBytes)
+    try {
+      for await (const bytes of bodyChunks(reply, streamMaxBytes, stream.signal)) {
+        for (const data of events.push(bytes)) {
+          const frame = chatFrameSchema.parse(JSON.parse(data))
+          if (frame.type === 'done') requireSameRun(frame.result.run_id, stream.request.run_id)
+          stream.onFrame(frame)
+          if (frame.type === 'done') return frame.result
+        }
+      }
+      return null
+    } catch (error) {
+      if (error instanceof BrokenLine) return null
+      throw error
+    } finally {
+      reply.destroy()
+    }
+  }
+
+  return {
+    agentId: deps.agentId,
+    healthy: async (signal) => {
+      try {
+        const send = { endpoint: 'healthz', signal, deadlineMs: healthDeadlineMs } as const
+        await call(send, agentApi.healthz.response)
+        return true
+      } catch {
+        return false
+      }
+    },
+    status: (signal) => call({ endpoint: 'status', signal }, agentApi.status.response),
+    chatStream: async (request, onFrame, signal) => {
+      try {
+        const reply = await open({ endpoint: 'chatStream', json: request, signal })
+        if (reply.statusCode !== 200) {
+          throw refusal(deps.agentId, reply.statusCode ?? 0, await readBody(reply, replyMaxBytes, signal))
+        }
+        return await followStream(reply, { request, onFrame, signal })
+      } catch (error) {
+        throw signal.aborted ? signal.reason : unavailable(deps.agentId, error)
+      }
+    },
+    task: async (assignment, signal) => {
+      const reply = await call({ endpoint: 'task', json: assignment, signal }, agentApi.task.response)
+      return reply.accepted
+    },
+    invoke: async (request, signal) => {
+      const reply = await call({ endpoint: 'invoke', json: request, signal }, agentApi.invoke.response)
+      return reply.accepted
+    },
+    result: async (runId, waitSeconds, signal): Promise<ResultReply> => {
+      const query = { run_id: runId, wait_s: String(waitSeconds) }
+      const deadlineMs = waitSeconds * 1000 + callDeadlineMs
+      const reply = await call({ endpoint: 'result', query, signal, deadlineMs }, agentApi.result.response)
+      if (reply.state === 'finished' && reply.result.run_id !== runId) {
+        throw unavailable(deps.agentId, new Error('the result is of another run'))
+      }
+      return reply
+    },
+    cancel: async (runId, fence, signal) => {
+      await call({ endpoint: 'cancel', json: { run_id: runId, fence }, signal }, agentApi.cancel.response)
+    },
+    writeFile: async (path, content, signal) => {
+      const send = { endpoint: 'fileWrite', params: { path }, bytes: content, signal } as const
+      await call({ ...send, deadlineMs: uploadDeadlineMs }, agentApi.fileWrite.response)
+    },
+    writeWorkspaceFile: async (name, content, signal) => {
+      const send = { endpoint: 'workspaceWrite', params: { file: name }, json: { content }, signal } as const
+      await call(send, agentApi.workspaceWrite.response)
+    },
+  }
+}
+
+function requireSameRun(told: string, asked: string): void {
+  if (told !== asked) throw new Error('the result is of another run')
+}
+
+const refusalSchema = z.looseObject({ code: z.string(), detail: z.string() })
+
+/** What an agent's refusal means outside: its words only where they are about what a person sent. */
+function refusal(agentId: string, status: number, body: Buffer): Problem {
+  const parsed = refusalSchema.safeParse(parseQuietly(body))
+  const code = parsed.success && isProblemCode(parsed.data.code) ? parsed.data.code : null
+  if (parsed.success && code && passedCodes.includes(code)) {
+    return new Problem(code, { detail: parsed.data.detail.slice(0, 500) })
+  }
+  return new Problem('agent-unavailable', {
+    detail: `agent ${agentId} answered ${status}${code ? ` (${code})` : ''}`,
+    extra: { agent_status: status, ...(code ? { agent_code: code } : {}) },
+  })
+}
+
+function unavailable(agentId: string, error: unknown): Problem {
+  if (error instanceof Problem) return error
+  const reason = error instanceof z.core.$ZodError ? 'its answer is not of the agreed form' : wordsOf(error)
+  return new Problem('agent-unavailable', { detail: `agent ${agentId} cannot be reached: ${reason}`, cause: error })
+}
+
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message.slice(0, 300) : 'the line broke'
+}
+
+function parseQuietly(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'))
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,47 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { NewId } from '@flotilla/protocol/ids'
+import type { EventBus } from '../events/event-bus.ts'
+import type { Journal } from '../journal/journal.ts'
+import type { Log } from '../log.ts'
+import type { SandboxRuntime } from '../sandbox/sandbox-runtime.ts'
+import type { Database } from '../storage/database.ts'
+import type { AgentConnection } from './agent-connection.ts'
+import type { AgentAddress } from './agent-exchange.ts'
+import type { MeshDoor } from './agent-sandbox.ts'
+import type { AgentTable } from './agent-table.ts'
+import type { AgentTokens } from './agent-tokens.ts'
+import type { AgentTurns } from './agent-turns.ts'
+import type { Briefings } from './briefings.ts'
+import type { SandboxGoneListeners } from './sandbox-gone.ts'
+
+/**
+ * What the use cases of this room share.
+ *
+ * - F1 Changes of one agent's life happen in its turn (`turns`), with what the engine holds and what the table says
+ *   brought together before the turn ends.
+ * - F2 A token counts from before its sandbox starts until before that sandbox is taken away; none outlives it.
+ * - F3 A row says `ready` only while a sandbox with the row's start id is believed to run.
+ * - F4 Whoever listens on `gone` hears once of every sandbox that was `ready` and is no more.
+ */
+export interface AgentLife {
+  readonly database: Database
+  readonly clock: Clock
+  readonly newId: NewId
+  readonly log: Log
+  readonly journal: Journal
+  readonly events: EventBus
+  readonly runtime: SandboxRuntime
+  readonly agents: AgentTable
+  readonly tokens: AgentTokens
+  readonly turns: AgentTurns
+  readonly briefings: Briefings
+  readonly gone: SandboxGoneListeners
+  /** Where agents that are ready are reached. */
+  readonly addresses: Map<string, AgentAddress>
+  readonly connect: (agentId: string, address: AgentAddress) => AgentConnection
+  readonly door: () => MeshDoor
+  /** Model for agents that name none; null when the owner has chosen none either. */
+  readonly defaultModel: () => string | null
+  /** Loop limits by variable name, for the environment of every agent. */
+  readonly loopLimits: Readonly<Record<string, string>>
+}

@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto'
+import { sandboxHardening, sandboxSizes } from '../sandbox/sandbox-spec.ts'
+import type { SandboxSpec } from '../sandbox/sandbox-spec.ts'
+import type { AgentRecord } from './agent-record.ts'
+import type { IssuedTokens } from './agent-tokens.ts'
+
+/** Which start made a sandbox: only the last one of an agent is adopted. */
+export const startIdLabel = 'flotilla.start'
+/** Which door and which mesh key a sandbox was told: one that knows others could not work for us. */
+export const doorLabel = 'flotilla.door'
+
+export interface MeshDoor {
+  readonly host: string
+  readonly port: number
+  readonly publicKeyBase64url: string
+}
+
+/** What an agent's sandbox is asked to be. Pure. */
+export function agentSandbox(asked: {
+  readonly agent: AgentRecord
+  readonly model: string
+  readonly startId: string
+  readonly tokens: IssuedTokens
+  readonly door: MeshDoor
+  readonly briefingDirectory: string
+  /** Loop limits by variable name. */
+  readonly loopLimits: Readonly<Record<string, string>>
+}): SandboxSpec {
+  const { agent, door, tokens } = asked
+  return {
+    agentId: agent.id,
+    kind: agent.kind,
+    ...sandboxSizes[agent.kind],
+    pidsLimit: sandboxHardening.pidsLimit,
+    tmpSizeBytes: sandboxHardening.tmpSizeBytes,
+    environment: {
+      ...asked.loopLimits,
+      FLOTILLA_AGENT_ID: agent.id,
+      FLOTILLA_AGENT_ROLE: agent.role,
+      FLOTILLA_AGENT_KIND: agent.kind,
+      FLOTILLA_MESH_URL: doorUrl(door),
+      FLOTILLA_MODEL: asked.model,
+      FLOTILLA_MESH_PUBLIC_KEY: door.publicKeyBase64url,
+      FLOTILLA_INITIAL_INSTRUCTIONS: agent.instructions,
+      OPENAI_BASE_URL: `${doorUrl(door)}/v1`,
+      OPENAI_API_KEY: tokens.program,
+    },
+    briefingDirectory: asked.briefingDirectory,
+    files: { '.flotilla/door-token': tokens.door },
+    labels: { [startIdLabel]: asked.startId, [doorLabel]: doorMark(door) },
+  }
+}
+
+/** Equal marks mean that a sandbox can reach our door and believes our calls. */
+export function doorMark(door: MeshDoor): string {
+  return createHash('sha256')
+    .update(`${doorUrl(door)} ${door.publicKeyBase64url}`)
+    .digest('hex')
+    .slice(0, 16)
+}
+
+function doorUrl(door: MeshDoor): string {
+  return `http://${door.host.includes(':') ? `[${door.host}]` : door.host}:${door.port}`
+}

@@ -1,0 +1,42 @@
+import { Problem } from '@flotilla/protocol/problem'
+
+/** Changes of life of one agent that may wait behind each other. */
+const waitingMax = 50
+
+/** Start, stop, restart and delete of one agent run one after the other; agents do not wait for each other. */
+export interface AgentTurns {
+  /** Runs `work` when everything taken before for this agent has ended. Problem `conflict` when too much waits. */
+  take<T>(agentId: string, work: () => Promise<T>): Promise<T>
+  /** Resolves when nothing is under way. */
+  settled(): Promise<void>
+}
+
+export function createAgentTurns(): AgentTurns {
+  const lanes = new Map<string, { tail: Promise<void>; waiting: number }>()
+
+  return {
+    take: (agentId, work) => {
+      const lane = lanes.get(agentId) ?? { tail: Promise.resolve(), waiting: 0 }
+      if (lane.waiting >= waitingMax) {
+        return Promise.reject(
+          new Problem('conflict', { detail: `agent ${agentId} has ${waitingMax} changes waiting already` }),
+        )
+      }
+      lanes.set(agentId, lane)
+      lane.waiting++
+      const mine = lane.tail.then(work)
+      lane.tail = mine.then(
+        () => {},
+        () => {},
+      )
+      lane.tail = lane.tail.then(() => {
+        lane.waiting--
+        if (lane.waiting === 0) lanes.delete(agentId)
+      })
+      return mine
+    },
+    settled: async () => {
+      while (lanes.size > 0) await Promise.all([...lanes.values()].map((lane) => lane.tail))
+    },
+  }
+}

@@ -1,0 +1,131 @@
+import { agentIdSchema, reservedAgentIds } from '@flotilla/protocol/ids'
+import { limits } from '@flotilla/protocol/limits'
+import type { PermissionRecord } from '@flotilla/protocol/permission-record'
+import { Problem } from '@flotilla/protocol/problem'
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import type { Guard } from '../policy/action.ts'
+import { actorOf } from '../policy/caller.ts'
+import type { Caller } from '../policy/caller.ts'
+import type { AgentLife } from './agent-life.ts'
+import type { AgentBudget, AgentKind, AgentRecord } from './agent-record.ts'
+
+/** Agents of one fleet; a machine that could run more wants more than one database. */
+const agentsMax = 1000
+
+/** How this room asks for permission records, which belong to the policy room. */
+export interface PermissionGrants {
+  /** Writes the default record of the kind, with `overrides` in the place of its own fields. */
+  grantDefaults(agentId: string, kind: AgentKind, overrides: Partial<PermissionRecord>): void | Promise<void>
+  /** Takes the record away; one that is not there is no error. */
+  revokeAll(agentId: string): void | Promise<void>
+  /** Null when the operator may give these to a worker, else why not. */
+  aboveOperatorCeiling(overrides: Partial<PermissionRecord>): string | null
+}
+
+export interface NewAgent {
+  readonly id: string
+  readonly role: string
+  readonly instructions?: string | undefined
+  readonly model?: string | undefined
+  readonly budget?: AgentBudget | undefined
+  readonly permissions?: Partial<PermissionRecord> | undefined
+}
+
+export type CreateAgent = (caller: Caller, input: NewAgent) => Promise<AgentRecord>
+
+/**
+ * Creates a worker; it is started when work reaches it. Everything or nothing: where the record of permissions cannot
+ * be written, or the row cannot, neither stays. Problems `denied`, `reserved-agent-id`, `conflict`, `bad-request`,
+ * `unprocessable`.
+ */
+export function createAgent(deps: {
+  readonly guard: Guard
+  readonly grants: PermissionGrants
+  readonly life: AgentLife
+}): CreateAgent {
+  return async (caller, input) => {
+    deps.guard(caller, { do: 'manage-fleet' })
+    requireFreeId(input.id)
+    const overrides = input.permissions ?? {}
+    const above = caller.kind === 'agent' ? deps.grants.aboveOperatorCeiling(overrides) : null
+    if (above !== null) throw new Problem('denied', { detail: above })
+    const record: AgentRecord = {
+      id: input.id,
+      kind: 'worker',
+      role: sanitizeForPrompt(input.role),
+      model: input.model ?? null,
+      instructions: sanitizeForPrompt(input.instructions ?? ''),
+      budget: input.budget ?? defaultBudget,
+      createdAt: deps.life.clock.now(),
+    }
+    await addAgent(deps, { record, overrides, actor: actorOf(caller) })
+    return record
+  }
+}
+
+export const defaultBudget: AgentBudget = {
+  dailyUsd: limits.budgetDailyUsd.default,
+  monthlyUsd: limits.budgetMonthlyUsd.default,
+}
+
+/** Row and record of permissions together, in the agent's turn. */
+export function addAgent(
+  deps: { readonly grants: PermissionGrants; readonly life: AgentLife },
+  added: {
+    readonly record: AgentRecord
+    readonly overrides: Partial<PermissionRecord>
+    readonly actor: string
+  },
+): Promise<void> {
+  const { life, grants } = deps
+  const { record } = added
+  return life.turns.take(record.id, async () => {
+    // Checked before permissions are touched, so that a second creation cannot change those of the first.
+    requireRoom(life, record.id)
+    try {
+      await grants.grantDefaults(record.id, record.kind, added.overrides)
+      life.database.transaction(() => {
+        requireRoom(life, record.id)
+        life.agents.insert(record)
+        life.journal.append({
+          actor: added.actor,
+          action: 'agent.created',
+          subject: record.id,
+          detail: { kind: record.kind, model: record.model },
+        })
+        life.events.publish({ type: 'agent.created', agent_id: record.id, role: record.role })
+      })
+    } catch (error) {
+      await takeBack(grants, life, record.id)
+      throw error
+    }
+    await life.briefings.refresh()
+  })
+}
+
+async function takeBack(grants: PermissionGrants, life: AgentLife, agentId: string): Promise<void> {
+  try {
+    await grants.revokeAll(agentId)
+  } catch (error) {
+    life.log.error({ agentId, err: error }, 'permissions of an agent that was not created could not be taken back')
+  }
+}
+
+function requireFreeId(agentId: string): void {
+  // An operator with other case would be another agent with the operator's look.
+  if (reservedAgentIds.includes(agentId.toLowerCase())) throw new Problem('reserved-agent-id')
+  if (!agentIdSchema.safeParse(agentId).success) {
+    throw new Problem('bad-request', {
+      detail: 'an agent id is 1 to 64 of A-Z a-z 0-9 _ -, starting with a letter or digit',
+    })
+  }
+}
+
+function requireRoom(life: AgentLife, agentId: string): void {
+  if (life.agents.find(agentId)) {
+    throw new Problem('conflict', { detail: `there is an agent ${agentId} already` })
+  }
+  if (life.agents.count() >= agentsMax) {
+    throw new Problem('unprocessable', { detail: `a fleet has ${agentsMax} agents at most` })
+  }
+}

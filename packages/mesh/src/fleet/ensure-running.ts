@@ -1,0 +1,49 @@
+import { Problem } from '@flotilla/protocol/problem'
+import type { AgentConnections } from './agent-connection.ts'
+import type { AgentLife } from './agent-life.ts'
+import { startIdLabel } from './agent-sandbox.ts'
+import type { AgentStarts } from './start-agent.ts'
+
+/** Whether agents may be run; a wall that does not hold pauses the fleet. */
+export interface Walls {
+  hold(): boolean
+}
+
+/** The ledger's way to agents: started when needed, one start for all who ask. */
+export function createAgentConnections(
+  life: AgentLife,
+  starts: AgentStarts,
+  walls: Walls,
+): AgentConnections {
+  return {
+    ensureRunning: async (agentId, signal) => {
+      const row = life.agents.require(agentId)
+      if (!walls.hold()) {
+        throw new Problem('fleet-paused', { detail: 'a wall around the agents does not hold' })
+      }
+      signal.throwIfAborted()
+      if (row.state.kind !== 'ready' || !life.addresses.has(agentId)) {
+        await unlessAborted(starts.start(agentId), signal)
+      }
+      const address = life.addresses.get(agentId)
+      if (!address) throw new Problem('agent-unavailable', { detail: `agent ${agentId} was stopped meanwhile` })
+      return life.connect(agentId, address)
+    },
+    connectIfRunning: async (agentId) => {
+      const row = life.agents.find(agentId)
+      if (row?.state.kind !== 'ready') return null
+      const sandbox = await life.runtime.inspect(agentId)
+      if (!sandbox?.running || !sandbox.address || sandbox.labels[startIdLabel] !== row.startId) return null
+      return life.connect(agentId, sandbox.address)
+    },
+  }
+}
+
+/** A caller that gives up leaves the start to those who share it. */
+function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const giveUp = (): void => reject(signal.reason)
+    signal.addEventListener('abort', giveUp, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', giveUp))
+  })
+}

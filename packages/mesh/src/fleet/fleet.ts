@@ -1,0 +1,170 @@
+import { Agent } from 'node:http'
+import type { Clock } from '@flotilla/protocol/clock'
+import type { NewId } from '@flotilla/protocol/ids'
+import type { AgentView } from '@flotilla/protocol/mesh-human-api'
+import type { PermissionRecord } from '@flotilla/protocol/permission-record'
+import type { EventBus } from '../events/event-bus.ts'
+import type { Journal } from '../journal/journal.ts'
+import type { Log } from '../log.ts'
+import type { Action, Decision, Guard } from '../policy/action.ts'
+import type { Caller } from '../policy/caller.ts'
+import type { SandboxRuntime } from '../sandbox/sandbox-runtime.ts'
+import type { Database } from '../storage/database.ts'
+import type { AgentConnections } from './agent-connection.ts'
+import type { AgentAddress } from './agent-exchange.ts'
+import { createAgentHttp } from './agent-http.ts'
+import type { AgentLife } from './agent-life.ts'
+import type { AgentRecord } from './agent-record.ts'
+import { createAgentTable } from './agent-table.ts'
+import { createAgentTokens } from './agent-tokens.ts'
+import type { TokenOwner } from './agent-tokens.ts'
+import { createAgentTurns } from './agent-turns.ts'
+import { applyTemplate } from './apply-template.ts'
+import type { ApplyTemplate } from './apply-template.ts'
+import { createBriefings } from './briefings.ts'
+import { createAgent } from './create-agent.ts'
+import type { CreateAgent, PermissionGrants } from './create-agent.ts'
+import { deleteAgent } from './delete-agent.ts'
+import type { DeleteAgent } from './delete-agent.ts'
+import { createAgentConnections } from './ensure-running.ts'
+import type { Walls } from './ensure-running.ts'
+import { ensureOperator } from './ensure-operator.ts'
+import { agentView } from './fleet-view.ts'
+import type { AgentActivity } from './fleet-view.ts'
+import { watchHealth } from './health.ts'
+import { listAgents } from './list-agents.ts'
+import type { AgentSummary } from './list-agents.ts'
+import type { MeshIdentity } from './mesh-identity.ts'
+import { reconcileFleet } from './reconcile-fleet.ts'
+import type { ReconcileReport } from './reconcile-fleet.ts'
+import { restartAgent } from './restart-agent.ts'
+import type { RestartAgent } from './restart-agent.ts'
+import { createSandboxGoneListeners } from './sandbox-gone.ts'
+import type { SandboxGone } from './sandbox-gone.ts'
+import { createAgentStarts } from './start-agent.ts'
+import { stopAgent } from './stop-agent.ts'
+import type { StopAgent } from './stop-agent.ts'
+import { createTemplates } from './templates.ts'
+
+/** Connections kept to one agent: a stream, a status, a probe and some to spare. */
+const socketsPerAgentMax = 16
+
+export interface FleetDeps {
+  readonly database: Database
+  readonly clock: Clock
+  readonly newId: NewId
+  readonly randomToken: () => string
+  readonly log: Log
+  readonly guard: Guard
+  /** The decision alone, for what is listed: nothing is counted or written down. */
+  readonly decide: (caller: Caller, action: Action) => Decision
+  readonly permissionsOf: (agentId: string) => PermissionRecord | null
+  readonly grants: PermissionGrants
+  readonly journal: Journal
+  readonly events: EventBus
+  readonly runtime: SandboxRuntime
+  readonly briefsFolder: string
+  /** The owner's folder first. */
+  readonly templateFolders: readonly string[]
+  /** Known once the agent door listens. */
+  readonly doorPort: () => number
+  readonly meshIdentity: MeshIdentity
+  readonly defaultModel: () => string | null
+  readonly loopLimits: Readonly<Record<string, string>>
+  readonly projectText: (agentId: string) => string
+  readonly walls: Walls
+  /** What other rooms keep by agent and must drop when it is deleted. */
+  readonly forget: readonly ((agentId: string) => void | Promise<void>)[]
+}
+
+export interface Fleet extends AgentConnections {
+  /** After the runtime is prepared and the agent door's port is known; before anything else. */
+  reconcile(): Promise<ReconcileReport>
+  ensureOperator(): Promise<void>
+  /** Null for anything but a live token of an agent. */
+  verifyToken(token: string): TokenOwner | null
+  find(agentId: string): AgentRecord | null
+  list(): readonly AgentRecord[]
+  /** By id; Problem `unknown-agent`. */
+  viewOf(agentId: string, activityOf: (agentId: string) => AgentActivity): AgentView
+  view(activityOf: (agentId: string) => AgentActivity): readonly AgentView[]
+  listAgents(caller: Caller): readonly AgentSummary[]
+  readonly create: CreateAgent
+  readonly delete: DeleteAgent
+  readonly restart: RestartAgent
+  readonly stop: StopAgent
+  readonly applyTemplate: ApplyTemplate
+  templateNames(): Promise<readonly string[]>
+  /** Writes SYSTEM.md of running agents anew, e.g. after permissions changed. */
+  refreshBriefings(): Promise<void>
+  /** Hears once of every sandbox that worked and is no more; returns the way to stop. */
+  onSandboxGone(listener: (gone: SandboxGone) => void): () => void
+  /** Asks every agent now; `run` does so every 30 s. */
+  sweep(): Promise<void>
+  /** Looks after health and briefings until the signal aborts. */
+  run(signal: AbortSignal): Promise<void>
+  /** Breaks off starts and lets go of connections. Sandboxes that run go on. */
+  close(): Promise<void>
+}
+
+/** The fleet: which agents there are, which of them run, and the one way to reach each. */
+export function createFleet(deps: FleetDeps): Fleet {
+  const http = new Agent({ keepAlive: true, maxSockets: socketsPerAgentMax })
+  const life = createLife(deps, http)
+  const { agents } = life
+  const starts = createAgentStarts(life)
+  const health = watchHealth(life, starts, deps.walls)
+  const create = createAgent({ ...deps, life })
+  const templates = createTemplates(deps.templateFolders)
+  const view = (agentId: string, activityOf: (agentId: string) => AgentActivity): AgentView =>
+    agentView(agents.require(agentId), activityOf(agentId), deps.defaultModel())
+
+  return {
+    ...createAgentConnections(life, starts, deps.walls),
+    reconcile: () => reconcileFleet(life),
+    ensureOperator: () => ensureOperator({ ...deps, life }),
+    verifyToken: (token) => life.tokens.verify(token),
+    find: (agentId) => agents.find(agentId)?.record ?? null,
+    list: () => agents.list().map((row) => row.record),
+    viewOf: view,
+    view: (activityOf) => agents.list().map((row) => agentView(row, activityOf(row.record.id), deps.defaultModel())),
+    listAgents: listAgents({ ...deps, agents }),
+    create,
+    delete: deleteAgent({ ...deps, life, starts, forget: [...deps.forget, health.forget] }),
+    restart: restartAgent({ ...deps, life, starts }),
+    stop: stopAgent(life, starts),
+    applyTemplate: applyTemplate({ ...deps, templates, agents, create }),
+    templateNames: () => templates.names(),
+    refreshBriefings: () => life.briefings.refresh(),
+    onSandboxGone: (listener) => life.gone.add(listener),
+    sweep: () => health.sweep(),
+    run: async (signal) => {
+      await Promise.all([health.run(signal), life.briefings.run(signal)])
+    },
+    close: async () => {
+      health.close()
+      starts.breakOffAll('the mesh stops')
+      await life.turns.settled()
+      http.destroy()
+    },
+  }
+}
+
+function createLife(deps: FleetDeps, http: Agent): AgentLife {
+  const agents = createAgentTable(deps.database)
+  return {
+    ...deps,
+    agents,
+    tokens: createAgentTokens(deps),
+    turns: createAgentTurns(),
+    briefings: createBriefings({ ...deps, agents }),
+    gone: createSandboxGoneListeners(deps.log),
+    addresses: new Map<string, AgentAddress>(),
+    connect: (agentId, address) => createAgentHttp({ agentId, address, identity: deps.meshIdentity, http }),
+    door: () => ({
+      host: deps.runtime.doorHost(),
+      port: deps.doorPort(),
+      publicKeyBase64url: deps.meshIdentity.publicKeyBase64url,
+    }),
+  }
+}

@@ -1,0 +1,40 @@
+import { createPrivateKey, createPublicKey, hkdfSync, sign } from 'node:crypto'
+import type { Clock } from '@flotilla/protocol/clock'
+
+/** How long a token for one call counts, seconds. */
+const tokenLifeSeconds = 300
+
+/** RFC 8410: what stands before the 32 bytes of an Ed25519 seed in PKCS #8. */
+const pkcs8Prefix = Buffer.from('302e020100300506032b657004220420', 'hex')
+
+/** How the mesh proves itself to agents: they hold the public key, so nothing inside a container can forge a call. */
+export interface MeshIdentity {
+  /** The raw 32 bytes of the Ed25519 public key. */
+  readonly publicKeyBase64url: string
+  /**
+   * `<payload>.<signature>`: payload is base64url of `{"agent": id, "exp": unix seconds}`, five minutes ahead; the
+   * signature is Ed25519 over the payload's ASCII. Good for that agent alone.
+   */
+  signFor(agentId: string): string
+}
+
+/** The same secret gives the same key, so that adopted containers know the mesh again after its restart. */
+export function createMeshIdentity(deps: { readonly secret: string; readonly clock: Clock }): MeshIdentity {
+  const seed = hkdfSync('sha256', deps.secret, 'flotilla', 'mesh identity, Ed25519, version 1', 32)
+  const privateKey = createPrivateKey({
+    key: Buffer.concat([pkcs8Prefix, Buffer.from(seed)]),
+    format: 'der',
+    type: 'pkcs8',
+  })
+  const publicKey = createPublicKey(privateKey).export({ format: 'jwk' }).x
+  if (publicKey === undefined) throw new Error('an Ed25519 key has a public part')
+  return {
+    publicKeyBase64url: publicKey,
+    signFor: (agentId) => {
+      const exp = Math.floor(deps.clock.now() / 1000) + tokenLifeSeconds
+      const payload = Buffer.from(JSON.stringify({ agent: agentId, exp })).toString('base64url')
+      const signature = sign(null, Buffer.from(payload, 'ascii'), privateKey)
+      return `${payload}.${signature.toString('base64url')}`
+    },
+  }
+}

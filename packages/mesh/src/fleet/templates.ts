@@ -1,0 +1,119 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { agentIdSchema } from '@flotilla/protocol/ids'
+import { limits } from '@flotilla/protocol/limits'
+import { budgetSchema } from '@flotilla/protocol/mesh-human-api'
+import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
+import type { PermissionRecord } from '@flotilla/protocol/permission-record'
+import { Problem } from '@flotilla/protocol/problem'
+import { parse } from 'yaml'
+import * as z from 'zod'
+import { readTextFile } from '../config/atomic-file.ts'
+import { reasonOf } from '../sandbox/sandbox-error.ts'
+import type { NewAgent } from './create-agent.ts'
+
+const templateMaxChars = 256 * 1024
+const templateAgentsMax = 50
+/** Repeats through anchors; more would let a short file unfold into a huge one. */
+const aliasesMax = 50
+const namePattern = /^[a-z0-9][a-z0-9-]{0,63}$/
+
+/** A ready group of workers, as a file describes it. */
+export interface FleetTemplate {
+  readonly name: string
+  readonly description: string
+  readonly agents: readonly NewAgent[]
+}
+
+export interface FleetTemplates {
+  /** Names of all templates, in order. */
+  names(): Promise<readonly string[]>
+  /** Problem `not-found` when there is none, `unprocessable` with the reason when it is broken. */
+  read(name: string): Promise<FleetTemplate>
+}
+
+/** Only fields that are written down count; the schema alone would fill in the rest and so take defaults away. */
+const overridesSchema = z.record(z.string(), z.unknown()).transform((raw, context): Partial<PermissionRecord> => {
+  const parsed = permissionRecordSchema.safeParse(raw)
+  if (parsed.success) {
+    return Object.fromEntries(Object.entries(parsed.data).filter(([field]) => Object.hasOwn(raw, field)))
+  }
+  for (const issue of parsed.error.issues) {
+    context.issues.push({ code: 'custom', message: issue.message, path: [...issue.path], input: raw })
+  }
+  return z.NEVER
+})
+
+const templateSchema = z.strictObject({
+  name: z.string().regex(namePattern),
+  description: z.string().min(1).max(2000),
+  agents: z
+    .array(
+      z.strictObject({
+        id: agentIdSchema,
+        role: z.string().min(1).max(500),
+        model: z.string().min(1).max(200).optional(),
+        instructions: z.string().max(limits.workspaceFileMaxChars['INSTRUCTIONS.md']),
+        permissions: overridesSchema.optional(),
+        budget: z
+          .pipe(
+            budgetSchema,
+            z.transform((budget) => ({ dailyUsd: budget.daily_usd, monthlyUsd: budget.monthly_usd })),
+          )
+          .optional(),
+      }),
+    )
+    .min(1)
+    .max(templateAgentsMax)
+    .refine(
+      (agents) => new Set(agents.map((agent) => agent.id)).size === agents.length,
+      'two agents have one id',
+    ),
+})
+
+/** Templates below `folders`; the owner's folder first, so that an owner's file replaces one of ours. */
+export function createTemplates(folders: readonly string[]): FleetTemplates {
+  return {
+    names: async () => {
+      const found = await Promise.all(folders.map((folder) => namesIn(folder)))
+      return [...new Set(found.flat())].sort()
+    },
+    read: async (name) => {
+      // Only such names are ever joined to a folder, so none leads out of it.
+      if (!namePattern.test(name)) throw new Problem('not-found', { detail: 'there is no template of this name' })
+      for (const folder of folders) {
+        const text = await readTextFile(join(folder, `${name}.yaml`))
+        if (text !== null) return parseTemplate(name, text)
+      }
+      throw new Problem('not-found', { detail: `there is no template ${name}` })
+    },
+  }
+}
+
+/** Problem `unprocessable` with the reason. */
+export function parseTemplate(name: string, text: string): FleetTemplate {
+  const broken = (reason: string) =>
+    new Problem('unprocessable', { detail: `template ${name}: ${reason}`, extra: { template: name } })
+  if (text.length > templateMaxChars) throw broken(`it is longer than ${templateMaxChars} characters`)
+  let content: unknown
+  try {
+    content = parse(text, { maxAliasCount: aliasesMax, uniqueKeys: true, schema: 'core' })
+  } catch (error) {
+    throw broken(reasonOf(error))
+  }
+  const parsed = templateSchema.safeParse(content)
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0]
+    throw broken(`${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not a template'}`)
+  }
+  if (parsed.data.name !== name) throw broken(`it calls itself ${parsed.data.name}`)
+  return parsed.data
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  const files = await readdir(folder).catch(() => [])
+  return files
+    .filter((file) => file.endsWith('.yaml'))
+    .map((file) => file.slice(0, -'.yaml'.length))
+    .filter((name) => namePattern.test(name))
+}

@@ -1,0 +1,48 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import * as z from 'zod'
+import type { Database } from '../storage/database.ts'
+import { canonicalJson, chainHash, genesisHash } from './chain-hash.ts'
+import type { Journal } from './journal.ts'
+
+/** The end of the chain: last number, how many rows there are, hash of the last row. */
+export interface JournalHead {
+  readonly seq: number
+  readonly count: number
+  readonly hash: string
+}
+
+const headSchema = z.object({ seq: z.number(), count: z.number(), hash: z.string() })
+
+/** The journal on its table. The head row tells later what the end was, so that rows cut off the end are missed. */
+export function createJournal({
+  database,
+  clock,
+}: {
+  readonly database: Database
+  readonly clock: Clock
+}): Journal {
+  return {
+    append: ({ actor, action, subject, detail }) =>
+      database.transaction(() => {
+        const head = readHead(database) ?? { seq: 0, count: 0, hash: genesisHash }
+        const link = { seq: head.seq + 1, at: clock.now(), actor, action, subject, detail }
+        const hash = chainHash(head.hash, link)
+        database
+          .prepare(
+            'INSERT INTO journal (seq, at, actor, action, subject, detail, previous_hash, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+          )
+          .run(link.seq, link.at, actor, action, subject, canonicalJson(detail), head.hash, hash)
+        database
+          .prepare(
+            'INSERT INTO journal_head (id, seq, count, hash) VALUES (1, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, count = excluded.count, hash = excluded.hash',
+          )
+          .run(link.seq, head.count + 1, hash)
+      }),
+  }
+}
+
+/** Null while nothing was ever written. */
+export function readHead(database: Database): JournalHead | null {
+  const row = database.prepare('SELECT seq, count, hash FROM journal_head WHERE id = 1').get()
+  return row ? headSchema.parse(row) : null
+}

@@ -1,0 +1,42 @@
+import { Problem } from '@flotilla/protocol/problem'
+import type { Settings } from '../config/settings-file.ts'
+import type { ModelCatalog } from './model-catalog.ts'
+import { fullName, modelIsListed, resolveModel } from './resolve-model.ts'
+import type { ModelName } from './resolve-model.ts'
+
+export interface AllowedModelsDeps {
+  readonly catalog: ModelCatalog
+  readonly settings: () => Settings
+  /** The model an agent is set to; null for the fleet's default. */
+  readonly agentModel: (agentId: string) => string | null
+}
+
+/** What an agent may use: its own model, and what the owner's settings add for it. */
+export function allowListOf(deps: AllowedModelsDeps, agentId: string): readonly string[] {
+  const own = deps.agentModel(agentId) ?? deps.catalog.defaultModel()
+  const agents = deps.settings().agents
+  const added = Object.hasOwn(agents, agentId) ? (agents[agentId]?.models ?? []) : []
+  return own === null ? added : [own, ...added]
+}
+
+/** The model that was asked for. Throws the Problem `model-not-allowed`. */
+export function allowedModel(deps: AllowedModelsDeps, agentId: string, wanted: string): ModelName {
+  const provider = deps.catalog.defaultProvider()
+  const name = resolveModel(wanted, provider)
+  if (name && modelIsListed(allowListOf(deps, agentId), name, provider)) return name
+  throw new Problem('model-not-allowed', {
+    detail: `agent ${agentId} may not use ${wanted.slice(0, 200)}`,
+    extra: { model: wanted.slice(0, 200) },
+  })
+}
+
+/** Full names of the models that an agent may use and that are known by name. */
+export async function namesAllowed(deps: AllowedModelsDeps, agentId: string): Promise<readonly string[]> {
+  const provider = deps.catalog.defaultProvider()
+  const list = allowListOf(deps, agentId)
+  const names = [...list, ...(await deps.catalog.names())].flatMap(
+    (entry) => resolveModel(entry, provider) ?? [],
+  )
+  const allowed = names.filter((name) => name.model !== '*' && modelIsListed(list, name, provider))
+  return [...new Set(allowed.map(fullName))]
+}

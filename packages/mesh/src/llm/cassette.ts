@@ -1,0 +1,81 @@
+import { agentIdSchema } from '@flotilla/protocol/ids'
+import { jsonObjectSchema } from '@flotilla/protocol/json-value'
+import * as z from 'zod'
+
+/**
+ * A recorded or written conversation that the scripted provider plays; `cassettes/README.md` tells its form to
+ * people. Tool calls are made for real, and what they returned is caught by `capture` and put where `{{name}}` stands.
+ */
+
+const pattern = z
+  .string()
+  .min(1)
+  .max(2000)
+  .superRefine((source, context) => {
+    const failure = patternFailure(source)
+    if (failure !== null) context.addIssue({ code: 'custom', message: failure })
+  })
+
+const capturePattern = pattern.refine(
+  (source) => patternFailure(source) !== null || groupsIn(source) === 1,
+  'a capture needs exactly one group ( )',
+)
+
+const variableName = z
+  .string()
+  .regex(/^[a-z][a-z0-9_]{0,63}$/, 'a name is a-z 0-9 _ and starts with a letter')
+
+const turnSchema = z
+  .strictObject({
+    content: z.string().max(100_000).optional(),
+    tool_calls: z
+      .array(z.strictObject({ name: z.string().min(1).max(100), arguments: jsonObjectSchema }))
+      .min(1)
+      .max(32)
+      .optional(),
+    /** Name to regular expression; applied to what is new since the turn before. */
+    capture: z.record(variableName, capturePattern).optional(),
+    delay_ms: z.number().int().min(0).max(60_000).optional(),
+  })
+  .refine(
+    (turn) => turn.content !== undefined || turn.tool_calls !== undefined,
+    'a turn needs content or tool_calls',
+  )
+export type CassetteTurn = z.infer<typeof turnSchema>
+
+const trackSchema = z.strictObject({
+  agent_kind: z.enum(['operator', 'worker']).optional(),
+  agents: z.array(agentIdSchema).min(1).optional(),
+  /** Regular expression on the newest message of the asker; without one, any. */
+  when: pattern.optional(),
+  turns: z.array(turnSchema).min(1).max(1000),
+})
+export type CassetteTrack = z.infer<typeof trackSchema>
+
+export const cassetteSchema = z.strictObject({
+  version: z.literal(1),
+  description: z.string().max(2000).default(''),
+  tracks: z.array(trackSchema).max(1000),
+})
+export type Cassette = z.infer<typeof cassetteSchema>
+
+/** File name without `.json`; no slashes, so that it stays in its folder. */
+export const cassetteNamePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$/
+
+/** A dot also matches a line end: what tools return has many lines. */
+export function cassetteRegExp(source: string): RegExp {
+  return new RegExp(source, 's')
+}
+
+function patternFailure(source: string): string | null {
+  try {
+    cassetteRegExp(source)
+    return null
+  } catch (error) {
+    return error instanceof Error ? error.message : 'not a regular expression'
+  }
+}
+
+function groupsIn(source: string): number {
+  return (cassetteRegExp(`${source}|`).exec('')?.length ?? 1) - 1
+}

@@ -1,0 +1,232 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { aModelPath, migrated, startLlmDoor, workerCaller } from '../../../../tests/support/llm-door.ts'
+import type { LlmPartsOptions } from '../../../../tests/support/llm-door.ts'
+import { createManualClock } from '../../../../tests/support/manual-clock.ts'
+import {
+  answerStream,
+  answerWhole,
+  chunkEvent,
+  refuse,
+  startLlmUpstream,
+} from '../../../../tests/support/llm-upstream.ts'
+import type { LlmUpstream } from '../../../../tests/support/llm-upstream.ts'
+import { verifies } from '../../../../tests/verifies.ts'
+import type { Caller } from '../policy/caller.ts'
+import { agentScope, runScope, utcDay } from './spend-table.ts'
+
+const today = () => utcDay(Date.now())
+
+function bodyOf(more: object = {}): Uint8Array {
+  const body = { model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'hi' }], ...more }
+  return new TextEncoder().encode(JSON.stringify(body))
+}
+
+async function withPath<T>(
+  options: LlmPartsOptions,
+  work: (at: { upstream: LlmUpstream; parts: ReturnType<typeof aModelPath> }) => Promise<T>,
+): Promise<T> {
+  const upstream = await startLlmUpstream()
+  const parts = aModelPath({ baseUrl: upstream.baseUrl, ...options })
+  try {
+    return await work({ upstream, parts })
+  } finally {
+    await parts.close()
+    await upstream.close()
+  }
+}
+
+async function drain(body: Uint8Array | AsyncIterable<Uint8Array>): Promise<string> {
+  if (body instanceof Uint8Array) return new TextDecoder().decode(body)
+  return Buffer.concat(await Array.fromAsync(body)).toString()
+}
+
+const open = () => new AbortController().signal
+
+describe('money on the model path', () => {
+  test('fifty parallel streams with one cent left never spend more than the cent', async () => {
+    verifies('limits:budget-daily:before-dispatch')
+    await withPath({ dailyUsd: 0.01 }, async ({ upstream, parts }) => {
+      upstream.answerWith((call, response) => {
+        const asked = Number(call.body['max_tokens'])
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        const usage = { prompt_tokens: 50, completion_tokens: asked, total_tokens: 50 + asked }
+        response.end(
+          `${chunkEvent({ content: 'x' }, 'length')}${chunkEvent({}, null, { choices: [], usage })}data: [DONE]\n\n`,
+        )
+      })
+      const calls = Array.from({ length: 50 }, async () => {
+        const reply = await parts.complete(workerCaller, { body: bodyOf({ stream: true }), signal: open() })
+        return drain(reply.body)
+      })
+      const settled = await Promise.allSettled(calls)
+      const refused = settled
+        .filter((call) => call.status === 'rejected')
+        .map((call) => call.reason as unknown)
+      const total = parts.spend.total(agentScope('scout'), today())
+      expect(total.spentNano).toBeLessThanOrEqual(10_000_000)
+      expect(total.spentNano).toBeGreaterThan(9_000_000)
+      expect(total.openNano).toBe(0)
+      expect(refused.length).toBeGreaterThan(0)
+      expect(refused[0]).toMatchObject({
+        code: 'budget-exhausted',
+        extra: { budget: 'daily', limit_usd: 0.01 },
+      })
+      expect(upstream.calls).toHaveLength(50 - refused.length)
+    })
+  })
+
+  test('a budget that is used up refuses before anything leaves', async () => {
+    verifies('limits:budget-daily:before-dispatch', 'limits:budget-monthly:before-dispatch')
+    await withPath({ dailyUsd: 0.00001 }, async ({ upstream, parts }) => {
+      await expect(parts.complete(workerCaller, { body: bodyOf(), signal: open() })).rejects.toMatchObject({
+        code: 'budget-exhausted',
+        extra: { spent_usd: 0, error: { code: 'budget-exhausted' } },
+      })
+      expect(upstream.calls).toHaveLength(0)
+    })
+  })
+
+  test('a larger max_tokens is lowered to what is left, under the name the client used', async () => {
+    await withPath({ dailyUsd: 0.001 }, async ({ upstream, parts }) => {
+      const body = bodyOf({ max_completion_tokens: 1_000_000 })
+      await parts.complete(workerCaller, { body, signal: open() })
+      const sent = upstream.calls[0]?.body
+      expect(Object.keys(sent ?? {})).toEqual(['model', 'messages', 'max_completion_tokens'])
+      expect(sent?.['max_completion_tokens']).toBeGreaterThan(1000)
+      expect(sent?.['max_completion_tokens']).toBeLessThan(1667)
+    })
+  })
+
+  test('a provider that refuses costs nothing, and is not asked again', async () => {
+    await withPath({}, async ({ upstream, parts }) => {
+      upstream.answerWith((_call, response) => refuse(response, 400, { message: 'context too long' }))
+      await expect(parts.complete(workerCaller, { body: bodyOf(), signal: open() })).rejects.toMatchObject({
+        code: 'provider-refused',
+        extra: { provider_status: 400 },
+      })
+      expect(upstream.calls).toHaveLength(1)
+      expect(parts.spend.total(agentScope('scout'), today())).toMatchObject({ openNano: 0, spentNano: 0 })
+    })
+  })
+
+  test('a client that goes away cuts the provider off and pays for what was streamed', async () => {
+    await withPath({}, async ({ upstream, parts }) => {
+      let isHungUp: Promise<void> | undefined
+      upstream.answerWith((call, response) => {
+        isHungUp = call.closed
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        response.write(chunkEvent({ content: 'a' }))
+        response.write(chunkEvent({ content: 'a long piece of text' }))
+      })
+      const door = await startLlmDoor(parts.complete)
+      const leaving = new AbortController()
+      const reply = await fetch(`${door.baseUrl}/chat/completions`, {
+        method: 'POST',
+        body: bodyOf({ stream: true }),
+        signal: leaving.signal,
+      })
+      await reply.body?.getReader().read()
+      leaving.abort()
+      await isHungUp
+      await expect.poll(() => parts.events.bodies.length).toBe(1)
+      const total = parts.spend.total(agentScope('scout'), today())
+      expect(total.openNano).toBe(0)
+      expect(total.spentNano).toBeGreaterThan(0)
+      expect(total.spentNano).toBeLessThan(100_000)
+      await door.close()
+    })
+  })
+
+  test('a stream that nobody ever reads is settled when its client goes', async () => {
+    await withPath({}, async ({ parts }) => {
+      const leaving = new AbortController()
+      await parts.complete(workerCaller, { body: bodyOf({ stream: true }), signal: leaving.signal })
+      leaving.abort()
+      expect(parts.spend.total(agentScope('scout'), today()).openNano).toBe(0)
+    })
+  })
+
+  test('a stream that the provider breaks off ends with an error event and an estimate', async () => {
+    await withPath({}, async ({ upstream, parts }) => {
+      upstream.answerWith((_call, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        response.write(chunkEvent({ content: 'Hello' }), () => response.destroy())
+      })
+      const reply = await parts.complete(workerCaller, { body: bodyOf({ stream: true }), signal: open() })
+      const text = await drain(reply.body)
+      const total = parts.spend.total(agentScope('scout'), today())
+      expect(text).toContain('"code":"upstream-failed"')
+      expect(text).not.toContain('[DONE]')
+      expect(total).toMatchObject({ openNano: 0, calls: 1 })
+      expect(total.spentNano).toBeGreaterThan(0)
+    })
+  })
+
+  test('what a crash left open is settled in full, on its own day', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'spend-'))
+    const path = join(folder, 'mesh.db')
+    const clock = createManualClock('2026-11-30T23:59:59Z')
+    const before = aModelPath({ database: migrated(path), overrides: { clock } })
+    const wish = { agentId: 'scout', run: null, model: 'm', promptTokens: 5, promptNano: 400, answers: 1 }
+    before.gate.reserve({ ...wish, outputNanoPerToken: 10, maxTokens: 60 })
+    before.database.close()
+
+    await clock.advance(10_000)
+    const after = aModelPath({ database: migrated(path), overrides: { clock } })
+    expect(after.gate.settleLeftOpen()).toBe(1)
+    expect(after.spend.total(agentScope('scout'), '2026-11-30')).toMatchObject({
+      openNano: 0,
+      spentNano: 1000,
+    })
+    expect(after.spend.total(agentScope('scout'), '2026-11')).toMatchObject({ openNano: 0, spentNano: 1000 })
+    expect(after.spend.total(agentScope('scout'), '2026-12-01')).toMatchObject({ openNano: 0, spentNano: 0 })
+    expect(after.gate.settleLeftOpen()).toBe(0)
+    await after.close()
+    await rm(folder, { recursive: true })
+  })
+
+  test("a run's own cap holds beside the agent's budgets, and its cost is told to the run", async () => {
+    const run = {
+      runId: 'run_1',
+      agentId: 'scout',
+      fence: 1,
+      taskId: null,
+      origin: { kind: 'human', channel: 'cli' },
+      budgetUsd: 0.00002,
+    } as const
+    const caller: Caller = { kind: 'agent', agentId: 'scout', token: 'door', run }
+    await withPath({}, async ({ upstream, parts }) => {
+      upstream.answerWith((_call, response) => answerWhole(response))
+      await parts.complete(caller, { body: bodyOf({ max_tokens: 5 }), signal: open() })
+      expect(parts.runCosts).toEqual([{ runId: 'run_1', costUsd: 0.0000027, tokens: 12 }])
+      expect(parts.spend.total(runScope('run_1'), '').spentNano).toBe(2700)
+      const refusal = { code: 'budget-exhausted', extra: { budget: 'run' } }
+      const long = bodyOf({ messages: [{ role: 'user', content: 'x'.repeat(200) }] })
+      await expect(parts.complete(caller, { body: long, signal: open() })).rejects.toMatchObject(refusal)
+    })
+  })
+
+  test('a model without a price is refused with the repair, and a local one costs nothing', async () => {
+    const settings = {
+      models: { 'openai/llama-x': { local: true } },
+      agents: { scout: { models: ['openai/*'] } },
+    }
+    await withPath({ settings }, async ({ upstream, parts }) => {
+      upstream.answerWith(answerStream)
+      await expect(
+        parts.complete(workerCaller, { body: bodyOf({ model: 'openai/llama-y' }), signal: open() }),
+      ).rejects.toMatchObject({ code: 'model-unpriced' })
+      const body = bodyOf({ model: 'openai/llama-x', stream: true })
+      await drain((await parts.complete(workerCaller, { body, signal: open() })).body)
+      expect(parts.spend.total(agentScope('scout'), today())).toMatchObject({
+        spentNano: 0,
+        calls: 1,
+        tokens: 12,
+      })
+      expect(upstream.calls[0]?.body).not.toHaveProperty('max_tokens')
+    })
+  })
+})

@@ -1,0 +1,192 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { wireLimits } from '@flotilla/protocol/limits'
+import { Problem } from '@flotilla/protocol/problem'
+import type { EventBus } from '../events/event-bus.ts'
+import type { Log } from '../log.ts'
+import type { Guard } from '../policy/action.ts'
+import type { CallRate } from '../policy/call-rate.ts'
+import type { Caller } from '../policy/caller.ts'
+import { allowedModel } from './allowed-models.ts'
+import type { AllowedModelsDeps } from './allowed-models.ts'
+import { openCallAccount } from './call-account.ts'
+import { dispatch } from './dispatch.ts'
+import { promptTokensAtMost } from './estimate.ts'
+import type { HoldLease } from './hold-lease.ts'
+import { withKeepAlive } from './keep-alive.ts'
+import type { ProviderReply, ProviderRequest } from './llm-provider.ts'
+import type { CatalogModel } from './model-catalog.ts'
+import { usdFromNano } from './money.ts'
+import { asProblem, withOpenAiError } from './openai-error.ts'
+import { readParameters } from './parameters.ts'
+import type { ChatParameters } from './parameters.ts'
+import { priceOf } from './price-list.ts'
+import { streamedReply, wholeReply } from './reply-body.ts'
+import type { OpenCall } from './reply-body.ts'
+import type { Reservation, SpendGate } from './reserve-settle.ts'
+
+/**
+ * One chat completion for an agent.
+ *
+ * 1. Nothing leaves before the guard, the rate, the list of models and the budget have said yes.
+ * 2. Every reservation is settled or refunded, on every path, also when nobody reads the answer.
+ * 3. When `signal` aborts (the client has gone), the provider is cut off at once.
+ */
+export type Complete = (caller: Caller, input: CompletionInput) => Promise<CompletionReply>
+
+export interface CompletionInput {
+  /** The body as it came. */
+  readonly body: Uint8Array
+  /** Aborts when the client has gone. */
+  readonly signal: AbortSignal
+}
+
+/** To be copied to the client as it is. */
+export interface CompletionReply {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  /** A stream is read to its end or given up by the signal. */
+  readonly body: Uint8Array | AsyncIterable<Uint8Array>
+}
+
+export interface CompleteDeps extends AllowedModelsDeps {
+  readonly guard: Guard
+  readonly rate: CallRate
+  readonly gate: SpendGate
+  readonly events: EventBus
+  readonly holdLease: HoldLease
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/**
+ * Throws Problems, each with an `error` field that OpenAI's clients understand: `denied`, `rate-limited`,
+ * `body-too-large`, `bad-json`, `bad-request`, `model-not-allowed`, `model-unpriced`, `not-configured`,
+ * `budget-exhausted`, and what the provider met. A stream that has begun ends with an error event instead.
+ */
+export function createComplete(deps: CompleteDeps): Complete {
+  return async (caller, input) => {
+    try {
+      deps.guard(caller, { do: 'call-api', api: 'llm' })
+      if (caller.kind !== 'agent') throw new Problem('denied')
+      deps.rate.take(caller.agentId)
+      return await answer(deps, caller, input)
+    } catch (error) {
+      if (input.signal.aborted) throw error
+      if (!(error instanceof Problem)) deps.log.error({ err: error }, 'model call failed inside')
+      throw withOpenAiError(asProblem(error))
+    }
+  }
+}
+
+async function answer(
+  deps: CompleteDeps,
+  caller: Extract<Caller, { kind: 'agent' }>,
+  input: CompletionInput,
+): Promise<CompletionReply> {
+  const parameters = readBounded(input.body)
+  const model = deps.catalog.find(allowedModel(deps, caller.agentId, parameters.model))
+  const price = priceOf(model, deps.clock.now())
+  const draft = JSON.stringify({ model: model.model, ...parameters.forwarded })
+  const promptTokens = promptTokensAtMost(parameters.forwarded, Buffer.byteLength(draft))
+  const reservation = deps.gate.reserve({
+    agentId: caller.agentId,
+    run: caller.run,
+    model: model.id,
+    promptTokens,
+    promptNano: Math.ceil(promptTokens * price.inputNanoPerToken),
+    outputNanoPerToken: price.outputNanoPerToken,
+    answers: parameters.answers,
+    maxTokens: parameters.maxTokens?.value ?? model.defaultMaxTokens,
+  })
+  const cutting = new AbortController()
+  const release = deps.holdLease(caller.run)
+  const account = openCallAccount(deps, {
+    agentId: caller.agentId,
+    runId: caller.run?.runId ?? null,
+    model: model.id,
+    price,
+    reservation,
+    promptTokens,
+    closed: release,
+  })
+  const request = requestFor(caller.agentId, model, { parameters, draft, reservation })
+  const call: OpenCall = { account, costUsdOf: (usage) => usdFromNano(price.costNano(usage)), cutting }
+  return await send(deps, call, { model, request, parameters, clientSignal: input.signal })
+}
+
+async function send(
+  deps: CompleteDeps,
+  call: OpenCall,
+  sending: {
+    model: CatalogModel
+    request: ProviderRequest
+    parameters: ChatParameters
+    clientSignal: AbortSignal
+  },
+): Promise<CompletionReply> {
+  const { model, request, parameters, clientSignal } = sending
+  const signal = AbortSignal.any([clientSignal, call.cutting.signal])
+  const dispatched = dispatch(deps, model, { request, signal }).catch((error: unknown) => {
+    // Cut off after it left, a call may have cost its prompt; refused or never sent, it has cost nothing.
+    if (clientSignal.aborted) call.account.settleEstimate(null)
+    else call.account.refund()
+    throw error
+  })
+  dispatched.catch(() => {})
+  if (!parameters.stream) return await wholeReply(await dispatched, call)
+  const first = await firstOf(dispatched, deps.clock)
+  if (first !== null && !first.contentType.includes('event-stream')) return await wholeReply(first, call)
+  const stream = streamedReply({ reply: dispatched, call, wantsUsage: parameters.wantsUsage, clientSignal })
+  return {
+    status: 200,
+    headers: {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-cache',
+      'x-accel-buffering': 'no',
+    },
+    body: withKeepAlive(stream, {
+      clock: deps.clock,
+      intervalMs: wireLimits.keepAliveMs,
+      onLeave: () => call.cutting.abort(),
+    }),
+  }
+}
+
+/** The reply, or null when it is so long in coming that the client should hear something meanwhile. */
+async function firstOf(dispatched: Promise<ProviderReply>, clock: Clock): Promise<ProviderReply | null> {
+  const stopping = new AbortController()
+  try {
+    const silence = clock.sleep(wireLimits.keepAliveMs, stopping.signal).then(
+      () => null,
+      () => null,
+    )
+    return await Promise.race([dispatched, silence])
+  } finally {
+    stopping.abort()
+  }
+}
+
+function readBounded(body: Uint8Array): ChatParameters {
+  if (body.length > wireLimits.modelBodyMaxBytes) {
+    throw new Problem('body-too-large', { detail: `at most ${wireLimits.modelBodyMaxBytes} bytes` })
+  }
+  return readParameters(body)
+}
+
+/** The bound is added last: it is what the reservation allows, and free models get one only if the client set it. */
+function requestFor(
+  agentId: string,
+  model: CatalogModel,
+  call: { parameters: ChatParameters; draft: string; reservation: Reservation },
+): ProviderRequest {
+  const { parameters, draft, reservation } = call
+  const field = parameters.maxTokens?.field ?? (model.free ? null : model.boundField)
+  const bound = field === null ? '' : `,"${field}":${reservation.maxTokens}`
+  return {
+    agentId,
+    model: model.model,
+    stream: parameters.stream,
+    parameters: parameters.forwarded,
+    body: `${draft.slice(0, -1)}${bound}}`,
+  }
+}

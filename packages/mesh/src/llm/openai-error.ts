@@ -1,0 +1,34 @@
+import { problemCatalog } from '@flotilla/protocol/problem-catalog'
+import { Problem } from '@flotilla/protocol/problem'
+
+/** The error object that OpenAI's clients look for, in a reply's body and in a stream's event. */
+export interface OpenAiError {
+  readonly message: string
+  readonly type: string
+  readonly code: string
+}
+
+export function openAiErrorOf(problem: Problem): OpenAiError {
+  const type = problemCatalog[problem.code].status < 500 ? 'invalid_request_error' : 'server_error'
+  return { message: problem.detail, type, code: problem.code }
+}
+
+/** The same problem with `error` beside its own fields, so that an OpenAI client can tell what went wrong. Pure. */
+export function withOpenAiError(problem: Problem): Problem {
+  return new Problem(problem.code, {
+    detail: problem.detail,
+    cause: problem.cause,
+    extra: { ...problem.extra, error: openAiErrorOf(problem) },
+    ...(problem.retryAfterSeconds === undefined ? {} : { retryAfterSeconds: problem.retryAfterSeconds }),
+  })
+}
+
+/** A stream that has begun can only say it this way. */
+export function errorEvent(problem: Problem): Uint8Array {
+  return new TextEncoder().encode(`data: ${JSON.stringify({ error: openAiErrorOf(problem) })}\n\n`)
+}
+
+/** What is not a Problem says nothing to the outside. */
+export function asProblem(error: unknown): Problem {
+  return error instanceof Problem ? error : new Problem('internal-error', { cause: error })
+}

@@ -1,0 +1,108 @@
+import { operatorAgentId } from '@flotilla/protocol/ids'
+import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
+import type { ChatMessage } from '@flotilla/protocol/llm-exchange'
+import { Problem } from '@flotilla/protocol/problem'
+import { cassetteRegExp } from './cassette.ts'
+import type { Cassette, CassetteTrack, CassetteTurn } from './cassette.ts'
+
+/** What the model says next. */
+export interface PlayedTurn {
+  readonly content: string | null
+  readonly toolCalls: readonly { readonly name: string; readonly arguments: JsonObject }[]
+  readonly delayMs: number
+}
+
+/**
+ * The next turn of the conversation, from the conversation alone: the newest user message chooses the track, and
+ * the assistant messages after it count the turns, so that nothing is lost when a process is killed in between.
+ * Throws the Problem `provider-refused` where the cassette has no turn or a capture caught nothing. Pure.
+ */
+export function playCassette(
+  cassette: Cassette,
+  agentId: string,
+  messages: readonly ChatMessage[],
+): PlayedTurn {
+  const triggerAt = messages.findLastIndex((message) => message.role === 'user')
+  const trigger = messages[triggerAt]
+  if (!trigger) throw refused('the conversation has no user message')
+  const track = cassette.tracks.find((candidate) => isMeant(candidate, agentId, textOf(trigger)))
+  if (!track) throw refused(`no track for ${agentId} matches "${textOf(trigger).slice(0, 200)}"`)
+  const news = newsByTurn(messages.slice(triggerAt))
+  const turn = track.turns[news.length - 1]
+  if (!turn) throw refused(`the track has ${track.turns.length} turns and turn ${news.length} was asked for`)
+  const captured = captureAll(track.turns.slice(0, news.length), news)
+  return {
+    content: turn.content === undefined ? null : fill(turn.content, captured),
+    toolCalls: (turn.tool_calls ?? []).map((call) => ({
+      name: call.name,
+      arguments: fillObject(call.arguments, captured),
+    })),
+    delayMs: turn.delay_ms ?? 0,
+  }
+}
+
+/** The newest message of the asker, by which tracks are chosen. */
+export function triggerText(messages: readonly ChatMessage[]): string {
+  const trigger = messages.findLast((message) => message.role === 'user')
+  return trigger ? textOf(trigger) : ''
+}
+
+function isMeant(track: CassetteTrack, agentId: string, trigger: string): boolean {
+  const kind = agentId === operatorAgentId ? 'operator' : 'worker'
+  if (track.agent_kind !== undefined && track.agent_kind !== kind) return false
+  if (track.agents !== undefined && !track.agents.includes(agentId)) return false
+  return track.when === undefined || cassetteRegExp(track.when).test(trigger)
+}
+
+/** What was new to the model before each of its turns: first the trigger, then the results of its calls. */
+function newsByTurn(messages: readonly ChatMessage[]): string[] {
+  const news: string[][] = [[]]
+  for (const message of messages) {
+    if (message.role === 'assistant') news.push([])
+    else if (message.role !== 'system' && message.role !== 'developer') news.at(-1)?.push(textOf(message))
+  }
+  return news.map((texts) => texts.join('\n'))
+}
+
+function captureAll(turns: readonly CassetteTurn[], news: readonly string[]): ReadonlyMap<string, string> {
+  const captured = new Map<string, string>()
+  for (const [index, turn] of turns.entries()) {
+    for (const [name, source] of Object.entries(turn.capture ?? {})) {
+      const caught = cassetteRegExp(source).exec(news[index] ?? '')?.[1]
+      if (caught === undefined) {
+        throw refused(`turn ${index + 1}: the capture ${name} /${source}/ caught nothing in what came before`)
+      }
+      captured.set(name, caught)
+    }
+  }
+  return captured
+}
+
+function fill(template: string, captured: ReadonlyMap<string, string>): string {
+  return template.replace(/\{\{\s*([a-z][a-z0-9_]*)\s*\}\}/g, (_whole, name: string) => {
+    const value = captured.get(name)
+    if (value === undefined) throw refused(`{{${name}}} was never captured`)
+    return value
+  })
+}
+
+function fillObject(object: JsonObject, captured: ReadonlyMap<string, string>): JsonObject {
+  return Object.fromEntries(Object.entries(object).map(([key, value]) => [key, fillValue(value, captured)]))
+}
+
+function fillValue(value: JsonValue, captured: ReadonlyMap<string, string>): JsonValue {
+  if (typeof value === 'string') return fill(value, captured)
+  if (Array.isArray(value)) return value.map((entry) => fillValue(entry, captured))
+  if (typeof value === 'object' && value !== null) return fillObject(value, captured)
+  return value
+}
+
+function textOf(message: ChatMessage): string {
+  const content = message.content ?? ''
+  if (typeof content === 'string') return content
+  return content.map((part) => (typeof part['text'] === 'string' ? part['text'] : '')).join('\n')
+}
+
+function refused(detail: string): Problem {
+  return new Problem('provider-refused', { detail: `cassette: ${detail}` })
+}

@@ -1,0 +1,59 @@
+import { Problem } from '@flotilla/protocol/problem'
+import * as z from 'zod'
+import { redact } from '../vault/redact.ts'
+import type { Secret } from '../vault/secret.ts'
+import type { ProviderReply } from './llm-provider.ts'
+
+/** Enough of a refusal to read its message. */
+const refusalMaxBytes = 16 * 1024
+const messageMaxChars = 500
+
+const refusalSchema = z.looseObject({
+  error: z.union([z.string(), z.looseObject({ message: z.string().nullish() })]),
+})
+
+/** What a provider's refusal is to our caller, in the provider's words and never with a key. Reads the reply's body. */
+export async function problemFromRefusal(
+  reply: ProviderReply,
+  provider: string,
+  secrets: readonly Secret[],
+): Promise<Problem> {
+  const message = redact(messageOf(await readStart(reply)), secrets).slice(0, messageMaxChars)
+  const detail = `${provider} answered ${reply.status}${message === '' ? '' : `: ${message}`}`
+  const extra = { provider, provider_status: reply.status }
+  if (reply.status === 429) {
+    const retryAfterSeconds = Math.ceil(reply.retryAfterSeconds ?? 10)
+    return new Problem('rate-limited', { detail, extra, retryAfterSeconds })
+  }
+  if (reply.status === 408 || reply.status === 504) return new Problem('upstream-timeout', { detail, extra })
+  return new Problem(reply.status >= 500 ? 'upstream-failed' : 'provider-refused', { detail, extra })
+}
+
+async function readStart(reply: ProviderReply): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  try {
+    for await (const chunk of reply.body) {
+      chunks.push(chunk)
+      bytes += chunk.length
+      if (bytes >= refusalMaxBytes) break
+    }
+  } catch {
+    // The status is known and is what counts; a message that never came is no news.
+  } finally {
+    reply.discard()
+  }
+  return Buffer.concat(chunks).toString('utf8', 0, refusalMaxBytes)
+}
+
+function messageOf(text: string): string {
+  try {
+    const { error } = refusalSchema.parse(JSON.parse(text))
+    return typeof error === 'string' ? error : (error.message ?? '')
+  } catch {
+    return text
+      .replace(/<[^>]*>/g, ' ')
+      .replace(/\s+/g, ' ')
+      .trim()
+  }
+}

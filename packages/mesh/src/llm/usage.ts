@@ -1,0 +1,28 @@
+import * as z from 'zod'
+
+/** What a provider says a call has used. */
+export interface TokenUsage {
+  readonly promptTokens: number
+  readonly completionTokens: number
+  /** Part of the prompt that the provider had in its cache. */
+  readonly cachedTokens: number
+}
+
+const count = z.number().int().min(0).max(1_000_000_000)
+
+const usageReplySchema = z.looseObject({
+  prompt_tokens: count,
+  completion_tokens: count.nullish(),
+  prompt_tokens_details: z.looseObject({ cached_tokens: count.nullish() }).nullish(),
+})
+
+/** Null for anything that is no believable usage. Pure. */
+export function usageFrom(value: unknown): TokenUsage | null {
+  const parsed = usageReplySchema.safeParse(value)
+  if (!parsed.success) return null
+  return {
+    promptTokens: parsed.data.prompt_tokens,
+    completionTokens: parsed.data.completion_tokens ?? 0,
+    cachedTokens: parsed.data.prompt_tokens_details?.cached_tokens ?? 0,
+  }
+}

@@ -1,0 +1,90 @@
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { problemCatalog } from '@flotilla/protocol/problem-catalog'
+import { asProblem } from './api/problem-reply.ts'
+import { doctor } from './commands/doctor.ts'
+import { prepare } from './commands/prepare.ts'
+import { reset } from './commands/reset.ts'
+import { serve } from './commands/serve.ts'
+import { verifyJournal } from './commands/verify-journal.ts'
+import type { CommandContext } from './commands/command-context.ts'
+import { readEnvironment } from './config/environment.ts'
+import { SandboxError } from './sandbox/sandbox-error.ts'
+
+/**
+ * `main.ts <serve|prepare|doctor|verify-journal|reset> [--home H] [--port P] [--agent-port P] [--runtime R]`.
+ * The command line and the tests start it; standard output is JSON lines, among them progress and the problem
+ * that ended it.
+ */
+const commands: Readonly<Record<string, (context: CommandContext) => Promise<number>>> = {
+  serve,
+  prepare,
+  doctor,
+  'verify-journal': verifyJournal,
+  reset,
+}
+
+async function main(): Promise<number> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      home: { type: 'string' },
+      port: { type: 'string' },
+      'agent-port': { type: 'string' },
+      runtime: { type: 'string' },
+    },
+  })
+  const name = positionals[0] ?? 'serve'
+  const command = commands[name]
+  if (!command) {
+    tell({ problem: { code: 'bad-request', detail: `no command ${name}; there are ${Object.keys(commands).join(', ')}`, repair: '' } })
+    return 2
+  }
+  const env = {
+    ...process.env,
+    ...(values.home ? { FLOTILLA_HOME: values.home } : {}),
+    ...(values.port ? { FLOTILLA_PORT: values.port } : {}),
+    ...(values['agent-port'] ? { FLOTILLA_AGENT_PORT: values['agent-port'] } : {}),
+    ...(values.runtime ? { FLOTILLA_RUNTIME: values.runtime } : {}),
+  }
+  const environment = readEnvironment(env, homedir())
+  return command({
+    environment,
+    env,
+    tell,
+    stopped: stopSignal(),
+    uid: process.getuid?.() ?? -1,
+    pid: process.pid,
+    repositoryRoot: join(import.meta.dirname, '..', '..', '..'),
+  })
+}
+
+function tell(line: Readonly<Record<string, unknown>>): void {
+  process.stdout.write(`${JSON.stringify(line)}\n`)
+}
+
+/** Aborts at the first request to stop; a second one ends the process at once. */
+function stopSignal(): AbortSignal {
+  const controller = new AbortController()
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      if (controller.signal.aborted) process.exit(1)
+      controller.abort(new Error(signal))
+    })
+  }
+  return controller.signal
+}
+
+try {
+  process.exitCode = await main()
+} catch (error) {
+  const problem = asProblem(error)
+  const sandbox = error instanceof SandboxError ? { code: error.id, detail: error.message, repair: '' } : null
+  const known = { code: problem.code, detail: problem.detail, repair: problemCatalog[problem.code].repair }
+  const inside = problem.code === 'internal-error' && error instanceof Error ? { ...known, detail: error.stack ?? error.message } : known
+  tell({ problem: sandbox ?? inside })
+  process.exitCode = 1
+}
+// Open sockets of the engine or of undici must not keep a finished command alive.
+setTimeout(() => process.exit(), 2000).unref()

@@ -1,0 +1,185 @@
+import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
+import type { PermissionRecord } from '@flotilla/protocol/permission-record'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { verifies } from '../../../../tests/verifies.ts'
+import type { Action } from './action.ts'
+import { authorize } from './authorize.ts'
+import type { PermissionRecords } from './authorize.ts'
+import type { Caller } from './caller.ts'
+import { operatorDefaultRecord, workerDefaultRecord } from './default-records.ts'
+
+function aRecord(fields: Partial<PermissionRecord> = {}): PermissionRecord {
+  return permissionRecordSchema.parse(fields)
+}
+
+function recordsOf(
+  records: Readonly<Record<string, PermissionRecord>>,
+  broken: string | null = null,
+): PermissionRecords {
+  return {
+    broken,
+    recordOf: (agentId) => (broken === null ? new Map(Object.entries(records)).get(agentId) : undefined),
+  }
+}
+
+const scout: Caller = { kind: 'agent', agentId: 'scout', token: 'door', run: null }
+const program: Caller = { ...scout, token: 'program' }
+
+const actions: readonly Action[] = [
+  { do: 'message-agent', to: 'other' },
+  { do: 'read-blackboard', key: 'a/b' },
+  { do: 'write-blackboard', key: 'a/b' },
+  { do: 'call-api', api: 'llm' },
+  { do: 'call-api', api: 'http' },
+  { do: 'list-agents' },
+  { do: 'act-for-self', agentId: 'scout' },
+  { do: 'submit-run', to: 'scout' },
+  { do: 'view-fleet' },
+  { do: 'manage-fleet' },
+]
+
+function allowedOf(records: PermissionRecords, caller: Caller): string[] {
+  const allowed = actions.filter((action) => authorize(records, caller, action).allowed)
+  return allowed.map((action) => (action.do === 'call-api' ? `call-${action.api}` : action.do))
+}
+
+describe('an agent', () => {
+  test('without a record may do nothing', () => {
+    verifies('authentication:permissions:default-deny', 'purpose:default-deny', 'errors:permissions:absent')
+    expect(allowedOf(recordsOf({}), scout)).toEqual([])
+    expect(allowedOf(recordsOf({ other: operatorDefaultRecord }), scout)).toEqual([])
+  })
+
+  test('with an empty record may act for itself and nothing else', () => {
+    verifies('authentication:permissions:default-deny')
+    expect(allowedOf(recordsOf({ scout: aRecord() }), scout)).toEqual(['list-agents', 'act-for-self'])
+  })
+
+  test('may do nothing while the file is broken, whatever stood in it', () => {
+    verifies('purpose:fail-closed')
+    const broken = recordsOf(
+      { scout: operatorDefaultRecord },
+      'config/permissions.json line 3: value expected',
+    )
+    expect(allowedOf(broken, scout)).toEqual([])
+    expect(authorize(broken, scout, { do: 'list-agents' })).toMatchObject({
+      reason: 'everything is denied: config/permissions.json line 3: value expected',
+    })
+  })
+
+  test.each<[string, Partial<PermissionRecord>, Action]>([
+    ['can_message', { can_message: ['other'] }, { do: 'message-agent', to: 'other' }],
+    ['blackboard_read', { blackboard_read: ['a/*'] }, { do: 'read-blackboard', key: 'a/b' }],
+    ['blackboard_write', { blackboard_write: ['a/*'] }, { do: 'write-blackboard', key: 'a/b' }],
+    ['allowed_apis', { allowed_apis: ['llm'] }, { do: 'call-api', api: 'llm' }],
+    ['can_view_fleet_metrics', { can_view_fleet_metrics: true }, { do: 'view-fleet' }],
+    ['can_manage_fleet', { can_manage_fleet: true }, { do: 'manage-fleet' }],
+  ])('is allowed by %s and denied without it, with that field as the reason', (field, fields, action) => {
+    verifies(
+      'resources:permission:can-message',
+      'resources:permission:blackboard-read',
+      'resources:permission:blackboard-write',
+      'resources:permission:allowed-apis',
+      'resources:permission:can-manage-fleet',
+      'resources:permission:can-view-fleet-metrics',
+    )
+    expect(authorize(recordsOf({ scout: aRecord(fields) }), scout, action)).toEqual({ allowed: true })
+    expect(authorize(recordsOf({ scout: aRecord() }), scout, action)).toMatchObject({ allowed: false, field })
+  })
+
+  test('reads what it may not write', () => {
+    const records = recordsOf({ scout: workerDefaultRecord })
+    expect(authorize(records, scout, { do: 'read-blackboard', key: 'secret/plan' }).allowed).toBe(true)
+    expect(authorize(records, scout, { do: 'write-blackboard', key: 'secret/plan' }).allowed).toBe(false)
+    expect(authorize(records, scout, { do: 'write-blackboard', key: 'output/plan/1' }).allowed).toBe(true)
+  })
+
+  test('messages the operator only when its record says so', () => {
+    const toOperator: Action = { do: 'message-agent', to: 'operator' }
+    expect(authorize(recordsOf({ scout: workerDefaultRecord }), scout, toOperator).allowed).toBe(true)
+    expect(
+      authorize(recordsOf({ scout: aRecord({ can_message: ['other'] }) }), scout, toOperator).allowed,
+    ).toBe(false)
+  })
+
+  test('cannot act for another, nor put work into a lane itself', () => {
+    const records = recordsOf({ scout: operatorDefaultRecord })
+    expect(authorize(records, scout, { do: 'act-for-self', agentId: 'other' }).allowed).toBe(false)
+    expect(authorize(records, scout, { do: 'submit-run', to: 'scout' }).allowed).toBe(false)
+  })
+
+  test('with the token of a program reaches the model surface alone', () => {
+    expect(allowedOf(recordsOf({ scout: operatorDefaultRecord }), program)).toEqual(['call-llm'])
+    expect(allowedOf(recordsOf({ scout: aRecord() }), program)).toEqual([])
+  })
+
+  test('named like a part of every object has no record', () => {
+    for (const agentId of ['constructor', 'toString', 'hasOwnProperty']) {
+      expect(allowedOf(recordsOf({}), { ...scout, agentId })).toEqual([])
+    }
+  })
+
+  test('gains nothing from a field that its record does not grant', () => {
+    const anyAction = fc.constantFrom(...actions)
+    const fields = fc.record(
+      {
+        can_message: fc.array(fc.string({ minLength: 1, maxLength: 9 })),
+        allowed_apis: fc.array(fc.constantFrom('http', 'x')),
+      },
+      { requiredKeys: [] },
+    )
+    fc.assert(
+      fc.property(fields, anyAction, (granted, action) => {
+        const decision = authorize(recordsOf({ scout: aRecord(granted) }), scout, action)
+        const isGranted =
+          (action.do === 'message-agent' &&
+            granted.can_message?.some((name) => name === '*' || name === action.to)) ||
+          (action.do === 'call-api' && granted.allowed_apis?.some((api) => api === action.api)) ||
+          action.do === 'list-agents' ||
+          action.do === 'act-for-self'
+        expect(decision.allowed).toBe(isGranted === true)
+      }),
+    )
+  })
+})
+
+describe('people and the mesh', () => {
+  test.each<Caller>([{ kind: 'human', channel: 'cli' }, { kind: 'internal' }, { kind: 'system' }])(
+    'as $kind do what people do, also while the file is broken, and nothing that is an agent’s own',
+    (caller) => {
+      const people = [
+        'message-agent',
+        'read-blackboard',
+        'write-blackboard',
+        'list-agents',
+        'submit-run',
+        'view-fleet',
+        'manage-fleet',
+      ]
+      expect(allowedOf(recordsOf({}, 'missing'), caller)).toEqual(people)
+    },
+  )
+})
+
+describe('default records', () => {
+  test('give the operator the six flags and neither spawn nor wallet', () => {
+    verifies('resources:permission:control-flags-default')
+    expect(operatorDefaultRecord).toMatchObject({
+      can_manage_fleet: true,
+      can_manage_projects: true,
+      can_edit_agent_config: true,
+      can_view_fleet_metrics: true,
+      can_route_tasks: true,
+      can_request_user_credentials: true,
+      can_spawn: false,
+      can_use_wallet: false,
+      allowed_credentials: [],
+    })
+  })
+
+  test('give a worker none of the flags', () => {
+    verifies('resources:permission:control-flags-default')
+    expect(Object.entries(workerDefaultRecord).filter(([, value]) => value === true)).toEqual([])
+  })
+})

@@ -1,0 +1,56 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { Action } from './action.ts'
+
+/** What was denied, as `tool_denials_24h` sorts it. */
+export type DenialCategory = Action['do']
+
+/** Refusals of the last 24 hours by agent. For people to look at; nothing is decided by it. Lost at a restart. */
+export interface DenialCounts {
+  add(agentId: string, category: DenialCategory): void
+  /** `tool_denials_24h` of one agent. */
+  last24Hours(agentId: string): Readonly<Partial<Record<DenialCategory, number>>>
+}
+
+const hourMs = 3600 * 1000
+const hoursKept = 24
+
+interface Bucket {
+  readonly hour: number
+  readonly counts: Partial<Record<DenialCategory, number>>
+}
+
+/** Counts in whole hours: what is shown covers at least 23 and at most 24 of them. */
+export function createDenialCounts(clock: Clock): DenialCounts {
+  const bucketsByAgent = new Map<string, Bucket[]>()
+
+  function liveBuckets(agentId: string): Bucket[] {
+    const hour = Math.floor(clock.now() / hourMs)
+    const live = (bucketsByAgent.get(agentId) ?? []).filter((bucket) => bucket.hour > hour - hoursKept)
+    if (live.length === 0) bucketsByAgent.delete(agentId)
+    else bucketsByAgent.set(agentId, live)
+    return live
+  }
+
+  return {
+    add(agentId, category) {
+      const hour = Math.floor(clock.now() / hourMs)
+      const buckets = liveBuckets(agentId)
+      let bucket = buckets.at(-1)
+      if (bucket?.hour !== hour) {
+        bucket = { hour, counts: {} }
+        buckets.push(bucket)
+        bucketsByAgent.set(agentId, buckets)
+      }
+      bucket.counts[category] = (bucket.counts[category] ?? 0) + 1
+    },
+    last24Hours(agentId) {
+      const total: Partial<Record<DenialCategory, number>> = {}
+      for (const bucket of liveBuckets(agentId)) {
+        for (const [category, count] of Object.entries(bucket.counts)) {
+          total[category as DenialCategory] = (total[category as DenialCategory] ?? 0) + count
+        }
+      }
+      return total
+    },
+  }
+}

@@ -1,0 +1,104 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { verifies } from '../../../../tests/verifies.ts'
+import { credentialMatches, keyMatches, listAllows, normalizeKey } from './glob.ts'
+
+describe('a glob over keys', () => {
+  test.each([
+    ['*', 'a', true],
+    ['*', 'a/b/c', true],
+    ['a', 'a', true],
+    ['a', 'a/b', false],
+    ['a', 'A', false],
+    ['a/*', 'a/b', true],
+    ['a/*', 'a/b/c', false],
+    ['a/*', 'a', false],
+    ['a/**', 'a/b', true],
+    ['a/**', 'a/b/c', true],
+    ['a/**', 'a', false],
+    ['a/**', 'ab/c', false],
+    ['**', 'a/b', true],
+    ['**/c', 'c', true],
+    ['**/c', 'a/b/c', true],
+    ['**/c', 'a/xc', false],
+    ['a/**/c', 'a/c', true],
+    ['a/**/c', 'a/b/b/c', true],
+    ['a*c', 'abbc', true],
+    ['a*c', 'ab/c', false],
+    ['a**c', 'ab/c', true],
+    ['*/b', 'a/b', true],
+    ['*/b', 'a/a/b', false],
+    ['a.b', 'axb', false],
+    ['a?b', 'axb', false],
+    ['[ab]', 'a', false],
+    ['', 'a', false],
+  ])('%s on %s gives %s', (pattern, key, expected) => {
+    verifies('resources:permission:blackboard-read', 'resources:permission:blackboard-write')
+    expect(keyMatches(pattern, key)).toBe(expected)
+  })
+
+  test.each(['', '/a', 'a/', 'a//b', '.', 'a/../b', './a'])('never matches %j, which is no key', (key) => {
+    expect(normalizeKey(key)).toBeNull()
+    expect(keyMatches('*', key)).toBe(false)
+    expect(keyMatches('**', key)).toBe(false)
+  })
+
+  test('does not care how an accent was typed', () => {
+    expect(keyMatches('caf\u00e9/*', 'cafe\u0301/x')).toBe(true)
+  })
+
+  test('agrees with a plain reading of its rules', () => {
+    const piece = fc.constantFrom('a', 'b', '/', '*', '**')
+    const key = fc.array(fc.constantFrom('a', 'b', '/'), { minLength: 1, maxLength: 8 })
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 6 }), key, (pieces, letters) => {
+        const pattern = pieces.join('')
+        const text = letters.join('')
+        fc.pre(normalizeKey(text) !== null && pattern !== '*' && !/\*{3}/.test(pattern))
+        const plain = pattern
+          .replace(/(^|\/)\*\*\//g, '$1§')
+          .replace(/\*\*/g, '¶')
+          .replace(/\*/g, '[^/]*')
+          .replace(/¶/g, '.*')
+          .replace(/§/g, '(?:.*/)?')
+        expect(keyMatches(pattern, text)).toBe(new RegExp(`^(?:${plain})$`).test(text))
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  test('with many stars is as quick as any other', () => {
+    const startedAt = performance.now()
+    expect(keyMatches(`${'*a'.repeat(90)}b`, 'a'.repeat(512))).toBe(false)
+    expect(performance.now() - startedAt).toBeLessThan(200)
+  })
+})
+
+describe('a glob over credentials', () => {
+  test.each([
+    ['*', 'github_token', true],
+    ['GitHub_*', 'github_token', true],
+    ['github_token', 'GITHUB_TOKEN', true],
+    ['github_?oken', 'github_token', true],
+    ['github_[st]oken', 'github_token', true],
+    ['github_[!t]oken', 'github_token', false],
+    ['github_[a-f]oken', 'github_token', false],
+    ['github_[a-z]oken', 'github_token', true],
+    ['git[', 'git[', true],
+    ['[]]', ']', true],
+    ['github', 'github_token', false],
+  ])('%s on %s gives %s', (pattern, name, expected) => {
+    verifies('resources:permission:allowed-credentials-glob', 'resources:permission:allowed-credentials-case')
+    expect(credentialMatches(pattern, name)).toBe(expected)
+  })
+})
+
+describe('a list of names', () => {
+  test('allows what it names, and everything with a lone star', () => {
+    expect(listAllows(['a'], 'a')).toBe(true)
+    expect(listAllows(['a'], 'ab')).toBe(false)
+    expect(listAllows(['a*'], 'ab')).toBe(false)
+    expect(listAllows(['*'], 'ab')).toBe(true)
+    expect(listAllows([], 'a')).toBe(false)
+  })
+})

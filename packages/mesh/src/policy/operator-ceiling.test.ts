@@ -1,0 +1,50 @@
+import { describe, expect, test } from 'vitest'
+import { verifies } from '../../../../tests/verifies.ts'
+import { operatorDefaultRecord, workerDefaultRecord } from './default-records.ts'
+import { operatorMayChange } from './operator-ceiling.ts'
+
+describe("the operator's ceiling", () => {
+  test('keeps spawn and wallet for a human', () => {
+    verifies(
+      'authentication:ceiling:spawn',
+      'authentication:ceiling:wallet',
+      'resources:permission:can-spawn-not-by-operator',
+      'resources:permission:can-use-wallet-not-by-operator',
+    )
+    expect(operatorMayChange(workerDefaultRecord, { can_spawn: true })).toMatchObject({
+      allowed: false,
+      field: 'can_spawn',
+    })
+    expect(operatorMayChange(workerDefaultRecord, { can_use_wallet: true })).toMatchObject({ allowed: false })
+    expect(operatorMayChange(workerDefaultRecord, { can_spawn: 'true' })).toMatchObject({ allowed: false })
+    expect(operatorMayChange({ ...workerDefaultRecord, can_spawn: true }, { can_spawn: false })).toEqual({
+      allowed: true,
+    })
+  })
+
+  test('refuses a key that it does not know, also beside one that is fine', () => {
+    const change = { can_message: ['a'], can_fly: true }
+    expect(operatorMayChange(workerDefaultRecord, change)).toMatchObject({ allowed: false, field: 'can_fly' })
+    expect(operatorMayChange(workerDefaultRecord, { constructor: 1 })).toMatchObject({ allowed: false })
+  })
+
+  test.each([
+    ['an API more', { allowed_apis: ['llm', 'http', 'x'] }, false],
+    ['an API less', { allowed_apis: ['llm'] }, true],
+    ['a star', { allowed_apis: ['*'] }, false],
+    ['a credential', { allowed_credentials: ['github'] }, false],
+    ['a control flag', { can_manage_fleet: true }, false],
+    ['no control flag', { can_manage_fleet: false }, true],
+    ['a wallet limit where the fleet-wide one holds', { wallet_spend_limit_daily_usd: 5 }, false],
+    ['another pattern', { blackboard_write: ['**'] }, true],
+  ])('on %s with %j is %s', (_what, change, allowed) => {
+    expect(operatorMayChange(workerDefaultRecord, change).allowed).toBe(allowed)
+  })
+
+  test('lets a limit be lowered and not raised', () => {
+    const current = { ...operatorDefaultRecord, wallet_spend_limit_per_tx_usd: 10 }
+    expect(operatorMayChange(current, { wallet_spend_limit_per_tx_usd: 5 }).allowed).toBe(true)
+    expect(operatorMayChange(current, { wallet_spend_limit_per_tx_usd: 11 }).allowed).toBe(false)
+    expect(operatorMayChange(current, { wallet_spend_limit_per_tx_usd: 0 }).allowed).toBe(false)
+  })
+})

@@ -1,0 +1,73 @@
+import { permissionFields } from '@flotilla/protocol/permission-record'
+import type { PermissionField, PermissionRecord } from '@flotilla/protocol/permission-record'
+
+export type CeilingVerdict =
+  | { readonly allowed: true }
+  | { readonly allowed: false; readonly field: string; readonly reason: string }
+
+/** How far the operator may move a field of another agent's record. A field without a row does not compile. */
+type Rule = 'free' | 'lower-only' | 'human-only'
+
+const rules: Readonly<Record<PermissionField, Rule>> = {
+  can_message: 'free',
+  can_publish: 'free',
+  can_subscribe: 'free',
+  blackboard_read: 'free',
+  blackboard_write: 'free',
+  allowed_apis: 'lower-only',
+  allowed_credentials: 'lower-only',
+  can_use_browser: 'free',
+  browser_actions: 'free',
+  can_manage_cron: 'free',
+  can_spawn: 'human-only',
+  can_use_wallet: 'human-only',
+  wallet_allowed_chains: 'lower-only',
+  wallet_spend_limit_per_tx_usd: 'lower-only',
+  wallet_spend_limit_daily_usd: 'lower-only',
+  wallet_rate_limit_per_hour: 'lower-only',
+  wallet_allowed_contracts: 'lower-only',
+  can_manage_fleet: 'lower-only',
+  can_manage_projects: 'lower-only',
+  can_edit_agent_config: 'lower-only',
+  can_view_fleet_metrics: 'lower-only',
+  can_route_tasks: 'lower-only',
+  can_request_user_credentials: 'lower-only',
+}
+
+/**
+ * May the operator submit `change` for an agent whose record is `current`? Goes over the keys that were submitted,
+ * so that one it does not know is refused. What is refused here is for a human to edit, never a proposal. Pure.
+ */
+export function operatorMayChange(
+  current: PermissionRecord,
+  change: Readonly<Record<string, unknown>>,
+): CeilingVerdict {
+  for (const [name, value] of Object.entries(change)) {
+    if (!isField(name)) return { allowed: false, field: name, reason: 'there is no such permission' }
+    const rule = rules[name]
+    // Taking a right away is always the lower side, also for what only a human may give.
+    if (rule === 'human-only' && value !== false) {
+      return { allowed: false, field: name, reason: 'only a human can grant this, outside of any chat' }
+    }
+    if (rule === 'lower-only' && !isLowered(current[name], value)) {
+      return { allowed: false, field: name, reason: 'the operator may lower this and not raise it' }
+    }
+  }
+  return { allowed: true }
+}
+
+function isField(name: string): name is PermissionField {
+  return Object.hasOwn(permissionFields, name)
+}
+
+function isLowered(before: unknown, after: unknown): boolean {
+  if (typeof after === 'boolean') return !after || before === true
+  if (typeof after === 'number' && typeof before === 'number') {
+    // 0 means that the fleet-wide limit applies, so going back to it can raise.
+    return after === before || (after > 0 && before > 0 && after < before)
+  }
+  if (Array.isArray(after) && Array.isArray(before)) {
+    return before.includes('*') || after.every((entry) => before.includes(entry))
+  }
+  return false
+}

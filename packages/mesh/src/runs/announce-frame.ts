@@ -1,0 +1,37 @@
+import type { ChatFrame } from '@flotilla/protocol/agent-api'
+import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
+import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
+import type { RunRecord } from './run-record.ts'
+
+/** What people see of one frame, characters; whole outputs stand in the agent's result. */
+const textMaxChars = 20_000
+const outputMaxChars = 4000
+const inputMaxChars = 4000
+
+/** The fleet event of a frame, cut to size since an agent made it; null for the last frame, which is an outcome. Pure. */
+export function frameEvent(run: RunRecord, frame: ChatFrame): FleetEventBody | null {
+  const who = { agent_id: run.agentId, run_id: run.id }
+  switch (frame.type) {
+    case 'text_delta':
+      return { type: 'text.streamed', ...who, content: frame.content.slice(0, textMaxChars) }
+    case 'tool_start':
+      return {
+        type: 'tool.started',
+        ...who,
+        step: frame.step,
+        name: frame.name,
+        input: shortened(frame.input),
+      }
+    case 'tool_result': {
+      const { step, name, ok } = frame
+      return { type: 'tool.ended', ...who, step, name, output: frame.output.slice(0, outputMaxChars), ok }
+    }
+    case 'done':
+      return null
+  }
+}
+
+function shortened(input: JsonObject): JsonValue {
+  const text = JSON.stringify(input)
+  return text.length <= inputMaxChars ? input : `${text.slice(0, inputMaxChars)} [cut]`
+}

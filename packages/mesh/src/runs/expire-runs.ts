@@ -1,0 +1,40 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { wireLimits } from '@flotilla/protocol/limits'
+import type { FollowedRuns } from './followed-runs.ts'
+import { failedOutcome, withInterim } from './outcome-of.ts'
+import type { Outbox } from './outbox.ts'
+import type { RunTable } from './run-table.ts'
+import type { SettleRun } from './settle-run.ts'
+import { turnTimeoutSeconds } from './task-assignment.ts'
+
+/** A turn that is still alive so long after it began is ended; later than the agent's own limit, milliseconds. */
+export const turnMaxMs = (turnTimeoutSeconds + 600) * 1000
+/** A person who asked and has not come for the answer is not waited for any longer, milliseconds. */
+const unreadMaxMs = 600_000
+
+/** Ends what waited or worked for too long (R6); whoever asked is told, as at every end. */
+export function createExpireRuns(deps: {
+  readonly table: RunTable
+  readonly settle: SettleRun
+  readonly followed: FollowedRuns
+  readonly outbox: Outbox
+  readonly clock: Clock
+}): () => void {
+  const { table, settle, followed, outbox, clock } = deps
+  return () => {
+    const now = clock.now()
+    for (const run of table.queuedBefore(now - wireLimits.queuedMaxMs)) {
+      const text = withInterim(run, 'The run was queued for 24 hours and did not begin.')
+      settle(run, { status: 'expired', code: 'expired', text })
+    }
+    for (const run of table.waitingBefore(now - wireLimits.waitingMaxMs)) {
+      const text = withInterim(run, 'The run waited for 7 days and nothing came.')
+      settle(run, { status: 'expired', code: 'expired', text })
+    }
+    for (const run of table.turnsBegunBefore(now - turnMaxMs)) {
+      settle(run, failedOutcome(run, 'upstream-timeout', 'The agent worked on this turn for too long.'))
+      followed.letGo(run.id)
+    }
+    outbox.giveUpBefore(now - unreadMaxMs)
+  }
+}

@@ -1,0 +1,149 @@
+import type { TaskResult } from '@flotilla/protocol/agent-api'
+import type { Clock } from '@flotilla/protocol/clock'
+import type { JsonObject } from '@flotilla/protocol/json-value'
+import { Problem } from '@flotilla/protocol/problem'
+import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
+import type { EventBus } from '../events/event-bus.ts'
+import type { AgentConnection } from '../fleet/agent-connection.ts'
+import type { Log } from '../log.ts'
+import type { Caller } from '../policy/caller.ts'
+import { frameEvent } from './announce-frame.ts'
+import { continuationText } from './continuation-text.ts'
+import type { EndTurn } from './end-turn.ts'
+import { ticketFor } from './live-runs.ts'
+import { failedOutcome } from './outcome-of.ts'
+import type { RunInbox } from './run-inbox.ts'
+import type { RunRecord } from './run-record.ts'
+import type { RunTable } from './run-table.ts'
+import type { RunTasks } from './run-tasks.ts'
+import type { SettleRun } from './settle-run.ts'
+import { sessionOf, taskAssignment } from './task-assignment.ts'
+
+/** One long poll, seconds; and the least time between two, milliseconds, for an agent that answers at once. */
+const pollSeconds = 25
+const pollRestMs = 500
+/** An agent that another run holds is asked again so often, each after `pollRestMs`. */
+const busyTriesMax = 40
+
+/** The agent says that what it got can never be carried out; another attempt would say the same. */
+const hopeless: readonly ProblemCode[] = ['body-too-large', 'unprocessable', 'path-refused', 'not-found']
+
+/** Writes what an agent wants on the blackboard, under the agent's own permissions. */
+export type Promote = (caller: Caller, entries: JsonObject) => void | Promise<void>
+
+/**
+ * Sends a running run to its agent, or attaches to it, and follows it to the end of its turn. Returns without an
+ * end when the agent was lost or the signal fired: the lane then looks at the row. Rejects as the line does.
+ */
+export type FollowRun = (run: RunRecord, connection: AgentConnection, signal: AbortSignal) => Promise<void>
+
+export interface FollowRunDeps {
+  readonly table: RunTable
+  readonly inbox: RunInbox
+  readonly tasks: RunTasks
+  readonly events: EventBus
+  readonly endTurn: EndTurn
+  readonly settle: SettleRun
+  readonly promote: Promote
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export function createFollowRun(deps: FollowRunDeps): FollowRun {
+  async function outcome(run: RunRecord, connection: AgentConnection, signal: AbortSignal) {
+    if (run.turn > 0 || run.input.kind === 'chat' || run.input.kind === 'heartbeat') {
+      return (await speak(deps, run, { connection, signal })) ?? poll(deps, run, { connection, signal })
+    }
+    const taken = await send(deps, run, { connection, signal })
+    return taken ? poll(deps, run, { connection, signal }) : null
+  }
+
+  return async (run, connection, signal) => {
+    try {
+      const result = await outcome(run, connection, signal)
+      if (!result || signal.aborted) return
+      await promoteOf(deps, run, result)
+      deps.endTurn(run, result)
+    } catch (error) {
+      if (signal.aborted) return
+      if (!(error instanceof Problem) || !hopeless.includes(error.code)) throw error
+      deps.settle(run, failedOutcome(run, error.code, `The agent refused the work: ${error.detail}`))
+    }
+  }
+}
+
+interface Line {
+  readonly connection: AgentConnection
+  readonly signal: AbortSignal
+}
+
+/** A chat turn; null when the stream broke. */
+function speak(
+  deps: FollowRunDeps,
+  run: RunRecord,
+  { connection, signal }: Line,
+): Promise<TaskResult | null> {
+  const request = { run_id: run.id, fence: run.fence, message: messageOf(deps, run), session: sessionOf(run) }
+  return connection.chatStream(
+    request,
+    (frame) => {
+      const event = signal.aborted ? null : frameEvent(run, frame)
+      if (event) deps.events.publish(event)
+    },
+    signal,
+  )
+}
+
+function messageOf(deps: FollowRunDeps, run: RunRecord): string {
+  if (run.turn > 0) return continuationText(deps.inbox.ofTurn(run.id, run.turn).map((row) => row.note))
+  return run.input.kind === 'chat' || run.input.kind === 'heartbeat' ? run.input.message : ''
+}
+
+/** Gives a task or a tool call; false when the agent would not take it. */
+async function send(deps: FollowRunDeps, run: RunRecord, { connection, signal }: Line): Promise<boolean> {
+  for (let tries = 0; tries < busyTriesMax; tries++) {
+    if (await sendOnce(deps, run, { connection, signal })) return true
+    await deps.clock.sleep(pollRestMs, signal)
+  }
+  return false
+}
+
+function sendOnce(deps: FollowRunDeps, run: RunRecord, { connection, signal }: Line): Promise<boolean> {
+  if (run.input.kind === 'tool') {
+    const { tool, params } = run.input
+    return connection.invoke({ run_id: run.id, fence: run.fence, tool, params }, signal)
+  }
+  const assignment = taskAssignment(run, deps.tasks)
+  if (!assignment) throw new Problem('not-found', { detail: 'its task is gone' })
+  return connection.task(assignment, signal)
+}
+
+/** Waits for the outcome under this run's fence; null when the agent knows nothing of it. */
+async function poll(
+  deps: FollowRunDeps,
+  run: RunRecord,
+  { connection, signal }: Line,
+): Promise<TaskResult | null> {
+  while (!signal.aborted) {
+    const begun = deps.clock.now()
+    const reply = await connection.result(run.id, pollSeconds, signal)
+    if (reply.state === 'finished') return reply.result.fence === run.fence ? reply.result : null
+    if (reply.state === 'unknown' || reply.fence !== run.fence) return null
+    const rest = pollRestMs - (deps.clock.now() - begun)
+    if (rest > 0) await deps.clock.sleep(rest, signal)
+  }
+  return null
+}
+
+/** Before the turn ends, while the run is live; what is refused is logged and does not hold up the outcome. */
+async function promoteOf(deps: FollowRunDeps, run: RunRecord, result: TaskResult): Promise<void> {
+  if (Object.keys(result.promote_to_blackboard).length === 0) return
+  const row = deps.table.find(run.id)
+  if (row?.state !== 'running' || row.fence !== result.fence) return
+  try {
+    const caller = { kind: 'agent', agentId: run.agentId, token: 'door', run: ticketFor(run) } as const
+    await deps.promote(caller, result.promote_to_blackboard)
+  } catch (error) {
+    deps.log.warn({ runId: run.id, agentId: run.agentId, err: error }, 'promotion to the blackboard refused')
+  }
+}

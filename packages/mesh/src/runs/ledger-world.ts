@@ -1,0 +1,108 @@
+import type { IdPrefix, NewId } from '@flotilla/protocol/ids'
+import { createEventBus } from '../events/create-event-bus.ts'
+import { createJournal } from '../journal/journal-table.ts'
+import { silentLog } from '../log.ts'
+import type { Caller } from '../policy/caller.ts'
+import { allMigrations } from '../storage/all-migrations.ts'
+import { openDatabase } from '../storage/database.ts'
+import type { Database } from '../storage/database.ts'
+import { migrate } from '../storage/migrate.ts'
+import { createCompleteTask } from '../tasks/complete-task.ts'
+import { createHandOff } from '../tasks/hand-off.ts'
+import { createMoveTask } from '../tasks/move-task.ts'
+import { createTaskBook } from '../tasks/task-book.ts'
+import { createTaskTable } from '../tasks/task-table.ts'
+import { createFakeAgents } from './fake-agents.ts'
+import type { FakeAgents } from './fake-agents.ts'
+import type { Promote } from './follow-run.ts'
+import { createHandDrivenClock } from './hand-driven-clock.ts'
+import type { HandDrivenClock } from './hand-driven-clock.ts'
+import { createLedger } from './ledger.ts'
+import type { RunRecord } from './run-record.ts'
+import type { RunSettledHandler } from './run-tasks.ts'
+
+export const person: Caller = { kind: 'human', channel: 'cli' }
+
+export interface WorldOptions {
+  readonly database?: Database
+  readonly agents?: FakeAgents
+  readonly clock?: HandDrivenClock
+  readonly newId?: NewId
+  readonly onRunSettled?: readonly RunSettledHandler[]
+  readonly promote?: Promote
+}
+
+/** A ledger with its tasks over fake agents, for tests; give it the parts of another to play a restart. */
+export function aLedgerWorld(options: WorldOptions = {}) {
+  const database = options.database ?? migrated()
+  const clock = options.clock ?? createHandDrivenClock()
+  const agents = options.agents ?? createFakeAgents()
+  const newId = options.newId ?? countingIds()
+  const events = createEventBus({ database, clock, log: silentLog })
+  const journal = createJournal({ database, clock })
+  const taskTable = createTaskTable(database)
+  const moveTask = createMoveTask({ database, table: taskTable, events, journal, clock })
+  const shared = { database, clock, newId, events, journal, guard: () => {} }
+  const ledger = createLedger({
+    ...shared,
+    log: silentLog,
+    connections: agents,
+    agentExists: (agentId) => agentId !== 'nobody',
+    tasks: createTaskBook({ table: taskTable, moveTask }),
+    promote: options.promote ?? (() => {}),
+    onRunSettled: options.onRunSettled ?? [],
+  })
+  const handOff = createHandOff({ ...shared, ledger, table: taskTable })
+  const completeTask = createCompleteTask({ ...shared, ledger, table: taskTable, moveTask })
+
+  return {
+    ...shared,
+    agents,
+    ledger,
+    taskTable,
+    handOff,
+    completeTask,
+    chat: (agentId: string, message = 'hello', idempotencyKey?: string): RunRecord =>
+      ledger.submitRun(person, {
+        agentId,
+        input: { kind: 'chat', message, session: 'main' },
+        idempotencyKey,
+      }),
+    /** The agent as the door knows it, on behalf of its live run. */
+    callerOf: (agentId: string): Caller => ({
+      kind: 'agent',
+      agentId,
+      token: 'door',
+      run: ledger.live.liveRunOf(agentId),
+    }),
+    state: (run: { readonly id: string }) => ledger.find(run.id)?.state,
+    /** The heart of every agent that works: renews the leases. */
+    beat: (): void => {
+      for (const run of ledger.list({ limit: 500 })) {
+        const atWork = agents.working(run.agentId)
+        if (run.state !== 'running' || atWork?.runId !== run.id || atWork.fence !== run.fence) continue
+        ledger.lease.renew({ runId: run.id, fence: run.fence })
+      }
+    },
+    restarted: async () => {
+      await ledger.close()
+      return aLedgerWorld({ ...options, database, clock, agents, newId })
+    },
+  }
+}
+export type LedgerWorld = ReturnType<typeof aLedgerWorld>
+
+export function migrated(): Database {
+  const database = openDatabase(':memory:')
+  migrate(database, allMigrations)
+  return database
+}
+
+function countingIds(): NewId {
+  const counts = new Map<IdPrefix, number>()
+  return (prefix) => {
+    const count = (counts.get(prefix) ?? 0) + 1
+    counts.set(prefix, count)
+    return `${prefix}_${count}`
+  }
+}

@@ -1,0 +1,353 @@
+import { wireLimits } from '@flotilla/protocol/limits'
+import { Problem } from '@flotilla/protocol/problem'
+import { afterEach, describe, expect, test } from 'vitest'
+import { aLedgerWorld, person } from './ledger-world.ts'
+import type { LedgerWorld, WorldOptions } from './ledger-world.ts'
+import { turnMaxMs } from './expire-runs.ts'
+
+const opened: LedgerWorld[] = []
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((world) => world.ledger.close()))
+})
+
+async function aStartedWorld(options: WorldOptions = {}): Promise<LedgerWorld> {
+  const world = aLedgerWorld(options)
+  opened.push(world)
+  world.ledger.start()
+  await world.clock.settle()
+  return world
+}
+
+const codeOf = (work: () => unknown): string => {
+  try {
+    work()
+    return 'no problem'
+  } catch (error) {
+    return error instanceof Problem ? error.code : String(error)
+  }
+}
+
+describe('submitting', () => {
+  test('a run is a row before anything happens', () => {
+    const world = aLedgerWorld()
+    const run = world.chat('operator')
+    expect(world.ledger.find(run.id)).toMatchObject({
+      state: 'queued',
+      attempt: 1,
+      origin: { kind: 'human', channel: 'cli' },
+    })
+  })
+
+  test('the same idempotency key gives the same run, fifty times over', async () => {
+    const world = await aStartedWorld()
+    const runs = await Promise.all(
+      Array.from({ length: 50 }, async () => world.chat('operator', 'once', 'key-1')),
+    )
+    expect(new Set(runs.map((run) => run.id)).size).toBe(1)
+    expect(world.ledger.list({ limit: 100 })).toHaveLength(1)
+  })
+
+  test('another caller with the same key gets a run of its own', () => {
+    const world = aLedgerWorld()
+    const mine = world.chat('operator', 'hello', 'key-1')
+    const other = world.ledger.submitRun(
+      { kind: 'human', channel: 'dashboard' },
+      { agentId: 'operator', input: mine.input, idempotencyKey: 'key-1' },
+    )
+    expect(other.id).not.toBe(mine.id)
+  })
+
+  test('a key that was used for something else is a conflict', () => {
+    const world = aLedgerWorld()
+    world.chat('operator', 'hello', 'key-1')
+    expect(codeOf(() => world.chat('operator', 'other', 'key-1'))).toBe('conflict')
+  })
+
+  test('a full lane refuses and says when to come again', () => {
+    const world = aLedgerWorld()
+    for (let count = 0; count < wireLimits.laneQueueMax; count++) world.chat('operator')
+    expect(() => world.chat('operator')).toThrow(
+      expect.objectContaining({ code: 'lane-full', retryAfterSeconds: 30 }),
+    )
+    expect(codeOf(() => world.chat('worker'))).toBe('no problem')
+  })
+
+  test('an agent that does not exist is refused', () => {
+    expect(codeOf(() => aLedgerWorld().chat('nobody'))).toBe('unknown-agent')
+  })
+})
+
+describe('a turn', () => {
+  test('a chat ends with the answer of the agent, and its asker is told once', async () => {
+    const world = await aStartedWorld()
+    const run = world.chat('operator')
+    await world.clock.settle()
+    expect(world.agents.sent).toEqual([
+      { agentId: 'operator', runId: run.id, fence: 1, kind: 'chat', message: 'hello' },
+    ])
+    world.agents.finish('operator', { response: 'four' })
+    await world.clock.settle()
+    expect(world.ledger.find(run.id)?.outcome).toEqual({ status: 'done', text: 'four' })
+    expect(world.ledger.outbox.ofRun(run.id)).toMatchObject([{ recipient: 'human:cli', state: 'pending' }])
+  })
+
+  test('a tool call ends with its structured result', async () => {
+    const world = await aStartedWorld()
+    const input = { kind: 'tool', tool: 'list_files', params: {} } as const
+    const run = world.ledger.submitRun(person, { agentId: 'worker', input })
+    await world.clock.settle()
+    world.agents.finish('worker', { result: ['a', 'b'], response: '' })
+    await world.clock.settle()
+    expect(world.ledger.find(run.id)?.outcome).toEqual({ status: 'done', text: '', result: ['a', 'b'] })
+  })
+
+  test('a failed turn keeps the code that the agent gave', async () => {
+    const world = await aStartedWorld()
+    const run = world.chat('operator')
+    await world.clock.settle()
+    const error = { code: 'rounds-exhausted', detail: 'no rounds left' }
+    world.agents.finish('operator', { status: 'failed', response: '', error })
+    await world.clock.settle()
+    expect(world.ledger.find(run.id)?.outcome).toEqual({
+      status: 'failed',
+      text: 'no rounds left',
+      code: 'rounds-exhausted',
+    })
+  })
+
+  test('one agent runs one run at a time, two agents run side by side', async () => {
+    const world = await aStartedWorld()
+    const runs = [world.chat('operator'), world.chat('operator'), world.chat('worker')]
+    await world.clock.settle()
+    expect(runs.map(world.state)).toEqual(['running', 'queued', 'running'])
+    world.agents.finish('operator')
+    await world.clock.settle()
+    expect(runs.map(world.state)).toEqual(['done', 'running', 'running'])
+  })
+
+  test('a stream that breaks is followed to its end by asking for the result', async () => {
+    const world = await aStartedWorld()
+    const run = world.chat('operator')
+    await world.clock.settle()
+    world.agents.breakStreams('operator')
+    await world.clock.advance(3000)
+    expect(world.state(run)).toBe('running')
+    world.agents.finish('operator')
+    await world.clock.advance(3000)
+    expect(world.state(run)).toBe('done')
+    expect(world.agents.sent).toHaveLength(1)
+  })
+
+  test('what the agent promotes is written by it, before the run ends', async () => {
+    const promoted: unknown[] = []
+    const world: LedgerWorld = await aStartedWorld({
+      promote: (caller, entries) => {
+        promoted.push([caller.kind === 'agent' && caller.run?.runId, entries, world.state(run)])
+      },
+    })
+    const run = world.chat('worker')
+    await world.clock.settle()
+    world.agents.finish('worker', { promote_to_blackboard: { total: 4 } })
+    await world.clock.settle()
+    expect(promoted).toEqual([[run.id, { total: 4 }, 'running']])
+  })
+
+  test('the mesh counts cost and tokens, and does not believe the agent', async () => {
+    const world = await aStartedWorld()
+    const run = world.chat('operator')
+    await world.clock.settle()
+    world.ledger.addRunCost(run.id, 0.25, 100)
+    world.ledger.addRunCost(run.id, 0.5, 20)
+    world.agents.finish('operator', { cost_usd: 99, tokens_used: 9999 })
+    await world.clock.settle()
+    expect(world.ledger.find(run.id)).toMatchObject({ costUsd: 0.75, tokensUsed: 120 })
+  })
+})
+
+describe('a lost agent', () => {
+  test('three attempts, then interrupted', async () => {
+    const world = await aStartedWorld()
+    const run = world.chat('operator')
+    for (let attempt = 1; attempt <= 3; attempt++) {
+      await world.clock.advance(10_000)
+      expect(world.ledger.find(run.id)).toMatchObject({ state: 'running', attempt })
+      world.agents.die('operator')
+    }
+    await world.clock.advance(10_000)
+    expect(world.ledger.find(run.id)).toMatchObject({ state: 'failed', outcome: { code: 'interrupted' } })
+    expect(new Set(world.agents.sent.map((sending) => sending.fence)).size).toBe(3)
+  })
+
+  test('an agent that cannot be started uses up the attempts', async () => {
+    const world = await aStartedWorld()
+    world.agents.startFault = new Problem('agent-unavailable', { detail: 'no image' })
+    const run = world.chat('operator')
+    await world.clock.advance(30_000)
+    expect(world.ledger.find(run.id)?.outcome).toMatchObject({ code: 'interrupted' })
+    expect(world.ledger.find(run.id)?.outcome?.text).toContain('no image')
+  })
+
+  test('a paused fleet holds a run back without using an attempt, and it expires like any other', async () => {
+    const world = await aStartedWorld()
+    world.agents.startFault = new Problem('fleet-paused')
+    const run = world.chat('operator')
+    await world.clock.advance(100_000)
+    expect(world.ledger.find(run.id)).toMatchObject({ state: 'queued', attempt: 1 })
+    world.agents.startFault = null
+    await world.clock.advance(20_000)
+    expect(world.state(run)).toBe('running')
+  })
+
+  test('a dead lease ends nothing while the agent still works under that fence', async () => {
+    const world = await aStartedWorld()
+    const run = world.chat('operator')
+    await world.clock.advance(wireLimits.leaseMs * 3)
+    expect(world.ledger.find(run.id)).toMatchObject({ state: 'running', attempt: 1, fence: 1 })
+    expect(new Set(world.agents.sent.map((sending) => sending.fence))).toEqual(new Set([1]))
+    world.agents.finish('operator')
+    await world.clock.advance(2000)
+    expect(world.state(run)).toBe('done')
+  })
+
+  test('a dead lease of an agent that answers nobody interrupts the run', async () => {
+    const world = await aStartedWorld()
+    const run = world.chat('operator')
+    await world.clock.settle()
+    world.agents.hang('operator', true)
+    await world.clock.advance(wireLimits.leaseMs - 5000)
+    expect(world.state(run)).toBe('running')
+    await world.clock.advance(8000)
+    expect(world.ledger.find(run.id)?.attempt).toBe(2)
+  })
+
+  test('an engine that does not answer is waited for', async () => {
+    const world = await aStartedWorld()
+    const run = world.chat('operator')
+    await world.clock.settle()
+    world.agents.engineFault = new Error('socket closed')
+    await world.clock.advance(wireLimits.leaseMs * 2)
+    expect(world.ledger.find(run.id)).toMatchObject({ state: 'running', attempt: 1 })
+    world.agents.engineFault = null
+    await world.clock.advance(2000)
+    world.agents.finish('operator')
+    await world.clock.advance(2000)
+    expect(world.state(run)).toBe('done')
+  })
+
+  test('a renewed lease lives on; a stale fence is refused', async () => {
+    const world = await aStartedWorld()
+    const run = world.chat('operator')
+    await world.clock.settle()
+    await world.clock.advance(20_000)
+    const until = world.ledger.lease.renew({ runId: run.id, fence: 1 })
+    expect(until).toBe(world.clock.now() + wireLimits.leaseMs)
+    expect(world.ledger.live.ticketOf(run.id, 1)).toMatchObject({ runId: run.id, agentId: 'operator' })
+    expect(codeOf(() => world.ledger.lease.renew({ runId: run.id, fence: 0 }))).toBe('stale-fence')
+    expect(codeOf(() => world.ledger.live.ticketOf(run.id, 2))).toBe('stale-fence')
+    expect(codeOf(() => world.ledger.live.ticketOf('run_none', 1))).toBe('stale-fence')
+  })
+
+  test('a turn that never ends is ended', async () => {
+    const world = await aStartedWorld()
+    const run = world.chat('operator')
+    await world.clock.settle()
+    await world.clock.leap(turnMaxMs + 1)
+    expect(world.ledger.find(run.id)?.outcome).toMatchObject({ code: 'upstream-timeout' })
+    expect(world.agents.cancelled).toEqual([run.id])
+  })
+})
+
+describe('a mesh that starts again', () => {
+  test('attaches to a run that is still worked on, under the same fence', async () => {
+    const before = await aStartedWorld()
+    const run = before.chat('operator')
+    await before.clock.settle()
+    const world = await before.restarted()
+    opened.push(world)
+    world.ledger.start()
+    await world.clock.settle()
+    expect(world.agents.sent.map((sending) => sending.fence)).toEqual([1, 1])
+    world.agents.finish('operator')
+    await world.clock.settle()
+    expect(world.ledger.find(run.id)).toMatchObject({ state: 'done', attempt: 1 })
+  })
+
+  test('settles a run that was finished meanwhile', async () => {
+    const before = await aStartedWorld()
+    const run = before.chat('operator')
+    await before.clock.settle()
+    await before.ledger.close()
+    before.agents.finish('operator', { response: 'while you were away' })
+    const world = await before.restarted()
+    opened.push(world)
+    world.ledger.start()
+    await world.clock.settle()
+    expect(world.ledger.find(run.id)?.outcome?.text).toBe('while you were away')
+  })
+
+  test('starts a run again whose agent is gone, and the queued ones after it', async () => {
+    const before = await aStartedWorld()
+    const runs = Array.from({ length: 10 }, () => before.chat('operator'))
+    await before.clock.settle()
+    await before.ledger.close()
+    before.agents.die('operator')
+    const world = await before.restarted()
+    opened.push(world)
+    world.ledger.start()
+    for (let count = 0; count < 12; count++) {
+      await world.clock.advance(3000)
+      world.agents.finish('operator')
+    }
+    await world.clock.advance(3000)
+    expect(runs.map(world.state)).toEqual(runs.map(() => 'done'))
+  })
+})
+
+describe('time limits', () => {
+  test('a run queued for 24 hours expires and its asker is told', async () => {
+    const world = aLedgerWorld()
+    const run = world.chat('operator')
+    await world.clock.leap(wireLimits.queuedMaxMs - 1)
+    opened.push(world)
+    world.agents.startFault = new Problem('fleet-paused')
+    world.ledger.start()
+    await world.clock.settle()
+    expect(world.state(run)).toBe('queued')
+    await world.clock.advance(2000)
+    expect(world.ledger.find(run.id)?.outcome).toMatchObject({ status: 'expired', code: 'expired' })
+    expect(world.ledger.outbox.ofRun(run.id)).toHaveLength(1)
+    expect(world.agents.sent).toEqual([])
+  })
+})
+
+describe('cancelling', () => {
+  test('a queued run is cancelled at once; cancelling again changes nothing', async () => {
+    const world = aLedgerWorld()
+    const run = world.chat('operator')
+    expect(world.ledger.cancelRun(person, run.id).state).toBe('cancelled')
+    const again = world.ledger.cancelRun(person, run.id)
+    expect(again).toEqual(world.ledger.find(run.id))
+    expect(world.ledger.outbox.ofRun(run.id)).toHaveLength(1)
+  })
+
+  test('a running run is cancelled, its agent is told before the lane goes on', async () => {
+    const world = await aStartedWorld()
+    const run = world.chat('operator')
+    const next = world.chat('operator')
+    await world.clock.settle()
+    world.ledger.cancelRun(person, run.id)
+    await world.clock.settle()
+    expect(world.agents.cancelled).toEqual([run.id])
+    expect([run, next].map(world.state)).toEqual(['cancelled', 'running'])
+  })
+
+  test('a run that has ended cannot be cancelled', async () => {
+    const world = await aStartedWorld()
+    const run = world.chat('operator')
+    await world.clock.settle()
+    world.agents.finish('operator')
+    await world.clock.settle()
+    expect(codeOf(() => world.ledger.cancelRun(person, run.id))).toBe('conflict')
+    expect(codeOf(() => world.ledger.cancelRun(person, 'run_none'))).toBe('not-found')
+  })
+})

@@ -1,0 +1,138 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { NewId } from '@flotilla/protocol/ids'
+import type { RunState, RunView } from '@flotilla/protocol/run'
+import type { EventBus } from '../events/event-bus.ts'
+import type { AgentConnections } from '../fleet/agent-connection.ts'
+import type { Journal } from '../journal/journal.ts'
+import type { Log } from '../log.ts'
+import type { Guard } from '../policy/action.ts'
+import type { Database } from '../storage/database.ts'
+import { createCancelRun } from './cancel-run.ts'
+import type { CancelRun } from './cancel-run.ts'
+import { createDispatchRun } from './dispatch-run.ts'
+import { createEndTurn } from './end-turn.ts'
+import { createExpireRuns } from './expire-runs.ts'
+import { createFollowRun } from './follow-run.ts'
+import type { Promote } from './follow-run.ts'
+import { createFollowedRuns } from './followed-runs.ts'
+import { createInterruptRun } from './interrupt-run.ts'
+import { createLaneBell } from './lane-bell.ts'
+import { createLanes } from './lanes.ts'
+import { createLease } from './lease.ts'
+import type { Lease } from './lease.ts'
+import { createLiveRuns } from './live-runs.ts'
+import type { LiveRuns } from './live-runs.ts'
+import { createMoveRun } from './move-run.ts'
+import { createOutbox } from './outbox.ts'
+import type { Outbox } from './outbox.ts'
+import { createPerformRun } from './perform-run.ts'
+import { createRecoverRun } from './recover-runs.ts'
+import { createRunInbox } from './run-inbox.ts'
+import type { RunRecord } from './run-record.ts'
+import { createRunTable } from './run-table.ts'
+import type { RunSettledHandler, RunTasks, TellRun } from './run-tasks.ts'
+import { runView } from './run-view.ts'
+import { createSettleRun } from './settle-run.ts'
+import { createSubmitRun } from './submit-run.ts'
+import type { SubmitRun } from './submit-run.ts'
+import { createSubscribeRun } from './subscribe-run.ts'
+import type { SubscribeRun } from './subscribe-run.ts'
+import { runSweeps } from './sweeps.ts'
+import { createTellRun } from './tell-run.ts'
+
+export interface LedgerDeps {
+  readonly database: Database
+  readonly clock: Clock
+  readonly newId: NewId
+  readonly log: Log
+  readonly guard: Guard
+  readonly journal: Journal
+  readonly events: EventBus
+  readonly connections: AgentConnections
+  readonly agentExists: (agentId: string) => boolean
+  readonly tasks: RunTasks
+  readonly promote: Promote
+  /** Called in order inside every settlement, after the tasks. */
+  readonly onRunSettled?: readonly RunSettledHandler[]
+}
+
+/** The ledger of runs (invariants R1 to R7 of the architecture page). */
+export interface Ledger {
+  readonly submitRun: SubmitRun
+  readonly cancelRun: CancelRun
+  readonly tellRun: TellRun
+  readonly live: LiveRuns
+  readonly lease: Lease
+  readonly outbox: Outbox
+  readonly subscribe: SubscribeRun
+  find(runId: string): RunRecord | null
+  /** The run and those that asked for it, nearest first. */
+  chainOf(runId: string): readonly RunRecord[]
+  /** Newest first. */
+  list(page: { readonly agentId?: string; readonly limit: number }): readonly RunRecord[]
+  view(run: RunRecord): RunView
+  countByState(): Readonly<Record<RunState, number>>
+  laneOf(agentId: string): { readonly busy: boolean; readonly queued: number; readonly waiting: number }
+  /** Adds to the mesh's own count of what a run costs; joins the caller's transaction. */
+  addRunCost(runId: string, usd: number, tokens: number): void
+  /** Takes up what the rows say (R7) and begins to sweep. */
+  start(): void
+  /** Stops lanes and sweeps. Running runs are not settled: their containers go on. */
+  close(): Promise<void>
+}
+
+export function createLedger(deps: LedgerDeps): Ledger {
+  const { database, clock, log, tasks } = deps
+  const table = createRunTable(database)
+  const inbox = createRunInbox(database)
+  const outbox = createOutbox(deps)
+  const bell = createLaneBell()
+  const followed = createFollowedRuns()
+  const move = createMoveRun({ ...deps, table })
+  const tellRun = createTellRun({ database, table, inbox, outbox, move, bell, clock })
+  const handlers = [(run: RunRecord) => tasks.runSettled(run, tellRun), ...(deps.onRunSettled ?? [])]
+  const settle = createSettleRun({ database, move, outbox, bell, handlers })
+  const interrupt = createInterruptRun({ database, move, settle, bell, clock })
+  const endTurn = createEndTurn({ database, table, inbox, tasks, move, settle, clock })
+  const dispatch = createDispatchRun({ database, table, inbox, outbox, tasks, move })
+  const follow = createFollowRun({ ...deps, table, inbox, endTurn, settle })
+  const performRun = createPerformRun({ ...deps, table, dispatch, follow, followed, interrupt, settle, move })
+  const recover = createRecoverRun({ ...deps, table, performRun, interrupt })
+  const lanes = createLanes({ table, performRun, recover, bell, clock, log })
+  const lease = createLease({ table, followed, bell, clock })
+  const expireRuns = createExpireRuns({ table, settle, followed, outbox, clock })
+  const wakeDue = () => table.agentsWithWork(clock.now()).forEach((agentId) => bell.ring(agentId))
+  const sweeps = [
+    { name: 'leases', run: () => lease.sweep() },
+    { name: 'expiry', run: expireRuns },
+    { name: 'due runs', run: wakeDue },
+  ]
+  const closing = new AbortController()
+  let sweeping = Promise.resolve()
+
+  return {
+    submitRun: createSubmitRun({ ...deps, table, bell }),
+    cancelRun: createCancelRun({ ...deps, table, settle, followed }),
+    subscribe: createSubscribeRun({ table, events: deps.events, outbox }),
+    live: createLiveRuns(table),
+    tellRun,
+    lease,
+    outbox,
+    find: table.find,
+    chainOf: table.chainOf,
+    list: table.list,
+    view: (run) => runView(run, run.state === 'waiting' ? tasks.openChildren(run.id) : []),
+    countByState: table.countByState,
+    laneOf: table.laneOf,
+    addRunCost: table.addCost,
+    start: () => {
+      // The first round is before the lanes: nothing that has expired meanwhile begins.
+      sweeping = runSweeps({ sweeps, clock, log, signal: closing.signal })
+      lanes.start()
+    },
+    close: async () => {
+      closing.abort()
+      await Promise.all([sweeping, lanes.close()])
+    },
+  }
+}

@@ -1,0 +1,184 @@
+import { runStates } from '@flotilla/protocol/run'
+import type { RunState } from '@flotilla/protocol/run'
+import type { Database } from '../storage/database.ts'
+import type { RunRecord } from './run-record.ts'
+import { parseRunRow, runColumns } from './run-row.ts'
+
+/** Descendants that are looked at for one run. */
+const descendantsMax = 1000
+/** Runs above one run that are looked at; more than hand-offs can reach. */
+const chainMax = 32
+
+export interface IdempotencyMark {
+  readonly scope: string
+  readonly key: string
+}
+
+export type RunTable = ReturnType<typeof createRunTable>
+
+/** Rows of the ledger. Nothing here decides; every change of state goes through `move-run`. */
+export function createRunTable(database: Database) {
+  const one = (sql: string, ...values: (string | number)[]): RunRecord | null => {
+    const row = database.prepare(sql).get(...values)
+    return row ? parseRunRow(row) : null
+  }
+  const many = (sql: string, ...values: (string | number)[]): readonly RunRecord[] =>
+    database
+      .prepare(sql)
+      .all(...values)
+      .map(parseRunRow)
+  const count = (sql: string, ...values: string[]): number =>
+    Number(database.prepare(sql).get(...values)?.['count'] ?? 0)
+
+  return {
+    insert: (run: RunRecord, mark: IdempotencyMark | null) => insertRun(database, run, mark),
+    replace: (before: RunRecord, after: RunRecord) => replaceRun(database, before, after),
+    find: (id: string) => one(`SELECT ${runColumns} FROM runs WHERE id = ?`, id),
+    findByKey: ({ scope, key }: IdempotencyMark) =>
+      one(`SELECT ${runColumns} FROM runs WHERE idempotency_scope = ? AND idempotency_key = ?`, scope, key),
+    /** The run that holds the lane; the schema allows one. */
+    runningOf: (agentId: string) =>
+      one(`SELECT ${runColumns} FROM runs WHERE agent_id = ? AND state = 'running'`, agentId),
+    /** The run that the lane takes next, first queued first. */
+    nextQueued: (agentId: string, now: number) =>
+      one(
+        `SELECT ${runColumns} FROM runs WHERE agent_id = ? AND state = 'queued' AND available_at <= ? ORDER BY queued_since, position LIMIT 1`,
+        agentId,
+        now,
+      ),
+    queuedCount: (agentId: string) =>
+      count("SELECT count(*) AS count FROM runs WHERE agent_id = ? AND state = 'queued'", agentId),
+    /** Agents with something that their lane can do now. */
+    agentsWithWork: (now: number): readonly string[] =>
+      database
+        .prepare(
+          "SELECT DISTINCT agent_id FROM runs WHERE state IN ('queued', 'running') AND (state = 'running' OR available_at <= ?)",
+        )
+        .all(now)
+        .map((row) => String(row['agent_id'])),
+    leaseDead: (now: number) =>
+      many(
+        `SELECT ${runColumns} FROM runs WHERE state IN ('running') AND (lease_until IS NULL OR lease_until <= ?)`,
+        now,
+      ),
+    turnsBegunBefore: (then: number) =>
+      many(`SELECT ${runColumns} FROM runs WHERE state IN ('running') AND turn_started_at <= ?`, then),
+    queuedBefore: (then: number) =>
+      many(`SELECT ${runColumns} FROM runs WHERE state IN ('queued') AND queued_since <= ?`, then),
+    waitingBefore: (then: number) =>
+      many(`SELECT ${runColumns} FROM runs WHERE state IN ('waiting') AND waiting_since <= ?`, then),
+    /** The run and those that asked for it, nearest first. */
+    chainOf: (id: string): readonly RunRecord[] => {
+      const chain: RunRecord[] = []
+      for (let next: string | null = id; next !== null && chain.length <= chainMax;) {
+        const run = one(`SELECT ${runColumns} FROM runs WHERE id = ?`, next)
+        if (!run) break
+        chain.push(run)
+        next = run.parentId
+      }
+      return chain
+    },
+    laneOf: (agentId: string) => ({
+      busy: count("SELECT count(*) AS count FROM runs WHERE agent_id = ? AND state = 'running'", agentId) > 0,
+      queued: count("SELECT count(*) AS count FROM runs WHERE agent_id = ? AND state = 'queued'", agentId),
+      waiting: count("SELECT count(*) AS count FROM runs WHERE agent_id = ? AND state = 'waiting'", agentId),
+    }),
+    descendantIds: (id: string): readonly string[] =>
+      database
+        .prepare(
+          'WITH RECURSIVE below (id) AS (SELECT id FROM runs WHERE parent_id = ? UNION SELECT runs.id FROM runs JOIN below ON runs.parent_id = below.id) SELECT id FROM below LIMIT ?',
+        )
+        .all(id, descendantsMax)
+        .map((row) => String(row['id'])),
+    /** Newest first. */
+    list: ({ agentId, limit }: { readonly agentId?: string; readonly limit: number }) =>
+      agentId === undefined
+        ? many(`SELECT ${runColumns} FROM runs ORDER BY position DESC LIMIT ?`, limit)
+        : many(
+            `SELECT ${runColumns} FROM runs WHERE agent_id = ? ORDER BY position DESC LIMIT ?`,
+            agentId,
+            limit,
+          ),
+    countByState: (): Record<RunState, number> => countStates(database),
+    renewLease: (id: string, fence: number, until: number): boolean =>
+      database
+        .prepare("UPDATE runs SET lease_until = ? WHERE id = ? AND fence = ? AND state = 'running'")
+        .run(until, id, fence).changes === 1,
+    addCost: (id: string, usd: number, tokens: number): void => {
+      database
+        .prepare('UPDATE runs SET cost_usd = cost_usd + ?, tokens_used = tokens_used + ? WHERE id = ?')
+        .run(usd, tokens, id)
+    },
+    /** Rises by one per dispatch and agent, and is kept, so that no attempt ever shares a fence with another. */
+    nextFence: (agentId: string): number =>
+      Number(
+        database
+          .prepare(
+            'INSERT INTO agent_fences (agent_id, fence) VALUES (?, 1) ON CONFLICT (agent_id) DO UPDATE SET fence = fence + 1 RETURNING fence',
+          )
+          .get(agentId)?.['fence'],
+      ),
+  }
+}
+
+function countStates(database: Database): Record<RunState, number> {
+  const counts = database.prepare('SELECT state, count(*) AS count FROM runs GROUP BY state').all()
+  const byState = new Map(counts.map((row) => [String(row['state']), Number(row['count'])]))
+  const entries = runStates.map((state) => [state, byState.get(state) ?? 0] as const)
+  return Object.fromEntries(entries) as Record<RunState, number>
+}
+
+function insertRun(database: Database, run: RunRecord, mark: IdempotencyMark | null): void {
+  database
+    .prepare(
+      'INSERT INTO runs (id, agent_id, kind, origin, input, state, attempt, turn, fence, parent_id, task_id, depth, idempotency_scope, idempotency_key, budget_usd, trace_id, created_at, queued_since, available_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    )
+    .run(
+      run.id,
+      run.agentId,
+      run.kind,
+      JSON.stringify(run.origin),
+      JSON.stringify(run.input),
+      run.state,
+      run.attempt,
+      run.turn,
+      run.fence,
+      run.parentId,
+      run.taskId,
+      run.depth,
+      mark?.scope ?? null,
+      mark?.key ?? null,
+      run.budgetUsd,
+      run.traceId,
+      run.createdAt,
+      run.queuedSince,
+      run.availableAt,
+    )
+}
+
+/** Writes what may change, if the row is still in the state and under the fence that the change was made for. */
+function replaceRun(database: Database, before: RunRecord, after: RunRecord): boolean {
+  const { changes } = database
+    .prepare(
+      'UPDATE runs SET state = ?, attempt = ?, turn = ?, fence = ?, lease_until = ?, queued_since = ?, available_at = ?, waiting_since = ?, started_at = ?, turn_started_at = ?, ended_at = ?, interim_text = ?, outcome = ? WHERE id = ? AND state = ? AND fence = ?',
+    )
+    .run(
+      after.state,
+      after.attempt,
+      after.turn,
+      after.fence,
+      after.leaseUntil,
+      after.queuedSince,
+      after.availableAt,
+      after.waitingSince,
+      after.startedAt,
+      after.turnStartedAt,
+      after.endedAt,
+      after.interimText,
+      after.outcome === null ? null : JSON.stringify(after.outcome),
+      before.id,
+      before.state,
+      before.fence,
+    )
+  return changes === 1
+}

@@ -1,0 +1,26 @@
+import type { RunView } from '@flotilla/protocol/run'
+import type { RunRecord } from './run-record.ts'
+
+/** A run as people's doors show it. `waitingOn` are the ids of its open child tasks. Pure. */
+export function runView(run: RunRecord, waitingOn: readonly string[]): RunView {
+  return {
+    id: run.id,
+    agent_id: run.agentId,
+    kind: run.kind,
+    origin: { ...run.origin },
+    input: run.input,
+    state: run.state,
+    attempt: run.attempt,
+    fence: run.fence,
+    parent_id: run.parentId,
+    task_id: run.taskId,
+    waiting_on: run.state === 'waiting' ? [...waitingOn] : [],
+    trace_id: run.traceId,
+    created_at: run.createdAt,
+    started_at: run.startedAt,
+    ended_at: run.endedAt,
+    outcome: run.outcome,
+    tokens_used: run.tokensUsed,
+    cost_usd: run.costUsd,
+  }
+}

@@ -1,0 +1,143 @@
+import { describe, expect, test } from 'vitest'
+import type { Database } from '../storage/database.ts'
+import { aLedgerWorld, migrated, person } from './ledger-world.ts'
+import type { LedgerWorld } from './ledger-world.ts'
+
+interface FaultyDatabase extends Database {
+  /** The write with this number, counted from now, throws; 0 for none. */
+  failAt(write: number): void
+  writes(): number
+}
+
+function aFaultyDatabase(): FaultyDatabase {
+  const database = migrated()
+  let failing = 0
+  let count = 0
+
+  function counted<T>(sql: string, work: () => T): T {
+    if (/^\s*(INSERT|UPDATE|DELETE)/.test(sql)) {
+      count++
+      if (count === failing) throw new Error('disk full')
+    }
+    return work()
+  }
+
+  return {
+    ...database,
+    prepare: (sql) => {
+      const statement = database.prepare(sql)
+      return new Proxy(statement, {
+        get: (target, name) => {
+          const member: unknown = Reflect.get(target, name)
+          if (typeof member !== 'function') return member
+          return (...values: unknown[]) => counted(sql, () => Reflect.apply(member, target, values))
+        },
+      })
+    },
+    failAt: (write) => {
+      failing = write
+      count = 0
+    },
+    writes: () => count,
+  }
+}
+
+const tables = ['runs', 'run_inbox', 'outbox', 'tasks', 'journal', 'journal_head', 'events', 'agent_fences']
+
+function everything(database: Database): string {
+  return JSON.stringify(tables.map((table) => database.prepare(`SELECT * FROM ${table}`).all()))
+}
+
+/** The operator waits for the worker, whose run is running: a settlement touches every table. */
+async function aParkedHandOff(database: Database) {
+  const world = aLedgerWorld({ database })
+  world.ledger.start()
+  const parent = world.chat('operator')
+  await world.clock.settle()
+  const given = world.handOff(world.callerOf('operator'), {
+    to: 'worker',
+    title: 'work',
+    description: '',
+    data: {},
+  })
+  world.agents.finish('operator')
+  await world.clock.settle()
+  return { world, parent, given }
+}
+
+const settlements: readonly (readonly [string, (world: LedgerWorld, given: Given) => unknown])[] = [
+  ['cancelling the child', (world, given) => world.ledger.cancelRun(person, given.run_id)],
+  [
+    'completing the task',
+    (world, given) =>
+      world.completeTask(world.callerOf('worker'), {
+        taskId: given.task_id,
+        status: 'done',
+        summary: 'did it',
+        result: { count: 7 },
+      }),
+  ],
+  [
+    'handing off',
+    (world) =>
+      world.handOff(world.callerOf('worker'), { to: 'other', title: 'more', description: '', data: {} }),
+  ],
+]
+type Given = Awaited<ReturnType<typeof aParkedHandOff>>['given']
+
+describe('a write that fails', () => {
+  test.each(settlements)('in the middle of %s leaves nothing half-written', async (_name, settle) => {
+    const database = aFaultyDatabase()
+    const { world, given } = await aParkedHandOff(database)
+    const before = everything(database)
+    let faults = 0
+    for (let write = 1; write < 100; write++) {
+      database.failAt(write)
+      try {
+        settle(world, given)
+        break
+      } catch (error) {
+        expect(String(error)).toContain('disk full')
+        faults++
+      }
+      database.failAt(0)
+      expect(everything(database)).toBe(before)
+    }
+    database.failAt(0)
+    expect(faults).toBeGreaterThan(4)
+    expect(everything(database)).not.toBe(before)
+    await world.ledger.close()
+  })
+
+  test('at the end of a turn, wherever it is, costs nothing but time: one outcome, told once', async () => {
+    for (let write = 1; write <= 12; write++) {
+      const database = aFaultyDatabase()
+      const world = aLedgerWorld({ database })
+      world.ledger.start()
+      const run = world.chat('operator')
+      await world.clock.settle()
+      database.failAt(write)
+      world.agents.finish('operator', { response: 'four' })
+      await world.clock.advance(10_000)
+      expect(world.ledger.find(run.id)?.outcome).toEqual({ status: 'done', text: 'four' })
+      expect(world.ledger.outbox.ofRun(run.id)).toHaveLength(1)
+      await world.ledger.close()
+    }
+  })
+
+  test('a handler that throws takes the settlement back', async () => {
+    let faults = 1
+    const world = aLedgerWorld({
+      onRunSettled: [
+        () => {
+          if (faults-- > 0) throw new Error('no')
+        },
+      ],
+    })
+    const run = world.chat('operator')
+    expect(() => world.ledger.cancelRun(person, run.id)).toThrow('no')
+    expect(world.state(run)).toBe('queued')
+    expect(world.ledger.outbox.ofRun(run.id)).toEqual([])
+    expect(world.ledger.cancelRun(person, run.id).state).toBe('cancelled')
+  })
+})

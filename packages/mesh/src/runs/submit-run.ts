@@ -1,0 +1,154 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { NewId } from '@flotilla/protocol/ids'
+import { operatorAgentId } from '@flotilla/protocol/ids'
+import { wireLimits } from '@flotilla/protocol/limits'
+import type { Origin } from '@flotilla/protocol/origin'
+import { Problem } from '@flotilla/protocol/problem'
+import type { RunInput } from '@flotilla/protocol/run'
+import type { EventBus } from '../events/event-bus.ts'
+import type { Journal } from '../journal/journal.ts'
+import type { Guard } from '../policy/action.ts'
+import { actorOf } from '../policy/caller.ts'
+import type { Caller } from '../policy/caller.ts'
+import type { Database } from '../storage/database.ts'
+import type { LaneBell } from './lane-bell.ts'
+import { announceRun } from './move-run.ts'
+import type { RunRecord } from './run-record.ts'
+import type { IdempotencyMark, RunTable } from './run-table.ts'
+
+/** When a caller of a full lane may try again, seconds. */
+const laneFullRetrySeconds = 30
+
+export interface SubmitRunInput {
+  readonly agentId: string
+  readonly input: RunInput
+  /** The same key of the same caller gives the same run. */
+  readonly idempotencyKey?: string | null | undefined
+  /** Cap of this run alone, US dollars. */
+  readonly budgetUsd?: number | null
+  readonly traceId?: string
+  /** The run that asks; set by use cases of the mesh from a live ticket, never from a body. */
+  readonly parent?: RunRecord | null
+  /** What set the mesh itself to work; counts for the caller `system` only. */
+  readonly trigger?: 'cron' | 'heartbeat' | 'webhook' | 'watcher'
+}
+
+/**
+ * The one way in (R1): the run is a row before anything happens. Problems: `denied`, `unknown-agent`,
+ * `lane-full` with Retry-After (R6), `conflict` where the key was used for something else.
+ */
+export type SubmitRun = (caller: Caller, submitted: SubmitRunInput) => RunRecord
+
+export interface SubmitRunDeps {
+  readonly database: Database
+  readonly table: RunTable
+  readonly guard: Guard
+  readonly agentExists: (agentId: string) => boolean
+  readonly events: EventBus
+  readonly journal: Journal
+  readonly bell: LaneBell
+  readonly clock: Clock
+  readonly newId: NewId
+}
+
+export function createSubmitRun(deps: SubmitRunDeps): SubmitRun {
+  const { database, table, guard, events, journal, bell } = deps
+  return (caller, submitted) => {
+    const { agentId } = submitted
+    guard(caller, { do: caller.kind === 'agent' ? 'message-agent' : 'submit-run', to: agentId })
+    if (!deps.agentExists(agentId)) throw new Problem('unknown-agent')
+    return database.transaction(() => {
+      const origin = originOf(caller, submitted.trigger)
+      const mark = markOf(caller, origin, submitted.idempotencyKey)
+      const known = mark && table.findByKey(mark)
+      if (known) return sameRun(known, submitted)
+      if (table.queuedCount(agentId) >= wireLimits.laneQueueMax) {
+        throw new Problem('lane-full', { retryAfterSeconds: laneFullRetrySeconds, extra: { agent: agentId } })
+      }
+      const run = newRun(deps, submitted, origin)
+      table.insert(run, mark)
+      journal.append({
+        actor: actorOf(caller),
+        action: 'run.submitted',
+        subject: run.id,
+        detail: {
+          agent: agentId,
+          kind: run.kind,
+          origin: origin.kind,
+          channel: origin.channel,
+          parent: run.parentId,
+        },
+      })
+      announceRun(events, run)
+      database.afterCommit(() => bell.ring(agentId))
+      return run
+    })
+  }
+}
+
+/** Who asked, as the line shows it; frozen into the row. Pure. */
+export function originOf(caller: Caller, trigger?: SubmitRunInput['trigger']): Origin {
+  switch (caller.kind) {
+    case 'agent': {
+      const kind = caller.agentId === operatorAgentId ? 'operator' : 'agent'
+      return { kind, channel: 'agent', user: caller.agentId }
+    }
+    case 'human':
+      return {
+        kind: 'human',
+        channel: caller.channel,
+        ...(caller.user === undefined ? {} : { user: caller.user }),
+      }
+    case 'internal':
+      return { kind: 'system', channel: 'internal' }
+    case 'system':
+      return { kind: trigger ?? 'system', channel: 'mesh' }
+  }
+}
+
+function markOf(caller: Caller, origin: Origin, key: string | null | undefined): IdempotencyMark | null {
+  if (key === undefined || key === null) return null
+  return { scope: [actorOf(caller), origin.kind, origin.user ?? ''].join('|'), key }
+}
+
+function sameRun(known: RunRecord, submitted: SubmitRunInput): RunRecord {
+  // A task's id is made anew by every call of hand_off, which compares what was handed off itself.
+  const sameInput = known.kind === 'task' || JSON.stringify(known.input) === JSON.stringify(submitted.input)
+  if (known.agentId === submitted.agentId && known.kind === submitted.input.kind && sameInput) return known
+  throw new Problem('conflict', { detail: 'this idempotency key was used for another request' })
+}
+
+function newRun(deps: SubmitRunDeps, submitted: SubmitRunInput, origin: Origin): RunRecord {
+  const now = deps.clock.now()
+  const parent = submitted.parent ?? null
+  const id = deps.newId('run')
+  return {
+    id,
+    agentId: submitted.agentId,
+    kind: submitted.input.kind,
+    origin: Object.freeze(origin),
+    input: submitted.input,
+    state: 'queued',
+    attempt: 1,
+    turn: 0,
+    fence: 0,
+    leaseUntil: null,
+    parentId: parent?.id ?? null,
+    taskId: submitted.input.kind === 'task' ? submitted.input.task_id : null,
+    depth: parent ? parent.depth + 1 : 0,
+    // A child may not spend what its asker may not.
+    budgetUsd: submitted.budgetUsd ?? parent?.budgetUsd ?? null,
+    traceId: submitted.traceId ?? parent?.traceId ?? id,
+    createdAt: now,
+    queuedSince: now,
+    availableAt: now,
+    waitingSince: null,
+    startedAt: null,
+    turnStartedAt: null,
+    endedAt: null,
+    interimText: null,
+    outcome: null,
+    tokensUsed: 0,
+    costUsd: 0,
+  }
+}

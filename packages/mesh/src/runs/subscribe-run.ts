@@ -1,0 +1,109 @@
+import type { FleetEvent, FleetEventBody } from '@flotilla/protocol/fleet-event'
+import { Problem } from '@flotilla/protocol/problem'
+import { isTerminal } from '@flotilla/protocol/run'
+import type { EventBus } from '../events/event-bus.ts'
+import type { Outbox } from './outbox.ts'
+import type { RunRecord } from './run-record.ts'
+import type { RunTable } from './run-table.ts'
+
+/** Events kept for a reader that is slower than the fleet; older ones are dropped, the outcome never is. */
+const bufferedEventsMax = 5000
+
+export type RunFrame =
+  | { readonly type: 'event'; readonly event: FleetEventBody }
+  /** The last frame; the run as the ledger has it. */
+  | { readonly type: 'ended'; readonly run: RunRecord }
+
+export interface SubscribeRun {
+  /**
+   * Events of the run and its descendants from now on, then `ended`. A reader that comes back for more after
+   * `ended` has read the outcome: the note to whoever asked counts as delivered. Rejects with the signal's
+   * reason; Problem `not-found`.
+   */
+  frames(runId: string, signal: AbortSignal): AsyncGenerator<RunFrame, void, undefined>
+  /** Resolves with the ended run, and counts as reading it. */
+  ended(runId: string, signal: AbortSignal): Promise<RunRecord>
+}
+
+export function createSubscribeRun(deps: {
+  readonly table: RunTable
+  readonly events: EventBus
+  readonly outbox: Outbox
+}): SubscribeRun {
+  const { table, events, outbox } = deps
+
+  async function* frames(runId: string, signal: AbortSignal): AsyncGenerator<RunFrame, void, undefined> {
+    const waiting = createWaitingRoom(runId, table.descendantIds(runId))
+    const stop = events.subscribe(waiting.take)
+    try {
+      for (;;) {
+        signal.throwIfAborted()
+        const run = table.find(runId)
+        if (!run) throw new Problem('not-found')
+        for (const event of waiting.empty()) yield { type: 'event', event }
+        if (isTerminal(run.state)) {
+          yield { type: 'ended', run }
+          outbox.outcomeRead(runId)
+          return
+        }
+        await waiting.more(signal)
+      }
+    } finally {
+      stop()
+    }
+  }
+
+  return {
+    frames,
+    ended: async (runId, signal) => {
+      for await (const frame of frames(runId, signal)) {
+        if (frame.type !== 'ended') continue
+        outbox.outcomeRead(runId)
+        return frame.run
+      }
+      throw new Problem('not-found')
+    },
+  }
+}
+
+/** Events of one family of runs, until they are fetched. */
+function createWaitingRoom(runId: string, descendants: readonly string[]) {
+  const family = new Set([runId, ...descendants])
+  let kept: FleetEventBody[] = []
+  let announce: (() => void) | null = null
+
+  function concerns(event: FleetEventBody): boolean {
+    if (event.type === 'run.changed' && event.parent_id !== null && family.has(event.parent_id)) {
+      family.add(event.run_id)
+    }
+    return 'run_id' in event && event.run_id !== null && family.has(event.run_id)
+  }
+
+  return {
+    take: ({ body }: FleetEvent): void => {
+      if (!concerns(body)) return
+      if (kept.length >= bufferedEventsMax) kept.shift()
+      kept.push(body)
+      announce?.()
+    },
+    empty: (): readonly FleetEventBody[] => {
+      const taken = kept
+      kept = []
+      return taken
+    },
+    /** Resolves at once when something waits already. */
+    more: (signal: AbortSignal): Promise<void> =>
+      new Promise((resolve, reject) => {
+        if (kept.length > 0) {
+          resolve()
+          return
+        }
+        const abort = () => reject(signal.reason)
+        signal.addEventListener('abort', abort, { once: true })
+        announce = () => {
+          signal.removeEventListener('abort', abort)
+          resolve()
+        }
+      }),
+  }
+}

@@ -1,0 +1,273 @@
+import { Readable } from 'node:stream'
+import type { Clock } from '@flotilla/protocol/clock'
+import type { Log } from '../log.ts'
+import { containerOptions, labelKeys, volumeLabels, volumeName, type ContainerGround } from './docker/container-options.ts'
+import { inspectSchema, listSchema, logText, runningState, stateOf } from './docker/container-state.ts'
+import { engineDialect, type EngineDialect } from './docker/engine-dialect.ts'
+import { seedEntries } from './docker/seed-files.ts'
+import { warmPageCache } from './docker/warm-page-cache.ts'
+import { watchEngine, type EngineEvent } from './docker/watch-ends.ts'
+import type { Engine } from './engine/connect-engine.ts'
+import { ensureEngine } from './engine/ensure-engine.ts'
+import { ensureAgentImage } from './image/agent-image.ts'
+import { bundleAgent } from './image/bundle-agent.ts'
+import { isStatus } from './image/engine-images.ts'
+import { ensurePrivateNetwork, type PrivateNetwork } from './network/private-network.ts'
+import { reasonOf, SandboxError } from './sandbox-error.ts'
+import type { SandboxEnd, SandboxRuntime, SandboxState } from './sandbox-runtime.ts'
+import { homeTag, sandboxName, type SandboxSpec } from './sandbox-spec.ts'
+import { createStartGate } from './start-gate.ts'
+import { tarArchive } from './tar-archive.ts'
+import { verifyWalls } from './walls/verify-walls.ts'
+
+const startsPerCore = 2
+/** Asked of the engine's log at most; a line is bounded by the log's own rotation. */
+const logLinesMax = 2_000
+
+export interface DockerRuntimeOptions {
+  readonly homeId: string
+  /** Of the mesh; 0 where it may set firewall rules and install an engine itself. */
+  readonly uid: number
+  /** Values of `FLOTILLA_ENGINE_SOCKET` and `DOCKER_HOST`. */
+  readonly engineSocket?: string | undefined
+  readonly dockerHost?: string | undefined
+  /** True with `FLOTILLA_NO_INSTALL=1`. */
+  readonly noInstall: boolean
+  /** Log and process id of an engine that had to be started. Shared by all homes of this machine. */
+  readonly stateDirectory: string
+  /** Bundles and parts of images. Shared by all homes of this machine. */
+  readonly cacheDirectory: string
+  /** `images/agent`. */
+  readonly recipeDirectory: string
+  /** Where the pinned Node is looked up from: the repository's root. */
+  readonly packageDirectory: string
+  /** The agent's entry file; bundled when its sources changed. */
+  readonly agentEntry: string
+  readonly baseImage?: string | undefined
+  /** Ports of the agent door and the forward proxy: all that agents may reach on the host. */
+  readonly doorPorts: readonly number[]
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** What `prepare` found or made. */
+interface Ready {
+  readonly engine: Engine
+  readonly dialect: EngineDialect
+  readonly network: PrivateNetwork
+  readonly ground: ContainerGround
+}
+
+/** ADAPTER of `sandbox-runtime.ts`: one hardened container per agent, through the API of Docker or Podman. */
+export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRuntime {
+  const tag = homeTag(options.homeId)
+  const listeners = new Set<(end: SandboxEnd) => void>()
+  /** Containers whose end nobody asked for yet, by id. */
+  const running = new Map<string, string>()
+  const closing = new AbortController()
+  let ready: Ready | null = null
+  let watching: Promise<void> | null = null
+  let gate = createStartGate(startsPerCore)
+
+  function prepared(): Ready {
+    if (ready) return ready
+    throw new SandboxError('not-prepared', 'The container engine was not prepared yet.\nRepair: call prepare first.')
+  }
+
+  async function reportEnd(containerId: string): Promise<void> {
+    const agentId = running.get(containerId)
+    if (agentId === undefined) return
+    running.delete(containerId)
+    const state = await inspectContainer(prepared(), containerId).catch(() => null)
+    // A container that is gone altogether was removed by force, which ends its process by signal 9.
+    const exit = state?.exit ?? { code: 137, outOfMemory: false }
+    for (const listener of listeners) listener({ agentId, ...exit })
+  }
+
+  function onEvent(event: EngineEvent): void {
+    const agentId = running.get(event.containerId)
+    if (agentId === undefined) return
+    // The kernel may have killed a program of the agent alone; only `die` is the end.
+    if (event.action === 'oom') options.log.warn({ agentId }, 'a process in the sandbox ran out of memory')
+    if (prepared().dialect.endActions.includes(event.action)) void reportEnd(event.containerId)
+  }
+
+  /** Containers that run are adopted; those that ended while nobody listened are reported. */
+  async function catchUp(): Promise<void> {
+    const live = new Map<string, string>()
+    for (const container of await listContainers(prepared(), tag)) {
+      const agentId = container.Labels?.[labelKeys.agent]
+      if (agentId !== undefined && container.State === 'running') live.set(container.Id, agentId)
+    }
+    const ended = [...running.keys()].filter((id) => !live.has(id))
+    for (const [id, agentId] of live) running.set(id, agentId)
+    await Promise.all(ended.map(reportEnd))
+  }
+
+  function forget(agentId: string): void {
+    for (const [id, owner] of running) if (owner === agentId) running.delete(id)
+  }
+
+  return {
+    kind: 'docker',
+    isolates: true,
+    doorHost: () => prepared().network.gateway,
+
+    async prepare({ progress, signal }) {
+      const [engine, bundle] = await Promise.all([
+        ensureEngine({ ...options, progress, signal }),
+        bundleAgent({ entry: options.agentEntry, cacheDirectory: options.cacheDirectory }),
+      ])
+      const image = await ensureAgentImage({ ...options, engine, bundlePath: bundle.path, progress, signal })
+      const worker = { engine, image: image.reference, uid: options.uid, homeTag: tag }
+      const dialect = await engineDialect(engine, options.recipeDirectory)
+      const { holdsBridge } = dialect
+      const network = await ensurePrivateNetwork(worker, { doorPorts: options.doorPorts, holdsBridge, signal })
+      const { seccomp, ulimits, sysctls, logOptions } = dialect
+      const first = ready === null
+      const ground = { homeId: options.homeId, image: image.reference, network, seccomp, ulimits, sysctls, logOptions }
+      ready = { engine, dialect, network, ground }
+      if (!first) return
+      gate = createStartGate(startsPerCore * engine.cpus)
+      await warmPageCache(engine, { image: image.reference, homeTag: tag, signal })
+      await new Promise<void>((resolve) => {
+        watching ??= watchEngine(engine, {
+          homeTag: tag,
+          clock: options.clock,
+          signal: closing.signal,
+          onConnected: () => catchUp().finally(resolve),
+          onEvent,
+          onLost: (error) => {
+            options.log.warn({ err: error }, 'the connection to the container engine was lost')
+            resolve()
+          },
+        })
+      })
+    },
+
+    async verifyWalls({ doorPort, signal }) {
+      const { engine, ground } = prepared()
+      return verifyWalls(engine, { ground, homeTag: tag, doorPort, clock: options.clock, signal })
+    },
+
+    start: (spec) =>
+      gate(async () => {
+        const to = prepared()
+        forget(spec.agentId)
+        const state = await startContainer(to, spec, {
+          onCreated: (id) => running.set(id, spec.agentId),
+          onFailed: (id) => running.delete(id),
+        })
+        return state
+      }),
+
+    async stop(agentId, { graceMs }) {
+      forget(agentId)
+      const container = prepared().engine.docker.getContainer(sandboxName(options.homeId, agentId))
+      await container.stop({ t: Math.ceil(graceMs / 1000) }).catch(unlessStatus([304, 404]))
+    },
+
+    async remove(agentId, { data }) {
+      forget(agentId)
+      const { engine } = prepared()
+      await removeContainer(engine, sandboxName(options.homeId, agentId))
+      if (data) await engine.docker.getVolume(volumeName(options.homeId, agentId)).remove().catch(unlessStatus([404]))
+    },
+
+    inspect: (agentId) => inspectContainer(prepared(), sandboxName(options.homeId, agentId)),
+
+    async list() {
+      const to = prepared()
+      const states = await Promise.all(
+        (await listContainers(to, tag)).map((container) => {
+          const agentId = container.Labels?.[labelKeys.agent]
+          if (agentId === undefined) return null
+          if (container.State !== 'running') return inspectContainer(to, container.Id)
+          const host = container.NetworkSettings?.Networks?.[to.network.name]?.IPAddress
+          return host ? runningState({ agentId, labels: container.Labels ?? {}, host }) : inspectContainer(to, container.Id)
+        }),
+      )
+      return states.filter((state) => state !== null)
+    },
+
+    async logs(agentId, maxBytes) {
+      const container = prepared().engine.docker.getContainer(sandboxName(options.homeId, agentId))
+      const raw = await container.logs({ stdout: true, stderr: true, follow: false, tail: logLinesMax }).catch((error: unknown) => {
+        if (isStatus(error, 404)) return Buffer.alloc(0)
+        throw error
+      })
+      return Buffer.from(logText(Buffer.from(raw))).subarray(-maxBytes).toString('utf8')
+    },
+
+    onEnd(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+
+    async close() {
+      closing.abort()
+      await watching
+    },
+  }
+}
+
+async function startContainer(
+  { engine, dialect, ground }: Ready,
+  spec: SandboxSpec,
+  track: { readonly onCreated: (id: string) => void; readonly onFailed: (id: string) => void },
+): Promise<SandboxState> {
+  const { docker } = engine
+  const files = seedEntries(spec.files)
+  let created: string | null = null
+  try {
+    await removeContainer(engine, sandboxName(ground.homeId, spec.agentId))
+    if (dialect.createsVolumesFirst) {
+      await docker.createVolume({ Name: volumeName(ground.homeId, spec.agentId), Labels: volumeLabels(ground.homeId, spec.agentId) })
+    }
+    const container = await docker.createContainer(containerOptions(ground, spec))
+    created = container.id
+    if (files.length > 0) await container.putArchive(Readable.from(tarArchive(files)), { path: '/data' })
+    track.onCreated(container.id)
+    await container.start()
+    const state = stateOf(inspectSchema.parse(await container.inspect()), ground.network.name)
+    if (state === null) throw new TypeError('a container without its label')
+    return state
+  } catch (cause) {
+    if (created !== null) {
+      track.onFailed(created)
+      await removeContainer(engine, created).catch(() => undefined)
+    }
+    throw new SandboxError(
+      'sandbox-start-failed',
+      `The sandbox of ${spec.agentId} could not be started: ${reasonOf(cause)}\nRepair: run \`flotilla doctor\`, then start the agent again.`,
+      { cause },
+    )
+  }
+}
+
+async function inspectContainer({ engine, network }: Ready, idOrName: string): Promise<SandboxState | null> {
+  try {
+    return stateOf(inspectSchema.parse(await engine.docker.getContainer(idOrName).inspect()), network.name)
+  } catch (error) {
+    if (isStatus(error, 404)) return null
+    throw error
+  }
+}
+
+async function listContainers({ engine }: Ready, tag: string) {
+  const label = [`${labelKeys.home}=${tag}`, `${labelKeys.role}=agent`]
+  return listSchema.parse(await engine.docker.listContainers({ all: true, filters: { label } }))
+}
+
+async function removeContainer(engine: Engine, idOrName: string): Promise<void> {
+  await engine.docker.getContainer(idOrName).remove({ force: true, v: false }).catch(unlessStatus([404]))
+}
+
+/** What is already as asked for is no failure. */
+function unlessStatus(statuses: readonly number[]): (error: unknown) => void {
+  return (error) => {
+    if (!statuses.some((status) => isStatus(error, status))) {
+      throw new SandboxError('engine-refused', `The container engine refused: ${reasonOf(error)}\nRepair: run \`flotilla doctor\`.`, { cause: error })
+    }
+  }
+}

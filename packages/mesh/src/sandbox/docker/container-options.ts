@@ -1,0 +1,106 @@
+import type Dockerode from 'dockerode'
+import type { SandboxSpec } from '../sandbox-spec.ts'
+import { homeTag, sandboxHardening, sandboxName } from '../sandbox-spec.ts'
+
+/** Label keys on everything this product creates in an engine. */
+export const labelKeys = {
+  home: 'flotilla.home',
+  role: 'flotilla.role',
+  agent: 'flotilla.agent',
+  kind: 'flotilla.kind',
+} as const
+
+/** What the container of every agent stands on, beside its own spec. */
+export interface ContainerGround {
+  readonly homeId: string
+  readonly image: string
+  readonly network: { readonly name: string; readonly gateway: string }
+  /** Value of the engine's `seccomp=` option. */
+  readonly seccomp: string
+  readonly ulimits: NonNullable<Dockerode.HostConfig['Ulimits']>
+  readonly sysctls: Readonly<Record<string, string>>
+  readonly logOptions: Dockerode.HostConfig['LogConfig']
+}
+
+/** The walls alone, as every agent and the probe have them. Pure. */
+export function hardenedHost(ground: ContainerGround, size: WallSize): Dockerode.HostConfig {
+  return {
+    CapDrop: ['ALL'],
+    SecurityOpt: ['no-new-privileges', `seccomp=${ground.seccomp}`],
+    ReadonlyRootfs: true,
+    PidsLimit: size.pidsLimit,
+    Memory: size.memoryLimitBytes,
+    MemorySwap: size.memoryLimitBytes,
+    CpuPeriod: size.cpu.periodUs,
+    CpuQuota: size.cpu.quotaUs,
+    Tmpfs: { '/tmp': `rw,noexec,nosuid,nodev,mode=1777,size=${size.tmpSizeBytes}` },
+    Init: true,
+    IpcMode: 'none',
+    Privileged: false,
+    PublishAllPorts: false,
+    NetworkMode: ground.network.name,
+    // The gateway refuses port 53 at once: names fail quickly, and no resolver of the host is ever asked.
+    Dns: [ground.network.gateway],
+    DnsSearch: ['.'],
+    DnsOptions: ['timeout:1', 'attempts:1'],
+    RestartPolicy: { Name: 'no' },
+    LogConfig: ground.logOptions,
+    Ulimits: [...ground.ulimits],
+    Sysctls: { ...ground.sysctls },
+  }
+}
+
+export type WallSize = Pick<SandboxSpec, 'memoryLimitBytes' | 'cpu' | 'pidsLimit' | 'tmpSizeBytes'>
+
+/** The whole container of an agent. Pure. */
+export function containerOptions(ground: ContainerGround, spec: SandboxSpec): Dockerode.ContainerCreateOptions {
+  const labels = agentLabels(ground.homeId, spec)
+  return {
+    name: sandboxName(ground.homeId, spec.agentId),
+    Image: ground.image,
+    Cmd: [...agentCommand(spec.memoryLimitBytes)],
+    Env: Object.entries({ ...spec.environment, ...fixedEnvironment }).map(([name, value]) => `${name}=${value}`),
+    User: `${sandboxHardening.uid}:${sandboxHardening.uid}`,
+    WorkingDir: '/data',
+    Hostname: 'agent',
+    Labels: labels,
+    // The mesh asks for health itself; a check of the engine's would eat the agent's CPU quota.
+    Healthcheck: { Test: ['NONE'] },
+    HostConfig: {
+      ...hardenedHost(ground, spec),
+      Mounts: [
+        { Type: 'volume', Source: volumeName(ground.homeId, spec.agentId), Target: '/data', VolumeOptions: { NoCopy: false, Labels: volumeLabels(ground.homeId, spec.agentId), DriverConfig: { Name: 'local', Options: {} } } },
+        { Type: 'bind', Source: spec.briefingDirectory, Target: '/briefing', ReadOnly: true },
+      ],
+    },
+  }
+}
+
+export function volumeName(homeId: string, agentId: string): string {
+  return `${sandboxName(homeId, agentId)}-data`
+}
+
+export function volumeLabels(homeId: string, agentId: string): Record<string, string> {
+  return { [labelKeys.home]: homeTag(homeId), [labelKeys.role]: 'data', [labelKeys.agent]: agentId }
+}
+
+/** Half of the memory for the JavaScript heap; the rest is for the runtime itself and for the agent's programs. */
+export function agentCommand(memoryLimitBytes: number): readonly string[] {
+  const heapMb = Math.floor(memoryLimitBytes / 2 / (1024 * 1024))
+  return ['node', '--max-semi-space-size=1', `--max-old-space-size=${heapMb}`, '/opt/flotilla/agent.cjs']
+}
+
+const fixedEnvironment = {
+  HOME: '/data',
+  NODE_COMPILE_CACHE: '/opt/flotilla/compile-cache',
+} as const
+
+function agentLabels(homeId: string, spec: SandboxSpec): Record<string, string> {
+  return {
+    ...spec.labels,
+    [labelKeys.home]: homeTag(homeId),
+    [labelKeys.role]: 'agent',
+    [labelKeys.agent]: spec.agentId,
+    [labelKeys.kind]: spec.kind,
+  }
+}

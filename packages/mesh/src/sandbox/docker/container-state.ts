@@ -1,0 +1,56 @@
+import * as z from 'zod'
+import { sandboxHardening } from '../sandbox-spec.ts'
+import type { SandboxState } from '../sandbox-runtime.ts'
+import { labelKeys } from './container-options.ts'
+
+/** The part of an engine's answers that tells what a sandbox is. */
+const networksSchema = z.record(z.string(), z.looseObject({ IPAddress: z.string().nullish() }))
+
+export const inspectSchema = z.looseObject({
+  Id: z.string(),
+  State: z.looseObject({ Running: z.boolean(), ExitCode: z.number(), OOMKilled: z.boolean().nullish() }),
+  Config: z.looseObject({ Labels: z.record(z.string(), z.string()).nullish() }),
+  NetworkSettings: z.looseObject({ Networks: networksSchema.nullish() }),
+})
+
+export const listSchema = z.array(
+  z.looseObject({
+    Id: z.string(),
+    State: z.string(),
+    Image: z.string().nullish(),
+    Labels: z.record(z.string(), z.string()).nullish(),
+    NetworkSettings: z.looseObject({ Networks: networksSchema.nullish() }).nullish(),
+  }),
+)
+
+/** Null where the container is not an agent's. Pure. */
+export function stateOf(inspected: z.infer<typeof inspectSchema>, network: string): SandboxState | null {
+  const labels = inspected.Config.Labels ?? {}
+  const agentId = labels[labelKeys.agent]
+  if (agentId === undefined) return null
+  const { Running: running, ExitCode: code, OOMKilled } = inspected.State
+  if (!running) return { agentId, running, labels, exit: { code, outOfMemory: OOMKilled === true && code !== 0 } }
+  return runningState({ agentId, labels, host: inspected.NetworkSettings.Networks?.[network]?.IPAddress })
+}
+
+export function runningState(known: {
+  readonly agentId: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly host: string | null | undefined
+}): SandboxState {
+  const { agentId, labels, host } = known
+  return { agentId, running: true, labels, ...(host ? { address: { host, port: sandboxHardening.agentPort } } : {}) }
+}
+
+/** Text of an engine's multiplexed log: eight bytes of head (stream, length) before each piece. Pure. */
+export function logText(raw: Buffer): string {
+  const pieces: Buffer[] = []
+  let at = 0
+  while (at + 8 <= raw.length && raw.readUInt8(at) <= 2 && raw.readUIntBE(at + 1, 3) === 0) {
+    const end = at + 8 + raw.readUInt32BE(at + 4)
+    pieces.push(raw.subarray(at + 8, end))
+    at = end
+  }
+  if (at < raw.length) pieces.push(raw.subarray(at))
+  return Buffer.concat(pieces).toString('utf8')
+}

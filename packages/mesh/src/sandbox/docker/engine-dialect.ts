@@ -1,0 +1,74 @@
+import { access, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type Dockerode from 'dockerode'
+import type { Engine } from '../engine/connect-engine.ts'
+
+/** Where Docker and Podman's compatible socket differ; nowhere else asks which of them it talks to. */
+export interface EngineDialect {
+  /** Value of the `seccomp=` option: Docker takes the profile's content, Podman its path on this machine. */
+  readonly seccomp: string
+  readonly ulimits: Ulimits
+  /** Docker turns IPv6 off inside by itself; Podman leaves link-local addresses. */
+  readonly sysctls: Readonly<Record<string, string>>
+  readonly logOptions: Dockerode.HostConfig['LogConfig']
+  /** Podman creates a volume of a mount without its labels, so there it is created first. */
+  readonly createsVolumesFirst: boolean
+  /** A bridge goes away with the last container on it. */
+  readonly holdsBridge: boolean
+  /** Events that mean the end of a container's process. */
+  readonly endActions: readonly string[]
+}
+
+export type Ulimits = NonNullable<Dockerode.HostConfig['Ulimits']>
+
+const openFilesMax = 8_192
+/** What Podman's service lowers its own limit to. */
+const podmanProcessesMax = 32_768
+
+export async function engineDialect(engine: Engine, recipeDirectory: string): Promise<EngineDialect> {
+  const profile = join(recipeDirectory, engine.architecture === 'x64' ? 'seccomp-x64.json' : 'seccomp-agent.json')
+  if (engine.facts.flavour === 'podman') {
+    return {
+      seccomp: profile,
+      ulimits: await ulimitsOf(engine),
+      sysctls: (await hasIpv6()) ? { 'net.ipv6.conf.all.disable_ipv6': '1', 'net.ipv6.conf.default.disable_ipv6': '1' } : {},
+      logOptions: { Type: 'k8s-file', Config: { 'max-size': '5m' } },
+      createsVolumesFirst: true,
+      holdsBridge: true,
+      endActions: ['die', 'died'],
+    }
+  }
+  return {
+    seccomp: JSON.stringify(JSON.parse(await readFile(profile, 'utf8'))),
+    ulimits: await ulimitsOf(engine),
+    sysctls: {},
+    logOptions: { Type: 'json-file', Config: { 'max-size': '5m', 'max-file': '2' } },
+    createsVolumesFirst: false,
+    holdsBridge: false,
+    endActions: ['die'],
+  }
+}
+
+/**
+ * Podman asks for a million processes unless told otherwise and fails where this machine's own limit is lower. The
+ * limit counts all agents together, since they share a user id, so it must be as high as it may; what bounds one
+ * agent is its cgroup.
+ */
+export async function ulimitsOf(engine: Engine): Promise<Ulimits> {
+  const ulimits = [
+    { Name: 'nofile', Soft: openFilesMax, Hard: openFilesMax },
+    { Name: 'core', Soft: 0, Hard: 0 },
+  ]
+  if (engine.facts.flavour !== 'podman') return ulimits
+  const table = await readFile('/proc/self/limits', 'utf8').catch(() => '')
+  const ours = /^Max processes\s+\S+\s+(\d+)/m.exec(table)?.[1]
+  const processes = Math.min(podmanProcessesMax, ours === undefined ? Infinity : Number(ours))
+  return [...ulimits, { Name: 'nproc', Soft: processes, Hard: processes }]
+}
+
+async function hasIpv6(): Promise<boolean> {
+  return access('/proc/net/if_inet6').then(
+    () => true,
+    () => false,
+  )
+}

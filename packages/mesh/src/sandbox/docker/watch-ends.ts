@@ -1,0 +1,61 @@
+import { createInterface } from 'node:readline'
+import type { Clock } from '@flotilla/protocol/clock'
+import * as z from 'zod'
+import type { Engine } from '../engine/connect-engine.ts'
+import { labelKeys } from './container-options.ts'
+
+const reconnectMs = 500
+
+/** Podman spells the name of what happened `status`, Docker both ways. */
+const eventSchema = z.looseObject({
+  Action: z.string().nullish(),
+  status: z.string().nullish(),
+  id: z.string().nullish(),
+  Actor: z.looseObject({ ID: z.string().nullish() }).nullish(),
+})
+
+export interface EngineEvent {
+  readonly action: string
+  readonly containerId: string
+}
+
+/**
+ * Follows what happens to a home's containers until `signal`. `onConnected` is called after every (re)connection,
+ * before the events that follow it, so that what happened in between can be looked up. Never rejects.
+ */
+export async function watchEngine(
+  engine: Engine,
+  options: {
+    readonly homeTag: string
+    readonly clock: Clock
+    readonly signal: AbortSignal
+    readonly onConnected: () => Promise<void>
+    readonly onEvent: (event: EngineEvent) => void
+    readonly onLost: (error: unknown) => void
+  },
+): Promise<void> {
+  while (!options.signal.aborted) {
+    try {
+      const stream = await engine.docker.getEvents({
+        filters: { type: ['container'], label: [`${labelKeys.home}=${options.homeTag}`] },
+        abortSignal: options.signal,
+      })
+      await options.onConnected()
+      for await (const line of createInterface({ input: stream })) {
+        const event = readEvent(line)
+        if (event) options.onEvent(event)
+      }
+    } catch (error) {
+      if (!options.signal.aborted) options.onLost(error)
+    }
+    await options.clock.sleep(reconnectMs, options.signal).catch(() => undefined)
+  }
+}
+
+function readEvent(line: string): EngineEvent | null {
+  if (line.trim() === '') return null
+  const event = eventSchema.safeParse(JSON.parse(line)).data
+  const action = event?.Action ?? event?.status
+  const containerId = event?.Actor?.ID ?? event?.id
+  return action && containerId ? { action, containerId } : null
+}

@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { readdir, readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import type { Engine } from '../engine/connect-engine.ts'
+import { tarArchive, tarDirectory, tarFile, type TarEntry } from '../tar-archive.ts'
+import { ensureBaseImage } from './base-image.ts'
+import { findImage, followEngine } from './engine-images.ts'
+import { findPinnedNode, npmArchive, npmVersion, strippedNode } from './node-parts.ts'
+
+/** Certificate authorities that the owner trusts beside the distribution's. */
+const hostAuthorities = '/usr/local/share/ca-certificates'
+
+/** Files of `images/agent` that go into the image as they are. */
+const recipeFiles = ['Dockerfile', 'packages.txt', 'warm-compile-cache.cjs', 'probe-walls.cjs'] as const
+
+export interface AgentImageOptions {
+  readonly engine: Engine
+  /** `images/agent` of this repository. */
+  readonly recipeDirectory: string
+  /** Where Node's packages are looked up from: the repository, or the installed package. */
+  readonly packageDirectory: string
+  /** The agent as one file; see `bundleAgent`. */
+  readonly bundlePath: string
+  readonly cacheDirectory: string
+  readonly baseImage?: string | undefined
+  readonly noInstall: boolean
+  readonly uid: number
+  readonly progress: (step: string) => void
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface AgentImage {
+  readonly reference: string
+  /** True where this call had to build it. */
+  readonly built: boolean
+}
+
+/**
+ * The image that agents run from. Its tag is a hash of everything that goes in, so an unchanged one is found in
+ * milliseconds and a changed one is never mistaken. Rejects with `SandboxError`.
+ */
+export async function ensureAgentImage(options: AgentImageOptions): Promise<AgentImage> {
+  const node = findPinnedNode(options.packageDirectory, options.engine.architecture)
+  const recipe = await Promise.all(
+    recipeFiles.map(async (name) => ({ name, content: await readFile(join(options.recipeDirectory, name)) })),
+  )
+  const authorities = await readAuthorities()
+  const bundle = await readFile(options.bundlePath)
+  const tag = tagOf([
+    ['node', `${node.version}-${options.engine.architecture}`],
+    ['npm', npmVersion],
+    ['base', options.baseImage ?? ''],
+    ...recipe.map((file): Part => [file.name, file.content]),
+    ...authorities.map((file): Part => [`ca/${file.name}`, file.content]),
+    ['agent.cjs', bundle],
+  ])
+  // Named as local, so that no engine ever asks a registry for it.
+  const reference = `localhost/flotilla/agent:${tag}`
+  if (await findImage(options.engine, reference)) return { reference, built: false }
+
+  const packages = recipe.find((file) => file.name === 'packages.txt')?.content.toString('utf8').split(/\s+/).filter(Boolean) ?? []
+  const base = await ensureBaseImage({ ...options, packages })
+  options.progress('Building the agent image')
+  const root = { uid: 0, mode: 0o644 }
+  const context = [
+    ...recipe.map((file) => tarFile(file.name, file.content, root)),
+    tarDirectory('ca', { uid: 0, mode: 0o755 }),
+    ...authorities.map((file) => tarFile(`ca/${file.name}`, file.content, root)),
+    await tarFileFrom('node', await strippedNode(node, options)),
+    await tarFileFrom('npm.tgz', await npmArchive(options)),
+    tarFile('agent.cjs', bundle, root),
+  ]
+  const stream = await options.engine.docker.buildImage(Readable.from(tarArchive(context)), {
+    t: reference,
+    buildargs: { BASE: base },
+    // The builder's own steps are removed, its layers stay as cache for the next bundle.
+    rm: true,
+    forcerm: true,
+    ...(options.signal ? { abortSignal: options.signal } : {}),
+  })
+  await followEngine(options.engine, stream)
+  return { reference, built: true }
+}
+
+async function tarFileFrom(name: string, path: string): Promise<TarEntry> {
+  return { name, uid: 0, mode: 0o755, size: (await stat(path)).size, content: createReadStream(path) }
+}
+
+type Part = readonly [name: string, content: string | Uint8Array]
+
+function tagOf(parts: readonly Part[]): string {
+  const hash = createHash('sha256')
+  for (const [name, content] of parts) {
+    hash.update(`${name}:${createHash('sha256').update(content).digest('hex')}\n`)
+  }
+  return hash.digest('hex').slice(0, 16)
+}
+
+async function readAuthorities(): Promise<readonly { readonly name: string; readonly content: Buffer }[]> {
+  const names = await readdir(hostAuthorities).catch(() => [])
+  const sorted = names.filter((name) => name.endsWith('.crt')).toSorted()
+  return Promise.all(sorted.map(async (name) => ({ name, content: await readFile(join(hostAuthorities, name)) })))
+}

@@ -1,0 +1,135 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Engine } from '../engine/connect-engine.ts'
+import { canInstall, installPackages } from '../engine/install-engine.ts'
+import { lastWords, runCommand } from '../run-command.ts'
+import { reasonOf, SandboxError } from '../sandbox-error.ts'
+import { usableAptSources, type AptSourceFile } from './apt-sources.ts'
+import { findImage, followEngine } from './engine-images.ts'
+
+const registryBase = 'debian:bookworm-slim'
+const pullTimeoutMs = 120_000
+const bootstrapTimeoutMs = 15 * 60_000
+
+/** Left out of an offline base: nobody reads them in a container. */
+const bootstrapOptions = [
+  '--variant=minbase',
+  '--aptopt=Acquire::Languages "none"',
+  '--dpkgopt=path-exclude=/usr/share/man/*',
+  '--dpkgopt=path-exclude=/usr/share/doc/*',
+  '--dpkgopt=path-include=/usr/share/doc/*/copyright',
+  '--dpkgopt=path-exclude=/usr/share/locale/*',
+  '--dpkgopt=path-exclude=/usr/share/info/*',
+] as const
+
+export interface BaseImageOptions {
+  readonly engine: Engine
+  readonly packages: readonly string[]
+  readonly cacheDirectory: string
+  /** The owner's own base; taken as it is. */
+  readonly baseImage?: string | undefined
+  readonly noInstall: boolean
+  readonly uid: number
+  readonly progress: (step: string) => void
+  readonly signal?: AbortSignal | undefined
+}
+
+/**
+ * An image to build the agent's on: the owner's own, else one made earlier from this host's packages, else Debian's
+ * from a registry, else one made now from this host's packages. Rejects with `SandboxError` `no-base-image`.
+ */
+export async function ensureBaseImage(options: BaseImageOptions): Promise<string> {
+  if (options.baseImage) return options.baseImage
+  const offline = `localhost/flotilla/base:${baseHash(options.packages)}`
+  if (await findImage(options.engine, offline)) return offline
+  if (await findImage(options.engine, registryBase)) return registryBase
+  const refusal = await pull(options)
+  if (refusal === null) return registryBase
+  options.progress(`No image registry is reachable (${refusal}); making the base image from this system's packages (about a minute)`)
+  await bootstrap(options, offline)
+  return offline
+}
+
+function baseHash(packages: readonly string[]): string {
+  return createHash('sha256')
+    .update(JSON.stringify([bootstrapOptions, packages, process.arch]))
+    .digest('hex')
+    .slice(0, 12)
+}
+
+async function pull(options: BaseImageOptions): Promise<string | null> {
+  const deadline = AbortSignal.timeout(pullTimeoutMs)
+  try {
+    options.progress(`Fetching ${registryBase}`)
+    const stream = await options.engine.docker.pull(registryBase, {
+      abortSignal: options.signal ? AbortSignal.any([options.signal, deadline]) : deadline,
+    })
+    await followEngine(options.engine, stream)
+    return null
+  } catch (error) {
+    options.signal?.throwIfAborted()
+    return reasonOf(error).replace(/\s+/g, ' ').slice(0, 120)
+  }
+}
+
+async function bootstrap(options: BaseImageOptions, reference: string): Promise<void> {
+  await ensureMmdebstrap(options)
+  const release = await readFile('/etc/os-release', 'utf8').catch(() => '')
+  const codename = /^VERSION_CODENAME="?([a-z]+)"?$/m.exec(release)?.[1]
+  const sources = codename === undefined ? [] : usableAptSources(await readAptSources(), codename)
+  if (codename === undefined || sources.length === 0) throw noBase('this system names no Debian package sources')
+  const workDirectory = join(options.cacheDirectory, `base-${process.pid}`)
+  await rm(workDirectory, { recursive: true, force: true })
+  await mkdir(workDirectory, { recursive: true })
+  try {
+    const sourcePaths = await Promise.all(
+      sources.map(async (source, index) => {
+        const path = join(workDirectory, `${index}${source.path.endsWith('.sources') ? '.sources' : '.list'}`)
+        await writeFile(path, `${source.text}\n`)
+        return path
+      }),
+    )
+    const archive = join(workDirectory, 'base.tar')
+    const args = [
+      ...bootstrapOptions,
+      `--include=${options.packages.join(',')}`,
+      '--customize-hook=mkdir -p "$1/opt/flotilla" && touch "$1/opt/flotilla/base-is-complete"',
+      codename,
+      archive,
+      ...sourcePaths,
+    ]
+    const made = await runCommand('mmdebstrap', args, { timeoutMs: bootstrapTimeoutMs, signal: options.signal })
+    if (made.code !== 0) throw noBase(`mmdebstrap failed:\n${lastWords(made)}`)
+    // Podman pays no heed to a tag given apart.
+    const stream = await options.engine.docker.importImage(createReadStream(archive), { repo: reference })
+    await followEngine(options.engine, stream)
+  } finally {
+    await rm(workDirectory, { recursive: true, force: true })
+  }
+}
+
+async function ensureMmdebstrap(options: BaseImageOptions): Promise<void> {
+  if ((await runCommand('mmdebstrap', ['--version'], { timeoutMs: 10_000 })).code === 0) return
+  if (options.noInstall || !(await canInstall(options.uid))) throw noBase('mmdebstrap, which makes one offline, is not installed')
+  options.progress("Installing mmdebstrap from this system's packages")
+  await installPackages(['mmdebstrap'], { signal: options.signal })
+}
+
+async function readAptSources(): Promise<readonly AptSourceFile[]> {
+  const folder = '/etc/apt/sources.list.d'
+  const names = await readdir(folder).catch(() => [])
+  const paths = names.filter((name) => /\.(sources|list)$/.test(name)).map((name) => join(folder, name))
+  const files = await Promise.all(
+    ['/etc/apt/sources.list', ...paths].map(async (path) => ({ path, text: await readFile(path, 'utf8').catch(() => '') })),
+  )
+  return files.filter((file) => file.text !== '')
+}
+
+function noBase(why: string): SandboxError {
+  return new SandboxError(
+    'no-base-image',
+    `There is no base for the agent image: no registry gave ${registryBase}, and ${why}.\nRepair: make ${registryBase} available to the engine (docker pull or docker load), or on Debian run: sudo apt-get install -y mmdebstrap`,
+  )
+}

@@ -1,0 +1,47 @@
+import * as z from 'zod'
+import type { Engine } from '../engine/connect-engine.ts'
+import { SandboxError } from '../sandbox-error.ts'
+
+/** Kept of what a build said, for the error message. */
+const saidMaxEvents = 200
+
+/** Whether the engine holds the image; a few milliseconds. */
+export async function findImage(engine: Engine, reference: string): Promise<boolean> {
+  try {
+    await engine.docker.getImage(reference).inspect()
+    return true
+  } catch (error) {
+    if (isStatus(error, 404)) return false
+    throw error
+  }
+}
+
+const eventSchema = z.looseObject({ stream: z.string().nullish(), error: z.string().nullish() })
+
+/** Reads the engine's progress to its end. Rejects with what the engine called an error, and what it said before. */
+export function followEngine(engine: Engine, stream: NodeJS.ReadableStream): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const said: string[] = []
+    let refusal: string | null = null
+    engine.docker.modem.followProgress(
+      stream,
+      (error: Error | null) => {
+        const reason = error?.message ?? refusal
+        if (reason === null) resolve()
+        else reject(new SandboxError('engine-refused', `${reason}\n${said.join('').trim().slice(-1_500)}`, { cause: error }))
+      },
+      (raw: unknown) => {
+        const event = eventSchema.safeParse(raw).data
+        if (event?.stream) said.push(event.stream)
+        if (said.length > saidMaxEvents) said.shift()
+        // An engine reports a failed step inside a stream that itself ends well.
+        refusal ??= event?.error ?? null
+      },
+    )
+  })
+}
+
+/** Whether an engine's refusal has this HTTP status. */
+export function isStatus(error: unknown, status: number): boolean {
+  return error instanceof Error && 'statusCode' in error && error.statusCode === status
+}

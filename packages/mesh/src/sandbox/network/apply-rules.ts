@@ -1,0 +1,60 @@
+import type { Engine } from '../engine/connect-engine.ts'
+import { lastWords, runCommand } from '../run-command.ts'
+import { SandboxError } from '../sandbox-error.ts'
+import { runOnce } from '../run-once.ts'
+
+const scriptTimeoutMs = 20_000
+
+export interface RuleWorker {
+  readonly engine: Engine
+  /** Image with iptables in it, for where the host's own cannot be used. */
+  readonly image: string
+  /** 0 where the mesh is root. */
+  readonly uid: number
+  readonly homeTag: string
+}
+
+/**
+ * Runs a script of `network-rules.ts` on the host's firewall: directly as root with iptables at hand, else from a short-lived container
+ * in the host's network that may do nothing but this. Rejects with `SandboxError` `network-rules-failed`.
+ */
+export async function applyRules(
+  worker: RuleWorker,
+  script: string,
+  signal?: AbortSignal,
+): Promise<'host' | 'container'> {
+  if (worker.uid === 0 && (await hasIptables())) {
+    const done = await runCommand('sh', ['-c', script], { timeoutMs: scriptTimeoutMs, signal })
+    if (done.code !== 0) throw failed('iptables', lastWords(done))
+    return 'host'
+  }
+  const done = await runOnce(worker.engine, {
+    image: worker.image,
+    command: ['sh', '-c', script],
+    labels: { 'flotilla.home': worker.homeTag, 'flotilla.role': 'firewall' },
+    timeoutMs: scriptTimeoutMs,
+    host: {
+      NetworkMode: 'host',
+      CapDrop: ['ALL'],
+      CapAdd: ['NET_ADMIN', 'NET_RAW'],
+      SecurityOpt: ['no-new-privileges'],
+      ReadonlyRootfs: true,
+      Tmpfs: { '/run': 'size=1m' },
+    },
+    user: '0:0',
+    signal,
+  })
+  if (done.code !== 0) throw failed('the helper container', done.output.slice(-800))
+  return 'container'
+}
+
+async function hasIptables(): Promise<boolean> {
+  return (await runCommand('iptables', ['--version'], { timeoutMs: scriptTimeoutMs })).code === 0
+}
+
+function failed(what: string, said: string): SandboxError {
+  return new SandboxError(
+    'network-rules-failed',
+    `The firewall rules of the agents' network could not be set (${what}): ${said}\nRepair: sudo apt-get install -y iptables, and run Flotilla as a user who may use the container engine.`,
+  )
+}

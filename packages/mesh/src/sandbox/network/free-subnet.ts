@@ -1,0 +1,48 @@
+/** A private range that nothing on this machine uses yet. Pure. */
+
+export interface Ipv4Range {
+  /** First address as a number. */
+  readonly first: number
+  readonly last: number
+}
+
+/** Hosts in a /22: room for a thousand agents. */
+const subnetSize = 1024
+/** 10.64.0.0/10, the quarter of 10/8 that engines and clouds hand out least. */
+const poolFirst = ipv4Number('10.64.0.0')
+const poolSubnets = (64 * 65_536) / subnetSize
+
+/** `10.70.4.0/22`; starts looking at a place of the home's own, so two homes seldom race for one. */
+export function freeSubnet(homeTag: string, used: readonly Ipv4Range[]): string | null {
+  const start = Number.parseInt(homeTag, 16) % poolSubnets
+  for (let step = 0; step < poolSubnets; step += 1) {
+    const first = poolFirst + ((start + step) % poolSubnets) * subnetSize
+    const last = first + subnetSize - 1
+    if (!used.some((range) => range.first <= last && first <= range.last)) return `${ipv4Text(first)}/22`
+  }
+  return null
+}
+
+/** The first host address of a range in CIDR writing: the gateway. */
+export function gatewayOf(cidr: string): string {
+  return ipv4Text(ipv4Range(cidr).first + 1)
+}
+
+/** Rejects what is not `a.b.c.d/n` by a `RangeError`. */
+export function ipv4Range(cidr: string): Ipv4Range {
+  const [address = '', bits = '32'] = cidr.split('/')
+  const size = 2 ** (32 - Number(bits))
+  const first = Math.floor(ipv4Number(address) / size) * size
+  if (!Number.isFinite(first)) throw new RangeError(`not an IPv4 range: ${cidr}`)
+  return { first, last: first + size - 1 }
+}
+
+function ipv4Number(address: string): number {
+  const parts = address.split('.').map(Number)
+  if (parts.length !== 4 || parts.some((part) => !Number.isInteger(part) || part < 0 || part > 255)) return Number.NaN
+  return parts.reduce((number, part) => number * 256 + part, 0)
+}
+
+function ipv4Text(number: number): string {
+  return [24, 16, 8, 0].map((shift) => Math.floor(number / 2 ** shift) % 256).join('.')
+}

@@ -1,0 +1,103 @@
+/**
+ * The firewall rules that make an internal bridge a wall, as data and as the shell script that sets them. Pure.
+ *
+ * An internal network only stops forwarding. What a container sends to the host itself passes the INPUT chain, where
+ * engines put nothing, so every port of the host would be open to agents without these rules.
+ */
+export interface WallPlace {
+  /** Bridge of the private network; at most 15 characters. */
+  readonly bridge: string
+  /** The mesh's address on it. */
+  readonly gateway: string
+  /** Ports of the agent door and the forward proxy. */
+  readonly doorPorts: readonly number[]
+}
+
+export interface WallRules {
+  readonly tool: 'iptables' | 'ip6tables'
+  /** The home's own chain and what stands in it, in order. */
+  readonly chain: string
+  readonly rules: readonly string[]
+  /** Where traffic is led to it, or dropped at once. */
+  readonly hooks: readonly Hook[]
+}
+
+interface Hook {
+  readonly chain: string
+  readonly rule: string
+  /** The chain exists with some engines only. */
+  readonly optional: boolean
+}
+
+/** Chain of the rules; at most 28 characters. */
+export function chainOf(bridge: string): string {
+  return `FLOTILLA-${bridge}`
+}
+
+export function wallRules(place: WallPlace): readonly WallRules[] {
+  const { bridge, gateway } = place
+  const chain = chainOf(bridge)
+  const intoHost: Hook = { chain: 'INPUT', rule: `-i ${bridge} -j ${chain}`, optional: false }
+  return [
+    {
+      tool: 'iptables',
+      chain,
+      rules: [
+        '-m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT',
+        ...place.doorPorts.map((port) => `-d ${gateway} -p tcp --dport ${port} -j ACCEPT`),
+        '-j REJECT --reject-with icmp-admin-prohibited',
+      ],
+      hooks: [
+        intoHost,
+        // Nothing is forwarded to, from or between agents, even if the engine's own rules change.
+        { chain: 'FORWARD', rule: `-i ${bridge} -j DROP`, optional: false },
+        { chain: 'FORWARD', rule: `-o ${bridge} -j DROP`, optional: false },
+        { chain: 'DOCKER-USER', rule: `-i ${bridge} -j DROP`, optional: true },
+        { chain: 'DOCKER-USER', rule: `-o ${bridge} -j DROP`, optional: true },
+      ],
+    },
+    {
+      tool: 'ip6tables',
+      chain,
+      rules: ['-j DROP'],
+      hooks: [intoHost, { chain: 'FORWARD', rule: `-i ${bridge} -j DROP`, optional: false }],
+    },
+  ]
+}
+
+/**
+ * Sets the rules; running it again changes nothing. The chain is replaced in one commit, so at no moment does it
+ * stand empty while agents run.
+ */
+export function applyScript(place: WallPlace): string {
+  return [
+    'set -e',
+    ...wallRules(place).flatMap(({ tool, chain, rules, hooks }) => [
+      // A kernel without IPv6 has neither the tool's tables nor anything to close.
+      tool === 'ip6tables' ? 'if [ -e /proc/net/if_inet6 ]; then' : 'if true; then',
+      `${tool}-restore -w 5 --noflush <<'RULES'`,
+      '*filter',
+      `:${chain} - [0:0]`,
+      ...rules.map((rule) => `-A ${chain} ${rule}`),
+      'COMMIT',
+      'RULES',
+      ...hooks.map(
+        (hook) =>
+          `${tool} -w 5 -C ${hook.chain} ${hook.rule} 2>/dev/null || ${tool} -w 5 -I ${hook.chain} 1 ${hook.rule}${hook.optional ? ' 2>/dev/null || true' : ''}`,
+      ),
+      'fi',
+    ]),
+  ].join('\n')
+}
+
+/** Takes out what `applyScript` put in; finding nothing is no failure. */
+export function removeScript(bridge: string): string {
+  return wallRules({ bridge, gateway: '', doorPorts: [] })
+    .flatMap(({ tool, chain, hooks }) => [
+      ...hooks.map((hook) => `${tool} -w 5 -D ${hook.chain} ${hook.rule} 2>/dev/null`),
+      `${tool} -w 5 -F ${chain} 2>/dev/null`,
+      `${tool} -w 5 -X ${chain} 2>/dev/null`,
+    ])
+    .concat('true')
+    .join('\n')
+}

@@ -1,0 +1,151 @@
+import { readFile } from 'node:fs/promises'
+import { networkInterfaces } from 'node:os'
+import * as z from 'zod'
+import type { Engine } from '../engine/connect-engine.ts'
+import { isStatus } from '../image/engine-images.ts'
+import { reasonOf, SandboxError } from '../sandbox-error.ts'
+import { applyRules, type RuleWorker } from './apply-rules.ts'
+import { freeSubnet, gatewayOf, ipv4Range, type Ipv4Range } from './free-subnet.ts'
+import { anchorName, holdBridge } from './hold-bridge.ts'
+import { applyScript, removeScript } from './network-rules.ts'
+
+/** A subnet may be taken between looking and creating; another home does the same. */
+const createAttempts = 5
+
+export interface PrivateNetwork {
+  readonly name: string
+  /** Interface of the host on it. */
+  readonly bridge: string
+  readonly subnet: string
+  /** The mesh's address on it. */
+  readonly gateway: string
+}
+
+const networkSchema = z.looseObject({
+  Internal: z.boolean().nullish(),
+  Labels: z.record(z.string(), z.string()).nullish(),
+  IPAM: z.looseObject({
+    Config: z.array(z.looseObject({ Subnet: z.string().nullish(), Gateway: z.string().nullish() })).nullish(),
+  }),
+})
+
+/** Names of the home's network: fixed, and short enough for an interface. */
+export function networkNames(homeTag: string): { readonly name: string; readonly bridge: string } {
+  return { name: `flotilla-${homeTag}`, bridge: `flt-${homeTag}` }
+}
+
+/**
+ * The home's internal network with its firewall rules. Idempotent: an existing network is kept, the rules are set
+ * anew. Rejects with `SandboxError` `network-unusable`, `no-free-subnet` or `network-rules-failed`.
+ */
+export async function ensurePrivateNetwork(
+  worker: RuleWorker,
+  options: {
+    readonly doorPorts: readonly number[]
+    /** Where the engine keeps a bridge only as long as a container is on it. */
+    readonly holdsBridge?: boolean
+    readonly signal?: AbortSignal | undefined
+  },
+): Promise<PrivateNetwork> {
+  const { name, bridge } = networkNames(worker.homeTag)
+  const range = (await findNetwork(worker.engine, name)) ?? (await createNetwork(worker, { name, bridge }))
+  const network = { name, bridge, ...range }
+  if (options.holdsBridge) await holdBridge(worker.engine, { network, image: worker.image, homeTag: worker.homeTag })
+  await applyRules(worker, applyScript({ bridge, gateway: network.gateway, doorPorts: options.doorPorts }), options.signal)
+  return network
+}
+
+/** Takes network and rules away; for `reset` and for tests. Containers must be gone. Idempotent. */
+export async function removePrivateNetwork(worker: RuleWorker): Promise<void> {
+  const { name, bridge } = networkNames(worker.homeTag)
+  await applyRules(worker, removeScript(bridge))
+  await worker.engine.docker
+    .getContainer(anchorName(name))
+    .remove({ force: true })
+    .catch((error: unknown) => {
+      if (!isStatus(error, 404)) throw error
+    })
+  await worker.engine.docker
+    .getNetwork(name)
+    .remove()
+    .catch((error: unknown) => {
+      if (!isStatus(error, 404)) throw error
+    })
+}
+
+async function findNetwork(engine: Engine, name: string): Promise<{ subnet: string; gateway: string } | null> {
+  const found: unknown = await engine.docker
+    .getNetwork(name)
+    .inspect()
+    .catch((error: unknown) => {
+      if (isStatus(error, 404)) return null
+      throw error
+    })
+  if (found === null) return null
+  const network = networkSchema.parse(found)
+  const subnet = network.IPAM.Config?.find((entry) => entry.Subnet && !entry.Subnet.includes(':'))?.Subnet
+  if (!network.Internal || !subnet) {
+    throw new SandboxError('network-unusable', `The network ${name} exists but is not internal.\nRepair: docker network rm ${name}, then start again.`)
+  }
+  return { subnet, gateway: gatewayOf(subnet) }
+}
+
+async function createNetwork(
+  worker: RuleWorker,
+  names: { readonly name: string; readonly bridge: string },
+): Promise<{ subnet: string; gateway: string }> {
+  const refused: Ipv4Range[] = []
+  let reason = ''
+  for (let attempt = 0; attempt < createAttempts; attempt += 1) {
+    const subnet = freeSubnet(worker.homeTag, [...(await usedRanges(worker.engine)), ...refused])
+    if (subnet === null) break
+    const gateway = gatewayOf(subnet)
+    try {
+      await worker.engine.docker.createNetwork({
+        Name: names.name,
+        Driver: 'bridge',
+        Internal: true,
+        EnableIPv6: false,
+        CheckDuplicate: true,
+        IPAM: { Driver: 'default', Config: [{ Subnet: subnet, Gateway: gateway }] },
+        Options: {
+          'com.docker.network.bridge.name': names.bridge,
+          'com.docker.network.bridge.enable_icc': 'false',
+          'com.docker.network.bridge.enable_ip_masquerade': 'false',
+        },
+        Labels: { 'flotilla.home': worker.homeTag, 'flotilla.role': 'network' },
+      })
+      return { subnet, gateway }
+    } catch (error) {
+      reason = reasonOf(error)
+      const rival = await findNetwork(worker.engine, names.name)
+      if (rival) return rival
+      refused.push(ipv4Range(subnet))
+    }
+  }
+  throw new SandboxError('no-free-subnet', `The agents' network could not be created: ${reason || 'no free range in 10.64.0.0/10'}.\nRepair: remove networks that nobody uses (docker network prune), then start again.`)
+}
+
+/** What the engine, the host's interfaces and its routes use already. */
+async function usedRanges(engine: Engine): Promise<readonly Ipv4Range[]> {
+  const networks = z.array(networkSchema).parse(await engine.docker.listNetworks())
+  const ofEngine = networks.flatMap((network) => network.IPAM.Config ?? []).flatMap((entry) => entry.Subnet ?? [])
+  const ofHost = Object.values(networkInterfaces()).flatMap((entries) => entries ?? []).flatMap((entry) => entry.cidr ?? [])
+  const cidrs = [...ofEngine, ...ofHost].filter((cidr) => !cidr.includes(':'))
+  const routes = await readFile('/proc/net/route', 'utf8').catch(() => '')
+  return [...cidrs.map(ipv4Range), ...routeRanges(routes)]
+}
+
+/** Destinations of the kernel's routing table, without the default route. Pure. */
+export function routeRanges(table: string): readonly Ipv4Range[] {
+  return table.split('\n').slice(1).flatMap((line) => {
+    const [, destination, , , , , , mask] = line.split(/\s+/)
+    if (!destination || !mask || mask === '00000000') return []
+    const first = littleEndian(destination)
+    return [{ first, last: first + (2 ** 32 - 1 - littleEndian(mask)) }]
+  })
+}
+
+function littleEndian(hex: string): number {
+  return [6, 4, 2, 0].reduce((number, at) => number * 256 + Number.parseInt(hex.slice(at, at + 2), 16), 0)
+}

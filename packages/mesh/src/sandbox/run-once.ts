@@ -1,0 +1,85 @@
+import { PassThrough } from 'node:stream'
+import type Dockerode from 'dockerode'
+import { ulimitsOf } from './docker/engine-dialect.ts'
+import type { Engine } from './engine/connect-engine.ts'
+import { SandboxError } from './sandbox-error.ts'
+
+/** Kept of what a throw-away container printed. */
+const outputMaxBytes = 256 * 1024
+
+export interface OnceOptions {
+  readonly image: string
+  readonly command: readonly string[]
+  readonly labels: Readonly<Record<string, string>>
+  readonly host: Dockerode.HostConfig
+  readonly networkingConfig?: Dockerode.ContainerCreateOptions['NetworkingConfig']
+  readonly user: string
+  readonly timeoutMs: number
+  readonly signal?: AbortSignal | undefined
+}
+
+/**
+ * Runs a container to its end and removes it, whatever happens. Rejects with `SandboxError` `container-overran` after
+ * `timeoutMs`; an exit code other than 0 is a result.
+ */
+export async function runOnce(
+  engine: Engine,
+  options: OnceOptions,
+): Promise<{ readonly code: number; readonly stdout: string; readonly output: string }> {
+  const container = await engine.docker.createContainer({
+    Image: options.image,
+    Cmd: [...options.command],
+    User: options.user,
+    Labels: { ...options.labels },
+    HostConfig: { Ulimits: await ulimitsOf(engine), ...options.host },
+    ...(options.networkingConfig ? { NetworkingConfig: options.networkingConfig } : {}),
+    AttachStdout: true,
+    AttachStderr: true,
+  })
+  try {
+    const stdout = new PassThrough()
+    const stderr = new PassThrough()
+    let printed = ''
+    let output = ''
+    stdout.setEncoding('utf8').on('data', (text: string) => {
+      printed = (printed + text).slice(-outputMaxBytes)
+      output = (output + text).slice(-outputMaxBytes)
+    })
+    stderr.setEncoding('utf8').on('data', (text: string) => {
+      output = (output + text).slice(-outputMaxBytes)
+    })
+    const stream = await container.attach({ stream: true, stdout: true, stderr: true })
+    const streamEnd = new Promise<void>((resolve) => {
+      stream.once('end', resolve)
+      stream.once('close', resolve)
+      stream.once('error', () => resolve())
+    })
+    engine.docker.modem.demuxStream(stream, stdout, stderr)
+    // Asked before the start: a container may end sooner than a later question arrives.
+    const ended = container.wait({ condition: 'next-exit' })
+    await container.start()
+    const { StatusCode } = await within(ended, options)
+    await within(streamEnd, options)
+    return { code: StatusCode, stdout: printed, output }
+  } finally {
+    await container.remove({ force: true, v: true }).catch(() => undefined)
+  }
+}
+
+function within<Value>(promise: Promise<Value>, options: OnceOptions): Promise<Value> {
+  const deadline = AbortSignal.timeout(options.timeoutMs)
+  const signal = options.signal ? AbortSignal.any([options.signal, deadline]) : deadline
+  // Whoever loses the race must not end the process as an unhandled rejection.
+  promise.catch(() => undefined)
+  return new Promise((resolve, reject) => {
+    const stop = () =>
+      reject(
+        deadline.aborted
+          ? new SandboxError('container-overran', `A throw-away container did not end within ${options.timeoutMs} ms: ${options.command.join(' ').slice(0, 80)}\nRepair: look at the load of this machine and at the engine's log.`)
+          : signal.reason,
+      )
+    if (signal.aborted) stop()
+    signal.addEventListener('abort', stop, { once: true })
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
+  })
+}

@@ -1,0 +1,273 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { SandboxEnd, SandboxRuntime, SandboxState } from './sandbox-runtime.ts'
+import { sandboxHardening, sandboxSizes, type SandboxSpec } from './sandbox-spec.ts'
+
+/** A home with sandboxes in it, and hands inside the processes that run there. */
+export interface ConformanceHome {
+  readonly runtime: SandboxRuntime
+  /** A second runtime over the same home, prepared: what a restarted mesh would have. */
+  readonly again: () => Promise<SandboxRuntime>
+  /** Resolves once the process answers. */
+  readonly answers: (state: SandboxState) => Promise<void>
+  readonly readFile: (state: SandboxState, path: string) => Promise<string | null>
+  readonly writeFile: (state: SandboxState, path: string, text: string) => Promise<void>
+  /** Makes the process end by itself. */
+  readonly endWith: (state: SandboxState, code: number) => Promise<void>
+  readonly close: () => Promise<void>
+}
+
+const endWaitMs = 10_000
+
+export function aSpec(spec: Partial<SandboxSpec> & { readonly briefingDirectory: string }): SandboxSpec {
+  return {
+    agentId: 'scout',
+    kind: 'worker',
+    ...sandboxSizes.worker,
+    pidsLimit: sandboxHardening.pidsLimit,
+    tmpSizeBytes: sandboxHardening.tmpSizeBytes,
+    environment: {},
+    files: {},
+    labels: { 'flotilla.start': 's-1' },
+    ...spec,
+  }
+}
+
+/** What every adapter of `sandbox-runtime.ts` keeps; the titles cite its clauses. */
+export function sandboxRuntimeConformance(name: string, open: () => Promise<ConformanceHome>): void {
+  describe(`sandbox runtime: ${name}`, () => {
+    let home: ConformanceHome
+    let briefingDirectory: string
+    const spec = (fields: Partial<SandboxSpec> & { readonly agentId: string }) =>
+      aSpec({ briefingDirectory, environment: { FLOTILLA_AGENT_ID: fields.agentId }, ...fields })
+
+    beforeAll(async () => {
+      briefingDirectory = await mkdtemp(join(tmpdir(), 'flotilla-briefing-'))
+      home = await open()
+    })
+
+    afterAll(async () => {
+      await home?.close()
+      await rm(briefingDirectory, { recursive: true, force: true })
+    })
+
+    async function started(fields: Partial<SandboxSpec> & { readonly agentId: string }): Promise<SandboxState> {
+      const state = await home.runtime.start(spec(fields))
+      await home.answers(state)
+      return state
+    }
+
+    it('a started sandbox runs at an address and carries its labels', async () => {
+      const state = await started({ agentId: 'labelled', labels: { 'flotilla.start': 's-7' } })
+      expect(state).toMatchObject({ agentId: 'labelled', running: true, labels: { 'flotilla.start': 's-7' } })
+      expect(state.address?.host).toBeTruthy()
+      expect(await home.runtime.inspect('labelled')).toMatchObject({ running: true, address: state.address })
+    })
+
+    it('the files of a spec are there when the process starts', async () => {
+      const state = await started({ agentId: 'seeded', files: { 'deep/down/token': 't-1', plain: 'p-1' } })
+      expect(await home.readFile(state, 'deep/down/token')).toBe('t-1')
+      expect(await home.readFile(state, 'plain')).toBe('p-1')
+    })
+
+    it('a file outside the data directory is refused', async () => {
+      await expect(home.runtime.start(spec({ agentId: 'outside', files: { '../x': 'x' } }))).rejects.toThrow(/Repair/)
+    })
+
+    it('a second start replaces the process and keeps its data (S1)', async () => {
+      const first = await started({ agentId: 'again', labels: { 'flotilla.start': 'one' } })
+      await home.writeFile(first, 'kept', 'yes')
+      const second = await started({ agentId: 'again', labels: { 'flotilla.start': 'two' } })
+      expect(await home.readFile(second, 'kept')).toBe('yes')
+      const listed = (await home.runtime.list()).filter((state) => state.agentId === 'again')
+      expect(listed.map((state) => state.labels['flotilla.start'])).toEqual(['two'])
+    })
+
+    it('stopping and removing what is not there is no error (S3)', async () => {
+      await home.runtime.stop('never-was', { graceMs: 10 })
+      await home.runtime.remove('never-was', { data: true })
+      expect(await home.runtime.inspect('never-was')).toBeNull()
+    })
+
+    it('a stopped sandbox stays to be looked at and can be stopped again (S3)', async () => {
+      await started({ agentId: 'stopped' })
+      await home.runtime.stop('stopped', { graceMs: 2_000 })
+      await home.runtime.stop('stopped', { graceMs: 2_000 })
+      const state = await home.runtime.inspect('stopped')
+      expect(state).toMatchObject({ agentId: 'stopped', running: false })
+      expect(state?.address).toBeUndefined()
+      expect(state?.exit).toBeDefined()
+    })
+
+    it('removing without data keeps the data, removing with data destroys it', async () => {
+      const first = await started({ agentId: 'mortal' })
+      await home.writeFile(first, 'note', 'n-1')
+      await home.runtime.remove('mortal', { data: false })
+      expect(await home.runtime.inspect('mortal')).toBeNull()
+      expect(await home.readFile(await started({ agentId: 'mortal' }), 'note')).toBe('n-1')
+      await home.runtime.remove('mortal', { data: true })
+      expect(await home.readFile(await started({ agentId: 'mortal' }), 'note')).toBeNull()
+    })
+
+    it('a later runtime over the same home lists what an earlier one started (S4)', async () => {
+      const state = await started({ agentId: 'adopted', labels: { 'flotilla.start': 's-4' } })
+      const later = await home.again()
+      const listed = (await later.list()).find((entry) => entry.agentId === 'adopted')
+      expect(listed).toMatchObject({ running: true, address: state.address, labels: { 'flotilla.start': 's-4' } })
+      await later.close()
+    })
+
+    it('an end that nobody asked for is told once, with its code, to every runtime (S5)', async () => {
+      const state = await started({ agentId: 'ending' })
+      const later = await home.again()
+      const [told, toldLater] = [collectEnds(home.runtime, 'ending'), collectEnds(later, 'ending')]
+      await home.endWith(state, 3)
+      await waitUntil(() => told.ends.length > 0 && toldLater.ends.length > 0)
+      await delay(400)
+      expect(told.ends).toEqual([{ agentId: 'ending', code: 3, outOfMemory: false }])
+      expect(toldLater.ends).toEqual(told.ends)
+      expect(await home.runtime.inspect('ending')).toMatchObject({ running: false, exit: { code: 3 } })
+      told.leave()
+      await later.close()
+    })
+
+    it('ends that stop, remove and a new start bring about are not told (S5)', async () => {
+      const told = collectEnds(home.runtime, 'asked')
+      await started({ agentId: 'asked' })
+      await started({ agentId: 'asked' })
+      await home.runtime.stop('asked', { graceMs: 2_000 })
+      await started({ agentId: 'asked' })
+      await home.runtime.remove('asked', { data: true })
+      await delay(400)
+      expect(told.ends).toEqual([])
+      told.leave()
+    })
+
+    it('a listener that left hears nothing', async () => {
+      const state = await started({ agentId: 'unheard' })
+      const left = collectEnds(home.runtime, 'unheard')
+      const stays = collectEnds(home.runtime, 'unheard')
+      left.leave()
+      await home.endWith(state, 1)
+      await waitUntil(() => stays.ends.length > 0)
+      expect(left.ends).toEqual([])
+      stays.leave()
+    })
+
+    it('ids that differ by a dash or a capital alone share nothing', async () => {
+      const dash = await started({ agentId: 'a-b' })
+      await home.writeFile(dash, 'whose', 'dash')
+      expect(await home.readFile(await started({ agentId: 'a_b' }), 'whose')).toBeNull()
+      expect(await home.readFile(await started({ agentId: 'A-b' }), 'whose')).toBeNull()
+      expect(await home.readFile(dash, 'whose')).toBe('dash')
+    })
+
+    it('logs are the last bytes of what the process printed', async () => {
+      await started({ agentId: 'talker' })
+      await waitUntil(async () => (await home.runtime.logs('talker', 1_000)).includes('started talker'))
+      expect(await home.runtime.logs('talker', 7)).toBe('talker\n')
+      expect(await home.runtime.logs('nobody', 10)).toBe('')
+    })
+  })
+}
+
+function collectEnds(runtime: SandboxRuntime, agentId: string) {
+  const ends: SandboxEnd[] = []
+  const leave = runtime.onEnd((end) => {
+    if (end.agentId === agentId) ends.push(end)
+  })
+  return { ends, leave }
+}
+
+async function waitUntil(holds: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = AbortSignal.timeout(endWaitMs)
+  while (!(await holds())) {
+    if (deadline.aborted) throw new Error(`it did not come about within ${endWaitMs} ms`)
+    await delay(30)
+  }
+}
+
+/** The program that runs inside real sandboxes while they are put to the test. */
+const subjectProgram = `
+const { createServer } = require('node:http')
+const { spawn } = require('node:child_process')
+const { readFileSync, writeFileSync } = require('node:fs')
+const { join } = require('node:path')
+const data = process.env.FLOTILLA_DATA ?? '/data'
+const actions = {
+  '/healthz': () => 'ok',
+  '/read': (query) => readFileSync(join(data, query.get('path')), 'utf8'),
+  '/write': (query) => writeFileSync(join(data, query.get('path')), query.get('text')) ?? 'ok',
+  '/eat': () => { for (const kept = []; ; ) kept.push(Buffer.alloc(1e7, 1)) },
+  '/exit': (query) => { setTimeout(() => process.exit(Number(query.get('code'))), 20); return 'ok' },
+}
+process.on('SIGTERM', () => process.exit(143))
+createServer((asked, reply) => {
+  const url = new URL(asked.url, 'http://subject')
+  if (url.pathname === '/run') {
+    const child = spawn('sh', ['-c', url.searchParams.get('command')], { stdio: ['ignore', 'pipe', 'pipe'] })
+    let text = ''
+    child.stdout.on('data', (piece) => { text += piece })
+    child.stderr.on('data', (piece) => { text += piece })
+    child.on('close', (code, signal) => reply.end(JSON.stringify({ code: code ?? signal, text: text.slice(-100000) })))
+    return
+  }
+  try {
+    reply.end(actions[url.pathname](url.searchParams))
+  } catch (error) {
+    reply.writeHead(404).end(String(error))
+  }
+}).listen(Number(process.env.FLOTILLA_PORT ?? 8400), '0.0.0.0', () => console.log('started ' + process.env.FLOTILLA_AGENT_ID))
+`
+
+/** Writes the subject where an adapter can run it. */
+export async function writeSubject(directory: string): Promise<string> {
+  const path = join(directory, 'subject.cjs')
+  await writeFile(path, subjectProgram)
+  return path
+}
+
+/** Hands inside sandboxes that run the subject. */
+export const subjectHands = {
+  async answers(state: SandboxState): Promise<void> {
+    await waitUntil(async () => (await ask(state, '/healthz').catch(() => null)) === 'ok')
+  },
+  readFile: (state: SandboxState, path: string) => ask(state, `/read?path=${encodeURIComponent(path)}`),
+  async writeFile(state: SandboxState, path: string, text: string): Promise<void> {
+    await ask(state, `/write?path=${encodeURIComponent(path)}&text=${encodeURIComponent(text)}`)
+  },
+  async endWith(state: SandboxState, code: number): Promise<void> {
+    await ask(state, `/exit?code=${code}`)
+  },
+  /** Makes the process itself take memory until the kernel ends it. */
+  async eatMemory(state: SandboxState): Promise<void> {
+    await ask(state, '/eat').catch(() => null)
+  },
+  /** Runs a shell command inside; JSON of exit code and output. */
+  run: async (state: SandboxState, command: string) => {
+    const said = await ask(state, `/run?command=${encodeURIComponent(command)}`)
+    return JSON.parse(said ?? 'null') as { readonly code: number | string; readonly text: string }
+  },
+} as const
+
+/** The reply's text; null for anything but 200. Rejects where nobody answers. */
+function ask(state: SandboxState, path: string): Promise<string | null> {
+  return new Promise((resolve, reject) => {
+    const { host, port } = state.address ?? { host: '', port: 0 }
+    const asking = request({ host, port, path, agent: false, timeout: 120_000 }, (reply) => {
+      let text = ''
+      reply.setEncoding('utf8')
+      reply.on('data', (piece: string) => {
+        text += piece
+      })
+      reply.on('end', () => resolve(reply.statusCode === 200 ? text : null))
+      reply.on('error', reject)
+    })
+    asking.on('error', reject)
+    asking.end()
+  })
+}

@@ -1,0 +1,29 @@
+/** Callers that may wait beside those inside; more are refused at once. */
+const waitingMax = 2_000
+
+/** Lets `width` actions run beside each other; the others wait in order. Rejects with `RangeError` past 2,000 waiting. */
+export function createStartGate(width: number): <Value>(action: () => Promise<Value>) => Promise<Value> {
+  const waiting: (() => void)[] = []
+  let inside = 0
+
+  async function enter(): Promise<void> {
+    if (inside < width) {
+      inside += 1
+      return
+    }
+    if (waiting.length >= waitingMax) throw new RangeError(`more than ${waitingMax} sandboxes wait for their start`)
+    // A place is handed over by whoever leaves, so `inside` stays as it is.
+    await new Promise<void>((resolve) => waiting.push(resolve))
+  }
+
+  return async (action) => {
+    await enter()
+    try {
+      return await action()
+    } finally {
+      const next = waiting.shift()
+      if (next) next()
+      else inside -= 1
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import { connect, createServer, type AddressInfo } from 'node:net'
+import { networkInterfaces } from 'node:os'
+
+const reachTimeoutMs = 1_000
+
+/** A listener on every address of the host that greets and hangs up: what a sandbox must not reach. */
+export async function openCanary(): Promise<{ readonly port: number; readonly close: () => Promise<void> }> {
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined)
+    socket.end('canary\n')
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(0, '0.0.0.0', resolve)
+  })
+  return {
+    port: portOf(server.address()),
+    close: () => new Promise((resolve) => server.close(() => resolve())),
+  }
+}
+
+function portOf(address: AddressInfo | string | null): number {
+  if (address === null || typeof address === 'string') throw new TypeError('a TCP listener has a port')
+  return address.port
+}
+
+/** The host's IPv4 addresses but loopback, the engine's bridges among them. */
+export function hostAddresses(): readonly string[] {
+  return Object.values(networkInterfaces())
+    .flatMap((entries) => entries ?? [])
+    .filter((entry) => entry.family === 'IPv4' && !entry.internal)
+    .map((entry) => entry.address)
+}
+
+/** Whether this process gets through to `host:port` within a second. */
+export function reaches(host: string, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port })
+    const settle = (reached: boolean) => {
+      socket.destroy()
+      resolve(reached)
+    }
+    socket.setTimeout(reachTimeoutMs, () => settle(false))
+    socket.once('connect', () => settle(true))
+    socket.once('error', () => settle(false))
+  })
+}

@@ -1,0 +1,94 @@
+import * as z from 'zod'
+import type { WallReport } from '../sandbox-runtime.ts'
+
+/** What the probe printed from inside; see `images/agent/probe-walls.cjs`. */
+export const probeReportSchema = z.strictObject({
+  attempts: z.array(z.strictObject({ group: z.string(), target: z.string(), outcome: z.string() })),
+  status: z.record(z.string(), z.string()),
+  writeRoot: z.string(),
+  writeEtc: z.string(),
+  execInTmp: z.string(),
+  userNamespace: z.string(),
+  networkNamespace: z.string(),
+  mount: z.string(),
+  processes: z.strictObject({ started: z.number(), said: z.string() }),
+  engineSocket: z.string(),
+  addresses: z.array(z.string()),
+})
+
+export type ProbeReport = z.infer<typeof probeReportSchema>
+
+/** Groups of network attempts that the probe must fail at, and the wall that each of them proves. */
+const closedGroups = {
+  host: { id: 'host-ports-closed', what: "the host's other ports" },
+  sibling: { id: 'other-sandboxes-closed', what: 'another sandbox' },
+  internet: { id: 'internet-closed', what: 'the internet and the local network' },
+  metadata: { id: 'metadata-closed', what: 'metadata addresses' },
+} as const
+
+export type ProbeGroup = keyof typeof closedGroups | 'door'
+
+/** What was shown from the host before: an unreachable target proves nothing when nobody could reach it. */
+export interface Controls {
+  /** Targets of the group `host` or `sibling` that the host itself reached. */
+  readonly reachedFromHost: readonly string[]
+}
+
+/** The probe's outcomes as walls that hold or do not. Pure; a missing attempt never counts as a wall. */
+export function judgeWalls(report: ProbeReport, controls: Controls): readonly WallReport[] {
+  const of = (group: string) => report.attempts.filter((attempt) => attempt.group === group)
+  const words = (group: string) => of(group).map((attempt) => `${attempt.target} ${attempt.outcome}`).join(', ') || 'nothing was tried'
+  const door = of('door')
+  const { status } = report
+  const capabilities = ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'].filter((name) => !/^0+$/.test(status[name] ?? ''))
+  return [
+    {
+      id: 'agent-door-open',
+      holds: door.length > 0 && door.every((attempt) => attempt.outcome === 'connected'),
+      detail: `agent door: ${words('door')}`,
+    },
+    ...Object.entries(closedGroups).map(([group, { id, what }]) => {
+      const attempts = of(group)
+      const needsControl = group === 'host' || group === 'sibling'
+      const shown = !needsControl || attempts.some((attempt) => controls.reachedFromHost.includes(attempt.target))
+      return {
+        id,
+        holds: attempts.length > 0 && shown && attempts.every((attempt) => isClosed(attempt.outcome)),
+        detail: `${what}: ${words(group)}${shown ? '' : ' (but the host did not reach it either, which proves nothing)'}`,
+      }
+    }),
+    {
+      id: 'names-closed',
+      holds: of('names').length > 0 && of('names').every((attempt) => !attempt.outcome.startsWith('resolved')),
+      detail: `name look-up: ${words('names')}`,
+    },
+    {
+      id: 'ipv6-closed',
+      holds: report.addresses.every((address) => !address.includes(':') || address === '::1'),
+      detail: `addresses inside: ${report.addresses.join(', ')}`,
+    },
+    refused('root-read-only', report.writeRoot === 'EROFS' && report.writeEtc === 'EROFS', `write to / ${report.writeRoot}, to /etc ${report.writeEtc}`),
+    refused('tmp-not-executable', report.execInTmp === 'EACCES', `run a file from /tmp: ${report.execInTmp}`),
+    refused('processes-bounded', report.processes.started > 0 && report.processes.started < 300, `started ${report.processes.started} of 300 processes${report.processes.said ? `, then: ${report.processes.said}` : ''}`),
+    refused(
+      'no-new-namespaces',
+      report.userNamespace !== 'done' && report.networkNamespace !== 'done' && report.mount !== 'done',
+      `user namespace: ${report.userNamespace}; network namespace: ${report.networkNamespace}; mount: ${report.mount}`,
+    ),
+    refused(
+      'no-privileges',
+      capabilities.length === 0 && status['NoNewPrivs'] === '1' && status['Seccomp'] === '2' && status['Uid'] === '1000',
+      `user ${status['Uid']}, capabilities ${capabilities.join(' ') || 'none'}, no-new-privileges ${status['NoNewPrivs']}, system call filter ${status['Seccomp']}`,
+    ),
+    refused('engine-socket-absent', report.engineSocket === 'none', `engine sockets inside: ${report.engineSocket}`),
+  ]
+}
+
+function refused(id: string, holds: boolean, detail: string): WallReport {
+  return { id, holds, detail }
+}
+
+/** A refusal by the target itself (ECONNREFUSED) means that packets got there. */
+function isClosed(outcome: string): boolean {
+  return ['timeout', 'EHOSTUNREACH', 'ENETUNREACH', 'EACCES', 'EPERM', 'ETIMEDOUT', 'EADDRNOTAVAIL'].includes(outcome)
+}

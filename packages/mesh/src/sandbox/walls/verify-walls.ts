@@ -1,0 +1,110 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { hardenedHost, labelKeys, type ContainerGround } from '../docker/container-options.ts'
+import type { Engine } from '../engine/connect-engine.ts'
+import { runOnce } from '../run-once.ts'
+import { SandboxError } from '../sandbox-error.ts'
+import type { WallReport } from '../sandbox-runtime.ts'
+import { sandboxHardening, sandboxSizes } from '../sandbox-spec.ts'
+import { hostAddresses, openCanary, reaches } from './canary.ts'
+import { judgeWalls, probeReportSchema, type ProbeGroup } from './judge-walls.ts'
+
+const probeTimeoutMs = 60_000
+const siblingReadyMs = 5_000
+const siblingAskMs = 30
+const siblingPort = 8400
+
+/** Tried from inside; with the walls standing, no packet to them leaves this machine. */
+const outside: readonly Target[] = [
+  { group: 'internet', host: '1.1.1.1', port: 443 },
+  { group: 'internet', host: '8.8.8.8', port: 53 },
+  { group: 'metadata', host: '169.254.169.254', port: 80 },
+]
+
+interface Target {
+  readonly group: ProbeGroup
+  readonly host: string
+  readonly port: number
+}
+
+/**
+ * Tries the walls from a throw-away container with an agent's hardening. The canary on the host and the second
+ * container are first shown to be reachable from the host, so that a failure to reach them means something.
+ */
+export async function verifyWalls(
+  engine: Engine,
+  options: {
+    readonly ground: ContainerGround
+    readonly homeTag: string
+    readonly doorPort: number
+    readonly clock: Clock
+    readonly signal?: AbortSignal | undefined
+  },
+): Promise<readonly WallReport[]> {
+  const canary = await openCanary()
+  const sibling = await startSibling(engine, options)
+  try {
+    const gateway = options.ground.network.gateway
+    const controlled: readonly Target[] = [
+      ...[...new Set([...hostAddresses(), gateway])].map((host): Target => ({ group: 'host', host, port: canary.port })),
+      { group: 'sibling', host: sibling.host, port: siblingPort },
+    ]
+    const shown = await Promise.all(controlled.map((target) => reaches(target.host, target.port)))
+    const reachedFromHost = controlled.filter((_, index) => shown[index]).map((target) => `${target.host}:${target.port}`)
+    const connect: readonly Target[] = [{ group: 'door', host: gateway, port: options.doorPort }, ...controlled, ...outside]
+    const plan = JSON.stringify({ connect, names: ['example.com'] })
+    const done = await runOnce(engine, {
+      image: options.ground.image,
+      command: ['node', '/opt/flotilla/probe-walls.cjs', plan],
+      labels: labels(options.homeTag),
+      host: hardenedHost(options.ground, probeSize),
+      user: `${sandboxHardening.uid}:${sandboxHardening.uid}`,
+      timeoutMs: probeTimeoutMs,
+      signal: options.signal,
+    })
+    if (done.code !== 0) throw new SandboxError('wall-probe-failed', `The probe of the walls failed: ${done.output.slice(-600)}\nRepair: run \`flotilla doctor\`.`)
+    return judgeWalls(probeReportSchema.parse(JSON.parse(done.stdout)), { reachedFromHost })
+  } finally {
+    await Promise.allSettled([canary.close(), sibling.remove()])
+  }
+}
+
+/** A worker's walls; only the CPU quota is wider, since walls do not depend on it and the owner waits. */
+const probeSize = {
+  memoryLimitBytes: sandboxSizes.worker.memoryLimitBytes,
+  cpu: { quotaUs: 100_000, periodUs: 100_000 },
+  pidsLimit: sandboxHardening.pidsLimit,
+  tmpSizeBytes: sandboxHardening.tmpSizeBytes,
+}
+
+function labels(homeTag: string): Record<string, string> {
+  return { [labelKeys.home]: homeTag, [labelKeys.role]: 'probe' }
+}
+
+async function startSibling(
+  engine: Engine,
+  options: { readonly ground: ContainerGround; readonly homeTag: string; readonly clock: Clock; readonly signal?: AbortSignal | undefined },
+): Promise<{ readonly host: string; readonly remove: () => Promise<void> }> {
+  const container = await engine.docker.createContainer({
+    Image: options.ground.image,
+    Cmd: ['node', '-e', `require('node:net').createServer((s) => s.end()).listen(${siblingPort}, '0.0.0.0')`],
+    User: `${sandboxHardening.uid}:${sandboxHardening.uid}`,
+    Labels: labels(options.homeTag),
+    HostConfig: hardenedHost(options.ground, probeSize),
+  })
+  const remove = async () => {
+    await container.remove({ force: true, v: true })
+  }
+  try {
+    await container.start()
+    const inspected = await container.inspect()
+    const host = inspected.NetworkSettings.Networks[options.ground.network.name]?.IPAddress ?? ''
+    const deadline = options.clock.now() + siblingReadyMs
+    while (!(await reaches(host, siblingPort)) && options.clock.now() < deadline) {
+      await options.clock.sleep(siblingAskMs, options.signal)
+    }
+    return { host, remove }
+  } catch (error) {
+    await remove().catch(() => undefined)
+    throw error
+  }
+}

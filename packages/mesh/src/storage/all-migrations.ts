@@ -1,0 +1,20 @@
+import type { Migration } from './migrate.ts'
+import { ledgerMigration } from './migrations/001-ledger.ts'
+import { agentsMigration } from './migrations/010-agents.ts'
+import { spendMigration } from './migrations/020-spend.ts'
+import { blackboardMigration } from './migrations/030-blackboard.ts'
+import { artifactsMigration } from './migrations/040-artifacts.ts'
+import { effectsMigration } from './migrations/050-effects.ts'
+
+/**
+ * Every step of the schema. Numbers are kept by room: 1 to 9 ledger, 10 agents, 20 spend and recordings,
+ * 30 blackboard, 40 artifacts and notes, 50 effects.
+ */
+export const allMigrations: readonly Migration[] = [
+  ledgerMigration,
+  agentsMigration,
+  spendMigration,
+  blackboardMigration,
+  artifactsMigration,
+  effectsMigration,
+]

@@ -1,0 +1,316 @@
+import { wireLimits } from '@flotilla/protocol/limits'
+import { Problem } from '@flotilla/protocol/problem'
+import { afterEach, describe, expect, test } from 'vitest'
+import { aLedgerWorld, person } from '../runs/ledger-world.ts'
+import type { LedgerWorld } from '../runs/ledger-world.ts'
+import { createListInbox, createListTasks } from './list-inbox.ts'
+
+const opened: LedgerWorld[] = []
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((world) => world.ledger.close()))
+})
+
+async function aStartedWorld(): Promise<LedgerWorld> {
+  const world = aLedgerWorld()
+  opened.push(world)
+  world.ledger.start()
+  await world.clock.settle()
+  return world
+}
+
+const work = { title: 'count licences', description: 'all of them', data: { file: 'a.json' } }
+const give = (world: LedgerWorld, from: string, to: string, idempotencyKey?: string) =>
+  world.handOff(world.callerOf(from), { to, ...work, idempotencyKey })
+const complete = (world: LedgerWorld, agentId: string, taskId: string) =>
+  world.completeTask(world.callerOf(agentId), {
+    taskId,
+    status: 'done',
+    summary: 'seven',
+    result: { count: 7 },
+  })
+
+/** The operator runs, and has given one task to the worker, which runs too. */
+async function aHandOff() {
+  const world = await aStartedWorld()
+  const parent = world.chat('operator')
+  await world.clock.settle()
+  const given = give(world, 'operator', 'worker')
+  await world.clock.settle()
+  return { world, parent, given, child: { id: given.run_id } }
+}
+
+const messagesTo = (world: LedgerWorld, runId: string) =>
+  world.agents.sent.filter((sending) => sending.runId === runId).map((sending) => sending.message)
+
+const codeOf = (work: () => unknown): string => {
+  try {
+    work()
+    return 'no problem'
+  } catch (error) {
+    return error instanceof Problem ? error.code : String(error)
+  }
+}
+
+describe('a hand-off', () => {
+  test('parks its asker until the task is done, then the asker goes on with the result', async () => {
+    const { world, parent, given, child } = await aHandOff()
+    world.agents.finish('operator', { response: 'I asked the worker' })
+    await world.clock.settle()
+    const parked = world.ledger.find(parent.id)!
+    expect(world.ledger.view(parked)).toMatchObject({
+      state: 'waiting',
+      waiting_on: [given.task_id],
+      outcome: null,
+    })
+    complete(world, 'worker', given.task_id)
+    await world.clock.settle()
+    expect(world.state(child)).toBe('running')
+    expect(world.ledger.find(parent.id)).toMatchObject({ state: 'running', turn: 1, attempt: 1 })
+    expect(messagesTo(world, parent.id)).toEqual([
+      'hello',
+      `Task ${given.task_id} "count licences", which you gave to worker, is done.\nSummary: seven\nResult (JSON): {"count":7}`,
+    ])
+    world.agents.finish('worker')
+    world.agents.finish('operator', { response: 'there are seven' })
+    await world.clock.settle()
+    expect(world.ledger.find(parent.id)?.outcome?.text).toBe('there are seven')
+    expect(world.state(child)).toBe('done')
+    expect(world.ledger.outbox.ofRun(parent.id).map((note) => [note.recipient, note.state])).toEqual([
+      [`run:${parent.id}`, 'delivered'],
+      ['human:cli', 'pending'],
+    ])
+  })
+
+  test('frees the lane of its asker while it waits', async () => {
+    const { world } = await aHandOff()
+    world.agents.finish('operator')
+    const other = world.chat('operator', 'something else')
+    await world.clock.settle()
+    expect(world.state(other)).toBe('running')
+  })
+
+  test('whose result comes before the turn of the asker ends is given in the next turn, once', async () => {
+    const { world, parent, given } = await aHandOff()
+    complete(world, 'worker', given.task_id)
+    world.agents.finish('worker')
+    await world.clock.settle()
+    expect(world.state(parent)).toBe('running')
+    world.agents.finish('operator')
+    await world.clock.settle()
+    expect(world.ledger.find(parent.id)).toMatchObject({ state: 'running', turn: 1 })
+    world.agents.finish('operator')
+    await world.clock.settle()
+    expect(messagesTo(world, parent.id)).toHaveLength(2)
+    expect(world.state(parent)).toBe('done')
+  })
+
+  test('whose result comes while the asker is queued again is given at its place', async () => {
+    const { world, parent, given } = await aHandOff()
+    const second = give(world, 'operator', 'other')
+    await world.clock.settle()
+    world.agents.finish('operator')
+    world.chat('operator', 'in between')
+    await world.clock.settle()
+    complete(world, 'worker', given.task_id)
+    complete(world, 'other', second.task_id)
+    await world.clock.settle()
+    expect(world.ledger.find(parent.id)).toMatchObject({ state: 'queued', turn: 1 })
+    world.agents.finish('operator')
+    await world.clock.settle()
+    const [, message] = messagesTo(world, parent.id)
+    expect(message).toContain(given.task_id)
+    expect(message).toContain(second.task_id)
+    world.agents.finish('operator')
+    await world.clock.settle()
+    expect(world.state(parent)).toBe('done')
+  })
+
+  test('whose asker is cut off in the turn with the result gets the same words again, as the same turn', async () => {
+    const { world, parent, given } = await aHandOff()
+    world.agents.finish('operator')
+    await world.clock.settle()
+    complete(world, 'worker', given.task_id)
+    await world.clock.settle()
+    world.agents.die('operator')
+    await world.clock.advance(10_000)
+    const messages = messagesTo(world, parent.id)
+    expect(messages).toHaveLength(3)
+    expect(messages[2]).toBe(messages[1])
+    expect(world.ledger.find(parent.id)).toMatchObject({ turn: 1, attempt: 2 })
+  })
+
+  test('an old answer of the agent does not end the turn that came after it', async () => {
+    const { world, parent, given } = await aHandOff()
+    world.agents.finish('operator', { response: 'old' })
+    await world.clock.settle()
+    const { ensureRunning } = world.agents
+    world.agents.ensureRunning = (_agentId, signal) =>
+      new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason))
+      })
+    complete(world, 'worker', given.task_id)
+    await world.clock.settle()
+    expect(world.ledger.find(parent.id)).toMatchObject({ state: 'running', turn: 1 })
+    const again = await world.restarted()
+    opened.push(again)
+    again.agents.ensureRunning = ensureRunning
+    again.ledger.start()
+    await again.clock.advance(10_000)
+    expect(again.ledger.find(parent.id)).toMatchObject({
+      state: 'running',
+      turn: 1,
+      attempt: 2,
+      outcome: null,
+    })
+  })
+
+  test('fails when its run is lost three times, and the asker is told', async () => {
+    const { world, parent, given } = await aHandOff()
+    world.agents.finish('operator')
+    for (let count = 0; count < 3; count++) {
+      world.agents.die('worker')
+      await world.clock.advance(10_000)
+    }
+    expect(world.taskTable.find(given.task_id)).toMatchObject({ state: 'failed' })
+    expect(messagesTo(world, parent.id)[1]).toContain('is failed')
+  })
+
+  test('whose assignee ends without complete_task is reminded once, then fails with its last words', async () => {
+    const { world, given, child } = await aHandOff()
+    world.agents.finish('worker', { response: 'I think it is seven' })
+    await world.clock.settle()
+    expect(messagesTo(world, child.id)[1]).toContain('Call complete_task now')
+    world.agents.finish('worker', { response: 'seven, really' })
+    await world.clock.settle()
+    const task = world.taskTable.find(given.task_id)
+    expect(task).toMatchObject({ state: 'failed' })
+    expect(task?.summary).toContain('seven, really')
+  })
+
+  test('that is blocked is told at once and not waited for', async () => {
+    const { world, parent, given, child } = await aHandOff()
+    world.completeTask(world.callerOf('worker'), {
+      taskId: given.task_id,
+      status: 'blocked',
+      summary: 'no access',
+      result: null,
+    })
+    world.agents.finish('worker')
+    world.agents.finish('operator')
+    await world.clock.settle()
+    expect(messagesTo(world, parent.id)[1]).toContain('is blocked')
+    world.agents.finish('operator')
+    await world.clock.settle()
+    expect([parent, child].map(world.state)).toEqual(['done', 'done'])
+    expect(world.taskTable.find(given.task_id)?.state).toBe('blocked')
+  })
+
+  test('whose asker has ended leaves a note that stays visible', async () => {
+    const { world, parent, given } = await aHandOff()
+    world.agents.finish('operator', { status: 'failed', error: { code: 'model-failed', detail: 'no' } })
+    await world.clock.settle()
+    complete(world, 'worker', given.task_id)
+    expect(world.state(parent)).toBe('failed')
+    expect(world.ledger.outbox.open(10)).toContainEqual(
+      expect.objectContaining({ recipient: `run:${parent.id}`, state: 'undeliverable' }),
+    )
+  })
+
+  test('is cancelled with its asker, and its agent is told to stop', async () => {
+    const { world, parent, given, child } = await aHandOff()
+    world.ledger.cancelRun(person, parent.id)
+    await world.clock.settle()
+    expect([parent, child].map(world.state)).toEqual(['cancelled', 'cancelled'])
+    expect(world.taskTable.find(given.task_id)?.state).toBe('cancelled')
+    expect(world.agents.cancelled.sort()).toEqual([parent.id, child.id].sort())
+  })
+
+  test('waited for over seven days ends the asker as expired, with what it had said', async () => {
+    const { world, parent } = await aHandOff()
+    world.agents.finish('operator', { response: 'I asked the worker' })
+    await world.clock.settle()
+    const longAgo = world.clock.now() - wireLimits.waitingMaxMs
+    world.database.exec(`UPDATE runs SET waiting_since = ${longAgo + 1500} WHERE id = '${parent.id}'`)
+    await world.clock.advance(1000)
+    expect(world.state(parent)).toBe('waiting')
+    await world.clock.advance(1000)
+    expect(world.ledger.find(parent.id)?.outcome).toMatchObject({ status: 'expired', code: 'expired' })
+    expect(world.ledger.find(parent.id)?.outcome?.text).toContain('I asked the worker')
+  })
+
+  test('with the same key gives the same task, also when it was tried fifty times', async () => {
+    const world = await aStartedWorld()
+    world.chat('operator')
+    await world.clock.settle()
+    const replies = await Promise.all(
+      Array.from({ length: 50 }, async () => give(world, 'operator', 'worker', 'run_1:3')),
+    )
+    expect(new Set(replies.map((reply) => reply.task_id)).size).toBe(1)
+    expect(world.taskTable.list({ limit: 100 })).toHaveLength(1)
+    const other = { to: 'worker', ...work, title: 'other', idempotencyKey: 'run_1:3' }
+    expect(codeOf(() => world.handOff(world.callerOf('operator'), other))).toBe('conflict')
+  })
+
+  test('back to someone who waits for it is refused, and leaves nothing behind', async () => {
+    const { world } = await aHandOff()
+    expect(codeOf(() => give(world, 'worker', 'operator'))).toBe('hand-off-refused')
+    expect(codeOf(() => give(world, 'worker', 'worker'))).toBe('hand-off-refused')
+    expect(world.ledger.list({ limit: 10 })).toHaveLength(2)
+    expect(world.taskTable.list({ limit: 10 })).toHaveLength(1)
+  })
+
+  test('is refused when work has been handed on eight times', async () => {
+    const world = await aStartedWorld()
+    world.chat('a0')
+    await world.clock.settle()
+    for (let depth = 1; depth <= wireLimits.handOffDepthMax; depth++) {
+      give(world, `a${depth - 1}`, `a${depth}`)
+      await world.clock.settle()
+    }
+    expect(codeOf(() => give(world, 'a8', 'a9'))).toBe('hand-off-refused')
+  })
+
+  test('of a run that was taken over is refused', async () => {
+    const { world } = await aHandOff()
+    const stale = world.callerOf('operator')
+    world.agents.die('operator')
+    await world.clock.advance(5000)
+    expect(codeOf(() => world.handOff(stale, { to: 'other', ...work }))).toBe('stale-fence')
+  })
+})
+
+describe('complete_task', () => {
+  test('is for the assignee only', async () => {
+    const { world, given } = await aHandOff()
+    expect(codeOf(() => complete(world, 'operator', given.task_id))).toBe('not-found')
+    expect(codeOf(() => complete(world, 'worker', 'task_none'))).toBe('not-found')
+  })
+
+  test('said twice in the same words changes nothing; another end is a conflict', async () => {
+    const { world, parent, given } = await aHandOff()
+    complete(world, 'worker', given.task_id)
+    expect(complete(world, 'worker', given.task_id).state).toBe('done')
+    const failed = { taskId: given.task_id, status: 'failed', summary: 'no', result: null } as const
+    expect(codeOf(() => world.completeTask(world.callerOf('worker'), failed))).toBe('conflict')
+    expect(world.ledger.outbox.ofRun(parent.id)).toHaveLength(1)
+  })
+})
+
+describe('lists', () => {
+  test('the inbox holds open tasks of the agent, and all that it gave', async () => {
+    const { world, given } = await aHandOff()
+    const listInbox = createListInbox({ table: world.taskTable, guard: world.guard })
+    const ids = (tasks: readonly { readonly id: string }[]) => tasks.map((task) => task.id)
+    expect(ids(listInbox(world.callerOf('worker')).assigned)).toEqual([given.task_id])
+    complete(world, 'worker', given.task_id)
+    expect(listInbox(world.callerOf('worker')).assigned).toEqual([])
+    expect(ids(listInbox(world.callerOf('operator')).given)).toEqual([given.task_id])
+  })
+
+  test('people see all tasks, or those of one agent', async () => {
+    const { world } = await aHandOff()
+    const listTasks = createListTasks({ table: world.taskTable, guard: world.guard })
+    expect(listTasks(person, { limit: 10 })).toHaveLength(1)
+    expect(listTasks(person, { agentId: 'nobody', limit: 10 })).toEqual([])
+  })
+})

@@ -1,0 +1,31 @@
+/** `system` ones are for the mesh alone; `agent` ones agents may name by handle, as far as their record says. */
+export type CredentialTier = 'system' | 'agent'
+
+export interface CredentialName {
+  readonly tier: CredentialTier
+  /** Without its prefix, lower case. */
+  readonly name: string
+}
+
+export const tierPrefixes = {
+  system: 'FLOTILLA_SYSTEM_',
+  agent: 'FLOTILLA_CRED_',
+} as const satisfies Record<CredentialTier, string>
+
+const nameForm = /^[A-Za-z0-9][A-Za-z0-9_]{0,127}$/
+
+/** What a variable's name says about a credential; null when it is none. The prefix alone decides the tier. Pure. */
+export function credentialNameOf(variable: string): CredentialName | null {
+  for (const tier of ['system', 'agent'] as const) {
+    const prefix = tierPrefixes[tier]
+    const rest = variable.slice(prefix.length)
+    if (variable.startsWith(prefix) && nameForm.test(rest)) return { tier, name: rest.toLowerCase() }
+  }
+  return null
+}
+
+/** The variable that holds a credential. */
+export function variableOf(tier: CredentialTier, name: string): string {
+  if (!nameForm.test(name)) throw new Error(`${name} is not a credential name`)
+  return tierPrefixes[tier] + name.toUpperCase()
+}

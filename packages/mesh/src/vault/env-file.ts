@@ -1,0 +1,93 @@
+import { Problem } from '@flotilla/protocol/problem'
+import { readTextFile, setFileMode, stampOf } from '../config/atomic-file.ts'
+import type { FileEditor } from '../config/atomic-file.ts'
+
+/** Owner alone reads and writes. */
+const envFileMode = 0o600
+
+const assignment = /^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=\s*(.*)$/
+
+/**
+ * Parses a `.env` strictly: one `KEY=value` per line, single or double quotes, `#` comments, no interpolation and
+ * no escapes but `\"` and `\\` in double quotes. Throws the Problem `unprocessable` with the line, never with the
+ * value. Pure.
+ */
+export function parseEnvText(text: string): ReadonlyMap<string, string> {
+  const values = new Map<string, string>()
+  for (const [index, line] of text
+    .replace(/^\uFEFF/, '')
+    .split(/\r?\n/)
+    .entries()) {
+    const trimmed = line.trim()
+    if (trimmed === '' || trimmed.startsWith('#')) continue
+    const match = assignment.exec(line)
+    const value = match ? parseValue(match[2] ?? '') : null
+    if (!match?.[1] || value === null) {
+      throw new Problem('unprocessable', {
+        detail: `.env line ${index + 1}: expected KEY=value on one line, quotes closed`,
+        extra: { file: '.env', line: index + 1 },
+      })
+    }
+    values.set(match[1], value)
+  }
+  return values
+}
+
+function parseValue(raw: string): string | null {
+  const quote = raw[0]
+  if (quote === "'" || quote === '"') return parseQuoted(raw, quote)
+  const value = raw.replace(/\s+#.*$/, '').trim()
+  return isOneLine(value) && !/['"]/.test(value) ? value : null
+}
+
+function parseQuoted(raw: string, quote: string): string | null {
+  const form = quote === "'" ? /^'([^']*)'\s*(?:#.*)?$/ : /^"((?:[^"\\]|\\.)*)"\s*(?:#.*)?$/
+  const inner = form.exec(raw)?.[1]
+  if (inner === undefined || !isOneLine(inner)) return null
+  return quote === "'" ? inner : inner.replace(/\\(["\\])/g, '$1')
+}
+
+/** Reads the file, and takes the rights of others away from it when it has any. */
+export async function readEnvFile(path: string): Promise<ReadonlyMap<string, string>> {
+  const text = await readTextFile(path)
+  if (text === null) return new Map()
+  await closeToOthers(path)
+  return parseEnvText(text)
+}
+
+/** Sets one variable and leaves every other line as it is. Throws the Problem `unprocessable` for a value with a line end. */
+export async function setEnvValue(
+  editor: FileEditor,
+  path: string,
+  entry: { readonly variable: string; readonly value: string },
+): Promise<void> {
+  const line = assignmentLine(entry.variable, entry.value)
+  await editor.edit(
+    path,
+    (text) => {
+      const lines = (text ?? '').split('\n').filter((old) => assignment.exec(old)?.[1] !== entry.variable)
+      while (lines.at(-1) === '') lines.pop()
+      return [...lines, line, ''].join('\n')
+    },
+    envFileMode,
+  )
+}
+
+function assignmentLine(variable: string, value: string): string {
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(variable) || !isOneLine(value)) {
+    throw new Problem('unprocessable', {
+      detail: `${variable} cannot be written to .env: one line of text is expected`,
+    })
+  }
+  if (!value.includes("'")) return `${variable}='${value}'`
+  return `${variable}="${value.replace(/[\\"]/g, String.raw`\$&`)}"`
+}
+
+async function closeToOthers(path: string): Promise<void> {
+  const stamp = await stampOf(path)
+  if (stamp !== null && (stamp.mode & 0o077) !== 0) await setFileMode(path, envFileMode)
+}
+
+function isOneLine(value: string): boolean {
+  return !/[\r\n\0]/.test(value)
+}

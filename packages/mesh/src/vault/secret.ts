@@ -1,0 +1,22 @@
+import { inspect } from 'node:util'
+
+/**
+ * A value that must not be seen. It prints as `[secret]` in JSON, templates, logs and inspection; only adapters
+ * that hand it to the far end call `reveal`.
+ */
+export interface Secret {
+  /** The credential's name in the vault; names are no secret. */
+  readonly name: string
+  reveal(): string
+}
+
+const show = () => '[secret]'
+
+export function createSecret(name: string, value: string): Secret {
+  // The value lives in the closure alone, so that no walk over properties finds it.
+  const secret = { name, reveal: () => value }
+  for (const hook of ['toJSON', 'toString', Symbol.toPrimitive, inspect.custom]) {
+    Object.defineProperty(secret, hook, { value: show, enumerable: false })
+  }
+  return Object.freeze(secret)
+}

@@ -1,0 +1,148 @@
+import { chmod, mkdtemp, readFile, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { inspect } from 'node:util'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { verifies } from '../../../../tests/verifies.ts'
+import { createFileEditor } from '../config/atomic-file.ts'
+import { credentialNameOf } from './credential-tiers.ts'
+import { parseEnvText, setEnvValue } from './env-file.ts'
+import { createVault } from './vault.ts'
+
+async function anEnvFile(text: string | null, mode = 0o600): Promise<string> {
+  const path = join(await mkdtemp(join(tmpdir(), 'vault-')), '.env')
+  if (text !== null) {
+    await writeFile(path, text)
+    await chmod(path, mode)
+  }
+  return path
+}
+
+async function aVault(
+  text: string | null,
+  env: Readonly<Record<string, string | undefined>> = {},
+  mode?: number,
+) {
+  const envFilePath = await anEnvFile(text, mode)
+  return { envFilePath, vault: await createVault({ env, envFilePath, editor: createFileEditor() }) }
+}
+
+describe('the vault', () => {
+  test('loads both prefixes from file and environment, and the environment wins', async () => {
+    verifies(
+      'authentication:credentials:both-prefixes-loaded',
+      'authentication:zone-2:credentials',
+      'purpose:mesh:holds-credentials',
+      'resources:credential:system-prefix',
+      'resources:credential:agent-prefix',
+    )
+    const { vault } = await aVault(
+      'FLOTILLA_SYSTEM_OPENAI_API_KEY=from-file\nFLOTILLA_CRED_GITHUB=gh\nOTHER=x\n',
+      {
+        FLOTILLA_SYSTEM_OPENAI_API_KEY: 'from-environment',
+        FLOTILLA_CRED_EMPTY: '',
+        PATH: '/bin',
+      },
+    )
+    expect(vault.system('openai_api_key')?.reveal()).toBe('from-environment')
+    expect(vault.agentTier('GitHub')?.reveal()).toBe('gh')
+    expect(vault.names()).toEqual({ system: ['openai_api_key'], agent: ['github'] })
+  })
+
+  test('never gives a system credential to agents, nor the other way round', async () => {
+    verifies('authentication:credentials:system-never', 'resources:credential:system-mesh-only')
+    const { vault } = await aVault('FLOTILLA_SYSTEM_A=1\nFLOTILLA_CRED_B=2\n')
+    for (const name of ['a', 'A', 'FLOTILLA_SYSTEM_A', 'system_a', '../a'])
+      expect(vault.agentTier(name)).toBeUndefined()
+    expect(vault.system('b')).toBeUndefined()
+  })
+
+  test('prints nothing of what it holds', async () => {
+    const { vault } = await aVault('FLOTILLA_SYSTEM_A=hidden-value\nFLOTILLA_CRED_B=hidden-value\n')
+    expect(inspect(vault, { depth: 9 }) + JSON.stringify([vault, vault.system('a')])).not.toContain(
+      'hidden-value',
+    )
+  })
+
+  test('takes the rights of others away from its file', async () => {
+    verifies('purpose:env-file:mode-600')
+    const { envFilePath } = await aVault('FLOTILLA_SYSTEM_A=1\n', {}, 0o644)
+    expect((await stat(envFilePath)).mode & 0o777).toBe(0o600)
+  })
+
+  test('makes a missing system credential once and keeps it over a restart', async () => {
+    verifies('purpose:env-file:mode-600')
+    const { vault, envFilePath } = await aVault(null)
+    const secret = await vault.ensureSystem('MESH_SECRET', () => 'made-once')
+    expect(secret.reveal()).toBe('made-once')
+    expect((await vault.ensureSystem('mesh_secret', () => 'made-twice')).reveal()).toBe('made-once')
+    expect((await stat(envFilePath)).mode & 0o777).toBe(0o600)
+    const again = await createVault({ env: {}, envFilePath, editor: createFileEditor() })
+    expect(again.system('mesh_secret')?.reveal()).toBe('made-once')
+  })
+
+  test('refuses a broken file with its line and never shows a value', async () => {
+    const text = 'FLOTILLA_SYSTEM_A=fine\nFLOTILLA_SYSTEM_B="hidden\n'
+    await expect(aVault(text)).rejects.toMatchObject({ code: 'unprocessable', extra: { line: 2 } })
+    await expect(aVault(text)).rejects.not.toThrow(/hidden/)
+  })
+})
+
+describe('an env file', () => {
+  test.each([
+    ['A=1', '1'],
+    ['A = 1 ', '1'],
+    ['export A=1', '1'],
+    ['A=', ''],
+    ['A=a b # comment', 'a b'],
+    ['A=a#b', 'a#b'],
+    ["A='a # b' # comment", 'a # b'],
+    ['A="say \\"hi\\" \\\\ now"', 'say "hi" \\ now'],
+    ['A=$HOME/${X}', '$HOME/${X}'],
+    ['A=1\r', '1'],
+  ])('reads %j', (line, value) => {
+    expect(parseEnvText(`# first\n\n${line}\n`).get('A')).toBe(value)
+  })
+
+  test.each(['A', '=1', '1A=2', 'A="x', "A='x", 'A=x"y', 'A-B=1', 'A=1\rB=2'])('refuses %j', (line) => {
+    expect(() => parseEnvText(line)).toThrow('.env line 1')
+  })
+
+  test('gives back every value that was written, and keeps the other lines', async () => {
+    const path = await anEnvFile('# mine\nB=2\n')
+    const editor = createFileEditor()
+    const oneLine = fc.string({ unit: 'grapheme', maxLength: 40 }).filter((text) => !/[\r\n\0]/.test(text))
+    await fc.assert(
+      fc.asyncProperty(oneLine, async (value) => {
+        await setEnvValue(editor, path, { variable: 'A', value })
+        expect(parseEnvText(await readFile(path, 'utf8')).get('A')).toBe(value)
+      }),
+      { numRuns: 40 },
+    )
+    expect(await readFile(path, 'utf8')).toMatch(/^# mine\nB=2\nA=[^\n]*\n$/)
+  })
+
+  test.each(['a\nFLOTILLA_SYSTEM_X=1', 'a\rb', 'a\0b'])(
+    'never holds a value with a line end: %j',
+    async (value) => {
+      const path = await anEnvFile(null)
+      await expect(setEnvValue(createFileEditor(), path, { variable: 'A', value })).rejects.toMatchObject({
+        code: 'unprocessable',
+      })
+    },
+  )
+})
+
+describe('the tier of a credential', () => {
+  test.each([
+    ['FLOTILLA_SYSTEM_KEY', { tier: 'system', name: 'key' }],
+    ['FLOTILLA_CRED_System_Key', { tier: 'agent', name: 'system_key' }],
+    ['FLOTILLA_SYSTEM_', null],
+    ['flotilla_system_key', null],
+    ['XFLOTILLA_CRED_A', null],
+    ['FLOTILLA_CRED_A-B', null],
+  ])('%s gives %j', (variable, expected) => {
+    expect(credentialNameOf(variable)).toEqual(expected)
+  })
+})

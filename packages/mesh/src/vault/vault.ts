@@ -1,0 +1,52 @@
+import type { FileEditor } from '../config/atomic-file.ts'
+import { credentialNameOf, variableOf } from './credential-tiers.ts'
+import type { CredentialTier } from './credential-tiers.ts'
+import { readEnvFile, setEnvValue } from './env-file.ts'
+import { createSecret } from './secret.ts'
+import type { Secret } from './secret.ts'
+
+/** All credentials, loaded once at start. Names have no prefix, and case does not matter. */
+export interface Vault {
+  /** For the mesh alone: provider keys, channel tokens, master secrets. */
+  system(name: string): Secret | undefined
+  /** For agents by handle. Never finds a system credential, whatever the name. */
+  agentTier(name: string): Secret | undefined
+  names(): { readonly system: readonly string[]; readonly agent: readonly string[] }
+  /** The system credential, made and written to `.env` when there is none yet. */
+  ensureSystem(name: string, make: () => string): Promise<Secret>
+}
+
+export interface VaultDeps {
+  /** The process's environment; it wins over the file. */
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly envFilePath: string
+  readonly editor: FileEditor
+}
+
+/** Loads both prefixes. Throws the Problem `unprocessable` when `.env` is broken. */
+export async function createVault(deps: VaultDeps): Promise<Vault> {
+  const tiers: Record<CredentialTier, Map<string, Secret>> = { system: new Map(), agent: new Map() }
+
+  function take(variable: string, value: string | undefined): void {
+    const credential = value ? credentialNameOf(variable) : null
+    if (credential && value) tiers[credential.tier].set(credential.name, createSecret(credential.name, value))
+  }
+
+  for (const [variable, value] of await readEnvFile(deps.envFilePath)) take(variable, value)
+  for (const [variable, value] of Object.entries(deps.env)) take(variable, value)
+
+  return {
+    system: (name) => tiers.system.get(name.toLowerCase()),
+    agentTier: (name) => tiers.agent.get(name.toLowerCase()),
+    names: () => ({ system: [...tiers.system.keys()].toSorted(), agent: [...tiers.agent.keys()].toSorted() }),
+    async ensureSystem(name, make) {
+      const known = tiers.system.get(name.toLowerCase())
+      if (known) return known
+      const variable = variableOf('system', name)
+      const value = make()
+      await setEnvValue(deps.editor, deps.envFilePath, { variable, value })
+      take(variable, value)
+      return createSecret(name.toLowerCase(), value)
+    },
+  }
+}

@@ -1,0 +1,134 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createDockerRuntime, type DockerRuntimeOptions } from '../../packages/mesh/src/sandbox/docker-runtime.ts'
+import type { Engine } from '../../packages/mesh/src/sandbox/engine/connect-engine.ts'
+import { findEngine } from '../../packages/mesh/src/sandbox/engine/find-engine.ts'
+import { removePrivateNetwork } from '../../packages/mesh/src/sandbox/network/private-network.ts'
+import { aSpec, subjectHands, writeSubject } from '../../packages/mesh/src/sandbox/sandbox-runtime.conformance.ts'
+import type { SandboxRuntime, SandboxState } from '../../packages/mesh/src/sandbox/sandbox-runtime.ts'
+import { homeTag, type SandboxSpec } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
+import { silentLog } from '../../packages/mesh/src/log.ts'
+import { systemClock } from '../../packages/mesh/src/system-clock.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const uid = process.getuid?.() ?? 0
+const hints = { uid, engineSocket: process.env['FLOTILLA_ENGINE_SOCKET'], dockerHost: process.env['DOCKER_HOST'] }
+
+/**
+ * Runs a suite that needs an engine. Without one it fails where `FLOTILLA_REQUIRE_ENGINE=1`, else it is skipped and
+ * says so with its name.
+ */
+export function withEngine(title: string, suite: (engine: Engine) => void, found: FoundEngine): void {
+  if (found.engine) {
+    const { engine } = found
+    describe(title, () => suite(engine))
+    return
+  }
+  const reason = `no container engine answers (${found.tried.join('; ')})`
+  if (process.env['FLOTILLA_REQUIRE_ENGINE'] === '1') {
+    describe(title, () => {
+      it('finds the engine that FLOTILLA_REQUIRE_ENGINE=1 asks for', () => {
+        expect.fail(reason)
+      })
+    })
+    return
+  }
+  process.stderr.write(`SKIPPED "${title}": ${reason}\n`)
+  describe.skip(title, () => {
+    it('needs a container engine', () => {})
+  })
+}
+
+export type FoundEngine = Awaited<ReturnType<typeof findEngine>>
+
+/** Asked once per file, before its suites are collected. */
+export function engineOfThisMachine(): Promise<FoundEngine> {
+  return findEngine(hints)
+}
+
+export interface DockerHome {
+  readonly engine: Engine
+  readonly homeId: string
+  readonly homeTag: string
+  readonly runtime: SandboxRuntime
+  readonly briefingDirectory: string
+  /** Another runtime over the same home, prepared. */
+  readonly again: () => Promise<SandboxRuntime>
+  /** Starts an agent that runs the subject and waits until it answers. */
+  readonly start: (spec: Partial<SandboxSpec> & { readonly agentId: string }) => Promise<SandboxState>
+  /** Runs a shell command inside as the agent would. */
+  readonly run: (state: SandboxState, command: string) => Promise<{ readonly code: number | string; readonly text: string }>
+  readonly close: () => Promise<void>
+}
+
+/** A home of its own on the real engine; `close` takes everything of it away again. */
+export async function openDockerHome(engine: Engine, changes: Partial<DockerRuntimeOptions> = {}): Promise<DockerHome> {
+  const directory = await mkdtemp(join(tmpdir(), 'flotilla-docker-'))
+  const briefingDirectory = await mkdtemp(join(tmpdir(), 'flotilla-briefing-'))
+  const homeId = `test-${randomBytes(6).toString('hex')}`
+  const options: DockerRuntimeOptions = {
+    homeId,
+    ...hints,
+    noInstall: true,
+    stateDirectory: join(directory, 'engine'),
+    cacheDirectory: join(root, 'node_modules', '.cache', 'flotilla'),
+    recipeDirectory: join(root, 'images', 'agent'),
+    packageDirectory: root,
+    agentEntry: await writeSubject(directory),
+    doorPorts: [8420, 8421],
+    clock: systemClock,
+    log: silentLog,
+    ...changes,
+  }
+  const again = async () => {
+    const runtime = createDockerRuntime(options)
+    await runtime.prepare({ progress: (step) => process.stderr.write(`${step}\n`) })
+    return runtime
+  }
+  const runtime = await again()
+  const tag = homeTag(homeId)
+  return {
+    engine,
+    homeId,
+    homeTag: tag,
+    runtime,
+    briefingDirectory,
+    again,
+    run: subjectHands.run,
+    async start(spec) {
+      const environment = { FLOTILLA_AGENT_ID: spec.agentId, ...spec.environment }
+      const state = await runtime.start(aSpec({ briefingDirectory, ...spec, environment }))
+      await subjectHands.answers(state)
+      return state
+    },
+    async close() {
+      for (const state of await runtime.list()) await runtime.remove(state.agentId, { data: true })
+      await runtime.close()
+      const images = await engine.docker.listImages({ filters: { reference: ['localhost/flotilla/agent'] } })
+      const image = images.find((entry) => entry.RepoTags?.length)?.RepoTags?.[0] ?? ''
+      await removePrivateNetwork({ engine, image, uid, homeTag: tag })
+      await Promise.all([directory, briefingDirectory].map((path) => rm(path, { recursive: true, force: true })))
+    },
+  }
+}
+
+/** Opens a home before a suite and closes it after; the getter is for use inside tests. */
+export function useDockerHome(engine: Engine, changes: Partial<DockerRuntimeOptions> = {}): () => DockerHome {
+  let home: DockerHome | undefined
+  beforeAll(async () => {
+    home = await openDockerHome(engine, changes)
+  })
+  afterAll(async () => {
+    await home?.close()
+  })
+  return () => {
+    if (!home) throw new Error('the home is open only while tests run')
+    return home
+  }
+}
+

@@ -1,0 +1,178 @@
+import { createServer, type Server } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { runCommand } from '../../packages/mesh/src/sandbox/run-command.ts'
+import { networkNames } from '../../packages/mesh/src/sandbox/network/private-network.ts'
+import { removeScript } from '../../packages/mesh/src/sandbox/network/network-rules.ts'
+import type { SandboxState } from '../../packages/mesh/src/sandbox/sandbox-runtime.ts'
+import { hostAddresses, openCanary, reaches } from '../../packages/mesh/src/sandbox/walls/canary.ts'
+import { engineOfThisMachine, useDockerHome, withEngine } from './sandbox-lane.ts'
+
+const found = await engineOfThisMachine()
+const doorPort = 8420
+
+withEngine(
+  'the walls around an agent',
+  (engine) => {
+    const home = useDockerHome(engine)
+    let door: Server
+    let canary: Awaited<ReturnType<typeof openCanary>>
+    let attacker: SandboxState
+    let victim: SandboxState
+
+    beforeAll(async () => {
+      door = createServer((socket) => socket.on('error', () => {}).end('door\n'))
+      await new Promise<void>((resolve) => door.listen(doorPort, home().runtime.doorHost(), resolve))
+      canary = await openCanary()
+      victim = await home().start({ agentId: 'victim', files: { secret: 'the-secret' } })
+      const cpu = { quotaUs: 100_000, periodUs: 100_000 }
+      attacker = await home().start({ agentId: 'attacker', cpu, environment: { FLOTILLA_MESH_URL: 'http://x' } })
+    })
+
+    afterAll(async () => {
+      await canary?.close()
+      await new Promise((resolve) => door.close(resolve))
+    })
+
+    const attack = (command: string) => home().run(attacker, command)
+    /** One TCP connection from inside; what python calls the outcome. */
+    const tcp = async (host: string, port: number) =>
+      (
+        await attack(
+          `python3 -c "import socket,sys
+try:
+  socket.create_connection(('${host}',${port}),2); print('connected')
+except Exception as e: print(type(e).__name__, e)"`,
+        )
+      ).text.trim()
+
+    it('verifyWalls finds every wall standing', async () => {
+      const walls = await home().runtime.verifyWalls({ doorPort })
+      expect(walls.filter((wall) => !wall.holds)).toEqual([])
+      expect(walls.map((wall) => wall.id)).toEqual(
+        expect.arrayContaining(['agent-door-open', 'host-ports-closed', 'other-sandboxes-closed', 'internet-closed', 'metadata-closed']),
+      )
+    })
+
+    it('verifyWalls says so when nothing listens at the agent door', async () => {
+      const walls = await home().runtime.verifyWalls({ doorPort: 8421 })
+      expect(walls.find((wall) => wall.id === 'agent-door-open')).toMatchObject({ holds: false })
+    })
+
+    it('verifyWalls finds the hole when the firewall rules are gone, and prepare closes it', async () => {
+      const { bridge } = networkNames(home().homeTag)
+      const removed = await runCommand('sh', ['-c', removeScript(bridge)], { timeoutMs: 20_000 })
+      expect(removed.code).toBe(0)
+      const holed = await home().runtime.verifyWalls({ doorPort })
+      expect(holed.find((wall) => wall.id === 'host-ports-closed')).toMatchObject({ holds: false })
+      await home().runtime.prepare({ progress: () => {} })
+      const healed = await home().runtime.verifyWalls({ doorPort })
+      expect(healed.filter((wall) => !wall.holds)).toEqual([])
+    })
+
+    it('an agent reaches the agent door', async () => {
+      expect(await tcp(home().runtime.doorHost(), doorPort)).toBe('connected')
+    })
+
+    it('an agent reaches no other port of the host, on any of its addresses', async () => {
+      const addresses = [...new Set([...hostAddresses(), home().runtime.doorHost()])]
+      for (const address of addresses) {
+        expect(await reaches(address, canary.port), `the host reaches ${address}`).toBe(true)
+        expect(await tcp(address, canary.port), address).toMatch(/OSError|timeout/i)
+      }
+    })
+
+    it('an agent reaches no other agent, which the host does reach', async () => {
+      expect(victim.address).toBeDefined()
+      const { host, port } = victim.address ?? { host: '', port: 0 }
+      expect(await reaches(host, port)).toBe(true)
+      expect(await tcp(host, port)).toMatch(/timed out|OSError/)
+    })
+
+    it('an agent reaches neither the internet nor a metadata address', async () => {
+      expect(await tcp('1.1.1.1', 443)).not.toBe('connected')
+      expect(await tcp('169.254.169.254', 80)).not.toBe('connected')
+    })
+
+    it('an agent gets no datagram to the host', async () => {
+      const said = await attack(
+        `python3 -c "import socket
+s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM); s.settimeout(2); s.connect(('${home().runtime.doorHost()}',53))
+try:
+  s.send(b'x'); s.recv(10); print('answered')
+except Exception as e: print('refused', e)"`,
+      )
+      expect(said.text).toMatch(/^refused/)
+    })
+
+    it('a name of the outside resolves to nothing, and quickly', async () => {
+      const said = await attack('date +%s%N; getent hosts example.com; echo "code $?"; date +%s%N')
+      const [before, , after] = said.text.trim().split('\n')
+      expect(said.text).toContain('code 2')
+      expect((Number(after) - Number(before)) / 1e6).toBeLessThan(4_000)
+    })
+
+    it('an agent has no IPv6 address to speak from', async () => {
+      expect(Object.keys(networkInterfaces()).length).toBeGreaterThan(0)
+      expect((await attack('cat /proc/net/if_inet6 2>/dev/null | grep -v " lo$" | wc -l')).text.trim()).toBe('0')
+    })
+
+    it.each([
+      ['raw', 'socket.AF_INET, socket.SOCK_RAW, 1'],
+      ['packet', 'socket.AF_PACKET, socket.SOCK_RAW, 3'],
+      ['vsock', '40, socket.SOCK_STREAM, 0'],
+      ['kernel crypto', '38, 5, 0'],
+    ])('a %s socket is refused', async (_, args) => {
+      const said = await attack(`python3 -c "import socket; socket.socket(${args})"`)
+      expect(said.code).toBe(1)
+      expect(said.text).toMatch(/PermissionError|Operation not permitted|not supported/)
+    })
+
+    it.each(['/x', '/etc/x', '/usr/bin/x', '/opt/flotilla/agent.cjs', '/briefing/x', '/proc/sys/kernel/hostname', '/sys/x'])(
+      'writing %s is refused',
+      async (path) => {
+        const said = await attack(`echo x > ${path}`)
+        expect(said.code).not.toBe(0)
+        expect(said.text).toMatch(/Read-only|Permission denied|nonexistent|Directory/i)
+      },
+    )
+
+    it('a file in /tmp does not run, directly or through the loader', async () => {
+      const said = await attack('cp /bin/true /tmp/t; /tmp/t; echo "direct $?"; /lib64/ld-linux-x86-64.so.2 /tmp/t; echo "loader $?"')
+      expect(said.text).toMatch(/direct 126/)
+      expect(said.text).not.toMatch(/loader 0/)
+    })
+
+    it('/tmp holds 100 MB and no more', async () => {
+      const said = await attack('dd if=/dev/zero of=/tmp/big bs=1M count=200 2>&1; stat -c %s /tmp/big; rm /tmp/big')
+      expect(said.text).toMatch(/No space left/)
+      expect(Number(said.text.trim().split('\n').at(-1))).toBeLessThanOrEqual(104_857_600)
+    })
+
+    it('a fork bomb stops at 256 and the agent answers on', async () => {
+      const said = await attack('i=0; while [ $i -lt 400 ]; do sleep 3 & i=$((i+1)); done; echo all')
+      expect(said.text).not.toContain('all')
+      await expect.poll(() => attack('echo alive').then((answer) => answer.text), { timeout: 20_000 }).toContain('alive')
+    })
+
+    it('an agent sees only its own volume and no engine socket', async () => {
+      expect((await attack('grep -rs the-secret /data /tmp /briefing /var/lib; echo "code $?"')).text).toContain('code ')
+      expect((await attack('grep -rsl the-secret / --exclude-dir=proc --exclude-dir=sys | head -3')).text.trim()).toBe('')
+      expect((await attack('find / -name "*.sock" -not -path "/proc/*" 2>/dev/null; ls /var/lib/docker 2>&1')).text).toMatch(/No such file/)
+    })
+
+    it('an agent has no capability, cannot gain one and finds no file that would give it', async () => {
+      const said = await attack('grep -E "Cap|NoNewPrivs|Seccomp:" /proc/self/status; find / -xdev -perm /6000 -type f 2>/dev/null | wc -l')
+      expect(said.text.match(/Cap\w+:\s+0{16}/g)).toHaveLength(5)
+      expect(said.text).toMatch(/NoNewPrivs:\s+1/)
+      expect(said.text).toMatch(/Seccomp:\s+2/)
+      expect(said.text.trim().split('\n').at(-1)).toBe('0')
+    })
+
+    it('an agent sees no process but its own', async () => {
+      const said = await attack('ps -e -o comm= | sort -u')
+      expect(said.text).not.toMatch(/dockerd|containerd|systemd/)
+    })
+  },
+  found,
+)

@@ -1,0 +1,172 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { Problem } from '@flotilla/protocol/problem'
+import { problemJson } from '@flotilla/protocol/problem-json'
+import { problemCatalog } from '@flotilla/protocol/problem-catalog'
+import { settingsSchema } from '../../packages/mesh/src/config/settings-file.ts'
+import type { Settings } from '../../packages/mesh/src/config/settings-file.ts'
+import { createComplete } from '../../packages/mesh/src/llm/complete.ts'
+import type { Complete, CompleteDeps } from '../../packages/mesh/src/llm/complete.ts'
+import { createModelCatalog } from '../../packages/mesh/src/llm/model-catalog.ts'
+import type { ModelCatalog } from '../../packages/mesh/src/llm/model-catalog.ts'
+import { createOpenAiCompatibleProvider } from '../../packages/mesh/src/llm/openai-compatible-provider.ts'
+import { createSpendGate } from '../../packages/mesh/src/llm/reserve-settle.ts'
+import type { SpendGate } from '../../packages/mesh/src/llm/reserve-settle.ts'
+import { createScriptedProvider } from '../../packages/mesh/src/llm/scripted-provider.ts'
+import { createSpendTable } from '../../packages/mesh/src/llm/spend-table.ts'
+import type { SpendTable } from '../../packages/mesh/src/llm/spend-table.ts'
+import { silentLog } from '../../packages/mesh/src/log.ts'
+import { createCallRate } from '../../packages/mesh/src/policy/call-rate.ts'
+import type { Caller } from '../../packages/mesh/src/policy/caller.ts'
+import { openDatabase } from '../../packages/mesh/src/storage/database.ts'
+import type { Database } from '../../packages/mesh/src/storage/database.ts'
+import { migrate } from '../../packages/mesh/src/storage/migrate.ts'
+import { spendMigration } from '../../packages/mesh/src/storage/migrations/020-spend.ts'
+import { systemClock } from '../../packages/mesh/src/system-clock.ts'
+import { createSecret } from '../../packages/mesh/src/vault/secret.ts'
+import type { Vault } from '../../packages/mesh/src/vault/vault.ts'
+import { collectEvents, countingIds } from './collected-ports.ts'
+
+export interface LlmParts {
+  readonly complete: Complete
+  readonly catalog: ModelCatalog
+  readonly database: Database
+  readonly spend: SpendTable
+  readonly gate: SpendGate
+  readonly events: ReturnType<typeof collectEvents>
+  readonly runCosts: { runId: string; costUsd: number; tokens: number }[]
+  readonly deps: CompleteDeps
+  close(): Promise<void>
+}
+
+export interface LlmPartsOptions {
+  readonly baseUrl?: string
+  readonly dailyUsd?: number
+  readonly settings?: object
+  readonly agentModel?: string
+  readonly cassettes?: readonly string[]
+  readonly overrides?: Partial<CompleteDeps>
+  readonly database?: Database
+  readonly key?: string
+}
+
+export const workerCaller: Caller = { kind: 'agent', agentId: 'scout', token: 'program', run: null }
+
+/** The whole model path but for its door: real storage, real provider, a budget, no permission file. */
+export function aModelPath(options: LlmPartsOptions = {}): LlmParts {
+  const database = options.database ?? migrated()
+  const settings: Settings = settingsSchema.parse(options.settings ?? {})
+  const clock = options.overrides?.clock ?? systemClock
+  const events = collectEvents()
+  const runCosts: LlmParts['runCosts'] = []
+  const spend = createSpendTable(database)
+  const gate = createSpendGate({
+    database,
+    spend,
+    clock,
+    newId: countingIds(),
+    budgetOf: () => ({ daily_usd: options.dailyUsd ?? 10, monthly_usd: 200 }),
+    addRunCost: (runId, cost) => runCosts.push({ runId, ...cost }),
+  })
+  const catalog = createModelCatalog({
+    settings: () => settings,
+    vault: aVault({
+      openai_base_url: options.baseUrl,
+      openai_api_key: options.key ?? 'sk-test-key-0123456789',
+    }),
+    environmentDefaultModel: null,
+    makeOpenAiCompatible: createOpenAiCompatibleProvider,
+    makeScripted: (config) =>
+      createScriptedProvider({ ...config, folders: options.cassettes ?? [], clock, newId: countingIds() }),
+  })
+  const deps: CompleteDeps = {
+    guard: () => {},
+    rate: createCallRate({ clock, perMinute: () => settings.rate_limits.llm }),
+    gate,
+    events,
+    holdLease: () => () => {},
+    clock,
+    log: silentLog,
+    catalog,
+    settings: () => settings,
+    agentModel: () => options.agentModel ?? 'openai/gpt-4o-mini',
+    ...options.overrides,
+  }
+  return {
+    complete: createComplete(deps),
+    catalog,
+    database,
+    spend,
+    gate,
+    events,
+    runCosts,
+    deps,
+    close: async () => {
+      await catalog.close()
+      database.close()
+    },
+  }
+}
+
+export function migrated(path = ':memory:'): Database {
+  const database = openDatabase(path)
+  migrate(database, [spendMigration])
+  return database
+}
+
+export function aVault(system: Readonly<Record<string, string | undefined>>): Vault {
+  return {
+    system: (name) => (system[name] === undefined ? undefined : createSecret(name, system[name])),
+    agentTier: () => undefined,
+    names: () => ({ system: Object.keys(system), agent: [] }),
+    ensureSystem: async (name) => createSecret(name, 'made'),
+  }
+}
+
+/** Mounts a use case on a loopback server the way a route does: it copies, and says when the client has gone. */
+export async function startLlmDoor(
+  complete: Complete,
+  caller: Caller = workerCaller,
+): Promise<{ readonly baseUrl: string; close(): Promise<void> }> {
+  const server = createServer((request, response) => {
+    void (async () => {
+      const gone = new AbortController()
+      response.on('close', () => {
+        if (!response.writableFinished) gone.abort(new Error('the client has gone'))
+      })
+      const chunks: Buffer[] = []
+      for await (const chunk of request) chunks.push(chunk as Buffer)
+      try {
+        const reply = await complete(caller, { body: Buffer.concat(chunks), signal: gone.signal })
+        response.writeHead(reply.status, reply.headers)
+        if (reply.body instanceof Uint8Array) response.end(reply.body)
+        else await pipeline(Readable.from(reply.body, { objectMode: false }), response)
+      } catch (error) {
+        if (!(error instanceof Problem) || response.headersSent) {
+          response.destroy()
+          return
+        }
+        response.writeHead(problemCatalog[error.code].status, {
+          'content-type': 'application/problem+json',
+          'x-should-retry': String(problemCatalog[error.code].retryable),
+          ...(error.retryAfterSeconds === undefined
+            ? {}
+            : { 'retry-after': String(error.retryAfterSeconds) }),
+        })
+        response.end(JSON.stringify(problemJson(error, 'test')))
+      }
+    })()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    baseUrl: `http://127.0.0.1:${port}/v1`,
+    close: () =>
+      new Promise((resolve) => {
+        server.closeAllConnections()
+        server.close(() => resolve())
+      }),
+  }
+}
