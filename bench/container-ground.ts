@@ -65,19 +65,18 @@ export async function prepareGround({ folder, progress, signal }: BenchOptions):
   })
   const tag = homeTag(homeId)
   const worker = { engine, image: image.reference, uid, homeTag: tag }
+  const { holdsBridge, ...dialect } = await engineDialect(engine, recipeDirectory)
   progress('making a private network')
-  const network = await ensurePrivateNetwork(worker, { doorPorts: [8420, 8421], signal })
+  const network = await ensurePrivateNetwork(worker, { doorPorts: [8420, 8421], holdsBridge, signal })
   try {
-    const { seccomp, logOptions } = await engineDialect(engine, recipeDirectory)
     progress('warming the page cache')
     await warmPageCache(engine, { image: image.reference, homeTag: tag, signal })
     return {
+      ...dialect,
       engine,
       homeId,
       image: image.reference,
       network,
-      seccomp,
-      logOptions,
       identity: createMeshIdentity({ secret: randomBytes(32).toString('hex'), clock: systemClock }),
       briefingDirectory,
       staticServer: await makeStaticServer(folder),

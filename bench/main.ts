@@ -27,7 +27,17 @@ interface Asked {
   readonly json: boolean
 }
 
+/** What is asked for, or what to tell instead. */
 function readArguments(args: readonly string[]): Asked | string {
+  try {
+    return parseAsked(args)
+  } catch (error) {
+    // Only an option that does not exist, or one without its value, throws here.
+    return `${reasonOf(error)}\n\n${usage}`
+  }
+}
+
+function parseAsked(args: readonly string[]): Asked | string {
   const { values, positionals } = parseArgs({
     args: [...args],
     allowPositionals: true,
@@ -86,10 +96,14 @@ async function runOne(
   try {
     return await bench.run({ runs, folder, progress, signal })
   } catch (error) {
-    return { error: error instanceof Error ? (error.stack ?? error.message) : String(error) }
+    return { error: signal.aborted ? reasonOf(signal.reason) : reasonOf(error) }
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 process.exitCode = await main()

@@ -5,6 +5,7 @@ import type { Carrier, Carriers } from './carriers.ts'
 import { kindOf } from './door-measurement.ts'
 import type { Load, Measured } from './door-measurement.ts'
 import type { LoadOrder, LoadResult } from './load-generator.ts'
+import { measureDurableCommits } from './durable-commit.ts'
 import { modelRequest, streamChunks } from './model-call.ts'
 import { doorTables } from './model-door-tables.ts'
 import { nextMessage } from './processes.ts'
@@ -48,6 +49,8 @@ async function measure(carriers: Carriers, options: BenchOptions): Promise<Bench
       if (reason !== null) refusals.set(`${carrier.name} ${kindOf(stream)}`, reason)
     }
   }
+  options.progress('measuring what the disk asks for a durable commit')
+  const commitMs = measureDurableCommits(options.folder)
   const measured: Measured[] = []
   for (let round = 0; round < options.runs; round += 1) {
     options.progress(`round ${round + 1} of ${options.runs}`)
@@ -65,8 +68,14 @@ async function measure(carriers: Carriers, options: BenchOptions): Promise<Bench
   }
   const accounts = await carriers.accounts()
   return {
-    tables: doorTables({ measured, refusals, pinned, accounts }),
-    figures: { pinned, accounts, refusals: Object.fromEntries(refusals), measured: measured.map(flat) },
+    tables: doorTables({ measured, refusals, pinned, accounts, commitMs }),
+    figures: {
+      pinned,
+      accounts,
+      commitMs,
+      refusals: Object.fromEntries(refusals),
+      measured: measured.map(flat),
+    },
   }
 }
 

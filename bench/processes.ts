@@ -5,7 +5,8 @@ import { availableParallelism } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 
 const readyTimeoutMs = 30_000
-const stopGraceMs = 5000
+/** The mesh stops its agents first. */
+const stopGraceMs = 15_000
 /** Kept of what a process printed, for the error message, characters. */
 const outputMaxChars = 4000
 const lastWordsMaxChars = 800

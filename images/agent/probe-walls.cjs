@@ -46,7 +46,9 @@ function outcomeOf(action) {
 function run(command, args) {
   const done = spawnSync(command, args, { encoding: 'utf8', timeout: 10_000 })
   if (done.error) return done.error.code
-  return done.status === 0 ? 'done' : `exit ${done.status}: ${(done.stderr || done.stdout).trim().split('\n').at(-1)}`
+  return done.status === 0
+    ? 'done'
+    : `exit ${done.status}: ${(done.stderr || done.stdout).trim().split('\n').at(-1)}`
 }
 
 function execInTmp() {
@@ -67,7 +69,8 @@ function statusFields() {
   const fields = {}
   for (const line of readFileSync('/proc/self/status', 'utf8').split('\n')) {
     const [name, value] = line.split(':')
-    if (/^(Cap(Inh|Prm|Eff|Bnd|Amb)|NoNewPrivs|Seccomp|Uid)$/.test(name)) fields[name] = value.trim().split(/\s+/)[0]
+    if (/^(Cap(Inh|Prm|Eff|Bnd|Amb)|NoNewPrivs|Seccomp|Uid)$/.test(name))
+      fields[name] = value.trim().split(/\s+/)[0]
   }
   return fields
 }
@@ -84,8 +87,15 @@ async function main() {
     networkNamespace: run('unshare', ['--net', 'true']),
     mount: run('mount', ['-t', 'tmpfs', 'none', '/tmp']),
     processes: countProcesses(),
-    engineSocket: outcomeOf(() => readdirSync('/var/run').filter((name) => /^(docker|podman|containerd|crio)(\.sock)?$/.test(name)).join(' ') || 'none'),
-    addresses: Object.values(networkInterfaces()).flat().map((entry) => entry.address),
+    engineSocket: outcomeOf(
+      () =>
+        readdirSync('/var/run')
+          .filter((name) => /^(docker|podman|containerd|crio)(\.sock)?$/.test(name))
+          .join(' ') || 'none',
+    ),
+    addresses: Object.values(networkInterfaces())
+      .flat()
+      .map((entry) => entry.address),
   }
   process.stdout.write(`${JSON.stringify(report)}\n`)
 }

@@ -5,11 +5,18 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createDockerRuntime, type DockerRuntimeOptions } from '../../packages/mesh/src/sandbox/docker-runtime.ts'
+import {
+  createDockerRuntime,
+  type DockerRuntimeOptions,
+} from '../../packages/mesh/src/sandbox/docker-runtime.ts'
 import type { Engine } from '../../packages/mesh/src/sandbox/engine/connect-engine.ts'
 import { findEngine } from '../../packages/mesh/src/sandbox/engine/find-engine.ts'
 import { removePrivateNetwork } from '../../packages/mesh/src/sandbox/network/private-network.ts'
-import { aSpec, subjectHands, writeSubject } from '../../packages/mesh/src/sandbox/sandbox-runtime.conformance.ts'
+import {
+  aSpec,
+  subjectHands,
+  writeSubject,
+} from '../../packages/mesh/src/sandbox/sandbox-runtime.conformance.ts'
 import type { SandboxRuntime, SandboxState } from '../../packages/mesh/src/sandbox/sandbox-runtime.ts'
 import { homeTag, type SandboxSpec } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
 import { silentLog } from '../../packages/mesh/src/log.ts'
@@ -17,30 +24,29 @@ import { systemClock } from '../../packages/mesh/src/system-clock.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const uid = process.getuid?.() ?? 0
-const hints = { uid, engineSocket: process.env['FLOTILLA_ENGINE_SOCKET'], dockerHost: process.env['DOCKER_HOST'] }
+const hints = {
+  uid,
+  engineSocket: process.env['FLOTILLA_ENGINE_SOCKET'],
+  dockerHost: process.env['DOCKER_HOST'],
+}
 
 /**
  * Runs a suite that needs an engine. Without one it fails where `FLOTILLA_REQUIRE_ENGINE=1`, else it is skipped and
  * says so with its name.
  */
 export function withEngine(title: string, suite: (engine: Engine) => void, found: FoundEngine): void {
-  if (found.engine) {
-    const { engine } = found
-    describe(title, () => suite(engine))
-    return
-  }
-  const reason = `no container engine answers (${found.tried.join('; ')})`
-  if (process.env['FLOTILLA_REQUIRE_ENGINE'] === '1') {
-    describe(title, () => {
-      it('finds the engine that FLOTILLA_REQUIRE_ENGINE=1 asks for', () => {
-        expect.fail(reason)
-      })
+  describe(`on a real engine: ${title}`, () => {
+    if (found.engine) {
+      suite(found.engine)
+      return
+    }
+    const reason = `no container engine answers (${found.tried.join('; ')})`
+    const required = process.env['FLOTILLA_REQUIRE_ENGINE'] === '1'
+    if (!required) process.stderr.write(`SKIPPED "${title}": ${reason}\n`)
+    it('an engine answers', ({ skip }) => {
+      if (!required) skip(reason)
+      expect.fail(reason)
     })
-    return
-  }
-  process.stderr.write(`SKIPPED "${title}": ${reason}\n`)
-  describe.skip(title, () => {
-    it('needs a container engine', () => {})
   })
 }
 
@@ -62,12 +68,18 @@ export interface DockerHome {
   /** Starts an agent that runs the subject and waits until it answers. */
   readonly start: (spec: Partial<SandboxSpec> & { readonly agentId: string }) => Promise<SandboxState>
   /** Runs a shell command inside as the agent would. */
-  readonly run: (state: SandboxState, command: string) => Promise<{ readonly code: number | string; readonly text: string }>
+  readonly run: (
+    state: SandboxState,
+    command: string,
+  ) => Promise<{ readonly code: number | string; readonly text: string }>
   readonly close: () => Promise<void>
 }
 
 /** A home of its own on the real engine; `close` takes everything of it away again. */
-export async function openDockerHome(engine: Engine, changes: Partial<DockerRuntimeOptions> = {}): Promise<DockerHome> {
+export async function openDockerHome(
+  engine: Engine,
+  changes: Partial<DockerRuntimeOptions> = {},
+): Promise<DockerHome> {
   const directory = await mkdtemp(join(tmpdir(), 'flotilla-docker-'))
   const briefingDirectory = await mkdtemp(join(tmpdir(), 'flotilla-briefing-'))
   const homeId = `test-${randomBytes(6).toString('hex')}`
@@ -112,7 +124,9 @@ export async function openDockerHome(engine: Engine, changes: Partial<DockerRunt
       const images = await engine.docker.listImages({ filters: { reference: ['localhost/flotilla/agent'] } })
       const image = images.find((entry) => entry.RepoTags?.length)?.RepoTags?.[0] ?? ''
       await removePrivateNetwork({ engine, image, uid, homeTag: tag })
-      await Promise.all([directory, briefingDirectory].map((path) => rm(path, { recursive: true, force: true })))
+      await Promise.all(
+        [directory, briefingDirectory].map((path) => rm(path, { recursive: true, force: true })),
+      )
     },
   }
 }
@@ -131,4 +145,3 @@ export function useDockerHome(engine: Engine, changes: Partial<DockerRuntimeOpti
     return home
   }
 }
-

@@ -9,9 +9,9 @@ export function collectJournal(): Journal & { readonly entries: JournalEntry[] }
 }
 
 /** An event bus that keeps what is published and tells nobody. */
-export function collectEvents(): EventBus & { readonly bodies: FleetEventBody[] } {
+export function collectEvents(): Pick<EventBus, 'publish'> & { readonly bodies: FleetEventBody[] } {
   const bodies: FleetEventBody[] = []
-  return { bodies, publish: (body) => void bodies.push(body), since: () => [], subscribe: () => () => {} }
+  return { bodies, publish: (body) => void bodies.push(body) }
 }
 
 /** Ids that count up: `run_1`, `call_2`. */

@@ -16,7 +16,7 @@ import { createSpendGate } from '../../packages/mesh/src/llm/reserve-settle.ts'
 import type { SpendGate } from '../../packages/mesh/src/llm/reserve-settle.ts'
 import { createScriptedProvider } from '../../packages/mesh/src/llm/scripted-provider.ts'
 import { createSpendTable } from '../../packages/mesh/src/llm/spend-table.ts'
-import type { SpendTable } from '../../packages/mesh/src/llm/spend-table.ts'
+import type { SpendTable, SpendTotal } from '../../packages/mesh/src/llm/spend-table.ts'
 import { silentLog } from '../../packages/mesh/src/log.ts'
 import { createCallRate } from '../../packages/mesh/src/policy/call-rate.ts'
 import type { Caller } from '../../packages/mesh/src/policy/caller.ts'
@@ -35,6 +35,8 @@ export interface LlmParts {
   readonly database: Database
   readonly spend: SpendTable
   readonly gate: SpendGate
+  /** The sums with everything that waited to be written. */
+  spent(scope: string, period: string): SpendTotal
   readonly events: ReturnType<typeof collectEvents>
   readonly runCosts: { runId: string; costUsd: number; tokens: number }[]
   readonly deps: CompleteDeps
@@ -100,11 +102,16 @@ export function aModelPath(options: LlmPartsOptions = {}): LlmParts {
     database,
     spend,
     gate,
+    spent: (scope, period) => {
+      gate.flush()
+      return spend.total(scope, period)
+    },
     events,
     runCosts,
     deps,
     close: async () => {
       await catalog.close()
+      gate.flush()
       database.close()
     },
   }

@@ -94,7 +94,8 @@ async function enter(directory: FileHandle, name: string, make: boolean): Promis
 
 async function readLink(path: string): Promise<string | null> {
   const found = await promises.lstat(path).catch(unlessCode('ENOENT'))
-  return found?.isSymbolicLink() ? promises.readlink(path) : null
+  // No link any more: whatever it became is opened without following links.
+  return found?.isSymbolicLink() ? promises.readlink(path).catch(unlessCode('EINVAL', 'ENOENT')) : null
 }
 
 function linkSegments(target: string, rootNames: readonly string[]): string[] {
@@ -108,9 +109,9 @@ function realParts(path: string): string[] {
   return path.split('/').filter((part) => part !== '' && part !== '.')
 }
 
-function unlessCode(code: string): (error: unknown) => null {
+function unlessCode(...codes: readonly string[]): (error: unknown) => null {
   return (error) => {
-    if (codeOf(error) === code) return null
+    if (codes.includes(codeOf(error))) return null
     throw error
   }
 }

@@ -17,7 +17,7 @@ function hastyClock() {
     signal?.throwIfAborted()
     waitsMs.push(ms)
   }
-  return { waitsMs, clock: { now: systemClock.now, sleep } }
+  return { waitsMs, clock: { now: () => systemClock.now(), sleep } }
 }
 
 async function meshModel(answer: MeshAnswer) {
@@ -119,8 +119,12 @@ test('a rate limit is waited out as long as it asks', async () => {
 })
 
 test('a provider that stays away is given up after four tries', async () => {
-  const { model, mesh, close } = await meshModel((_seen, response) => sendProblem(response, 502, 'provider-unreachable'))
-  await expect(model.answer(request, () => undefined, signal)).rejects.toMatchObject({ code: 'provider-unreachable' })
+  const { model, mesh, close } = await meshModel((_seen, response) =>
+    sendProblem(response, 502, 'provider-unreachable'),
+  )
+  await expect(model.answer(request, () => undefined, signal)).rejects.toMatchObject({
+    code: 'provider-unreachable',
+  })
   await close()
   expect(mesh.requests).toHaveLength(4)
 })

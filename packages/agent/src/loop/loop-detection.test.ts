@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { verifies } from '../../../../tests/verifies.ts'
 import { judgeBefore, lastResultHash, recordCall, shouldWarn } from './loop-detection.ts'
 import type { CallRecord } from './loop-detection.ts'
 
@@ -19,6 +20,15 @@ function play(calls: readonly string[]): string[] {
 const times = (count: number, call: string): string[] => Array.from({ length: count }, () => call)
 
 describe('loop detection', () => {
+  verifies(
+    'limits:tool-loop',
+    'states:tool-loop:same-triple',
+    'states:tool-loop:warned',
+    'states:tool-loop:blocked',
+    'states:tool-loop:terminated',
+    'states:tool-loop:memory-search-exempt',
+  )
+
   test.each([
     ['two equal calls run', times(2, 'a:1:x'), ['run', 'run']],
     ['the third equal call is warned about', times(3, 'a:1:x'), ['run', 'run', 'warn']],
@@ -28,7 +38,11 @@ describe('loop detection', () => {
       times(10, 'a:1:x'),
       ['run', 'run', 'warn', 'warn', 'block', 'block', 'block', 'block', 'block', 'terminate'],
     ],
-    ['another result starts anew', [...times(4, 'a:1:x'), 'a:1:y'], ['run', 'run', 'warn', 'warn', 'block']],
+    [
+      'another result in between allows one more',
+      [...times(3, 'a:1:x'), 'a:1:y', 'a:1:x'],
+      ['run', 'run', 'warn', 'run', 'warn'],
+    ],
     [
       'results that change are progress',
       ['a:1:p', 'a:1:q', 'a:1:r', 'a:1:s', 'a:1:t', 'a:1:u'],

@@ -1,9 +1,15 @@
 import { describe, expect, test } from 'vitest'
+import { verifies } from '../../../../tests/verifies.ts'
+import { limits } from '@flotilla/protocol/limits'
 import { countContinuation, countRound, judgeRound } from './round-budget.ts'
 import type { RoundCount, RoundLimits } from './round-budget.ts'
 
 const none: RoundCount = { turn: 0, session: 0, continues: 0 }
-const chat: RoundLimits = { kind: 'chat', perTurnMax: 30, perSessionMax: 200 }
+const chat: RoundLimits = {
+  kind: 'chat',
+  perTurnMax: limits.chatRoundsPerTurn.default,
+  perSessionMax: limits.chatRoundsPerSession.default,
+}
 
 /** Plays a turn to its end; answers how many rounds it had and how it ended. */
 function playTurn(bounds: RoundLimits, start: RoundCount) {
@@ -26,11 +32,13 @@ function playTurn(bounds: RoundLimits, start: RoundCount) {
 
 describe('the round budget', () => {
   test('a chat turn has thirty rounds and one answer without tools', () => {
+    verifies('limits:chat-rounds-per-turn')
     expect(playTurn(chat, none)).toMatchObject({ rounds: 31, last: true, continues: 0 })
   })
 
-  test('a task has its iterations, of which the last must close it', () => {
-    const task: RoundLimits = { kind: 'task', iterationsMax: 20 }
+  test('a task has its twenty iterations, of which the last must close it', () => {
+    verifies('limits:task-iterations')
+    const task: RoundLimits = { kind: 'task', iterationsMax: limits.taskIterations.default }
     expect(playTurn(task, none)).toMatchObject({ rounds: 20, last: true })
     expect(judgeRound(task, { ...none, turn: 20 })).toBe('exhausted')
   })
@@ -41,7 +49,11 @@ describe('the round budget', () => {
 
   test('a session that used its rounds goes on after a prompt, with fresh counts', () => {
     expect(judgeRound(chat, { turn: 3, session: 200, continues: 0 })).toBe('continue')
-    expect(countContinuation({ turn: 3, session: 200, continues: 0 })).toEqual({ turn: 3, session: 0, continues: 1 })
+    expect(countContinuation({ turn: 3, session: 200, continues: 0 })).toEqual({
+      turn: 3,
+      session: 0,
+      continues: 1,
+    })
   })
 
   test('five continuations are all', () => {
@@ -50,15 +62,10 @@ describe('the round budget', () => {
     expect(judgeRound(chat, { turn: 0, session: 201, continues: 5 })).toBe('exhausted')
   })
 
-  test('a session ends for good after six times its rounds', () => {
-    let count = none
-    let rounds = 0
-    for (let turns = 0; turns < 100; turns += 1) {
-      const played = playTurn({ ...chat, perTurnMax: 200 }, { ...count, turn: 0 })
-      rounds += played.rounds
-      count = played.count
-      if (played.rounds === 0) break
-    }
-    expect(rounds).toBe(1201)
+  test('a session ends for good after six times its two hundred rounds', () => {
+    verifies('limits:chat-rounds-per-session', 'limits:session-continues')
+    const played = playTurn({ ...chat, perTurnMax: 4000 }, none)
+    expect(played).toMatchObject({ rounds: 1201, continues: 5, last: true })
+    expect(playTurn(chat, { ...played.count, turn: 0 })).toMatchObject({ rounds: 0, last: false })
   })
 })

@@ -49,7 +49,11 @@ export async function runChatTurn(
   )
   if (!context.hooks.isLeftToAnother()) {
     closeTurn(state, end)
-    const stored = { messages: state.messages, rounds: state.rounds.session, continues: state.rounds.continues }
+    const stored = {
+      messages: state.messages,
+      rounds: state.rounds.session,
+      continues: state.rounds.continues,
+    }
     await sessions.save(request.session, stored, session.mark)
   }
   const facts = { taskId: null, ...state, durationMs: clock.now() - state.startedAt }

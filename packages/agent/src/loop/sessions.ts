@@ -49,11 +49,11 @@ export function createSessions(deps: { dataDirectory: string; clock: Clock }): S
       await promises.mkdir(archives, { recursive: true, mode: 0o700 })
       await forgetOldest(archives, await promises.readdir(archives), archivesMax - 1)
       const name = fingerprint(session)
-      await promises.rename(join(folder, `${name}.json`), join(archives, `${deps.clock.now()}-${name}.json`)).catch(
-        (error: unknown) => {
+      await promises
+        .rename(join(folder, `${name}.json`), join(archives, `${deps.clock.now()}-${name}.json`))
+        .catch((error: unknown) => {
           if (codeOf(error) !== 'ENOENT') throw error
-        },
-      )
+        })
     },
   }
 }

@@ -108,7 +108,12 @@ export function send(call: {
       reply.on('end', () => {
         const body = Buffer.concat(chunks).toString()
         const type = reply.headers['content-type'] ?? ''
-        resolve({ status: reply.statusCode ?? 0, body, type, json: () => JSON.parse(body) as Record<string, unknown> })
+        resolve({
+          status: reply.statusCode ?? 0,
+          body,
+          type,
+          json: () => JSON.parse(body) as Record<string, unknown>,
+        })
       })
     })
     sent.on('error', reject)

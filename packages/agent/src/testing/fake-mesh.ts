@@ -89,9 +89,6 @@ export function modelAnswers(script: readonly ScriptedAnswer[]): MeshAnswer {
 }
 
 function chunksOf(answer: ScriptedAnswer, round: number): unknown[] {
-  const delta = (content: unknown, finish: string | null = null) => ({
-    choices: [{ index: 0, delta: content, finish_reason: finish }],
-  })
   const calls = (answer.calls ?? []).map((call, index) =>
     delta({
       tool_calls: [
@@ -110,4 +107,8 @@ function chunksOf(answer: ScriptedAnswer, round: number): unknown[] {
   const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15, cost_usd: 0.001 }
   const words = answer.text === undefined ? [] : [delta({ content: answer.text })]
   return [...words, ...calls, delta({}, finish), { choices: [], usage }]
+}
+
+function delta(content: unknown, finish: string | null = null): unknown {
+  return { choices: [{ index: 0, delta: content, finish_reason: finish }] }
 }

@@ -7,7 +7,7 @@ export interface AnswerCheck {
 }
 
 /** How far a number may stand from the licence it belongs to, in characters. */
-const nearChars = 160
+const nearChars = 60
 
 /**
  * Whether an answer, in whatever words, holds the facts: the number of dependencies, and each licence that is

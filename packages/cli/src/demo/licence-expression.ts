@@ -10,7 +10,7 @@ const expressionMaxChars = 500
 export function isPermissive(expression: string): boolean {
   const text = expression.trim()
   if (text.length > expressionMaxChars) return false
-  if (!/\b(?:OR|AND)\b|\(/.test(text)) return isListed(text)
+  if (!/\s(?:OR|AND|WITH)\b|\(/.test(text)) return isListed(text)
   const tokens = text.match(/\(|\)|[^\s()]+/g) ?? []
   const parser = { tokens, at: 0 }
   const value = readOr(parser)

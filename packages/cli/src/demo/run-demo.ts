@@ -120,7 +120,7 @@ async function attack(
       isolates: fleet.runtime !== 'process',
       secrets,
       control: { name: 'control', value: `ctl-${randomBytes(24).toString('hex')}` },
-      onStep: (title) => terminal.progress.step(`Trying to ${title.replace(/^… and/, 'do so')}`),
+      onStep: (title) => terminal.progress.step(`From inside the auditor: ${title}`),
     },
   )
   terminal.progress.done()
@@ -151,8 +151,7 @@ async function cleanUp(context: CommandContext, { home, fleet, keep }: CleanUp):
   // What was interrupted is still removed: the clean-up does not listen to the signal that ended the demo.
   const signal = AbortSignal.timeout(cleanUpWithinMs)
   try {
-    fleet?.mesh.stop()
-    await Promise.race([fleet?.mesh.ended, context.clock.sleep(stopWithinMs, signal)])
+    if (fleet !== null) await stopFleet(context, fleet)
     if (keep) return terminal.note(`Kept: ${home}. Remove it with: flotilla reset --home ${home}`)
     await removeFleet({ environment, signal }, home)
     terminal.progress.done()
@@ -162,6 +161,14 @@ async function cleanUp(context: CommandContext, { home, fleet, keep }: CleanUp):
     terminal.note(`Not everything could be removed (${detail}). Try: flotilla reset --yes --home ${home}`)
     if (!keep && fleet === null) await rm(home, { recursive: true, force: true })
   }
+}
+
+async function stopFleet({ clock }: CommandContext, fleet: DemoFleet): Promise<void> {
+  const waiting = new AbortController()
+  fleet.mesh.stop()
+  const tooLate = clock.sleep(stopWithinMs, waiting.signal).catch(() => undefined)
+  await Promise.race([fleet.mesh.ended, tooLate])
+  waiting.abort()
 }
 
 const stopWithinMs = 60_000

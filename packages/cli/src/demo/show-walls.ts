@@ -4,6 +4,9 @@ import { renderTable } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import type { TriedWall } from './try-walls.ts'
 
+/** What the other columns of the table take. */
+const otherColumns = 62
+
 /** The attempts as a table. Without isolation no wall is claimed, whatever happened to an attempt. */
 export function showWalls(
   terminal: Terminal,
@@ -14,7 +17,7 @@ export function showWalls(
     if (runtime === 'process') return color.warning('no wall')
     return wall.held ? color.good('held') : color.bad('DID NOT HOLD')
   }
-  const happenedMax = Math.max(30, Math.min(90, terminal.columns - 68))
+  const happenedMax = Math.max(40, Math.min(90, terminal.columns - otherColumns))
   terminal.print(
     ...renderTable(
       [

@@ -96,7 +96,7 @@ export const wallAttempts: readonly WallAttempt[] = [
   },
   {
     id: 'metadata-through-proxy',
-    title: '… and through the proxy',
+    title: 'reach it through the proxy',
     by: 'curl',
     leavesMachine: true,
     command: () =>
@@ -110,7 +110,7 @@ export const wallAttempts: readonly WallAttempt[] = [
   },
   {
     id: 'internet-without-proxy',
-    title: 'the internet without the proxy',
+    title: 'reach the internet without the proxy',
     by: 'curl',
     leavesMachine: true,
     command: () => `bash ${attempts}/fetch.sh direct https://1.1.1.1/ http://example.com/`,

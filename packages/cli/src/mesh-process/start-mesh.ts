@@ -55,10 +55,17 @@ export async function startMesh(options: StartMeshOptions): Promise<StartedMesh>
   const finished = new AbortController()
   void ended.then(() => finished.abort())
   const lines = followLines(logPath, { from, clock: options.clock, signal: finished.signal })
-  const url = await untilReady(options, { child, ended, lines, logPath })
+  let url = ''
+  try {
+    url = await untilReady(options, { child, ended, lines, logPath })
+  } catch (error) {
+    await lines.return()
+    throw error
+  }
   const { onLine } = options
   if (onLine) void forward(lines, onLine)
-  else finished.abort()
+  // Closes the log: a generator that nobody asks again keeps its file open.
+  else await lines.return()
   if (options.detached) child.unref()
   return { pid: child.pid ?? 0, url, logPath, ended, stop: () => void child.kill('SIGTERM') }
 }

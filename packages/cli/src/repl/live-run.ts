@@ -51,9 +51,11 @@ interface RunScreen {
 /** Keeps streamed words and event lines apart, and the last words from being shown twice. */
 function createRunScreen(terminal: Terminal, ask: LiveAsk): RunScreen {
   let paragraph = ''
+  let last = ''
 
   function endParagraph(): void {
     if (paragraph !== '' && !ask.eventsBeside) terminal.stream('\n')
+    if (paragraph.trim() !== '') last = paragraph.trim()
     paragraph = ''
   }
 
@@ -70,9 +72,8 @@ function createRunScreen(terminal: Terminal, ask: LiveAsk): RunScreen {
     },
     end(run) {
       const words = run.outcome?.text ?? ''
-      const shown = !ask.eventsBeside && paragraph.trim() !== '' && paragraph.trim() === words.trim()
       endParagraph()
-      if (!shown) terminal.print(printable(words))
+      if (ask.eventsBeside || last !== words.trim()) terminal.print(printable(words))
     },
   }
 }

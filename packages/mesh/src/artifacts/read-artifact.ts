@@ -15,10 +15,7 @@ export type ReadArtifact = (
 ) => Promise<{ readonly row: ArtifactRow; readonly content: Buffer }>
 
 /** Newest first, of all agents, for whoever may view the fleet. */
-export function listArtifacts(deps: {
-  readonly guard: Guard
-  readonly table: ArtifactTable
-}): ListArtifacts {
+export function listArtifacts(deps: { readonly guard: Guard; readonly table: ArtifactTable }): ListArtifacts {
   return (caller) => {
     deps.guard(caller, { do: 'view-fleet' })
     return deps.table.list(listedMax)

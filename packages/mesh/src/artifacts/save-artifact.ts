@@ -115,7 +115,9 @@ function requireName(name: string): void {
 function decode(text: string): Buffer {
   const content = Buffer.from(text, 'base64')
   if (content.byteLength > wireLimits.artifactMaxBytes) {
-    throw new Problem('body-too-large', { detail: `an artifact has at most ${wireLimits.artifactMaxBytes} bytes` })
+    throw new Problem('body-too-large', {
+      detail: `an artifact has at most ${wireLimits.artifactMaxBytes} bytes`,
+    })
   }
   // The decoder passes over what is not base64; only text that it would write itself was whole.
   if (content.toString('base64') !== text) {
@@ -124,7 +126,11 @@ function decode(text: string): Buffer {
   return content
 }
 
-function requireRoom(table: ArtifactTable, agentId: string, added: { name: string; sizeBytes: number }): void {
+function requireRoom(
+  table: ArtifactTable,
+  agentId: string,
+  added: { name: string; sizeBytes: number },
+): void {
   const kept = table.usageBeside(agentId, added.name)
   if (kept.count >= artifactsPerAgentMax) {
     throw new Problem('unprocessable', { detail: `an agent keeps ${artifactsPerAgentMax} artifacts at most` })

@@ -24,7 +24,11 @@ export function promote(deps: { readonly write: WriteEntry }): Promote {
     for (const [index, [key, value]] of Object.entries(entries).entries()) {
       if (index >= promotedMax) {
         const detail = `a result promotes ${promotedMax} entries at most`
-        refused.push({ key: `${Object.keys(entries).length - promotedMax} more`, code: 'unprocessable', detail })
+        refused.push({
+          key: `${Object.keys(entries).length - promotedMax} more`,
+          code: 'unprocessable',
+          detail,
+        })
         break
       }
       try {

@@ -74,7 +74,9 @@ export function writeEntry(deps: {
       return entry
     })
     if (written === 'full') {
-      throw new Problem('unprocessable', { detail: `the blackboard holds ${entriesMax} keys, which is its bound` })
+      throw new Problem('unprocessable', {
+        detail: `the blackboard holds ${entriesMax} keys, which is its bound`,
+      })
     }
     if (written === 'conflict') throw new Problem('version-conflict')
     return written

@@ -1,2 +1,158 @@
+import { existsSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
+import { request } from 'node:http'
+import { createServer } from 'node:net'
+import { headers } from '@flotilla/protocol/headers'
+import { meshInternalApi, meshInternalEndpoints } from '@flotilla/protocol/mesh-internal-api'
+import * as z from 'zod'
+import { createFileEditor, readTextFile } from '../config/atomic-file.ts'
+import { dataPaths } from '../config/data-paths.ts'
+import type { DataPaths } from '../config/data-paths.ts'
+import { defaultSettings, readSettingsFile } from '../config/settings-file.ts'
+import { diskFinding, fileFindings } from '../doctor/file-findings.ts'
+import { failure, ok, warning } from '../doctor/finding.ts'
+import type { DoctorFinding } from '../doctor/finding.ts'
+import { modelFindings } from '../doctor/model-findings.ts'
+import { verifyJournal } from '../journal/read-journal.ts'
+import { silentLog } from '../log.ts'
+import { createPermissionFile } from '../policy/permission-file.ts'
+import { inspectEngine } from '../sandbox/engine/ensure-engine.ts'
+import { openDatabase } from '../storage/database.ts'
+import { systemClock } from '../system-clock.ts'
+import { createVault } from '../vault/vault.ts'
 import type { CommandContext } from './command-context.ts'
-export async function doctor(_context: CommandContext): Promise<number> { return 0 }
+
+/** Trying the walls takes a container's start and its time-outs. */
+const wallsMaxMs = 120_000
+
+/** Looks at everything an owner can mend, changes nothing, and says for each what to do. */
+export async function doctor(context: CommandContext): Promise<number> {
+  const paths = dataPaths(context.environment.home)
+  const running = await meshOf(paths)
+  const findings = [
+    ok('node', `Node ${process.version}`),
+    ...(await fileFindings(paths)),
+    await disk(paths),
+    ...(await engine(context)),
+    await port(context.environment.port, running),
+    ...(await configuration(context, paths)),
+    journal(paths),
+    ...(running ? await walls(running.port) : [ok('walls', 'the mesh does not run; it tries the walls when it starts')]),
+  ]
+  context.tell({ findings: findings.map((finding) => ({ ...finding, ok: finding.level === 'ok' })) })
+  return 0
+}
+
+async function disk(paths: DataPaths): Promise<DoctorFinding> {
+  const path = existsSync(paths.home) ? paths.home : '/'
+  const { bavail, bsize } = await statfs(path)
+  return diskFinding({ bytes: bavail * bsize, path })
+}
+
+async function engine({ environment, env, uid }: CommandContext): Promise<readonly DoctorFinding[]> {
+  if (environment.runtime === 'process') {
+    return [warning('engine-answers', 'runtime process was asked for: nothing is isolated', 'Leave out --runtime process.')]
+  }
+  const found = await inspectEngine({ uid, engineSocket: environment.engineSocket ?? undefined, dockerHost: env['DOCKER_HOST'] })
+  return found.map(({ id, ok: good, detail, repair }) => (good ? ok(id, detail) : failure(id, detail, repair)))
+}
+
+async function port(wanted: number, running: MeshState | null): Promise<DoctorFinding> {
+  if (running) return ok('port', `the mesh answers on port ${running.port} (process ${running.pid})`)
+  const free = await new Promise<boolean>((resolve) => {
+    const server = createServer()
+    server.once('error', () => resolve(false))
+    server.listen(wanted, '127.0.0.1', () => server.close(() => resolve(true)))
+  })
+  return free
+    ? ok('port', `port ${wanted} is free`)
+    : failure('port', `port ${wanted} is taken by another program`, 'Stop that program, or start with --port.')
+}
+
+async function configuration({ environment, env }: CommandContext, paths: DataPaths): Promise<readonly DoctorFinding[]> {
+  const findings: DoctorFinding[] = []
+  const settings = await readSettingsFile(paths.settingsFile).catch((error: unknown) => {
+    findings.push(failure('settings-file', reason(error), 'Mend that line.'))
+    return defaultSettings
+  })
+  const vault = await createVault({ env, envFilePath: paths.envFile, editor: createFileEditor() }).catch((error: unknown) => {
+    findings.push(failure('env-file', reason(error), 'Mend that line.'))
+    return null
+  })
+  const systemNames = vault?.names().system ?? []
+  const preset = environment.defaultModel ?? settings.default_model ?? null
+  findings.push(...modelFindings({ settings, systemNames, defaultModel: preset }), await permissions(paths))
+  return findings
+}
+
+async function permissions(paths: DataPaths): Promise<DoctorFinding> {
+  const store = await createPermissionFile({
+    path: paths.permissionsFile,
+    editor: createFileEditor(),
+    clock: systemClock,
+    log: silentLog,
+    onBroken: () => {},
+  })
+  const { broken } = store.snapshot()
+  await store.close()
+  if (broken === null) return ok('permissions-file', 'config/permissions.json is whole')
+  if (!existsSync(paths.database)) return ok('permissions-file', 'config/permissions.json is written at the first start')
+  return failure('permissions-file', `everything is denied: ${broken}`, 'Mend that line, or bring the file back; it is picked up within a second.')
+}
+
+function journal(paths: DataPaths): DoctorFinding {
+  if (!existsSync(paths.database)) return ok('journal', 'there is no journal yet')
+  const database = openDatabase(paths.database)
+  try {
+    const verdict = verifyJournal(database)
+    if (verdict.ok) return ok('journal', `${verdict.rows} rows, unbroken`)
+    return failure('journal', verdict.detail ?? 'the chain is broken', 'Somebody changed the journal; compare with a backup.')
+  } catch (error) {
+    return failure('journal', reason(error), 'Start the mesh once, so that the database is brought up to date.')
+  } finally {
+    database.close()
+  }
+}
+
+const stateSchema = z.looseObject({ pid: z.number(), port: z.number() })
+type MeshState = z.infer<typeof stateSchema>
+
+/** The mesh of this home, when its process lives. */
+async function meshOf(paths: DataPaths): Promise<MeshState | null> {
+  const text = await readTextFile(paths.stateFile)
+  if (text === null) return null
+  const parsed = stateSchema.safeParse(JSON.parse(text))
+  return parsed.success && existsSync(`/proc/${parsed.data.pid}`) ? parsed.data : null
+}
+
+async function walls(meshPort: number): Promise<readonly DoctorFinding[]> {
+  try {
+    const reply = meshInternalApi.wallsVerify.response.parse(await askMesh(meshPort))
+    return reply.walls.map(({ id, holds, detail }) =>
+      holds ? ok(`wall-${id}`, detail) : failure(`wall-${id}`, detail, 'Agents are not run until this wall holds; see the log of the mesh.'),
+    )
+  } catch (error) {
+    return [failure('walls', `the mesh did not try its walls: ${reason(error)}`, 'See the log of the mesh.')]
+  }
+}
+
+function askMesh(meshPort: number): Promise<unknown> {
+  const { method, path } = meshInternalEndpoints.wallsVerify
+  return new Promise((resolve, reject) => {
+    const call = request(
+      { host: '127.0.0.1', port: meshPort, method, path, timeout: wallsMaxMs, headers: { [headers.meshInternal]: '1' } },
+      (reply) => {
+        const chunks: Buffer[] = []
+        reply.on('data', (chunk: Buffer) => chunks.push(chunk))
+        reply.on('end', () => resolve(JSON.parse(Buffer.concat(chunks).toString('utf8'))))
+      },
+    )
+    call.on('timeout', () => call.destroy(new Error('no answer in time')))
+    call.on('error', reject)
+    call.end()
+  })
+}
+
+function reason(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,5 +1,4 @@
 import { rm } from 'node:fs/promises'
-import { join } from 'node:path'
 import { composeMesh } from '../compose.ts'
 import { writeFileAtomically } from '../config/atomic-file.ts'
 import { dataPaths } from '../config/data-paths.ts'
@@ -18,18 +17,17 @@ export async function serve(context: CommandContext): Promise<number> {
   const lock = await lockHome(environment.home)
   const log = createLog(environment.logLevel)
   for (const warning of environment.warnings) log.warn({}, warning)
-  const statePath = join(paths.dataFolder, 'mesh.json')
   const mesh = await composeMesh({ context, home, paths, log })
   try {
     const { url, port } = await mesh.start((step) => tell({ progress: step }))
     const state = { pid: context.pid, port, url, started_at: systemClock.now(), version: productVersion }
-    await writeFileAtomically(statePath, `${JSON.stringify(state)}\n`, 0o600)
+    await writeFileAtomically(paths.stateFile, `${JSON.stringify(state)}\n`, 0o600)
     tell({ ready: true, url, pid: context.pid })
     if (!stopped.aborted) await new Promise((resolve) => stopped.addEventListener('abort', resolve, { once: true }))
     log.info({}, 'mesh is stopping')
   } finally {
     await mesh.close()
-    await rm(statePath, { force: true })
+    await rm(paths.stateFile, { force: true })
     await lock.release()
   }
   return 0

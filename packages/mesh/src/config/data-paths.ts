@@ -11,6 +11,8 @@ export interface DataPaths {
   readonly watchersFile: string
   readonly dataFolder: string
   readonly database: string
+  /** Process, port and version of the mesh while it runs. */
+  readonly stateFile: string
   readonly artifactsFolder: string
   /** One read-only folder per agent with PROJECT.md and SYSTEM.md. */
   readonly briefsFolder: string
@@ -40,6 +42,7 @@ export function dataPaths(home: string): DataPaths {
     watchersFile: join(config, 'watchers.yaml'),
     dataFolder: data,
     database: join(data, 'mesh.db'),
+    stateFile: join(data, 'mesh.json'),
     artifactsFolder: join(data, 'artifacts'),
     briefsFolder: join(data, 'briefs'),
     agentsFolder: join(data, 'agents'),

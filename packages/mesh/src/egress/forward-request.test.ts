@@ -186,6 +186,26 @@ describe('a request to the outside', () => {
     })
   })
 
+  test('is given up while its name is still looked up', async () => {
+    const fetch = createPinnedFetch({ resolve: () => new Promise(() => {}), isAllowed: () => true })
+    const { ask } = aDoor([80], {}, { fetch })
+    await expect(ask('http://slow.test/', { timeout_ms: 100 })).rejects.toMatchObject({
+      code: 'upstream-timeout',
+    })
+  })
+
+  test('for the head of a compressed answer is no broken answer', async () => {
+    const web = await aWeb((_request, response) =>
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(),
+    )
+    const { ask } = aDoor([web.port])
+    expect(await ask(`http://site.test:${web.port}/`, { method: 'HEAD' })).toMatchObject({
+      status: 200,
+      body: '',
+    })
+    expect(await ask(`http://site.test:${web.port}/`)).toMatchObject({ status: 200, body: '' })
+  })
+
   test('gets the start of a long answer, marked as cut', async () => {
     const web = await aWeb((_request, response) => response.end('x'.repeat(3 * 1024 * 1024)))
     const { ask } = aDoor([web.port])

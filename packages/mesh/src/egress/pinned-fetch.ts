@@ -1,7 +1,7 @@
 import type { LookupAddress } from 'node:dns'
 import { isIP } from 'node:net'
 import type { LookupFunction } from 'node:net'
-import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
+import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import type { Transform } from 'node:stream'
 import { Problem } from '@flotilla/protocol/problem'
 import { Client } from 'undici'
@@ -47,8 +47,7 @@ export function createPinnedFetch(deps: PinnedFetchDeps): PinnedFetch {
   return async (request, signal) => {
     const { url } = request
     checkUrl(url, deps.allowedPorts ?? webPorts)
-    const addresses = await judgedAddresses(deps, hostOf(url))
-    signal.throwIfAborted()
+    const addresses = await judgedAddresses(deps, hostOf(url), signal)
     const client = new Client(url.origin, {
       connect: { lookup: pinnedLookup(addresses), timeout: connectTimeoutMs },
       pipelining: 0,
@@ -98,9 +97,13 @@ function hostOf(url: URL): string {
   return url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
 }
 
-async function judgedAddresses(deps: PinnedFetchDeps, host: string): Promise<readonly LookupAddress[]> {
+async function judgedAddresses(
+  deps: PinnedFetchDeps,
+  host: string,
+  signal: AbortSignal,
+): Promise<readonly LookupAddress[]> {
   const family = isIP(host)
-  const addresses = family === 0 ? await resolved(deps, host) : [{ address: host, family }]
+  const addresses = family === 0 ? await resolved(deps, host, signal) : [{ address: host, family }]
   const bad = addresses.find(({ address }) => !deps.isAllowed(address))
   if (addresses.length === 0) throw refused(`the name ${host} has no address`)
   // The address itself is not told: a name in here would then answer questions about networks in there.
@@ -108,11 +111,23 @@ async function judgedAddresses(deps: PinnedFetchDeps, host: string): Promise<rea
   return addresses
 }
 
-async function resolved(deps: PinnedFetchDeps, host: string): Promise<readonly LookupAddress[]> {
+/** A look-up cannot be called off, but it need not be waited for. */
+async function resolved(
+  deps: PinnedFetchDeps,
+  host: string,
+  signal: AbortSignal,
+): Promise<readonly LookupAddress[]> {
+  signal.throwIfAborted()
+  const gone = Promise.withResolvers<never>()
+  const giveUp = () => gone.reject(signal.reason)
+  signal.addEventListener('abort', giveUp, { once: true })
   try {
-    return await deps.resolve(host)
+    return await Promise.race([deps.resolve(host), gone.promise])
   } catch (error) {
+    if (signal.aborted) throw signal.reason
     throw new Problem('address-refused', { detail: `the name ${host} cannot be resolved`, cause: error })
+  } finally {
+    signal.removeEventListener('abort', giveUp)
   }
 }
 
@@ -134,6 +149,9 @@ function decoded(
   return body.pipe(decoder)
 }
 
+/** An empty body, as of HEAD, is no broken one; a body that is cut off is noticed by its connection. */
+const deflateEnd = { finishFlush: constants.Z_SYNC_FLUSH }
+
 function decoderFor(encoding: string | null): Transform | null {
   switch (encoding?.trim().toLowerCase() ?? '') {
     case '':
@@ -141,11 +159,11 @@ function decoderFor(encoding: string | null): Transform | null {
       return null
     case 'gzip':
     case 'x-gzip':
-      return createGunzip()
+      return createGunzip(deflateEnd)
     case 'deflate':
-      return createInflate()
+      return createInflate(deflateEnd)
     case 'br':
-      return createBrotliDecompress()
+      return createBrotliDecompress({ finishFlush: constants.BROTLI_OPERATION_FLUSH })
     default:
       throw new Problem('upstream-failed', { detail: 'the answer has an unknown content encoding' })
   }

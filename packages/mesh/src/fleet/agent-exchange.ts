@@ -28,7 +28,11 @@ export class BrokenLine extends Error {
  * Sends a call and resolves with the reply's head. A kept connection that the agent had closed meanwhile is replaced
  * once: every call to an agent may be sent again, since runs attach and files are written whole.
  */
-export async function openExchange(http: Agent, address: AgentAddress, call: AgentCall): Promise<IncomingMessage> {
+export async function openExchange(
+  http: Agent,
+  address: AgentAddress,
+  call: AgentCall,
+): Promise<IncomingMessage> {
   try {
     return await openOnce(http, address, call)
   } catch (error) {
@@ -64,7 +68,11 @@ function openOnce(http: Agent, address: AgentAddress, call: AgentCall): Promise<
 }
 
 /** The whole body; hangs up and rejects when it is longer than `maxBytes` or breaks off. */
-export async function readBody(reply: IncomingMessage, maxBytes: number, signal: AbortSignal): Promise<Buffer> {
+export async function readBody(
+  reply: IncomingMessage,
+  maxBytes: number,
+  signal: AbortSignal,
+): Promise<Buffer> {
   const chunks: Buffer[] = []
   for await (const chunk of bodyChunks(reply, maxBytes, signal)) chunks.push(chunk)
   return Buffer.concat(chunks)

@@ -75,8 +75,8 @@ describe('a streamed chat', () => {
       response.socket?.setNoDelay(true)
       let at = 0
       const next = (): void => {
-        if (at >= whole.length) return void response.end()
-        response.write(whole.subarray(at, ++at), () => setImmediate(next))
+        if (at >= whole.length) response.end()
+        else response.write(whole.subarray(at, ++at), () => setImmediate(next))
       }
       next()
     })
@@ -96,7 +96,9 @@ describe('a streamed chat', () => {
   })
 
   test('is null when it ends before it is done', async () => {
-    const { line } = await anAgent((_request, response) => response.end(frame({ type: 'text_delta', content: 'a' })))
+    const { line } = await anAgent((_request, response) =>
+      response.end(frame({ type: 'text_delta', content: 'a' })),
+    )
     const seen: ChatFrame[] = []
     expect(await line.chatStream(request, (got) => seen.push(got), patient)).toBeNull()
     expect(seen).toHaveLength(1)
@@ -118,7 +120,11 @@ describe('a streamed chat', () => {
     const { line } = await anAgent((_request, response) => {
       let beats = 0
       const timer = setInterval(() => {
-        if (++beats <= 6) return void response.write(': keep-alive\n\n')
+        beats++
+        if (beats <= 6) {
+          response.write(': keep-alive\n\n')
+          return
+        }
         clearInterval(timer)
         response.end(frame(done))
       }, 60)
@@ -135,7 +141,9 @@ describe('a streamed chat', () => {
   ])('%s is refused', async (_name, text) => {
     const { line } = await anAgent((_request, response) => response.end(text))
     const seen: ChatFrame[] = []
-    await expect(line.chatStream(request, (got) => seen.push(got), patient)).rejects.toMatchObject(unavailable)
+    await expect(line.chatStream(request, (got) => seen.push(got), patient)).rejects.toMatchObject(
+      unavailable,
+    )
     expect(seen).toEqual([])
   })
 
@@ -152,7 +160,9 @@ describe('a streamed chat', () => {
   })
 
   test('an agent that refuses the turn is named with status and code', async () => {
-    const { line } = await anAgent((_request, response) => json(response, { code: 'agent-busy', detail: 'x' }, 409))
+    const { line } = await anAgent((_request, response) =>
+      json(response, { code: 'agent-busy', detail: 'x' }, 409),
+    )
     await expect(line.chatStream(request, () => {}, patient)).rejects.toMatchObject({
       ...unavailable,
       extra: { agent_status: 409, agent_code: 'agent-busy' },
@@ -172,8 +182,8 @@ describe('a plain call', () => {
     let calls = 0
     const { line } = await anAgent((_request, response) => {
       calls++
-      if (calls === 2) return void response.socket?.resetAndDestroy()
-      json(response, { accepted: true, status: 'executing' })
+      if (calls === 2) response.socket?.resetAndDestroy()
+      else json(response, { accepted: true, status: 'executing' })
     })
     const call = { run_id: 'run_1', fence: 1, tool: 't', params: {} }
     expect(await line.invoke(call, patient)).toBe(true)

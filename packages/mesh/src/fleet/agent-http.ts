@@ -84,29 +84,6 @@ export function createAgentHttp(deps: AgentHttpDeps): AgentConnection {
     }
   }
 
-  async function followStream(
-    reply: IncomingMessage,
-    stream: { request: ChatRequest; onFrame: (frame: ChatFrame) => void; signal: AbortSignal },
-  ): Promise<TaskResult | null> {
-    const events = createServerSentEvents(replyMaxBytes)
-    try {
-      for await (const bytes of bodyChunks(reply, streamMaxBytes, stream.signal)) {
-        for (const data of events.push(bytes)) {
-          const frame = chatFrameSchema.parse(JSON.parse(data))
-          if (frame.type === 'done') requireSameRun(frame.result.run_id, stream.request.run_id)
-          stream.onFrame(frame)
-          if (frame.type === 'done') return frame.result
-        }
-      }
-      return null
-    } catch (error) {
-      if (error instanceof BrokenLine) return null
-      throw error
-    } finally {
-      reply.destroy()
-    }
-  }
-
   return {
     agentId: deps.agentId,
     healthy: async (signal) => {
@@ -161,6 +138,30 @@ export function createAgentHttp(deps: AgentHttpDeps): AgentConnection {
   }
 }
 
+/** The result at the stream's end, or null when the line broke before. */
+async function followStream(
+  reply: IncomingMessage,
+  stream: { request: ChatRequest; onFrame: (frame: ChatFrame) => void; signal: AbortSignal },
+): Promise<TaskResult | null> {
+  const events = createServerSentEvents(replyMaxBytes)
+  try {
+    for await (const bytes of bodyChunks(reply, streamMaxBytes, stream.signal)) {
+      for (const data of events.push(bytes)) {
+        const frame = chatFrameSchema.parse(JSON.parse(data))
+        if (frame.type === 'done') requireSameRun(frame.result.run_id, stream.request.run_id)
+        stream.onFrame(frame)
+        if (frame.type === 'done') return frame.result
+      }
+    }
+    return null
+  } catch (error) {
+    if (error instanceof BrokenLine) return null
+    throw error
+  } finally {
+    reply.destroy()
+  }
+}
+
 function requireSameRun(told: string, asked: string): void {
   if (told !== asked) throw new Error('the result is of another run')
 }
@@ -183,7 +184,10 @@ function refusal(agentId: string, status: number, body: Buffer): Problem {
 function unavailable(agentId: string, error: unknown): Problem {
   if (error instanceof Problem) return error
   const reason = error instanceof z.core.$ZodError ? 'its answer is not of the agreed form' : wordsOf(error)
-  return new Problem('agent-unavailable', { detail: `agent ${agentId} cannot be reached: ${reason}`, cause: error })
+  return new Problem('agent-unavailable', {
+    detail: `agent ${agentId} cannot be reached: ${reason}`,
+    cause: error,
+  })
 }
 
 function wordsOf(error: unknown): string {

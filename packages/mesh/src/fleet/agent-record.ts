@@ -53,6 +53,7 @@ export function transition(state: AgentState, change: AgentChange): AgentState |
     case 'fail':
       return { kind: 'failed', reason: change.reason, since: change.at }
     case 'stop':
+    default:
       return { kind: 'stopped' }
   }
 }

@@ -86,7 +86,10 @@ export function briefingFolderName(agentId: string): string {
 }
 
 /** The others whom this agent may message, by id. */
-export function colleaguesOf(deps: Pick<BriefingDeps, 'agents' | 'decide'>, agentId: string): readonly Colleague[] {
+export function colleaguesOf(
+  deps: Pick<BriefingDeps, 'agents' | 'decide'>,
+  agentId: string,
+): readonly Colleague[] {
   const caller: Caller = { kind: 'agent', agentId, token: 'door', run: null }
   return deps.agents
     .list()

@@ -107,7 +107,10 @@ async function takeBack(grants: PermissionGrants, life: AgentLife, agentId: stri
   try {
     await grants.revokeAll(agentId)
   } catch (error) {
-    life.log.error({ agentId, err: error }, 'permissions of an agent that was not created could not be taken back')
+    life.log.error(
+      { agentId, err: error },
+      'permissions of an agent that was not created could not be taken back',
+    )
   }
 }
 

@@ -3,7 +3,8 @@ import type { AgentLife } from './agent-life.ts'
 import { addAgent, defaultBudget } from './create-agent.ts'
 import type { PermissionGrants } from './create-agent.ts'
 
-const operatorRole = 'Talks with the owner, gives work to the workers whose role fits, and answers with their results.'
+const operatorRole =
+  'Talks with the owner, gives work to the workers whose role fits, and answers with their results.'
 
 const operatorInstructions = `# Instructions
 

@@ -10,11 +10,7 @@ export interface Walls {
 }
 
 /** The ledger's way to agents: started when needed, one start for all who ask. */
-export function createAgentConnections(
-  life: AgentLife,
-  starts: AgentStarts,
-  walls: Walls,
-): AgentConnections {
+export function createAgentConnections(life: AgentLife, starts: AgentStarts, walls: Walls): AgentConnections {
   return {
     ensureRunning: async (agentId, signal) => {
       const row = life.agents.require(agentId)
@@ -26,7 +22,8 @@ export function createAgentConnections(
         await unlessAborted(starts.start(agentId), signal)
       }
       const address = life.addresses.get(agentId)
-      if (!address) throw new Problem('agent-unavailable', { detail: `agent ${agentId} was stopped meanwhile` })
+      if (!address)
+        throw new Problem('agent-unavailable', { detail: `agent ${agentId} was stopped meanwhile` })
       return life.connect(agentId, address)
     },
     connectIfRunning: async (agentId) => {

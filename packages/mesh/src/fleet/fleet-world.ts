@@ -8,6 +8,7 @@ import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
 import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import { Problem } from '@flotilla/protocol/problem'
+import { createEventBus } from '../events/create-event-bus.ts'
 import type { JournalEntry } from '../journal/journal.ts'
 import { silentLog } from '../log.ts'
 import type { Guard } from '../policy/action.ts'
@@ -16,7 +17,8 @@ import type { SandboxEnd, SandboxRuntime, SandboxState } from '../sandbox/sandbo
 import type { SandboxSpec } from '../sandbox/sandbox-spec.ts'
 import { openDatabase } from '../storage/database.ts'
 import type { Database } from '../storage/database.ts'
-import { agentsMigration } from '../storage/migrations/010-agents.ts'
+import { allMigrations } from '../storage/all-migrations.ts'
+import { migrate } from '../storage/migrate.ts'
 import { createFleet } from './fleet.ts'
 import type { Fleet, FleetDeps } from './fleet.ts'
 import { createMeshIdentity } from './mesh-identity.ts'
@@ -30,11 +32,12 @@ export interface HandClock extends Clock {
   advance(ms: number): Promise<void>
 }
 
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
+
 /** Pauses of polls pass by themselves; longer ones wait for `advance`. */
 export function handClock(startMs = 1_000_000): HandClock {
   let now = startMs
   let sleepers: { until: number; wake: () => void }[] = []
-  const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
   return {
     now: () => now,
     sleep: async (ms, signal) => {
@@ -81,6 +84,8 @@ export interface PlayedRuntime extends SandboxRuntime {
   beforeStart: (spec: SandboxSpec) => Promise<void>
   /** The process ends by itself. */
   kill(agentId: string, code: number): Promise<void>
+  /** The engine tells an end, whatever runs now. */
+  tellEnd(agentId: string, code: number): void
   /** Puts a sandbox there that the fleet did not start. */
   plant(spec: SandboxSpec): Promise<void>
   isRunning(agentId: string): boolean
@@ -157,6 +162,9 @@ export function playedRuntime(): PlayedRuntime {
       const sandbox = sandboxes.get(agentId)
       await close(sandbox)
       if (sandbox) sandbox.exit = { code, outOfMemory: false }
+      runtime.tellEnd(agentId, code)
+    },
+    tellEnd: (agentId, code) => {
       for (const listener of listeners) listener({ agentId, code, outOfMemory: false })
     },
     plant: run,
@@ -187,18 +195,22 @@ export interface FleetWorld {
   close(): Promise<void>
 }
 
+/** Agents manage nothing, people everything. */
+const guard: Guard = (caller, action) => {
+  if (caller.kind === 'agent' && action.do === 'manage-fleet') throw new Problem('denied')
+}
+
 export async function aFleet(changes: Partial<FleetDeps> = {}): Promise<FleetWorld> {
   const database = openDatabase(':memory:')
-  database.exec(agentsMigration.sql)
+  migrate(database, allMigrations)
   const clock = handClock()
   const runtime = playedRuntime()
   const events: FleetEventBody[] = []
+  const bus = createEventBus({ database, clock, log: silentLog })
+  bus.subscribe((event) => void events.push(event.body))
   const journal: JournalEntry[] = []
   const grants = new Map<string, Partial<PermissionRecord>>()
   let count = 0
-  const guard: Guard = (caller, action) => {
-    if (caller.kind === 'agent' && action.do === 'manage-fleet') throw new Problem('denied')
-  }
   const deps: FleetDeps = {
     database,
     clock,
@@ -207,18 +219,15 @@ export async function aFleet(changes: Partial<FleetDeps> = {}): Promise<FleetWor
     log: silentLog,
     guard,
     decide: () => ({ allowed: true }),
-    permissionsOf: (agentId) => (grants.has(agentId) ? permissionRecordSchema.parse(grants.get(agentId)) : null),
+    permissionsOf: (agentId) =>
+      grants.has(agentId) ? permissionRecordSchema.parse(grants.get(agentId)) : null,
     grants: {
       grantDefaults: (agentId, _kind, overrides) => void grants.set(agentId, overrides),
       revokeAll: (agentId) => void grants.delete(agentId),
       aboveOperatorCeiling: (overrides) => (overrides.can_spawn ? 'only a human can grant this' : null),
     },
     journal: { append: (entry) => void journal.push(entry) },
-    events: {
-      publish: (body) => void events.push(body),
-      since: () => [],
-      subscribe: () => () => {},
-    },
+    events: bus,
     runtime,
     briefsFolder: await mkdtemp(join(tmpdir(), 'flotilla-briefs-')),
     templateFolders: [],
@@ -267,4 +276,12 @@ export const patient: AbortSignal = new AbortController().signal
 /** The state that people see. */
 export function stateOf(fleet: Fleet, agentId: string): string {
   return fleet.viewOf(agentId, () => ({ busy: false, queued: 0, waiting: 0, costTodayUsd: 0 })).state
+}
+
+/** Why the work fails, asked for at once so that a failure is never unheard; empty when it does not. */
+export function reasonOf(work: Promise<unknown>): Promise<string> {
+  return work.then(
+    () => '',
+    (error: unknown) => (error instanceof Error ? error.message : String(error)),
+  )
 }

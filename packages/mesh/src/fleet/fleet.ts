@@ -82,8 +82,8 @@ export interface Fleet extends AgentConnections {
   reconcile(): Promise<ReconcileReport>
   ensureOperator(): Promise<void>
   /** Null for anything but a live token of an agent. */
-  verifyToken(token: string): TokenOwner | null
-  find(agentId: string): AgentRecord | null
+  readonly verifyToken: (token: string) => TokenOwner | null
+  readonly find: (agentId: string) => AgentRecord | null
   list(): readonly AgentRecord[]
   /** By id; Problem `unknown-agent`. */
   viewOf(agentId: string, activityOf: (agentId: string) => AgentActivity): AgentView
@@ -127,7 +127,8 @@ export function createFleet(deps: FleetDeps): Fleet {
     find: (agentId) => agents.find(agentId)?.record ?? null,
     list: () => agents.list().map((row) => row.record),
     viewOf: view,
-    view: (activityOf) => agents.list().map((row) => agentView(row, activityOf(row.record.id), deps.defaultModel())),
+    view: (activityOf) =>
+      agents.list().map((row) => agentView(row, activityOf(row.record.id), deps.defaultModel())),
     listAgents: listAgents({ ...deps, agents }),
     create,
     delete: deleteAgent({ ...deps, life, starts, forget: [...deps.forget, health.forget] }),

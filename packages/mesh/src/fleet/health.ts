@@ -21,7 +21,7 @@ export interface FleetHealth {
   /** Sweeps every 30 s until the signal aborts. */
   run(signal: AbortSignal): Promise<void>
   /** Forgets what it knows of an agent that is deleted. */
-  forget(agentId: string): void
+  readonly forget: (agentId: string) => void
   /** Stops hearing of ends. */
   close(): void
 }
@@ -127,7 +127,12 @@ async function endHungAgent(life: AgentLife, asked: AgentRow): Promise<void> {
   const reason = 'it stopped answering'
   life.database.transaction(() => {
     life.agents.move(id, { kind: 'fail', reason, at: life.clock.now() })
-    life.journal.append({ actor: 'system', action: 'agent.hung', subject: id, detail: { start_id: row.startId ?? '' } })
+    life.journal.append({
+      actor: 'system',
+      action: 'agent.hung',
+      subject: id,
+      detail: { start_id: row.startId ?? '' },
+    })
     life.events.publish({ type: 'agent.stopped', agent_id: id, reason })
   })
   life.gone.tell({ agentId: id, reason: 'died' })

@@ -4,6 +4,8 @@ import { createMeshIdentity } from './mesh-identity.ts'
 
 const clock = { now: () => 1_700_000_000_900, sleep: async () => {} }
 
+const keyOf = (secret: string) => createMeshIdentity({ secret, clock }).publicKeyBase64url
+
 function isSignedBy(publicKey: string, token: string): boolean {
   const [payload = '', signature = ''] = token.split('.')
   const key = createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: publicKey }, format: 'jwk' })
@@ -23,7 +25,6 @@ test('the public key of 32 bytes proves the token', () => {
 })
 
 test('the same secret gives the same key, another secret another', () => {
-  const keyOf = (secret: string) => createMeshIdentity({ secret, clock }).publicKeyBase64url
   expect(keyOf('s')).toBe(keyOf('s'))
   expect(keyOf('s')).not.toBe(keyOf('t'))
 })

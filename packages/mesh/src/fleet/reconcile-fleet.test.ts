@@ -36,7 +36,12 @@ describe('a mesh that starts again', () => {
     expect(await next.reconcile()).toEqual({ adopted: [], removed: [], stopped: ['w'] })
     expect(stateOf(next, 'w')).toBe('stopped')
     expect(next.verifyToken(doorTokenOf(0))).toBeNull()
-    expect(world.events.at(-1)).toEqual({ type: 'agent.died', agent_id: 'w', exit_code: 137, out_of_memory: false })
+    expect(world.events.at(-1)).toEqual({
+      type: 'agent.died',
+      agent_id: 'w',
+      exit_code: 137,
+      out_of_memory: false,
+    })
     expect(gone).toEqual([{ agentId: 'w', reason: 'died' }])
   })
 

@@ -41,7 +41,6 @@ export async function reconcileFleet(life: AgentLife): Promise<ReconcileReport> 
     await life.runtime.remove(stray, { data: false })
     report.removed.push(stray)
   }
-  life.log.info({ ...report }, 'fleet reconciled')
   return report
 }
 

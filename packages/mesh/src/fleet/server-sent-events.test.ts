@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 import { createServerSentEvents } from './server-sent-events.ts'
 
-const stream = 'data: {"a":"ä😀"}\n\n: keep-alive\n\ndata:one\r\ndata: two\r\n\r\nevent: x\nid: 7\ndata: three\n\ndata: open'
+const stream =
+  'data: {"a":"ä😀"}\n\n: keep-alive\n\ndata:one\r\ndata: two\r\n\r\nevent: x\nid: 7\ndata: three\n\ndata: open'
 
 test.each([1, 2, 3, 5, 7, 1000])('events are the same however the bytes are cut: by %i', (size) => {
   const events = createServerSentEvents(1000)

@@ -20,7 +20,11 @@ describe('SYSTEM.md', () => {
   verifies('resources:workspace:system-generated')
 
   test('names the agent, its role, its colleagues, its rights and its budget', () => {
-    const permissions = record({ can_message: ['operator'], blackboard_write: ['output/**'], allowed_apis: ['llm'] })
+    const permissions = record({
+      can_message: ['operator'],
+      blackboard_write: ['output/**'],
+      allowed_apis: ['llm'],
+    })
     const text = systemBrief({ agent, colleagues: [{ id: 'operator', role: 'leads' }], permissions })
     for (const fact of [
       '`w`, a worker',
@@ -55,9 +59,17 @@ describe('SYSTEM.md', () => {
 
   test('stays within 6000 characters whatever it is told, and says how many it left out', () => {
     verifies('resources:workspace:system')
-    const colleagues = Array.from({ length: 1000 }, (_value, index) => ({ id: `agent-${index}`, role: 'x'.repeat(500) }))
+    const colleagues = Array.from({ length: 1000 }, (_value, index) => ({
+      id: `agent-${index}`,
+      role: 'x'.repeat(500),
+    }))
     const many = Array.from({ length: 500 }, (_value, index) => `${'y'.repeat(190)}${index}`)
-    const permissions = record({ can_message: many, blackboard_read: many, blackboard_write: many, allowed_apis: many })
+    const permissions = record({
+      can_message: many,
+      blackboard_read: many,
+      blackboard_write: many,
+      allowed_apis: many,
+    })
     for (const kind of ['worker', 'operator'] as const) {
       const text = systemBrief({ agent: { ...agent, kind, role: 'z'.repeat(500) }, colleagues, permissions })
       expect(text.length).toBeLessThanOrEqual(6000)

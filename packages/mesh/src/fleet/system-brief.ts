@@ -50,10 +50,7 @@ function identity(agent: AgentRecord): PromptText {
       sanitizeForPrompt(
         `# Who you are\n\nYou are the agent \`${agent.id}\`, ${article} of this fleet. You run in a container of your own; your files are below /data and nothing else of the machine can be reached. The mesh, outside the container, decides what you may do; what it refuses stays refused, so tell it instead of trying again.`,
       ),
-      joinPromptText(
-        [sanitizeForPrompt('Your role:'), oneLine(agent.role, roleMaxChars)],
-        ' ',
-      ),
+      joinPromptText([sanitizeForPrompt('Your role:'), oneLine(agent.role, roleMaxChars)], ' '),
     ],
     '\n\n',
   )
@@ -138,5 +135,9 @@ function inWords(names: readonly string[], all: string, none: string): string {
 
 /** Text of others keeps to one line, so that it cannot pass for a section of ours. */
 function oneLine(text: string, maxChars: number): PromptText {
-  return truncatePromptText(sanitizeForPrompt(text.replaceAll(/[\s\u2028\u2029]+/gu, ' ').trim()), maxChars, '…')
+  return truncatePromptText(
+    sanitizeForPrompt(text.replaceAll(/[\s\u2028\u2029]+/gu, ' ').trim()),
+    maxChars,
+    '…',
+  )
 }

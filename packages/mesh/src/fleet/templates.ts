@@ -6,7 +6,7 @@ import { budgetSchema } from '@flotilla/protocol/mesh-human-api'
 import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import { Problem } from '@flotilla/protocol/problem'
-import { parse } from 'yaml'
+import { parseDocument } from 'yaml'
 import * as z from 'zod'
 import { readTextFile } from '../config/atomic-file.ts'
 import { reasonOf } from '../sandbox/sandbox-error.ts'
@@ -33,16 +33,18 @@ export interface FleetTemplates {
 }
 
 /** Only fields that are written down count; the schema alone would fill in the rest and so take defaults away. */
-const overridesSchema = z.record(z.string(), z.unknown()).transform((raw, context): Partial<PermissionRecord> => {
-  const parsed = permissionRecordSchema.safeParse(raw)
-  if (parsed.success) {
-    return Object.fromEntries(Object.entries(parsed.data).filter(([field]) => Object.hasOwn(raw, field)))
-  }
-  for (const issue of parsed.error.issues) {
-    context.issues.push({ code: 'custom', message: issue.message, path: [...issue.path], input: raw })
-  }
-  return z.NEVER
-})
+const overridesSchema = z
+  .record(z.string(), z.unknown())
+  .transform((raw, context): Partial<PermissionRecord> => {
+    const parsed = permissionRecordSchema.safeParse(raw)
+    if (parsed.success) {
+      return Object.fromEntries(Object.entries(parsed.data).filter(([field]) => Object.hasOwn(raw, field)))
+    }
+    for (const issue of parsed.error.issues) {
+      context.issues.push({ code: 'custom', message: issue.message, path: [...issue.path], input: raw })
+    }
+    return z.NEVER
+  })
 
 const templateSchema = z.strictObject({
   name: z.string().regex(namePattern),
@@ -80,7 +82,8 @@ export function createTemplates(folders: readonly string[]): FleetTemplates {
     },
     read: async (name) => {
       // Only such names are ever joined to a folder, so none leads out of it.
-      if (!namePattern.test(name)) throw new Problem('not-found', { detail: 'there is no template of this name' })
+      if (!namePattern.test(name))
+        throw new Problem('not-found', { detail: 'there is no template of this name' })
       for (const folder of folders) {
         const text = await readTextFile(join(folder, `${name}.yaml`))
         if (text !== null) return parseTemplate(name, text)
@@ -95,9 +98,13 @@ export function parseTemplate(name: string, text: string): FleetTemplate {
   const broken = (reason: string) =>
     new Problem('unprocessable', { detail: `template ${name}: ${reason}`, extra: { template: name } })
   if (text.length > templateMaxChars) throw broken(`it is longer than ${templateMaxChars} characters`)
+  const document = parseDocument(text, { uniqueKeys: true, schema: 'core' })
+  // A warning is something that the file means and the parser does not know, a tag for example.
+  const complaint = [...document.errors, ...document.warnings][0]
+  if (complaint) throw broken(complaint.message)
   let content: unknown
   try {
-    content = parse(text, { maxAliasCount: aliasesMax, uniqueKeys: true, schema: 'core' })
+    content = document.toJS({ maxAliasCount: aliasesMax })
   } catch (error) {
     throw broken(reasonOf(error))
   }

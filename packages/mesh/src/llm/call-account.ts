@@ -29,7 +29,7 @@ export interface CallAccountInput {
 }
 
 export function openCallAccount(
-  deps: { readonly gate: SpendGate; readonly events: EventBus; readonly clock: Clock },
+  deps: { readonly gate: SpendGate; readonly events: Pick<EventBus, 'publish'>; readonly clock: Clock },
   input: CallAccountInput,
 ): CallAccount {
   const startedAt = deps.clock.now()
@@ -46,16 +46,18 @@ export function openCallAccount(
   }
 
   function pay(costNano: number, promptTokens: number, completionTokens: number): void {
-    deps.gate.settle(input.reservation, { costNano, promptTokens, completionTokens })
-    deps.events.publish({
-      type: 'model.called',
-      agent_id: input.agentId,
-      run_id: input.runId,
-      model: input.model,
-      tokens: promptTokens + completionTokens,
-      cost_usd: usdFromNano(costNano),
-      duration_ms: deps.clock.now() - startedAt,
-    })
+    const durationMs = deps.clock.now() - startedAt
+    deps.gate.settle(input.reservation, { costNano, promptTokens, completionTokens }, () =>
+      deps.events.publish({
+        type: 'model.called',
+        agent_id: input.agentId,
+        run_id: input.runId,
+        model: input.model,
+        tokens: promptTokens + completionTokens,
+        cost_usd: usdFromNano(costNano),
+        duration_ms: durationMs,
+      }),
+    )
   }
 
   return {

@@ -65,7 +65,7 @@ describe('money on the model path', () => {
       const refused = settled
         .filter((call) => call.status === 'rejected')
         .map((call) => call.reason as unknown)
-      const total = parts.spend.total(agentScope('scout'), today())
+      const total = parts.spent(agentScope('scout'), today())
       expect(total.spentNano).toBeLessThanOrEqual(10_000_000)
       expect(total.spentNano).toBeGreaterThan(9_000_000)
       expect(total.openNano).toBe(0)
@@ -108,7 +108,7 @@ describe('money on the model path', () => {
         extra: { provider_status: 400 },
       })
       expect(upstream.calls).toHaveLength(1)
-      expect(parts.spend.total(agentScope('scout'), today())).toMatchObject({ openNano: 0, spentNano: 0 })
+      expect(parts.spent(agentScope('scout'), today())).toMatchObject({ openNano: 0, spentNano: 0 })
     })
   })
 
@@ -132,7 +132,7 @@ describe('money on the model path', () => {
       leaving.abort()
       await isHungUp
       await expect.poll(() => parts.events.bodies.length).toBe(1)
-      const total = parts.spend.total(agentScope('scout'), today())
+      const total = parts.spent(agentScope('scout'), today())
       expect(total.openNano).toBe(0)
       expect(total.spentNano).toBeGreaterThan(0)
       expect(total.spentNano).toBeLessThan(100_000)
@@ -145,7 +145,7 @@ describe('money on the model path', () => {
       const leaving = new AbortController()
       await parts.complete(workerCaller, { body: bodyOf({ stream: true }), signal: leaving.signal })
       leaving.abort()
-      expect(parts.spend.total(agentScope('scout'), today()).openNano).toBe(0)
+      expect(parts.spent(agentScope('scout'), today()).openNano).toBe(0)
     })
   })
 
@@ -157,7 +157,7 @@ describe('money on the model path', () => {
       })
       const reply = await parts.complete(workerCaller, { body: bodyOf({ stream: true }), signal: open() })
       const text = await drain(reply.body)
-      const total = parts.spend.total(agentScope('scout'), today())
+      const total = parts.spent(agentScope('scout'), today())
       expect(text).toContain('"code":"upstream-failed"')
       expect(text).not.toContain('[DONE]')
       expect(total).toMatchObject({ openNano: 0, calls: 1 })
@@ -171,18 +171,18 @@ describe('money on the model path', () => {
     const clock = createManualClock('2026-11-30T23:59:59Z')
     const before = aModelPath({ database: migrated(path), overrides: { clock } })
     const wish = { agentId: 'scout', run: null, model: 'm', promptTokens: 5, promptNano: 400, answers: 1 }
-    before.gate.reserve({ ...wish, outputNanoPerToken: 10, maxTokens: 60 })
+    await before.gate.reserve({ ...wish, outputNanoPerToken: 10, maxTokens: 60 })
     before.database.close()
 
     await clock.advance(10_000)
     const after = aModelPath({ database: migrated(path), overrides: { clock } })
     expect(after.gate.settleLeftOpen()).toBe(1)
-    expect(after.spend.total(agentScope('scout'), '2026-11-30')).toMatchObject({
+    expect(after.spent(agentScope('scout'), '2026-11-30')).toMatchObject({
       openNano: 0,
       spentNano: 1000,
     })
-    expect(after.spend.total(agentScope('scout'), '2026-11')).toMatchObject({ openNano: 0, spentNano: 1000 })
-    expect(after.spend.total(agentScope('scout'), '2026-12-01')).toMatchObject({ openNano: 0, spentNano: 0 })
+    expect(after.spent(agentScope('scout'), '2026-11')).toMatchObject({ openNano: 0, spentNano: 1000 })
+    expect(after.spent(agentScope('scout'), '2026-12-01')).toMatchObject({ openNano: 0, spentNano: 0 })
     expect(after.gate.settleLeftOpen()).toBe(0)
     await after.close()
     await rm(folder, { recursive: true })
@@ -201,8 +201,9 @@ describe('money on the model path', () => {
     await withPath({}, async ({ upstream, parts }) => {
       upstream.answerWith((_call, response) => answerWhole(response))
       await parts.complete(caller, { body: bodyOf({ max_tokens: 5 }), signal: open() })
+      parts.gate.flush()
       expect(parts.runCosts).toEqual([{ runId: 'run_1', costUsd: 0.0000027, tokens: 12 }])
-      expect(parts.spend.total(runScope('run_1'), '').spentNano).toBe(2700)
+      expect(parts.spent(runScope('run_1'), '').spentNano).toBe(2700)
       const refusal = { code: 'budget-exhausted', extra: { budget: 'run' } }
       const long = bodyOf({ messages: [{ role: 'user', content: 'x'.repeat(200) }] })
       await expect(parts.complete(caller, { body: long, signal: open() })).rejects.toMatchObject(refusal)
@@ -221,7 +222,7 @@ describe('money on the model path', () => {
       ).rejects.toMatchObject({ code: 'model-unpriced' })
       const body = bodyOf({ model: 'openai/llama-x', stream: true })
       await drain((await parts.complete(workerCaller, { body, signal: open() })).body)
-      expect(parts.spend.total(agentScope('scout'), today())).toMatchObject({
+      expect(parts.spent(agentScope('scout'), today())).toMatchObject({
         spentNano: 0,
         calls: 1,
         tokens: 12,

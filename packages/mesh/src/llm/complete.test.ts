@@ -110,7 +110,7 @@ describe('a completion', () => {
       const reply = await parts.complete(workerCaller, { body: bodyOf(), signal: open() })
       expect(reply.status).toBe(200)
       expect(upstream.calls).toHaveLength(3)
-      expect(parts.spend.total(agentScope('scout'), utcDay(Date.now()))).toMatchObject({
+      expect(parts.spent(agentScope('scout'), utcDay(Date.now()))).toMatchObject({
         calls: 1,
         openNano: 0,
       })
@@ -126,7 +126,7 @@ describe('a completion', () => {
         detail: 'openai answered 500: oops',
       })
       expect(upstream.calls).toHaveLength(3)
-      expect(parts.spend.total(agentScope('scout'), utcDay(Date.now()))).toMatchObject({
+      expect(parts.spent(agentScope('scout'), utcDay(Date.now()))).toMatchObject({
         calls: 0,
         openNano: 0,
       })
@@ -162,7 +162,7 @@ describe('a completion', () => {
         '"code":"provider-refused"',
       )
       expect((await reader.next()).done).toBe(true)
-      expect(parts.spend.total(agentScope('scout'), utcDay(clock.now()))).toMatchObject({
+      expect(parts.spent(agentScope('scout'), utcDay(clock.now()))).toMatchObject({
         spentNano: 0,
         openNano: 0,
       })
@@ -189,6 +189,7 @@ describe('a completion', () => {
   test('is announced with its tokens and cost', async () => {
     await withPath({}, async ({ parts }) => {
       await parts.complete(workerCaller, { body: bodyOf(), signal: open() })
+      parts.gate.flush()
       expect(parts.events.bodies).toMatchObject([
         {
           type: 'model.called',
@@ -210,7 +211,7 @@ describe('a completion', () => {
       const reply = await parts.complete(workerCaller, { body: bodyOf({ stream: true }), signal: open() })
       const seen: { text: string; openNano: number }[] = []
       for await (const chunk of reply.body as AsyncIterable<Uint8Array>) {
-        const total = parts.spend.total(agentScope('scout'), utcDay(Date.now()))
+        const total = parts.spent(agentScope('scout'), utcDay(Date.now()))
         seen.push({ text: new TextDecoder().decode(chunk), openNano: total.openNano })
       }
       expect(seen.find(({ text }) => text.includes('[DONE]'))?.openNano).toBe(0)

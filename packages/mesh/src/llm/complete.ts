@@ -52,7 +52,7 @@ export interface CompleteDeps extends AllowedModelsDeps {
   readonly guard: Guard
   readonly rate: CallRate
   readonly gate: SpendGate
-  readonly events: EventBus
+  readonly events: Pick<EventBus, 'publish'>
   readonly holdLease: HoldLease
   readonly clock: Clock
   readonly log: Log
@@ -88,7 +88,7 @@ async function answer(
   const price = priceOf(model, deps.clock.now())
   const draft = JSON.stringify({ model: model.model, ...parameters.forwarded })
   const promptTokens = promptTokensAtMost(parameters.forwarded, Buffer.byteLength(draft))
-  const reservation = deps.gate.reserve({
+  const reservation = await deps.gate.reserve({
     agentId: caller.agentId,
     run: caller.run,
     model: model.id,

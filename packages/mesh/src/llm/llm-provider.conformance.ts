@@ -12,10 +12,8 @@ export interface ProviderUnderTest {
 /** What every provider owes its callers; the words are in `llm-provider.ts`. */
 export function describeLlmProvider(name: string, make: () => Promise<ProviderUnderTest>): void {
   describe(`${name} as a provider`, () => {
-    const withProvider = (work: (under: ProviderUnderTest) => Promise<void>) => withFresh(make, work)
-
     test('answers in one piece of JSON with its usage', () =>
-      withProvider(async ({ provider, model }) => {
+      withFresh(make, async ({ provider, model }) => {
         const reply = await provider.complete(aRequest(model, 'hi', false), {
           signal: new AbortController().signal,
         })
@@ -27,7 +25,7 @@ export function describeLlmProvider(name: string, make: () => Promise<ProviderUn
       }))
 
     test('streams events that end with the usage and DONE', () =>
-      withProvider(async ({ provider, model }) => {
+      withFresh(make, async ({ provider, model }) => {
         const reply = await provider.complete(aRequest(model, 'hi', true), {
           signal: new AbortController().signal,
         })
@@ -38,7 +36,7 @@ export function describeLlmProvider(name: string, make: () => Promise<ProviderUn
       }))
 
     test('rejects with the reason of a signal that aborts', () =>
-      withProvider(async ({ provider, model }) => {
+      withFresh(make, async ({ provider, model }) => {
         const leaving = new AbortController()
         const reason = new Error('enough')
         const reply = provider.complete(aRequest(model, 'wait', true), { signal: leaving.signal })
@@ -47,7 +45,7 @@ export function describeLlmProvider(name: string, make: () => Promise<ProviderUn
       }))
 
     test('answers again after a reply was discarded', () =>
-      withProvider(async ({ provider, model }) => {
+      withFresh(make, async ({ provider, model }) => {
         const signal = new AbortController().signal
         const first = await provider.complete(aRequest(model, 'hi', true), { signal })
         first.discard()

@@ -148,6 +148,7 @@ describe('a cassette', () => {
     const { ask, parts, close } = await playing({ count, hello })
     const answer = await ask([{ role: 'user', content: 'count the licences' }])
     expect(answer.usage).toBeUndefined()
+    parts.gate.flush()
     expect(parts.events.bodies).toMatchObject([
       { type: 'model.called', model: 'scripted/count', cost_usd: 0 },
     ])

@@ -132,13 +132,13 @@ describe('an agent', () => {
     fc.assert(
       fc.property(fields, anyAction, (granted, action) => {
         const decision = authorize(recordsOf({ scout: aRecord(granted) }), scout, action)
-        const isGranted =
+        const isGranted: boolean | undefined =
           (action.do === 'message-agent' &&
             granted.can_message?.some((name) => name === '*' || name === action.to)) ||
           (action.do === 'call-api' && granted.allowed_apis?.some((api) => api === action.api)) ||
           action.do === 'list-agents' ||
           action.do === 'act-for-self'
-        expect(decision.allowed).toBe(isGranted === true)
+        expect(decision.allowed).toBe(isGranted ?? false)
       }),
     )
   })

@@ -14,7 +14,7 @@ export interface GuardDeps {
   readonly permissions: { snapshot(): PermissionSnapshot }
   readonly denials: DenialCounts
   readonly journal: Journal
-  readonly events: EventBus
+  readonly events: Pick<EventBus, 'publish'>
   readonly clock: Clock
   readonly log: Log
 }

@@ -60,11 +60,14 @@ export function createLanes(deps: {
 
   function wake(agentId: string): void {
     if (closing.signal.aborted || pumps.has(agentId)) return
-    const pumping = pump(agentId).then(() => {
-      pumps.delete(agentId)
-      // A ring between the last look and this line was not heard.
-      if (!closing.signal.aborted && hasWork(agentId)) wake(agentId)
-    })
+    // Not at once: whoever submitted the run may still want to listen to it.
+    const pumping = Promise.resolve(agentId)
+      .then(pump)
+      .then(() => {
+        pumps.delete(agentId)
+        // A ring between the last look and this line was not heard.
+        if (!closing.signal.aborted && hasWork(agentId)) wake(agentId)
+      })
     pumps.set(agentId, pumping)
   }
 

@@ -138,6 +138,15 @@ describe('a turn', () => {
     expect(world.agents.sent).toHaveLength(1)
   })
 
+  test('an end under another fence is none', async () => {
+    const world = await aStartedWorld()
+    const run = world.chat('operator')
+    await world.clock.settle()
+    world.agents.finish('operator', { fence: 7, response: 'forged' })
+    await world.clock.advance(20_000)
+    expect(world.ledger.find(run.id)).toMatchObject({ state: 'running', attempt: 2, outcome: null })
+  })
+
   test('what the agent promotes is written by it, before the run ends', async () => {
     const promoted: unknown[] = []
     const world: LedgerWorld = await aStartedWorld({
@@ -339,6 +348,25 @@ describe('cancelling', () => {
     await world.clock.settle()
     expect(world.agents.cancelled).toEqual([run.id])
     expect([run, next].map(world.state)).toEqual(['cancelled', 'running'])
+  })
+
+  test('a run that is cancelled while its agent starts is never sent', async () => {
+    const world = await aStartedWorld()
+    const { ensureRunning } = world.agents
+    let open = () => {}
+    world.agents.ensureRunning = async (agentId, signal) => {
+      await new Promise<void>((resolve) => {
+        open = resolve
+      })
+      return ensureRunning(agentId, signal)
+    }
+    const run = world.chat('operator')
+    await world.clock.settle()
+    world.ledger.cancelRun(person, run.id)
+    open()
+    await world.clock.settle()
+    expect(world.state(run)).toBe('cancelled')
+    expect(world.agents.sent).toEqual([])
   })
 
   test('a run that has ended cannot be cancelled', async () => {

@@ -16,9 +16,9 @@ export type RunFrame =
 
 export interface SubscribeRun {
   /**
-   * Events of the run and its descendants from now on, then `ended`. A reader that comes back for more after
-   * `ended` has read the outcome: the note to whoever asked counts as delivered. Rejects with the signal's
-   * reason; Problem `not-found`.
+   * Events of the run and its descendants from this call on, then `ended`. A reader that comes back for more
+   * after `ended` has read the outcome: the note to whoever asked counts as delivered. Rejects with the signal's
+   * reason; Problem `not-found`. Must be read, or its signal fired.
    */
   frames(runId: string, signal: AbortSignal): AsyncGenerator<RunFrame, void, undefined>
   /** Resolves with the ended run, and counts as reading it. */
@@ -32,9 +32,17 @@ export function createSubscribeRun(deps: {
 }): SubscribeRun {
   const { table, events, outbox } = deps
 
-  async function* frames(runId: string, signal: AbortSignal): AsyncGenerator<RunFrame, void, undefined> {
+  function frames(runId: string, signal: AbortSignal): AsyncGenerator<RunFrame, void, undefined> {
     const waiting = createWaitingRoom(runId, table.descendantIds(runId))
     const stop = events.subscribe(waiting.take)
+    signal.addEventListener('abort', stop, { once: true })
+    return read(runId, { waiting, stop, signal })
+  }
+
+  async function* read(
+    runId: string,
+    { waiting, stop, signal }: Reading,
+  ): AsyncGenerator<RunFrame, void, undefined> {
     try {
       for (;;) {
         signal.throwIfAborted()
@@ -49,6 +57,7 @@ export function createSubscribeRun(deps: {
         await waiting.more(signal)
       }
     } finally {
+      signal.removeEventListener('abort', stop)
       stop()
     }
   }
@@ -64,6 +73,12 @@ export function createSubscribeRun(deps: {
       throw new Problem('not-found')
     },
   }
+}
+
+interface Reading {
+  readonly waiting: ReturnType<typeof createWaitingRoom>
+  readonly stop: () => void
+  readonly signal: AbortSignal
 }
 
 /** Events of one family of runs, until they are fetched. */

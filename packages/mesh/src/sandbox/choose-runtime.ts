@@ -10,10 +10,16 @@ export function runtimeName(asked: string | undefined): RuntimeName {
   if (asked === undefined || asked === '') return 'docker'
   const name = runtimeNames.find((known) => known === asked)
   if (name) return name
-  throw new SandboxError('runtime-unknown', `There is no sandbox runtime named ${asked}.\nRepair: set FLOTILLA_SANDBOX to ${runtimeNames.join(', ')}, or unset it.`)
+  throw new SandboxError(
+    'runtime-unknown',
+    `There is no sandbox runtime named ${asked}.\nRepair: set FLOTILLA_SANDBOX to ${runtimeNames.join(', ')}, or unset it.`,
+  )
 }
 
 /** Makes the runtime of that name; the others are not even built. */
-export function chooseRuntime(name: RuntimeName, makers: Readonly<Record<RuntimeName, () => SandboxRuntime>>): SandboxRuntime {
+export function chooseRuntime(
+  name: RuntimeName,
+  makers: Readonly<Record<RuntimeName, () => SandboxRuntime>>,
+): SandboxRuntime {
   return makers[name]()
 }

@@ -1,5 +1,10 @@
 import { expect, it } from 'vitest'
-import { engineOfThisMachine, openDockerHome, useDockerHome, withEngine } from '../../../../tests/docker/sandbox-lane.ts'
+import {
+  engineOfThisMachine,
+  openDockerHome,
+  useDockerHome,
+  withEngine,
+} from '../../../../tests/docker/sandbox-lane.ts'
 import { agentCommand, volumeName } from './docker/container-options.ts'
 import { sandboxRuntimeConformance, subjectHands } from './sandbox-runtime.conformance.ts'
 import { sandboxName, sandboxSizes } from './sandbox-spec.ts'
@@ -43,11 +48,14 @@ withEngine(
       expect(host.SecurityOpt).toContain('no-new-privileges')
       expect(host.Tmpfs?.['/tmp']).toMatch(/noexec,nosuid,nodev.*size=104857600/)
       expect(Object.keys(host.PortBindings ?? {})).toEqual([])
-      expect(inspected.Mounts.map((mount) => [mount.Destination, mount.RW]).toSorted()).toEqual([
-        ['/briefing', false],
-        ['/data', true],
-      ])
-      expect(inspected.Config.Labels).toMatchObject({ 'flotilla.home': home().homeTag, 'flotilla.agent': 'walled' })
+      expect(Object.fromEntries(inspected.Mounts.map((mount) => [mount.Destination, mount.RW]))).toEqual({
+        '/briefing': false,
+        '/data': true,
+      })
+      expect(inspected.Config.Labels).toMatchObject({
+        'flotilla.home': home().homeTag,
+        'flotilla.agent': 'walled',
+      })
     })
 
     it('gives each agent a volume of its own that carries its labels', async () => {
@@ -58,7 +66,10 @@ withEngine(
 
     it('writes seed files as the agent, for nobody else', async () => {
       const state = await home().start({ agentId: 'seeded', files: { '.flotilla/door-token': 'secret' } })
-      const seen = await home().run(state, 'stat -c "%u %g %a %F" /data /data/.flotilla /data/.flotilla/door-token')
+      const seen = await home().run(
+        state,
+        'stat -c "%u %g %a %F" /data /data/.flotilla /data/.flotilla/door-token',
+      )
       expect(seen.text.trim().split('\n')).toEqual([
         '1000 1000 700 directory',
         '1000 1000 700 directory',
@@ -73,9 +84,9 @@ withEngine(
         'FLOTILLA_PORT=8499 NODE_DEBUG_NATIVE=COMPILE_CACHE timeout 2 node --max-semi-space-size=1 /opt/flotilla/agent.cjs 2>&1 | grep -m1 "agent.cjs was"',
       )
       expect(seen.text).toContain('was accepted')
-      expect((await home().run(state, 'tr "\\0" " " < /proc/1/cmdline; echo; ps -o args= -C node')).text).toContain(
-        agentCommand(sandboxSizes.worker.memoryLimitBytes).slice(1).join(' '),
-      )
+      expect(
+        (await home().run(state, 'tr "\\0" " " < /proc/1/cmdline; echo; ps -o args= -C node')).text,
+      ).toContain(agentCommand(sandboxSizes.worker.memoryLimitBytes).slice(1).join(' '))
     })
 
     it('tells an end by lack of memory apart from a program of the agent that lacked it', async () => {
@@ -87,7 +98,9 @@ withEngine(
       expect(await home().runtime.inspect('hungry')).toMatchObject({ running: true })
       expect(ends).toEqual([])
       await subjectHands.eatMemory(state)
-      await expect.poll(() => ends, { timeout: 20_000 }).toEqual([{ agentId: 'hungry', code: 137, outOfMemory: true }])
+      await expect
+        .poll(() => ends, { timeout: 20_000 })
+        .toEqual([{ agentId: 'hungry', code: 137, outOfMemory: true }])
       leave()
     })
 

@@ -1,7 +1,13 @@
 import { Readable } from 'node:stream'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { Log } from '../log.ts'
-import { containerOptions, labelKeys, volumeLabels, volumeName, type ContainerGround } from './docker/container-options.ts'
+import {
+  containerOptions,
+  labelKeys,
+  volumeLabels,
+  volumeName,
+  type ContainerGround,
+} from './docker/container-options.ts'
 import { inspectSchema, listSchema, logText, runningState, stateOf } from './docker/container-state.ts'
 import { engineDialect, type EngineDialect } from './docker/engine-dialect.ts'
 import { seedEntries } from './docker/seed-files.ts'
@@ -67,11 +73,15 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
   const closing = new AbortController()
   let ready: Ready | null = null
   let watching: Promise<void> | null = null
+  let lost = false
   let gate = createStartGate(startsPerCore)
 
   function prepared(): Ready {
     if (ready) return ready
-    throw new SandboxError('not-prepared', 'The container engine was not prepared yet.\nRepair: call prepare first.')
+    throw new SandboxError(
+      'not-prepared',
+      'The container engine was not prepared yet.\nRepair: call prepare first.',
+    )
   }
 
   async function reportEnd(containerId: string): Promise<void> {
@@ -122,23 +132,40 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
       const worker = { engine, image: image.reference, uid: options.uid, homeTag: tag }
       const dialect = await engineDialect(engine, options.recipeDirectory)
       const { holdsBridge } = dialect
-      const network = await ensurePrivateNetwork(worker, { doorPorts: options.doorPorts, holdsBridge, signal })
+      const network = await ensurePrivateNetwork(worker, {
+        doorPorts: options.doorPorts,
+        holdsBridge,
+        signal,
+      })
       const { seccomp, ulimits, sysctls, logOptions } = dialect
       const first = ready === null
-      const ground = { homeId: options.homeId, image: image.reference, network, seccomp, ulimits, sysctls, logOptions }
+      const ground = {
+        homeId: options.homeId,
+        image: image.reference,
+        network,
+        seccomp,
+        ulimits,
+        sysctls,
+        logOptions,
+      }
       ready = { engine, dialect, network, ground }
       if (!first) return
       gate = createStartGate(startsPerCore * engine.cpus)
+      await removeLeftovers(engine, tag)
       await warmPageCache(engine, { image: image.reference, homeTag: tag, signal })
       await new Promise<void>((resolve) => {
         watching ??= watchEngine(engine, {
           homeTag: tag,
           clock: options.clock,
           signal: closing.signal,
-          onConnected: () => catchUp().finally(resolve),
+          onConnected: () => {
+            lost = false
+            return catchUp().finally(resolve)
+          },
           onEvent,
           onLost: (error) => {
-            options.log.warn({ err: error }, 'the connection to the container engine was lost')
+            if (!lost) options.log.warn({ err: error }, 'the connection to the container engine was lost')
+            lost = true
             resolve()
           },
         })
@@ -171,7 +198,11 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
       forget(agentId)
       const { engine } = prepared()
       await removeContainer(engine, sandboxName(options.homeId, agentId))
-      if (data) await engine.docker.getVolume(volumeName(options.homeId, agentId)).remove().catch(unlessStatus([404]))
+      if (data)
+        await engine.docker
+          .getVolume(volumeName(options.homeId, agentId))
+          .remove()
+          .catch(unlessStatus([404]))
     },
 
     inspect: (agentId) => inspectContainer(prepared(), sandboxName(options.homeId, agentId)),
@@ -179,12 +210,14 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
     async list() {
       const to = prepared()
       const states = await Promise.all(
-        (await listContainers(to, tag)).map((container) => {
+        (await listContainers(to, tag)).map(async (container) => {
           const agentId = container.Labels?.[labelKeys.agent]
           if (agentId === undefined) return null
           if (container.State !== 'running') return inspectContainer(to, container.Id)
           const host = container.NetworkSettings?.Networks?.[to.network.name]?.IPAddress
-          return host ? runningState({ agentId, labels: container.Labels ?? {}, host }) : inspectContainer(to, container.Id)
+          return host
+            ? runningState({ agentId, labels: container.Labels ?? {}, host })
+            : inspectContainer(to, container.Id)
         }),
       )
       return states.filter((state) => state !== null)
@@ -192,11 +225,15 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
 
     async logs(agentId, maxBytes) {
       const container = prepared().engine.docker.getContainer(sandboxName(options.homeId, agentId))
-      const raw = await container.logs({ stdout: true, stderr: true, follow: false, tail: logLinesMax }).catch((error: unknown) => {
-        if (isStatus(error, 404)) return Buffer.alloc(0)
-        throw error
-      })
-      return Buffer.from(logText(Buffer.from(raw))).subarray(-maxBytes).toString('utf8')
+      const raw = await container
+        .logs({ stdout: true, stderr: true, follow: false, tail: logLinesMax })
+        .catch((error: unknown) => {
+          if (isStatus(error, 404)) return Buffer.alloc(0)
+          throw error
+        })
+      return Buffer.from(logText(Buffer.from(raw)))
+        .subarray(-maxBytes)
+        .toString('utf8')
     },
 
     onEnd(listener) {
@@ -222,7 +259,10 @@ async function startContainer(
   try {
     await removeContainer(engine, sandboxName(ground.homeId, spec.agentId))
     if (dialect.createsVolumesFirst) {
-      await docker.createVolume({ Name: volumeName(ground.homeId, spec.agentId), Labels: volumeLabels(ground.homeId, spec.agentId) })
+      await docker.createVolume({
+        Name: volumeName(ground.homeId, spec.agentId),
+        Labels: volumeLabels(ground.homeId, spec.agentId),
+      })
     }
     const container = await docker.createContainer(containerOptions(ground, spec))
     created = container.id
@@ -254,20 +294,38 @@ async function inspectContainer({ engine, network }: Ready, idOrName: string): P
   }
 }
 
+/** Throw-away containers of an earlier process of ours that was killed while they ran. */
+async function removeLeftovers(engine: Engine, tag: string): Promise<void> {
+  const label = [`${labelKeys.home}=${tag}`]
+  for (const container of listSchema.parse(
+    await engine.docker.listContainers({ all: true, filters: { label } }),
+  )) {
+    const role = container.Labels?.[labelKeys.role] ?? ''
+    if (['probe', 'warm-up', 'firewall'].includes(role)) await removeContainer(engine, container.Id)
+  }
+}
+
 async function listContainers({ engine }: Ready, tag: string) {
   const label = [`${labelKeys.home}=${tag}`, `${labelKeys.role}=agent`]
   return listSchema.parse(await engine.docker.listContainers({ all: true, filters: { label } }))
 }
 
 async function removeContainer(engine: Engine, idOrName: string): Promise<void> {
-  await engine.docker.getContainer(idOrName).remove({ force: true, v: false }).catch(unlessStatus([404]))
+  await engine.docker
+    .getContainer(idOrName)
+    .remove({ force: true, v: false })
+    .catch(unlessStatus([404]))
 }
 
 /** What is already as asked for is no failure. */
 function unlessStatus(statuses: readonly number[]): (error: unknown) => void {
   return (error) => {
     if (!statuses.some((status) => isStatus(error, status))) {
-      throw new SandboxError('engine-refused', `The container engine refused: ${reasonOf(error)}\nRepair: run \`flotilla doctor\`.`, { cause: error })
+      throw new SandboxError(
+        'engine-refused',
+        `The container engine refused: ${reasonOf(error)}\nRepair: run \`flotilla doctor\`.`,
+        { cause: error },
+      )
     }
   }
 }

@@ -10,7 +10,8 @@ sandboxRuntimeConformance('fake', async () => {
     answers: async () => {},
     readFile: async (state, path) => engine.data.get(state.agentId)?.get(path) ?? null,
     writeFile: async (state, path, text) => void engine.data.get(state.agentId)?.set(path, text),
-    endWith: async (state, code) => endFakeSandbox(engine, { agentId: state.agentId, code, outOfMemory: false }),
+    endWith: async (state, code) =>
+      endFakeSandbox(engine, { agentId: state.agentId, code, outOfMemory: false }),
     close: async () => {},
   }
 })

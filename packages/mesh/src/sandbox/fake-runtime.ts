@@ -53,14 +53,19 @@ export function createFakeRuntime(options: FakeRuntimeOptions): SandboxRuntime {
     isolates: true,
     doorHost: () => '127.0.0.1',
     prepare: async ({ progress }) => progress('The fake sandbox is ready'),
-    verifyWalls: async () => options.walls?.() ?? [{ id: 'fake-wall', holds: true, detail: 'nothing was tried' }],
+    verifyWalls: async () =>
+      options.walls?.() ?? [{ id: 'fake-wall', holds: true, detail: 'nothing was tried' }],
 
     async start(spec) {
       try {
         seedEntries(spec.files)
         await options.beforeStart?.(spec)
       } catch (cause) {
-        throw new SandboxError('sandbox-start-failed', `The sandbox of ${spec.agentId} could not be started: ${reasonOf(cause)}\nRepair: ask the test.`, { cause })
+        throw new SandboxError(
+          'sandbox-start-failed',
+          `The sandbox of ${spec.agentId} could not be started: ${reasonOf(cause)}\nRepair: ask the test.`,
+          { cause },
+        )
       }
       const kept = engine.data.get(spec.agentId) ?? new Map<string, string>()
       for (const [path, text] of Object.entries(spec.files)) kept.set(path, text)

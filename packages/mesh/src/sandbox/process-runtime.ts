@@ -6,7 +6,15 @@ import process from 'node:process'
 import type { Clock } from '@flotilla/protocol/clock'
 import { agentCommand } from './docker/container-options.ts'
 import { seedEntries } from './docker/seed-files.ts'
-import { exitCodeOf, isAlive, readAllRecords, readRecord, startTicksOf, writeRecord, type ProcessRecord } from './process/process-record.ts'
+import {
+  exitCodeOf,
+  isAlive,
+  readAllRecords,
+  readRecord,
+  startTicksOf,
+  writeRecord,
+  type ProcessRecord,
+} from './process/process-record.ts'
 import { reasonOf, SandboxError } from './sandbox-error.ts'
 import type { SandboxEnd, SandboxRuntime, SandboxState } from './sandbox-runtime.ts'
 import type { SandboxSpec } from './sandbox-spec.ts'
@@ -64,7 +72,10 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
     }
     signalGroup(record.pid, 'SIGKILL')
     if (!(await gone(record, killWaitMs))) {
-      throw new SandboxError('process-survives', `The process ${record.pid} of ${agentId} does not end.\nRepair: kill -9 ${record.pid}`)
+      throw new SandboxError(
+        'process-survives',
+        `The process ${record.pid} of ${agentId} does not end.\nRepair: kill -9 ${record.pid}`,
+      )
     }
   }
 
@@ -105,10 +116,19 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
         await halt(spec.agentId, 0)
         const record = await launch(options, { spec, folder: folderOf(spec.agentId) })
         running.set(spec.agentId, record)
-        return { agentId: spec.agentId, running: true, labels: spec.labels, address: { host: '127.0.0.1', port: record.port } }
+        return {
+          agentId: spec.agentId,
+          running: true,
+          labels: spec.labels,
+          address: { host: '127.0.0.1', port: record.port },
+        }
       } catch (cause) {
         if (cause instanceof SandboxError) throw cause
-        throw new SandboxError('sandbox-start-failed', `The process of ${spec.agentId} could not be started: ${reasonOf(cause)}\nRepair: run \`flotilla doctor\`.`, { cause })
+        throw new SandboxError(
+          'sandbox-start-failed',
+          `The process of ${spec.agentId} could not be started: ${reasonOf(cause)}\nRepair: run \`flotilla doctor\`.`,
+          { cause },
+        )
       }
     },
 
@@ -162,7 +182,14 @@ async function launch(
   try {
     const [, ...flags] = agentCommand(spec.memoryLimitBytes)
     // The shell notes the exit code, so that a mesh which comes later can tell it too.
-    const command = ['-c', '"$@"; echo $? > "$0"', join(folder, 'exit'), options.nodePath, ...flags.slice(0, -1), options.agentEntry]
+    const command = [
+      '-c',
+      '"$@"; echo $? > "$0"',
+      join(folder, 'exit'),
+      options.nodePath,
+      ...flags.slice(0, -1),
+      options.agentEntry,
+    ]
     const child = spawn('/bin/sh', command, {
       cwd: data,
       detached: true,
@@ -182,7 +209,14 @@ async function launch(
     })
     child.unref()
     const startTicks = (await startTicksOf(pid)) ?? 'gone'
-    const record = { agentId: spec.agentId, pid, startTicks, port, labels: { ...spec.labels }, stoppedWith: null }
+    const record = {
+      agentId: spec.agentId,
+      pid,
+      startTicks,
+      port,
+      labels: { ...spec.labels },
+      stoppedWith: null,
+    }
     await writeRecord(folder, record)
     return record
   } finally {

@@ -75,7 +75,10 @@ function within<Value>(promise: Promise<Value>, options: OnceOptions): Promise<V
     const stop = () =>
       reject(
         deadline.aborted
-          ? new SandboxError('container-overran', `A throw-away container did not end within ${options.timeoutMs} ms: ${options.command.join(' ').slice(0, 80)}\nRepair: look at the load of this machine and at the engine's log.`)
+          ? new SandboxError(
+              'container-overran',
+              `A throw-away container did not end within ${options.timeoutMs} ms: ${options.command.join(' ').slice(0, 80)}\nRepair: look at the load of this machine and at the engine's log.`,
+            )
           : signal.reason,
       )
     if (signal.aborted) stop()

@@ -55,7 +55,9 @@ export function sandboxRuntimeConformance(name: string, open: () => Promise<Conf
       await rm(briefingDirectory, { recursive: true, force: true })
     })
 
-    async function started(fields: Partial<SandboxSpec> & { readonly agentId: string }): Promise<SandboxState> {
+    async function started(
+      fields: Partial<SandboxSpec> & { readonly agentId: string },
+    ): Promise<SandboxState> {
       const state = await home.runtime.start(spec(fields))
       await home.answers(state)
       return state
@@ -75,7 +77,9 @@ export function sandboxRuntimeConformance(name: string, open: () => Promise<Conf
     })
 
     it('a file outside the data directory is refused', async () => {
-      await expect(home.runtime.start(spec({ agentId: 'outside', files: { '../x': 'x' } }))).rejects.toThrow(/Repair/)
+      await expect(home.runtime.start(spec({ agentId: 'outside', files: { '../x': 'x' } }))).rejects.toThrow(
+        /Repair/,
+      )
     })
 
     it('a second start replaces the process and keeps its data (S1)', async () => {
@@ -117,7 +121,11 @@ export function sandboxRuntimeConformance(name: string, open: () => Promise<Conf
       const state = await started({ agentId: 'adopted', labels: { 'flotilla.start': 's-4' } })
       const later = await home.again()
       const listed = (await later.list()).find((entry) => entry.agentId === 'adopted')
-      expect(listed).toMatchObject({ running: true, address: state.address, labels: { 'flotilla.start': 's-4' } })
+      expect(listed).toMatchObject({
+        running: true,
+        address: state.address,
+        labels: { 'flotilla.start': 's-4' },
+      })
       await later.close()
     })
 

@@ -11,7 +11,8 @@ export function createStartGate(width: number): <Value>(action: () => Promise<Va
       inside += 1
       return
     }
-    if (waiting.length >= waitingMax) throw new RangeError(`more than ${waitingMax} sandboxes wait for their start`)
+    if (waiting.length >= waitingMax)
+      throw new RangeError(`more than ${waitingMax} sandboxes wait for their start`)
     // A place is handed over by whoever leaves, so `inside` stays as it is.
     await new Promise<void>((resolve) => waiting.push(resolve))
   }

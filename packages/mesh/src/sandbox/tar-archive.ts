@@ -30,7 +30,11 @@ export async function* tarArchive(entries: Iterable<TarEntry>): AsyncGenerator<U
 }
 
 /** A regular file from bytes in memory. */
-export function tarFile(name: string, content: Uint8Array, owner: { readonly uid: number; readonly mode: number }): TarEntry {
+export function tarFile(
+  name: string,
+  content: Uint8Array,
+  owner: { readonly uid: number; readonly mode: number },
+): TarEntry {
   return { name, content, size: content.length, ...owner }
 }
 
@@ -66,6 +70,9 @@ function splitName(full: string): { readonly name: string; readonly prefix: stri
   throw new RangeError(`the path does not fit into an archive: ${full.slice(0, 300)}`)
 }
 
-function octal(header: Buffer, field: { readonly value: number; readonly at: number; readonly digits: number }): void {
+function octal(
+  header: Buffer,
+  field: { readonly value: number; readonly at: number; readonly digits: number },
+): void {
   header.write(field.value.toString(8).padStart(field.digits, '0'), field.at)
 }

@@ -139,6 +139,62 @@ describe('a hand-off', () => {
     expect(world.ledger.find(parent.id)).toMatchObject({ turn: 1, attempt: 2 })
   })
 
+  test('whose asker is cut off while more results come hears those in a turn of their own', async () => {
+    const { world, parent, given } = await aHandOff()
+    const second = give(world, 'operator', 'other')
+    await world.clock.settle()
+    world.agents.finish('operator')
+    await world.clock.settle()
+    complete(world, 'worker', given.task_id)
+    await world.clock.settle()
+    world.agents.die('operator')
+    await world.clock.settle()
+    complete(world, 'other', second.task_id)
+    await world.clock.advance(10_000)
+    world.agents.finish('operator')
+    await world.clock.settle()
+    const messages = messagesTo(world, parent.id)
+    expect(
+      messages.map((message) => [message.includes(given.task_id), message.includes(second.task_id)]),
+    ).toEqual([
+      [false, false],
+      [true, false],
+      [true, false],
+      [false, true],
+    ])
+  })
+
+  test('whose result came and was not read when the asker failed leaves a note that stays visible', async () => {
+    const { world, parent, given } = await aHandOff()
+    complete(world, 'worker', given.task_id)
+    world.agents.finish('operator', { status: 'failed', error: { code: 'model-failed', detail: 'no' } })
+    await world.clock.settle()
+    expect(world.state(parent)).toBe('failed')
+    expect(world.ledger.outbox.open(10)).toContainEqual(
+      expect.objectContaining({ recipient: `run:${parent.id}`, state: 'undeliverable' }),
+    )
+  })
+
+  test('tells its asker once, however often the same is told', async () => {
+    const { world, parent, given } = await aHandOff()
+    world.agents.finish('operator')
+    await world.clock.settle()
+    complete(world, 'worker', given.task_id)
+    const note = {
+      kind: 'task-reminder',
+      taskId: given.task_id,
+      title: 'again',
+    } as const
+    world.ledger.tellRun(parent.id, `task:${given.task_id}:done`, note)
+    await world.clock.settle()
+    world.agents.finish('operator')
+    await world.clock.settle()
+    world.ledger.tellRun(parent.id, `task:${given.task_id}:done`, note)
+    expect(world.state(parent)).toBe('done')
+    expect(messagesTo(world, parent.id)).toHaveLength(2)
+    expect(world.ledger.outbox.ofRun(parent.id).map((row) => row.state)).toEqual(['delivered', 'pending'])
+  })
+
   test('an old answer of the agent does not end the turn that came after it', async () => {
     const { world, parent, given } = await aHandOff()
     world.agents.finish('operator', { response: 'old' })

@@ -53,13 +53,18 @@ export function hardenedHost(ground: ContainerGround, size: WallSize): Dockerode
 export type WallSize = Pick<SandboxSpec, 'memoryLimitBytes' | 'cpu' | 'pidsLimit' | 'tmpSizeBytes'>
 
 /** The whole container of an agent. Pure. */
-export function containerOptions(ground: ContainerGround, spec: SandboxSpec): Dockerode.ContainerCreateOptions {
+export function containerOptions(
+  ground: ContainerGround,
+  spec: SandboxSpec,
+): Dockerode.ContainerCreateOptions {
   const labels = agentLabels(ground.homeId, spec)
   return {
     name: sandboxName(ground.homeId, spec.agentId),
     Image: ground.image,
     Cmd: [...agentCommand(spec.memoryLimitBytes)],
-    Env: Object.entries({ ...spec.environment, ...fixedEnvironment }).map(([name, value]) => `${name}=${value}`),
+    Env: Object.entries({ ...spec.environment, ...fixedEnvironment }).map(
+      ([name, value]) => `${name}=${value}`,
+    ),
     User: `${sandboxHardening.uid}:${sandboxHardening.uid}`,
     WorkingDir: '/data',
     Hostname: 'agent',
@@ -69,7 +74,16 @@ export function containerOptions(ground: ContainerGround, spec: SandboxSpec): Do
     HostConfig: {
       ...hardenedHost(ground, spec),
       Mounts: [
-        { Type: 'volume', Source: volumeName(ground.homeId, spec.agentId), Target: '/data', VolumeOptions: { NoCopy: false, Labels: volumeLabels(ground.homeId, spec.agentId), DriverConfig: { Name: 'local', Options: {} } } },
+        {
+          Type: 'volume',
+          Source: volumeName(ground.homeId, spec.agentId),
+          Target: '/data',
+          VolumeOptions: {
+            NoCopy: false,
+            Labels: volumeLabels(ground.homeId, spec.agentId),
+            DriverConfig: { Name: 'local', Options: {} },
+          },
+        },
         { Type: 'bind', Source: spec.briefingDirectory, Target: '/briefing', ReadOnly: true },
       ],
     },

@@ -29,7 +29,8 @@ export function stateOf(inspected: z.infer<typeof inspectSchema>, network: strin
   const agentId = labels[labelKeys.agent]
   if (agentId === undefined) return null
   const { Running: running, ExitCode: code, OOMKilled } = inspected.State
-  if (!running) return { agentId, running, labels, exit: { code, outOfMemory: OOMKilled === true && code !== 0 } }
+  if (!running)
+    return { agentId, running, labels, exit: { code, outOfMemory: OOMKilled === true && code !== 0 } }
   return runningState({ agentId, labels, host: inspected.NetworkSettings.Networks?.[network]?.IPAddress })
 }
 
@@ -39,7 +40,12 @@ export function runningState(known: {
   readonly host: string | null | undefined
 }): SandboxState {
   const { agentId, labels, host } = known
-  return { agentId, running: true, labels, ...(host ? { address: { host, port: sandboxHardening.agentPort } } : {}) }
+  return {
+    agentId,
+    running: true,
+    labels,
+    ...(host ? { address: { host, port: sandboxHardening.agentPort } } : {}),
+  }
 }
 
 /** Text of an engine's multiplexed log: eight bytes of head (stream, length) before each piece. Pure. */

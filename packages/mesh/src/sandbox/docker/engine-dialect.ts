@@ -26,12 +26,17 @@ const openFilesMax = 8_192
 const podmanProcessesMax = 32_768
 
 export async function engineDialect(engine: Engine, recipeDirectory: string): Promise<EngineDialect> {
-  const profile = join(recipeDirectory, engine.architecture === 'x64' ? 'seccomp-x64.json' : 'seccomp-agent.json')
+  const profile = join(
+    recipeDirectory,
+    engine.architecture === 'x64' ? 'seccomp-x64.json' : 'seccomp-agent.json',
+  )
   if (engine.facts.flavour === 'podman') {
     return {
       seccomp: profile,
       ulimits: await ulimitsOf(engine),
-      sysctls: (await hasIpv6()) ? { 'net.ipv6.conf.all.disable_ipv6': '1', 'net.ipv6.conf.default.disable_ipv6': '1' } : {},
+      sysctls: (await hasIpv6())
+        ? { 'net.ipv6.conf.all.disable_ipv6': '1', 'net.ipv6.conf.default.disable_ipv6': '1' }
+        : {},
       logOptions: { Type: 'k8s-file', Config: { 'max-size': '5m' } },
       createsVolumesFirst: true,
       holdsBridge: true,

@@ -12,7 +12,10 @@ export function seedEntries(files: Readonly<Record<string, string>>): readonly T
   const folders = new Set<string>()
   const entries = Object.entries(files).map(([path, text]) => {
     if (!isInside(path)) {
-      throw new SandboxError('file-path-refused', `A file for the sandbox would lie outside /data: ${path.slice(0, 200)}\nRepair: name it relative to /data, without "..".`)
+      throw new SandboxError(
+        'file-path-refused',
+        `A file for the sandbox would lie outside /data: ${path.slice(0, 200)}\nRepair: name it relative to /data, without "..".`,
+      )
     }
     for (let folder = posix.dirname(path); folder !== '.'; folder = posix.dirname(folder)) folders.add(folder)
     return tarFile(path, Buffer.from(text, 'utf8'), { uid, mode: 0o600 })
@@ -21,5 +24,11 @@ export function seedEntries(files: Readonly<Record<string, string>>): readonly T
 }
 
 function isInside(path: string): boolean {
-  return path !== '' && !path.endsWith('/') && !posix.isAbsolute(path) && posix.normalize(path) === path && !path.startsWith('..')
+  return (
+    path !== '' &&
+    !path.endsWith('/') &&
+    !posix.isAbsolute(path) &&
+    posix.normalize(path) === path &&
+    !path.startsWith('..')
+  )
 }

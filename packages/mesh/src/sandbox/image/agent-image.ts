@@ -60,7 +60,12 @@ export async function ensureAgentImage(options: AgentImageOptions): Promise<Agen
   const reference = `localhost/flotilla/agent:${tag}`
   if (await findImage(options.engine, reference)) return { reference, built: false }
 
-  const packages = recipe.find((file) => file.name === 'packages.txt')?.content.toString('utf8').split(/\s+/).filter(Boolean) ?? []
+  const packages =
+    recipe
+      .find((file) => file.name === 'packages.txt')
+      ?.content.toString('utf8')
+      .split(/\s+/)
+      .filter(Boolean) ?? []
   const base = await ensureBaseImage({ ...options, packages })
   options.progress('Building the agent image')
   const root = { uid: 0, mode: 0o644 }
@@ -101,5 +106,7 @@ function tagOf(parts: readonly Part[]): string {
 async function readAuthorities(): Promise<readonly { readonly name: string; readonly content: Buffer }[]> {
   const names = await readdir(hostAuthorities).catch(() => [])
   const sorted = names.filter((name) => name.endsWith('.crt')).toSorted()
-  return Promise.all(sorted.map(async (name) => ({ name, content: await readFile(join(hostAuthorities, name)) })))
+  return Promise.all(
+    sorted.map(async (name) => ({ name, content: await readFile(join(hostAuthorities, name)) })),
+  )
 }

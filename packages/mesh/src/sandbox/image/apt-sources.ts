@@ -9,9 +9,14 @@ export interface AptSourceFile {
 }
 
 /** Lines and stanzas for the suites of `codename` with the component `main`, both spellings, in given order. */
-export function usableAptSources(files: readonly AptSourceFile[], codename: string): readonly AptSourceFile[] {
+export function usableAptSources(
+  files: readonly AptSourceFile[],
+  codename: string,
+): readonly AptSourceFile[] {
   return files.flatMap((file) => {
-    const kept = file.path.endsWith('.sources') ? keptStanzas(file.text, codename) : keptLines(file.text, codename)
+    const kept = file.path.endsWith('.sources')
+      ? keptStanzas(file.text, codename)
+      : keptLines(file.text, codename)
     return kept === '' ? [] : [{ path: file.path, text: kept }]
   })
 }
@@ -21,9 +26,15 @@ function keptStanzas(text: string, codename: string): string {
     .split(/\n\s*\n/)
     .map((stanza) => stanza.replace(/^#.*\n?/gm, '').trim())
     .filter((stanza) => {
-      const field = (name: string) => new RegExp(`^${name}:(.*)$`, 'im').exec(stanza)?.[1]?.trim().split(/\s+/) ?? []
+      const field = (name: string) =>
+        new RegExp(`^${name}:(.*)$`, 'im').exec(stanza)?.[1]?.trim().split(/\s+/) ?? []
       const off = field('Enabled').includes('no')
-      return !off && field('Types').includes('deb') && ofSuite(field('Suites'), codename) && field('Components').includes('main')
+      return (
+        !off &&
+        field('Types').includes('deb') &&
+        ofSuite(field('Suites'), codename) &&
+        field('Components').includes('main')
+      )
     })
     .join('\n\n')
 }
@@ -32,12 +43,17 @@ function keptLines(text: string, codename: string): string {
   return text
     .split('\n')
     .filter((line) => {
-      const words = line.replace(/\[[^\]]*\]/, '').trim().split(/\s+/)
+      const words = line
+        .replace(/\[[^\]]*\]/, '')
+        .trim()
+        .split(/\s+/)
       return words[0] === 'deb' && ofSuite(words.slice(2, 3), codename) && words.includes('main')
     })
     .join('\n')
 }
 
 function ofSuite(suites: readonly string[], codename: string): boolean {
-  return suites.some((suite) => suite === codename || suite.startsWith(`${codename}-`) || suite.startsWith(`${codename}/`))
+  return suites.some(
+    (suite) => suite === codename || suite.startsWith(`${codename}-`) || suite.startsWith(`${codename}/`),
+  )
 }

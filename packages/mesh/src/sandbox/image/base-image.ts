@@ -47,7 +47,9 @@ export async function ensureBaseImage(options: BaseImageOptions): Promise<string
   if (await findImage(options.engine, registryBase)) return registryBase
   const refusal = await pull(options)
   if (refusal === null) return registryBase
-  options.progress(`No image registry is reachable (${refusal}); making the base image from this system's packages (about a minute)`)
+  options.progress(
+    `No image registry is reachable (${refusal}); making the base image from this system's packages (about a minute)`,
+  )
   await bootstrap(options, offline)
   return offline
 }
@@ -79,7 +81,8 @@ async function bootstrap(options: BaseImageOptions, reference: string): Promise<
   const release = await readFile('/etc/os-release', 'utf8').catch(() => '')
   const codename = /^VERSION_CODENAME="?([a-z]+)"?$/m.exec(release)?.[1]
   const sources = codename === undefined ? [] : usableAptSources(await readAptSources(), codename)
-  if (codename === undefined || sources.length === 0) throw noBase('this system names no Debian package sources')
+  if (codename === undefined || sources.length === 0)
+    throw noBase('this system names no Debian package sources')
   const workDirectory = join(options.cacheDirectory, `base-${process.pid}`)
   await rm(workDirectory, { recursive: true, force: true })
   await mkdir(workDirectory, { recursive: true })
@@ -100,7 +103,10 @@ async function bootstrap(options: BaseImageOptions, reference: string): Promise<
       archive,
       ...sourcePaths,
     ]
-    const made = await runCommand('mmdebstrap', args, { timeoutMs: bootstrapTimeoutMs, signal: options.signal })
+    const made = await runCommand('mmdebstrap', args, {
+      timeoutMs: bootstrapTimeoutMs,
+      signal: options.signal,
+    })
     if (made.code !== 0) throw noBase(`mmdebstrap failed:\n${lastWords(made)}`)
     // Podman pays no heed to a tag given apart.
     const stream = await options.engine.docker.importImage(createReadStream(archive), { repo: reference })
@@ -112,7 +118,8 @@ async function bootstrap(options: BaseImageOptions, reference: string): Promise<
 
 async function ensureMmdebstrap(options: BaseImageOptions): Promise<void> {
   if ((await runCommand('mmdebstrap', ['--version'], { timeoutMs: 10_000 })).code === 0) return
-  if (options.noInstall || !(await canInstall(options.uid))) throw noBase('mmdebstrap, which makes one offline, is not installed')
+  if (options.noInstall || !(await canInstall(options.uid)))
+    throw noBase('mmdebstrap, which makes one offline, is not installed')
   options.progress("Installing mmdebstrap from this system's packages")
   await installPackages(['mmdebstrap'], { signal: options.signal })
 }
@@ -122,7 +129,10 @@ async function readAptSources(): Promise<readonly AptSourceFile[]> {
   const names = await readdir(folder).catch(() => [])
   const paths = names.filter((name) => /\.(sources|list)$/.test(name)).map((name) => join(folder, name))
   const files = await Promise.all(
-    ['/etc/apt/sources.list', ...paths].map(async (path) => ({ path, text: await readFile(path, 'utf8').catch(() => '') })),
+    ['/etc/apt/sources.list', ...paths].map(async (path) => ({
+      path,
+      text: await readFile(path, 'utf8').catch(() => ''),
+    })),
   )
   return files.filter((file) => file.text !== '')
 }

@@ -49,7 +49,15 @@ export async function bundleAgent(options: {
     if (content && hashOf(content) === known.bundleHash) return { path, hash: known.bundleHash }
   }
   const { build } = await import('esbuild')
-  const built = await build({ ...settings, conditions: [...settings.conditions], external: [], entryPoints: [options.entry], absWorkingDir: '/', metafile: true, write: false })
+  const built = await build({
+    ...settings,
+    conditions: [...settings.conditions],
+    external: [],
+    entryPoints: [options.entry],
+    absWorkingDir: '/',
+    metafile: true,
+    write: false,
+  })
   const content = built.outputFiles[0]?.contents ?? new Uint8Array()
   const bundleHash = hashOf(content)
   const path = bundlePath(options.cacheDirectory, bundleHash)

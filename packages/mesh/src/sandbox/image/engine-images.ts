@@ -28,7 +28,12 @@ export function followEngine(engine: Engine, stream: NodeJS.ReadableStream): Pro
       (error: Error | null) => {
         const reason = error?.message ?? refusal
         if (reason === null) resolve()
-        else reject(new SandboxError('engine-refused', `${reason}\n${said.join('').trim().slice(-1_500)}`, { cause: error }))
+        else
+          reject(
+            new SandboxError('engine-refused', `${reason}\n${said.join('').trim().slice(-1_500)}`, {
+              cause: error,
+            }),
+          )
       },
       (raw: unknown) => {
         const event = eventSchema.safeParse(raw).data

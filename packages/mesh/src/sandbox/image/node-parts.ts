@@ -22,15 +22,24 @@ export function findPinnedNode(packageDirectory: string, architecture: 'x64' | '
   const name = `node-linux-${architecture}`
   try {
     const manifest = createRequire(join(packageDirectory, 'package.json')).resolve(`${name}/package.json`)
-    const { version } = z.looseObject({ version: z.string() }).parse(JSON.parse(readFileSync(manifest, 'utf8')))
+    const { version } = z
+      .looseObject({ version: z.string() })
+      .parse(JSON.parse(readFileSync(manifest, 'utf8')))
     return { binary: join(dirname(manifest), 'bin', 'node'), version }
   } catch (cause) {
-    throw new SandboxError('pinned-node-missing', `The package ${name} is not installed: ${reasonOf(cause)}\nRepair: npm ci --include=optional`, { cause })
+    throw new SandboxError(
+      'pinned-node-missing',
+      `The package ${name} is not installed: ${reasonOf(cause)}\nRepair: npm ci --include=optional`,
+      { cause },
+    )
   }
 }
 
 /** The binary without symbols where this host can strip (150 → 116 MB), else as it is. Cached by version. */
-export async function strippedNode(node: PinnedNode, options: { readonly cacheDirectory: string }): Promise<string> {
+export async function strippedNode(
+  node: PinnedNode,
+  options: { readonly cacheDirectory: string },
+): Promise<string> {
   const stripped = join(options.cacheDirectory, `node-${node.version}-stripped`)
   if (await exists(stripped)) return stripped
   await mkdir(options.cacheDirectory, { recursive: true })
@@ -61,7 +70,10 @@ export async function npmArchive(options: {
   const packed = await runCommand('npm', ['pack', join(globals, 'npm'), ...args], timing)
   const name = packed.stdout.trim().split('\n').at(-1) ?? ''
   if (packed.code === 0 && /^npm-[\d.]+\.tgz$/.test(name)) return join(options.cacheDirectory, name)
-  throw new SandboxError('npm-unavailable', `npm ${npmVersion} could not be fetched:\n${lastWords(fetched)}\nRepair: npm pack npm@${npmVersion}`)
+  throw new SandboxError(
+    'npm-unavailable',
+    `npm ${npmVersion} could not be fetched:\n${lastWords(fetched)}\nRepair: npm pack npm@${npmVersion}`,
+  )
 }
 
 async function exists(path: string): Promise<boolean> {

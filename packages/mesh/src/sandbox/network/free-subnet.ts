@@ -39,7 +39,8 @@ export function ipv4Range(cidr: string): Ipv4Range {
 
 function ipv4Number(address: string): number {
   const parts = address.split('.').map(Number)
-  if (parts.length !== 4 || parts.some((part) => !Number.isInteger(part) || part < 0 || part > 255)) return Number.NaN
+  if (parts.length !== 4 || parts.some((part) => !Number.isInteger(part) || part < 0 || part > 255))
+    return Number.NaN
   return parts.reduce((number, part) => number * 256 + part, 0)
 }
 

@@ -50,11 +50,20 @@ export async function holdBridge(
     })
     await made.start()
   }
-  const addresses = Object.values(networkInterfaces()).flatMap((entries) => (entries ?? []).map((entry) => entry.address))
+  const addresses = Object.values(networkInterfaces()).flatMap((entries) =>
+    (entries ?? []).map((entry) => entry.address),
+  )
   if (addresses.includes(network.gateway)) return
   const bits = network.subnet.split('/')[1] ?? '22'
-  const done = await runCommand('ip', ['address', 'replace', `${network.gateway}/${bits}`, 'dev', network.bridge], { timeoutMs: commandTimeoutMs })
+  const done = await runCommand(
+    'ip',
+    ['address', 'replace', `${network.gateway}/${bits}`, 'dev', network.bridge],
+    { timeoutMs: commandTimeoutMs },
+  )
   if (done.code !== 0) {
-    throw new SandboxError('network-unusable', `The bridge ${network.bridge} could not be given its address: ${lastWords(done)}\nRepair: run Flotilla as root, or use Docker.`)
+    throw new SandboxError(
+      'network-unusable',
+      `The bridge ${network.bridge} could not be given its address: ${lastWords(done)}\nRepair: run Flotilla as root, or use Docker.`,
+    )
   }
 }

@@ -50,8 +50,13 @@ export async function ensurePrivateNetwork(
   const { name, bridge } = networkNames(worker.homeTag)
   const range = (await findNetwork(worker.engine, name)) ?? (await createNetwork(worker, { name, bridge }))
   const network = { name, bridge, ...range }
-  if (options.holdsBridge) await holdBridge(worker.engine, { network, image: worker.image, homeTag: worker.homeTag })
-  await applyRules(worker, applyScript({ bridge, gateway: network.gateway, doorPorts: options.doorPorts }), options.signal)
+  if (options.holdsBridge)
+    await holdBridge(worker.engine, { network, image: worker.image, homeTag: worker.homeTag })
+  await applyRules(
+    worker,
+    applyScript({ bridge, gateway: network.gateway, doorPorts: options.doorPorts }),
+    options.signal,
+  )
   return network
 }
 
@@ -73,7 +78,10 @@ export async function removePrivateNetwork(worker: RuleWorker): Promise<void> {
     })
 }
 
-async function findNetwork(engine: Engine, name: string): Promise<{ subnet: string; gateway: string } | null> {
+async function findNetwork(
+  engine: Engine,
+  name: string,
+): Promise<{ subnet: string; gateway: string } | null> {
   const found: unknown = await engine.docker
     .getNetwork(name)
     .inspect()
@@ -85,7 +93,10 @@ async function findNetwork(engine: Engine, name: string): Promise<{ subnet: stri
   const network = networkSchema.parse(found)
   const subnet = network.IPAM.Config?.find((entry) => entry.Subnet && !entry.Subnet.includes(':'))?.Subnet
   if (!network.Internal || !subnet) {
-    throw new SandboxError('network-unusable', `The network ${name} exists but is not internal.\nRepair: docker network rm ${name}, then start again.`)
+    throw new SandboxError(
+      'network-unusable',
+      `The network ${name} exists but is not internal.\nRepair: docker network rm ${name}, then start again.`,
+    )
   }
   return { subnet, gateway: gatewayOf(subnet) }
 }
@@ -123,14 +134,21 @@ async function createNetwork(
       refused.push(ipv4Range(subnet))
     }
   }
-  throw new SandboxError('no-free-subnet', `The agents' network could not be created: ${reason || 'no free range in 10.64.0.0/10'}.\nRepair: remove networks that nobody uses (docker network prune), then start again.`)
+  throw new SandboxError(
+    'no-free-subnet',
+    `The agents' network could not be created: ${reason || 'no free range in 10.64.0.0/10'}.\nRepair: remove networks that nobody uses (docker network prune), then start again.`,
+  )
 }
 
 /** What the engine, the host's interfaces and its routes use already. */
 async function usedRanges(engine: Engine): Promise<readonly Ipv4Range[]> {
   const networks = z.array(networkSchema).parse(await engine.docker.listNetworks())
-  const ofEngine = networks.flatMap((network) => network.IPAM.Config ?? []).flatMap((entry) => entry.Subnet ?? [])
-  const ofHost = Object.values(networkInterfaces()).flatMap((entries) => entries ?? []).flatMap((entry) => entry.cidr ?? [])
+  const ofEngine = networks
+    .flatMap((network) => network.IPAM.Config ?? [])
+    .flatMap((entry) => entry.Subnet ?? [])
+  const ofHost = Object.values(networkInterfaces())
+    .flatMap((entries) => entries ?? [])
+    .flatMap((entry) => entry.cidr ?? [])
   const cidrs = [...ofEngine, ...ofHost].filter((cidr) => !cidr.includes(':'))
   const routes = await readFile('/proc/net/route', 'utf8').catch(() => '')
   return [...cidrs.map(ipv4Range), ...routeRanges(routes)]
@@ -138,12 +156,15 @@ async function usedRanges(engine: Engine): Promise<readonly Ipv4Range[]> {
 
 /** Destinations of the kernel's routing table, without the default route. Pure. */
 export function routeRanges(table: string): readonly Ipv4Range[] {
-  return table.split('\n').slice(1).flatMap((line) => {
-    const [, destination, , , , , , mask] = line.split(/\s+/)
-    if (!destination || !mask || mask === '00000000') return []
-    const first = littleEndian(destination)
-    return [{ first, last: first + (2 ** 32 - 1 - littleEndian(mask)) }]
-  })
+  return table
+    .split('\n')
+    .slice(1)
+    .flatMap((line) => {
+      const [, destination, , , , , , mask] = line.split(/\s+/)
+      if (!destination || !mask || mask === '00000000') return []
+      const first = littleEndian(destination)
+      return [{ first, last: first + (2 ** 32 - 1 - littleEndian(mask)) }]
+    })
 }
 
 function littleEndian(hex: string): number {

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { connect, createServer, type AddressInfo } from 'node:net'
 import { networkInterfaces } from 'node:os'
 
@@ -24,12 +25,22 @@ function portOf(address: AddressInfo | string | null): number {
   return address.port
 }
 
-/** The host's IPv4 addresses but loopback, the engine's bridges among them. */
-export function hostAddresses(): readonly string[] {
-  return Object.values(networkInterfaces())
+/** The host's IPv4 addresses but loopback: also those of bridges that are down, which answer all the same. */
+export async function hostAddresses(): Promise<readonly string[]> {
+  const table = await readFile('/proc/net/fib_trie', 'utf8').catch(() => '')
+  const ofInterfaces = Object.values(networkInterfaces())
     .flatMap((entries) => entries ?? [])
     .filter((entry) => entry.family === 'IPv4' && !entry.internal)
     .map((entry) => entry.address)
+  return [...new Set([...localAddresses(table), ...ofInterfaces])]
+}
+
+/** Addresses that the kernel's routing trie calls its own, without loopback. Pure. */
+export function localAddresses(trie: string): readonly string[] {
+  const own = [...trie.matchAll(/\|-- (\d+\.\d+\.\d+\.\d+)\n\s+\/32 host LOCAL/g)].flatMap(
+    (match) => match[1] ?? [],
+  )
+  return [...new Set(own)].filter((address) => !address.startsWith('127.'))
 }
 
 /** Whether this process gets through to `host:port` within a second. */

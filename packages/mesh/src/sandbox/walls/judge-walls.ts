@@ -37,10 +37,15 @@ export interface Controls {
 /** The probe's outcomes as walls that hold or do not. Pure; a missing attempt never counts as a wall. */
 export function judgeWalls(report: ProbeReport, controls: Controls): readonly WallReport[] {
   const of = (group: string) => report.attempts.filter((attempt) => attempt.group === group)
-  const words = (group: string) => of(group).map((attempt) => `${attempt.target} ${attempt.outcome}`).join(', ') || 'nothing was tried'
+  const words = (group: string) =>
+    of(group)
+      .map((attempt) => `${attempt.target} ${attempt.outcome}`)
+      .join(', ') || 'nothing was tried'
   const door = of('door')
   const { status } = report
-  const capabilities = ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'].filter((name) => !/^0+$/.test(status[name] ?? ''))
+  const capabilities = ['CapInh', 'CapPrm', 'CapEff', 'CapBnd', 'CapAmb'].filter(
+    (name) => !/^0+$/.test(status[name] ?? ''),
+  )
   return [
     {
       id: 'agent-door-open',
@@ -50,7 +55,8 @@ export function judgeWalls(report: ProbeReport, controls: Controls): readonly Wa
     ...Object.entries(closedGroups).map(([group, { id, what }]) => {
       const attempts = of(group)
       const needsControl = group === 'host' || group === 'sibling'
-      const shown = !needsControl || attempts.some((attempt) => controls.reachedFromHost.includes(attempt.target))
+      const shown =
+        !needsControl || attempts.some((attempt) => controls.reachedFromHost.includes(attempt.target))
       return {
         id,
         holds: attempts.length > 0 && shown && attempts.every((attempt) => isClosed(attempt.outcome)),
@@ -59,7 +65,8 @@ export function judgeWalls(report: ProbeReport, controls: Controls): readonly Wa
     }),
     {
       id: 'names-closed',
-      holds: of('names').length > 0 && of('names').every((attempt) => !attempt.outcome.startsWith('resolved')),
+      holds:
+        of('names').length > 0 && of('names').every((attempt) => !attempt.outcome.startsWith('resolved')),
       detail: `name look-up: ${words('names')}`,
     },
     {
@@ -67,9 +74,17 @@ export function judgeWalls(report: ProbeReport, controls: Controls): readonly Wa
       holds: report.addresses.every((address) => !address.includes(':') || address === '::1'),
       detail: `addresses inside: ${report.addresses.join(', ')}`,
     },
-    refused('root-read-only', report.writeRoot === 'EROFS' && report.writeEtc === 'EROFS', `write to / ${report.writeRoot}, to /etc ${report.writeEtc}`),
+    refused(
+      'root-read-only',
+      report.writeRoot === 'EROFS' && report.writeEtc === 'EROFS',
+      `write to / ${report.writeRoot}, to /etc ${report.writeEtc}`,
+    ),
     refused('tmp-not-executable', report.execInTmp === 'EACCES', `run a file from /tmp: ${report.execInTmp}`),
-    refused('processes-bounded', report.processes.started > 0 && report.processes.started < 300, `started ${report.processes.started} of 300 processes${report.processes.said ? `, then: ${report.processes.said}` : ''}`),
+    refused(
+      'processes-bounded',
+      report.processes.started > 0 && report.processes.started < 300,
+      `started ${report.processes.started} of 300 processes${report.processes.said ? `, then: ${report.processes.said}` : ''}`,
+    ),
     refused(
       'no-new-namespaces',
       report.userNamespace !== 'done' && report.networkNamespace !== 'done' && report.mount !== 'done',
@@ -77,10 +92,17 @@ export function judgeWalls(report: ProbeReport, controls: Controls): readonly Wa
     ),
     refused(
       'no-privileges',
-      capabilities.length === 0 && status['NoNewPrivs'] === '1' && status['Seccomp'] === '2' && status['Uid'] === '1000',
+      capabilities.length === 0 &&
+        status['NoNewPrivs'] === '1' &&
+        status['Seccomp'] === '2' &&
+        status['Uid'] === '1000',
       `user ${status['Uid']}, capabilities ${capabilities.join(' ') || 'none'}, no-new-privileges ${status['NoNewPrivs']}, system call filter ${status['Seccomp']}`,
     ),
-    refused('engine-socket-absent', report.engineSocket === 'none', `engine sockets inside: ${report.engineSocket}`),
+    refused(
+      'engine-socket-absent',
+      report.engineSocket === 'none',
+      `engine sockets inside: ${report.engineSocket}`,
+    ),
   ]
 }
 
@@ -90,5 +112,7 @@ function refused(id: string, holds: boolean, detail: string): WallReport {
 
 /** A refusal by the target itself (ECONNREFUSED) means that packets got there. */
 function isClosed(outcome: string): boolean {
-  return ['timeout', 'EHOSTUNREACH', 'ENETUNREACH', 'EACCES', 'EPERM', 'ETIMEDOUT', 'EADDRNOTAVAIL'].includes(outcome)
+  return ['timeout', 'EHOSTUNREACH', 'ENETUNREACH', 'EACCES', 'EPERM', 'ETIMEDOUT', 'EADDRNOTAVAIL'].includes(
+    outcome,
+  )
 }

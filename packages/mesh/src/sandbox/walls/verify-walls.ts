@@ -45,12 +45,22 @@ export async function verifyWalls(
   try {
     const gateway = options.ground.network.gateway
     const controlled: readonly Target[] = [
-      ...[...new Set([...hostAddresses(), gateway])].map((host): Target => ({ group: 'host', host, port: canary.port })),
+      ...[...new Set([...(await hostAddresses()), gateway])].map((host): Target => ({
+        group: 'host',
+        host,
+        port: canary.port,
+      })),
       { group: 'sibling', host: sibling.host, port: siblingPort },
     ]
     const shown = await Promise.all(controlled.map((target) => reaches(target.host, target.port)))
-    const reachedFromHost = controlled.filter((_, index) => shown[index]).map((target) => `${target.host}:${target.port}`)
-    const connect: readonly Target[] = [{ group: 'door', host: gateway, port: options.doorPort }, ...controlled, ...outside]
+    const reachedFromHost = controlled
+      .filter((_, index) => shown[index])
+      .map((target) => `${target.host}:${target.port}`)
+    const connect: readonly Target[] = [
+      { group: 'door', host: gateway, port: options.doorPort },
+      ...controlled,
+      ...outside,
+    ]
     const plan = JSON.stringify({ connect, names: ['example.com'] })
     const done = await runOnce(engine, {
       image: options.ground.image,
@@ -61,7 +71,11 @@ export async function verifyWalls(
       timeoutMs: probeTimeoutMs,
       signal: options.signal,
     })
-    if (done.code !== 0) throw new SandboxError('wall-probe-failed', `The probe of the walls failed: ${done.output.slice(-600)}\nRepair: run \`flotilla doctor\`.`)
+    if (done.code !== 0)
+      throw new SandboxError(
+        'wall-probe-failed',
+        `The probe of the walls failed: ${done.output.slice(-600)}\nRepair: run \`flotilla doctor\`.`,
+      )
     return judgeWalls(probeReportSchema.parse(JSON.parse(done.stdout)), { reachedFromHost })
   } finally {
     await Promise.allSettled([canary.close(), sibling.remove()])
@@ -82,7 +96,12 @@ function labels(homeTag: string): Record<string, string> {
 
 async function startSibling(
   engine: Engine,
-  options: { readonly ground: ContainerGround; readonly homeTag: string; readonly clock: Clock; readonly signal?: AbortSignal | undefined },
+  options: {
+    readonly ground: ContainerGround
+    readonly homeTag: string
+    readonly clock: Clock
+    readonly signal?: AbortSignal | undefined
+  },
 ): Promise<{ readonly host: string; readonly remove: () => Promise<void> }> {
   const container = await engine.docker.createContainer({
     Image: options.ground.image,

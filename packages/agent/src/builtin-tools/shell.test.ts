@@ -1,0 +1,91 @@
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Problem } from '@flotilla/protocol/problem'
+import { describe, expect, test } from 'vitest'
+import { createDataFiles } from '../files/data-files.ts'
+import { systemClock } from '../system-clock.ts'
+import { noMesh } from '../testing/loop-parts.ts'
+import { shellTools } from './shell.ts'
+
+function aShell() {
+  const data = realpathSync(mkdtempSync(join(tmpdir(), 'shell-')))
+  mkdirSync(join(data, 'sub'))
+  const environment = { PATH: process.env['PATH'] ?? '', OPENAI_API_KEY: 'program-token' }
+  const [tool] = shellTools({ files: createDataFiles(data), environment, clock: systemClock })
+  const run = async (input: Record<string, string | number>, signal = new AbortController().signal) =>
+    tool!.run(input, { mesh: noMesh, idempotencyKey: 'k', taskId: null, signal }) // there is one tool
+  return { data, run }
+}
+
+/** True while a process with that id is there and not a corpse. */
+function lives(pid: string): boolean {
+  try {
+    return !readFileSync(`/proc/${pid}/stat`, 'utf8').includes(') Z ')
+  } catch {
+    return false
+  }
+}
+
+describe('run_command', () => {
+  test('it runs in the data directory, or below it', async () => {
+    const { data, run } = aShell()
+    expect(await run({ command: 'pwd' })).toEqual({ output: `exit code 0\n${data}\n`, ok: true })
+    expect(await run({ command: 'pwd', workdir: '/data/sub' })).toMatchObject({
+      output: `exit code 0\n${data}/sub\n`,
+    })
+    await expect(run({ command: 'pwd', workdir: '../' })).rejects.toMatchObject({ code: 'path-refused' })
+  })
+
+  test('a program sees the program environment and nothing else', async () => {
+    const { output } = await aShell().run({ command: 'env | grep -v -e ^PWD -e ^SHLVL -e ^_ -e ^PATH' })
+    expect(output).toBe('exit code 0\nOPENAI_API_KEY=program-token\n')
+  })
+
+  test('both outputs and the exit code are told', async () => {
+    const answer = await aShell().run({ command: 'echo out; echo err >&2; exit 3' })
+    expect(answer.ok).toBe(false)
+    expect(answer.output).toMatch(/^exit code 3\n/)
+    expect(answer.output).toContain('out\n')
+    expect(answer.output).toContain('err\n')
+  })
+
+  test('of a long output the beginning and the end are kept', async () => {
+    const { output } = await aShell().run({
+      command: 'echo first; head -c 300000 /dev/zero | tr "\\0" x; echo; echo last',
+    })
+    expect(String(output).length).toBeLessThan(50_200)
+    expect(output).toMatch(/^exit code 0\nfirst\n/)
+    expect(output).toMatch(/characters left out/)
+    expect(output).toMatch(/last\n$/)
+  })
+
+  test('when time is up the whole group is killed', async () => {
+    const { data, run } = aShell()
+    const command = 'trap "" TERM; sleep 100 & echo $! > child; echo $$ > self; wait; sleep 100'
+    const answer = await run({ command, timeout_s: 1 })
+    expect(answer).toMatchObject({ ok: false, output: expect.stringContaining('time was up') as string })
+    expect(lives(readFileSync(join(data, 'self'), 'utf8').trim())).toBe(false)
+    expect(lives(readFileSync(join(data, 'child'), 'utf8').trim())).toBe(false)
+  })
+
+  test('an abort kills it too and is not an answer', async () => {
+    const { data, run } = aShell()
+    const controller = new AbortController()
+    const running = run({ command: 'echo $$ > self; sleep 100' }, controller.signal)
+    await systemClock.sleep(200)
+    controller.abort(new Problem('cancelled'))
+    await expect(running).rejects.toMatchObject({ code: 'cancelled' })
+    expect(lives(readFileSync(join(data, 'self'), 'utf8').trim())).toBe(false)
+  })
+
+  test('a program left in the background does not hold the call up', async () => {
+    const startedAt = Date.now()
+    const { output } = await aShell().run({
+      command: 'sleep 20 & echo started; echo $! > pid',
+      timeout_s: 15,
+    })
+    expect(output).toBe('exit code 0\nstarted\n')
+    expect(Date.now() - startedAt).toBeLessThan(5000)
+  })
+})

@@ -1,0 +1,177 @@
+import { mkdtempSync, readdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ChatFrame, TaskResult } from '@flotilla/protocol/agent-api'
+import { expect, test } from 'vitest'
+import { systemClock } from '../system-clock.ts'
+import { quietLog } from '../testing/quiet-log.ts'
+import { createCheckpoints } from './checkpoints.ts'
+import { createOutcomes } from './outcomes.ts'
+import { createRunDesk } from './run-desk.ts'
+import type { LiveRun } from './live-run.ts'
+import type { PerformRun, Taking } from './run-desk.ts'
+import type { RunRequest } from './run-request.ts'
+import { taskResult } from './task-result.ts'
+import { abortedEnd } from './run-chat-turn.ts'
+
+const facts = { taskId: null, toolOutputs: [], tokens: 1, costUsd: 0, durationMs: 5 }
+const chat = (runId: string, fence: number, message = 'hi'): Extract<RunRequest, { kind: 'chat' }> => ({
+  kind: 'chat',
+  runId,
+  fence,
+  message,
+  session: 's',
+})
+
+/** The run behind a taking; a finished one has none. */
+function runOf(taking: Taking): LiveRun {
+  if (taking.state === 'finished') throw new Error('the run had finished')
+  return taking.run
+}
+
+/** A desk whose runs end when the test says so. */
+function aDesk(data = mkdtempSync(join(tmpdir(), 'desk-'))) {
+  const started: Parameters<PerformRun>[0][] = []
+  const endings: ((response: string) => void)[] = []
+  const perform: PerformRun = (job) =>
+    new Promise((resolve) => {
+      const end = (result: TaskResult): void => resolve({ result, lastStep: 7 })
+      started.push(job)
+      endings.push((response) => end(taskResult(job.request, { status: 'complete', response }, facts)))
+      job.signal.addEventListener('abort', () => end(taskResult(job.request, abortedEnd(job.signal), facts)))
+    })
+  const outcomes = createOutcomes(data)
+  const checkpoints = createCheckpoints(data)
+  const desk = createRunDesk({ perform, outcomes, checkpoints, clock: systemClock, log: quietLog })
+  return { desk, started, endings, data, outcomes }
+}
+
+test('the same run with the same fence attaches and hears what is still to come', async () => {
+  const { desk, started, endings } = aDesk()
+  const first = await desk.take(chat('run_1', 5))
+  const second = await desk.take(chat('run_1', 5))
+  expect([first.state, second.state]).toEqual(['executing', 'attached'])
+  const heard: ChatFrame[] = []
+  runOf(second).follow((frame) => heard.push(frame))
+  started[0]?.hooks.onFrame({ type: 'text_delta', content: 'x' })
+  endings[0]?.('all')
+  expect(await runOf(first).ended).toMatchObject({ response: 'all' })
+  expect(heard.map((frame) => frame.type)).toEqual(['text_delta', 'done'])
+  expect(started).toHaveLength(1)
+})
+
+test('a finished run answers with its outcome and is not done again', async () => {
+  const { desk, started, endings, data } = aDesk()
+  const first = await desk.take(chat('run_1', 5))
+  endings[0]?.('all')
+  await runOf(first).ended
+  for (const fence of [4, 5, 9]) {
+    const again = await desk.take(chat('run_1', fence))
+    expect(again).toMatchObject({ state: 'finished', result: { response: 'all', fence: Math.max(5, fence) } })
+  }
+  const afterRestart = aDesk(data)
+  expect(await afterRestart.desk.take(chat('run_1', 9))).toMatchObject({ state: 'finished' })
+  expect(await afterRestart.desk.result('run_1', 0)).toMatchObject({
+    state: 'finished',
+    result: { response: 'all' },
+  })
+  expect(started.length + afterRestart.started.length).toBe(1)
+})
+
+test('a finished run that is asked something else works again, with later steps', async () => {
+  const { desk, started, endings } = aDesk()
+  const first = await desk.take(chat('run_1', 5))
+  endings[0]?.('all')
+  await runOf(first).ended
+  expect(await desk.take(chat('run_1', 6, 'results have come'))).toMatchObject({ state: 'executing' })
+  expect(started[1]?.stepsUsed).toBe(7)
+})
+
+test('a higher fence aborts what is going on and leaves it no outcome', async () => {
+  const { desk, started, outcomes } = aDesk()
+  const first = await desk.take(chat('run_1', 5))
+  const second = await desk.take(chat('run_2', 6))
+  expect(second.state).toBe('executing')
+  expect(started[0]?.signal.aborted).toBe(true)
+  expect(await runOf(first).ended).toMatchObject({ status: 'cancelled', error: { code: 'stale-fence' } })
+  expect(await outcomes.find('run_1')).toBeNull()
+  expect(desk.current()?.request.runId).toBe('run_2')
+})
+
+test('a higher fence of the same run starts it anew', async () => {
+  const { desk, started } = aDesk()
+  await desk.take(chat('run_1', 5))
+  expect(await desk.take(chat('run_1', 6))).toMatchObject({ state: 'executing' })
+  expect(started.map((job) => job.request.fence)).toEqual([5, 6])
+})
+
+test('a lower fence is stale, also once the higher run has ended', async () => {
+  const { desk, endings } = aDesk()
+  const taking = await desk.take(chat('run_1', 5))
+  await expect(desk.take(chat('run_2', 4))).rejects.toMatchObject({ code: 'stale-fence' })
+  await expect(desk.take(chat('run_1', 4))).rejects.toMatchObject({ code: 'stale-fence' })
+  endings[0]?.('all')
+  await runOf(taking).ended
+  await expect(desk.take(chat('run_2', 4))).rejects.toMatchObject({ code: 'stale-fence' })
+})
+
+test('another run with the same fence finds the agent busy', async () => {
+  const { desk } = aDesk()
+  await desk.take(chat('run_1', 5))
+  await expect(desk.take(chat('run_2', 5))).rejects.toMatchObject({ code: 'agent-busy' })
+})
+
+test('a cancelled run has an outcome that says so', async () => {
+  const { desk } = aDesk()
+  const taking = await desk.take(chat('run_1', 5))
+  expect(desk.cancel('run_1', 4)).toBe(false)
+  expect(desk.cancel('run_2', 5)).toBe(false)
+  expect(desk.cancel('run_1', 5)).toBe(true)
+  await runOf(taking).ended
+  expect(await desk.result('run_1', 0)).toMatchObject({
+    state: 'finished',
+    result: { status: 'cancelled', error: { code: 'cancelled' } },
+  })
+})
+
+test('whoever waits for a result gets it when it comes, or hears that it is still being worked on', async () => {
+  const { desk, endings } = aDesk()
+  await desk.take(chat('run_1', 5))
+  expect(await desk.result('run_1', 20)).toEqual({ state: 'working', fence: 5 })
+  const waiting = desk.result('run_1', 10_000)
+  endings[0]?.('all')
+  expect(await waiting).toMatchObject({ state: 'finished' })
+  expect(await desk.result('run_9', 0)).toEqual({ state: 'unknown' })
+})
+
+test('an error of ours ends the run as failed', async () => {
+  const data = mkdtempSync(join(tmpdir(), 'desk-'))
+  const parts = {
+    outcomes: createOutcomes(data),
+    checkpoints: createCheckpoints(data),
+    clock: systemClock,
+    log: quietLog,
+  }
+  const desk = createRunDesk({ ...parts, perform: () => Promise.reject(new Error('a bug')) })
+  const taking = await desk.take(chat('run_1', 1))
+  expect(await runOf(taking).ended).toMatchObject({ status: 'failed', error: { code: 'internal-error' } })
+})
+
+test('twenty outcomes are kept', async () => {
+  const { desk, endings, data } = aDesk()
+  for (let index = 1; index <= 25; index += 1) {
+    const taking = await desk.take(chat(`run_${index}`, index))
+    endings[index - 1]?.('all')
+    await runOf(taking).ended
+  }
+  expect(readdirSync(join(data, '.flotilla', 'outcomes'))).toHaveLength(20)
+  expect(await desk.result('run_25', 0)).toMatchObject({ state: 'finished' })
+})
+
+test('a stopped desk takes nothing more and leaves no outcome', async () => {
+  const { desk, outcomes } = aDesk()
+  await desk.take(chat('run_1', 5))
+  await desk.stop()
+  expect(await outcomes.find('run_1')).toBeNull()
+  await expect(desk.take(chat('run_2', 6))).rejects.toMatchObject({ code: 'agent-unavailable' })
+})

@@ -1,0 +1,255 @@
+import { describe, expect, test } from 'vitest'
+import { Problem } from '@flotilla/protocol/problem'
+import { verifies } from '../../../../tests/verifies.ts'
+import { createScriptedModel } from '../llm/scripted-model.ts'
+import { aState, calls, fakeTool, loopParts } from '../testing/loop-parts.ts'
+import { readLoopState } from './read-loop-state.ts'
+import { runRounds } from './run-rounds.ts'
+
+const signal = new AbortController().signal
+const use = (value: string, id = 'c1') => ({ toolCalls: calls([id, 'tool', JSON.stringify({ value })]) })
+
+describe('the loop', () => {
+  test('calls are made in order and their results are read before the answer', async () => {
+    const tool = fakeTool('tool', 'local')
+    const model = createScriptedModel([
+      { text: 'wait', toolCalls: calls(['a', 'tool', '{"value":"1"}'], ['b', 'tool', '{"value":"2"}']) },
+      { text: 'done' },
+    ])
+    const state = aState()
+    const { deps, frames } = loopParts(model, [tool])
+    expect(await runRounds(deps, state, signal)).toEqual({ kind: 'answered', text: 'done' })
+    expect(model.asked[1]?.messages.slice(3)).toEqual([
+      { role: 'tool', toolCallId: 'a', content: 'ran 1' },
+      { role: 'tool', toolCallId: 'b', content: 'ran 2' },
+    ])
+    expect(frames.map((frame) => frame.type)).toEqual([
+      'text_delta',
+      'tool_start',
+      'tool_result',
+      'tool_start',
+      'tool_result',
+      'text_delta',
+    ])
+    expect(state).toMatchObject({ tokens: 20, costUsd: 0.002, step: 4 })
+    expect(tool.keys).toEqual(['run_1:2', 'run_1:3'])
+  })
+
+  test.each([
+    ['cut off', '{"value":"12'],
+    ['no object', '[1]'],
+    ['a text', '"x"'],
+    ['cut off before the first', '', true],
+  ])(
+    'arguments that are %s are reported with the expected form and never executed',
+    async (_name, args, cutOff = false) => {
+      const tool = fakeTool('tool', 'local')
+      const model = createScriptedModel([{ toolCalls: calls(['a', 'tool', args]), cutOff }, { text: 'done' }])
+      const state = aState()
+      await runRounds(loopParts(model, [tool]).deps, state, signal)
+      expect(tool.keys).toEqual([])
+      expect(state.toolOutputs[0]).toMatchObject({ ok: false, input: {} })
+      expect(state.toolOutputs[0]?.output).toContain('"value"')
+      expect(model.asked[1]?.messages[2]).toMatchObject({ toolCalls: [{ arguments: '{}' }] })
+    },
+  )
+
+  test.each([
+    ['an unknown tool', 'nothing', '{}', 'There are: tool'],
+    ['an unknown parameter', 'tool', '{"value":"1","more":2}', 'no parameter more'],
+    ['a missing parameter', 'tool', '{}', '`value`: expected a text'],
+    ['a value out of bounds', 'tool', '{"value":"12345678901"}', '0 to 10 characters'],
+  ])('%s is told to the model', async (...[, name, args, words]) => {
+    const model = createScriptedModel([{ toolCalls: calls(['a', name, args]) }, { text: 'done' }])
+    const state = aState()
+    await runRounds(loopParts(model, [fakeTool('tool', 'local')]).deps, state, signal)
+    expect(state.toolOutputs[0]?.output).toContain(words)
+  })
+
+  test('a tool that fails is words for the model, never the end of the loop', async () => {
+    const tool = fakeTool('tool', 'local', () => {
+      throw new Error('it broke')
+    })
+    const model = createScriptedModel([use('1'), { text: 'sorry' }])
+    const state = aState()
+    expect(await runRounds(loopParts(model, [tool]).deps, state, signal)).toMatchObject({ text: 'sorry' })
+    expect(state.toolOutputs[0]).toMatchObject({ ok: false, output: 'Error (internal-error): it broke' })
+  })
+
+  test('what a tool returns is cleaned and cut before the model reads it', async () => {
+    const tool = fakeTool('tool', 'local', () => `a\u200Bb${'x'.repeat(50_000)}end`)
+    const state = aState()
+    await runRounds(loopParts(createScriptedModel([use('1'), { text: 'ok' }]), [tool]).deps, state, signal)
+    const output = state.toolOutputs[0]?.output ?? ''
+    expect(output.length).toBeLessThanOrEqual(20_000)
+    expect(output.startsWith('abx')).toBe(true)
+    expect(output.endsWith('xend')).toBe(true)
+  })
+
+  test('repetition is warned about, skipped and in the end terminated', async () => {
+    verifies(
+      'errors:tool-loop:fourth-repeat',
+      'errors:tool-loop:ninth-repeat',
+      'states:tool-loop:warning-message',
+      'states:tool-loop:call-skipped',
+      'states:tool-loop:failure-status',
+    )
+    const tool = fakeTool('tool', 'none')
+    const model = createScriptedModel(Array.from({ length: 20 }, () => use('1')))
+    const state = aState()
+    const end = await runRounds(loopParts(model, [tool]).deps, state, signal)
+    expect(end).toMatchObject({ kind: 'failed', code: 'tool-loop-terminated' })
+    expect(tool.keys).toHaveLength(4)
+    expect(state.toolOutputs.map((output) => output.ok)).toEqual([
+      ...Array(4).fill(true),
+      ...Array(5).fill(false),
+    ])
+    expect(model.asked[3]?.messages.at(-1)).toMatchObject({ role: 'system' })
+    expect(model.asked[2]?.messages.at(-1)).toMatchObject({ role: 'tool' })
+    expect(state.toolOutputs[4]?.output).toContain('skipped')
+  })
+
+  test('an empty answer is asked for once more', async () => {
+    const model = createScriptedModel([{}, { text: 'here' }])
+    expect(await runRounds(loopParts(model, []).deps, aState(), signal)).toMatchObject({ text: 'here' })
+  })
+
+  test('two empty answers are a failure of the model', async () => {
+    const model = createScriptedModel([{}, {}, { text: 'late' }])
+    expect(await runRounds(loopParts(model, []).deps, aState(), signal)).toMatchObject({
+      code: 'model-failed',
+    })
+  })
+
+  test('what the mesh says of the model is the reason of the failure', async () => {
+    const model = createScriptedModel([new Problem('budget-exhausted', { detail: 'no money' })])
+    expect(await runRounds(loopParts(model, []).deps, aState(), signal)).toEqual({
+      kind: 'failed',
+      code: 'budget-exhausted',
+      detail: 'no money',
+    })
+  })
+
+  test('at the limit of a turn one answer without tools is asked for', async () => {
+    const tool = fakeTool('tool', 'none')
+    const model = createScriptedModel([use('1'), use('2'), { text: 'so far', toolCalls: use('3').toolCalls }])
+    const bounds = { kind: 'chat', perTurnMax: 2, perSessionMax: 200 } as const
+    const end = await runRounds(loopParts(model, [tool], { bounds }).deps, aState(), signal)
+    expect(end).toEqual({ kind: 'answered', text: 'so far' })
+    expect(model.asked.map((request) => request.mayCallTools)).toEqual([true, true, false])
+    expect(tool.keys).toHaveLength(2)
+  })
+
+  test('when nothing comes at the limit the rounds are exhausted', async () => {
+    const model = createScriptedModel([use('1'), {}])
+    const bounds = { kind: 'chat', perTurnMax: 1, perSessionMax: 200 } as const
+    const end = await runRounds(
+      loopParts(model, [fakeTool('tool', 'none')], { bounds }).deps,
+      aState(),
+      signal,
+    )
+    expect(end).toMatchObject({ kind: 'failed', code: 'rounds-exhausted' })
+  })
+
+  test('a session at its limit goes on after a prompt', async () => {
+    const model = createScriptedModel([{ text: 'on' }])
+    const state = { ...aState(), rounds: { turn: 0, session: 200, continues: 2 } }
+    await runRounds(loopParts(model, []).deps, state, signal)
+    expect(model.asked[0]?.messages.at(-1)).toMatchObject({ role: 'user' })
+    expect(state.rounds).toEqual({ turn: 1, session: 1, continues: 3 })
+  })
+
+  test.each([
+    ['tokens', { maxTokens: 15, maxCostUsd: 9 }],
+    ['money', { maxTokens: 999, maxCostUsd: 0.0015 }],
+  ])('a task stops when its %s are used', async (_name, spending) => {
+    const model = createScriptedModel([use('1'), use('2'), use('3'), { text: 'x' }])
+    const end = await runRounds(
+      loopParts(model, [fakeTool('tool', 'none')], { spending }).deps,
+      aState(),
+      signal,
+    )
+    expect(end).toMatchObject({ kind: 'failed', code: 'budget-exhausted' })
+    expect(model.asked).toHaveLength(2)
+    expect(model.asked[1]?.answerTokensMax).toBe(spending.maxTokens - 10)
+  })
+
+  test('an abort leaves the intent of the call that it cut off', async () => {
+    const controller = new AbortController()
+    const tool = fakeTool('tool', 'local', () => {
+      controller.abort(new Problem('cancelled'))
+      return 'too late'
+    })
+    const { deps, checkpoints } = loopParts(createScriptedModel([use('1')]), [tool])
+    await expect(runRounds(deps, aState(), controller.signal)).rejects.toMatchObject({ code: 'cancelled' })
+    expect(JSON.parse(checkpoints.at(-1) ?? '')).toMatchObject({
+      pending: { callId: 'c1', step: 2 },
+      toolOutputs: [],
+    })
+  })
+})
+
+const script = () => [
+  { text: 'both', toolCalls: calls(['a', 'tool', '{"value":"1"}'], ['b', 'tool', '{"value":"2"}']) },
+  { text: 'done' },
+]
+
+/** Runs once to the end, then again from every checkpoint that was written on the way. */
+async function cutEverywhere(effect: 'local' | 'mesh' | 'none') {
+  const whole = loopParts(createScriptedModel(script()), [fakeTool('tool', effect)])
+  await runRounds(whole.deps, aState(), signal)
+  return Promise.all(
+    whole.checkpoints.map(async (checkpoint) => {
+      const state = readLoopState(JSON.parse(checkpoint))
+      if (!state) throw new Error('the checkpoint cannot be read')
+      const before = { pending: state.pending, results: state.toolOutputs.length }
+      const tool = fakeTool('tool', effect)
+      const end = await runRounds(
+        loopParts(createScriptedModel([{ text: 'done' }]), [tool]).deps,
+        state,
+        signal,
+      )
+      return { before, end, keys: tool.keys, outputs: state.toolOutputs }
+    }),
+  )
+}
+
+describe('a loop that goes on from a checkpoint', () => {
+  test('it ends the same wherever it was cut, and every call has one result', async () => {
+    for (const cut of await cutEverywhere('mesh')) {
+      expect(cut.end).toEqual({ kind: 'answered', text: 'done' })
+      expect(cut.outputs.map((output) => output.step)).toEqual([2, 3])
+    }
+  })
+
+  test('a call to the mesh is sent again under the same key', async () => {
+    const cuts = (await cutEverywhere('mesh')).filter((cut) => cut.before.pending)
+    expect(cuts.map((cut) => cut.keys)).toEqual([['run_1:2', 'run_1:3'], ['run_1:3']])
+  })
+
+  test('a local call is told as of unknown outcome and not run again', async () => {
+    const cuts = (await cutEverywhere('local')).filter((cut) => cut.before.pending)
+    expect(cuts.map((cut) => cut.keys)).toEqual([['run_1:3'], []])
+    expect(cuts[0]?.outputs[0]).toMatchObject({ ok: false })
+    expect(cuts[0]?.outputs[0]?.output).toContain('outcome-unknown')
+  })
+
+  test('a call with a result is never made again', async () => {
+    for (const cut of await cutEverywhere('local')) {
+      const made = cut.before.results + (cut.before.pending ? 1 : 0)
+      expect(cut.keys).toHaveLength(2 - made)
+    }
+  })
+
+  test('a checkpoint that someone wrote into is none', () => {
+    expect(readLoopState({ runId: 'run_1', messages: 'x' })).toBeNull()
+    expect(readLoopState(null)).toBeNull()
+    expect(readLoopState({ ...aState(), messages: [{ role: 'tool', content: 'x' }] })).toBeNull()
+  })
+
+  test('hidden characters written into a checkpoint do not reach the model', () => {
+    const state = aState()
+    const tampered = { ...state, messages: [{ role: 'user', content: 'a\u202Eb' }] }
+    expect(readLoopState(tampered)?.messages[0]?.content).toBe('ab')
+  })
+})

@@ -1,0 +1,417 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { agentApi } from '@flotilla/protocol/agent-api'
+import type { TaskResult } from '@flotilla/protocol/agent-api'
+import { agentEndpoints } from '@flotilla/protocol/agent-endpoints'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { verifies } from '../../../tests/verifies.ts'
+import { doorToken, makeDataDirectory, startAgent } from './testing/agent-process.ts'
+import type { TestAgent } from './testing/agent-process.ts'
+import { modelAnswers, startFakeMesh } from './testing/fake-mesh.ts'
+import type { FakeMesh, MeshAnswer, ScriptedAnswer } from './testing/fake-mesh.ts'
+
+const chat = (run: string, fence: number, message = 'hello') => ({
+  run_id: run,
+  fence,
+  message,
+  session: 'main',
+})
+const task = (run: string, fence: number, more: object = {}) => ({
+  task_id: 'task_1',
+  run_id: run,
+  fence,
+  task_type: 'count',
+  input_data: { what: 'files' },
+  context: {},
+  timeout_s: 60,
+  max_retries: 0,
+  token_budget: null,
+  ...more,
+})
+const command = (text: string): ScriptedAnswer => ({
+  calls: [{ name: 'run_command', arguments: { command: text } }],
+})
+const result = (reply: { json(): Record<string, unknown> }): TaskResult =>
+  agentApi.chat.response.parse(reply.json())
+
+/** What the model was asked last. */
+function messagesOf(mesh: FakeMesh): readonly { role: string }[] {
+  const body = mesh.requests.at(-1)?.body ?? { messages: [] }
+  return (body as { messages: { role: string }[] }).messages
+}
+
+async function until(isTrue: () => boolean): Promise<void> {
+  for (let waited = 0; !isTrue(); waited += 20) {
+    if (waited > 10_000) throw new Error('it does not come')
+    await new Promise((resolve) => {
+      setTimeout(resolve, 20)
+    })
+  }
+}
+
+const complete: MeshAnswer = ({ path }) =>
+  path === '/mesh/tasks/task_1/complete' ? { id: 'task_1' } : undefined
+const lease: MeshAnswer = ({ path }) => (path === '/mesh/lease' ? { lease_until: 0 } : undefined)
+const stale: MeshAnswer = ({ path }, response) => {
+  if (path !== '/mesh/notify') return undefined
+  response.writeHead(409, { 'content-type': 'application/problem+json' }).end('{"code":"stale-fence"}')
+  return undefined
+}
+
+/** A mesh and an agent for one test, both gone after it. */
+async function withFleet<T>(
+  answers: readonly MeshAnswer[],
+  use: (parts: { mesh: FakeMesh; agent: TestAgent }) => Promise<T>,
+): Promise<T> {
+  const mesh = await startFakeMesh(answers)
+  const agent = await startAgent({ meshUrl: mesh.url })
+  try {
+    return await use({ mesh, agent })
+  } finally {
+    await agent.stop('SIGKILL')
+    await mesh.close()
+  }
+}
+
+describe('the doors of a real agent process', () => {
+  let mesh: FakeMesh
+  let agent: TestAgent
+  beforeAll(async () => {
+    mesh = await startFakeMesh([modelAnswers([{ text: 'hello yourself' }])])
+    agent = await startAgent({ meshUrl: mesh.url })
+  })
+  afterAll(async () => {
+    await agent.stop('SIGKILL')
+    await mesh.close()
+  })
+
+  const samples: Record<string, { path?: string; body?: unknown }> = {
+    task: { body: task('run_2', 1) },
+    chat: { body: chat('run_1', 2) },
+    chatStream: { body: chat('run_1', 2) },
+    chatReset: { body: { session: 'other' } },
+    cancel: { body: { run_id: 'run_1', fence: 2 } },
+    invoke: { body: { run_id: 'run_3', fence: 3, tool: 'list_files', params: {} } },
+    result: { path: '/result?run_id=run_1&wait_s=0' },
+    workspaceRead: { path: '/workspace/SOUL.md' },
+    workspaceWrite: { path: '/workspace/SOUL.md', body: { content: 'kind' } },
+    fileWrite: { path: '/files/up/load.bin', body: Buffer.from([1, 2, 3]) },
+    fileRead: { path: '/files/up/load.bin' },
+  }
+  const endpoints = Object.entries(agentEndpoints).map(([name, endpoint]) => ({
+    name,
+    ...endpoint,
+    ...samples[name],
+  }))
+
+  test.each(endpoints.filter((endpoint) => endpoint.name !== 'healthz'))(
+    '$method $path wants the mesh’s proof',
+    async ({ method, path, body }) => {
+      for (const proof of [
+        null,
+        'Bearer x.y',
+        agent.key.proofFor('worker-2'),
+        agent.key.proofFor('worker-1', -5),
+      ]) {
+        const reply = await agent.call(method, path, { body, proof })
+        expect(reply.status).toBe(401)
+        expect(reply.type).toBe('application/problem+json')
+        expect(reply.json()).toMatchObject({ code: 'unauthenticated' })
+      }
+    },
+  )
+
+  test('an unknown path wants it too', async () => {
+    expect((await agent.call('GET', '/nothing', { proof: null })).status).toBe(401)
+    expect((await agent.call('GET', '/nothing')).status).toBe(404)
+  })
+
+  test('health is open', async () => {
+    expect((await agent.call('GET', '/healthz', { proof: null })).json()).toEqual({ status: 'ok' })
+  })
+
+  test.each(endpoints)('$method $path answers as agreed', async ({ name, method, path, body }) => {
+    verifies(
+      'endpoints:agent:post-task',
+      'endpoints:agent:post-chat',
+      'endpoints:agent:post-chat-reset',
+      'endpoints:agent:get-status',
+      'endpoints:agent:get-result',
+      'endpoints:agent:get-capabilities',
+      'endpoints:agent:get-workspace',
+      'endpoints:agent:get-workspace-file',
+      'endpoints:agent:put-workspace-file',
+      'endpoints:agent:get-heartbeat-context',
+      'endpoints:agent:bodies',
+    )
+    const reply = await agent.call(method, path, { body })
+    expect(`${reply.status} ${reply.status === 200 ? '' : reply.body}`).toBe('200 ')
+    const schema = Object.entries(agentApi).find(([known]) => known === name)?.[1]
+    if (schema && 'response' in schema) schema.response.parse(reply.json())
+    expect(name !== 'fileRead' || reply.body === '\u0001\u0002\u0003').toBe(true)
+  })
+
+  test.each([
+    ['broken JSON', '/chat', '{"run_id":', 400, 'bad-json'],
+    ['what is not UTF-8', '/chat', Buffer.from([0x22, 0xff, 0x22]), 400, 'bad-json'],
+    ['an unknown field', '/chat', { ...chat('run_8', 8), origin: 'human' }, 400, 'bad-request'],
+    ['a missing field', '/task', { task_id: 'task_1' }, 400, 'bad-request'],
+    ['an empty message', '/chat', chat('run_8', 8, ''), 400, 'bad-request'],
+    ['a message too long', '/chat', chat('run_8', 8, 'x'.repeat(100_001)), 400, 'bad-request'],
+    ['a body too long', '/chat', 'x'.repeat(1_100_000), 413, 'body-too-large'],
+    ['a run id of another form', '/cancel', { run_id: '../x', fence: 1 }, 400, 'bad-request'],
+  ])('%s is refused with its code', async (...[, path, body, status, code]) => {
+    const reply = await agent.call('POST', path, { body })
+    expect(reply.status).toBe(status)
+    expect(reply.json()).toMatchObject({ code, repair: expect.any(String) as string })
+  })
+
+  test('the unknown field is named', async () => {
+    const reply = await agent.call('POST', '/chat', { body: { ...chat('run_8', 8), origin: 'human' } })
+    expect(reply.json()['detail']).toContain('origin')
+  })
+
+  test.each([
+    '/files/../outside',
+    '/files/%2e%2e/outside',
+    '/files/.flotilla/x',
+    '/files/workspace/SYSTEM.md',
+    '/files/a%00b',
+  ])('nothing is stored at %s', async (path) => {
+    const reply = await agent.call('PUT', path, { body: Buffer.from('x') })
+    expect(reply.json()).toMatchObject({ code: 'path-refused' })
+  })
+
+  test('the door token is gone from the disk, and in no log, file, or program', async () => {
+    expect(existsSync(join(agent.data, '.flotilla', 'door-token'))).toBe(false)
+    await agent.call('POST', '/invoke', {
+      body: {
+        run_id: 'run_9',
+        fence: 9,
+        tool: 'run_command',
+        params: { command: 'env; cat /proc/$PPID/environ' },
+      },
+    })
+    const reply = await agent.call('GET', '/result?run_id=run_9&wait_s=10')
+    expect(reply.json()).toMatchObject({ state: 'finished', result: { status: 'complete' } })
+    expect(reply.body + agent.log()).not.toContain(doorToken)
+    const files = readdirSync(agent.data, { recursive: true, encoding: 'utf8' }).map((name) =>
+      join(agent.data, name),
+    )
+    for (const file of files.filter((name) => statSync(name).isFile())) {
+      expect(readFileSync(file, 'utf8')).not.toContain(doorToken)
+    }
+  })
+})
+
+describe('a real agent process at work', () => {
+  test('a turn calls the tools for real, and the next turn remembers it', async () => {
+    const script = [
+      command('echo $((6*7)) > answer; cat answer'),
+      { text: 'It is 42.' },
+      { text: 'As I said.' },
+    ]
+    await withFleet([modelAnswers(script)], async ({ mesh, agent }) => {
+      const first = result(await agent.call('POST', '/chat', { body: chat('run_1', 1) }))
+      expect(first).toMatchObject({
+        status: 'complete',
+        response: 'It is 42.',
+        tokens_used: 30,
+        cost_usd: 0.002,
+      })
+      expect(first.tool_outputs[0]?.output).toBe('exit code 0\n42\n')
+      expect(readFileSync(join(agent.data, 'answer'), 'utf8')).toBe('42\n')
+      await agent.call('POST', '/chat', { body: chat('run_2', 2, 'again?') })
+      expect(messagesOf(mesh).map((message) => message.role)).toEqual([
+        'system',
+        'user',
+        'assistant',
+        'tool',
+        'assistant',
+        'user',
+      ])
+    })
+  })
+
+  test('a reset conversation is forgotten', async () => {
+    await withFleet([modelAnswers([{ text: 'hi' }])], async ({ mesh, agent }) => {
+      await agent.call('POST', '/chat', { body: chat('run_1', 1) })
+      await agent.call('POST', '/chat/reset', { body: { session: 'main' } })
+      await agent.call('POST', '/chat', { body: chat('run_2', 2, 'who?') })
+      expect(messagesOf(mesh)).toHaveLength(2)
+      expect(readdirSync(join(agent.data, '.flotilla', 'archives'))).toHaveLength(1)
+    })
+  })
+
+  test('a task ends with complete_task, told to the mesh under the step’s key', async () => {
+    const done = { summary: 'three files', result: { files: 3 } }
+    const script = [
+      command('ls | wc -l'),
+      { calls: [{ name: 'complete_task', arguments: done }] },
+      { text: 'unasked' },
+    ]
+    await withFleet([modelAnswers(script), complete], async ({ mesh, agent }) => {
+      expect((await agent.call('POST', '/task', { body: task('run_1', 1) })).json()).toEqual({
+        accepted: true,
+        status: 'executing',
+      })
+      const reply = (await agent.call('GET', '/result?run_id=run_1&wait_s=20')).json()
+      expect(reply).toMatchObject({
+        state: 'finished',
+        result: { status: 'complete', response: 'three files', result: { files: 3 } },
+      })
+      const told = mesh.requests.find((request) => request.path.endsWith('/complete'))
+      expect(told).toMatchObject({
+        body: { ...done, status: 'done' },
+        headers: { 'idempotency-key': 'run_1:4', 'x-run-fence': '1' },
+      })
+      expect(mesh.requests.filter((request) => request.path === '/v1/chat/completions')).toHaveLength(2)
+    })
+  })
+
+  test('a task that only speaks is reminded once, and then its words are the result', async () => {
+    const words = '{"result": {"n": 1}, "promote": {"team/n": 1}}'
+    await withFleet(
+      [modelAnswers([{ text: 'done I think' }, { text: words }]), complete],
+      async ({ mesh, agent }) => {
+        await agent.call('POST', '/task', { body: task('run_1', 1) })
+        const reply = (await agent.call('GET', '/result?run_id=run_1&wait_s=20')).json()
+        expect(reply['result']).toMatchObject({
+          status: 'complete',
+          result: { n: 1 },
+          promote_to_blackboard: { 'team/n': 1 },
+        })
+        expect(mesh.requests.map((request) => request.path)).toEqual([
+          '/v1/chat/completions',
+          '/v1/chat/completions',
+          '/mesh/tasks/task_1/complete',
+        ])
+      },
+    )
+  })
+
+  test('a task that takes too long is a timeout', async () => {
+    await withFleet([modelAnswers([command('sleep 30')])], async ({ agent }) => {
+      await agent.call('POST', '/task', { body: task('run_1', 1, { timeout_s: 1 }) })
+      const reply = (await agent.call('GET', '/result?run_id=run_1&wait_s=20')).json()
+      expect(reply).toMatchObject({
+        state: 'finished',
+        result: { status: 'timeout', error: { code: 'expired' } },
+      })
+    })
+  })
+
+  test('a client that goes away does not end the run', async () => {
+    await withFleet(
+      [modelAnswers([command('sleep 1; echo late'), { text: 'there' }]), lease],
+      async ({ agent }) => {
+        const controller = new AbortController()
+        const gone = fetch(`http://127.0.0.1:${agent.port}/chat/stream`, {
+          method: 'POST',
+          headers: { authorization: agent.key.proofFor(agent.id) },
+          body: JSON.stringify(chat('run_1', 1)),
+          signal: controller.signal,
+        })
+        await (await gone).body?.getReader().read()
+        controller.abort()
+        const reply = (await agent.call('GET', '/result?run_id=run_1&wait_s=20')).json()
+        expect(reply).toMatchObject({ state: 'finished', result: { response: 'there' } })
+      },
+    )
+  })
+
+  test('cancelling stops the program that runs', async () => {
+    await withFleet([modelAnswers([command('echo $$ > pid; sleep 60')])], async ({ agent }) => {
+      const answer = agent.call('POST', '/chat', { body: chat('run_1', 1) })
+      await until(() => existsSync(join(agent.data, 'pid')))
+      expect((await agent.call('POST', '/cancel', { body: { run_id: 'run_1', fence: 1 } })).json()).toEqual({
+        cancelled: true,
+      })
+      expect(result(await answer)).toMatchObject({ status: 'cancelled', error: { code: 'cancelled' } })
+      const pid = readFileSync(join(agent.data, 'pid'), 'utf8').trim()
+      await until(() => !existsSync(`/proc/${pid}`))
+    })
+  })
+
+  test('a run that the mesh calls stale stops', async () => {
+    const script = [{ calls: [{ name: 'notify_user', arguments: { message: 'x' } }] }, { text: 'never' }]
+    await withFleet([modelAnswers(script), stale], async ({ agent }) => {
+      const ended = result(await agent.call('POST', '/chat', { body: chat('run_1', 1) }))
+      expect(ended).toMatchObject({ status: 'cancelled', error: { code: 'stale-fence' } })
+      expect((await agent.call('GET', '/result?run_id=run_1')).json()).toEqual({ state: 'unknown' })
+    })
+  })
+
+  test.each(['SIGKILL', 'SIGTERM'] as const)(
+    'a run cut off by %s goes on where it was',
+    async (signalName) => {
+      const script = [
+        command('echo once >> log'),
+        command('echo twice >> log; sleep 60'),
+        { text: 'went on' },
+      ]
+      const mesh = await startFakeMesh([modelAnswers(script)])
+      const first = await startAgent({ meshUrl: mesh.url })
+      const cut = first.call('POST', '/chat', { body: chat('run_1', 1) }).catch(() => null)
+      const log = join(first.data, 'log')
+      await until(() => existsSync(log) && readFileSync(log, 'utf8').includes('twice'))
+      const code = await first.stop(signalName)
+      await cut
+      expect(code).toBe(signalName === 'SIGTERM' ? 0 : null)
+
+      const second = await startAgent({ meshUrl: mesh.url, data: first.data, key: first.key })
+      expect((await second.call('GET', '/status')).json()).toMatchObject({
+        has_checkpoint: true,
+        state: 'idle',
+      })
+      const ended = result(await second.call('POST', '/chat', { body: chat('run_1', 2) }))
+      await second.stop('SIGKILL')
+      await mesh.close()
+      expect(ended).toMatchObject({ status: 'complete', response: 'went on', fence: 2 })
+      expect(ended.tool_outputs.map((output) => output.ok)).toEqual([true, false])
+      expect(ended.tool_outputs[1]?.output).toContain('outcome-unknown')
+      expect(readFileSync(log, 'utf8')).toBe('once\ntwice\n')
+    },
+  )
+})
+
+const environment = (data: string) => ({
+  FLOTILLA_AGENT_ID: 'w',
+  FLOTILLA_AGENT_KIND: 'worker',
+  FLOTILLA_MESH_URL: 'http://127.0.0.1:9',
+  FLOTILLA_MODEL: 'm',
+  FLOTILLA_MESH_PUBLIC_KEY: 'A'.repeat(43),
+  FLOTILLA_PORT: '0',
+  FLOTILLA_DATA: data,
+})
+
+describe('starting', () => {
+  const main = fileURLToPath(new URL('main.ts', import.meta.url))
+  test('without a door token the process ends with the reason', () => {
+    const ended = spawnSync(process.execPath, [main], {
+      env: environment(makeDataDirectory()),
+      encoding: 'utf8',
+    })
+    expect(ended.status).toBe(1)
+    expect(ended.stdout).toContain('door token')
+  })
+
+  test('with a wrong setting the process ends with its name, and the token stays for the next start', () => {
+    const data = makeDataDirectory()
+    mkdirSync(join(data, '.flotilla'))
+    writeFileSync(join(data, '.flotilla', 'door-token'), 'x')
+    const env = { ...environment(data), FLOTILLA_AGENT_KIND: 'boss' }
+    const ended = spawnSync(process.execPath, [main], { env, encoding: 'utf8' })
+    expect(ended.status).toBe(1)
+    expect(ended.stdout).toContain('FLOTILLA_AGENT_KIND')
+    expect(existsSync(join(data, '.flotilla', 'door-token'))).toBe(true)
+  })
+
+  test('the warm-up needs nothing and ends well', () => {
+    const ended = spawnSync(process.execPath, [main], { env: { FLOTILLA_WARM: '1' }, encoding: 'utf8' })
+    expect(ended.stdout).toContain('warmed up')
+    expect(ended.status).toBe(0)
+  })
+})

@@ -1,0 +1,28 @@
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import { expect, test } from 'vitest'
+import { buildSystemPrompt } from './build-system-prompt.ts'
+
+const parts = {
+  agentId: 'w1',
+  role: 'counts things',
+  kind: 'worker',
+  mode: 'chat',
+  bootstrap: sanitizeForPrompt('[SOUL.md]\nbe kind'),
+  now: Date.UTC(2030, 0, 2),
+} as const
+
+test('the day comes last, so that all before it stays the same', () => {
+  const today = buildSystemPrompt(parts)
+  const tomorrow = buildSystemPrompt({ ...parts, now: parts.now + 24 * 3600 * 1000 })
+  expect(today.endsWith('2030-01-02 (UTC).')).toBe(true)
+  expect(today.slice(0, -20)).toBe(tomorrow.slice(0, -20))
+})
+
+test('a task is told to be closed and a conversation is not', () => {
+  expect(buildSystemPrompt({ ...parts, mode: 'task' })).toContain('complete_task')
+  expect(buildSystemPrompt(parts)).not.toContain('complete_task')
+})
+
+test('a role is cleaned like any text', () => {
+  expect(buildSystemPrompt({ ...parts, role: 'a\u202Eb' })).toContain('Your role: ab.')
+})

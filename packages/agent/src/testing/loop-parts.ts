@@ -1,0 +1,79 @@
+import type { ChatFrame } from '@flotilla/protocol/agent-api'
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import type { LanguageModel, RequestedCall } from '../llm/language-model.ts'
+import { freshState } from '../loop/loop-state.ts'
+import type { LoopState } from '../loop/loop-state.ts'
+import type { RoundsDeps } from '../loop/run-rounds.ts'
+import type { RunMesh } from '../mesh/run-mesh.ts'
+import { systemClock } from '../system-clock.ts'
+import { text } from '../tools/parameters.ts'
+import { defineTool, succeeded } from '../tools/tool.ts'
+import type { Tool, ToolContext, ToolEffect } from '../tools/tool.ts'
+
+/** A mesh that no tool of the test may call. */
+export const noMesh: RunMesh = {
+  call: () => Promise.reject(new Error('the mesh is not part of this test')),
+  open: () => Promise.reject(new Error('the mesh is not part of this test')),
+}
+
+/** A tool `name(value)` that answers with what `run` says and remembers the keys of its calls. */
+export function fakeTool(
+  name: string,
+  effect: ToolEffect,
+  run: (value: string, context: ToolContext) => unknown = (value) => `ran ${value}`,
+): Tool & { readonly keys: string[] } {
+  const keys: string[] = []
+  const tool = defineTool({
+    name,
+    description: name,
+    parameters: { value: text('a value', { maxChars: 10 }) },
+    effect,
+    timeoutMs: 5000,
+    run: async ({ value }, context) => {
+      keys.push(context.idempotencyKey)
+      return succeeded(await run(value, context))
+    },
+  })
+  return { ...tool, keys }
+}
+
+export function calls(
+  ...made: readonly (readonly [id: string, name: string, args: string])[]
+): RequestedCall[] {
+  return made.map(([id, name, args]) => ({ id, name, arguments: args }))
+}
+
+export function aState(question = 'do it'): LoopState {
+  return freshState({
+    runId: 'run_1',
+    inputHash: 'hash',
+    startedAt: 0,
+    step: 0,
+    messages: [{ role: 'user', content: sanitizeForPrompt(question) }],
+    rounds: { turn: 0, session: 0, continues: 0 },
+  })
+}
+
+/** The loop's parts for a chat turn; checkpoints are kept as the JSON that would be on disk. */
+export function loopParts(model: LanguageModel, tools: readonly Tool[], changes: Partial<RoundsDeps> = {}) {
+  const checkpoints: string[] = []
+  const frames: ChatFrame[] = []
+  const deps: RoundsDeps = {
+    model,
+    mesh: noMesh,
+    tools,
+    systemPrompt: sanitizeForPrompt('be good'),
+    bounds: { kind: 'chat', perTurnMax: 30, perSessionMax: 200 },
+    spending: null,
+    taskId: null,
+    emptyRetriesMax: 1,
+    clock: systemClock,
+    saveCheckpoint: async (state) => {
+      checkpoints.push(JSON.stringify(state))
+    },
+    onFrame: (frame) => frames.push(frame),
+    onStep: () => undefined,
+    ...changes,
+  }
+  return { deps, checkpoints, frames }
+}

@@ -1,0 +1,42 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { createTerminal } from './terminal/terminal.ts'
+import type { Terminal, TextSink } from './terminal/terminal.ts'
+
+/** For tests: a stream that keeps what is written to it. */
+export interface KeptText extends TextSink {
+  text(): string
+}
+
+export function keepText(isTTY = false): KeptText {
+  let kept = ''
+  return {
+    isTTY,
+    columns: 100,
+    write: (text) => (kept += text),
+    text: () => kept,
+  }
+}
+
+/** For tests: time stands still and no wait ends but by its signal. */
+export const stillClock: Clock = {
+  now: () => 0,
+  sleep: (_ms, signal) =>
+    new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(new Error('aborted')))),
+}
+
+export function keepTerminal(options: { json?: boolean; isTTY?: boolean; noColor?: boolean } = {}): {
+  terminal: Terminal
+  out: KeptText
+  err: KeptText
+} {
+  const out = keepText(options.isTTY)
+  const err = keepText(options.isTTY)
+  const terminal = createTerminal({
+    out,
+    err,
+    json: options.json ?? false,
+    noColor: options.noColor ?? false,
+    clock: stillClock,
+  })
+  return { terminal, out, err }
+}

@@ -1,0 +1,158 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync, mkdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { answerJson, startLoopbackServer } from '@flotilla/client/loopback-server'
+import { Problem } from '@flotilla/protocol/problem'
+import { problemJson } from '@flotilla/protocol/problem-json'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+let home = ''
+beforeAll(() => {
+  home = mkdtempSync(join(tmpdir(), 'flotilla-cli-test-'))
+})
+afterAll(() => rmSync(home, { recursive: true, force: true }))
+
+/** Runs the real program in a process of its own. */
+async function flotilla(...words: string[]): Promise<{ code: number; out: string; err: string }> {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'main.ts'), ...words], {
+    env: { PATH: process.env['PATH'] ?? '', HOME: home, FLOTILLA_HOME: home },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const code = new Promise<number>((resolve) => child.once('exit', (exit) => resolve(exit ?? -1)))
+  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)])
+  return { code: await code, out, err }
+}
+
+const aRun = {
+  id: 'run_1',
+  agent_id: 'operator',
+  kind: 'chat',
+  origin: { kind: 'human', channel: 'cli' },
+  input: { kind: 'chat', message: 'Hi', session: 'default' },
+  state: 'done',
+  attempt: 1,
+  fence: 1,
+  parent_id: null,
+  task_id: null,
+  waiting_on: [],
+  trace_id: 't',
+  created_at: 1,
+  started_at: 2,
+  ended_at: 3,
+  outcome: { status: 'done', text: 'Hello' },
+  tokens_used: 3,
+  cost_usd: 0,
+}
+
+describe('flotilla, as a process', () => {
+  it('without a command shows what there is and ends with 0', async () => {
+    const { code, out } = await flotilla()
+    expect(code).toBe(0)
+    expect(out).toContain('First steps')
+  })
+
+  it('ends with 0 and one JSON value for version --json', async () => {
+    const { code, out, err } = await flotilla('version', '--json')
+    expect({ code, err }).toEqual({ code: 0, err: '' })
+    expect(JSON.parse(out)).toMatchObject({ flotilla: expect.stringMatching(/^\d+\.\d+\.\d+/) as string })
+  })
+
+  it('ends with 2 for wrong usage', async () => {
+    expect((await flotilla('status', '--fast')).code).toBe(2)
+    expect((await flotilla('fly')).code).toBe(2)
+    expect((await flotilla('invoke', 'auditor', 'run_command', '[1]')).code).toBe(2)
+  })
+
+  it('ends with 3 where no mesh runs, says how to start one, and keeps standard output empty', async () => {
+    const { code, out, err } = await flotilla('status', '--json')
+    expect({ code, out }).toEqual({ code: 3, out: '' })
+    expect(err).toContain(`No mesh runs in ${home}`)
+    expect(err).toContain('code mesh-not-running')
+    expect(err).toContain('flotilla start -d')
+  })
+
+  it('ends with 3 where the named port does not answer', async () => {
+    const server = await startLoopbackServer(() => undefined)
+    await server[Symbol.asyncDispose]()
+    const { code, err } = await flotilla('costs', '--url', server.url)
+    expect(code).toBe(3)
+    expect(err).toContain('ECONNREFUSED')
+  })
+
+  it('does not take the note of a mesh that died for a living one', async () => {
+    const dead = mkdtempSync(join(home, 'dead-'))
+    mkdirSync(join(dead, 'data'))
+    // Our own process id lives, but is no mesh: process ids are used again.
+    const note = { pid: process.pid, port: 1, url: 'http://127.0.0.1:1', started_at: 1, version: '0.1.0' }
+    writeFileSync(join(dead, 'data', 'mesh.json'), JSON.stringify(note))
+    const { code, err } = await flotilla('status', '--home', dead)
+    expect(code).toBe(3)
+    expect(err).toContain('has died')
+    expect((await flotilla('stop', '--home', dead)).out).toContain('No mesh runs')
+  })
+
+  it.each([
+    ['denied', 4],
+    ['budget-exhausted', 4],
+    ['lane-full', 1],
+  ] as const)('shows a %s problem and ends with %i', async (problemCode, exitCode) => {
+    const body = problemJson(new Problem(problemCode, { detail: 'because of that' }), 'req')
+    await using server = await startLoopbackServer((_call, reply) => answerJson(reply, body.status, body))
+    const { code, out, err } = await flotilla('runs', '--url', server.url)
+    expect({ code, out }).toEqual({ code: exitCode, out: '' })
+    expect(err).toContain(`✗ because of that\n  code ${problemCode}\n  next `)
+  })
+
+  it('prints the answer of a one-shot chat alone on standard output, the work on standard error', async () => {
+    const frames = [
+      { type: 'accepted', run_id: 'run_1' },
+      {
+        type: 'event',
+        event: {
+          type: 'tool.started',
+          agent_id: 'operator',
+          run_id: 'run_1',
+          step: 1,
+          name: 'list_agents',
+          input: {},
+        },
+      },
+      {
+        type: 'event',
+        event: { type: 'text.streamed', agent_id: 'operator', run_id: 'run_1', content: 'Hello' },
+      },
+      { type: 'ended', run: aRun },
+    ]
+    await using server = await startLoopbackServer((_call, reply) => {
+      reply.writeHead(200, { 'content-type': 'text/event-stream' })
+      reply.end(frames.map((frame) => `data: ${JSON.stringify(frame)}\n\n`).join(''))
+    })
+    const { code, out, err } = await flotilla('chat', 'operator', 'Hi', '--url', server.url)
+    expect({ code, out }).toEqual({ code: 0, out: 'Hello\n' })
+    expect(err).toContain('list_agents')
+    const json = await flotilla('chat', 'operator', 'Hi', '--url', server.url, '--json')
+    expect(JSON.parse(json.out)).toEqual(aRun)
+  })
+
+  it('ends with 4 when the run ends over budget', async () => {
+    const run = {
+      ...aRun,
+      state: 'failed',
+      outcome: { status: 'failed', text: 'no money', code: 'budget-exhausted' },
+    }
+    await using server = await startLoopbackServer((_call, reply) => {
+      reply.writeHead(200, { 'content-type': 'text/event-stream' })
+      reply.end(`data: ${JSON.stringify({ type: 'ended', run })}\n\n`)
+    })
+    const { code, out } = await flotilla('chat', 'operator', 'Hi', '--url', server.url)
+    expect({ code, out }).toEqual({ code: 4, out: 'no money\n' })
+  })
+
+  it('refuses to reset without a confirmation that nobody can give', async () => {
+    const { code, err } = await flotilla('reset')
+    expect(code).toBe(2)
+    expect(err).toContain('--yes')
+  })
+})

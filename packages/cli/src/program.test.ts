@@ -1,0 +1,144 @@
+import { Readable } from 'node:stream'
+import { CommanderError } from 'commander'
+import type { Command } from 'commander'
+import { describe, expect, it } from 'vitest'
+import { readChatOperands } from './commands/chat.ts'
+import type { CliDeps } from './context.ts'
+import { readEnvironment } from './environment.ts'
+import { keepText, stillClock } from './fake-terminal.ts'
+import { createInterrupts } from './interrupts.ts'
+import { createProgram } from './program.ts'
+
+function aProgram() {
+  const out = keepText()
+  const err = keepText()
+  const interrupts = createInterrupts()
+  const deps: CliDeps = {
+    environment: readEnvironment({ HOME: '/home/nobody', FLOTILLA_HOME: '/nowhere/flotilla' }),
+    clock: stillClock,
+    out,
+    err,
+    input: Readable.from([]),
+    newKey: () => 'key',
+    signal: interrupts.signal,
+    onInterrupt: interrupts.onInterrupt,
+    setExitCode: () => undefined,
+  }
+  return { program: createProgram(deps), out, err }
+}
+
+function everyCommand(command: Command): readonly Command[] {
+  return command.commands.flatMap((child) => [child, ...everyCommand(child)])
+}
+
+async function run(...words: string[]) {
+  const { program, out, err } = aProgram()
+  const error = await program.parseAsync(words, { from: 'user' }).then(
+    () => null,
+    (reason: unknown) => reason,
+  )
+  return { error, out: out.text(), err: err.text() }
+}
+
+describe('command line', () => {
+  it('has a line of summary and a description for every command', () => {
+    const silent = everyCommand(aProgram().program).filter((command) => command.summary() === '')
+    expect(silent.map((command) => command.name())).toEqual([])
+  })
+
+  it.each([
+    'demo',
+    'start',
+    'stop',
+    'status',
+    'chat',
+    'invoke',
+    'runs',
+    'tasks',
+    'costs',
+    'artifacts',
+    'blackboard',
+    'apply',
+    'put',
+    'restart',
+    'journal',
+    'doctor',
+    'record',
+    'events',
+    'reset',
+    'version',
+  ])('knows %s, and its help names the options that all commands share', async (name) => {
+    const { error, out } = await run(name, '--help')
+    expect(error).toBeInstanceOf(CommanderError)
+    expect(out).toContain(`Usage: flotilla ${name}`)
+    expect(out).toContain('--json')
+    expect(out).toContain('--home')
+  })
+
+  it('teaches by examples where a command has operands', async () => {
+    for (const name of ['start', 'chat', 'invoke', 'put', 'record', 'runs', 'status']) {
+      expect((await run(name, '--help')).out).toContain(`$ `)
+    }
+  })
+
+  it.each([
+    ['an unknown command', ['fly']],
+    ['an unknown option', ['status', '--fast']],
+    ['a missing operand', ['put', 'auditor']],
+    ['a spare operand', ['stop', 'now']],
+    ['a port that is none', ['status', '--port', '70000']],
+    ['a runtime that is none', ['start', '--runtime', 'magic']],
+    ['a limit that is no number', ['runs', '--limit', 'many']],
+  ])('refuses %s as a usage error and points to --help', async (_what, words) => {
+    const { error, err, out } = await run(...words)
+    expect(error).toMatchObject({ exitCode: 1 })
+    expect(err).toContain('--help')
+    expect(out).toBe('')
+  })
+})
+
+describe('operands of chat', () => {
+  it.each([
+    [[], { agentId: 'operator', message: '' }],
+    [['auditor'], { agentId: 'auditor', message: '' }],
+    [['auditor', 'how', 'many?'], { agentId: 'auditor', message: 'how many?' }],
+    [['How many are there?'], { agentId: 'operator', message: 'How many are there?' }],
+    [['operator', '-'], { agentId: 'operator', message: '-' }],
+    [['-'], { agentId: 'operator', message: '-' }],
+  ])('%j mean %j', (operands, expected) => {
+    expect(readChatOperands(operands)).toEqual(expected)
+  })
+})
+
+describe('interrupts', () => {
+  it('go to the newest listener first, and end the command when it is told twice', () => {
+    const interrupts = createInterrupts()
+    const told: string[] = []
+    interrupts.onInterrupt(() => told.push('outer'))
+    const giveBack = interrupts.onInterrupt(() => told.push('inner'))
+    interrupts.interrupt()
+    giveBack()
+    interrupts.interrupt()
+    expect(told).toEqual(['inner', 'outer'])
+    expect(interrupts.signal.aborted).toBe(false)
+    interrupts.interrupt()
+    expect(interrupts.signal.aborted).toBe(true)
+  })
+})
+
+describe('environment', () => {
+  it('treats an empty value as absent and keeps its own names from the mesh', () => {
+    const environment = readEnvironment({
+      FLOTILLA_PORT: '',
+      FLOTILLA_URL: 'http://x',
+      PATH: '/bin',
+      FLOTILLA_HOME: '/h',
+    })
+    expect(environment.port).toBeUndefined()
+    expect(environment.childEnvironment({ A: 'b', PATH: undefined })).toEqual({
+      FLOTILLA_PORT: '',
+      FLOTILLA_HOME: '/h',
+      A: 'b',
+    })
+  })
+})

@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest'
+import { createColor } from '../terminal/color.ts'
+import { eventLine } from './event-line.ts'
+
+const color = createColor(false)
+
+describe('an event as a line', () => {
+  it('says who calls which tool with what, on one line', () => {
+    const line = eventLine(
+      {
+        type: 'tool.started',
+        agent_id: 'auditor',
+        run_id: 'run_1',
+        step: 1,
+        name: 'run_command',
+        input: { command: 'ls\n\u001B[2J -la' },
+      },
+      color,
+    )
+    expect(line).toBe('auditor    run_command ls \uFFFD[2J -la')
+  })
+
+  it('is left out for states that other events tell', () => {
+    const changed = { type: 'run.changed', agent_id: 'a', run_id: 'r', parent_id: null } as const
+    expect(eventLine({ ...changed, state: 'running', outcome: null }, color)).toBeNull()
+    expect(eventLine({ ...changed, state: 'done', outcome: { status: 'done', text: 'x' } }, color)).toBeNull()
+    expect(
+      eventLine({ ...changed, state: 'failed', outcome: { status: 'failed', text: 'out of money' } }, color),
+    ).toContain('out of money')
+  })
+})

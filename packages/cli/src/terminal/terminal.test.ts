@@ -1,0 +1,138 @@
+import { Problem } from '@flotilla/protocol/problem'
+import { describe, expect, it } from 'vitest'
+import { CommandFailed } from '../command-failed.ts'
+import { keepTerminal } from '../fake-terminal.ts'
+import { columnsOf, createColor, oneLine, printable } from './color.ts'
+import { errorLines, errorWords } from './error-words.ts'
+import { formatBytes, formatDuration, formatUsd } from './format.ts'
+import { renderTable } from './table.ts'
+
+const escape = '\u001B'
+
+const colored = (options: Parameters<typeof keepTerminal>[0]) =>
+  keepTerminal(options).terminal.color.bad('x').includes(escape)
+
+describe('terminal', () => {
+  it('in JSON mode holds one value on standard output and nothing else', () => {
+    const { terminal, out, err } = keepTerminal({ json: true, isTTY: true })
+    terminal.print('for people')
+    terminal.stream('more')
+    terminal.printJson({ a: 1 })
+    terminal.note('beside')
+    expect(out.text()).toBe('{"a":1}\n')
+    expect(err.text()).toBe('beside\n')
+  })
+
+  it('colours only where a person looks and has not forbidden it', () => {
+    expect(colored({ isTTY: true })).toBe(true)
+    expect(colored({ isTTY: true, noColor: true })).toBe(false)
+    expect(colored({ isTTY: true, json: true })).toBe(false)
+    expect(colored({ isTTY: false })).toBe(false)
+  })
+
+  it('shows progress as plain lines on standard error where nobody watches', () => {
+    const { terminal, out, err } = keepTerminal()
+    terminal.progress.step('Building the image')
+    terminal.progress.done()
+    expect(err.text()).toBe('… Building the image\n')
+    expect(out.text()).toBe('')
+  })
+
+  it('ends a watched step with a mark and its time', () => {
+    const { terminal, err } = keepTerminal({ isTTY: true, noColor: false })
+    terminal.progress.step('Building')
+    terminal.progress.step('Starting')
+    terminal.progress.fail()
+    expect(err.text()).toMatch(/✓.* Building .*0 ms/)
+    expect(err.text()).toMatch(/✗.* Starting .*0 ms/)
+  })
+})
+
+describe('text of unknown origin', () => {
+  it('cannot move the cursor or set a title', () => {
+    expect(printable(`a${escape}[2Jb\u0007c\r\nd\te\u009B`)).toBe('a\uFFFD[2Jb\uFFFDc\nd\te\uFFFD')
+  })
+
+  it('is cut between whole characters', () => {
+    expect(oneLine('a\n  b', 10)).toBe('a b')
+    expect(oneLine('👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧', 2)).toBe('👩‍👩‍👧…')
+  })
+})
+
+describe('table', () => {
+  it('aligns cells by what they show, not by their colour codes', () => {
+    const color = createColor(true)
+    const lines = renderTable(
+      [{ title: 'A' }, { title: 'N', align: 'right' }],
+      [
+        [color.bad('xx'), '1'],
+        ['y', '22'],
+      ],
+    )
+    expect(lines.map(columnsOf)).toEqual([5, 6, 6, 6].map((width, index) => (index === 0 ? 6 : width)))
+    expect(lines[3]).toBe('y   22')
+  })
+
+  it('wraps long cells at words', () => {
+    expect(renderTable([{ title: 'T', columnsMax: 9 }, { title: 'U' }], [['one two three', 'x']])).toEqual([
+      'T        U',
+      '───────  ─',
+      'one two  x',
+      'three',
+    ])
+  })
+
+  it('counts wide characters as two columns', () => {
+    expect(columnsOf('漢字')).toBe(4)
+    expect(columnsOf('é')).toBe(1)
+  })
+})
+
+describe('an error', () => {
+  it('says what happened, under which code, and what to do next', () => {
+    const problem = new Problem('lane-full', {
+      detail: '100 runs are queued',
+      extra: { repair: 'Cancel some.' },
+    })
+    expect(errorLines(errorWords(problem), createColor(false))).toEqual([
+      '✗ 100 runs are queued',
+      '  code lane-full',
+      '  next Cancel some.',
+    ])
+  })
+
+  it('brings the catalogue’s repair where the mesh sent none', () => {
+    expect(errorWords(new Problem('unknown-agent')).repair).toBe('List the agents with flotilla status.')
+  })
+
+  it('keeps several commands of a repair on lines of their own', () => {
+    const failed = new CommandFailed('engine-absent', { detail: 'none', repair: 'run\n  apt-get install x' })
+    expect(errorLines(errorWords(failed), createColor(false)).slice(2)).toEqual([
+      '  next run',
+      '         apt-get install x',
+    ])
+  })
+
+  it('of an unknown kind still names a next step', () => {
+    expect(errorWords('odd')).toMatchObject({
+      code: 'internal-error',
+      repair: expect.stringContaining('doctor') as string,
+    })
+  })
+})
+
+describe('figures', () => {
+  it('do not hide small amounts of money', () => {
+    expect([0, 0.000012, 0.5, 12].map(formatUsd)).toEqual(['$0.00', '$0.000012', '$0.50', '$12.00'])
+  })
+
+  it('are short', () => {
+    expect([12, 1500, 61_000, 3_660_000].map(formatDuration)).toEqual([
+      '12 ms',
+      '1.5 s',
+      '1 min 1 s',
+      '1 h 1 min',
+    ])
+    expect([5, 2048, 3 * 1024 * 1024].map(formatBytes)).toEqual(['5 B', '2.0 KB', '3.0 MB'])
+  })
+})

@@ -1,0 +1,121 @@
+import type { ServerResponse } from 'node:http'
+import type { ChatStreamFrame } from '@flotilla/protocol/mesh-human-api'
+import { describe, expect, it } from 'vitest'
+import { startLoopbackServer } from './loopback-server.ts'
+import { createMeshClient } from './mesh-client.ts'
+import { isMeshUnreachable } from './unreachable.ts'
+
+const accepted = { type: 'accepted', run_id: 'run_1' } as const
+const text = {
+  type: 'event',
+  event: { type: 'text.streamed', agent_id: 'operator', run_id: 'run_1', content: 'Hel' },
+} as const
+const ended = {
+  type: 'ended',
+  run: {
+    id: 'run_1',
+    agent_id: 'operator',
+    kind: 'chat',
+    origin: { kind: 'human', channel: 'cli' },
+    input: { kind: 'chat', message: 'Hi', session: 'default' },
+    state: 'done',
+    attempt: 1,
+    fence: 1,
+    parent_id: null,
+    task_id: null,
+    waiting_on: [],
+    trace_id: 't',
+    created_at: 1,
+    started_at: 2,
+    ended_at: 3,
+    outcome: { status: 'done', text: 'Hello' },
+    tokens_used: 3,
+    cost_usd: 0,
+  },
+} as const
+
+function send(reply: ServerResponse, frames: readonly unknown[]): void {
+  if (!reply.headersSent) reply.writeHead(200, { 'content-type': 'text/event-stream' })
+  for (const frame of frames) reply.write(`data: ${JSON.stringify(frame)}\n\n`)
+}
+
+async function typesOf(frames: AsyncIterable<ChatStreamFrame>): Promise<string[]> {
+  const types: string[] = []
+  for await (const frame of frames) types.push(frame.type)
+  return types
+}
+
+describe('chat stream', () => {
+  it('gives frames in order and ends with the outcome, whatever follows', async () => {
+    await using server = await startLoopbackServer((_call, reply) => {
+      send(reply, [accepted, text, ended, text])
+      reply.end()
+    })
+    const client = createMeshClient({ baseUrl: server.url })
+    expect(await typesOf(client.chatStream('operator', 'Hi'))).toEqual(['accepted', 'event', 'ended'])
+    expect(JSON.parse(server.calls[0]?.body ?? '')).toEqual({ message: 'Hi', session: 'default' })
+  })
+
+  it('is taken up again under its key when it breaks, and accepted is told once', async () => {
+    await using server = await startLoopbackServer((_call, reply, nth) => {
+      send(reply, nth === 1 ? [accepted, text] : [accepted, ended])
+      if (nth === 1) setTimeout(() => reply.destroy(), 20)
+    })
+    const client = createMeshClient({ baseUrl: server.url })
+    const types = await typesOf(client.chatStream('operator', 'Hi', { idempotencyKey: 'key-1' }))
+    expect(types).toEqual(['accepted', 'event', 'ended'])
+    expect(server.calls.map((call) => call.headers['idempotency-key'])).toEqual(['key-1', 'key-1'])
+  })
+
+  it('without a key ends with a Problem when it breaks', async () => {
+    await using server = await startLoopbackServer((_call, reply) => {
+      send(reply, [accepted])
+      reply.end()
+    })
+    const client = createMeshClient({ baseUrl: server.url })
+    const error = await typesOf(client.chatStream('operator', 'Hi')).catch((reason: unknown) => reason)
+    expect(isMeshUnreachable(error)).toBe(true)
+    expect(server.calls).toHaveLength(1)
+  })
+
+  it('is not asked twice when the mesh refuses it', async () => {
+    await using server = await startLoopbackServer((_call, reply) =>
+      reply.writeHead(429).end('{"code":"lane-full","detail":"full"}'),
+    )
+    const client = createMeshClient({ baseUrl: server.url })
+    await expect(typesOf(client.chatStream('operator', 'Hi', { idempotencyKey: 'k' }))).rejects.toMatchObject(
+      {
+        code: 'lane-full',
+      },
+    )
+    expect(server.calls).toHaveLength(1)
+  })
+
+  it('refuses a frame of another form', async () => {
+    await using server = await startLoopbackServer((_call, reply) => send(reply, [{ type: 'surprise' }]))
+    const client = createMeshClient({ baseUrl: server.url })
+    await expect(typesOf(client.chatStream('operator', 'Hi', { idempotencyKey: 'k' }))).rejects.toMatchObject(
+      {
+        code: 'upstream-failed',
+      },
+    )
+  })
+
+  it('stops when the signal aborts', async () => {
+    await using server = await startLoopbackServer((_call, reply) => send(reply, [accepted]))
+    const client = createMeshClient({ baseUrl: server.url })
+    const stop = new AbortController()
+    const seen: string[] = []
+    const read = async () => {
+      for await (const frame of client.chatStream('operator', 'Hi', {
+        signal: stop.signal,
+        idempotencyKey: 'k',
+      })) {
+        seen.push(frame.type)
+        stop.abort(new Error('enough'))
+      }
+    }
+    await expect(read()).rejects.toThrow('enough')
+    expect(seen).toEqual(['accepted'])
+  })
+})

@@ -1,0 +1,41 @@
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { dataPaths } from '../config/data-paths.ts'
+import { defaultSettings } from '../config/settings-file.ts'
+import { diskFinding, fileFindings } from './file-findings.ts'
+import { modelFindings } from './model-findings.ts'
+
+test('a readable .env is an error with the command that mends it', async () => {
+  const home = await mkdtemp(join(tmpdir(), 'flotilla-doctor-'))
+  await writeFile(join(home, '.env'), '')
+  await chmod(join(home, '.env'), 0o644)
+  const found = (await fileFindings(dataPaths(home))).find((finding) => finding.id === 'env-file-private')
+  expect(found).toMatchObject({ level: 'error', repair: `chmod 600 ${join(home, '.env')}` })
+  await chmod(join(home, '.env'), 0o600)
+  expect((await fileFindings(dataPaths(home))).every((finding) => finding.level === 'ok')).toBe(true)
+  await rm(home, { recursive: true })
+})
+
+test('no provider and no model are warnings that say what to set', () => {
+  const findings = modelFindings({ settings: defaultSettings, systemNames: [], defaultModel: null })
+  expect(findings.map(({ id, level }) => [id, level])).toEqual([
+    ['provider-configured', 'warning'],
+    ['default-model', 'warning'],
+  ])
+})
+
+test('a provider whose key is missing is an error that names the variable', () => {
+  const settings = {
+    ...defaultSettings,
+    providers: { groq: { kind: 'openai-compatible' as const, base_url: 'http://127.0.0.1:1', api_key: 'groq_key', local: false } },
+  }
+  const findings = modelFindings({ settings, systemNames: [], defaultModel: 'groq/x' })
+  expect(findings.find((finding) => finding.level === 'error')?.detail).toContain('FLOTILLA_SYSTEM_GROQ_KEY')
+})
+
+test('little disk space is a warning', () => {
+  expect(diskFinding({ bytes: 1024, path: '/' }).level).toBe('warning')
+  expect(diskFinding({ bytes: 1024 ** 4, path: '/' }).level).toBe('ok')
+})

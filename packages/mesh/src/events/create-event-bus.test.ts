@@ -1,0 +1,129 @@
+import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
+import { describe, expect, test } from 'vitest'
+import { silentLog } from '../log.ts'
+import { createHandDrivenClock } from '../runs/hand-driven-clock.ts'
+import { migrated } from '../runs/ledger-world.ts'
+import type { Database } from '../storage/database.ts'
+import { createEventBus } from './create-event-bus.ts'
+import type { EventBus } from './event-bus.ts'
+
+const aBus = (database: Database = migrated(), log = silentLog): EventBus =>
+  createEventBus({ database, clock: createHandDrivenClock(), log })
+
+const note = (message: string): FleetEventBody => ({
+  type: 'note.added',
+  note_id: 'note_1',
+  agent_id: 'a',
+  message,
+})
+const text: FleetEventBody = { type: 'text.streamed', agent_id: 'a', run_id: 'run_1', content: 'x' }
+
+function heardBy(bus: EventBus): number[] {
+  const seen: number[] = []
+  bus.subscribe((event) => seen.push(event.seq))
+  return seen
+}
+
+describe('the event bus', () => {
+  test('numbers events by one and keeps them', () => {
+    const bus = aBus()
+    const heard = heardBy(bus)
+    bus.publish(note('a'))
+    bus.publish(note('b'))
+    expect(heard).toEqual([1, 2])
+    expect(bus.since(1, 10)).toMatchObject([{ seq: 2, body: { message: 'b' } }])
+    expect(bus.since(0, 1)).toMatchObject([{ seq: 1 }])
+  })
+
+  test('numbers streamed text and does not keep it', () => {
+    const bus = aBus()
+    const heard = heardBy(bus)
+    bus.publish(note('a'))
+    bus.publish(text)
+    bus.publish(note('b'))
+    expect(heard).toEqual([1, 2, 3])
+    expect(bus.since(0, 10).map((event) => event.seq)).toEqual([1, 3])
+    expect(bus.droppedUntil()).toBe(0)
+    expect(bus.lastSeq()).toBe(3)
+  })
+
+  test('never gives a number twice, whatever was only told before a crash', () => {
+    const database = migrated()
+    const before = aBus(database)
+    const heard = heardBy(before)
+    before.publish(note('a'))
+    for (let count = 0; count < 2500; count++) before.publish(text)
+    const after = aBus(database)
+    after.publish(note('b'))
+    const [late] = after.since(heard.at(-1)!, 10)
+    expect(late).toMatchObject({ body: { message: 'b' } })
+    expect(heard).not.toContain(late?.seq)
+  })
+
+  test('tells after the commit, and tells and counts nothing after a roll-back', () => {
+    const database = migrated()
+    const bus = aBus(database)
+    const heard = heardBy(bus)
+    database.transaction(() => {
+      bus.publish(note('a'))
+      expect(heard).toEqual([])
+    })
+    const work = () => {
+      bus.publish(note('b'))
+      bus.publish(text)
+      throw new Error('no')
+    }
+    expect(() => database.transaction(work)).toThrow('no')
+    bus.publish(note('c'))
+    expect(heard).toEqual([1, 2])
+    expect(bus.since(0, 10).map((event) => event.body)).toEqual([note('a'), note('c')])
+  })
+
+  test('tells in order when a listener publishes', () => {
+    const bus = aBus()
+    const heard: number[] = []
+    bus.subscribe((event) => {
+      if (event.seq === 1) bus.publish(note('from a listener'))
+    })
+    bus.subscribe((event) => heard.push(event.seq))
+    bus.publish(note('a'))
+    expect(heard).toEqual([1, 2])
+  })
+
+  test('logs a listener that throws and goes on telling it', () => {
+    const faults: string[] = []
+    const bus = aBus(migrated(), { ...silentLog, error: (_fields, fact) => faults.push(fact) })
+    let calls = 0
+    bus.subscribe(() => {
+      calls++
+      throw new Error('no')
+    })
+    const heard = heardBy(bus)
+    bus.publish(note('a'))
+    bus.publish(note('b'))
+    expect([calls, heard.length, faults.length]).toEqual([2, 2, 2])
+  })
+
+  test('stops telling who has left', () => {
+    const bus = aBus()
+    const heard: number[] = []
+    const stop = bus.subscribe((event) => heard.push(event.seq))
+    bus.publish(note('a'))
+    stop()
+    bus.publish(note('b'))
+    expect(heard).toEqual([1])
+  })
+
+  test('keeps the newest ten thousand and says below which number some are gone', () => {
+    const database = migrated()
+    const bus = aBus(database)
+    database.transaction(() => {
+      for (let count = 0; count < 10_600; count++) bus.publish(note('a'))
+    })
+    const dropped = bus.droppedUntil()
+    expect(dropped).toBeGreaterThan(300)
+    expect(bus.since(0, 20_000)[0]?.seq).toBe(dropped + 1)
+    expect(bus.since(dropped, 20_000).length).toBe(10_600 - dropped)
+    expect(10_600 - dropped).toBeGreaterThanOrEqual(10_000)
+  })
+})

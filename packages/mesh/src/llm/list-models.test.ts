@@ -1,0 +1,118 @@
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import OpenAI from 'openai'
+import { describe, expect, test } from 'vitest'
+import { aModelPath, aVault, workerCaller } from '../../../../tests/support/llm-door.ts'
+import { startWebServer } from '../../../../tests/support/web-server.ts'
+import { settingsSchema } from '../config/settings-file.ts'
+import { createListModels } from './list-models.ts'
+import { createModelCatalog } from './model-catalog.ts'
+import { createOpenAiCompatibleProvider } from './openai-compatible-provider.ts'
+import { modelIsListed, resolveModel } from './resolve-model.ts'
+
+function aCatalog(
+  settings: object,
+  system: Readonly<Record<string, string>>,
+  environmentDefaultModel: string | null = null,
+) {
+  return createModelCatalog({
+    settings: () => settingsSchema.parse(settings),
+    vault: aVault(system),
+    environmentDefaultModel,
+    makeOpenAiCompatible: createOpenAiCompatibleProvider,
+    makeScripted: () => createOpenAiCompatibleProvider({ baseUrl: 'http://127.0.0.1:9', apiKey: null }),
+  })
+}
+
+describe('the list of models', () => {
+  test('names what the agent may use and nothing else, as the official client reads it', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'cassettes-'))
+    await writeFile(join(folder, 'demo.json'), '{}')
+    const settings = {
+      agents: { scout: { models: ['groq/llama', 'scripted/*'] } },
+      models: { 'groq/other': {} },
+    }
+    const parts = aModelPath({ settings, cassettes: [folder], agentModel: 'gpt-4o-mini' })
+    const listModels = createListModels(parts.deps)
+    const web = await startWebServer((_request, response) => {
+      void listModels(workerCaller).then((list) =>
+        response.setHeader('content-type', 'application/json').end(JSON.stringify(list)),
+      )
+    })
+    const client = new OpenAI({ baseURL: `http://127.0.0.1:${web.port}/v1`, apiKey: 'x', maxRetries: 0 })
+    const models = await client.models.list()
+    expect(models.data.map((model) => model.id)).toEqual([
+      'openai/gpt-4o-mini',
+      'groq/llama',
+      'scripted/demo',
+    ])
+    await web.close()
+    await parts.close()
+  })
+})
+
+describe('the catalog', () => {
+  test('has openai as soon as its key or its address is set, and says how until then', () => {
+    const name = { provider: 'openai', model: 'gpt-4o' }
+    expect(() => aCatalog({}, {}).find(name)).toThrow('FLOTILLA_SYSTEM_OPENAI_API_KEY')
+    expect(aCatalog({}, { openai_api_key: 'k' }).find(name)).toMatchObject({
+      baseUrl: 'https://api.openai.com/v1',
+      boundField: 'max_completion_tokens',
+    })
+    expect(aCatalog({}, { openai_base_url: 'http://127.0.0.1:1/v1' }).find(name)).toMatchObject({
+      baseUrl: 'http://127.0.0.1:1/v1',
+      boundField: 'max_tokens',
+      secrets: [],
+    })
+    expect(() => aCatalog({}, { openai_base_url: 'localhost' }).find(name)).toThrow('is not an http')
+  })
+
+  test('names the credential that a provider of the settings lacks', () => {
+    const settings = {
+      providers: { groq: { kind: 'openai-compatible', base_url: 'https://g.test/v1', api_key: 'groq_key' } },
+    }
+    const name = { provider: 'groq', model: 'm' }
+    expect(() => aCatalog(settings, {}).find(name)).toThrow('FLOTILLA_SYSTEM_GROQ_KEY')
+    expect(aCatalog(settings, { groq_key: 'k' }).find(name).secrets).toHaveLength(1)
+    expect(() => aCatalog(settings, {}).find({ provider: 'constructor', model: 'm' })).toThrow(
+      'is not set up',
+    )
+  })
+
+  test('takes the default model from the environment before the settings', () => {
+    expect(aCatalog({ default_model: 'a/b' }, {}, 'c/d').defaultModel()).toBe('c/d')
+    expect(aCatalog({ default_model: 'a/b' }, {}).defaultProvider()).toBe('a')
+    expect(aCatalog({}, {}).defaultModel()).toBeNull()
+    expect(aCatalog({}, {}).defaultProvider()).toBe('openai')
+  })
+
+  test('keeps one provider per setup and makes another when the setup changes', () => {
+    const settings = { providers: { a: { kind: 'openai-compatible', base_url: 'https://one.test/v1' } } }
+    const catalog = aCatalog(settings, {})
+    const first = catalog.find({ provider: 'a', model: 'm' }).llm
+    expect(catalog.find({ provider: 'a', model: 'n' }).llm).toBe(first)
+    settings.providers.a.base_url = 'https://two.test/v1'
+    expect(catalog.find({ provider: 'a', model: 'm' }).llm).not.toBe(first)
+  })
+})
+
+describe('the name of a model', () => {
+  test.each([
+    ['openai/gpt-4o', { provider: 'openai', model: 'gpt-4o' }],
+    ['gpt-4o', { provider: 'standard', model: 'gpt-4o' }],
+    ['a/b/c', { provider: 'a', model: 'b/c' }],
+    ['/b', null],
+    ['a/', null],
+    ['', null],
+  ])('%j is read as %j', (text, expected) => {
+    expect(resolveModel(text, 'standard')).toEqual(expected)
+  })
+
+  test('is allowed by its own entry, by its provider and by a star', () => {
+    const wanted = { provider: 'a', model: 'm' }
+    const allows = (entry: string) => modelIsListed([entry], wanted, 'a')
+    expect(['a/m', 'm', 'a/*', '*'].every(allows)).toBe(true)
+    expect(['a/mm', 'b/m', 'b/*', 'a', ''].some(allows)).toBe(false)
+  })
+})

@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest'
+import { aSpec } from '../sandbox-runtime.conformance.ts'
+import { sandboxSizes } from '../sandbox-spec.ts'
+import { agentCommand, containerOptions, volumeName, type ContainerGround } from './container-options.ts'
+import { logText } from './container-state.ts'
+import { seedEntries } from './seed-files.ts'
+
+const ground: ContainerGround = {
+  homeId: 'home',
+  image: 'image',
+  network: { name: 'net', gateway: '10.64.0.1' },
+  seccomp: '{}',
+  ulimits: [],
+  sysctls: {},
+  logOptions: { Type: 'json-file', Config: {} },
+}
+
+describe('containerOptions', () => {
+  it('publishes nothing, keeps nothing by itself and holds no capability', () => {
+    const options = containerOptions(ground, aSpec({ briefingDirectory: '/b' }))
+    expect(options.ExposedPorts).toBeUndefined()
+    expect(options.HostConfig?.PortBindings).toBeUndefined()
+    expect(options.HostConfig).toMatchObject({
+      CapDrop: ['ALL'],
+      RestartPolicy: { Name: 'no' },
+      PublishAllPorts: false,
+    })
+    expect(options.HostConfig?.CapAdd).toBeUndefined()
+    expect(options.HostConfig?.NanoCpus).toBeUndefined()
+  })
+
+  it('gives the operator its quota over the long period', () => {
+    const options = containerOptions(
+      ground,
+      aSpec({ briefingDirectory: '/b', kind: 'operator', ...sandboxSizes.operator }),
+    )
+    expect(options.HostConfig).toMatchObject({
+      CpuPeriod: 1_000_000,
+      CpuQuota: 50_000,
+      Memory: 134_217_728,
+      MemorySwap: 134_217_728,
+    })
+  })
+
+  it('a spec cannot take over the labels, the home or the compile cache', () => {
+    const spec = aSpec({
+      briefingDirectory: '/b',
+      labels: { 'flotilla.home': 'other', 'flotilla.agent': 'other' },
+      environment: { HOME: '/tmp', NODE_COMPILE_CACHE: '/tmp' },
+    })
+    const options = containerOptions(ground, spec)
+    expect(options.Labels).toMatchObject({ 'flotilla.agent': 'scout', 'flotilla.role': 'agent' })
+    expect(options.Labels?.['flotilla.home']).not.toBe('other')
+    expect(options.Env).toEqual(['HOME=/data', 'NODE_COMPILE_CACHE=/opt/flotilla/compile-cache'])
+  })
+
+  it('ids that differ by a dash alone have volumes of their own', () => {
+    expect(volumeName('home', 'a-b')).not.toBe(volumeName('home', 'a_b'))
+    expect(volumeName('home', 'a')).not.toBe(volumeName('other', 'a'))
+  })
+
+  it('the heap fits into half of the memory', () => {
+    expect(agentCommand(128 * 1024 * 1024)).toContain('--max-old-space-size=64')
+    expect(agentCommand(384 * 1024 * 1024)).toContain('--max-old-space-size=192')
+  })
+})
+
+describe('seedEntries', () => {
+  it('makes the folders of a file before it, each for the agent alone', () => {
+    const entries = seedEntries({ 'a/b/c': 'x' }).map(({ name, mode, uid }) => ({ name, mode, uid }))
+    expect(entries).toEqual([
+      { name: 'a/', mode: 0o700, uid: 1000 },
+      { name: 'a/b/', mode: 0o700, uid: 1000 },
+      { name: 'a/b/c', mode: 0o600, uid: 1000 },
+    ])
+  })
+
+  it.each(['/etc/x', '../x', 'a/../../x', 'a/', '', './a', '..'])('refuses the path "%s"', (path) => {
+    expect(() => seedEntries({ [path]: 'x' })).toThrow(/outside \/data/)
+  })
+})
+
+/** A piece of a log as engines send it. */
+const piece = (stream: number, text: string) => {
+  const head = Buffer.alloc(8)
+  head.writeUInt8(stream, 0)
+  head.writeUInt32BE(Buffer.byteLength(text), 4)
+  return Buffer.concat([head, Buffer.from(text)])
+}
+
+describe('logText', () => {
+  it('joins the pieces of both streams', () => {
+    expect(logText(Buffer.concat([piece(1, 'out\n'), piece(2, 'é\n')]))).toBe('out\né\n')
+  })
+
+  it('takes a plain log as it is', () => {
+    expect(logText(Buffer.from('plain text'))).toBe('plain text')
+  })
+})

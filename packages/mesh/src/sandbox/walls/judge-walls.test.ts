@@ -1,0 +1,102 @@
+import { describe, expect, it } from 'vitest'
+import { judgeWalls, type ProbeReport } from './judge-walls.ts'
+
+const canary = '10.64.0.1:9999'
+const sibling = '10.64.0.3:8400'
+const controls = { reachedFromHost: [canary, sibling] }
+
+function aReport(changes: Partial<ProbeReport> = {}): ProbeReport {
+  return {
+    attempts: [
+      { group: 'door', target: '10.64.0.1:8420', outcome: 'connected' },
+      { group: 'host', target: canary, outcome: 'EHOSTUNREACH' },
+      { group: 'sibling', target: sibling, outcome: 'timeout' },
+      { group: 'internet', target: '1.1.1.1:443', outcome: 'ENETUNREACH' },
+      { group: 'metadata', target: '169.254.169.254:80', outcome: 'timeout' },
+      { group: 'names', target: 'example.com', outcome: 'EAI_AGAIN' },
+    ],
+    status: {
+      CapInh: '0',
+      CapPrm: '0',
+      CapEff: '0',
+      CapBnd: '0',
+      CapAmb: '0',
+      NoNewPrivs: '1',
+      Seccomp: '2',
+      Uid: '1000',
+    },
+    writeRoot: 'EROFS',
+    writeEtc: 'EROFS',
+    execInTmp: 'EACCES',
+    userNamespace: 'exit 1: not permitted',
+    networkNamespace: 'exit 1: not permitted',
+    mount: 'exit 32: denied',
+    processes: { started: 243, said: 'Cannot fork' },
+    engineSocket: 'none',
+    addresses: ['127.0.0.1', '10.64.0.4'],
+    ...changes,
+  }
+}
+
+function fallen(report: ProbeReport, shown = controls): readonly string[] {
+  return judgeWalls(report, shown)
+    .filter((wall) => !wall.holds)
+    .map((wall) => wall.id)
+}
+
+function withOutcome(group: string, outcome: string): ProbeReport {
+  return aReport({
+    attempts: aReport().attempts.map((attempt) =>
+      attempt.group === group ? { ...attempt, outcome } : attempt,
+    ),
+  })
+}
+
+describe('judgeWalls', () => {
+  it('finds all walls standing in a report of refusals', () => {
+    expect(fallen(aReport())).toEqual([])
+  })
+
+  it.each([
+    ['host', 'host-ports-closed'],
+    ['sibling', 'other-sandboxes-closed'],
+    ['internet', 'internet-closed'],
+    ['metadata', 'metadata-closed'],
+  ])('a connection to %s breaks %s, and so does a refusal by the target itself', (group, id) => {
+    expect(fallen(withOutcome(group, 'connected'))).toEqual([id])
+    expect(fallen(withOutcome(group, 'ECONNREFUSED'))).toEqual([id])
+  })
+
+  it('an attempt that was never made is no wall', () => {
+    expect(fallen(aReport({ attempts: [] }))).toEqual([
+      'agent-door-open',
+      'host-ports-closed',
+      'other-sandboxes-closed',
+      'internet-closed',
+      'metadata-closed',
+      'names-closed',
+    ])
+  })
+
+  it('a canary that the host itself did not reach proves nothing', () => {
+    expect(fallen(aReport(), { reachedFromHost: [sibling] })).toEqual(['host-ports-closed'])
+  })
+
+  it('a closed agent door is told', () => {
+    expect(fallen(withOutcome('door', 'EHOSTUNREACH'))).toEqual(['agent-door-open'])
+  })
+
+  it.each<readonly [string, Partial<ProbeReport>]>([
+    ['root-read-only', { writeRoot: 'done' }],
+    ['tmp-not-executable', { execInTmp: 'done' }],
+    ['processes-bounded', { processes: { started: 300, said: '' } }],
+    ['no-new-namespaces', { userNamespace: 'done' }],
+    ['no-privileges', { status: { ...aReport().status, CapBnd: '00000000a80425fb' } }],
+    ['no-privileges', { status: { ...aReport().status, Seccomp: '0' } }],
+    ['ipv6-closed', { addresses: ['fe80::1'] }],
+    ['engine-socket-absent', { engineSocket: 'docker.sock' }],
+    ['names-closed', withOutcome('names', 'resolved 1.2.3.4')],
+  ])('%s falls when the probe got through', (id, changes) => {
+    expect(fallen(aReport(changes))).toEqual([id])
+  })
+})

@@ -1,0 +1,98 @@
+import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, test } from 'vitest'
+import { allMigrations } from './all-migrations.ts'
+import { openDatabase } from './database.ts'
+import type { Database } from './database.ts'
+import { migrate } from './migrate.ts'
+import type { Migration } from './migrate.ts'
+
+const folders: string[] = []
+afterEach(() => folders.splice(0).forEach((folder) => rmSync(folder, { recursive: true })))
+
+function aFile(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'flotilla-migrate-'))
+  folders.push(folder)
+  return join(folder, 'mesh.db')
+}
+
+const step = (version: number, sql = `CREATE TABLE t${version} (id INTEGER)`): Migration => ({
+  version,
+  name: `step ${version}`,
+  sql,
+})
+
+const tablesOf = (database: Database) =>
+  database
+    .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name LIKE 't%' ORDER BY name")
+    .all()
+    .map((row) => row['name'])
+
+describe('migrations', () => {
+  test('run in rising order, whatever the order of the list and the gaps in it', () => {
+    const database = openDatabase(':memory:')
+    migrate(database, [step(30, 'ALTER TABLE t1 ADD COLUMN extra INTEGER'), step(1), step(10)])
+    expect(tablesOf(database)).toEqual(['t1', 't10'])
+    expect(database.prepare('PRAGMA user_version').get()).toEqual({ user_version: 30 })
+  })
+
+  test('that fill a gap below the newest run too', () => {
+    const database = openDatabase(':memory:')
+    migrate(database, [step(1), step(30)])
+    migrate(database, [step(1), step(2), step(30)])
+    expect(tablesOf(database)).toEqual(['t1', 't2', 't30'])
+    expect(database.prepare('PRAGMA user_version').get()).toEqual({ user_version: 30 })
+  })
+
+  test('run once', () => {
+    const database = openDatabase(':memory:')
+    migrate(database, [step(1)])
+    migrate(database, [step(1)])
+    expect(tablesOf(database)).toEqual(['t1'])
+  })
+
+  test('that fail leave nothing of their step, and keep the steps before', () => {
+    const database = openDatabase(':memory:')
+    const broken = step(2, 'CREATE TABLE t2 (id INTEGER); CREATE TABLE t1 (id INTEGER)')
+    expect(() => migrate(database, [step(1), broken])).toThrow('t1')
+    expect(tablesOf(database)).toEqual(['t1'])
+    migrate(database, [step(1), step(2)])
+    expect(tablesOf(database)).toEqual(['t1', 't2'])
+  })
+
+  test('a database of a newer release is refused, and so is one made with another text of a step', () => {
+    const database = openDatabase(':memory:')
+    migrate(database, [step(1), step(2)])
+    const unprocessable = expect.objectContaining({ code: 'unprocessable' })
+    expect(() => migrate(database, [step(1)])).toThrow(unprocessable)
+    expect(() => migrate(database, [step(1), step(2, 'CREATE TABLE t2 (name TEXT)')])).toThrow(unprocessable)
+    expect(() => migrate(database, [step(1), step(2, 'CREATE  TABLE t2\n (id INTEGER) ')])).not.toThrow()
+  })
+
+  test('two steps with one number are a mistake of the program', () => {
+    expect(() => migrate(openDatabase(':memory:'), [step(1), step(1)])).toThrow('two schema steps')
+  })
+
+  test('a snapshot with the old data is made before a step, and none for a new file', () => {
+    const path = aFile()
+    const database = openDatabase(path)
+    migrate(database, [step(1)], path)
+    expect(existsSync(`${path}.before-1`)).toBe(false)
+    database.exec('INSERT INTO t1 (id) VALUES (7)')
+    migrate(database, [step(1), step(2, 'DROP TABLE t1')], path)
+    const snapshot = openDatabase(`${path}.before-2`)
+    expect(snapshot.prepare('SELECT id FROM t1').all()).toEqual([{ id: 7 }])
+    expect(statSync(`${path}.before-2`).mode & 0o777).toBe(0o600)
+    snapshot.close()
+    database.close()
+  })
+
+  test('the steps of this release build a database', () => {
+    const database = openDatabase(':memory:')
+    migrate(database, allMigrations)
+    expect(database.prepare('SELECT count(*) AS count FROM schema_steps').get()).toEqual({
+      count: allMigrations.length,
+    })
+  })
+})
