@@ -19,7 +19,7 @@ export const packageEdges: readonly Edge[] = [
   { from: 'cli', to: ['client', 'protocol'], why: 'starts the mesh as a process and never imports it' },
 ]
 
-/** Which folder of mesh/src may import which. `main`, `compose` stand above the table. */
+/** Which folder of mesh/src may import which. `main`, `compose*` and `commands/` stand above the table. */
 export const meshEdges: readonly Edge[] = [
   { from: 'storage', to: [], why: 'leaf' },
   { from: 'config', to: [], why: 'leaf' },
@@ -61,6 +61,7 @@ export const meshEdges: readonly Edge[] = [
     to: ['sandbox', 'events', 'journal'],
     why: 'keeps the verdict on the walls; the port alone tries them',
   },
+  { from: 'doctor', to: ['config'], why: 'findings are judged here; the command gathers the facts' },
   { from: 'metrics', to: [], why: 'text from numbers' },
   {
     from: 'api',
@@ -125,12 +126,12 @@ export const adapterFiles: readonly {
 }[] = [
   {
     file: /\/sandbox\/(docker|fake|process)-runtime\.ts$/,
-    allowed: ['packages/mesh/src/compose.ts', 'packages/mesh/src/sandbox/'],
+    allowed: ['packages/mesh/src/compose-runtime.ts', 'packages/mesh/src/sandbox/'],
     why: 'the fleet knows the port only',
   },
   {
     file: /\/llm\/(openai-compatible|scripted)-provider\.ts$/,
-    allowed: ['packages/mesh/src/compose.ts', 'packages/mesh/src/llm/'],
+    allowed: ['packages/mesh/src/compose-model-door.ts', 'packages/mesh/src/llm/'],
     why: 'the use case knows the port only',
   },
 ]

@@ -3,7 +3,7 @@
 // as one line of JSON, what really happened. It judges nothing; the mesh does.
 const { spawnSync } = require('node:child_process')
 const { readFileSync, writeFileSync, chmodSync, readdirSync } = require('node:fs')
-const { lookup } = require('node:dns')
+const { Resolver } = require('node:dns')
 const { connect } = require('node:net')
 const { networkInterfaces } = require('node:os')
 
@@ -24,13 +24,15 @@ function tryConnect(target) {
   })
 }
 
+/** Not through libc: its look-up cannot be called off, and the process would wait for it at its end. */
 function tryName(name) {
   return new Promise((resolve) => {
-    const settle = (outcome) => resolve({ group: 'names', target: name, outcome })
-    const timer = setTimeout(() => settle('timeout'), attemptMs)
-    lookup(name, (error, address) => {
-      clearTimeout(timer)
-      settle(error ? error.code : `resolved ${address}`)
+    new Resolver({ timeout: attemptMs, tries: 1 }).resolve4(name, (error, addresses) => {
+      resolve({
+        group: 'names',
+        target: name,
+        outcome: error ? error.code : `resolved ${addresses.join(' ')}`,
+      })
     })
   })
 }

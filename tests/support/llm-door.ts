@@ -46,6 +46,7 @@ export interface LlmParts {
 export interface LlmPartsOptions {
   readonly baseUrl?: string
   readonly dailyUsd?: number
+  readonly monthlyUsd?: number
   readonly settings?: object
   readonly agentModel?: string
   readonly cassettes?: readonly string[]
@@ -69,7 +70,7 @@ export function aModelPath(options: LlmPartsOptions = {}): LlmParts {
     spend,
     clock,
     newId: countingIds(),
-    budgetOf: () => ({ daily_usd: options.dailyUsd ?? 10, monthly_usd: 200 }),
+    budgetOf: () => ({ daily_usd: options.dailyUsd ?? 10, monthly_usd: options.monthlyUsd ?? 200 }),
     addRunCost: (runId, cost) => runCosts.push({ runId, ...cost }),
   })
   const catalog = createModelCatalog({

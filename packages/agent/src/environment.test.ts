@@ -66,6 +66,10 @@ describe('the environment', () => {
 
   test('programs get their own variables and none of the agent’s', () => {
     const read = readEnvironment({ ...good, OPENAI_API_KEY: 'program-token', HTTP_PROXY: 'http://p' })
-    expect(read.programEnvironment).toEqual({ OPENAI_API_KEY: 'program-token', HTTP_PROXY: 'http://p' })
+    expect(read.programEnvironment).toEqual({
+      OPENAI_API_KEY: 'program-token',
+      HTTP_PROXY: 'http://p',
+      NODE_USE_ENV_PROXY: '1',
+    })
   })
 })

@@ -10,6 +10,8 @@ export interface AgentEnvironment {
   /** Raw Ed25519 public key of the mesh, base64url. */
   readonly meshPublicKey: string
   readonly port: number
+  /** Address to listen on; empty for all, as a container wants it. */
+  readonly listenHost: string
   readonly dataDirectory: string
   readonly briefingDirectory: string
   readonly initialInstructions: string
@@ -51,6 +53,7 @@ export function readEnvironment(variables: Variables): AgentEnvironment {
     model: required('FLOTILLA_MODEL'),
     meshPublicKey,
     port: readPort(variables['FLOTILLA_PORT'], complaints),
+    listenHost: variables['FLOTILLA_LISTEN_HOST'] ?? '',
     dataDirectory: variables['FLOTILLA_DATA'] ?? '/data',
     briefingDirectory: variables['FLOTILLA_BRIEFING'] ?? '/briefing',
     initialInstructions: variables['FLOTILLA_INITIAL_INSTRUCTIONS'] ?? '',
@@ -87,5 +90,7 @@ function programVariables(variables: Variables): Record<string, string> {
     if (value === undefined || name.startsWith('FLOTILLA_') || name === 'NODE_COMPILE_CACHE') continue
     kept[name] = value
   }
+  // Only for programs: in the agent process itself this variable would double the start (24 → 47 ms of CPU).
+  if (kept['HTTP_PROXY'] !== undefined || kept['http_proxy'] !== undefined) kept['NODE_USE_ENV_PROXY'] = '1'
   return kept
 }

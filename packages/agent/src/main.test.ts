@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -12,6 +13,12 @@ import type { TestAgent } from './testing/agent-process.ts'
 import { modelAnswers, startFakeMesh } from './testing/fake-mesh.ts'
 import type { FakeMesh, MeshAnswer, ScriptedAnswer } from './testing/fake-mesh.ts'
 
+const main = fileURLToPath(new URL('main.ts', import.meta.url))
+const spawnMain = (environment: Record<string, string>): ChildProcess =>
+  spawn(process.execPath, [main], {
+    env: { PATH: process.env['PATH'], ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
 const chat = (run: string, fence: number, message = 'hello') => ({
   run_id: run,
   fence,
@@ -53,6 +60,7 @@ async function until(isTrue: () => boolean): Promise<void> {
 
 const complete: MeshAnswer = ({ path }) =>
   path === '/mesh/tasks/task_1/complete' ? { id: 'task_1' } : undefined
+const given: MeshAnswer = ({ path }) => (path === '/mesh/tasks' ? { task_id: 'task_2' } : undefined)
 const lease: MeshAnswer = ({ path }) => (path === '/mesh/lease' ? { lease_until: 0 } : undefined)
 const stale: MeshAnswer = ({ path }, response) => {
   if (path !== '/mesh/notify') return undefined
@@ -66,7 +74,7 @@ async function withFleet<T>(
   use: (parts: { mesh: FakeMesh; agent: TestAgent }) => Promise<T>,
 ): Promise<T> {
   const mesh = await startFakeMesh(answers)
-  const agent = await startAgent({ meshUrl: mesh.url })
+  const agent = await startAgent({ spawnMain, meshUrl: mesh.url })
   try {
     return await use({ mesh, agent })
   } finally {
@@ -80,7 +88,7 @@ describe('the doors of a real agent process', () => {
   let agent: TestAgent
   beforeAll(async () => {
     mesh = await startFakeMesh([modelAnswers([{ text: 'hello yourself' }])])
-    agent = await startAgent({ meshUrl: mesh.url })
+    agent = await startAgent({ spawnMain, meshUrl: mesh.url })
   })
   afterAll(async () => {
     await agent.stop('SIGKILL')
@@ -292,6 +300,26 @@ describe('a real agent process at work', () => {
     )
   })
 
+  test('a task whose agent gave work away pauses, and goes on in its own conversation until it is closed', async () => {
+    const handOff = { name: 'hand_off', arguments: { to: 'w2', title: 'count' } }
+    const done = { name: 'complete_task', arguments: { summary: 'it was 7' } }
+    const script = [{ calls: [handOff] }, { text: 'waiting for w2' }, { calls: [done] }]
+    await withFleet([modelAnswers(script), given, complete], async ({ mesh, agent }) => {
+      await agent.call('POST', '/task', { body: task('run_1', 1, { context: { session: 'task:task_1' } }) })
+      const paused = (await agent.call('GET', '/result?run_id=run_1&wait_s=20')).json()
+      expect(paused['result']).toMatchObject({ status: 'complete', response: 'waiting for w2', result: null })
+      expect(mesh.requests.map((request) => request.path)).not.toContain('/mesh/tasks/task_1/complete')
+
+      const news = { ...chat('run_1', 2, 'Task task_2 is done: 7'), session: 'task:task_1' }
+      const ended = result(await agent.call('POST', '/chat', { body: news }))
+      expect(ended).toMatchObject({ status: 'complete', response: 'it was 7', task_id: 'task_1', fence: 2 })
+      const told = mesh.requests.at(-1)
+      expect(told).toMatchObject({ path: '/mesh/tasks/task_1/complete' })
+      const keys = mesh.requests.map((request) => request.headers['idempotency-key']).filter(Boolean)
+      expect(new Set(keys).size).toBe(keys.length)
+    })
+  })
+
   test('a task that takes too long is a timeout', async () => {
     await withFleet([modelAnswers([command('sleep 30')])], async ({ agent }) => {
       await agent.call('POST', '/task', { body: task('run_1', 1, { timeout_s: 1 }) })
@@ -353,7 +381,7 @@ describe('a real agent process at work', () => {
         { text: 'went on' },
       ]
       const mesh = await startFakeMesh([modelAnswers(script)])
-      const first = await startAgent({ meshUrl: mesh.url })
+      const first = await startAgent({ spawnMain, meshUrl: mesh.url })
       const cut = first.call('POST', '/chat', { body: chat('run_1', 1) }).catch(() => null)
       const log = join(first.data, 'log')
       await until(() => existsSync(log) && readFileSync(log, 'utf8').includes('twice'))
@@ -361,7 +389,7 @@ describe('a real agent process at work', () => {
       await cut
       expect(code).toBe(signalName === 'SIGTERM' ? 0 : null)
 
-      const second = await startAgent({ meshUrl: mesh.url, data: first.data, key: first.key })
+      const second = await startAgent({ spawnMain, meshUrl: mesh.url, data: first.data, key: first.key })
       expect((await second.call('GET', '/status')).json()).toMatchObject({
         has_checkpoint: true,
         state: 'idle',
@@ -388,7 +416,6 @@ const environment = (data: string) => ({
 })
 
 describe('starting', () => {
-  const main = fileURLToPath(new URL('main.ts', import.meta.url))
   test('without a door token the process ends with the reason', () => {
     const ended = spawnSync(process.execPath, [main], {
       env: environment(makeDataDirectory()),

@@ -28,7 +28,8 @@ function serve(): void {
     log.error({ err }, 'the agent cannot listen')
     process.exit(1)
   })
-  agent.server.listen(environment.port, () => {
+  const host = environment.listenHost
+  agent.server.listen({ port: environment.port, ...(host === '' ? {} : { host }) }, () => {
     const address = agent.server.address()
     const port = typeof address === 'object' ? address?.port : environment.port
     log.info({ agentId: environment.agentId, port }, 'the agent is ready')

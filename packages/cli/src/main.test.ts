@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync, mkdirSync } from 'node:fs'
+import type { ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -14,15 +15,20 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(home, { recursive: true, force: true }))
 
-/** Runs the real program in a process of its own. */
-async function flotilla(...words: string[]): Promise<{ code: number; out: string; err: string }> {
+/** Starts the real program in a process of its own. */
+function start(...words: string[]) {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'main.ts'), ...words], {
     env: { PATH: process.env['PATH'] ?? '', HOME: home, FLOTILLA_HOME: home },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const code = new Promise<number>((resolve) => child.once('exit', (exit) => resolve(exit ?? -1)))
-  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)])
-  return { code: await code, out, err }
+  const ended = Promise.all([code, text(child.stdout), text(child.stderr)])
+  return { process: child, ended: ended.then(([exit, out, err]) => ({ code: exit, out, err })) }
+}
+
+/** Runs the real program to its end. */
+function flotilla(...words: string[]): Promise<{ code: number; out: string; err: string }> {
+  return start(...words).ended
 }
 
 const aRun = {
@@ -146,8 +152,51 @@ describe('flotilla, as a process', () => {
       reply.writeHead(200, { 'content-type': 'text/event-stream' })
       reply.end(`data: ${JSON.stringify({ type: 'ended', run })}\n\n`)
     })
-    const { code, out } = await flotilla('chat', 'operator', 'Hi', '--url', server.url)
-    expect({ code, out }).toEqual({ code: 4, out: 'no money\n' })
+    const { code, out, err } = await flotilla('chat', 'operator', 'Hi', '--url', server.url)
+    expect({ code, out }).toEqual({ code: 4, out: '' })
+    expect(err).toContain('✗ no money\n  code budget-exhausted\n  next Raise the budget')
+  })
+
+  it('cancels its run on Ctrl-C, and ends when the run has', async () => {
+    const cancelled = {
+      ...aRun,
+      state: 'cancelled',
+      outcome: { status: 'cancelled', text: '', code: 'cancelled' },
+    }
+    const streams: ServerResponse[] = []
+    await using server = await startLoopbackServer((call, reply) => {
+      if (call.url.endsWith('/cancel')) {
+        answerJson(reply, 200, cancelled)
+        streams[0]?.end(`data: ${JSON.stringify({ type: 'ended', run: cancelled })}\n\n`)
+        return
+      }
+      streams.push(reply)
+      reply.writeHead(200, { 'content-type': 'text/event-stream' })
+      const started = {
+        type: 'tool.started',
+        agent_id: 'operator',
+        run_id: 'run_1',
+        step: 1,
+        name: 'waiting',
+        input: {},
+      }
+      const frames = [
+        { type: 'accepted', run_id: 'run_1' },
+        { type: 'event', event: started },
+      ]
+      reply.write(frames.map((frame) => `data: ${JSON.stringify(frame)}\n\n`).join(''))
+    })
+    const child = start('chat', 'operator', 'Hi', '--url', server.url)
+    // The line about the tool is on the screen: the run is known by then.
+    await new Promise((resolve) => child.process.stderr.once('data', resolve))
+    child.process.kill('SIGINT')
+    const { code, err } = await child.ended
+    expect(server.calls.map((call) => call.url)).toEqual([
+      '/api/agents/operator/chat',
+      '/api/runs/run_1/cancel',
+    ])
+    expect(code).toBe(1)
+    expect(err).toContain('code cancelled')
   })
 
   it('refuses to reset without a confirmation that nobody can give', async () => {

@@ -10,7 +10,13 @@ import { internalRoutes } from './api/internal/internal.routes.ts'
 import { publicRoutes } from './api/public/public.routes.ts'
 import { createServer } from './api/server.ts'
 import type { MeshParts } from './compose.ts'
-import { agentUseCases, fleetUseCases, internalUseCases, readiness, runUseCases } from './compose-use-cases.ts'
+import {
+  agentUseCases,
+  fleetUseCases,
+  internalUseCases,
+  readiness,
+  runUseCases,
+} from './compose-use-cases.ts'
 import { systemClock } from './system-clock.ts'
 import { productVersion } from './version.ts'
 import { Problem } from '@flotilla/protocol/problem'
@@ -26,7 +32,9 @@ export function humanDoor(parts: MeshParts): FastifyInstance {
     accessToken: () => (existsSync(accessTokenPath) ? readFileSync(accessTokenPath, 'utf8').trim() : null),
     port: () => portOf(server),
   })
-  server.register(async (scope) => publicRoutes(scope, { version: productVersion, readiness: () => readiness(parts) }))
+  server.register(async (scope) =>
+    publicRoutes(scope, { version: productVersion, readiness: () => readiness(parts) }),
+  )
   server.register(async (scope) => fleetRoutes(scope, { gate, use: fleetUseCases(parts) }))
   server.register(async (scope) => runRoutes(scope, { gate, use: runUseCases(parts), events: parts.events }))
   server.register(async (scope) => internalRoutes(scope, internalUseCases(parts)))

@@ -7,7 +7,10 @@ import { systemClock } from './system-clock.ts'
 const undeliveredCountedMax = 1000
 
 /** The fleet in numbers, for Prometheus. */
-export function fleetMetrics(parts: MeshParts, activityOf: (agentId: string) => AgentActivity): readonly Metric[] {
+export function fleetMetrics(
+  parts: MeshParts,
+  activityOf: (agentId: string) => AgentActivity,
+): readonly Metric[] {
   const agents = parts.fleet.view(activityOf)
   const { walls, checkedAt } = parts.walls.state()
   return [
@@ -21,7 +24,10 @@ export function fleetMetrics(parts: MeshParts, activityOf: (agentId: string) => 
       name: 'flotilla_runs',
       kind: 'gauge',
       description: 'Runs in the ledger by state',
-      samples: Object.entries(parts.ledger.countByState()).map(([state, value]) => ({ labels: { state }, value })),
+      samples: Object.entries(parts.ledger.countByState()).map(([state, value]) => ({
+        labels: { state },
+        value,
+      })),
     },
     {
       name: 'flotilla_agents',
@@ -49,7 +55,10 @@ export function fleetMetrics(parts: MeshParts, activityOf: (agentId: string) => 
       kind: 'gauge',
       description: 'Calls denied in the last 24 hours by agent and action',
       samples: agents.flatMap(({ id }) =>
-        Object.entries(parts.denials.last24Hours(id)).map(([action, value]) => ({ labels: { agent: id, action }, value })),
+        Object.entries(parts.denials.last24Hours(id)).map(([action, value]) => ({
+          labels: { agent: id, action },
+          value,
+        })),
       ),
     },
     {

@@ -36,7 +36,12 @@ export function composeModels(parts: {
     environmentDefaultModel: parts.context.environment.defaultModel,
     makeOpenAiCompatible: (config) => recorder.wrap(createOpenAiCompatibleProvider(config)),
     makeScripted: ({ cassette }) =>
-      createScriptedProvider({ folders: parts.cassetteFolders, cassette, clock: systemClock, newId: randomId }),
+      createScriptedProvider({
+        folders: parts.cassetteFolders,
+        cassette,
+        clock: systemClock,
+        newId: randomId,
+      }),
   })
   return { catalog, recorder }
 }
@@ -68,7 +73,11 @@ export function composeModelDoor(parts: {
     addRunCost: (runId, cost) => ledger.addRunCost(runId, cost.costUsd, cost.tokens),
   })
   const holdLease = createHoldLease({ clock, log, renew: (run) => ledger.lease.renew(run) })
-  const models = { catalog, settings, agentModel: (agentId: string) => parts.findAgent(agentId)?.model ?? null }
+  const models = {
+    catalog,
+    settings,
+    agentModel: (agentId: string) => parts.findAgent(agentId)?.model ?? null,
+  }
   const rate = createCallRate({ clock, perMinute: () => settings().rate_limits.llm })
   return {
     spend,

@@ -15,14 +15,27 @@ import { fleetMetrics } from './compose-metrics.ts'
 import type { AgentActivity } from './fleet/fleet-view.ts'
 
 /** What stands behind the agent door, in the words of its wire. */
-export function agentUseCases({ ledger, fleet, blackboard, tasks, artifacts, notes, forwardRequest }: MeshParts): AgentUseCases {
+export function agentUseCases({
+  ledger,
+  fleet,
+  blackboard,
+  tasks,
+  artifacts,
+  notes,
+  forwardRequest,
+}: MeshParts): AgentUseCases {
   return {
     renewLease: ({ run }) => ({ lease_until: run ? ledger.lease.renew(run) : 0 }),
     listAgents: (caller) => ({ agents: [...fleet.listAgents(caller)] }),
     listEntries: (caller, prefix) => ({ entries: [...blackboard.list(caller, prefix).entries] }),
     readEntry: blackboard.read,
     writeEntry: (caller, key, body) =>
-      blackboard.write(caller, { key, value: body.value, expectedVersion: body.expected_version, ttlSeconds: body.ttl_s }),
+      blackboard.write(caller, {
+        key,
+        value: body.value,
+        expectedVersion: body.expected_version,
+        ttlSeconds: body.ttl_s,
+      }),
     handOff: (caller, body, idempotencyKey) => tasks.handOff(caller, { ...body, idempotencyKey }),
     listInbox: (caller) => {
       const { assigned, given } = tasks.listInbox(caller)
@@ -182,11 +195,17 @@ export function readiness({ permissions, settings, walls, isServing }: MeshParts
 function activityOf({ ledger, modelDoor }: MeshParts): (agentId: string) => AgentActivity {
   return (agentId) => ({
     ...ledger.laneOf(agentId),
-    costTodayUsd: usdFromNano(modelDoor.spend.total(agentScope(agentId), utcDay(systemClock.now())).spentNano),
+    costTodayUsd: usdFromNano(
+      modelDoor.spend.total(agentScope(agentId), utcDay(systemClock.now())).spentNano,
+    ),
   })
 }
 
-function costsOf({ modelDoor }: MeshParts, agentId: string, budget: { dailyUsd: number; monthlyUsd: number }) {
+function costsOf(
+  { modelDoor }: MeshParts,
+  agentId: string,
+  budget: { dailyUsd: number; monthlyUsd: number },
+) {
   const day = utcDay(systemClock.now())
   const today = modelDoor.spend.total(agentScope(agentId), day)
   const month = modelDoor.spend.total(agentScope(agentId), monthOf(day))

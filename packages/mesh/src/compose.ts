@@ -13,6 +13,7 @@ import { composeRuntime } from './compose-runtime.ts'
 import { createFileEditor } from './config/atomic-file.ts'
 import type { DataPaths } from './config/data-paths.ts'
 import type { HomeFolder } from './config/home-folder.ts'
+import { lastAgentPort } from './config/last-agent-port.ts'
 import { watchSettings } from './config/watch-settings.ts'
 import { createAddressFilter } from './egress/address-ranges.ts'
 import { createForwardRequest } from './egress/forward-request.ts'
@@ -56,7 +57,9 @@ export interface MeshSettings {
 
 export interface Mesh {
   /** Resolves once both doors answer, every wall held, and the ledger works. */
-  start(progress: (step: string) => void): Promise<{ readonly url: string; readonly port: number }>
+  start(
+    progress: (step: string) => void,
+  ): Promise<{ readonly url: string; readonly port: number; readonly agentPort: number }>
   /** Stops what was started, in reverse; agents' sandboxes too. */
   close(): Promise<void>
 }
@@ -105,7 +108,15 @@ async function composeParts({ context, home, paths, log }: MeshSettings) {
     cassetteFolders: cassetteFolders(paths.cassettesFolder, repositoryRoot),
   })
   const blackboard = createBlackboard({ database, clock, log, guard, decide, journal, events })
-  const artifacts = createArtifacts({ database, clock, randomToken, guard, journal, events, artifactsFolder: paths.artifactsFolder })
+  const artifacts = createArtifacts({
+    database,
+    clock,
+    randomToken,
+    guard,
+    journal,
+    events,
+    artifactsFolder: paths.artifactsFolder,
+  })
   const notes = createNotes({ database, clock, newId, guard, journal, events })
   const fleet = createFleet({
     database,
@@ -159,7 +170,16 @@ async function composeParts({ context, home, paths, log }: MeshSettings) {
     listInbox: createListInbox({ table: taskTable, guard }),
     listTasks: createListTasks({ table: taskTable, guard }),
   }
-  const modelDoor = composeModelDoor({ catalog, settings, database, events, guard, log, ledger, findAgent: fleet.find })
+  const modelDoor = composeModelDoor({
+    catalog,
+    settings,
+    database,
+    events,
+    guard,
+    log,
+    ledger,
+    findAgent: fleet.find,
+  })
   const isAllowed = createAddressFilter(ownAddresses())
   const forwardRequest = createForwardRequest({
     guard,
@@ -173,8 +193,30 @@ async function composeParts({ context, home, paths, log }: MeshSettings) {
   const startedAt = clock.now()
   let serving = false
   return {
-    context, paths, log, database, journal, events, settings, permissions, denials, guard, runtime, walls,
-    catalog, recorder, blackboard, artifacts, notes, fleet, ledger, tasks, modelDoor, forwardRequest, effects, startedAt,
+    context,
+    paths,
+    log,
+    database,
+    journal,
+    events,
+    settings,
+    permissions,
+    denials,
+    guard,
+    runtime,
+    walls,
+    catalog,
+    recorder,
+    blackboard,
+    artifacts,
+    notes,
+    fleet,
+    ledger,
+    tasks,
+    modelDoor,
+    forwardRequest,
+    effects,
+    startedAt,
     isServing: () => serving,
     setServing: (value: boolean) => {
       serving = value
@@ -189,7 +231,7 @@ export type MeshParts = Awaited<ReturnType<typeof composeParts>>
 
 export async function composeMesh(meshSettings: MeshSettings): Promise<Mesh> {
   const parts = await composeParts(meshSettings)
-  const { context, log, runtime, walls, fleet, ledger, blackboard } = parts
+  const { context, paths, log, runtime, walls, fleet, ledger, blackboard } = parts
   const { environment } = context
   const human = humanDoor(parts)
   const agents = agentDoor(parts)
@@ -202,9 +244,14 @@ export async function composeMesh(meshSettings: MeshSettings): Promise<Mesh> {
       await listen(human, environment.port, '127.0.0.1')
       await runtime.prepare({ progress, signal: context.stopped })
       progress('Opening the agent door')
-      await listen(agents, doorPortOf(runtime.isolates, environment.agentPort), runtime.doorHost())
+      if (runtime.isolates) await listen(agents, environment.agentPort, runtime.doorHost())
+      else await listenForProcesses(agents, await lastAgentPort(paths.stateFile), runtime.doorHost())
       parts.setDoorPort(portOf(agents))
-      progress(runtime.isolates ? 'Trying the walls from inside a probe container' : 'Nothing is isolated: agents run as plain processes')
+      progress(
+        runtime.isolates
+          ? 'Trying the walls from inside a probe container'
+          : 'Nothing is isolated: agents run as plain processes',
+      )
       const { broken } = await walls.verify(context.stopped)
       if (broken !== null) throw new Problem('fleet-paused', { detail: broken })
       const leftOpen = parts.modelDoor.gate.settleLeftOpen()
@@ -213,11 +260,17 @@ export async function composeMesh(meshSettings: MeshSettings): Promise<Mesh> {
       log.info({ ...report, leftOpen }, 'fleet reconciled')
       await fleet.ensureOperator()
       ledger.start()
-      loops.push(fleet.run(closing.signal), walls.watch(closing.signal), blackboard.run(closing.signal), keepHouse())
+      fleet.onSandboxGone(({ agentId }) => ledger.agentGone(agentId))
+      loops.push(
+        fleet.run(closing.signal),
+        walls.watch(closing.signal),
+        blackboard.run(closing.signal),
+        keepHouse(),
+      )
       parts.setServing(true)
       warmOperator()
       const port = portOf(human)
-      return { url: `http://127.0.0.1:${port}`, port }
+      return { url: `http://127.0.0.1:${port}`, port, agentPort: portOf(agents) }
     },
 
     async close() {
@@ -228,7 +281,12 @@ export async function composeMesh(meshSettings: MeshSettings): Promise<Mesh> {
       await Promise.allSettled([human.close(), agents.close()])
       await Promise.allSettled(loops)
       await fleet.close()
-      await Promise.allSettled([parts.catalog.close(), parts.permissions.close(), parts.settings.close(), runtime.close()])
+      await Promise.allSettled([
+        parts.catalog.close(),
+        parts.permissions.close(),
+        parts.settings.close(),
+        runtime.close(),
+      ])
       parts.database.close()
     },
   }
@@ -255,9 +313,21 @@ export async function composeMesh(meshSettings: MeshSettings): Promise<Mesh> {
   }
 }
 
-/** Containers have a gateway of their own to reach; plain processes share loopback with the people's door. */
-function doorPortOf(isolates: boolean, agentPort: number): number {
-  return isolates ? agentPort : 0
+/**
+ * Containers have a gateway of their own to reach; plain processes share loopback with the people's door, so any free
+ * port is theirs: the one of a life before, where it is free, because agents that outlived it know no other.
+ */
+async function listenForProcesses(
+  door: ReturnType<typeof agentDoor>,
+  last: number,
+  host: string,
+): Promise<void> {
+  try {
+    await listen(door, last, host)
+  } catch (error) {
+    if (last === 0 || !(error instanceof Problem)) throw error
+    await listen(door, 0, host)
+  }
 }
 
 async function listen(door: ReturnType<typeof humanDoor>, port: number, host: string): Promise<void> {
@@ -291,7 +361,9 @@ function grantsIn(permissions: PermissionStore): PermissionGrants {
         }),
       })),
     revokeAll: (agentId) =>
-      permissions.edit((records) => Object.fromEntries(Object.entries(records).filter(([id]) => id !== agentId))),
+      permissions.edit((records) =>
+        Object.fromEntries(Object.entries(records).filter(([id]) => id !== agentId)),
+      ),
     aboveOperatorCeiling: (overrides) => {
       const verdict = operatorMayChange(workerDefaultRecord, overrides)
       return verdict.allowed ? null : `${verdict.field}: ${verdict.reason}`

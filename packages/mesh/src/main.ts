@@ -38,7 +38,13 @@ async function main(): Promise<number> {
   const name = positionals[0] ?? 'serve'
   const command = commands[name]
   if (!command) {
-    tell({ problem: { code: 'bad-request', detail: `no command ${name}; there are ${Object.keys(commands).join(', ')}`, repair: '' } })
+    tell({
+      problem: {
+        code: 'bad-request',
+        detail: `no command ${name}; there are ${Object.keys(commands).join(', ')}`,
+        repair: '',
+      },
+    })
     return 2
   }
   const env = {
@@ -82,7 +88,10 @@ try {
   const problem = asProblem(error)
   const sandbox = error instanceof SandboxError ? { code: error.id, detail: error.message, repair: '' } : null
   const known = { code: problem.code, detail: problem.detail, repair: problemCatalog[problem.code].repair }
-  const inside = problem.code === 'internal-error' && error instanceof Error ? { ...known, detail: error.stack ?? error.message } : known
+  const inside =
+    problem.code === 'internal-error' && error instanceof Error
+      ? { ...known, detail: error.stack ?? error.message }
+      : known
   tell({ problem: sandbox ?? inside })
   process.exitCode = 1
 }

@@ -64,3 +64,8 @@ export function openCalls(messages: readonly PromptMessage[]): readonly Requeste
   }
   return []
 }
+
+/** Pure. Whether this turn gave work away: then its end is a pause, and the results come as a later turn. */
+export function hasHandedOff(state: Pick<LoopState, 'toolOutputs'>): boolean {
+  return state.toolOutputs.some((made) => made.tool === 'hand_off' && made.ok)
+}

@@ -12,7 +12,7 @@ import type { LiveRun } from './live-run.ts'
 import type { PerformRun, Taking } from './run-desk.ts'
 import type { RunRequest } from './run-request.ts'
 import { taskResult } from './task-result.ts'
-import { abortedEnd } from './run-chat-turn.ts'
+import { abortedEnd } from './close-turn.ts'
 
 const facts = { taskId: null, toolOutputs: [], tokens: 1, costUsd: 0, durationMs: 5 }
 const chat = (runId: string, fence: number, message = 'hi'): Extract<RunRequest, { kind: 'chat' }> => ({
@@ -69,6 +69,7 @@ test('a finished run answers with its outcome and is not done again', async () =
     const again = await desk.take(chat('run_1', fence))
     expect(again).toMatchObject({ state: 'finished', result: { response: 'all', fence: Math.max(5, fence) } })
   }
+  expect(await desk.result('run_1', 0)).toMatchObject({ result: { fence: 9 } })
   const afterRestart = aDesk(data)
   expect(await afterRestart.desk.take(chat('run_1', 9))).toMatchObject({ state: 'finished' })
   expect(await afterRestart.desk.result('run_1', 0)).toMatchObject({

@@ -115,7 +115,11 @@ export function createRunDesk(deps: {
   const finishedBefore = async ({ runId, fence }: RunRequest, inputHash: string): Promise<Taking | null> => {
     const kept = await outcomes.find(runId)
     if (!kept || (kept.inputHash !== inputHash && fence > kept.result.fence)) return null
-    return { state: 'finished', result: { ...kept.result, fence: Math.max(fence, kept.result.fence) } }
+    if (fence <= kept.result.fence) return { state: 'finished', result: kept.result }
+    // Whoever asks next asks as the newer attempt, and believes only an answer under its own fence.
+    const result = { ...kept.result, fence }
+    await outcomes.save({ ...kept, result })
+    return { state: 'finished', result }
   }
   const admit = async (request: RunRequest): Promise<Taking> => {
     if (stopping) throw new Problem('agent-unavailable', { detail: 'The agent is stopping.' })

@@ -8,7 +8,7 @@ import type { RunMesh } from '../mesh/run-mesh.ts'
 import { compactContext } from '../prompt/compact-context.ts'
 import type { TaskCompletion, Tool } from '../tools/tool.ts'
 import { notices } from './notices.ts'
-import { openCalls } from './loop-state.ts'
+import { hasHandedOff, openCalls } from './loop-state.ts'
 import type { LoopState } from './loop-state.ts'
 import { countContinuation, countRound, judgeRound } from './round-budget.ts'
 import type { RoundLimits, RoundVerdict } from './round-budget.ts'
@@ -29,6 +29,8 @@ export interface RoundsDeps {
   /** What the run may spend in all, or null. */
   readonly spending: { readonly maxTokens: number; readonly maxCostUsd: number } | null
   readonly taskId: string | null
+  /** Whether an agent that ends its turn with the task open is reminded, once. */
+  readonly remindsOfTask: boolean
   /** How often an empty answer is asked for again. */
   readonly emptyRetriesMax: number
   readonly clock: Clock
@@ -78,7 +80,7 @@ function finalAnswer(deps: RoundsDeps, state: LoopState): string | null {
   const last = state.messages.at(-1)
   if (last?.role !== 'assistant') return null
   const mayGoOn = judgeRound(deps.bounds, state.rounds) !== 'exhausted'
-  if (deps.taskId !== null && !state.nudged && mayGoOn) {
+  if (deps.remindsOfTask && !state.nudged && mayGoOn && !hasHandedOff(state)) {
     state.nudged = true
     state.messages.push({ role: 'user', content: notices.closeTheTask })
     return null

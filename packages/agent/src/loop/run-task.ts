@@ -4,60 +4,77 @@ import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { TaskAssignment } from '@flotilla/protocol/task'
 import { executeToolCall } from '../tools/execute-tool-call.ts'
 import { isJsonObject } from '../tools/parameters.ts'
-import type { TaskCompletion } from '../tools/tool.ts'
+import { abortedEnd, closeTurn, completedEnd } from './close-turn.ts'
+import { hasHandedOff } from './loop-state.ts'
 import type { LoopState } from './loop-state.ts'
 import { resumeState } from './resume-state.ts'
-import { abortedEnd } from './run-chat-turn.ts'
 import type { RunContext } from './run-context.ts'
 import type { PerformedRun } from './run-desk.ts'
 import type { RunRequest } from './run-request.ts'
 import { runRounds } from './run-rounds.ts'
-import type { RoundsEnd } from './run-rounds.ts'
 import { taskResult } from './task-result.ts'
 import type { RunEnd } from './task-result.ts'
 
 const promptJsonMaxChars = 60_000
 const summaryMaxChars = 20_000
 
-/** Works on a task until it is closed, or until its time, its money or its rounds are used. */
+/**
+ * Works on a task until it is closed, or until its time, its money or its rounds are used. An agent that gave
+ * work away may end its turn with the task open: it goes on in the conversation that the assignment names.
+ */
 export async function runTask(
   context: RunContext,
   request: Extract<RunRequest, { kind: 'task' }>,
 ): Promise<PerformedRun> {
   const { assignment } = request
   const { clock } = context
+  const session = sessionOf(assignment)
+  const { mark } = await context.sessions.load(session)
   const state = await resumeState(context, request.runId, {
     messages: [{ role: 'user', content: describeTask(assignment) }],
     rounds: { turn: 0, session: 0, continues: 0 },
   })
+  const end = await endInTime(context, { assignment, state })
+  await closeTurn(context, { session, mark, taskId: assignment.task_id }, { state, end })
+  const facts = { ...state, taskId: assignment.task_id, durationMs: clock.now() - state.startedAt }
+  return { result: taskResult(request, end, facts), lastStep: state.step }
+}
+
+interface Work {
+  readonly assignment: TaskAssignment
+  readonly state: LoopState
+}
+
+async function endInTime(context: RunContext, work: Work): Promise<RunEnd> {
+  const { clock } = context
+  const { timeout_s: timeoutSeconds } = work.assignment
   const time = new AbortController()
-  const leftMs = state.startedAt + assignment.timeout_s * 1000 - clock.now()
   const timer = new AbortController()
-  const timeUp = clock
-    .sleep(Math.max(0, leftMs), timer.signal)
-    .then(() => time.abort(new Error('the task took too long')))
-    .catch(() => undefined)
-  const signal = AbortSignal.any([context.signal, time.signal])
+  const leftMs = work.state.startedAt + timeoutSeconds * 1000 - clock.now()
+  const timeUp = clock.sleep(Math.max(0, leftMs), timer.signal).then(
+    () => time.abort(new Error('the task took too long')),
+    () => undefined,
+  )
   try {
-    const end = await workUntilEnd(context, { assignment, state }, signal)
-    return report(request, { state, end, now: clock.now() })
+    return await workUntilEnd(context, work, AbortSignal.any([context.signal, time.signal]))
   } catch (error) {
-    if (context.signal.aborted)
-      return report(request, { state, end: abortedEnd(context.signal), now: clock.now() })
+    if (context.signal.aborted) return abortedEnd(context.signal)
     if (!time.signal.aborted) throw error
-    const detail = `The task took longer than its ${assignment.timeout_s} seconds.`
-    return report(request, { state, end: { status: 'timeout', code: 'expired', detail }, now: clock.now() })
+    const detail = `The task took longer than its ${timeoutSeconds} seconds.`
+    return { status: 'timeout', code: 'expired', detail }
   } finally {
     timer.abort()
     await timeUp
   }
 }
 
-async function workUntilEnd(
-  context: RunContext,
-  work: { assignment: TaskAssignment; state: LoopState },
-  signal: AbortSignal,
-): Promise<RunEnd> {
+/** The conversation in which later turns of the task will speak. */
+function sessionOf({ context, task_id: taskId }: TaskAssignment): string {
+  const named = context['session']
+  return typeof named === 'string' && named !== '' ? named : `task:${taskId}`
+}
+
+async function workUntilEnd(context: RunContext, work: Work, signal: AbortSignal): Promise<RunEnd> {
   const { assignment, state } = work
   const budget = assignment.token_budget
   const ended = await runRounds(
@@ -69,6 +86,7 @@ async function workUntilEnd(
       bounds: { kind: 'task', iterationsMax: context.bounds.taskIterationsMax },
       spending: budget && { maxTokens: budget.max_tokens, maxCostUsd: budget.max_cost_usd },
       taskId: assignment.task_id,
+      remindsOfTask: true,
       emptyRetriesMax: 1 + assignment.max_retries,
       clock: context.clock,
       saveCheckpoint: (current) => context.checkpoints.save(current),
@@ -77,29 +95,21 @@ async function workUntilEnd(
     state,
     signal,
   )
-  if (ended.kind === 'answered') return closeWithText(context, { ...work, text: ended.text }, signal)
-  return endOf(ended)
-}
-
-function endOf(ended: Exclude<RoundsEnd, { kind: 'answered' }>): RunEnd {
   if (ended.kind === 'failed') return { status: 'failed', code: ended.code, detail: ended.detail }
-  const { status, summary, result } = ended.completion
-  if (status === 'failed') {
-    return { status: 'failed', code: 'unprocessable', detail: summary, response: summary, result }
-  }
-  return { status: 'complete', response: summary, result }
+  if (ended.kind === 'completed') return completedEnd(ended.completion)
+  if (hasHandedOff(state)) return { status: 'complete', response: ended.text }
+  return closeWithText(context, { ...work, text: ended.text }, signal)
 }
 
 /** The agent spoke and did not close the task although reminded: its words are taken as the result. */
 async function closeWithText(
   context: RunContext,
-  work: { assignment: TaskAssignment; state: LoopState; text: string },
+  work: Work & { readonly text: string },
   signal: AbortSignal,
 ): Promise<RunEnd> {
   const { assignment, state } = work
   const { result, promote } = readFinalText(work.text)
   const summary = work.text.slice(0, summaryMaxChars)
-  const completion: TaskCompletion = { taskId: assignment.task_id, status: 'done', summary, result }
   const tool = context.tools.find((known) => known.definition.name === 'complete_task')
   if (tool) {
     // The step that follows the answer: the same after a crash, since the answer is stored.
@@ -113,7 +123,7 @@ async function closeWithText(
     signal.throwIfAborted()
     state.step += 1
   }
-  return { status: 'complete', response: completion.summary, result, promote }
+  return { status: 'complete', response: summary, result, promote }
 }
 
 /** A JSON object with `result` or `promote` is read as such, alone or in a code fence; anything else is text. Pure. */
@@ -135,23 +145,14 @@ export function readFinalText(text: string): { result: JsonValue; promote: JsonO
 
 /** The task in words. Pure. */
 export function describeTask(assignment: TaskAssignment): PromptText {
-  const context =
-    Object.keys(assignment.context).length > 0 ? `\n\nContext:\n${json(assignment.context)}` : ''
+  const { session: _named, ...context } = assignment.context
+  const words = Object.keys(context).length > 0 ? `\n\nContext:\n${json(context)}` : ''
   return sanitizeForPrompt(
-    `Task ${assignment.task_id} (${assignment.task_type})\n\nInput:\n${json(assignment.input_data)}${context}`,
+    `Task ${assignment.task_id} (${assignment.task_type})\n\nInput:\n${json(assignment.input_data)}${words}`,
   )
 }
 
 function json(value: JsonObject): string {
   const text = JSON.stringify(value, null, 1)
   return text.length <= promptJsonMaxChars ? text : `${text.slice(0, promptJsonMaxChars)}\n[cut]`
-}
-
-function report(
-  request: Extract<RunRequest, { kind: 'task' }>,
-  done: { state: LoopState; end: RunEnd; now: number },
-): PerformedRun {
-  const { state, end } = done
-  const facts = { taskId: request.assignment.task_id, ...state, durationMs: done.now - state.startedAt }
-  return { result: taskResult(request, end, facts), lastStep: state.step }
 }

@@ -14,6 +14,8 @@ export interface Session {
   readonly messages: readonly PromptMessage[]
   readonly rounds: number
   readonly continues: number
+  /** The task that this conversation is about, when it began as one. */
+  readonly taskId: string | null
 }
 
 /** Conversations, one file each. A turn that began before its conversation was forgotten is not written back. */
@@ -59,7 +61,7 @@ export function createSessions(deps: { dataDirectory: string; clock: Clock }): S
 }
 
 async function readSession(session: string, value: unknown): Promise<Session> {
-  const empty = { messages: [], rounds: 0, continues: 0 }
+  const empty = { messages: [], rounds: 0, continues: 0, taskId: null }
   if (typeof value !== 'object' || value === null) return empty
   const { readMessages } = await import('./read-loop-state.ts')
   const messages = readMessages('messages' in value ? value.messages : null)
@@ -68,6 +70,7 @@ async function readSession(session: string, value: unknown): Promise<Session> {
     messages,
     rounds: countOf('rounds' in value ? value.rounds : 0),
     continues: countOf('continues' in value ? value.continues : 0),
+    taskId: 'taskId' in value && typeof value.taskId === 'string' ? value.taskId : null,
   }
 }
 

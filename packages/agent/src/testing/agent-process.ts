@@ -1,10 +1,8 @@
-import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { makeMeshKey } from './mesh-proof.ts'
 import type { MeshKey } from './mesh-proof.ts'
 
@@ -35,6 +33,8 @@ export function makeDataDirectory(): string {
 
 /** Starts main.ts as a process of its own, as the mesh does: settings by environment, token by file. */
 export async function startAgent(options: {
+  /** Starts the program with just that environment and piped outputs. */
+  spawnMain: (environment: Record<string, string>) => ChildProcess
   meshUrl: string
   data?: string
   key?: MeshKey
@@ -45,21 +45,17 @@ export async function startAgent(options: {
   const key = options.key ?? makeMeshKey()
   mkdirSync(join(data, '.flotilla'), { recursive: true })
   writeFileSync(join(data, '.flotilla', 'door-token'), doorToken)
-  const child = spawn(process.execPath, [fileURLToPath(new URL('../main.ts', import.meta.url))], {
-    env: {
-      PATH: process.env['PATH'] ?? '',
-      FLOTILLA_AGENT_ID: id,
-      FLOTILLA_AGENT_ROLE: 'tester',
-      FLOTILLA_AGENT_KIND: 'worker',
-      FLOTILLA_MESH_URL: options.meshUrl,
-      FLOTILLA_MODEL: 'scripted/test',
-      FLOTILLA_MESH_PUBLIC_KEY: key.publicKey,
-      FLOTILLA_PORT: '0',
-      FLOTILLA_DATA: data,
-      FLOTILLA_BRIEFING: join(data, 'no-briefing'),
-      ...options.environment,
-    },
-    stdio: ['ignore', 'pipe', 'pipe'],
+  const child = options.spawnMain({
+    FLOTILLA_AGENT_ID: id,
+    FLOTILLA_AGENT_ROLE: 'tester',
+    FLOTILLA_AGENT_KIND: 'worker',
+    FLOTILLA_MESH_URL: options.meshUrl,
+    FLOTILLA_MODEL: 'scripted/test',
+    FLOTILLA_MESH_PUBLIC_KEY: key.publicKey,
+    FLOTILLA_PORT: '0',
+    FLOTILLA_DATA: data,
+    FLOTILLA_BRIEFING: join(data, 'no-briefing'),
+    ...options.environment,
   })
   let log = ''
   const exited = new Promise<number | null>((resolve) => {
@@ -71,8 +67,8 @@ export async function startAgent(options: {
       const found = /"port":(\d+)/.exec(log)?.[1]
       if (found !== undefined) resolve(Number(found))
     }
-    child.stdout.on('data', hear)
-    child.stderr.on('data', hear)
+    child.stdout?.on('data', hear)
+    child.stderr?.on('data', hear)
     void exited.then((code) => reject(new Error(`the agent ended with ${code}: ${log}`)))
   })
   return {

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
 
 export interface MeshRequest {
   readonly method: string
@@ -78,7 +79,7 @@ export interface ScriptedAnswer {
 export function modelAnswers(script: readonly ScriptedAnswer[]): MeshAnswer {
   let index = 0
   return (request, response) => {
-    if (request.path !== '/v1/chat/completions') return undefined
+    if (request.path !== meshAgentEndpoints.chatCompletions.path) return undefined
     const answer = script[Math.min(index, script.length - 1)] ?? {}
     index += 1
     response.writeHead(200, { 'content-type': 'text/event-stream' })

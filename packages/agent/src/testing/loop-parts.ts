@@ -66,6 +66,7 @@ export function loopParts(model: LanguageModel, tools: readonly Tool[], changes:
     bounds: { kind: 'chat', perTurnMax: 30, perSessionMax: 200 },
     spending: null,
     taskId: null,
+    remindsOfTask: false,
     emptyRetriesMax: 1,
     clock: systemClock,
     saveCheckpoint: async (state) => {

@@ -19,7 +19,7 @@ async function walls(context: CommandContext): Promise<void> {
   const { terminal, signal } = context
   const reply = await (await context.mesh()).call('walls', { signal })
   terminal.printJson(reply)
-  if (reply.checked_at === null)
+  if (reply.checked_at === null || reply.walls.length === 0)
     return terminal.print('The walls have not been verified: nothing isolates the agents.')
   terminal.print(
     `Verified ${formatTime(reply.checked_at)} UTC`,

@@ -24,7 +24,10 @@ function judge(id: string, report: unknown, changes: Partial<WallFacts> = {}) {
 }
 
 const workerTried = (outcome: string) => ({ outcomes: [{ target: '10.1.0.4:8400', outcome }] })
-const fetches = (exit: number, words: string) => ({ fetches: [{ url: 'https://1.1.1.1/', exit, words }] })
+const fetches = (exit: number, words: string) => ({
+  proxied: true,
+  fetches: [{ url: 'https://1.1.1.1/', exit, words }],
+})
 const writes = (user: number, words: string) => ({ user, writes: [{ path: '/x', words }] })
 const door = { target: '10.1.0.1:8420', outcome: 'connected' }
 const search = {

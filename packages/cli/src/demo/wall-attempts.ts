@@ -26,6 +26,8 @@ const attempts = 'demo/attempts'
 
 const outcomesSchema = z.object({ outcomes: z.array(z.object({ target: z.string(), outcome: z.string() })) })
 const fetchesSchema = z.object({
+  /** Whether programs of this agent are told of a proxy at all. */
+  proxied: z.boolean(),
   fetches: z.array(z.object({ url: z.string(), exit: z.number(), words: z.string() })),
 })
 const writesSchema = z.object({
@@ -102,10 +104,13 @@ export const wallAttempts: readonly WallAttempt[] = [
     command: () =>
       `bash ${attempts}/fetch.sh proxy http://169.254.169.254/latest/meta-data/ https://169.254.169.254/ http://127.0.0.1:22/`,
     judge: (report) => {
-      const { fetches } = fetchesSchema.parse(report)
-      // An address that curl reaches without the proxy is this container's own loopback, not a far end.
+      const { fetches, proxied } = fetchesSchema.parse(report)
+      // A proxy that refuses says so with a status of its own; that is a wall, not an answer from behind it.
       const passed = fetches.filter((one) => one.exit === 0 && !/^(?:4\d\d|5\d\d|000)/.test(one.words))
-      return { held: fetches.length > 0 && passed.length === 0, happened: fetchWords(fetches) }
+      return {
+        held: fetches.length > 0 && passed.length === 0,
+        happened: proxied ? fetchWords(fetches) : 'programs are given no proxy to ask',
+      }
     },
   },
   {

@@ -1,7 +1,9 @@
 import type { MeshClient } from '@flotilla/client/mesh-client'
 import type { RunView } from '@flotilla/protocol/run'
+import { outcomeWords } from './outcome-words.ts'
 import { printable } from '../terminal/color.ts'
 import type { Terminal } from '../terminal/terminal.ts'
+import { errorLines } from '../terminal/error-words.ts'
 import { eventLine } from './event-line.ts'
 
 export interface LiveAsk {
@@ -73,6 +75,10 @@ function createRunScreen(terminal: Terminal, ask: LiveAsk): RunScreen {
     end(run) {
       const words = run.outcome?.text ?? ''
       endParagraph()
+      if (run.outcome?.status !== 'done') {
+        terminal.note(...errorLines(outcomeWords(run), terminal.color))
+        return
+      }
       if (ask.eventsBeside || last !== words.trim()) terminal.print(printable(words))
     },
   }

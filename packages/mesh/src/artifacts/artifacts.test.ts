@@ -1,9 +1,9 @@
-import { mkdir, mkdtemp, readdir, stat, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
 import { Problem } from '@flotilla/protocol/problem'
-import { describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { createEventBus } from '../events/create-event-bus.ts'
 import { silentLog } from '../log.ts'
 import type { Caller } from '../policy/caller.ts'
@@ -21,12 +21,19 @@ const agent = (agentId: string): Caller => ({ kind: 'agent', agentId, token: 'do
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 const saved = (name: string, text: string) => ({ name, contentBase64: base64(text), description: '' })
 
+const homes: string[] = []
+afterEach(async () => {
+  for (const home of homes.splice(0)) await rm(home, { recursive: true, force: true })
+})
+
 async function aStore() {
   const database = openDatabase(':memory:')
   migrate(database, allMigrations)
   const time = { ms: 1000 }
   const clock = { now: () => time.ms, sleep: async () => {} }
-  const folder = join(await mkdtemp(join(tmpdir(), 'flotilla-artifacts-')), 'artifacts')
+  const home = await mkdtemp(join(tmpdir(), 'flotilla-artifacts-'))
+  homes.push(home)
+  const folder = join(home, 'artifacts')
   const events: FleetEventBody[] = []
   const bus = createEventBus({ database, clock, log: silentLog })
   bus.subscribe((event) => void events.push(event.body))

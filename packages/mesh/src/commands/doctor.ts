@@ -37,7 +37,9 @@ export async function doctor(context: CommandContext): Promise<number> {
     await port(context.environment.port, running),
     ...(await configuration(context, paths)),
     journal(paths),
-    ...(running ? await walls(running.port) : [ok('walls', 'the mesh does not run; it tries the walls when it starts')]),
+    ...(running
+      ? await walls(running.port)
+      : [ok('walls', 'the mesh does not run; it tries the walls when it starts')]),
   ]
   context.tell({ findings: findings.map((finding) => ({ ...finding, ok: finding.level === 'ok' })) })
   return 0
@@ -51,10 +53,22 @@ async function disk(paths: DataPaths): Promise<DoctorFinding> {
 
 async function engine({ environment, env, uid }: CommandContext): Promise<readonly DoctorFinding[]> {
   if (environment.runtime === 'process') {
-    return [warning('engine-answers', 'runtime process was asked for: nothing is isolated', 'Leave out --runtime process.')]
+    return [
+      warning(
+        'engine-answers',
+        'runtime process was asked for: nothing is isolated',
+        'Leave out --runtime process.',
+      ),
+    ]
   }
-  const found = await inspectEngine({ uid, engineSocket: environment.engineSocket ?? undefined, dockerHost: env['DOCKER_HOST'] })
-  return found.map(({ id, ok: good, detail, repair }) => (good ? ok(id, detail) : failure(id, detail, repair)))
+  const found = await inspectEngine({
+    uid,
+    engineSocket: environment.engineSocket ?? undefined,
+    dockerHost: env['DOCKER_HOST'],
+  })
+  return found.map(({ id, ok: good, detail, repair }) =>
+    good ? ok(id, detail) : failure(id, detail, repair),
+  )
 }
 
 async function port(wanted: number, running: MeshState | null): Promise<DoctorFinding> {
@@ -66,19 +80,28 @@ async function port(wanted: number, running: MeshState | null): Promise<DoctorFi
   })
   return free
     ? ok('port', `port ${wanted} is free`)
-    : failure('port', `port ${wanted} is taken by another program`, 'Stop that program, or start with --port.')
+    : failure(
+        'port',
+        `port ${wanted} is taken by another program`,
+        'Stop that program, or start with --port.',
+      )
 }
 
-async function configuration({ environment, env }: CommandContext, paths: DataPaths): Promise<readonly DoctorFinding[]> {
+async function configuration(
+  { environment, env }: CommandContext,
+  paths: DataPaths,
+): Promise<readonly DoctorFinding[]> {
   const findings: DoctorFinding[] = []
   const settings = await readSettingsFile(paths.settingsFile).catch((error: unknown) => {
     findings.push(failure('settings-file', reason(error), 'Mend that line.'))
     return defaultSettings
   })
-  const vault = await createVault({ env, envFilePath: paths.envFile, editor: createFileEditor() }).catch((error: unknown) => {
-    findings.push(failure('env-file', reason(error), 'Mend that line.'))
-    return null
-  })
+  const vault = await createVault({ env, envFilePath: paths.envFile, editor: createFileEditor() }).catch(
+    (error: unknown) => {
+      findings.push(failure('env-file', reason(error), 'Mend that line.'))
+      return null
+    },
+  )
   const systemNames = vault?.names().system ?? []
   const preset = environment.defaultModel ?? settings.default_model ?? null
   findings.push(...modelFindings({ settings, systemNames, defaultModel: preset }), await permissions(paths))
@@ -96,8 +119,13 @@ async function permissions(paths: DataPaths): Promise<DoctorFinding> {
   const { broken } = store.snapshot()
   await store.close()
   if (broken === null) return ok('permissions-file', 'config/permissions.json is whole')
-  if (!existsSync(paths.database)) return ok('permissions-file', 'config/permissions.json is written at the first start')
-  return failure('permissions-file', `everything is denied: ${broken}`, 'Mend that line, or bring the file back; it is picked up within a second.')
+  if (!existsSync(paths.database))
+    return ok('permissions-file', 'config/permissions.json is written at the first start')
+  return failure(
+    'permissions-file',
+    `everything is denied: ${broken}`,
+    'Mend that line, or bring the file back; it is picked up within a second.',
+  )
 }
 
 function journal(paths: DataPaths): DoctorFinding {
@@ -106,9 +134,17 @@ function journal(paths: DataPaths): DoctorFinding {
   try {
     const verdict = verifyJournal(database)
     if (verdict.ok) return ok('journal', `${verdict.rows} rows, unbroken`)
-    return failure('journal', verdict.detail ?? 'the chain is broken', 'Somebody changed the journal; compare with a backup.')
+    return failure(
+      'journal',
+      verdict.detail ?? 'the chain is broken',
+      'Somebody changed the journal; compare with a backup.',
+    )
   } catch (error) {
-    return failure('journal', reason(error), 'Start the mesh once, so that the database is brought up to date.')
+    return failure(
+      'journal',
+      reason(error),
+      'Start the mesh once, so that the database is brought up to date.',
+    )
   } finally {
     database.close()
   }
@@ -129,7 +165,9 @@ async function walls(meshPort: number): Promise<readonly DoctorFinding[]> {
   try {
     const reply = meshInternalApi.wallsVerify.response.parse(await askMesh(meshPort))
     return reply.walls.map(({ id, holds, detail }) =>
-      holds ? ok(`wall-${id}`, detail) : failure(`wall-${id}`, detail, 'Agents are not run until this wall holds; see the log of the mesh.'),
+      holds
+        ? ok(`wall-${id}`, detail)
+        : failure(`wall-${id}`, detail, 'Agents are not run until this wall holds; see the log of the mesh.'),
     )
   } catch (error) {
     return [failure('walls', `the mesh did not try its walls: ${reason(error)}`, 'See the log of the mesh.')]
@@ -140,7 +178,14 @@ function askMesh(meshPort: number): Promise<unknown> {
   const { method, path } = meshInternalEndpoints.wallsVerify
   return new Promise((resolve, reject) => {
     const call = request(
-      { host: '127.0.0.1', port: meshPort, method, path, timeout: wallsMaxMs, headers: { [headers.meshInternal]: '1' } },
+      {
+        host: '127.0.0.1',
+        port: meshPort,
+        method,
+        path,
+        timeout: wallsMaxMs,
+        headers: { [headers.meshInternal]: '1' },
+      },
       (reply) => {
         const chunks: Buffer[] = []
         reply.on('data', (chunk: Buffer) => chunks.push(chunk))

@@ -19,11 +19,19 @@ export async function serve(context: CommandContext): Promise<number> {
   for (const warning of environment.warnings) log.warn({}, warning)
   const mesh = await composeMesh({ context, home, paths, log })
   try {
-    const { url, port } = await mesh.start((step) => tell({ progress: step }))
-    const state = { pid: context.pid, port, url, started_at: systemClock.now(), version: productVersion }
+    const { url, port, agentPort } = await mesh.start((step) => tell({ progress: step }))
+    const state = {
+      pid: context.pid,
+      port,
+      url,
+      agent_port: agentPort,
+      started_at: systemClock.now(),
+      version: productVersion,
+    }
     await writeFileAtomically(paths.stateFile, `${JSON.stringify(state)}\n`, 0o600)
     tell({ ready: true, url, pid: context.pid })
-    if (!stopped.aborted) await new Promise((resolve) => stopped.addEventListener('abort', resolve, { once: true }))
+    if (!stopped.aborted)
+      await new Promise((resolve) => stopped.addEventListener('abort', resolve, { once: true }))
     log.info({}, 'mesh is stopping')
   } finally {
     await mesh.close()

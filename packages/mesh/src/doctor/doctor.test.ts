@@ -29,7 +29,14 @@ test('no provider and no model are warnings that say what to set', () => {
 test('a provider whose key is missing is an error that names the variable', () => {
   const settings = {
     ...defaultSettings,
-    providers: { groq: { kind: 'openai-compatible' as const, base_url: 'http://127.0.0.1:1', api_key: 'groq_key', local: false } },
+    providers: {
+      groq: {
+        kind: 'openai-compatible' as const,
+        base_url: 'http://127.0.0.1:1',
+        api_key: 'groq_key',
+        local: false,
+      },
+    },
   }
   const findings = modelFindings({ settings, systemNames: [], defaultModel: 'groq/x' })
   expect(findings.find((finding) => finding.level === 'error')?.detail).toContain('FLOTILLA_SYSTEM_GROQ_KEY')

@@ -14,19 +14,37 @@ export function modelFindings(known: {
   const { settings, systemNames, defaultModel } = known
   const providers = [
     ...Object.keys(settings.providers),
-    ...(systemNames.some((name) => name === 'openai_api_key' || name === 'openai_base_url') ? ['openai'] : []),
+    ...(systemNames.some((name) => name === 'openai_api_key' || name === 'openai_base_url')
+      ? ['openai']
+      : []),
   ]
   const missing = Object.entries(settings.providers).flatMap(([name, provider]) =>
-    provider.kind === 'openai-compatible' && provider.api_key && !systemNames.includes(provider.api_key.toLowerCase())
-      ? [failure('provider-key', `provider ${name} wants FLOTILLA_SYSTEM_${provider.api_key.toUpperCase()}, which is not set`, 'Add it to .env of the home.')]
+    provider.kind === 'openai-compatible' &&
+    provider.api_key &&
+    !systemNames.includes(provider.api_key.toLowerCase())
+      ? [
+          failure(
+            'provider-key',
+            `provider ${name} wants FLOTILLA_SYSTEM_${provider.api_key.toUpperCase()}, which is not set`,
+            'Add it to .env of the home.',
+          ),
+        ]
       : [],
   )
   return [
     providers.length > 0 || defaultModel?.startsWith('scripted/')
       ? ok('provider-configured', `providers: ${providers.join(', ') || 'scripted'}`)
-      : warning('provider-configured', 'no model provider is set up; agents can play cassettes only', keyRepair),
+      : warning(
+          'provider-configured',
+          'no model provider is set up; agents can play cassettes only',
+          keyRepair,
+        ),
     defaultModel === null
-      ? warning('default-model', 'no default model is set', 'Set FLOTILLA_DEFAULT_MODEL, or default_model in config/settings.json, to provider/model.')
+      ? warning(
+          'default-model',
+          'no default model is set',
+          'Set FLOTILLA_DEFAULT_MODEL, or default_model in config/settings.json, to provider/model.',
+        )
       : ok('default-model', defaultModel),
     ...missing,
   ]

@@ -1,5 +1,4 @@
-import { access, mkdtemp, readFile, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { access, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { verifies } from '../../../../tests/verifies.ts'
@@ -249,9 +248,10 @@ describe('what is listed', () => {
 })
 
 async function withTemplate(text: string): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), 'flotilla-templates-'))
-  await writeFile(join(folder, 'pair.yaml'), text)
-  world = await aFleet({ templateFolders: [folder] })
+  const templateFolders: string[] = []
+  world = await aFleet({ templateFolders })
+  templateFolders.push(world.deps.briefsFolder)
+  await writeFile(join(world.deps.briefsFolder, 'pair.yaml'), text)
 }
 
 describe('applying a template', () => {

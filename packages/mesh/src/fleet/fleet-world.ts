@@ -1,4 +1,4 @@
-import { mkdtemp } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { Server } from 'node:http'
 import { tmpdir } from 'node:os'
@@ -158,6 +158,10 @@ export function playedRuntime(): PlayedRuntime {
     close: async () => {
       for (const sandbox of sandboxes.values()) await close(sandbox)
     },
+    erase: async () => {
+      for (const sandbox of sandboxes.values()) await close(sandbox)
+      sandboxes.clear()
+    },
     kill: async (agentId, code) => {
       const sandbox = sandboxes.get(agentId)
       await close(sandbox)
@@ -259,6 +263,7 @@ export async function aFleet(changes: Partial<FleetDeps> = {}): Promise<FleetWor
       for (const fleet of fleets) await fleet.close()
       await runtime.close()
       database.close()
+      await rm(deps.briefsFolder, { recursive: true, force: true })
     },
   }
 }

@@ -96,7 +96,7 @@ function roster(colleagues: readonly Colleague[]): PromptText {
     lines.push(line)
   }
   const left = colleagues.length - lines.length
-  const more = left > 0 ? [sanitizeForPrompt(`- and ${left} more`)] : []
+  const more = left > 0 ? [sanitizeForPrompt(`- and ${left} more, whom \`list_agents\` names`)] : []
   return joinPromptText([title, ...lines, ...more], '\n')
 }
 

@@ -1,8 +1,8 @@
-import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { limits } from '@flotilla/protocol/limits'
-import { expect, test } from 'vitest'
+import { afterEach, expect, test } from 'vitest'
 import { operatorMayChange } from '../policy/operator-ceiling.ts'
 import { workerDefaultRecord } from '../policy/default-records.ts'
 import { createTemplates, parseTemplate } from './templates.ts'
@@ -10,6 +10,17 @@ import { createTemplates, parseTemplate } from './templates.ts'
 const shipped = join(import.meta.dirname, '../../../../templates')
 const agent = '{ id: a, role: r, instructions: i }'
 const withAgents = (agents: string, more = '') => `name: t\ndescription: d\nagents:\n  - ${agents}\n${more}`
+
+const folders: string[] = []
+afterEach(async () => {
+  for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true })
+})
+
+async function aFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'flotilla-templates-'))
+  folders.push(folder)
+  return folder
+}
 
 test('every template that is shipped is whole, modest and fits the files it fills', async () => {
   const templates = createTemplates([shipped])
@@ -44,7 +55,7 @@ test.each([
   '%2e%2e',
   'x'.repeat(65),
 ])('the name %j leads nowhere', async (name) => {
-  const folder = await mkdtemp(join(tmpdir(), 'flotilla-templates-'))
+  const folder = await aFolder()
   await mkdir(join(folder, 'inner'))
   await writeFile(join(folder, 't.yaml'), withAgents(agent))
   await expect(createTemplates([join(folder, 'inner')]).read(name)).rejects.toMatchObject({
@@ -53,7 +64,7 @@ test.each([
 })
 
 test("an owner's template takes the place of one of ours", async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'flotilla-templates-'))
+  const folder = await aFolder()
   const mine = withAgents(agent).replace('name: t', 'name: starter')
   await writeFile(join(folder, 'starter.yaml'), mine)
   expect((await createTemplates([folder, shipped]).read('starter')).description).toBe('d')

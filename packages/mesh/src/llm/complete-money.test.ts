@@ -15,6 +15,9 @@ import {
 import type { LlmUpstream } from '../../../../tests/support/llm-upstream.ts'
 import { verifies } from '../../../../tests/verifies.ts'
 import type { Caller } from '../policy/caller.ts'
+import { createComplete } from './complete.ts'
+import { createOpenAiCompatibleProvider } from './openai-compatible-provider.ts'
+import type { ModelName } from './resolve-model.ts'
 import { agentScope, runScope, utcDay } from './spend-table.ts'
 
 const today = () => utcDay(Date.now())
@@ -79,13 +82,29 @@ describe('money on the model path', () => {
   })
 
   test('a budget that is used up refuses before anything leaves', async () => {
-    verifies('limits:budget-daily:before-dispatch', 'limits:budget-monthly:before-dispatch')
+    verifies('limits:budget-daily:before-dispatch')
     await withPath({ dailyUsd: 0.00001 }, async ({ upstream, parts }) => {
       await expect(parts.complete(workerCaller, { body: bodyOf(), signal: open() })).rejects.toMatchObject({
         code: 'budget-exhausted',
         extra: { spent_usd: 0, error: { code: 'budget-exhausted' } },
       })
       expect(upstream.calls).toHaveLength(0)
+    })
+  })
+
+  test("a month's budget refuses beside a day's that has plenty, and lets go with the month", async () => {
+    verifies('limits:budget-monthly:before-dispatch')
+    const clock = createManualClock('2026-11-30T23:59:00Z')
+    const options = { dailyUsd: 10, monthlyUsd: 0.0000499, overrides: { clock } }
+    await withPath(options, async ({ upstream, parts }) => {
+      const ask = () => parts.complete(workerCaller, { body: bodyOf({ max_tokens: 2 }), signal: open() })
+      upstream.answerWith((_call, response) => answerWhole(response))
+      for (let call = 0; call < 12; call++) await ask()
+      const refusal = { code: 'budget-exhausted', extra: { budget: 'monthly', limit_usd: 0.0000499 } }
+      await expect(ask()).rejects.toMatchObject(refusal)
+      expect(upstream.calls).toHaveLength(12)
+      await clock.advance(60_000)
+      expect((await ask()).status).toBe(200)
     })
   })
 
@@ -109,6 +128,44 @@ describe('money on the model path', () => {
       })
       expect(upstream.calls).toHaveLength(1)
       expect(parts.spent(agentScope('scout'), today())).toMatchObject({ openNano: 0, spentNano: 0 })
+    })
+  })
+
+  test('a provider that never answers a call is paid its prompt', async () => {
+    await withPath({}, async ({ upstream, parts }) => {
+      upstream.answerWith(() => {})
+      const hasty = createOpenAiCompatibleProvider({
+        baseUrl: upstream.baseUrl,
+        apiKey: null,
+        timeouts: { headersMs: 50 },
+      })
+      const catalog = {
+        ...parts.catalog,
+        find: (name: ModelName) => ({ ...parts.catalog.find(name), llm: hasty }),
+      }
+      const complete = createComplete({ ...parts.deps, catalog })
+      await expect(complete(workerCaller, { body: bodyOf(), signal: open() })).rejects.toMatchObject({
+        code: 'upstream-timeout',
+      })
+      const total = parts.spent(agentScope('scout'), today())
+      expect(total).toMatchObject({ openNano: 0, calls: 1 })
+      expect(total.spentNano).toBeGreaterThan(0)
+      await hasty.close()
+    })
+  })
+
+  test('a reader that stops in the middle cuts the provider off, though nobody aborts', async () => {
+    await withPath({}, async ({ upstream, parts }) => {
+      const hungUp = Promise.withResolvers<void>()
+      upstream.answerWith((call, response) => {
+        void call.closed.then(hungUp.resolve)
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        response.write(chunkEvent({ content: 'a' }))
+      })
+      const reply = await parts.complete(workerCaller, { body: bodyOf({ stream: true }), signal: open() })
+      for await (const _chunk of reply.body as AsyncIterable<Uint8Array>) break
+      await hungUp.promise
+      expect(parts.spent(agentScope('scout'), today())).toMatchObject({ openNano: 0, calls: 1 })
     })
   })
 

@@ -37,7 +37,7 @@ describe('the official OpenAI client', () => {
   })
 
   test('gets a whole answer with its cost, and the provider gets its own key and model name', async () => {
-    verifies('purpose:mesh:proxies-llm', 'purpose:agents:no-llm-keys', 'purpose:agents:use-mesh-proxy')
+    verifies('purpose:mesh:proxies-llm', 'purpose:agents:use-mesh-proxy')
     upstream.answerWith((_call, response) => answerWhole(response))
     const answer = await client.chat.completions.create({
       model: 'openai/gpt-4o-mini',

@@ -19,7 +19,8 @@ import { usdFromNano } from './money.ts'
 import { asProblem, withOpenAiError } from './openai-error.ts'
 import { readParameters } from './parameters.ts'
 import type { ChatParameters } from './parameters.ts'
-import { priceOf } from './price-list.ts'
+import { createPriceList } from './price-list.ts'
+import type { Price, PricedModel } from './price-list.ts'
 import { streamedReply, wholeReply } from './reply-body.ts'
 import type { OpenCall } from './reply-body.ts'
 import type { Reservation, SpendGate } from './reserve-settle.ts'
@@ -64,12 +65,13 @@ export interface CompleteDeps extends AllowedModelsDeps {
  * `budget-exhausted`, and what the provider met. A stream that has begun ends with an error event instead.
  */
 export function createComplete(deps: CompleteDeps): Complete {
+  const parts: Parts = { ...deps, priceOf: createPriceList(deps.clock) }
   return async (caller, input) => {
     try {
       deps.guard(caller, { do: 'call-api', api: 'llm' })
       if (caller.kind !== 'agent') throw new Problem('denied')
       deps.rate.take(caller.agentId)
-      return await answer(deps, caller, input)
+      return await answer(parts, caller, input)
     } catch (error) {
       if (input.signal.aborted) throw error
       if (!(error instanceof Problem)) deps.log.error({ err: error }, 'model call failed inside')
@@ -78,14 +80,18 @@ export function createComplete(deps: CompleteDeps): Complete {
   }
 }
 
+interface Parts extends CompleteDeps {
+  readonly priceOf: (model: PricedModel) => Price
+}
+
 async function answer(
-  deps: CompleteDeps,
+  deps: Parts,
   caller: Extract<Caller, { kind: 'agent' }>,
   input: CompletionInput,
 ): Promise<CompletionReply> {
   const parameters = readBounded(input.body)
   const model = deps.catalog.find(allowedModel(deps, caller.agentId, parameters.model))
-  const price = priceOf(model, deps.clock.now())
+  const price = deps.priceOf(model)
   const draft = JSON.stringify({ model: model.model, ...parameters.forwarded })
   const promptTokens = promptTokensAtMost(parameters.forwarded, Buffer.byteLength(draft))
   const reservation = await deps.gate.reserve({
@@ -128,7 +134,7 @@ async function send(
   const signal = AbortSignal.any([clientSignal, call.cutting.signal])
   const dispatched = dispatch(deps, model, { request, signal }).catch((error: unknown) => {
     // Cut off after it left, a call may have cost its prompt; refused or never sent, it has cost nothing.
-    if (clientSignal.aborted) call.account.settleEstimate(null)
+    if (clientSignal.aborted || isSilence(error)) call.account.settleEstimate(null)
     else call.account.refund()
     throw error
   })
@@ -150,6 +156,15 @@ async function send(
       onLeave: () => call.cutting.abort(),
     }),
   }
+}
+
+/** The call went out and nothing ever came back, not even a status. */
+function isSilence(error: unknown): boolean {
+  return (
+    error instanceof Problem &&
+    error.code === 'upstream-timeout' &&
+    error.extra['provider_status'] === undefined
+  )
 }
 
 /** The reply, or null when it is so long in coming that the client should hear something meanwhile. */

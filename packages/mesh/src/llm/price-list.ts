@@ -1,4 +1,5 @@
 import { calcPrice, TieredPrices } from '@pydantic/genai-prices'
+import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 import { nanoFromUsd, nanoPerUsd } from './money.ts'
 import type { TokenUsage } from './usage.ts'
@@ -40,6 +41,25 @@ export function priceOf(model: PricedModel, now: number): Price {
     detail: `no price is known for ${model.id}; under models in config/settings.json give "${model.id}" a price { input_per_mtok, output_per_mtok } or declare it local`,
     extra: { model: model.id },
   })
+}
+
+/** Looking a price up is a walk over patterns; prices by time of day change by the hour. */
+const rememberedMs = 10 * 60 * 1000
+const rememberedMax = 1000
+
+/** `priceOf` with a memory. */
+export function createPriceList(clock: Clock): (model: PricedModel) => Price {
+  const known = new Map<string, { readonly price: Price; readonly until: number }>()
+  return (model) => {
+    const now = clock.now()
+    const key = JSON.stringify([model.id, model.baseUrl, model.free, model.price])
+    const found = known.get(key)
+    if (found && found.until > now) return found.price
+    const price = priceOf(model, now)
+    if (known.size >= rememberedMax) known.clear()
+    known.set(key, { price, until: now + rememberedMs })
+    return price
+  }
 }
 
 function ownPrice(price: { input_per_mtok: number; output_per_mtok: number }): Price {

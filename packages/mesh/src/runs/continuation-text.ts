@@ -1,3 +1,4 @@
+import type { JsonObject } from '@flotilla/protocol/json-value'
 import { wireLimits } from '@flotilla/protocol/limits'
 import { joinPromptText, sanitizeForPrompt, truncatePromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
@@ -7,10 +8,26 @@ import type { InboxRow, RunNote } from './run-inbox.ts'
 const resultMaxChars = 20_000
 const summaryMaxChars = 8000
 const titleMaxChars = 200
+const ownTaskMaxChars = 10_000
+/** What all notes of one message may hold, so that the run's own task has room beside them. */
+const notesMaxChars = wireLimits.chatMessageMaxChars - ownTaskMaxChars - 1000
 
-/** The message of a continuation. Pure. */
-export function continuationText(notes: readonly RunNote[]): PromptText {
-  return joinPromptText(notes.map(noteText), '\n\n')
+/** The task that a run works on, as its later turns are reminded of it. */
+export interface OwnTask {
+  readonly taskId: string
+  readonly inputData: JsonObject
+}
+
+/** The message of a continuation; a run that works on a task is told which, since it may be new to the words. Pure. */
+export function continuationText(notes: readonly RunNote[], own: OwnTask | null): PromptText {
+  return joinPromptText([...notes.map(noteText), ...(own ? [ownTaskText(own)] : [])], '\n\n')
+}
+
+function ownTaskText({ taskId, inputData }: OwnTask): PromptText {
+  const input = truncatePromptText(sanitizeForPrompt(JSON.stringify(inputData)), ownTaskMaxChars)
+  return sanitizeForPrompt(
+    `You work on your own task ${taskId}: ${input}\nWhen it is done, call complete_task with task_id ${taskId}.`,
+  )
 }
 
 /** The first notes, as many as one message holds and one at least. Pure. */
@@ -19,7 +36,7 @@ export function notesForOneMessage(rows: readonly InboxRow[]): readonly InboxRow
   let chars = 0
   for (const row of rows) {
     chars += noteText(row.note).length + 2
-    if (taken.length > 0 && chars > wireLimits.chatMessageMaxChars) break
+    if (taken.length > 0 && chars > notesMaxChars) break
     taken.push(row)
   }
   return taken

@@ -2,6 +2,7 @@ import type { TaskResult } from '@flotilla/protocol/agent-api'
 import type { RunOutcome } from '@flotilla/protocol/run'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { Database } from '../storage/database.ts'
+import type { InterruptRun } from './interrupt-run.ts'
 import type { MoveRun } from './move-run.ts'
 import { failedOutcome, outcomeOf } from './outcome-of.ts'
 import type { RunInbox } from './run-inbox.ts'
@@ -27,9 +28,10 @@ export function createEndTurn(deps: {
   readonly tasks: RunTasks
   readonly move: MoveRun
   readonly settle: SettleRun
+  readonly interrupt: InterruptRun
   readonly clock: Clock
 }): EndTurn {
-  const { database, table, inbox, tasks, move, settle, clock } = deps
+  const { database, table, inbox, tasks, move, settle, interrupt, clock } = deps
 
   /** One reminder per run; true when it was given now. */
   function remind(run: RunRecord): boolean {
@@ -59,6 +61,11 @@ export function createEndTurn(deps: {
     database.transaction(() => {
       const run = table.find(stale.id)
       if (run?.state !== 'running' || run.fence !== result.fence || run.id !== result.run_id) return false
+      // A run that was cancelled is not running any more: this agent was stopped in the middle of it.
+      if (result.status === 'cancelled') {
+        interrupt(run, 'its agent stopped')
+        return true
+      }
       const outcome = outcomeOf(result)
       if (outcome.status === 'done' && run.kind !== 'tool') return endWell(run, outcome)
       return settle(run, outcome) !== null

@@ -1,6 +1,7 @@
 import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { afterEach, describe, expect, test } from 'vitest'
+import { verifies } from '../../../../tests/verifies.ts'
 import { aLedgerWorld, person } from './ledger-world.ts'
 import type { LedgerWorld, WorldOptions } from './ledger-world.ts'
 import { turnMaxMs } from './expire-runs.ts'
@@ -92,6 +93,7 @@ describe('a turn', () => {
   })
 
   test('a tool call ends with its structured result', async () => {
+    verifies('resources:task-result:structured-output')
     const world = await aStartedWorld()
     const input = { kind: 'tool', tool: 'list_files', params: {} } as const
     const run = world.ledger.submitRun(person, { agentId: 'worker', input })
@@ -148,6 +150,7 @@ describe('a turn', () => {
   })
 
   test('what the agent promotes is written by it, before the run ends', async () => {
+    verifies('resources:task-result:promotions')
     const promoted: unknown[] = []
     const world: LedgerWorld = await aStartedWorld({
       promote: (caller, entries) => {
@@ -185,6 +188,16 @@ describe('a lost agent', () => {
     await world.clock.advance(10_000)
     expect(world.ledger.find(run.id)).toMatchObject({ state: 'failed', outcome: { code: 'interrupted' } })
     expect(new Set(world.agents.sent.map((sending) => sending.fence)).size).toBe(3)
+  })
+
+  test('an agent that is stopped in mid-run does not cancel the run by saying so', async () => {
+    const world = await aStartedWorld()
+    const run = world.chat('operator')
+    await world.clock.settle()
+    const error = { code: 'cancelled', detail: 'The run was stopped: stopping.' }
+    world.agents.finish('operator', { status: 'cancelled', error })
+    await world.clock.advance(5000)
+    expect(world.ledger.find(run.id)).toMatchObject({ state: 'running', attempt: 2 })
   })
 
   test('an agent that cannot be started uses up the attempts', async () => {

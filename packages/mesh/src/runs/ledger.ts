@@ -73,6 +73,8 @@ export interface Ledger {
   view(run: RunRecord): RunView
   countByState(): Readonly<Record<RunState, number>>
   laneOf(agentId: string): { readonly busy: boolean; readonly queued: number; readonly waiting: number }
+  /** The agent's sandbox is no more: its running run, if any, is looked at now and not when its lease dies (R2). */
+  agentGone(agentId: string): void
   /** Adds to the mesh's own count of what a run costs; joins the caller's transaction. */
   addRunCost(runId: string, usd: number, tokens: number): void
   /** Takes up what the rows say (R7) and begins to sweep. */
@@ -93,7 +95,7 @@ export function createLedger(deps: LedgerDeps): Ledger {
   const handlers = [(run: RunRecord) => tasks.runSettled(run, tellRun), ...(deps.onRunSettled ?? [])]
   const settle = createSettleRun({ database, move, outbox, bell, handlers })
   const interrupt = createInterruptRun({ database, move, settle, bell, clock })
-  const endTurn = createEndTurn({ database, table, inbox, tasks, move, settle, clock })
+  const endTurn = createEndTurn({ database, table, inbox, tasks, move, settle, interrupt, clock })
   const dispatch = createDispatchRun({ database, table, inbox, outbox, tasks, move })
   const follow = createFollowRun({ ...deps, table, inbox, endTurn, settle })
   const performRun = createPerformRun({ ...deps, table, dispatch, follow, followed, interrupt, settle, move })
@@ -124,6 +126,12 @@ export function createLedger(deps: LedgerDeps): Ledger {
     view: (run) => runView(run, run.state === 'waiting' ? tasks.openChildren(run.id) : []),
     countByState: table.countByState,
     laneOf: table.laneOf,
+    agentGone: (agentId) => {
+      const run = table.runningOf(agentId)
+      if (!run) return
+      followed.letGo(run.id)
+      bell.ring(agentId)
+    },
     addRunCost: table.addCost,
     start: () => {
       // The first round is before the lanes: nothing that has expired meanwhile begins.

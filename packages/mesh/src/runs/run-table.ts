@@ -52,21 +52,21 @@ export function createRunTable(database: Database) {
     agentsWithWork: (now: number): readonly string[] =>
       database
         .prepare(
-          "SELECT DISTINCT agent_id FROM runs WHERE state IN ('queued', 'running') AND (state = 'running' OR available_at <= ?)",
+          "SELECT agent_id FROM runs WHERE state = 'running' UNION SELECT agent_id FROM runs WHERE state = 'queued' AND available_at <= ?",
         )
         .all(now)
         .map((row) => String(row['agent_id'])),
     leaseDead: (now: number) =>
       many(
-        `SELECT ${runColumns} FROM runs WHERE state IN ('running') AND (lease_until IS NULL OR lease_until <= ?)`,
+        `SELECT ${runColumns} FROM runs WHERE state = 'running' AND (lease_until IS NULL OR lease_until <= ?)`,
         now,
       ),
     turnsBegunBefore: (then: number) =>
-      many(`SELECT ${runColumns} FROM runs WHERE state IN ('running') AND turn_started_at <= ?`, then),
+      many(`SELECT ${runColumns} FROM runs WHERE state = 'running' AND turn_started_at <= ?`, then),
     queuedBefore: (then: number) =>
-      many(`SELECT ${runColumns} FROM runs WHERE state IN ('queued') AND queued_since <= ?`, then),
+      many(`SELECT ${runColumns} FROM runs WHERE state = 'queued' AND queued_since <= ?`, then),
     waitingBefore: (then: number) =>
-      many(`SELECT ${runColumns} FROM runs WHERE state IN ('waiting') AND waiting_since <= ?`, then),
+      many(`SELECT ${runColumns} FROM runs WHERE state = 'waiting' AND waiting_since <= ?`, then),
     /** The run and those that asked for it, nearest first. */
     chainOf: (id: string): readonly RunRecord[] => {
       const chain: RunRecord[] = []

@@ -9,12 +9,14 @@ import {
   type ContainerGround,
 } from './docker/container-options.ts'
 import { inspectSchema, listSchema, logText, runningState, stateOf } from './docker/container-state.ts'
+import { eraseHome } from './docker/erase-home.ts'
 import { engineDialect, type EngineDialect } from './docker/engine-dialect.ts'
 import { seedEntries } from './docker/seed-files.ts'
 import { warmPageCache } from './docker/warm-page-cache.ts'
 import { watchEngine, type EngineEvent } from './docker/watch-ends.ts'
 import type { Engine } from './engine/connect-engine.ts'
 import { ensureEngine } from './engine/ensure-engine.ts'
+import { findEngine } from './engine/find-engine.ts'
 import { ensureAgentImage } from './image/agent-image.ts'
 import { bundleAgent } from './image/bundle-agent.ts'
 import { isStatus } from './image/engine-images.ts'
@@ -239,6 +241,19 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
     onEnd(listener) {
       listeners.add(listener)
       return () => listeners.delete(listener)
+    },
+
+    async erase({ progress, signal }) {
+      const { engine } = await findEngine(options)
+      if (engine === null) {
+        progress('No container engine answers, so this home has nothing in one')
+        return
+      }
+      signal?.throwIfAborted()
+      running.clear()
+      progress('Removing containers, their data and their network')
+      await eraseHome(engine, { homeTag: tag, uid: options.uid })
+      ready = null
     },
 
     async close() {

@@ -86,6 +86,11 @@ export function createFakeRuntime(options: FakeRuntimeOptions): SandboxRuntime {
       if (data) engine.data.delete(agentId)
     },
 
+    async erase() {
+      engine.sandboxes.clear()
+      engine.data.clear()
+    },
+
     inspect: async (agentId) => engine.sandboxes.get(agentId)?.state ?? null,
     list: async () => [...engine.sandboxes.values()].map((sandbox) => sandbox.state),
     logs: async (agentId, maxBytes) => lastBytes(engine.sandboxes.get(agentId)?.log ?? '', maxBytes),

@@ -141,6 +141,11 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
       else await rm(join(folder, 'sandbox.json'), { force: true })
     },
 
+    async erase() {
+      for (const record of await readAllRecords(options.dataRoot)) await halt((await stateOf(record)).agentId, 0)
+      await rm(options.dataRoot, { recursive: true, force: true })
+    },
+
     async inspect(agentId) {
       const record = await readRecord(folderOf(agentId))
       return record === null ? null : stateOf(record)

@@ -37,6 +37,8 @@ export interface SandboxRuntime {
   /** The last `maxBytes` of what the process printed. */
   logs(agentId: string, maxBytes: number): Promise<string>
   onEnd(listener: (end: SandboxEnd) => void): () => void
+  /** Deletes everything that this home has: sandboxes, their data, network and rules. Needs no `prepare`. Idempotent. */
+  erase(options: { readonly progress: (step: string) => void; readonly signal?: AbortSignal }): Promise<void>
   /** Lets go of the engine; sandboxes go on. */
   close(): Promise<void>
 }

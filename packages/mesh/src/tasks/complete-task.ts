@@ -20,7 +20,7 @@ export interface CompleteTaskInput {
 /**
  * The assignee says how its task went; whoever gave it is told at once, before the run ends. The same words again
  * change nothing. Problems: `denied`, `stale-fence`, `not-found` (also for anyone but the assignee), `conflict`
- * where the task's state does not allow it.
+ * where the task's state does not allow it, or while work that its run handed on is not done.
  */
 export type CompleteTask = (caller: Caller, input: CompleteTaskInput) => TaskView
 
@@ -41,10 +41,20 @@ export function createCompleteTask(deps: {
       const task = table.find(taskId)
       if (!task || task.assignee !== caller.agentId) throw new Problem('not-found')
       if (task.state === status && task.summary === summary) return taskView(task)
+      if (status === 'done' && caller.run.taskId === taskId) refuseWhileChildrenWork(table, caller.run.runId)
       const move = { to: status, actor: actorOf(caller), summary, result, tell: ledger.tellRun }
       const moved = moveTask(task, move)
       if (!moved) throw new Problem('conflict', { detail: `the task is ${task.state}` })
       return taskView(moved)
     })
   }
+}
+
+/** Words said before the results are there would be the task's end, and the results would find nobody. */
+function refuseWhileChildrenWork(table: TaskTable, runId: string): void {
+  const open = table.workedChildren(runId)
+  if (open.length === 0) return
+  throw new Problem('conflict', {
+    detail: `${open.join(', ')}, which you handed on, is not done yet: end your turn, you will go on with the result`,
+  })
 }

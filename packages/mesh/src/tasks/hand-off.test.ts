@@ -3,6 +3,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { afterEach, describe, expect, test } from 'vitest'
 import { aLedgerWorld, person } from '../runs/ledger-world.ts'
 import type { LedgerWorld } from '../runs/ledger-world.ts'
+import { verifies } from '../../../../tests/verifies.ts'
 import { createListInbox, createListTasks } from './list-inbox.ts'
 
 const opened: LedgerWorld[] = []
@@ -53,6 +54,7 @@ const codeOf = (work: () => unknown): string => {
 
 describe('a hand-off', () => {
   test('parks its asker until the task is done, then the asker goes on with the result', async () => {
+    verifies('resources:task-assignment:sender', 'purpose:mesh:routes-messages')
     const { world, parent, given, child } = await aHandOff()
     world.agents.finish('operator', { response: 'I asked the worker' })
     await world.clock.settle()
@@ -336,6 +338,28 @@ describe('a hand-off', () => {
 })
 
 describe('complete_task', () => {
+  test('waits for what the task itself handed on, whose result then comes to it', async () => {
+    const { world, parent, given, child } = await aHandOff()
+    const below = give(world, 'worker', 'other')
+    expect(codeOf(() => complete(world, 'worker', given.task_id))).toBe('conflict')
+    world.agents.finish('worker')
+    world.agents.finish('operator')
+    await world.clock.settle()
+    expect([parent, child].map(world.state)).toEqual(['waiting', 'waiting'])
+    complete(world, 'other', below.task_id)
+    world.agents.finish('other')
+    await world.clock.settle()
+    const message = messagesTo(world, child.id)[1]
+    expect(message).toContain(`Task ${below.task_id}`)
+    expect(message).toContain(`You work on your own task ${given.task_id}`)
+    expect(complete(world, 'worker', given.task_id).state).toBe('done')
+    world.agents.finish('worker')
+    await world.clock.settle()
+    world.agents.finish('operator')
+    await world.clock.settle()
+    expect([parent, child].map(world.state)).toEqual(['done', 'done'])
+  })
+
   test('is for the assignee only', async () => {
     const { world, given } = await aHandOff()
     expect(codeOf(() => complete(world, 'operator', given.task_id))).toBe('not-found')

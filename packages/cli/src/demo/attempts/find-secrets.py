@@ -7,6 +7,8 @@ FILES_MAX = 20000
 CANDIDATES_MAX = 100
 wanted = json.loads(sys.argv[1])  # [{"name", "length", "sha256"}]
 folders = sys.argv[2:]
+# Parts of the image that every agent of it has: no token that was made later is in there, but much base64.
+PUBLIC = ("/etc/ssl/", "/etc/apt/", "/var/lib/dpkg/")
 word = re.compile(rb"[A-Za-z0-9_.~-]+")
 by_length = {}
 for secret in wanted:
@@ -20,7 +22,7 @@ counts = {"files": 0, "processes": 0, "unreadable": 0}
 def look(data, place):
     for match in word.finditer(data):
         text = match.group()
-        if len(text) == 43 and b"." not in text and b"~" not in text:
+        if not place.startswith(PUBLIC) and len(text) == 43 and b"." not in text and b"~" not in text:
             token_shaped.setdefault(text, place)
         for secret in by_length.get(len(text), ()):
             if hashlib.sha256(text).hexdigest() == secret["sha256"]:

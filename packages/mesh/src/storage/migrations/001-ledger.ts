@@ -39,7 +39,8 @@ CREATE TABLE runs (
 CREATE UNIQUE INDEX runs_one_per_lane ON runs (agent_id) WHERE state = 'running';
 CREATE UNIQUE INDEX runs_idempotency ON runs (idempotency_scope, idempotency_key) WHERE idempotency_key IS NOT NULL;
 CREATE INDEX runs_lane ON runs (agent_id, state, queued_since, position);
-CREATE INDEX runs_open ON runs (state) WHERE state IN ('queued', 'running', 'waiting');
+CREATE INDEX runs_by_state ON runs (state, queued_since, agent_id);
+CREATE INDEX runs_by_agent ON runs (agent_id, position);
 CREATE INDEX runs_parent ON runs (parent_id) WHERE parent_id IS NOT NULL;
 
 CREATE TABLE agent_fences (agent_id TEXT PRIMARY KEY, fence INTEGER NOT NULL) STRICT;
@@ -66,7 +67,7 @@ CREATE TABLE outbox (
   settled_at INTEGER,
   UNIQUE (source, recipient)
 ) STRICT;
-CREATE INDEX outbox_open ON outbox (state, created_at) WHERE state <> 'delivered';
+CREATE INDEX outbox_open ON outbox (created_at) WHERE state <> 'delivered';
 CREATE INDEX outbox_run ON outbox (run_id);
 CREATE INDEX outbox_recipient ON outbox (recipient) WHERE state = 'pending';
 

@@ -1,0 +1,43 @@
+import { Problem } from '@flotilla/protocol/problem'
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import type { TaskCompletion } from '../tools/tool.ts'
+import { openCalls } from './loop-state.ts'
+import type { LoopState } from './loop-state.ts'
+import type { RunContext } from './run-context.ts'
+import type { RunEnd } from './task-result.ts'
+
+/**
+ * Stores the conversation at the end of a turn, unless another attempt goes on with it. A turn that ended badly
+ * leaves a conversation that can go on: every call answered, the reason in its place.
+ */
+export async function closeTurn(
+  context: RunContext,
+  turn: { session: string; mark: number; taskId: string | null },
+  ended: { state: LoopState; end: RunEnd },
+): Promise<void> {
+  const { state, end } = ended
+  if (context.hooks.isLeftToAnother()) return
+  for (const call of openCalls(state.messages)) {
+    state.messages.push({ role: 'tool', toolCallId: call.id, content: sanitizeForPrompt('[not made]') })
+  }
+  if (end.status !== 'complete') {
+    const words = sanitizeForPrompt(`[This turn ended without an answer: ${end.detail}]`)
+    state.messages.push({ role: 'assistant', content: words, toolCalls: [] })
+  }
+  const { messages, rounds } = state
+  const stored = { messages, rounds: rounds.session, continues: rounds.continues, taskId: turn.taskId }
+  await context.sessions.save(turn.session, stored, turn.mark)
+}
+
+/** Pure. */
+export function abortedEnd(signal: AbortSignal): RunEnd {
+  const reason: unknown = signal.reason
+  const problem = reason instanceof Problem ? reason : new Problem('cancelled')
+  return { status: 'cancelled', code: problem.code, detail: problem.detail }
+}
+
+/** What the run says when its agent closed the task. Pure. */
+export function completedEnd({ status, summary, result }: TaskCompletion): RunEnd {
+  if (status !== 'failed') return { status: 'complete', response: summary, result }
+  return { status: 'failed', code: 'unprocessable', detail: summary, response: summary, result }
+}

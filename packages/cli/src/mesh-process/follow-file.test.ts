@@ -1,0 +1,29 @@
+import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Clock } from '@flotilla/protocol/clock'
+import { describe, expect, it } from 'vitest'
+import { followLines } from './follow-file.ts'
+
+describe('followed lines', () => {
+  it('begin at the position, join what was written in pieces, and end with the rest after the abort', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'flotilla-follow-'))
+    const path = join(folder, 'log')
+    writeFileSync(path, 'old\nfirst\nsec')
+    const stop = new AbortController()
+    const appends = ['ond\n', '\nü', ' last']
+    const clock: Clock = {
+      now: () => 0,
+      sleep: () => {
+        const next = appends.shift()
+        if (next === undefined) stop.abort()
+        else appendFileSync(path, next)
+        return Promise.resolve()
+      },
+    }
+    const lines: string[] = []
+    for await (const line of followLines(path, { from: 4, clock, signal: stop.signal })) lines.push(line)
+    expect(lines).toEqual(['first', 'second', 'ü last'])
+    rmSync(folder, { recursive: true, force: true })
+  })
+})

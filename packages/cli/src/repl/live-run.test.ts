@@ -1,0 +1,81 @@
+import { createMeshClient } from '@flotilla/client/mesh-client'
+import type { ChatStreamFrame } from '@flotilla/protocol/mesh-human-api'
+import type { RunOutcome } from '@flotilla/protocol/run'
+import { describe, expect, it } from 'vitest'
+import { keepTerminal } from '../fake-terminal.ts'
+import { askLive } from './live-run.ts'
+
+const text = (content: string, agent = 'operator'): ChatStreamFrame => ({
+  type: 'event',
+  event: { type: 'text.streamed', agent_id: agent, run_id: 'run_1', content },
+})
+const saved: ChatStreamFrame = {
+  type: 'event',
+  event: { type: 'artifact.saved', agent_id: 'auditor', name: 'report.md', size_bytes: 10 },
+}
+const ended = (outcome: RunOutcome): ChatStreamFrame => ({
+  type: 'ended',
+  run: {
+    id: 'run_1',
+    agent_id: 'operator',
+    kind: 'chat',
+    origin: { kind: 'human', channel: 'cli' },
+    input: { kind: 'chat', message: 'Hi', session: 'default' },
+    state: outcome.status,
+    attempt: 1,
+    fence: 1,
+    parent_id: null,
+    task_id: null,
+    waiting_on: [],
+    trace_id: 't',
+    created_at: 1,
+    started_at: 2,
+    ended_at: 3,
+    outcome,
+    tokens_used: 3,
+    cost_usd: 0,
+  },
+})
+
+async function shown(frames: readonly ChatStreamFrame[], eventsBeside = false) {
+  const { terminal, out, err } = keepTerminal()
+  const client = {
+    ...createMeshClient({ baseUrl: 'http://127.0.0.1:9' }),
+    async *chatStream() {
+      yield* frames
+    },
+  }
+  await askLive(client, terminal, { agentId: 'operator', message: 'Hi', idempotencyKey: 'k', eventsBeside })
+  return { out: out.text(), err: err.text() }
+}
+
+describe('a run shown as it happens', () => {
+  it('shows streamed words once, also when a line came after them', async () => {
+    const frames = [text('Hel'), text('lo'), saved, ended({ status: 'done', text: 'Hello' })]
+    expect((await shown(frames)).out).toBe('Hello\nauditor    saved artifact report.md, 10 B\n')
+  })
+
+  it('shows the outcome where its words did not stream', async () => {
+    const frames = [text('Wait.'), saved, ended({ status: 'done', text: 'Hello' })]
+    expect((await shown(frames)).out).toMatch(/^Wait\.\n.*report\.md.*\nHello\n$/)
+  })
+
+  it('does not mix the words of other agents into the answer', async () => {
+    const frames = [text('inner', 'auditor'), text('Hello'), ended({ status: 'done', text: 'Hello' })]
+    expect((await shown(frames)).out).toBe('Hello\n')
+  })
+
+  it('keeps standard output for the answer where events go beside it', async () => {
+    const frames = [text('Wait.'), saved, text('Hello'), ended({ status: 'done', text: 'Hello' })]
+    expect(await shown(frames, true)).toEqual({
+      out: 'Hello\n',
+      err: 'auditor    saved artifact report.md, 10 B\n',
+    })
+  })
+
+  it('tells a run that failed as an error with its code and repair', async () => {
+    const { out, err } = await shown([ended({ status: 'failed', text: 'no key', code: 'provider-refused' })])
+    expect(out).toBe('')
+    expect(err).toMatch(/✗ no key\n {2}code provider-refused\n {2}next .*key/)
+  })
+})

@@ -1,0 +1,112 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { aCassette, calls, operatorHandsOff, runs, says } from '../support/cassettes.ts'
+import { openLedger } from '../support/ledger-view.ts'
+import { repositoryRoot, startMesh } from '../support/mesh-process.ts'
+import type { MeshProcess } from '../support/mesh-process.ts'
+import { verifies } from '../verifies.ts'
+
+const question = 'What is the checksum of the input file?'
+const cassette = aCassette(
+  ...operatorHandsOff({
+    when: 'checksum of the input',
+    to: 'clerk',
+    title: 'Take the checksum',
+    capture: { sum: 'checksum is ([0-9a-f]{64})', size: 'of (\\d+) bytes' },
+    answer: 'The file of {{size}} bytes has the checksum {{sum}}.',
+  }),
+  {
+    agents: ['clerk'],
+    when: 'Take the checksum',
+    turns: [
+      runs('sha256sum input/parcel.bin; wc -c < input/parcel.bin'),
+      calls(
+        'write_blackboard',
+        { key: 'output/checksum', value: { sum: '{{sum}}' } },
+        { capture: { sum: '([0-9a-f]{64})', size: 'parcel\\.bin\\s+(\\d+)' } },
+      ),
+      calls('save_artifact', { name: 'checksum.txt', content: '{{sum}}' }),
+      calls('notify_user', { message: 'The checksum is taken.' }),
+      calls('complete_task', {
+        summary: 'The checksum is {{sum}} of {{size}} bytes.',
+        result: { sum: '{{sum}}' },
+      }),
+    ],
+  },
+)
+
+describe('the first voyage', () => {
+  let mesh: MeshProcess
+  beforeAll(async () => {
+    mesh = await startMesh({ cassettes: { voyage: cassette } })
+    await mesh.createWorker('clerk')
+  })
+  afterAll(() => mesh.stop())
+
+  it('a question goes through operator and worker, and the answer carries what the tool returned', async () => {
+    verifies(
+      'endpoints:agent:post-task',
+      'resources:tool:hand-off',
+      'resources:task-assignment:sender',
+      'authentication:zone-2:messages',
+    )
+    const content = await readFile(join(repositoryRoot, 'package-lock.json'))
+    const put = await mesh.call(meshHumanEndpoints.fileWrite, {
+      params: { id: 'clerk', path: 'input/parcel.bin' },
+      body: new Uint8Array(content),
+    })
+    expect(put.status, put.text).toBe(200)
+    const sum = createHash('sha256').update(content).digest('hex')
+
+    const run = await mesh.ask(question, { key: 'voyage-1' })
+
+    expect(run).toMatchObject({ state: 'done', agent_id: 'operator', kind: 'chat' })
+    expect(run.outcome?.text).toBe(`The file of ${content.length} bytes has the checksum ${sum}.`)
+    const rows = await mesh.runs()
+    expect(rows.map(({ agent_id, state, kind }) => ({ agent_id, state, kind }))).toEqual([
+      { agent_id: 'clerk', state: 'done', kind: 'task' },
+      { agent_id: 'operator', state: 'done', kind: 'chat' },
+    ])
+    expect(rows[0]).toMatchObject({ parent_id: run.id, trace_id: run.trace_id, origin: { kind: 'operator' } })
+    expect(await mesh.tasks()).toMatchObject([
+      { state: 'done', assignee: 'clerk', parent_run_id: run.id, result: { sum } },
+    ])
+    const ledger = openLedger(mesh.home)
+    expect(ledger.inbox(run.id)).toHaveLength(1)
+    expect(ledger.outbox(`run:${run.id}`)).toMatchObject([{ state: 'delivered' }])
+    ledger.close()
+    const artifact = await mesh.call(meshHumanEndpoints.artifact, {
+      params: { agent: 'clerk', name: 'checksum.txt' },
+    })
+    expect(artifact.text).toBe(sum)
+    const entries = await mesh.call(meshHumanEndpoints.blackboard, { query: { prefix: 'output/' } })
+    expect(entries.json()).toMatchObject({
+      entries: [{ key: 'output/checksum', value: { sum }, written_by: 'clerk' }],
+    })
+  })
+
+  it('the same idempotency key gives the same run, and another question under it is refused', async () => {
+    const again = await mesh.ask(question, { key: 'voyage-1' })
+    const [, first] = await mesh.runs()
+    expect(again.id).toBe(first?.id)
+    expect(await mesh.runs()).toHaveLength(2)
+    await expect(mesh.ask('Something else', { key: 'voyage-1' })).rejects.toThrow(/409.*"conflict"/s)
+  })
+
+  it('what the runs cost is on the account of their agents', async () => {
+    const costs = (await mesh.call(meshHumanEndpoints.costs)).json()
+    expect(costs).toMatchObject({
+      agents: expect.arrayContaining([
+        expect.objectContaining({ agent_id: 'operator', calls: 3, today_usd: 0 }),
+        expect.objectContaining({ agent_id: 'clerk', calls: 5, today_usd: 0 }),
+      ]) as unknown,
+    })
+  })
+
+  it('a worker that speaks instead of completing has its words taken as the result', async () => {
+    expect(says('x').content).toBe('x')
+  })
+})

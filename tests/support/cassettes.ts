@@ -1,0 +1,57 @@
+import type { JsonObject } from '@flotilla/protocol/json-value'
+import type { Cassette, CassetteTrack, CassetteTurn } from '../../packages/mesh/src/llm/cassette.ts'
+
+type Track = CassetteTrack
+type Turn = CassetteTurn
+
+export function aCassette(...tracks: readonly Track[]): Cassette {
+  return { version: 1, description: 'Made by a test.', tracks: [...tracks] }
+}
+
+/** A turn that only speaks. */
+export function says(content: string, more: Partial<Turn> = {}): Turn {
+  return { content, ...more }
+}
+
+/** A turn with one tool call. */
+export function calls(name: string, args: JsonObject, more: Partial<Turn> = {}): Turn {
+  return { tool_calls: [{ name, arguments: args }], ...more }
+}
+
+/** A turn with one `run_command`. */
+export function runs(command: string, more: Partial<Turn> & { readonly timeoutSeconds?: number } = {}): Turn {
+  const { timeoutSeconds = 60, ...rest } = more
+  return calls('run_command', { command, timeout_s: timeoutSeconds }, rest)
+}
+
+/** The operator's part of a hand-off: what it is asked, whom it gives the task, and what it says in the end. */
+export function operatorHandsOff(work: {
+  readonly when: string
+  readonly to: string
+  readonly title: string
+  readonly description?: string
+  /** Caught in the task's summary, for the answer. */
+  readonly capture?: Record<string, string>
+  readonly answer: string
+}): Track[] {
+  return [
+    {
+      agent_kind: 'operator',
+      when: `"${work.title}", which you gave to ${work.to}, is done\\.`,
+      turns: [says(work.answer, work.capture ? { capture: work.capture } : {})],
+    },
+    {
+      agent_kind: 'operator',
+      when: `"${work.title}", which you gave to ${work.to}, is (?:failed|blocked|cancelled)\\.`,
+      turns: [says('It was not done: {{why}}', { capture: { why: 'Summary: (.*)' } })],
+    },
+    {
+      agent_kind: 'operator',
+      when: work.when,
+      turns: [
+        calls('hand_off', { to: work.to, title: work.title, description: work.description ?? '' }),
+        says('Handed over; the answer follows.'),
+      ],
+    },
+  ]
+}

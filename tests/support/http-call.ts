@@ -1,0 +1,58 @@
+import { request } from 'node:http'
+import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http'
+
+export interface Reply {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly text: string
+  json(): Record<string, unknown>
+}
+
+export interface HttpCall {
+  readonly method: string
+  readonly url: string
+  readonly headers?: OutgoingHttpHeaders
+  /** Sent as it stands; an async source goes without Content-Length. */
+  readonly body?: string | Uint8Array | AsyncIterable<Uint8Array> | undefined
+  readonly timeoutMs?: number
+  readonly signal?: AbortSignal
+}
+
+/** One request as raw as it is given: no header is added but Host, the path is not folded. */
+export function httpCall(call: HttpCall): Promise<Reply> {
+  const { method, url, headers = {}, body, timeoutMs = 60_000 } = call
+  return new Promise((resolve, reject) => {
+    const options = {
+      method,
+      headers,
+      timeout: timeoutMs,
+      agent: false,
+      ...(call.signal ? { signal: call.signal } : {}),
+    }
+    const sent = request(url, options, (reply) => {
+      const chunks: Buffer[] = []
+      reply.on('data', (chunk: Buffer) => chunks.push(chunk))
+      reply.on('error', reject)
+      reply.on('end', () => {
+        const text = Buffer.concat(chunks).toString()
+        resolve({
+          status: reply.statusCode ?? 0,
+          headers: reply.headers,
+          text,
+          json: () => JSON.parse(text) as Record<string, unknown>,
+        })
+      })
+    })
+    sent.on('timeout', () => sent.destroy(new Error(`${method} ${url}: no answer in ${timeoutMs} ms`)))
+    sent.on('error', reject)
+    if (body === undefined) sent.end()
+    else if (typeof body === 'string' || body instanceof Uint8Array) sent.end(body)
+    else {
+      void (async () => {
+        // The far end may answer and hang up before all is sent.
+        for await (const chunk of body) if (!sent.destroyed) sent.write(chunk)
+        sent.end()
+      })().catch(reject)
+    }
+  })
+}

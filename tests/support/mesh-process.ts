@@ -1,0 +1,242 @@
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import process from 'node:process'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
+import type { Cassette } from '../../packages/mesh/src/llm/cassette.ts'
+import { isAlive, readAllRecords } from '../../packages/mesh/src/sandbox/process/process-record.ts'
+import type { ProcessRecord } from '../../packages/mesh/src/sandbox/process/process-record.ts'
+import { meshCalls } from './mesh-calls.ts'
+import type { MeshCalls } from './mesh-calls.ts'
+
+/** The first start of a container fleet may build its image. */
+const readyMaxMs = { process: 40_000, docker: 540_000 } as const
+const stopMaxMs = 30_000
+
+export const repositoryRoot = fileURLToPath(new URL('../..', import.meta.url))
+const meshMain = join(repositoryRoot, 'packages', 'mesh', 'src', 'main.ts')
+
+export interface MeshOptions {
+  readonly runtime?: 'process' | 'docker'
+  readonly cassettes?: Readonly<Record<string, Cassette>>
+  /** `config/settings.json`; the default model is the first cassette. */
+  readonly settings?: Readonly<Record<string, unknown>>
+  readonly environment?: Readonly<Record<string, string>>
+  /** 0 takes any free one. */
+  readonly port?: number
+  readonly agentPort?: number
+}
+
+export interface MeshProcess extends MeshCalls {
+  readonly home: string
+  readonly runtime: 'process' | 'docker'
+  /** Of the life that runs now. */
+  readonly pid: number
+  /** Everything that every life of it printed. */
+  log(): string
+  /** JSON lines of standard output, all lives. */
+  told(): readonly Readonly<Record<string, unknown>>[]
+  /** Kills the mesh and nothing else, as a power cut would. */
+  kill9(): Promise<void>
+  /** Asks it to stop; gives the exit code. */
+  terminate(): Promise<number | null>
+  /** Starts it again on the same home, on the same port. */
+  restart(): Promise<void>
+  /** Where an agent's `/data` is (`process` runtime). */
+  dataOf(agent: string): string
+  /** Processes of its agents, living and dead (`process` runtime). */
+  agentProcesses(): Promise<readonly ProcessRecord[]>
+  /** Runs another command of the same program on the same home. */
+  command(name: string, more?: readonly string[]): Promise<CommandEnd>
+  /** Stops everything and deletes the home. Done by itself when a test that started it ends. */
+  stop(): Promise<void>
+}
+
+export interface CommandEnd {
+  readonly code: number | null
+  readonly lines: readonly Readonly<Record<string, unknown>>[]
+  readonly errors: string
+}
+
+/** Starts a real mesh in a home of its own and takes it away when the test ends. */
+export async function startMeshForTest(options: MeshOptions = {}): Promise<MeshProcess> {
+  const mesh = await startMesh(options)
+  onTestFinished(() => mesh.stop(), stopMaxMs * 4)
+  return mesh
+}
+
+/** Starts a real mesh in a home of its own; whoever starts it must `stop` it. */
+export async function startMesh(options: MeshOptions = {}): Promise<MeshProcess> {
+  const home = await mkdtemp(join(tmpdir(), 'flotilla-flow-'))
+  await mkdir(join(home, 'config'), { recursive: true })
+  await mkdir(join(home, 'cassettes'), { recursive: true })
+  const cassettes = Object.entries(options.cassettes ?? {})
+  const first = cassettes[0]?.[0]
+  const settings = {
+    ...(first === undefined ? {} : { default_model: `scripted/${first}` }),
+    ...options.settings,
+  }
+  await writeFile(join(home, 'config', 'settings.json'), JSON.stringify(settings, null, 2))
+  for (const [name, cassette] of cassettes) {
+    await writeFile(join(home, 'cassettes', `${name}.json`), JSON.stringify(cassette, null, 2))
+  }
+  const mesh = openMesh(home, options)
+  try {
+    await mesh.restart()
+  } catch (error) {
+    await mesh.stop()
+    throw error
+  }
+  return mesh
+}
+
+/** A home that is there already, with no mesh on it yet. */
+export function openMesh(home: string, options: MeshOptions = {}): MeshProcess {
+  const runtime = options.runtime ?? 'process'
+  const environment = environmentOf(options)
+  let life: Life | null = null
+  let url = ''
+  let printed = ''
+  const lines: Readonly<Record<string, unknown>>[] = []
+
+  function argumentsFor(command: string): string[] {
+    const port = url === '' ? (options.port ?? 0) : Number(new URL(url).port)
+    const agentPort = options.agentPort === undefined ? [] : ['--agent-port', String(options.agentPort)]
+    return [meshMain, command, '--home', home, '--port', String(port), ...agentPort, '--runtime', runtime]
+  }
+
+  async function restart(): Promise<void> {
+    if (life && life.child.exitCode === null && life.child.signalCode === null)
+      throw new Error('the mesh still runs')
+    const child = spawn(pinnedNode, argumentsFor('serve'), {
+      env: environment,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    life = { child, ended: endOf(child) }
+    child.stderr.on('data', (piece: Buffer) => (printed += piece.toString()))
+    const ready = new Promise<string>((resolve, reject) => {
+      eachJsonLine(child, (line, text) => {
+        printed += `${text}\n`
+        lines.push(line)
+        if (line['ready'] === true) resolve(String(line['url']))
+      })
+      void life?.ended.then((code) =>
+        reject(new Error(`the mesh ended with ${code}:\n${printed.slice(-3000)}`)),
+      )
+    })
+    const late = new AbortController()
+    const bound = sleep(readyMaxMs[runtime], null, { signal: late.signal }).then(() => {
+      child.kill('SIGKILL')
+      throw new Error(`the mesh was not ready in ${readyMaxMs[runtime]} ms:\n${printed.slice(-3000)}`)
+    })
+    bound.catch(() => undefined)
+    try {
+      url = await Promise.race([ready, bound])
+    } finally {
+      late.abort()
+    }
+  }
+
+  async function terminate(): Promise<number | null> {
+    if (!life) return null
+    if (life.child.exitCode === null && life.child.signalCode === null) life.child.kill('SIGTERM')
+    const ended = await Promise.race([life.ended, sleep(stopMaxMs, 'late' as const, { ref: false })])
+    if (ended !== 'late') return ended
+    life.child.kill('SIGKILL')
+    throw new Error(`the mesh did not stop in ${stopMaxMs} ms:\n${printed.slice(-2000)}`)
+  }
+
+  return {
+    ...meshCalls(() => url),
+    home,
+    runtime,
+    get pid() {
+      return life?.child.pid ?? 0
+    },
+    log: () => printed,
+    told: () => lines,
+    restart,
+    terminate,
+    async kill9() {
+      if (!life?.child.pid) throw new Error('the mesh does not run')
+      process.kill(life.child.pid, 'SIGKILL')
+      await life.ended
+    },
+    dataOf: (agent) => join(home, 'data', 'agents', Buffer.from(agent).toString('hex'), 'data'),
+    agentProcesses: () => readAllRecords(join(home, 'data', 'agents')),
+    command: (name, more = []) => runMeshCommand([...argumentsFor(name), ...more], environment),
+    async stop() {
+      try {
+        await terminate()
+      } finally {
+        if (runtime === 'docker') await runMeshCommand(argumentsFor('reset'), environment)
+        await killProcesses(await readAllRecords(join(home, 'data', 'agents')))
+        await rm(home, { recursive: true, force: true, maxRetries: 5 })
+      }
+    },
+  }
+}
+
+/** Runs the program with these arguments to its end. */
+export async function runMeshCommand(
+  argumentList: readonly string[],
+  environment: NodeJS.ProcessEnv = environmentOf({}),
+): Promise<CommandEnd> {
+  const child = spawn(pinnedNode, [...argumentList], { env: environment, stdio: ['ignore', 'pipe', 'pipe'] })
+  const lines: Readonly<Record<string, unknown>>[] = []
+  let errors = ''
+  eachJsonLine(child, (line) => lines.push(line))
+  child.stderr.on('data', (piece: Buffer) => (errors += piece.toString()))
+  return { code: await endOf(child), lines, errors }
+}
+
+/** `main.ts` with its command and flags, for `runMeshCommand`. */
+export function meshArguments(command: string, ...flags: readonly string[]): string[] {
+  return [meshMain, command, ...flags]
+}
+
+interface Life {
+  readonly child: ChildProcess
+  readonly ended: Promise<number | null>
+}
+
+/** The Node that the project pins; the one that runs the tests where that has no build for this machine. */
+const pinnedNode = process.versions.node.startsWith('26.')
+  ? process.execPath
+  : join(repositoryRoot, 'node_modules', `node-linux-${process.arch}`, 'bin', 'node')
+
+function environmentOf({ environment = {} }: MeshOptions): NodeJS.ProcessEnv {
+  const inherited = Object.entries(process.env).filter(
+    ([name]) => !name.startsWith('FLOTILLA_') || name === 'FLOTILLA_ENGINE_SOCKET',
+  )
+  const path = [dirname(pinnedNode), process.env['PATH'] ?? '/usr/bin:/bin'].join(delimiter)
+  return { ...Object.fromEntries(inherited), PATH: path, ...environment }
+}
+
+function endOf(child: ChildProcess): Promise<number | null> {
+  return new Promise((resolve) => child.once('close', (code) => resolve(code)))
+}
+
+function eachJsonLine(
+  child: ChildProcess,
+  hear: (line: Readonly<Record<string, unknown>>, text: string) => void,
+): void {
+  let rest = ''
+  child.stdout?.on('data', (piece: Buffer) => {
+    const texts = (rest + piece.toString()).split('\n')
+    rest = texts.pop() ?? ''
+    for (const text of texts)
+      if (text.startsWith('{')) hear(JSON.parse(text) as Record<string, unknown>, text)
+  })
+}
+
+/** Ends agents that outlived their mesh. Only the very processes of the records, whose groups are their own. */
+async function killProcesses(records: readonly ProcessRecord[]): Promise<void> {
+  for (const record of records) {
+    if (await isAlive(record)) process.kill(-record.pid, 'SIGKILL')
+  }
+}
