@@ -12,11 +12,12 @@ const placeholders = {
   FLOTILLA_MESH_URL: 'http://127.0.0.1:9',
   FLOTILLA_MODEL: 'warm',
   FLOTILLA_MESH_PUBLIC_KEY: 'A'.repeat(43),
+  FLOTILLA_BRIEFING: '/data/warm-briefing',
 }
 for (const [name, value] of Object.entries(placeholders)) process.env[name] ??= value
 
-mkdirSync('/data/.flotilla', { recursive: true })
-writeFileSync('/data/.flotilla/door-token', 'warm')
+mkdirSync('/data/warm-briefing', { recursive: true })
+writeFileSync('/data/warm-briefing/door-token', 'warm')
 
 process.on('exit', () => flushCompileCache())
 process.on('uncaughtException', (error) => {

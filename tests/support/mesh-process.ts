@@ -152,6 +152,9 @@ export function openMesh(home: string, options: MeshOptions = {}): MeshProcess {
 
   return {
     ...meshCalls(() => url),
+    get url() {
+      return url
+    },
     home,
     runtime,
     get pid() {

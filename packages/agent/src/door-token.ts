@@ -5,13 +5,13 @@ import { join } from 'node:path'
 export const stateFolder = '.flotilla'
 
 /**
- * Takes the one-time door token: reads the file and unlinks it at once, so that nothing which starts later can
- * read it. Throws an Error with the path when there is none.
+ * Takes the one-time door token from the briefing, which only the mesh can write in a container: there the mesh
+ * takes the file away once the agent answers, before any run reaches it; elsewhere it is unlinked here. Throws an
+ * Error with the path when there is none.
  */
-export function takeDoorToken(dataDirectory: string): string {
-  const folder = join(dataDirectory, stateFolder)
-  const path = join(folder, 'door-token')
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
+export function takeDoorToken(directories: { readonly briefing: string; readonly data: string }): string {
+  const path = join(directories.briefing, 'door-token')
+  mkdirSync(join(directories.data, stateFolder), { recursive: true, mode: 0o700 })
   let token: string
   try {
     const descriptor = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW)
@@ -20,10 +20,14 @@ export function takeDoorToken(dataDirectory: string): string {
     } finally {
       closeSync(descriptor)
     }
-    unlinkSync(path)
   } catch (cause) {
     throw new Error(`The agent cannot start: the door token in ${path} cannot be taken.`, { cause })
   }
   if (token === '') throw new Error(`The agent cannot start: the door token in ${path} is empty.`)
+  try {
+    unlinkSync(path)
+  } catch {
+    // A read-only mount: the mesh does it.
+  }
   return token
 }

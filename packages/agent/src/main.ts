@@ -22,7 +22,10 @@ if (process.env['FLOTILLA_WARM'] === '1') {
 
 function serve(): void {
   const environment = readEnvironment(process.env)
-  const doorToken = takeDoorToken(environment.dataDirectory)
+  const doorToken = takeDoorToken({
+    briefing: environment.briefingDirectory,
+    data: environment.dataDirectory,
+  })
   const agent = compose({ environment, doorToken, clock: systemClock, log })
   agent.server.on('error', (err) => {
     log.error({ err }, 'the agent cannot listen')
@@ -39,6 +42,10 @@ function serve(): void {
     setTimeout(() => process.exit(0), stopMaxMs).unref()
     void agent.stop().then(() => process.exit(0))
   }
+  process.on('uncaughtException', (err) => {
+    log.error({ err }, 'the agent failed')
+    process.exit(1)
+  })
   process.once('SIGTERM', stop)
   process.once('SIGINT', stop)
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { wireLimits } from '@flotilla/protocol/limits'
-import { isAbort, reach } from './mesh-call.ts'
+import { reach } from './mesh-call.ts'
 import type { MeshConnection } from './mesh-call.ts'
 import { createServerSentEventParser } from './server-sent-events.ts'
 import { meshUnreachable } from './unreachable.ts'
@@ -60,11 +60,8 @@ async function readWithin(
     })
   silence.catch(() => undefined)
   try {
-    const part = await reach(deps.connection, () => Promise.race([reader.read(), silence]))
+    const part = await reach(deps.connection, () => Promise.race([reader.read(), silence]), signal)
     return part.done ? null : part.value
-  } catch (error) {
-    if (signal?.aborted && !isAbort(error)) throw signal.reason
-    throw error
   } finally {
     bound.abort()
   }

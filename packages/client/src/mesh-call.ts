@@ -50,42 +50,46 @@ export async function sendCall<N extends MeshHumanEndpointName>(
   for (const [key, value] of Object.entries(parts.query ?? {})) {
     if (typeof value === 'string' || typeof value === 'number') url.searchParams.set(key, `${value}`)
   }
-  const reply = await reach(connection, () =>
-    connection.fetch(url, {
-      method: endpoint.method,
-      headers: headersOf(connection, endpoint.method, parts),
-      redirect: 'error',
-      ...(parts.bytes === undefined ? {} : { body: parts.bytes }),
-      ...(parts.body === undefined ? {} : { body: JSON.stringify(parts.body) }),
-      ...(parts.signal === undefined ? {} : { signal: parts.signal }),
-    }),
+  const reply = await reach(
+    connection,
+    () =>
+      connection.fetch(url, {
+        method: endpoint.method,
+        headers: headersOf(connection, endpoint.method, parts),
+        redirect: 'error',
+        ...(parts.bytes === undefined ? {} : { body: parts.bytes }),
+        ...(parts.body === undefined ? {} : { body: JSON.stringify(parts.body) }),
+        ...(parts.signal === undefined ? {} : { signal: parts.signal }),
+      }),
+    parts.signal,
   )
   if (reply.ok || carriesReply(name, reply)) return reply
-  throw replyProblem(reply, await reach(connection, () => reply.text()))
+  throw replyProblem(reply, await reach(connection, () => reply.text(), parts.signal))
 }
 
 /** Reads a JSON reply through the schema of its endpoint. */
 export async function readReply<N extends MeshHumanEndpointName>(
   connection: MeshConnection,
-  name: N,
-  reply: Response,
+  reply: { readonly of: N; readonly response: Response },
+  signal?: AbortSignal,
 ): Promise<Reply<N>> {
-  const text = await reach(connection, () => reply.text())
-  return parseReply(name, parseJson(text))
+  const text = await reach(connection, () => reply.response.text(), signal)
+  return parseReply(reply.of, parseJson(text))
 }
 
-/** Runs something that needs the connection; what breaks there becomes a Problem, an abort stays one. */
-export async function reach<T>(connection: MeshConnection, work: () => Promise<T>): Promise<T> {
+/** Runs something that needs the connection; what breaks there becomes a Problem, an abort keeps its reason. */
+export async function reach<T>(
+  connection: MeshConnection,
+  work: () => Promise<T>,
+  signal?: AbortSignal,
+): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    if (error instanceof Problem || isAbort(error)) throw error
+    signal?.throwIfAborted()
+    if (error instanceof Problem) throw error
     throw meshUnreachable(connection.baseUrl, error)
   }
-}
-
-export function isAbort(error: unknown): boolean {
-  return error instanceof Error && (error.name === 'AbortError' || error.name === 'TimeoutError')
 }
 
 /** A reply that is not of the agreed form means that mesh and client are of different versions. */

@@ -133,6 +133,14 @@ describe('mesh client', () => {
     expect(error).toMatchObject({ name: 'TimeoutError' })
   })
 
+  it('does not take an abort for a mesh that is gone', async () => {
+    await using server = await startLoopbackServer(() => undefined)
+    const stop = new AbortController()
+    setTimeout(() => stop.abort(new Error('interrupted')), 30)
+    const asked = createMeshClient({ baseUrl: server.url }).call('status', { signal: stop.signal })
+    await expect(asked).rejects.toThrow('interrupted')
+  })
+
   it('follows no redirect', async () => {
     await using server = await startLoopbackServer((_call, reply) =>
       reply.writeHead(302, { location: '/elsewhere' }).end(),

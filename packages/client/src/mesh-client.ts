@@ -42,10 +42,13 @@ export function createMeshClient(options: MeshClientOptions): MeshClient {
   const deps = { connection, clock: options.clock ?? systemClock }
   return {
     baseUrl: connection.baseUrl,
-    call: async (name, parts = {}) => readReply(connection, name, await sendCall(connection, name, parts)),
+    call: async (name, parts = {}) => {
+      const response = await sendCall(connection, name, parts)
+      return readReply(connection, { of: name, response }, parts.signal)
+    },
     bytes: async (name, parts = {}) => {
       const reply = await sendCall(connection, name, { accept: '*/*', ...parts })
-      return new Uint8Array(await reach(connection, () => reply.arrayBuffer()))
+      return new Uint8Array(await reach(connection, () => reply.arrayBuffer(), parts.signal))
     },
     events: (follow) => followEvents(deps, follow),
     chatStream: (agentId, message, chat) => streamChat(deps, { agentId, message }, chat),

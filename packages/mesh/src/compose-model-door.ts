@@ -66,6 +66,7 @@ export function composeModelDoor(parts: {
     spend,
     clock,
     newId: randomId,
+    log,
     budgetOf: (agentId) => {
       const budget = parts.findAgent(agentId)?.budget
       return { daily_usd: budget?.dailyUsd ?? 0, monthly_usd: budget?.monthlyUsd ?? 0 }

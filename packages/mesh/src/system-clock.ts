@@ -6,7 +6,14 @@ import type { NewId } from '@flotilla/protocol/ids'
 /** The machine's time and randomness; nothing else in the mesh may touch either. */
 export const systemClock: Clock = {
   now: () => Date.now(),
-  sleep: (ms, signal) => delay(ms, undefined, signal ? { signal } : {}),
+  sleep: async (ms, signal) => {
+    try {
+      await delay(ms, undefined, signal ? { signal } : {})
+    } catch (error) {
+      // Node rejects with an AbortError of its own; callers are promised the signal's reason.
+      throw signal?.aborted ? signal.reason : error
+    }
+  },
 }
 
 export const randomId: NewId = (prefix) => `${prefix}_${randomBytes(8).toString('hex')}`

@@ -5,9 +5,10 @@ const historyMaxChars = 300_000
 
 /**
  * The latest part of a conversation that fits the bounds, beginning with a message of the user: so a call and
- * its result are kept or dropped together. Pure.
+ * its result are kept or dropped together. With `keepFirst` what the conversation began with stays, as the words of
+ * a task must. Pure.
  */
-export function cutHistory(messages: readonly PromptMessage[]): readonly PromptMessage[] {
+export function cutHistory(messages: readonly PromptMessage[], keepFirst = false): readonly PromptMessage[] {
   let chars = 0
   let from = messages.length
   for (let index = messages.length - 1; index >= 0; index -= 1) {
@@ -19,5 +20,6 @@ export function cutHistory(messages: readonly PromptMessage[]): readonly PromptM
     if (messages.length - index > historyMessagesMax || chars > historyMaxChars) break
     if (message.role === 'user') from = index
   }
-  return messages.slice(from)
+  const [first] = messages
+  return keepFirst && first && from > 0 ? [first, ...messages.slice(from)] : messages.slice(from)
 }

@@ -30,12 +30,9 @@ export async function runCalls(
     signal.throwIfAborted()
     const tool = deps.tools.find((known) => known.definition.name === call.name)
     const parsed = parseArguments(call.arguments)
-    if (!tool || !parsed.ok) {
-      await settle(deps, { state, call, input: {} }, refusedEnd(deps, tool, parsed.ok ? '' : parsed.reason))
-      continue
-    }
-    const { input } = parsed
-    const key = { tool: call.name, paramsHash: fingerprint(stableJson(input)) }
+    const input = parsed.ok ? parsed.input : {}
+    const params = parsed.ok ? stableJson(input) : call.arguments
+    const key = { tool: call.name, paramsHash: fingerprint(params) }
     const cutOff = state.pending?.callId === call.id
     const verdict = cutOff ? 'run' : judgeBefore(state.calls, key)
     if (verdict === 'terminate') {
@@ -46,7 +43,10 @@ export async function runCalls(
       await settle(deps, { state, call, input }, wordsEnd(notices.skipped))
       continue
     }
-    const end = await perform(deps, { state, call, input, tool, cutOff }, signal)
+    const end =
+      tool && parsed.ok
+        ? await perform(deps, { state, call, input, tool, cutOff }, signal)
+        : refusedEnd(deps, tool, parsed.ok ? '' : parsed.reason)
     const record = { ...key, resultHash: fingerprint(end.output) }
     warn ||= shouldWarn(state.calls, record)
     state.calls = recordCall(state.calls, record)

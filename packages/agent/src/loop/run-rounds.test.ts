@@ -109,6 +109,15 @@ describe('the loop', () => {
     expect(state.toolOutputs[4]?.output).toContain('skipped')
   })
 
+  test('calls that are wrong in the same way again and again are a circle too', async () => {
+    const wrong = { toolCalls: calls(['a', 'nothing', '{']) }
+    const model = createScriptedModel(Array.from({ length: 20 }, () => wrong))
+    expect(await runRounds(loopParts(model, []).deps, aState(), signal)).toMatchObject({
+      code: 'tool-loop-terminated',
+    })
+    expect(model.asked).toHaveLength(10)
+  })
+
   test('an empty answer is asked for once more', async () => {
     const model = createScriptedModel([{}, { text: 'here' }])
     expect(await runRounds(loopParts(model, []).deps, aState(), signal)).toMatchObject({ text: 'here' })

@@ -42,7 +42,7 @@ export function createSessions(deps: { dataDirectory: string; clock: Clock }): S
     save: async (session, state, mark) => {
       if (mark !== markOf(session)) return
       const { fingerprint } = await import('./fingerprint.ts')
-      const content = { session, ...state, messages: cutHistory(state.messages) }
+      const content = { session, ...state, messages: cutHistory(state.messages, state.taskId !== null) }
       await writeAtomically(join(folder, `${fingerprint(session)}.json`), JSON.stringify(content))
     },
     reset: async (session) => {

@@ -42,6 +42,8 @@ test('history is cut to two hundred messages at a message of the user', () => {
   expect(cut[0]).toEqual(user)
 })
 
-test('one turn too long for any history leaves none', () => {
-  expect(cutHistory([user, ...groups(5, 100_000)])).toEqual([])
+test('one turn too long for any history leaves none, or what it began with', () => {
+  const messages = [user, ...groups(5, 100_000)]
+  expect(cutHistory(messages)).toEqual([])
+  expect(cutHistory(messages, true)).toEqual([user])
 })

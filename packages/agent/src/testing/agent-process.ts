@@ -43,8 +43,9 @@ export async function startAgent(options: {
   const id = 'worker-1'
   const data = options.data ?? makeDataDirectory()
   const key = options.key ?? makeMeshKey()
-  mkdirSync(join(data, '.flotilla'), { recursive: true })
-  writeFileSync(join(data, '.flotilla', 'door-token'), doorToken)
+  const briefing = join(data, 'briefing')
+  mkdirSync(briefing, { recursive: true })
+  writeFileSync(join(briefing, 'door-token'), doorToken)
   const child = options.spawnMain({
     FLOTILLA_AGENT_ID: id,
     FLOTILLA_AGENT_ROLE: 'tester',
@@ -54,7 +55,7 @@ export async function startAgent(options: {
     FLOTILLA_MESH_PUBLIC_KEY: key.publicKey,
     FLOTILLA_PORT: '0',
     FLOTILLA_DATA: data,
-    FLOTILLA_BRIEFING: join(data, 'no-briefing'),
+    FLOTILLA_BRIEFING: briefing,
     ...options.environment,
   })
   let log = ''

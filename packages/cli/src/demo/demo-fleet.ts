@@ -3,7 +3,7 @@ import type { MeshClient } from '@flotilla/client/mesh-client'
 import { CommandFailed } from '../command-failed.ts'
 import { noIsolationWords } from '../commands/start.ts'
 import type { CommandContext } from '../context.ts'
-import { startMesh } from '../mesh-process/start-mesh.ts'
+import { endMesh, startMesh } from '../mesh-process/start-mesh.ts'
 import type { RuntimeName, StartedMesh } from '../mesh-process/start-mesh.ts'
 import { freePort } from './free-port.ts'
 
@@ -44,11 +44,17 @@ export async function startDemoFleet(context: CommandContext, options: DemoFleet
     clock,
     signal,
   })
-  const client = createMeshClient({ baseUrl: mesh.url, clock })
-  terminal.progress.step('Creating the workers: auditor and writer')
-  await client.call('templateApply', { params: { name: templateName }, signal })
-  terminal.progress.done()
-  return { client, mesh, runtime }
+  try {
+    const client = createMeshClient({ baseUrl: mesh.url, clock })
+    terminal.progress.step('Creating the workers: auditor and writer')
+    await client.call('templateApply', { params: { name: templateName }, signal })
+    terminal.progress.done()
+    return { client, mesh, runtime }
+  } catch (error) {
+    terminal.progress.fail()
+    await endMesh(mesh, clock)
+    throw error
+  }
 }
 
 async function chooseRuntime(context: CommandContext, options: DemoFleetOptions): Promise<RuntimeName> {

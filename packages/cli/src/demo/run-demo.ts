@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { mkdtempSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -6,6 +5,7 @@ import { join } from 'node:path'
 import { CommandFailed } from '../command-failed.ts'
 import { removeFleet } from '../commands/reset.ts'
 import type { CommandContext } from '../context.ts'
+import { endMesh } from '../mesh-process/start-mesh.ts'
 import type { RuntimeName } from '../mesh-process/start-mesh.ts'
 import { formatDuration } from '../terminal/format.ts'
 import { heading } from '../terminal/terminal.ts'
@@ -91,10 +91,10 @@ function chooseModel({ environment }: CommandContext): string {
 }
 
 /** Secrets that the mesh really holds, so that a search for them inside a worker can fail for one reason only. */
-function makeCanaries({ environment }: CommandContext) {
+function makeCanaries({ environment, newKey }: CommandContext) {
   const { apiKey, baseUrl } = environment.model
-  const credential = `cred-${randomBytes(24).toString('hex')}`
-  const canaryKey = `sk-${randomBytes(24).toString('hex')}`
+  const credential = `cred-${newKey()}`
+  const canaryKey = `sk-${newKey()}`
   // A canary must never be sent to a real provider: it stands in for the key only where none is used.
   const key = apiKey ?? (baseUrl === undefined ? canaryKey : undefined)
   return {
@@ -119,7 +119,7 @@ async function attack(
     {
       isolates: fleet.runtime !== 'process',
       secrets,
-      control: { name: 'control', value: `ctl-${randomBytes(24).toString('hex')}` },
+      control: { name: 'control', value: `ctl-${context.newKey()}` },
       onStep: (title) => terminal.progress.step(`From inside the auditor: ${title}`),
     },
   )
@@ -151,7 +151,7 @@ async function cleanUp(context: CommandContext, { home, fleet, keep }: CleanUp):
   // What was interrupted is still removed: the clean-up does not listen to the signal that ended the demo.
   const signal = AbortSignal.timeout(cleanUpWithinMs)
   try {
-    if (fleet !== null) await stopFleet(context, fleet)
+    if (fleet !== null) await endMesh(fleet.mesh, context.clock)
     if (keep) return terminal.note(`Kept: ${home}. Remove it with: flotilla reset --home ${home}`)
     await removeFleet({ environment, signal }, home)
     terminal.progress.done()
@@ -163,13 +163,4 @@ async function cleanUp(context: CommandContext, { home, fleet, keep }: CleanUp):
   }
 }
 
-async function stopFleet({ clock }: CommandContext, fleet: DemoFleet): Promise<void> {
-  const waiting = new AbortController()
-  fleet.mesh.stop()
-  const tooLate = clock.sleep(stopWithinMs, waiting.signal).catch(() => undefined)
-  await Promise.race([fleet.mesh.ended, tooLate])
-  waiting.abort()
-}
-
-const stopWithinMs = 60_000
 const cleanUpWithinMs = 240_000

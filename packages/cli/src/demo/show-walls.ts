@@ -15,6 +15,7 @@ export function showWalls(
   const { color } = terminal
   const verdict = (wall: TriedWall) => {
     if (runtime === 'process') return color.warning('no wall')
+    if (!wall.attempted) return color.faint('not tried')
     return wall.held ? color.good('held') : color.bad('DID NOT HOLD')
   }
   const happenedMax = Math.max(40, Math.min(90, terminal.columns - otherColumns))

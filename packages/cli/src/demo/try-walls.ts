@@ -14,7 +14,7 @@ export interface TriedWall extends Verdict {
   readonly id: string
   readonly title: string
   readonly by: string
-  /** False when nothing was sent, since nothing would have stopped it. */
+  /** False when nothing was sent: nothing would have stopped it, or there was nothing to try it on. */
   readonly attempted: boolean
 }
 

@@ -72,6 +72,11 @@ describe('wall attempts', () => {
     expect(judge('metadata-through-proxy', fetches(0, '200 000')).held).toBe(false)
   })
 
+  it('a proxy that programs are not given is shown as not tried', () => {
+    const report = { ...fetches(97, 'there is no proxy to ask'), proxied: false }
+    expect(judge('metadata-through-proxy', report)).toMatchObject({ held: true, attempted: false })
+  })
+
   it('root, one written file, or one run file is a hole', () => {
     expect(judge('write-root', writes(1000, 'Read-only file system')).held).toBe(true)
     expect(judge('write-root', writes(0, 'Read-only file system')).held).toBe(false)

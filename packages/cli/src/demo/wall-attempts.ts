@@ -7,6 +7,8 @@ export interface Verdict {
   readonly held: boolean
   /** What really happened, in words for a person. */
   readonly happened: string
+  /** False when there was nothing to try it on, so that nothing was shown either way. */
+  readonly attempted?: boolean
 }
 
 /** One attempt from inside a worker: a real program, and how its report is judged. */
@@ -105,11 +107,12 @@ export const wallAttempts: readonly WallAttempt[] = [
       `bash ${attempts}/fetch.sh proxy http://169.254.169.254/latest/meta-data/ https://169.254.169.254/ http://127.0.0.1:22/`,
     judge: (report) => {
       const { fetches, proxied } = fetchesSchema.parse(report)
+      if (!proxied) return { held: true, attempted: false, happened: 'programs are given no proxy to ask' }
       // A proxy that refuses says so with a status of its own; that is a wall, not an answer from behind it.
       const passed = fetches.filter((one) => one.exit === 0 && !/^(?:4\d\d|5\d\d|000)/.test(one.words))
       return {
         held: fetches.length > 0 && passed.length === 0,
-        happened: proxied ? fetchWords(fetches) : 'programs are given no proxy to ask',
+        happened: fetchWords(fetches),
       }
     },
   },

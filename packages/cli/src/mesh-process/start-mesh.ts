@@ -60,6 +60,7 @@ export async function startMesh(options: StartMeshOptions): Promise<StartedMesh>
     url = await untilReady(options, { child, ended, lines, logPath })
   } catch (error) {
     await lines.return()
+    await endMesh({ ended, stop: () => void child.kill('SIGTERM') }, options.clock)
     throw error
   }
   const { onLine } = options
@@ -68,6 +69,17 @@ export async function startMesh(options: StartMeshOptions): Promise<StartedMesh>
   else await lines.return()
   if (options.detached) child.unref()
   return { pid: child.pid ?? 0, url, logPath, ended, stop: () => void child.kill('SIGTERM') }
+}
+
+/** How long a mesh may take to end its agents and itself. */
+const endsWithinMs = 60_000
+
+/** Asks a mesh of ours to end and waits until it has, at most 60 s. */
+export async function endMesh(mesh: Pick<StartedMesh, 'ended' | 'stop'>, clock: Clock): Promise<void> {
+  const waiting = new AbortController()
+  mesh.stop()
+  await Promise.race([mesh.ended, clock.sleep(endsWithinMs, waiting.signal).catch(() => undefined)])
+  waiting.abort()
 }
 
 function openLog(logPath: string): number {
@@ -145,7 +157,6 @@ async function untilReady(options: StartMeshOptions, starting: Starting): Promis
     })
   } catch (error) {
     options.progress.fail()
-    starting.child.kill('SIGTERM')
     throw error
   } finally {
     options.signal.removeEventListener('abort', onAbort)

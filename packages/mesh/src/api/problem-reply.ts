@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '@flotilla/protocol/problem'
+import { problemCatalog } from '@flotilla/protocol/problem-catalog'
 import { problemContentType, problemJson } from '@flotilla/protocol/problem-json'
 import type { Log } from '../log.ts'
 
@@ -25,6 +26,8 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, proble
   if (problem.retryAfterSeconds !== undefined) {
     void reply.header('retry-after', String(Math.max(1, Math.ceil(problem.retryAfterSeconds))))
   }
+  // The official OpenAI clients repeat every 5xx unless they are told not to.
+  void reply.header('x-should-retry', String(problemCatalog[problem.code].retryable))
   return reply.code(body.status).type(problemContentType).send(JSON.stringify(body))
 }
 

@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto'
+import type { Socket } from 'node:net'
 import fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
 import { wireLimits } from '@flotilla/protocol/limits'
+import { Problem } from '@flotilla/protocol/problem'
+import { problemContentType, problemJson } from '@flotilla/protocol/problem-json'
 import type { Log } from '../log.ts'
-import { installProblemReplies } from './problem-reply.ts'
+import { asProblem, installProblemReplies, sendProblem } from './problem-reply.ts'
 
 /** A client that opens a connection and sends its request slower than this is let go. */
 const requestTimeoutMs = 120_000
@@ -17,6 +20,9 @@ export function createServer(log: Log): FastifyInstance {
     keepAliveTimeout: 75_000,
     forceCloseConnections: true,
     genReqId: () => randomUUID(),
+    // What fails before a route is found does not reach the error handler.
+    frameworkErrors: (error, request, reply) => sendProblem(request, reply, asProblem(error)),
+    clientErrorHandler: (error, socket) => refuseBrokenHttp(error, socket),
     // Keys of the blackboard and names of files are longer than the router's default of 100.
     routerOptions: { maxParamLength: 2048, ignoreTrailingSlash: false },
   })
@@ -26,4 +32,27 @@ export function createServer(log: Log): FastifyInstance {
   })
   installProblemReplies(server, log)
   return server
+}
+
+/** What is no HTTP gets a problem too, by hand: there is no request to answer to. */
+function refuseBrokenHttp(error: Error & { readonly code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const tooLarge = error.code === 'HPE_HEADER_OVERFLOW'
+  const detail = tooLarge ? 'the headers are too large' : 'this is not a request of HTTP/1.1'
+  const body = problemJson(new Problem(tooLarge ? 'body-too-large' : 'bad-request', { detail }), randomUUID())
+  const text = JSON.stringify(body)
+  socket.end(
+    [
+      `HTTP/1.1 ${body.status} ${body.title}`,
+      `content-type: ${problemContentType}`,
+      `content-length: ${Buffer.byteLength(text)}`,
+      'cache-control: no-store',
+      'connection: close',
+      '',
+      text,
+    ].join('\r\n'),
+  )
 }

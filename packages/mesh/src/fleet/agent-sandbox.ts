@@ -46,7 +46,7 @@ export function agentSandbox(asked: {
       OPENAI_API_KEY: tokens.program,
     },
     briefingDirectory: asked.briefingDirectory,
-    files: { '.flotilla/door-token': tokens.door },
+    files: {},
     labels: { [startIdLabel]: asked.startId, [doorLabel]: doorMark(door) },
   }
 }

@@ -21,6 +21,10 @@ export interface Briefings {
   /** Writes those of all agents whose sandbox lives. Never rejects; what fails is logged. */
   refresh(): Promise<void>
   remove(agentId: string): Promise<void>
+  /** Lays the door token where the agent reads it at its start. Call `takeDoorToken` however the start goes. */
+  layDoorToken(agentId: string, token: string): Promise<void>
+  /** Takes the door token away again. Idempotent. */
+  takeDoorToken(agentId: string): Promise<void>
   /** Refreshes every 5 minutes until the signal aborts. */
   run(signal: AbortSignal): Promise<void>
 }
@@ -42,6 +46,8 @@ export function createBriefings(deps: BriefingDeps): Briefings {
   function directoryOf(agentId: string): string {
     return join(deps.briefsFolder, briefingFolderName(agentId))
   }
+
+  const doorTokenPath = (agentId: string): string => join(directoryOf(agentId), 'door-token')
 
   async function write(agentId: string): Promise<void> {
     const { record } = agents.require(agentId)
@@ -70,6 +76,9 @@ export function createBriefings(deps: BriefingDeps): Briefings {
     directoryOf,
     write,
     refresh,
+    // Readable to all inside the container; on the host the home folder keeps others out.
+    layDoorToken: (agentId, token) => writeFileAtomically(doorTokenPath(agentId), token, 0o644),
+    takeDoorToken: (agentId) => rm(doorTokenPath(agentId), { force: true }),
     remove: (agentId) => rm(directoryOf(agentId), { recursive: true, force: true }),
     run: async (signal) => {
       while (!signal.aborted) {

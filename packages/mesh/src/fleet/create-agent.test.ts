@@ -10,7 +10,7 @@ let world: FleetWorld
 afterEach(() => world.close())
 
 const worker: Caller = { kind: 'agent', agentId: 'w', token: 'door', run: null }
-const doorTokenOf = (start: number) => world.runtime.started[start]?.files['.flotilla/door-token'] ?? ''
+const doorTokenOf = (start: number) => world.runtime.doorTokens[start] ?? ''
 
 describe('creating an agent', () => {
   test('it is a worker, stopped, with the default budget and record', async () => {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { Server } from 'node:http'
@@ -77,6 +78,8 @@ interface PlayedSandbox {
 /** An engine whose sandboxes are servers on loopback that answer `/healthz`. */
 export interface PlayedRuntime extends SandboxRuntime {
   readonly started: SandboxSpec[]
+  /** What each start found in its briefing. */
+  readonly doorTokens: string[]
   readonly removed: { agentId: string; data: boolean }[]
   /** Agents whose process runs and does not answer. */
   readonly mute: Set<string>
@@ -123,6 +126,7 @@ export function playedRuntime(): PlayedRuntime {
     kind: 'played',
     isolates: false,
     started: [],
+    doorTokens: [],
     removed: [],
     mute,
     beforeStart: async () => {},
@@ -131,6 +135,7 @@ export function playedRuntime(): PlayedRuntime {
     verifyWalls: async () => [],
     start: async (spec) => {
       runtime.started.push(spec)
+      runtime.doorTokens.push(readFileSync(join(spec.briefingDirectory, 'door-token'), 'utf8'))
       await close(sandboxes.get(spec.agentId))
       await runtime.beforeStart(spec)
       await run(spec)

@@ -5,7 +5,7 @@ import type { FleetWorld } from './fleet-world.ts'
 let world: FleetWorld
 afterEach(() => world.close())
 
-const doorTokenOf = (start: number) => world.runtime.started[start]?.files['.flotilla/door-token'] ?? ''
+const doorTokenOf = (start: number) => world.runtime.doorTokens[start] ?? ''
 /** Real time for questions that really go over loopback. */
 const wait = () => new Promise((resolve) => setTimeout(resolve, 60))
 const settle = async () => {

@@ -5,7 +5,7 @@ import type { FleetWorld } from './fleet-world.ts'
 let world: FleetWorld
 afterEach(() => world.close())
 
-const doorTokenOf = (start: number) => world.runtime.started[start]?.files['.flotilla/door-token'] ?? ''
+const doorTokenOf = (start: number) => world.runtime.doorTokens[start] ?? ''
 
 describe('a mesh that starts again', () => {
   test('adopts a sandbox that runs, and its tokens go on', async () => {

@@ -25,6 +25,8 @@ export async function reconcileFleet(life: AgentLife): Promise<ReconcileReport> 
     const { id } = row.record
     const sandbox = sandboxes.get(id)
     await life.turns.take(id, async () => {
+      // A mesh that was killed in mid-start may have left it behind.
+      await life.briefings.takeDoorToken(id)
       if (sandbox && (await isOurs(life, row, sandbox))) {
         adopt(life, row, sandbox)
         report.adopted.push(id)

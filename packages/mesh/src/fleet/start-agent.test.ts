@@ -8,7 +8,7 @@ import type { FleetWorld } from './fleet-world.ts'
 let world: FleetWorld
 afterEach(() => world.close())
 
-const doorTokenOf = (start: number) => world.runtime.started[start]?.files['.flotilla/door-token'] ?? ''
+const doorTokenOf = (start: number) => world.runtime.doorTokens[start] ?? ''
 const programTokenOf = (start: number) => world.runtime.started[start]?.environment['OPENAI_API_KEY'] ?? ''
 
 function promiseGate(): { readonly passed: Promise<void>; open(): void } {

@@ -78,6 +78,7 @@ async function startOnce(life: AgentLife, before: AgentRow, signal: AbortSignal)
   if (before.state.kind === 'ready') life.gone.tell({ agentId: id, reason: 'restarted' })
   try {
     await life.briefings.write(id)
+    await life.briefings.layDoorToken(id, tokens.door)
     signal.throwIfAborted()
     const sandbox = await life.runtime.start(
       agentSandbox({
@@ -92,6 +93,8 @@ async function startOnce(life: AgentLife, before: AgentRow, signal: AbortSignal)
     )
     if (!sandbox.address) throw new Error('the runtime gave no address')
     await waitUntilReady(life, life.connect(id, sandbox.address), signal)
+    // Before any run: what a run starts must not find it.
+    await life.briefings.takeDoorToken(id)
     life.addresses.set(id, sandbox.address)
     announce(life, { agentId: id, startId, readyMs: life.clock.now() - since })
   } catch (error) {
@@ -122,6 +125,7 @@ async function rollBack(
   const { agentId, startId, error } = failed
   life.tokens.revoke(agentId)
   life.addresses.delete(agentId)
+  await life.briefings.takeDoorToken(agentId)
   const lastWords = await lastWordsOf(life, agentId)
   try {
     await life.runtime.stop(agentId, { graceMs: stopGraceMs })

@@ -8,16 +8,17 @@ export interface JournalLink {
   readonly actor: string
   readonly action: string
   readonly subject: string
-  readonly detail: JsonValue
+  /** Canonical JSON, as it stands in its column: reading it and writing it again must not be able to change it. */
+  readonly detail: string
 }
 
 /** The hash that the first row follows. */
 export const genesisHash = '0'.repeat(64)
 
-/** SHA-256 over the previous hash and the canonical JSON of the row, as 64 hex digits. */
+/** SHA-256 over the previous hash, the canonical JSON of the row, and its detail, a line each; as 64 hex digits. */
 export function chainHash(previousHash: string, link: JournalLink): string {
   const { seq, at, actor, action, subject, detail } = link
-  const row = canonicalJson({ seq, at, actor, action, subject, detail })
+  const row = `${canonicalJson({ seq, at, actor, action, subject })}\n${detail}`
   return createHash('sha256').update(previousHash).update('\n').update(row).digest('hex')
 }
 

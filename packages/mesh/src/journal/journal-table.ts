@@ -25,13 +25,20 @@ export function createJournal({
     append: ({ actor, action, subject, detail }) =>
       database.transaction(() => {
         const head = readHead(database) ?? { seq: 0, count: 0, hash: genesisHash }
-        const link = { seq: head.seq + 1, at: clock.now(), actor, action, subject, detail }
+        const link = {
+          seq: head.seq + 1,
+          at: clock.now(),
+          actor,
+          action,
+          subject,
+          detail: canonicalJson(detail),
+        }
         const hash = chainHash(head.hash, link)
         database
           .prepare(
             'INSERT INTO journal (seq, at, actor, action, subject, detail, previous_hash, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
           )
-          .run(link.seq, link.at, actor, action, subject, canonicalJson(detail), head.hash, hash)
+          .run(link.seq, link.at, actor, action, subject, link.detail, head.hash, hash)
         database
           .prepare(
             'INSERT INTO journal_head (id, seq, count, hash) VALUES (1, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, count = excluded.count, hash = excluded.hash',

@@ -18,6 +18,8 @@ export const journalRowSchema = z.object({
   previous_hash: z.string(),
   hash: z.string(),
 })
+/** A row as it is hashed: its detail is not read. */
+const linkSchema = journalRowSchema.extend({ detail: z.string() })
 export type JournalRow = z.infer<typeof journalRowSchema>
 
 export interface JournalVerdict {
@@ -44,7 +46,7 @@ export function verifyJournal(database: Database): JournalVerdict {
   for (;;) {
     const page = rowsAfter(database, previous.seq, pageRows)
     for (const raw of page) {
-      const parsed = journalRowSchema.safeParse(raw)
+      const parsed = linkSchema.safeParse(raw)
       if (!parsed.success) {
         return broken(rows, previous.seq + 1, 'the row is not readable')
       }
@@ -58,7 +60,10 @@ export function verifyJournal(database: Database): JournalVerdict {
   return verdictOnEnd(database, previous, rows)
 }
 
-function faultOf(row: JournalRow, previous: { readonly seq: number; readonly hash: string }): string | null {
+function faultOf(
+  row: z.infer<typeof linkSchema>,
+  previous: { readonly seq: number; readonly hash: string },
+): string | null {
   if (row.seq !== previous.seq + 1) return `row ${previous.seq + 1} is missing`
   if (row.previous_hash !== previous.hash) return 'the row does not follow the one before it'
   if (chainHash(previous.hash, row) !== row.hash) return 'the row was changed'

@@ -39,6 +39,10 @@ function quietly(work: () => unknown): void {
 }
 
 async function play(world: LedgerWorld, next: Step): Promise<LedgerWorld> {
+  if ('agent' in next) {
+    playAgent(world, next)
+    return world
+  }
   switch (next.do) {
     case 'wait':
       await world.clock.advance(next.seconds * 1000)
@@ -54,9 +58,6 @@ async function play(world: LedgerWorld, next: Step): Promise<LedgerWorld> {
       if (run) quietly(() => world.ledger.cancelRun(person, run.id))
       return world
     }
-    default:
-      playAgent(world, next)
-      return world
   }
 }
 

@@ -16,9 +16,9 @@ export type RunFrame =
 
 export interface SubscribeRun {
   /**
-   * Events of the run and its descendants from this call on, then `ended`. A reader that comes back for more
-   * after `ended` has read the outcome: the note to whoever asked counts as delivered. Rejects with the signal's
-   * reason; Problem `not-found`. Must be read, or its signal fired.
+   * Events of the run and its descendants from this call on, then `ended`. A reader that has taken `ended`, and
+   * goes on or leaves, has read the outcome: the note to whoever asked counts as delivered. Rejects with the
+   * signal's reason; Problem `not-found`. Must be read, or its signal fired.
    */
   frames(runId: string, signal: AbortSignal): AsyncGenerator<RunFrame, void, undefined>
   /** Resolves with the ended run, and counts as reading it. */
@@ -50,8 +50,11 @@ export function createSubscribeRun(deps: {
         if (!run) throw new Problem('not-found')
         for (const event of waiting.empty()) yield { type: 'event', event }
         if (isTerminal(run.state)) {
-          yield { type: 'ended', run }
-          outbox.outcomeRead(runId)
+          try {
+            yield { type: 'ended', run }
+          } finally {
+            outbox.outcomeRead(runId)
+          }
           return
         }
         await waiting.more(signal)
@@ -66,9 +69,7 @@ export function createSubscribeRun(deps: {
     frames,
     ended: async (runId, signal) => {
       for await (const frame of frames(runId, signal)) {
-        if (frame.type !== 'ended') continue
-        outbox.outcomeRead(runId)
-        return frame.run
+        if (frame.type === 'ended') return frame.run
       }
       throw new Problem('not-found')
     },

@@ -20,8 +20,8 @@ async function aStartedWorld(): Promise<LedgerWorld> {
 }
 
 const work = { title: 'count licences', description: 'all of them', data: { file: 'a.json' } }
-const give = (world: LedgerWorld, from: string, to: string, idempotencyKey?: string) =>
-  world.handOff(world.callerOf(from), { to, ...work, idempotencyKey })
+const give = (world: LedgerWorld, from: string, to: string) =>
+  world.handOff(world.callerOf(from), { to, ...work })
 const complete = (world: LedgerWorld, agentId: string, taskId: string) =>
   world.completeTask(world.callerOf(agentId), {
     taskId,
@@ -301,7 +301,9 @@ describe('a hand-off', () => {
     world.chat('operator')
     await world.clock.settle()
     const replies = await Promise.all(
-      Array.from({ length: 50 }, async () => give(world, 'operator', 'worker', 'run_1:3')),
+      Array.from({ length: 50 }, async () =>
+        world.handOff(world.callerOf('operator'), { to: 'worker', ...work, idempotencyKey: 'run_1:3' }),
+      ),
     )
     expect(new Set(replies.map((reply) => reply.task_id)).size).toBe(1)
     expect(world.taskTable.list({ limit: 100 })).toHaveLength(1)

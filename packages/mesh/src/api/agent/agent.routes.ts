@@ -43,6 +43,7 @@ export interface AgentRoutesDeps {
 
 export function agentRoutes(scope: FastifyInstance, { gate, effects, use }: AgentRoutesDeps): void {
   const bind = createBinder(scope)
+  scope.addHook('onRequest', gate.refuseStrangers)
 
   bind(endpoints.lease, api.lease, async ({ raw }) => use.renewLease(gate.doorOnly(raw)))
   bind(endpoints.agents, api.agents, async ({ raw }) => use.listAgents(gate.doorOnly(raw)))

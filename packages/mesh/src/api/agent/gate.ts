@@ -6,10 +6,13 @@ import type { RunTicket } from '../../runs/run-ticket.ts'
 
 export type AgentCaller = Extract<Caller, { kind: 'agent' }>
 
+interface TokenHolder {
+  readonly agentId: string
+  readonly token: 'door' | 'program'
+}
+
 export interface AgentGateDeps {
-  readonly verifyToken: (
-    token: string,
-  ) => { readonly agentId: string; readonly token: 'door' | 'program' } | null
+  readonly verifyToken: (token: string) => TokenHolder | null
   /** Throws the Problem `stale-fence` where run and fence are not live (ledger invariant R3). */
   readonly ticketOf: (agentId: string, runId: string, fence: number) => RunTicket
   readonly liveRunOf: (agentId: string) => RunTicket | null
@@ -20,9 +23,13 @@ export interface AgentGateDeps {
  * comes with run and fence. A program token opens the model surface alone, and is charged to the lane's live run.
  */
 export function createAgentGate(deps: AgentGateDeps) {
-  function identify(request: FastifyRequest): { agentId: string; token: 'door' | 'program' } {
-    const found = deps.verifyToken(readToken(request))
+  /** Looked up once for each request: the model path counts its microseconds. */
+  const identified = new WeakMap<FastifyRequest, TokenHolder>()
+
+  function identify(request: FastifyRequest): TokenHolder {
+    const found = identified.get(request) ?? deps.verifyToken(readToken(request))
     if (!found) throw new Problem('unauthenticated', { detail: 'no token of a running agent' })
+    identified.set(request, found)
     return found
   }
 
@@ -57,7 +64,14 @@ export function createAgentGate(deps: AgentGateDeps) {
     return deps.ticketOf(agentId, runId, fence)
   }
 
-  return { doorOnly, modelSurface }
+  return {
+    doorOnly,
+    modelSurface,
+    /** Goes before the body is read: a stranger is told nothing of what it should have sent. */
+    async refuseStrangers(request: FastifyRequest): Promise<void> {
+      identify(request)
+    },
+  }
 }
 
 /** `Authorization: Bearer` as OpenAI clients send it, or `x-api-key` as Anthropic clients do. */

@@ -25,6 +25,7 @@ export interface ModelRoutesDeps {
 /** The model surface: what any OpenAI client inside a container talks to. */
 export function modelRoutes(scope: FastifyInstance, { gate, use }: ModelRoutesDeps): void {
   const bind = createBinder(scope)
+  scope.addHook('onRequest', gate.refuseStrangers)
   scope.removeContentTypeParser('application/json')
   scope.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
 

@@ -43,6 +43,10 @@ export interface FleetRoutesDeps {
 
 export function fleetRoutes(scope: FastifyInstance, { gate, use }: FleetRoutesDeps): void {
   const bind = createBinder(scope)
+  // Before the body is read: a page of another origin is told nothing of what it should have sent.
+  scope.addHook('onRequest', async (request) => {
+    gate(request)
+  })
   scope.addContentTypeParser('application/octet-stream', { parseAs: 'buffer' }, (_request, body, done) =>
     done(null, body),
   )

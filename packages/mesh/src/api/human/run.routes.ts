@@ -47,6 +47,10 @@ const replayPageEvents = 500
 
 export function runRoutes(scope: FastifyInstance, { gate, use, events }: RunRoutesDeps): void {
   const bind = createBinder(scope)
+  // Before the body is read: a page of another origin is told nothing of what it should have sent.
+  scope.addHook('onRequest', async (request) => {
+    gate(request)
+  })
 
   bind(endpoints.chat, api.chat, async ({ raw, params, body, reply }) => {
     const run = submit(raw, params['id'] ?? '', {

@@ -22,6 +22,9 @@ export interface InternalUseCases {
 /** For programs of this machine: loopback and the marker header, both. */
 export function internalRoutes(scope: FastifyInstance, use: InternalUseCases): void {
   const bind = createBinder(scope)
+  scope.addHook('onRequest', async (request) => {
+    internalGate(request)
+  })
   bind(endpoints.wallsVerify, api.wallsVerify, async ({ raw }) => use.verifyWalls(internalGate(raw)))
   bind(endpoints.journalVerify, api.journalVerify, async ({ raw }) => use.verifyJournal(internalGate(raw)))
 }

@@ -1,0 +1,29 @@
+import { readFile } from 'node:fs/promises'
+import type { MeshProcess } from './mesh-process.ts'
+import { eventually } from './eventually.ts'
+
+export interface AgentSurroundings {
+  /** Base address of the agent door. */
+  readonly door: string
+  /** The program token, as programs of the agent see it. */
+  readonly programToken: string
+  /** Base address of the agent's own server. */
+  readonly server: string
+  readonly pid: number
+  readonly environment: Readonly<Record<string, string>>
+}
+
+/** What a plain process of an agent was given, read from the kernel once it runs (`process` runtime). */
+export async function agentSurroundings(mesh: MeshProcess, agent: string): Promise<AgentSurroundings> {
+  return eventually(`${agent} runs`, async () => {
+    const record = (await mesh.agentProcesses()).find((found) => found.agentId === agent)
+    if (!record) return null
+    const text = await readFile(`/proc/${record.pid}/environ`, 'utf8').catch(() => '')
+    const environment = Object.fromEntries(
+      text.split('\0').map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1)]),
+    )
+    const { FLOTILLA_MESH_URL: door, OPENAI_API_KEY: programToken } = environment
+    if (!door || !programToken) return null
+    return { door, programToken, server: `http://127.0.0.1:${record.port}`, pid: record.pid, environment }
+  })
+}

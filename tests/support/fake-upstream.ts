@@ -1,0 +1,74 @@
+import { createServer } from 'node:net'
+import type { ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { answerStream, answerWhole, chunkEvent, refuse, startLlmUpstream } from './llm-upstream.ts'
+import type { LlmUpstream, UpstreamCall } from './llm-upstream.ts'
+
+type Behaviour = (call: UpstreamCall, response: ServerResponse) => void | Promise<void>
+
+const sayHello: Behaviour = (call, response) =>
+  call.body['stream'] === true ? answerStream(call, response) : answerWhole(response)
+
+/** What a model of the fake provider does, by its name. */
+const behaviours: Readonly<Record<string, Behaviour>> = {
+  hello: sayHello,
+  slow: async (call, response) => {
+    await Promise.race([sleep(1500), call.closed])
+    await sayHello(call, response)
+  },
+  /** Calls the first tool it is offered. */
+  tool: (call, response) => callTool(call, response),
+  /** Begins an answer and hangs up. */
+  breaks: (_call, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write(chunkEvent({ role: 'assistant', content: 'Hel' }))
+    setTimeout(() => response.destroy(), 50)
+  },
+  /** Answers with what is no answer. */
+  babbles: (_call, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end('{"choices": "none", ')
+  },
+  'status-500': (_call, response) => refuse(response, 500, { message: 'out of order' }),
+  'status-429': (_call, response) => refuse(response, 429, { message: 'too many', headers: { 'retry-after': '1' } }),
+  'status-401': (_call, response) => refuse(response, 401, { message: 'wrong key sk-upstream-key-0123456789' }),
+  'status-404': (_call, response) => refuse(response, 404, { message: 'no such model' }),
+}
+
+/** A provider in OpenAI's form on loopback whose models are named after what they do. */
+export async function startFakeUpstream(): Promise<LlmUpstream> {
+  const upstream = await startLlmUpstream()
+  upstream.answerWith((call, response) => {
+    const behaviour = behaviours[String(call.body['model'])]
+    if (!behaviour) throw new Error(`the fake provider has no model ${String(call.body['model'])}`)
+    return behaviour(call, response)
+  })
+  return upstream
+}
+
+/** A port of this machine that refuses connections: it was free a moment ago. */
+export async function refusingPort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise<void>((resolve) => server.close(() => resolve()))
+  return port
+}
+
+function callTool(call: UpstreamCall, response: ServerResponse): void {
+  const named = { name: 'get_weather', arguments: '{"city":"Bern"}' }
+  if (call.body['stream'] !== true) {
+    answerWhole(response, {
+      role: 'assistant',
+      content: null,
+      tool_calls: [{ id: 'call_1', type: 'function', function: named }],
+    })
+    return
+  }
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  response.write(chunkEvent({ role: 'assistant', content: null }))
+  response.write(chunkEvent({ tool_calls: [{ index: 0, id: 'call_1', type: 'function', function: named }] }))
+  response.write(chunkEvent({}, 'tool_calls'))
+  response.end('data: [DONE]\n\n')
+}
