@@ -102,6 +102,7 @@ describe('the doors of a real agent process', () => {
     chatReset: { body: { session: 'other' } },
     cancel: { body: { run_id: 'run_1', fence: 2 } },
     invoke: { body: { run_id: 'run_3', fence: 3, tool: 'list_files', params: {} } },
+    frames: { path: '/frames?run_id=run_404' },
     result: { path: '/result?run_id=run_1&wait_s=0' },
     workspaceRead: { path: '/workspace/SOUL.md' },
     workspaceWrite: { path: '/workspace/SOUL.md', body: { content: 'kind' } },
@@ -140,26 +141,33 @@ describe('the doors of a real agent process', () => {
     expect((await agent.call('GET', '/healthz', { proof: null })).json()).toEqual({ status: 'ok' })
   })
 
-  test.each(endpoints)('$method $path answers as agreed', async ({ name, method, path, body }) => {
-    verifies(
-      'endpoints:agent:post-task',
-      'endpoints:agent:post-chat',
-      'endpoints:agent:post-chat-reset',
-      'endpoints:agent:get-status',
-      'endpoints:agent:get-result',
-      'endpoints:agent:get-capabilities',
-      'endpoints:agent:get-workspace',
-      'endpoints:agent:get-workspace-file',
-      'endpoints:agent:put-workspace-file',
-      'endpoints:agent:get-heartbeat-context',
-      'endpoints:agent:bodies',
-    )
-    const reply = await agent.call(method, path, { body })
-    expect(`${reply.status} ${reply.status === 200 ? '' : reply.body}`).toBe('200 ')
-    const schema = Object.entries(agentApi).find(([known]) => known === name)?.[1]
-    if (schema && 'response' in schema) schema.response.parse(reply.json())
-    expect(name !== 'fileRead' || reply.body === '\u0001\u0002\u0003').toBe(true)
+  test('frames of a run that is not going on are not found', async () => {
+    expect((await agent.call('GET', '/frames?run_id=run_404')).json()).toMatchObject({ code: 'not-found' })
   })
+
+  test.each(endpoints.filter((endpoint) => endpoint.name !== 'frames'))(
+    '$method $path answers as agreed',
+    async ({ name, method, path, body }) => {
+      verifies(
+        'endpoints:agent:post-task',
+        'endpoints:agent:post-chat',
+        'endpoints:agent:post-chat-reset',
+        'endpoints:agent:get-status',
+        'endpoints:agent:get-result',
+        'endpoints:agent:get-capabilities',
+        'endpoints:agent:get-workspace',
+        'endpoints:agent:get-workspace-file',
+        'endpoints:agent:put-workspace-file',
+        'endpoints:agent:get-heartbeat-context',
+        'endpoints:agent:bodies',
+      )
+      const reply = await agent.call(method, path, { body })
+      expect(`${reply.status} ${reply.status === 200 ? '' : reply.body}`).toBe('200 ')
+      const schema = Object.entries(agentApi).find(([known]) => known === name)?.[1]
+      if (schema && 'response' in schema) schema.response.parse(reply.json())
+      expect(name !== 'fileRead' || reply.body === '\u0001\u0002\u0003').toBe(true)
+    },
+  )
 
   test.each([
     ['broken JSON', '/chat', '{"run_id":', 400, 'bad-json'],

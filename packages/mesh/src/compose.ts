@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { lookup } from 'node:dns/promises'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
@@ -10,7 +11,7 @@ import type { CommandContext } from './commands/command-context.ts'
 import { agentDoor, humanDoor, portOf } from './compose-doors.ts'
 import { cassetteFolders, composeModelDoor, composeModels } from './compose-model-door.ts'
 import { composeRuntime } from './compose-runtime.ts'
-import { createFileEditor } from './config/atomic-file.ts'
+import { createFileEditor, writeFileAtomically } from './config/atomic-file.ts'
 import type { DataPaths } from './config/data-paths.ts'
 import type { HomeFolder } from './config/home-folder.ts'
 import { lastAgentPort } from './config/last-agent-port.ts'
@@ -74,6 +75,7 @@ async function composeParts({ context, home, paths, log }: MeshSettings) {
   const editor = createFileEditor()
   const vault = await createVault({ env, envFilePath: paths.envFile, editor })
   const meshSecret = await vault.ensureSystem('mesh_secret', randomToken)
+  await writeFirstPermissions(paths)
   const database = openDatabase(paths.database, {
     onEffectError: (error) => log.error({ err: error }, 'what followed a commit failed'),
   })
@@ -347,6 +349,12 @@ function ownAddresses(): { readonly address: string; readonly prefix: number }[]
   return Object.values(networkInterfaces()).flatMap((addresses) =>
     (addresses ?? []).map(({ address, family }) => ({ address, prefix: family === 'IPv6' ? 128 : 32 })),
   )
+}
+
+/** A new home gets a file that allows nothing; where there was a fleet, a missing file is the owner's to explain. */
+async function writeFirstPermissions(paths: DataPaths): Promise<void> {
+  if (existsSync(paths.permissionsFile) || existsSync(paths.database)) return
+  await writeFileAtomically(paths.permissionsFile, '{\n  "permissions": {}\n}\n')
 }
 
 /** Permission records as the fleet asks for them. */

@@ -109,6 +109,7 @@ export const agentApi = {
   cancel: { request: z.strictObject(runCall), response: z.strictObject({ cancelled: z.boolean() }) },
   invoke: { request: invokeRequestSchema, response: acceptedSchema },
   status: { response: agentStatusSchema },
+  frames: { query: z.strictObject({ run_id: runIdSchema }) },
   result: {
     query: z.strictObject({
       run_id: runIdSchema,

@@ -21,6 +21,7 @@ export const agentEndpoints = {
     summary: 'Calls one tool without a model; answers before it ends',
   },
   status: { method: 'GET', path: '/status', summary: 'What the agent is doing' },
+  frames: { method: 'GET', path: '/frames', summary: 'What the current run does, as server-sent events' },
   result: { method: 'GET', path: '/result', summary: 'The outcome of a run; may wait for it' },
   capabilities: { method: 'GET', path: '/capabilities', summary: 'The tools as the model sees them' },
   workspaceList: { method: 'GET', path: '/workspace', summary: 'The workspace files' },

@@ -1,12 +1,16 @@
 import { Problem } from '@flotilla/protocol/problem'
 import type { RunDesk } from '../loop/run-desk.ts'
 import type { RunRequest } from '../loop/run-request.ts'
+import { openFrameStream } from './frame-stream.ts'
+import { answered } from './http-server.ts'
 import type { Routes } from './http-server.ts'
 import { parseWith } from './parse-with.ts'
 import { readJson } from './read-body.ts'
 
 /** Work that is taken now and asked for later: tasks and single tools, their outcomes, and stopping them. */
-export function runRoutes(deps: { desk: RunDesk }): Pick<Routes, 'task' | 'invoke' | 'cancel' | 'result'> {
+export function runRoutes(deps: {
+  desk: RunDesk
+}): Pick<Routes, 'task' | 'invoke' | 'cancel' | 'frames' | 'result'> {
   const { desk } = deps
   const accept = async (request: RunRequest) => {
     try {
@@ -35,6 +39,16 @@ export function runRoutes(deps: { desk: RunDesk }): Pick<Routes, 'task' | 'invok
       const { agentApi } = await import('@flotilla/protocol/agent-api')
       const { run_id: runId, fence } = parseWith(agentApi.cancel.request, body)
       return { cancelled: desk.cancel(runId, fence) }
+    },
+    frames: async (call) => {
+      const { agentApi } = await import('@flotilla/protocol/agent-api')
+      const query = parseWith(agentApi.frames.query, Object.fromEntries(call.query))
+      const live = desk.current()
+      if (live?.request.runId !== query.run_id)
+        throw new Problem('not-found', { detail: 'That run is not going on.' })
+      const stop = live.follow(openFrameStream(call).send)
+      call.response.on('close', stop)
+      return answered
     },
     result: async (call) => {
       const { agentApi } = await import('@flotilla/protocol/agent-api')

@@ -28,6 +28,8 @@ export interface AgentConnection {
     call: { run_id: string; fence: number; tool: string; params: JsonObject },
     signal: AbortSignal,
   ): Promise<boolean>
+  /** Shows what a run does until it ends or the line breaks. For show alone: it never rejects and decides nothing. */
+  watch(runId: string, onFrame: (frame: ChatFrame) => void, signal: AbortSignal): Promise<void>
   /** Waits up to `waitSeconds` (30 at most) for the outcome. */
   result(runId: string, waitSeconds: number, signal: AbortSignal): Promise<ResultReply>
   cancel(runId: string, fence: number, signal: AbortSignal): Promise<void>

@@ -1,6 +1,6 @@
 import type { Agent, IncomingMessage } from 'node:http'
 import { agentApi, chatFrameSchema } from '@flotilla/protocol/agent-api'
-import type { ChatFrame, ChatRequest, ResultReply, TaskResult } from '@flotilla/protocol/agent-api'
+import type { ChatFrame, ResultReply, TaskResult } from '@flotilla/protocol/agent-api'
 import { agentEndpoints } from '@flotilla/protocol/agent-endpoints'
 import type { AgentEndpointName } from '@flotilla/protocol/agent-endpoints'
 import { fillPath } from '@flotilla/protocol/endpoint'
@@ -102,7 +102,7 @@ export function createAgentHttp(deps: AgentHttpDeps): AgentConnection {
         if (reply.statusCode !== 200) {
           throw refusal(deps.agentId, reply.statusCode ?? 0, await readBody(reply, replyMaxBytes, signal))
         }
-        return await followStream(reply, { request, onFrame, signal })
+        return await followStream(reply, { runId: request.run_id, onFrame, signal })
       } catch (error) {
         throw signal.aborted ? signal.reason : unavailable(deps.agentId, error)
       }
@@ -114,6 +114,15 @@ export function createAgentHttp(deps: AgentHttpDeps): AgentConnection {
     invoke: async (request, signal) => {
       const reply = await call({ endpoint: 'invoke', json: request, signal }, agentApi.invoke.response)
       return reply.accepted
+    },
+    watch: async (runId, onFrame, signal) => {
+      try {
+        const reply = await open({ endpoint: 'frames', query: { run_id: runId }, signal })
+        if (reply.statusCode === 200) await followStream(reply, { runId, onFrame, signal })
+        else reply.destroy()
+      } catch {
+        // The outcome is asked for by `result`, which says what is wrong with the line.
+      }
     },
     result: async (runId, waitSeconds, signal): Promise<ResultReply> => {
       const query = { run_id: runId, wait_s: String(waitSeconds) }
@@ -141,14 +150,14 @@ export function createAgentHttp(deps: AgentHttpDeps): AgentConnection {
 /** The result at the stream's end, or null when the line broke before. */
 async function followStream(
   reply: IncomingMessage,
-  stream: { request: ChatRequest; onFrame: (frame: ChatFrame) => void; signal: AbortSignal },
+  stream: { runId: string; onFrame: (frame: ChatFrame) => void; signal: AbortSignal },
 ): Promise<TaskResult | null> {
   const events = createServerSentEvents(replyMaxBytes)
   try {
     for await (const bytes of bodyChunks(reply, streamMaxBytes, stream.signal)) {
       for (const data of events.push(bytes)) {
         const frame = chatFrameSchema.parse(JSON.parse(data))
-        if (frame.type === 'done') requireSameRun(frame.result.run_id, stream.request.run_id)
+        if (frame.type === 'done') requireSameRun(frame.result.run_id, stream.runId)
         stream.onFrame(frame)
         if (frame.type === 'done') return frame.result
       }

@@ -178,6 +178,7 @@ function createFakeConnection({ agentId, agent, sent, cancelled }: ConnectionDep
       if (run.state === 'working') await stirred(signal)
       return run.result
     },
+    watch: async () => {},
     task: async (assignment, signal) => {
       signal.throwIfAborted()
       const { run_id: runId, fence, task_id } = assignment

@@ -1,4 +1,4 @@
-import type { TaskResult } from '@flotilla/protocol/agent-api'
+import type { ChatFrame, TaskResult } from '@flotilla/protocol/agent-api'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import { Problem } from '@flotilla/protocol/problem'
@@ -22,6 +22,8 @@ import { sessionOf, taskAssignment } from './task-assignment.ts'
 /** One long poll, seconds; and the least time between two, milliseconds, for an agent that answers at once. */
 const pollSeconds = 25
 const pollRestMs = 500
+/** For the last frames of a run whose outcome is known already. */
+const lastFramesMs = 250
 /** An agent that another run holds is asked again so often, each after `pollRestMs`. */
 const busyTriesMax = 40
 
@@ -55,7 +57,7 @@ export function createFollowRun(deps: FollowRunDeps): FollowRun {
       return (await speak(deps, run, { connection, signal })) ?? poll(deps, run, { connection, signal })
     }
     const taken = await send(deps, run, { connection, signal })
-    return taken ? poll(deps, run, { connection, signal }) : null
+    return taken ? watched(deps, run, { connection, signal }) : null
   }
 
   return async (run, connection, signal) => {
@@ -84,14 +86,14 @@ function speak(
   { connection, signal }: Line,
 ): Promise<TaskResult | null> {
   const request = { run_id: run.id, fence: run.fence, message: messageOf(deps, run), session: sessionOf(run) }
-  return connection.chatStream(
-    request,
-    (frame) => {
-      const event = signal.aborted ? null : frameEvent(run, frame)
-      if (event) deps.events.publish(event)
-    },
-    signal,
-  )
+  return connection.chatStream(request, show(deps, run, signal), signal)
+}
+
+function show(deps: FollowRunDeps, run: RunRecord, signal: AbortSignal): (frame: ChatFrame) => void {
+  return (frame) => {
+    const event = signal.aborted ? null : frameEvent(run, frame)
+    if (event) deps.events.publish(event)
+  }
 }
 
 function messageOf(deps: FollowRunDeps, run: RunRecord): string {
@@ -120,6 +122,24 @@ function sendOnce(deps: FollowRunDeps, run: RunRecord, { connection, signal }: L
   const assignment = taskAssignment(run, deps.tasks)
   if (!assignment) throw new Problem('not-found', { detail: 'its task is gone' })
   return connection.task(assignment, signal)
+}
+
+/** Waits for the outcome of work that is not a conversation, and shows meanwhile what the agent does. */
+async function watched(
+  deps: FollowRunDeps,
+  run: RunRecord,
+  { connection, signal }: Line,
+): Promise<TaskResult | null> {
+  const ended = new AbortController()
+  const watching = AbortSignal.any([signal, ended.signal])
+  const shown = connection.watch(run.id, show(deps, run, watching), watching)
+  try {
+    return await poll(deps, run, { connection, signal })
+  } finally {
+    // What is on the line already is shown, and nobody waits for a line that is dead.
+    await Promise.race([shown, deps.clock.sleep(lastFramesMs).catch(() => {})])
+    ended.abort()
+  }
 }
 
 /** Waits for the outcome under this run's fence; null when the agent knows nothing of it. */

@@ -1,0 +1,22 @@
+import type { ChatFrame } from '@flotilla/protocol/agent-api'
+import { wireLimits } from '@flotilla/protocol/limits'
+import type { RouteCall } from './http-server.ts'
+
+/** Words that a listener does not take are dropped beyond this; the last frame holds the whole answer anyway. */
+const unreadMaxBytes = 1024 * 1024
+
+/** Server-sent events of one run; ends with its last frame. */
+export function openFrameStream({ response }: RouteCall): { send: (frame: ChatFrame) => void } {
+  response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
+  response.flushHeaders()
+  const keepAlive = setInterval(() => response.write(': keepalive\n\n'), wireLimits.keepAliveMs)
+  response.on('close', () => clearInterval(keepAlive))
+  return {
+    send: (frame) => {
+      if (response.destroyed || response.writableEnded) return
+      if (frame.type !== 'done' && response.writableLength > unreadMaxBytes) return
+      response.write(`data: ${JSON.stringify(frame)}\n\n`)
+      if (frame.type === 'done') response.end()
+    },
+  }
+}
