@@ -18,9 +18,12 @@ export interface HttpCall {
   readonly signal?: AbortSignal
 }
 
-/** One request as raw as it is given: no header is added but Host, the path is not folded. */
+/** One request as raw as it is given: no header is added but Host and the length, the path is not folded. */
 export function httpCall(call: HttpCall): Promise<Reply> {
-  const { method, url, headers = {}, body, timeoutMs = 60_000 } = call
+  const { method, url, body, timeoutMs = 60_000 } = call
+  // Node adds the length by itself for some methods only.
+  const known = typeof body === 'string' || body instanceof Uint8Array
+  const headers = { ...(known ? { 'content-length': Buffer.byteLength(body) } : {}), ...call.headers }
   return new Promise((resolve, reject) => {
     const options = {
       method,

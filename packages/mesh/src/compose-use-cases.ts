@@ -120,7 +120,7 @@ export function fleetUseCases(parts: MeshParts): FleetUseCases {
       const { created, existing } = await fleet.applyTemplate(caller, name)
       return { created: [...created], existing: [...existing] }
     },
-    writeFile: async (caller, agentId, path, content) => {
+    writeFile: async (caller, { agentId, path, content }) => {
       guard(caller, { do: 'manage-fleet' })
       const signal = AbortSignal.timeout(fileWriteMaxMs)
       const connection = await fleet.ensureRunning(agentId, signal)

@@ -25,7 +25,7 @@ export interface FleetUseCases {
   createAgent(caller: Caller, body: Body<'agentCreate'>): Answer<'agentCreate'>
   restartAgent(caller: Caller, agentId: string): Answer<'agentRestart'>
   applyTemplate(caller: Caller, name: string): Answer<'templateApply'>
-  writeFile(caller: Caller, agentId: string, path: string, content: Uint8Array): Answer<'fileWrite'>
+  writeFile(caller: Caller, file: { agentId: string; path: string; content: Uint8Array }): Answer<'fileWrite'>
   blackboard(caller: Caller, prefix: string): Answer<'blackboard'>
   artifacts(caller: Caller): Answer<'artifacts'>
   artifact(caller: Caller, agentId: string, name: string): Promise<Uint8Array>
@@ -69,7 +69,7 @@ export function fleetRoutes(scope: FastifyInstance, { gate, use }: FleetRoutesDe
     async ({ raw, params }) => {
       const caller = gate(raw)
       const content = Buffer.isBuffer(raw.body) ? raw.body : Buffer.alloc(0)
-      return use.writeFile(caller, params['id'] ?? '', params['path'] ?? '', content)
+      return use.writeFile(caller, { agentId: params['id'] ?? '', path: params['path'] ?? '', content })
     },
   )
   bind(endpoints.blackboard, api.blackboard, async ({ raw, query }) =>

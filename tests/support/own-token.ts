@@ -1,0 +1,27 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { createMeshIdentity } from '../../packages/mesh/src/fleet/mesh-identity.ts'
+import type { MeshIdentity } from '../../packages/mesh/src/fleet/mesh-identity.ts'
+import { systemClock } from '../../packages/mesh/src/system-clock.ts'
+
+/** A door token of a running agent. The true one is in its process alone, so the home is given one more. */
+export function addDoorToken(home: string, agentId: string): string {
+  const token = randomBytes(32).toString('base64url')
+  const database = new DatabaseSync(join(home, 'data', 'mesh.db'))
+  database.exec('PRAGMA busy_timeout = 5000')
+  database
+    .prepare("INSERT INTO agent_tokens (hash, agent_id, token, start_id, issued_at) VALUES (?, ?, 'door', 'start_test', 0)")
+    .run(createHash('sha256').update(token, 'utf8').digest('hex'), agentId)
+  database.close()
+  return token
+}
+
+/** The mesh's own hand for proofs to agents, made from the secret in the home's `.env`. */
+export async function identityOf(home: string, shiftMs = 0): Promise<MeshIdentity> {
+  const text = await readFile(join(home, '.env'), 'utf8')
+  const secret = /^FLOTILLA_SYSTEM_MESH_SECRET=["']?([^"'\n]+)/m.exec(text)?.[1]
+  if (secret === undefined) throw new Error('the home has no mesh secret')
+  return createMeshIdentity({ secret, clock: { ...systemClock, now: () => Date.now() + shiftMs } })
+}
