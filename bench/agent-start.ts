@@ -78,19 +78,7 @@ function startTable(
     starts.filter((start) => start.kind === kind && start.variant === variant).map((start) => start[phase])
   return {
     title: titles[kind],
-    columns: [
-      '',
-      'ready',
-      'p90',
-      'max',
-      'of the floor',
-      'create',
-      'seed',
-      'start',
-      'answer',
-      'CPU',
-      'of bare node',
-    ],
+    columns: ['', 'ready', 'p90', 'max', 'of the floor', 'create', 'start', 'answer', 'CPU', 'of bare node'],
     rows: names.map((name) => [
       variants[name].label,
       figure(median(column(name, 'readyMs')), 0),
@@ -98,7 +86,6 @@ function startTable(
       figure(Math.max(...column(name, 'readyMs')), 0),
       ratio(pairedRatio(column(name, 'readyMs'), column('static', 'readyMs'))),
       figure(median(column(name, 'createMs')), 0),
-      figure(median(column(name, 'seedMs')), 0),
       figure(median(column(name, 'startMs')), 0),
       figure(median(column(name, 'answerMs')), 0),
       figure(median(column(name, 'cpuMs')), 1),
@@ -106,7 +93,7 @@ function startTable(
     ]),
     notes: [
       `ms, medians of ${column('agent', 'readyMs').length} interleaved starts; ratios within the round. All containers have the same image, quota, period, system call filter, network, volume, tmpfs and init; only the program differs.`,
-      '"seed" puts the one-time door token into the volume, which the floors do not need. "CPU" is what the whole container used until its first answer, the engine\'s runtime inside it included.',
+      'The agent\'s figure includes laying its one-time door token, which the floors do not need. "CPU" is what the whole container used until its first answer, the engine\'s runtime inside it included.',
     ],
   }
 }

@@ -2,8 +2,7 @@ import { join } from 'node:path'
 import type Dockerode from 'dockerode'
 import { agentSandbox } from '../packages/mesh/src/fleet/agent-sandbox.ts'
 import { containerOptions } from '../packages/mesh/src/sandbox/docker/container-options.ts'
-import { seedEntries } from '../packages/mesh/src/sandbox/docker/seed-files.ts'
-import type { TarEntry } from '../packages/mesh/src/sandbox/tar-archive.ts'
+import { writeFileAtomically } from '../packages/mesh/src/config/atomic-file.ts'
 import { randomToken } from '../packages/mesh/src/system-clock.ts'
 import type { BenchGround } from './container-ground.ts'
 
@@ -15,8 +14,8 @@ export interface Variant {
   readonly name: VariantName
   readonly label: string
   options(agentId: string, kind: AgentKind): Dockerode.ContainerCreateOptions
-  /** What is put below `/data` between creation and start. */
-  seed(agentId: string, kind: AgentKind): readonly TarEntry[]
+  /** Lays what the process reads at its start. */
+  lay(): Promise<void>
 }
 
 const staticPath = '/opt/flotilla/static-server'
@@ -76,7 +75,7 @@ export function containerVariants(ground: BenchGround): Readonly<Record<VariantN
         path: staticPath,
         command: () => staticServer.command(staticPath),
       }),
-      seed: () => [],
+      lay: async () => {},
     },
     bare: {
       name: 'bare',
@@ -86,13 +85,13 @@ export function containerVariants(ground: BenchGround): Readonly<Record<VariantN
         path: barePath,
         command: (agent) => [...agent.slice(0, -1), barePath],
       }),
-      seed: () => [],
+      lay: async () => {},
     },
     agent: {
       name: 'agent',
       label: 'Flotilla agent',
       options: agentOptions,
-      seed: (agentId, kind) => seedEntries(specOf(agentId, kind).files),
+      lay: () => writeFileAtomically(join(ground.briefingDirectory, 'door-token'), randomToken(), 0o644),
     },
   }
 }

@@ -1,10 +1,8 @@
 import { request } from 'node:http'
-import { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import type Dockerode from 'dockerode'
 import { volumeName } from '../packages/mesh/src/sandbox/docker/container-options.ts'
 import { sandboxName } from '../packages/mesh/src/sandbox/sandbox-spec.ts'
-import { tarArchive } from '../packages/mesh/src/sandbox/tar-archive.ts'
 import { containerGroup } from './cgroup.ts'
 import type { ContainerGroup } from './cgroup.ts'
 import type { BenchGround } from './container-ground.ts'
@@ -21,8 +19,6 @@ export interface TimedStart {
   /** From before the engine is asked to create until the first 200 on `/status`. */
   readonly readyMs: number
   readonly createMs: number
-  /** Files put below `/data`; 0 where there are none. */
-  readonly seedMs: number
   readonly startMs: number
   /** From the engine's word that it runs until the first 200. */
   readonly answerMs: number
@@ -30,7 +26,7 @@ export interface TimedStart {
   readonly cpuMs: number
 }
 
-/** Creates, seeds and starts a container as the mesh does, and asks its `/status` with the mesh's signed token. */
+/** Creates and starts a container as the mesh does, and asks its `/status` with the mesh's signed token. */
 export async function timedStart(
   ground: BenchGround,
   asked: {
@@ -42,14 +38,12 @@ export async function timedStart(
 ): Promise<TimedStart> {
   const { variant, kind, agentId } = asked
   const options = variant.options(agentId, kind)
-  const seed = variant.seed(agentId, kind)
   const headers = { authorization: `Bearer ${ground.identity.signFor(agentId)}` }
   const startedAt = performance.now()
+  await variant.lay()
   const container = await ground.engine.docker.createContainer(options)
   const createdAt = performance.now()
   try {
-    if (seed.length > 0) await container.putArchive(Readable.from(tarArchive(seed)), { path: '/data' })
-    const seededAt = performance.now()
     await container.start()
     const runningAt = performance.now()
     const state = await container.inspect()
@@ -63,8 +57,7 @@ export async function timedStart(
       cpuMs: group.cpuMs(),
       readyMs: readyAt - startedAt,
       createMs: createdAt - startedAt,
-      seedMs: seededAt - createdAt,
-      startMs: runningAt - seededAt,
+      startMs: runningAt - createdAt,
       answerMs: readyAt - runningAt,
     }
   } catch (error) {

@@ -11,6 +11,8 @@ import { verifies } from '../verifies.ts'
 
 const question = 'What is the checksum of the input file?'
 const cassette = aCassette(
+  ...operatorHandsOff({ when: 'talker say', to: 'talker', title: 'Say it', capture: { n: 'number is (\\d+)' }, answer: 'It said {{n}}.' }),
+  { agents: ['talker'], turns: [says('The number is 7.')] },
   ...operatorHandsOff({
     when: 'checksum of the input',
     to: 'clerk',
@@ -107,6 +109,10 @@ describe('the first voyage', () => {
   })
 
   it('a worker that speaks instead of completing has its words taken as the result', async () => {
-    expect(says('x').content).toBe('x')
+    verifies('purpose:task-mode:returns-task-result')
+    await mesh.createWorker('talker')
+    const run = await mesh.ask('Let the talker say it', { session: 'talk' })
+    expect(run.outcome).toMatchObject({ status: 'done', text: 'It said 7.' })
+    expect(await mesh.tasks()).toMatchObject([{ assignee: 'talker', state: 'done' }, { assignee: 'clerk' }])
   })
 })

@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises'
-import type { MeshProcess } from './mesh-process.ts'
+import { agentEndpoints } from '@flotilla/protocol/agent-endpoints'
 import { eventually } from './eventually.ts'
+import { httpCall } from './http-call.ts'
+import type { MeshProcess } from './mesh-process.ts'
 
 export interface AgentSurroundings {
   /** Base address of the agent door. */
@@ -24,6 +26,9 @@ export async function agentSurroundings(mesh: MeshProcess, agent: string): Promi
     )
     const { FLOTILLA_MESH_URL: door, OPENAI_API_KEY: programToken } = environment
     if (!door || !programToken) return null
-    return { door, programToken, server: `http://127.0.0.1:${record.port}`, pid: record.pid, environment }
+    const server = `http://127.0.0.1:${record.port}`
+    const { method, path } = agentEndpoints.healthz
+    const healthy = await httpCall({ method, url: `${server}${path}` }).catch(() => null)
+    return healthy?.status === 200 ? { door, programToken, server, pid: record.pid, environment } : null
   })
 }

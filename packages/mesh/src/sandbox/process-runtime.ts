@@ -204,6 +204,7 @@ async function launch(
         PATH: options.path,
         HOME: data,
         FLOTILLA_PORT: String(port),
+        FLOTILLA_LISTEN_HOST: '127.0.0.1',
         FLOTILLA_DATA: data,
         FLOTILLA_BRIEFING: spec.briefingDirectory,
       },

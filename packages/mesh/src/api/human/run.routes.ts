@@ -105,7 +105,8 @@ export function runRoutes(scope: FastifyInstance, { gate, use, events }: RunRout
 
 /** Subscribes before it replays, so that nothing falls in between; each number is sent once and in order. */
 function followEvents(events: EventBus, since: number, stream: ReturnType<typeof openEventStream>): void {
-  let sent = since
+  // A number that was never given is of another home; waiting for it would be silence.
+  let sent = Math.min(since, events.lastSeq())
   let replaying = true
   const held: FleetEvent[] = []
   const deliver = (event: FleetEvent) => {
