@@ -90,7 +90,7 @@ describe('config/permissions.json of a running mesh', () => {
       'the write is denied',
       async () => {
         const run = await mesh.ask('note', { agent: 'helper', session: `note ${Date.now()}` })
-        return run.state === 'done' && run.outcome?.text.includes('denied') ? run : null
+        process.stderr.write(JSON.stringify(run.outcome) + '\n'); return run.state === 'done' && run.outcome?.text.includes('denied') ? run : null
       },
       noticedMaxMs * 4,
     )

@@ -66,6 +66,8 @@ export interface Mesh {
 }
 
 const housekeepingIntervalMs = 3600 * 1000
+const noModelYet =
+  'No model is set up yet: put FLOTILLA_SYSTEM_OPENAI_API_KEY=... into .env of the home and start again (flotilla doctor tells more)'
 const clock = systemClock
 const newId = randomId
 
@@ -262,7 +264,10 @@ export async function composeMesh(meshSettings: MeshSettings): Promise<Mesh> {
       log.info({ ...report, leftOpen }, 'fleet reconciled')
       await fleet.ensureOperator()
       ledger.start()
-      fleet.onSandboxGone(({ agentId }) => ledger.agentGone(agentId))
+      // One that is being re-created is awaited by whoever re-creates it.
+      fleet.onSandboxGone(({ agentId, reason }) => {
+        if (reason !== 'restarted') ledger.agentGone(agentId)
+      })
       loops.push(
         fleet.run(closing.signal),
         walls.watch(closing.signal),
@@ -270,6 +275,7 @@ export async function composeMesh(meshSettings: MeshSettings): Promise<Mesh> {
         keepHouse(),
       )
       parts.setServing(true)
+      if (parts.catalog.defaultModel() === null) progress(noModelYet)
       warmOperator()
       const port = portOf(human)
       return { url: `http://127.0.0.1:${port}`, port, agentPort: portOf(agents) }

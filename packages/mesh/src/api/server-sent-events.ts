@@ -23,6 +23,8 @@ export function openEventStream(reply: FastifyReply): EventStream {
     'x-content-type-options': 'nosniff',
     'x-accel-buffering': 'no',
   })
+  // Node keeps headers back until there is a body; a reader of a quiet stream would wait for the first keep-alive.
+  socket.flushHeaders()
   const keepAlive = setInterval(() => write(': keep-alive\n\n'), wireLimits.keepAliveMs)
   socket.once('close', () => {
     clearInterval(keepAlive)

@@ -13,6 +13,7 @@ import { diskFinding, fileFindings } from '../doctor/file-findings.ts'
 import { failure, ok, warning } from '../doctor/finding.ts'
 import type { DoctorFinding } from '../doctor/finding.ts'
 import { modelFindings } from '../doctor/model-findings.ts'
+import { presetModel } from '../llm/preset-model.ts'
 import { verifyJournal } from '../journal/read-journal.ts'
 import { silentLog } from '../log.ts'
 import { createPermissionFile } from '../policy/permission-file.ts'
@@ -103,7 +104,11 @@ async function configuration(
     },
   )
   const systemNames = vault?.names().system ?? []
-  const preset = environment.defaultModel ?? settings.default_model ?? null
+  const preset = presetModel({
+    environment: environment.defaultModel,
+    settings,
+    hasSystemCredential: (name) => systemNames.includes(name),
+  })
   findings.push(...modelFindings({ settings, systemNames, defaultModel: preset }), await permissions(paths))
   return findings
 }

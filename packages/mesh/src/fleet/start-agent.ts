@@ -64,7 +64,7 @@ async function startOnce(life: AgentLife, before: AgentRow, signal: AbortSignal)
   const model = before.record.model ?? life.defaultModel()
   if (model === null) {
     throw new Problem('not-configured', {
-      detail: `agent ${id} has no model: set default_model in config/settings.json, or give the agent one`,
+      detail: `agent ${id} has no model: put FLOTILLA_SYSTEM_OPENAI_API_KEY=... into .env of the home, or set default_model in config/settings.json`,
     })
   }
   const startId = life.newId('start')

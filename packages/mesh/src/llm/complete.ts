@@ -8,11 +8,11 @@ import type { CallRate } from '../policy/call-rate.ts'
 import type { Caller } from '../policy/caller.ts'
 import { allowedModel } from './allowed-models.ts'
 import type { AllowedModelsDeps } from './allowed-models.ts'
+import type { ByteStream } from './byte-stream.ts'
 import { openCallAccount } from './call-account.ts'
 import { dispatch } from './dispatch.ts'
 import { promptTokensAtMost } from './estimate.ts'
 import type { HoldLease } from './hold-lease.ts'
-import { withKeepAlive } from './keep-alive.ts'
 import type { ProviderReply, ProviderRequest } from './llm-provider.ts'
 import type { CatalogModel } from './model-catalog.ts'
 import { usdFromNano } from './money.ts'
@@ -21,9 +21,12 @@ import { readParameters } from './parameters.ts'
 import type { ChatParameters } from './parameters.ts'
 import { createPriceList } from './price-list.ts'
 import type { Price, PricedModel } from './price-list.ts'
-import { streamedReply, wholeReply } from './reply-body.ts'
+import { relayStream } from './relay-stream.ts'
+import { wholeReply } from './reply-body.ts'
 import type { OpenCall } from './reply-body.ts'
 import type { Reservation, SpendGate } from './reserve-settle.ts'
+import { createSilenceWatch } from './silence-watch.ts'
+import type { SilenceWatch } from './silence-watch.ts'
 
 /**
  * One chat completion for an agent.
@@ -46,7 +49,7 @@ export interface CompletionReply {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   /** A stream is read to its end or given up by the signal. */
-  readonly body: Uint8Array | AsyncIterable<Uint8Array>
+  readonly body: Uint8Array | ByteStream
 }
 
 export interface CompleteDeps extends AllowedModelsDeps {
@@ -57,6 +60,8 @@ export interface CompleteDeps extends AllowedModelsDeps {
   readonly holdLease: HoldLease
   readonly clock: Clock
   readonly log: Log
+  /** Ends what waits between calls. */
+  readonly stopped?: AbortSignal
 }
 
 /**
@@ -65,7 +70,8 @@ export interface CompleteDeps extends AllowedModelsDeps {
  * `budget-exhausted`, and what the provider met. A stream that has begun ends with an error event instead.
  */
 export function createComplete(deps: CompleteDeps): Complete {
-  const parts: Parts = { ...deps, priceOf: createPriceList(deps.clock) }
+  const silence = createSilenceWatch({ ...deps, intervalMs: wireLimits.keepAliveMs })
+  const parts: Parts = { ...deps, silence, priceOf: createPriceList(deps.clock) }
   return async (caller, input) => {
     try {
       deps.guard(caller, { do: 'call-api', api: 'llm' })
@@ -81,6 +87,7 @@ export function createComplete(deps: CompleteDeps): Complete {
 }
 
 interface Parts extends CompleteDeps {
+  readonly silence: SilenceWatch
   readonly priceOf: (model: PricedModel) => Price
 }
 
@@ -104,7 +111,6 @@ async function answer(
     answers: parameters.answers,
     maxTokens: parameters.maxTokens?.value ?? model.defaultMaxTokens,
   })
-  const cutting = new AbortController()
   const release = deps.holdLease(caller.run)
   const account = openCallAccount(deps, {
     agentId: caller.agentId,
@@ -116,12 +122,12 @@ async function answer(
     closed: release,
   })
   const request = requestFor(caller.agentId, model, { parameters, draft, reservation })
-  const call: OpenCall = { account, costUsdOf: (usage) => usdFromNano(price.costNano(usage)), cutting }
+  const call: OpenCall = { account, costUsdOf: (usage) => usdFromNano(price.costNano(usage)) }
   return await send(deps, call, { model, request, parameters, clientSignal: input.signal })
 }
 
 async function send(
-  deps: CompleteDeps,
+  deps: Parts,
   call: OpenCall,
   sending: {
     model: CatalogModel
@@ -131,7 +137,10 @@ async function send(
   },
 ): Promise<CompletionReply> {
   const { model, request, parameters, clientSignal } = sending
-  const signal = AbortSignal.any([clientSignal, call.cutting.signal])
+  // The reader of a stream may leave without the client's going; a whole answer has no such reader.
+  const cutting = parameters.stream ? new AbortController() : null
+  if (cutting) clientSignal.addEventListener('abort', () => cutting.abort(clientSignal.reason), { once: true })
+  const signal = cutting?.signal ?? clientSignal
   const dispatched = dispatch(deps, model, { request, signal }).catch((error: unknown) => {
     // Cut off after it left, a call may have cost its prompt; refused or never sent, it has cost nothing.
     if (clientSignal.aborted || isSilence(error)) call.account.settleEstimate(null)
@@ -139,10 +148,9 @@ async function send(
     throw error
   })
   dispatched.catch(() => {})
-  if (!parameters.stream) return await wholeReply(await dispatched, call)
-  const first = await firstOf(dispatched, deps.clock)
+  if (!cutting) return await wholeReply(await dispatched, call)
+  const first = await firstOf(dispatched, deps.silence)
   if (first !== null && !first.contentType.includes('event-stream')) return await wholeReply(first, call)
-  const stream = streamedReply({ reply: dispatched, call, wantsUsage: parameters.wantsUsage, clientSignal })
   return {
     status: 200,
     headers: {
@@ -150,13 +158,19 @@ async function send(
       'cache-control': 'no-cache',
       'x-accel-buffering': 'no',
     },
-    body: withKeepAlive(stream, {
-      clock: deps.clock,
-      intervalMs: wireLimits.keepAliveMs,
-      onLeave: () => call.cutting.abort(),
+    body: relayStream({
+      reply: dispatched,
+      call,
+      wantsUsage: parameters.wantsUsage,
+      clientSignal,
+      silence: deps.silence,
+      cut: () => cutting.abort(readerLeft),
     }),
   }
 }
+
+/** Made once: an abort without a reason makes an error with its stack each time. */
+const readerLeft = new Error('the reader of the stream has left')
 
 /** The call went out and nothing ever came back, not even a status. */
 function isSilence(error: unknown): boolean {
@@ -168,17 +182,23 @@ function isSilence(error: unknown): boolean {
 }
 
 /** The reply, or null when it is so long in coming that the client should hear something meanwhile. */
-async function firstOf(dispatched: Promise<ProviderReply>, clock: Clock): Promise<ProviderReply | null> {
-  const stopping = new AbortController()
-  try {
-    const silence = clock.sleep(wireLimits.keepAliveMs, stopping.signal).then(
-      () => null,
-      () => null,
+function firstOf(dispatched: Promise<ProviderReply>, silence: SilenceWatch): Promise<ProviderReply | null> {
+  return new Promise((resolve, reject) => {
+    const watched = silence.watch(() => {
+      watched.end()
+      resolve(null)
+    })
+    dispatched.then(
+      (reply) => {
+        watched.end()
+        resolve(reply)
+      },
+      (error: unknown) => {
+        watched.end()
+        reject(error)
+      },
     )
-    return await Promise.race([dispatched, silence])
-  } finally {
-    stopping.abort()
-  }
+  })
 }
 
 function readBounded(body: Uint8Array): ChatParameters {

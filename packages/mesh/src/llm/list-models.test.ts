@@ -87,6 +87,11 @@ describe('the catalog', () => {
     expect(aCatalog({}, {}).defaultProvider()).toBe('openai')
   })
 
+  test('an OpenAI key alone is enough to have a default model, a base URL is not', () => {
+    expect(aCatalog({}, { openai_api_key: 'k' }).defaultModel()).toBe('openai/gpt-5-mini')
+    expect(aCatalog({}, { openai_api_key: 'k', openai_base_url: 'http://127.0.0.1:1/v1' }).defaultModel()).toBeNull()
+  })
+
   test('keeps one provider per setup and makes another when the setup changes', () => {
     const settings = { providers: { a: { kind: 'openai-compatible', base_url: 'https://one.test/v1' } } }
     const catalog = aCatalog(settings, {})

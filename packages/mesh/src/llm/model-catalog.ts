@@ -4,6 +4,7 @@ import type { Secret } from '../vault/secret.ts'
 import type { Vault } from '../vault/vault.ts'
 import type { LlmProvider } from './llm-provider.ts'
 import type { PricedModel } from './price-list.ts'
+import { presetModel } from './preset-model.ts'
 import { fullName, resolveModel } from './resolve-model.ts'
 import type { ModelName } from './resolve-model.ts'
 
@@ -75,7 +76,11 @@ export function createModelCatalog(deps: ModelCatalogDeps): ModelCatalog {
   }
 
   function defaultModel(): string | null {
-    return deps.environmentDefaultModel ?? deps.settings().default_model ?? null
+    return presetModel({
+      environment: deps.environmentDefaultModel,
+      settings: deps.settings(),
+      hasSystemCredential: (name) => deps.vault.system(name) !== undefined,
+    })
   }
 
   return {

@@ -1,7 +1,8 @@
 import { Problem } from '@flotilla/protocol/problem'
 import { Pool } from 'undici'
 import type { Secret } from '../vault/secret.ts'
-import type { LlmProvider, ProviderReply } from './llm-provider.ts'
+import type { LlmProvider } from './llm-provider.ts'
+import { exchange } from './provider-exchange.ts'
 
 export interface OpenAiCompatibleConfig {
   /** With its path, as in `https://api.openai.com/v1`. */
@@ -44,68 +45,29 @@ export function createOpenAiCompatibleProvider(config: OpenAiCompatibleConfig): 
     bodyTimeout: timeouts.bodyIdleMs,
   })
 
+  const plainHeaders = headersFor('application/json', config.apiKey)
+  const streamHeaders = headersFor('text/event-stream', config.apiKey)
+
   return {
-    async complete(request, { signal }) {
-      try {
-        const reply = await pool.request({
+    complete: (request, { signal }) =>
+      exchange({
+        pool,
+        host: base.host,
+        signal,
+        request: {
           method: 'POST',
           path,
-          headers: {
-            'content-type': 'application/json',
-            accept: request.stream ? 'text/event-stream' : 'application/json',
-            ...(config.apiKey === null ? {} : { authorization: `Bearer ${config.apiKey.reveal()}` }),
-          },
+          headers: request.stream ? streamHeaders() : plainHeaders(),
           body: request.body,
-          signal,
-        })
-        return {
-          status: reply.statusCode,
-          contentType: single(reply.headers['content-type']) ?? '',
-          retryAfterSeconds: secondsOf(single(reply.headers['retry-after'])),
-          body: readingBody(reply.body, signal),
-          discard: () => reply.body.on('error', () => {}).destroy(),
-        } satisfies ProviderReply
-      } catch (error) {
-        throw problemOf(error, { signal, host: base.host, isBegun: false })
-      }
-    },
+        },
+      }),
     modelNames: async () => [],
     close: () => pool.destroy(),
   }
-
-  async function* readingBody(
-    body: AsyncIterable<Uint8Array>,
-    signal: AbortSignal,
-  ): AsyncGenerator<Uint8Array> {
-    try {
-      yield* body
-    } catch (error) {
-      throw problemOf(error, { signal, host: base.host, isBegun: true })
-    }
-  }
 }
 
-function problemOf(error: unknown, at: { signal: AbortSignal; host: string; isBegun: boolean }): unknown {
-  if (at.signal.aborted) return at.signal.reason
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') {
-    return new Problem('upstream-timeout', { detail: `${at.host} was silent for too long`, cause: error })
-  }
-  if (at.isBegun) {
-    return new Problem('upstream-failed', { detail: `${at.host} broke off its answer`, cause: error })
-  }
-  return new Problem('provider-unreachable', {
-    detail: `no answer from ${at.host}${code === '' ? '' : ` (${code})`}`,
-    cause: error,
-  })
-}
-
-function single(value: string | string[] | undefined): string | null {
-  return (Array.isArray(value) ? value[0] : value) ?? null
-}
-
-/** Dates are not worth a clock here: a provider that names one is asked again at our own pace. */
-function secondsOf(value: string | null): number | null {
-  const seconds = value === null ? Number.NaN : Number(value)
-  return Number.isFinite(seconds) && seconds >= 0 ? seconds : null
+/** The key is revealed for each call, so that nothing but the vault keeps it. */
+function headersFor(accept: string, apiKey: Secret | null): () => Record<string, string> {
+  const fixed = { 'content-type': 'application/json', accept }
+  return () => (apiKey === null ? fixed : { ...fixed, authorization: `Bearer ${apiKey.reveal()}` })
 }

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { chunkEvent, usageEvent } from '../../../../tests/support/llm-upstream.ts'
-import { freshProgress, passStream } from './pass-stream.ts'
+import { createEventPasser, freshProgress } from './pass-stream.ts'
 
 const text = [
   ': a comment\n\n',
@@ -12,21 +12,18 @@ const text = [
   'data: [DONE]\n\n',
 ]
 
-async function passed(chunks: Iterable<Uint8Array>, wantsUsage: boolean) {
+function passed(chunks: Iterable<Uint8Array>, wantsUsage: boolean) {
   const progress = freshProgress()
   let doneAfter: number | null = null
-  const rules = {
+  const passer = createEventPasser(progress, {
     wantsUsage,
     costUsdOf: () => 0.5,
     onDone: () => {
       doneAfter = progress.usage?.promptTokens ?? -1
     },
-  }
-  async function* source(): AsyncGenerator<Uint8Array> {
-    yield* chunks
-  }
-  const out = Buffer.concat(await Array.fromAsync(passStream(source(), progress, rules))).toString()
-  return { out, progress, doneAfter }
+  })
+  const pieces = [...[...chunks].map((chunk) => passer.take(chunk)), passer.rest()]
+  return { out: Buffer.concat(pieces.filter((piece) => piece !== null)).toString(), progress, doneAfter }
 }
 
 function cutAt(bytes: Buffer, places: readonly number[]): Uint8Array[] {
@@ -37,12 +34,12 @@ function cutAt(bytes: Buffer, places: readonly number[]): Uint8Array[] {
 }
 
 describe('a passed stream', () => {
-  test('is the same bytes but for the usage, however it is cut into pieces', async () => {
+  test('is the same bytes but for the usage, however it is cut into pieces', () => {
     const bytes = Buffer.from(text.join(''))
     const expected = text.toSpliced(4, 1).join('')
-    await fc.assert(
-      fc.asyncProperty(fc.array(fc.nat(), { maxLength: 30 }), async (places) => {
-        const { out, progress, doneAfter } = await passed(cutAt(bytes, places), false)
+    fc.assert(
+      fc.property(fc.array(fc.nat(), { maxLength: 30 }), (places) => {
+        const { out, progress, doneAfter } = passed(cutAt(bytes, places), false)
         expect(out).toBe(expected)
         expect(progress.usage).toEqual({ promptTokens: 7, completionTokens: 3, cachedTokens: 0 })
         expect(progress.events).toBe(4)
@@ -52,21 +49,21 @@ describe('a passed stream', () => {
     )
   })
 
-  test('has the cost in its usage when the client asked for the usage', async () => {
-    const { out } = await passed([Buffer.from(text.join(''))], true)
+  test('has the cost in its usage when the client asked for the usage', () => {
+    const { out } = passed([Buffer.from(text.join(''))], true)
     expect(out).toContain('"usage":{"prompt_tokens":7,"completion_tokens":3,"cost_usd":0.5}')
   })
 
-  test('keeps a usage that comes with text, and believes no nonsense', async () => {
+  test('keeps a usage that comes with text, and believes no nonsense', () => {
     const both = chunkEvent({ content: 'x' }, 'stop', { usage: { prompt_tokens: 1, completion_tokens: 1 } })
     const nonsense = chunkEvent({ content: 'y' }, null, { usage: { prompt_tokens: -5 } })
-    const { out, progress } = await passed([Buffer.from(both + nonsense)], false)
+    const { out, progress } = passed([Buffer.from(both + nonsense)], false)
     expect(out).toBe(both + nonsense)
     expect(progress.usage?.promptTokens).toBe(1)
   })
 
-  test('with an event beyond any reason is given up', async () => {
+  test('with an event beyond any reason is given up', () => {
     const endless = Array.from({ length: 9 }, () => Buffer.alloc(1024 * 1024, 'x'))
-    await expect(passed(endless, false)).rejects.toMatchObject({ code: 'upstream-failed' })
+    expect(() => passed(endless, false)).toThrow(expect.objectContaining({ code: 'upstream-failed' }))
   })
 })

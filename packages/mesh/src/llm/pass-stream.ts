@@ -29,49 +29,62 @@ const eventMaxBytes = 8 * 1024 * 1024
 const usageMark = Buffer.from('"usage"')
 const lineFeed = 10
 const carriageReturn = 13
+const colon = 58
+/** `data: [DONE]` with its line ends and some spaces is shorter. */
+const doneMaxBytes = 24
 
-/**
- * Passes whole server-sent events on as they come, the same bytes but for the usage. Only events that name a usage
- * are parsed. Throws the Problem `upstream-failed` for an event beyond any reason.
- */
-export async function* passStream(
-  source: AsyncIterable<Uint8Array>,
-  progress: StreamProgress,
-  rules: StreamRules,
-): AsyncGenerator<Uint8Array> {
-  let rest: Buffer = Buffer.alloc(0)
-  for await (const chunk of source) {
-    const data = rest.length === 0 ? asBuffer(chunk) : Buffer.concat([rest, chunk])
-    const passed: Buffer[] = []
-    let from = 0
-    for (let end = eventEnd(data, from); end !== -1; end = eventEnd(data, from)) {
-      const event = data.subarray(from, end)
-      const replaced = takeEvent(event, progress, rules)
-      if (replaced !== null) passed.push(replaced)
-      from = end
-    }
-    rest = data.subarray(from)
-    if (rest.length > eventMaxBytes)
-      throw new Problem('upstream-failed', { detail: 'an event of the stream is too large' })
-    const out = joined(passed)
-    if (out.length > 0) yield out
-  }
-  if (rest.length > 0) yield rest
+/** Reads a stream of server-sent events piece by piece. */
+export interface EventPasser {
+  /** What may go on of what has come so far; null while there is no whole event. */
+  take(bytes: Uint8Array): Uint8Array | null
+  /** What is left when nothing more comes. */
+  rest(): Uint8Array | null
 }
 
-/** The event to pass on, or null to keep it here. */
-function takeEvent(event: Buffer, progress: StreamProgress, rules: StreamRules): Buffer | null {
-  if (event.length < 24 && event.includes('[DONE]')) {
-    rules.onDone()
-    return event
+/**
+ * Passes whole events on, the same bytes but for the usage. Only events that name a usage are parsed, and what stays
+ * as it is goes on in one piece. `take` throws the Problem `upstream-failed` for an event beyond any reason.
+ */
+export function createEventPasser(progress: StreamProgress, rules: StreamRules): EventPasser {
+  let rest: Buffer = Buffer.alloc(0)
+
+  return {
+    take(bytes) {
+      const data = rest.length === 0 ? asBuffer(bytes) : Buffer.concat([rest, bytes])
+      const passed: Buffer[] = []
+      let from = 0
+      let unchangedFrom = 0
+      let usageAt = data.indexOf(usageMark)
+      for (let end = eventEnd(data, from); end !== -1; end = eventEnd(data, from)) {
+        if (end - from < doneMaxBytes && data.subarray(from, end).includes('[DONE]')) rules.onDone()
+        else if (data[from] !== colon) countEvent(end - from, progress)
+        if (usageAt !== -1 && usageAt < end) {
+          const event = data.subarray(from, end)
+          const told = tellsUsage(event) ? withUsage(event, progress, rules) : event
+          if (told !== event) {
+            if (from > unchangedFrom) passed.push(data.subarray(unchangedFrom, from))
+            if (told !== null) passed.push(told)
+            unchangedFrom = end
+          }
+          usageAt = data.indexOf(usageMark, end)
+        }
+        from = end
+      }
+      if (from > unchangedFrom) passed.push(data.subarray(unchangedFrom, from))
+      rest = data.subarray(from)
+      if (rest.length > eventMaxBytes)
+        throw new Problem('upstream-failed', { detail: 'an event of the stream is too large' })
+      return joined(passed)
+    },
+    rest: () => (rest.length === 0 ? null : rest),
   }
-  if (event[0] !== 58) {
-    progress.events++
-    progress.bytes += event.length
-    const smallest = progress.smallestEventBytes
-    progress.smallestEventBytes = smallest === 0 ? event.length : Math.min(smallest, event.length)
-  }
-  return tellsUsage(event) ? withUsage(event, progress, rules) : event
+}
+
+function countEvent(bytes: number, progress: StreamProgress): void {
+  progress.events++
+  progress.bytes += bytes
+  const smallest = progress.smallestEventBytes
+  progress.smallestEventBytes = smallest === 0 ? bytes : Math.min(smallest, bytes)
 }
 
 /** Events that say `"usage":null` are most of them, and are not worth parsing. */
@@ -122,9 +135,10 @@ function eventEnd(data: Buffer, from: number): number {
   return -1
 }
 
-function joined(parts: readonly Buffer[]): Buffer {
+function joined(parts: readonly Buffer[]): Buffer | null {
   const [only] = parts
-  return parts.length === 1 && only ? only : Buffer.concat(parts)
+  if (only === undefined) return null
+  return parts.length === 1 ? only : Buffer.concat(parts)
 }
 
 function asBuffer(chunk: Uint8Array): Buffer {

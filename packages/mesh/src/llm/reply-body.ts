@@ -1,16 +1,15 @@
 import { Problem } from '@flotilla/protocol/problem'
+import { pipeBytes } from './byte-stream.ts'
 import type { CallAccount } from './call-account.ts'
 import type { ProviderReply } from './llm-provider.ts'
-import { asProblem, errorEvent } from './openai-error.ts'
-import { freshProgress, passStream } from './pass-stream.ts'
+import { freshProgress } from './pass-stream.ts'
 import { usageFrom } from './usage.ts'
 import type { TokenUsage } from './usage.ts'
 
-/** A call on its way: whose money, and how to cut it off. */
+/** A call on its way: whose money it is. */
 export interface OpenCall {
   readonly account: CallAccount
   readonly costUsdOf: (usage: TokenUsage) => number
-  readonly cutting: AbortController
 }
 
 /** A whole answer, pictures included. */
@@ -30,7 +29,7 @@ export async function wholeReply(
       call.account.settle(usage)
       answer['usage'] = { ...(answer['usage'] as object), cost_usd: call.costUsdOf(usage) }
     }
-    const body = new TextEncoder().encode(JSON.stringify(answer))
+    const body = Buffer.from(JSON.stringify(answer))
     return { status: 200, headers: { 'content-type': 'application/json; charset=utf-8' }, body }
   } finally {
     // Whatever broke on the way: the answer was paid for by then.
@@ -39,58 +38,22 @@ export async function wholeReply(
   }
 }
 
-/**
- * An answer as it comes. Settles by its usage, or by an estimate when it is cut, whether or not anybody ever reads
- * it. Never throws but for the client's own going.
- */
-export function streamedReply(input: {
-  readonly reply: Promise<ProviderReply>
-  readonly call: OpenCall
-  readonly wantsUsage: boolean
-  readonly clientSignal: AbortSignal
-}): AsyncIterable<Uint8Array> {
-  const { call, clientSignal } = input
-  const progress = freshProgress()
-
-  function settle(): void {
-    if (progress.usage === null) call.account.settleEstimate(progress)
-    else call.account.settle(progress.usage)
-  }
-
-  clientSignal.addEventListener('abort', settle, { once: true })
-
-  async function* pass(): AsyncGenerator<Uint8Array> {
-    try {
-      const reply = await input.reply
-      yield* passStream(reply.body, progress, {
-        wantsUsage: input.wantsUsage,
-        costUsdOf: call.costUsdOf,
-        onDone: settle,
-      })
-    } catch (error) {
-      if (clientSignal.aborted) throw error
-      settle()
-      yield errorEvent(asProblem(error))
-    } finally {
-      clientSignal.removeEventListener('abort', settle)
-      settle()
-      call.cutting.abort()
-    }
-  }
-
-  return pass()
-}
-
-async function collect(reply: ProviderReply): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let bytes = 0
-  for await (const chunk of reply.body) {
-    chunks.push(chunk)
-    bytes += chunk.length
-    if (bytes > replyMaxBytes)
-      throw new Problem('upstream-failed', { detail: 'the answer of the model is too large' })
-  }
-  return Buffer.concat(chunks).toString('utf8')
+/** The pieces of an answer, joined. Rejects with what the reply fails with, or the Problem `upstream-failed`. */
+function collect(reply: ProviderReply): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const chunks: Uint8Array[] = []
+    let bytes = 0
+    pipeBytes(reply.body, {
+      write(chunk) {
+        bytes += chunk.length
+        if (bytes <= replyMaxBytes) chunks.push(chunk)
+        else reject(new Problem('upstream-failed', { detail: 'the answer of the model is too large' }))
+        return bytes <= replyMaxBytes
+      },
+      end: () => resolve(Buffer.concat(chunks).toString('utf8')),
+      fail: reject,
+    })
+  })
 }
 
 function parsedAnswer(text: string): Record<string, unknown> {

@@ -209,6 +209,18 @@ describe('a lost agent', () => {
     expect(world.ledger.find(run.id)?.outcome?.text).toContain('no image')
   })
 
+  test('an agent without a model ends the run at once, with the repair', async () => {
+    const world = await aStartedWorld()
+    world.agents.startFault = new Problem('not-configured', { detail: 'set default_model' })
+    const run = world.chat('operator')
+    await world.clock.advance(1)
+    expect(world.ledger.find(run.id)?.outcome).toMatchObject({
+      status: 'failed',
+      code: 'not-configured',
+      text: 'set default_model',
+    })
+  })
+
   test('a paused fleet holds a run back without using an attempt, and it expires like any other', async () => {
     const world = await aStartedWorld()
     world.agents.startFault = new Problem('fleet-paused')

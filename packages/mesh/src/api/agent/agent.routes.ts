@@ -6,6 +6,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { EffectOnce } from '../../runs/effect-once.ts'
 import type { RunTicket } from '../../runs/run-ticket.ts'
 import { createBinder } from '../bind-endpoint.ts'
+import { clientGone } from '../client-gone.ts'
 import type { AgentCaller, createAgentGate } from './gate.ts'
 
 type Body<Name extends keyof typeof api> = (typeof api)[Name] extends {
@@ -79,12 +80,11 @@ export function agentRoutes(scope: FastifyInstance, { gate, effects, use }: Agen
     const { caller, once, key } = effect(raw, 'again', body)
     return once(() => use.notifyOwner(caller, body.message, key))
   })
-  bind(endpoints.httpRequest, api.httpRequest, async ({ raw, body }) => {
+  bind(endpoints.httpRequest, api.httpRequest, async ({ raw, body, reply }) => {
     const safe = body.method === 'GET' || body.method === 'HEAD'
     const { caller, once } = effect(raw, safe ? 'again' : 'unknown', body)
-    const gone = new AbortController()
-    raw.raw.once('close', () => gone.abort(new Error('the agent went away')))
-    return once(() => use.forwardRequest(caller, body, gone.signal))
+    const gone = clientGone(reply)
+    return once(() => use.forwardRequest(caller, body, gone))
   })
 
   function effect(raw: FastifyRequest, ifCutOff: 'again' | 'unknown', request: unknown) {

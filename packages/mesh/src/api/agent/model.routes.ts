@@ -1,4 +1,4 @@
-import { Readable } from 'node:stream'
+import type { ServerResponse } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { wireLimits } from '@flotilla/protocol/limits'
 import { meshAgentApi as api, meshAgentEndpoints as endpoints } from '@flotilla/protocol/mesh-agent-api'
@@ -8,8 +8,21 @@ import type { AgentCaller, createAgentGate } from './gate.ts'
 export interface ModelReply {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  readonly body: Uint8Array | AsyncIterable<Uint8Array>
+  readonly body: Uint8Array | PushedBytes
 }
+
+/** Bytes that are pushed to the socket as they come. */
+interface PushedBytes {
+  pipe(sink: {
+    /** False asks for no more until `resume`. */
+    write(bytes: Uint8Array): boolean
+    end(): void
+    fail(error: unknown): void
+  }): { resume(): void; cut(): void }
+}
+
+/** One for all: an abort with a fresh error costs its stack. */
+const clientWentAway = new Error('the client went away')
 
 export interface ModelUseCases {
   /** `body` as it came: its keys, order and numbers are the client's business until the use case has read them. */
@@ -37,16 +50,34 @@ export function modelRoutes(scope: FastifyInstance, { gate, use }: ModelRoutesDe
       const caller = gate.modelSurface(raw)
       const gone = new AbortController()
       reply.raw.once('close', () => {
-        if (!reply.raw.writableFinished) gone.abort(new Error('the client went away'))
+        if (!reply.raw.writableFinished) gone.abort(clientWentAway)
       })
-      const answer = await use.complete(caller, Buffer.isBuffer(raw.body) ? raw.body : Buffer.alloc(0), gone.signal)
-      void reply.code(answer.status).headers(answer.headers)
-      await reply.send(
-        answer.body instanceof Uint8Array
-          ? Buffer.from(answer.body)
-          : Readable.from(answer.body, { objectMode: false }),
-      )
+      const body = Buffer.isBuffer(raw.body) ? raw.body : Buffer.alloc(0)
+      const answer = await use.complete(caller, body, gone.signal)
+      if (answer.body instanceof Uint8Array) {
+        await reply.code(answer.status).headers(answer.headers).send(asBuffer(answer.body))
+      } else {
+        // From here on the bytes bypass the framework, and its hooks with it.
+        reply.hijack()
+        reply.raw.writeHead(answer.status, { ...answer.headers, 'x-content-type-options': 'nosniff' })
+        push(answer.body, reply.raw)
+      }
       return alreadySent
     },
   )
+}
+
+/** Writes what comes, asks for a pause while the client is slow, and cuts the source off when it goes. */
+function push(body: PushedBytes, response: ServerResponse): void {
+  const flow = body.pipe({
+    write: (bytes) => response.write(bytes),
+    end: () => response.end(),
+    fail: () => response.destroy(),
+  })
+  response.on('drain', () => flow.resume())
+  response.once('close', () => flow.cut())
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type * as z from 'zod'
 import type { FleetEvent } from '@flotilla/protocol/fleet-event'
 import { headers } from '@flotilla/protocol/headers'
@@ -9,6 +9,7 @@ import type { RunInput, RunView } from '@flotilla/protocol/run'
 import type { EventBus } from '../../events/event-bus.ts'
 import type { Caller } from '../../policy/caller.ts'
 import { alreadySent, createBinder } from '../bind-endpoint.ts'
+import { clientGone } from '../client-gone.ts'
 import { openEventStream } from '../server-sent-events.ts'
 import type { HumanGate } from './gate.ts'
 
@@ -58,15 +59,15 @@ export function runRoutes(scope: FastifyInstance, { gate, use, events }: RunRout
       message: body.message,
       session: body.session,
     })
-    if (!(raw.headers.accept ?? '').includes('text/event-stream')) return outcomeOf(run.id, raw)
+    if (!(raw.headers.accept ?? '').includes('text/event-stream')) return outcomeOf(run.id, reply)
     const stream = openEventStream(reply)
     for await (const frame of use.follow(run.id, stream.signal)) stream.send(frame)
     stream.end()
     return alreadySent
   })
-  bind(endpoints.invoke, api.invoke, async ({ raw, params, body }) => {
+  bind(endpoints.invoke, api.invoke, async ({ raw, params, body, reply }) => {
     const run = submit(raw, params['id'] ?? '', { kind: 'tool', tool: body.tool, params: body.params })
-    return outcomeOf(run.id, raw)
+    return outcomeOf(run.id, reply)
   })
   bind(endpoints.runs, api.runs, async ({ raw, query }) => use.runs(gate(raw), query))
   bind(endpoints.run, api.run, async ({ raw, params }) => use.run(gate(raw), params['id'] ?? ''))
@@ -92,10 +93,8 @@ export function runRoutes(scope: FastifyInstance, { gate, use, events }: RunRout
   }
 
   /** The ledger's word on how the run ended; a caller that leaves loses the answer and not the run. */
-  async function outcomeOf(runId: string, raw: FastifyRequest): Promise<RunView> {
-    const gone = new AbortController()
-    raw.raw.socket.once('close', () => gone.abort(new Error('the caller went away')))
-    for await (const frame of use.follow(runId, gone.signal)) if (frame.type === 'ended') return frame.run
+  async function outcomeOf(runId: string, reply: FastifyReply): Promise<RunView> {
+    for await (const frame of use.follow(runId, clientGone(reply))) if (frame.type === 'ended') return frame.run
     throw new Problem('interrupted', {
       detail: `the mesh is stopping; ask for run ${runId} later`,
       extra: { run_id: runId },
