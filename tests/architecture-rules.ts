@@ -110,7 +110,6 @@ export const edgeImports: readonly EdgeImport[] = [
     why: 'one price list',
   },
   { module: 'commander', allowed: ['packages/cli/src/'], why: 'people’s side only' },
-  { module: '@clack/prompts', allowed: ['packages/cli/src/'], why: 'people’s side only' },
   {
     module: 'node:child_process',
     allowed: ['packages/mesh/src/sandbox/', 'packages/agent/src/builtin-tools/', 'packages/cli/src/'],

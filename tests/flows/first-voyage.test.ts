@@ -3,47 +3,16 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { aCassette, calls, operatorHandsOff, runs, says } from '../support/cassettes.ts'
 import { openLedger } from '../support/ledger-view.ts'
 import { repositoryRoot, startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
+import { voyageCassette, voyageQuestion } from '../support/voyage-cassette.ts'
 import { verifies } from '../verifies.ts'
-
-const question = 'What is the checksum of the input file?'
-const cassette = aCassette(
-  ...operatorHandsOff({ when: 'talker say', to: 'talker', title: 'Say it', capture: { n: 'number is (\\d+)' }, answer: 'It said {{n}}.' }),
-  { agents: ['talker'], turns: [says('The number is 7.')] },
-  ...operatorHandsOff({
-    when: 'checksum of the input',
-    to: 'clerk',
-    title: 'Take the checksum',
-    capture: { sum: 'checksum is ([0-9a-f]{64})', size: 'of (\\d+) bytes' },
-    answer: 'The file of {{size}} bytes has the checksum {{sum}}.',
-  }),
-  {
-    agents: ['clerk'],
-    when: 'Take the checksum',
-    turns: [
-      runs('sha256sum input/parcel.bin; wc -c < input/parcel.bin'),
-      calls(
-        'write_blackboard',
-        { key: 'output/checksum', value: { sum: '{{sum}}' } },
-        { capture: { sum: '([0-9a-f]{64})', size: 'parcel\\.bin\\s+(\\d+)' } },
-      ),
-      calls('save_artifact', { name: 'checksum.txt', content: '{{sum}}' }),
-      calls('notify_user', { message: 'The checksum is taken.' }),
-      calls('complete_task', {
-        summary: 'The checksum is {{sum}} of {{size}} bytes.',
-        result: { sum: '{{sum}}' },
-      }),
-    ],
-  },
-)
 
 describe('the first voyage', () => {
   let mesh: MeshProcess
   beforeAll(async () => {
-    mesh = await startMesh({ cassettes: { voyage: cassette } })
+    mesh = await startMesh({ cassettes: { voyage: voyageCassette } })
     await mesh.createWorker('clerk')
   })
   afterAll(() => mesh.stop())
@@ -63,7 +32,7 @@ describe('the first voyage', () => {
     expect(put.status, put.text).toBe(200)
     const sum = createHash('sha256').update(content).digest('hex')
 
-    const run = await mesh.ask(question, { key: 'voyage-1' })
+    const run = await mesh.ask(voyageQuestion, { key: 'voyage-1' })
 
     expect(run).toMatchObject({ state: 'done', agent_id: 'operator', kind: 'chat' })
     expect(run.outcome?.text).toBe(`The file of ${content.length} bytes has the checksum ${sum}.`)
@@ -91,7 +60,7 @@ describe('the first voyage', () => {
   })
 
   it('the same idempotency key gives the same run, and another question under it is refused', async () => {
-    const again = await mesh.ask(question, { key: 'voyage-1' })
+    const again = await mesh.ask(voyageQuestion, { key: 'voyage-1' })
     const [, first] = await mesh.runs()
     expect(again.id).toBe(first?.id)
     expect(await mesh.runs()).toHaveLength(2)

@@ -8,7 +8,8 @@ import type { Log } from '../log.ts'
 export function installProblemReplies(server: FastifyInstance, log: Log): void {
   server.setErrorHandler((error, request, reply) => {
     const problem = asProblem(error)
-    if (problem.code === 'internal-error') {
+    // A client that hung up in the middle of its body has not made anything fail inside.
+    if (problem.code === 'internal-error' && request.raw.complete) {
       log.error(
         { requestId: request.id, path: request.routeOptions.url, err: error },
         'request failed inside',

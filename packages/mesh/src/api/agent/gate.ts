@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { headers } from '@flotilla/protocol/headers'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Caller } from '../../policy/caller.ts'
@@ -18,6 +18,10 @@ export interface AgentGateDeps {
   readonly liveRunOf: (agentId: string) => RunTicket | null
 }
 
+/** Calls that one agent may have open at once, its programs' among them: each may hold a body of megabytes. */
+const openCallsMax = 64
+const openCallsRetrySeconds = 1
+
 /**
  * Who is on the agent door. The token says which agent; nothing in a body, path or hint header does. A door token
  * comes with run and fence. A program token opens the model surface alone, and is charged to the lane's live run.
@@ -25,12 +29,29 @@ export interface AgentGateDeps {
 export function createAgentGate(deps: AgentGateDeps) {
   /** Looked up once for each request: the model path counts its microseconds. */
   const identified = new WeakMap<FastifyRequest, TokenHolder>()
+  const openCalls = new Map<string, number>()
 
   function identify(request: FastifyRequest): TokenHolder {
     const found = identified.get(request) ?? deps.verifyToken(readToken(request))
     if (!found) throw new Problem('unauthenticated', { detail: 'no token of a running agent' })
     identified.set(request, found)
     return found
+  }
+
+  function countOpen(agentId: string, reply: FastifyReply): void {
+    const open = openCalls.get(agentId) ?? 0
+    if (open >= openCallsMax) {
+      throw new Problem('rate-limited', {
+        detail: `at most ${openCallsMax} calls of one agent are open at once`,
+        retryAfterSeconds: openCallsRetrySeconds,
+      })
+    }
+    openCalls.set(agentId, open + 1)
+    reply.raw.once('close', () => {
+      const left = (openCalls.get(agentId) ?? 1) - 1
+      if (left > 0) openCalls.set(agentId, left)
+      else openCalls.delete(agentId)
+    })
   }
 
   function doorOnly(request: FastifyRequest): AgentCaller {
@@ -67,9 +88,9 @@ export function createAgentGate(deps: AgentGateDeps) {
   return {
     doorOnly,
     modelSurface,
-    /** Goes before the body is read: a stranger is told nothing of what it should have sent. */
-    async refuseStrangers(request: FastifyRequest): Promise<void> {
-      identify(request)
+    /** Goes before the body is read: a stranger is told nothing of what it should have sent, nor can it make us keep it. */
+    async refuseStrangers(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+      countOpen(identify(request).agentId, reply)
     },
   }
 }

@@ -1,0 +1,273 @@
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
+import type Dockerode from 'dockerode'
+import { build } from 'esbuild'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { homeTag, sandboxName } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
+import { aCassette, calls, operatorHandsOff, runs, says } from '../support/cassettes.ts'
+import { eventually } from '../support/eventually.ts'
+import { startFakeUpstream } from '../support/fake-upstream.ts'
+import { openLedger } from '../support/ledger-view.ts'
+import type { LlmUpstream } from '../support/llm-upstream.ts'
+import { repositoryRoot, startMesh } from '../support/mesh-process.ts'
+import type { MeshProcess } from '../support/mesh-process.ts'
+import { voyageCassette, voyageQuestion } from '../support/voyage-cassette.ts'
+import { verifies } from '../verifies.ts'
+import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
+
+const found = await engineOfThisMachine()
+const upstreamKey = 'sk-upstream-key-0123456789'
+
+const cassette = aCassette(
+  ...voyageCassette.tracks,
+  ...operatorHandsOff({ when: '^dig$', to: 'clerk', title: 'Dig', capture: { n: 'after (\\S+)' }, answer: 'Dug: {{n}}.' }),
+  {
+    agents: ['clerk', 'other'],
+    when: 'Dig|^dig (\\S+)$',
+    turns: [
+      runs('echo "dig begins" >> effects; sleep 4; echo "dig ends" >> effects'),
+      runs('echo "after" >> effects; cat effects'),
+      calls('complete_task', { summary: 'after all' }),
+      says('Dug.'),
+    ],
+  },
+)
+
+withEngine(
+  'a fleet',
+  (engine) => {
+    let mesh: MeshProcess
+    let upstream: LlmUpstream
+    let homeId: string
+    let canary: { port: number; close: () => void }
+    const container = (agent: string) => engine.docker.getContainer(sandboxName(homeId, agent))
+
+    beforeAll(async () => {
+      upstream = await startFakeUpstream()
+      canary = await listenOnAllAddresses()
+      const price = { input_per_mtok: 1, output_per_mtok: 2 }
+      mesh = await startMesh({
+        runtime: 'docker',
+        cassettes: { fleet: cassette },
+        environment: { FLOTILLA_SYSTEM_FAKE_KEY: upstreamKey, FLOTILLA_NO_INSTALL: '1' },
+        settings: {
+          providers: { fake: { kind: 'openai-compatible', base_url: upstream.baseUrl, api_key: 'fake_key' } },
+          models: { 'fake/hello': { price }, 'fake/tool': { price } },
+          agents: { clerk: { models: ['fake/hello', 'fake/tool'] } },
+        },
+      })
+      homeId = (await readFile(join(mesh.home, 'data', 'home-id'), 'utf8')).trim()
+      for (const id of ['clerk', 'other']) await mesh.createWorker(id)
+    })
+    afterAll(async () => {
+      await mesh?.stop()
+      await upstream?.close()
+      canary?.close()
+    })
+
+    async function inside(agent: string, command: string, timeoutSeconds = 120): Promise<string> {
+      const run = await mesh.invoke(agent, 'run_command', { command, timeout_s: timeoutSeconds })
+      const { result } = run.outcome ?? {}
+      return typeof result === 'string' ? result : `${run.outcome?.text} ${JSON.stringify(result)}`
+    }
+
+    it('answers a question with what a worker counted in its container', async () => {
+      verifies('purpose:fleet-behind-mesh', 'purpose:agent:own-container', 'purpose:hardened-container')
+      const content = await readFile(join(repositoryRoot, 'package-lock.json'))
+      const params = { id: 'clerk', path: 'input/parcel.bin' }
+      const put = await mesh.call(meshHumanEndpoints.fileWrite, { params, body: new Uint8Array(content), timeoutMs: 60_000 })
+      expect(put.status, put.text).toBe(200)
+      const run = await mesh.ask(voyageQuestion)
+      const sum = createHash('sha256').update(content).digest('hex')
+      expect(run.outcome?.text).toBe(`The file of ${content.length} bytes has the checksum ${sum}.`)
+      expect(await mesh.tasks()).toMatchObject([{ state: 'done', assignee: 'clerk' }])
+    })
+
+    it('runs every agent behind every wall', async () => {
+      verifies(
+        'resources:container:all-hardened',
+        'resources:container:uid-1000',
+        'resources:container:cap-drop-all',
+        'resources:container:no-new-privileges',
+        'resources:container:read-only-root',
+        'resources:container:pids-limit',
+        'resources:container:tmpfs-size',
+        'resources:container:tmpfs-noexec',
+        'resources:container:tmpfs-nosuid',
+        'authentication:zone-1:hardened',
+      )
+      for (const agent of ['operator', 'clerk']) {
+        const seen = await container(agent).inspect()
+        const host = seen.HostConfig
+        expect(seen.Config.User).toBe('1000:1000')
+        expect(host).toMatchObject({ CapDrop: ['ALL'], ReadonlyRootfs: true, PidsLimit: 256, Privileged: false })
+        expect(host.CapAdd ?? []).toEqual([])
+        expect(host.SecurityOpt).toEqual(expect.arrayContaining(['no-new-privileges']))
+        expect(host.SecurityOpt?.some((option: string) => option.startsWith('seccomp=') && option !== 'seccomp=unconfined')).toBe(true)
+        expect(host.Tmpfs?.['/tmp']?.split(',')).toEqual(expect.arrayContaining(['noexec', 'nosuid', `size=${100 * 1024 * 1024}`]))
+        expect(Object.values(seen.NetworkSettings.Ports ?? {}).filter((bound) => (bound ?? []).length > 0)).toEqual([])
+        expect(seen.Mounts.filter((mount) => mount.Type === 'volume').map((mount) => mount.Destination)).toEqual(['/data'])
+        expect(seen.Mounts.filter((mount) => mount.RW).map((mount) => mount.Destination)).toEqual(['/data'])
+        expect(seen.Config.Labels).toMatchObject({ 'flotilla.home': homeTag(homeId), 'flotilla.agent': agent })
+      }
+      const status = await inside('clerk', 'id -u; grep -E "^(CapEff|CapBnd|NoNewPrivs|Seccomp):" /proc/self/status; touch /x 2>&1; grep " /tmp " /proc/mounts')
+      expect(status).toMatch(/^exit code 0\n1000\n/)
+      expect(status).toMatch(/CapEff:\s+0+\n/)
+      expect(status).toMatch(/CapBnd:\s+0+\n/)
+      expect(status).toMatch(/NoNewPrivs:\s+1/)
+      expect(status).toMatch(/Seccomp:\s+2/)
+      expect(status).toContain('Read-only file system')
+      expect(status).toMatch(/ \/tmp tmpfs \S*nosuid\S*noexec/)
+    })
+
+    it('gives worker and operator their memory and processor share', async () => {
+      verifies(
+        'resources:worker:memory',
+        'resources:operator:memory',
+        'resources:worker:cpu-quota',
+        'resources:operator:cpu-quota',
+        'limits:worker-container:memory',
+        'limits:worker-container:cpu',
+        'limits:worker-container:pids',
+        'limits:worker-container:tmp',
+        'limits:operator-container:memory',
+        'limits:operator-container:cpu',
+      )
+      const [worker, operator] = [await container('clerk').inspect(), await container('operator').inspect()]
+      const share = ({ HostConfig: host }: Dockerode.ContainerInspectInfo) => (host.CpuQuota ?? 0) / (host.CpuPeriod ?? 1)
+      expect([worker.HostConfig.Memory, share(worker)]).toEqual([384 * 1024 * 1024, 0.15])
+      expect([operator.HostConfig.Memory, share(operator)]).toEqual([128 * 1024 * 1024, 0.05])
+    })
+
+    it('leaves no door token where programs could find it', async () => {
+      verifies('authentication:zone-1:no-llm-keys', 'purpose:agents:no-llm-keys')
+      const search = `cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n' > /tmp/all; ` +
+        `find /data /briefing /tmp /run /opt /home /var -type f -size -2000k -not -path '/opt/flotilla/*' -exec cat {} + 2>/dev/null >> /tmp/all; ` +
+        `grep -aoE '[A-Za-z0-9_-]{43}' /tmp/all | sort -u; rm /tmp/all`
+      const words = (await inside('clerk', search, 200)).split('\n')
+      const database = new DatabaseSync(join(mesh.home, 'data', 'mesh.db'), { readOnly: true })
+      const rows = database.prepare("SELECT token, hash FROM agent_tokens WHERE agent_id = 'clerk'").all()
+      database.close()
+      const kinds = new Map(rows.map((row) => [String(row['hash']), String(row['token'])]))
+      expect([...kinds.values()].toSorted()).toEqual(['door', 'program'])
+      const known = words.map((word) => kinds.get(createHash('sha256').update(word).digest('hex')))
+      // The program token is there to be used; that it is found shows that the search sees what is there.
+      expect(known.filter((kind) => kind !== undefined)).toEqual(['program'])
+      expect(words.join('\n')).not.toContain(upstreamKey)
+    })
+
+    it('lets a worker reach nothing but the agent door, and its own agent only with proof', async () => {
+      verifies('purpose:assume-compromised', 'purpose:mediates-boundaries')
+      const other = await inside('other', 'hostname -i')
+      const otherAddress = /(\d+\.\d+\.\d+\.\d+)/.exec(other)?.[1] ?? ''
+      const door = /http:\/\/([\d.]+):(\d+)/.exec(await inside('clerk', 'echo $OPENAI_BASE_URL'))
+      const [, gateway = '', doorPort = ''] = door ?? []
+      const meshPort = new URL(mesh.url).port
+      const targets = [
+        [gateway, doorPort],
+        [otherAddress, '8400'],
+        [gateway, String(canary.port)],
+        [gateway, meshPort],
+        ['169.254.169.254', '80'],
+      ]
+      const tries = targets.map(([host, port]) => `(exec 3<>/dev/tcp/${host}/${port}) 2>/dev/null & pid=$!; (sleep 3; kill -9 $pid 2>/dev/null) & wait $pid && echo "${host}:${port} open" || echo "${host}:${port} shut"`)
+      const said = await inside('clerk', tries.join('; '))
+      expect(said).toContain(`${gateway}:${doorPort} open`)
+      for (const [host, port] of targets.slice(1)) expect(said).toContain(`${host}:${port} shut`)
+
+      const chat = await inside(
+        'clerk',
+        `curl -s -o /dev/null -w '%{http_code} ' -X POST http://127.0.0.1:8400/chat -d '{}'; ` +
+          `curl -s -o /dev/null -w '%{http_code} ' -X POST -H "authorization: Bearer $OPENAI_API_KEY" http://127.0.0.1:8400/chat -d '{}'; ` +
+          `curl -s -o /dev/null -w '%{http_code} ' http://127.0.0.1:8400/healthz; ` +
+          `curl -s -o /dev/null -w '%{http_code}' -H "authorization: Bearer $OPENAI_API_KEY" http://${gateway}:${doorPort}/mesh/agents`,
+      )
+      expect(chat).toContain('401 401 200 403')
+      const fetched = await mesh.invoke('clerk', 'http_request', { url: `http://127.0.0.1:${meshPort}/healthz` })
+      expect(JSON.stringify(fetched.outcome)).toContain('address-refused')
+    })
+
+    it('runs the official OpenAI client in a container as it is', async () => {
+      verifies('purpose:mesh:proxies-llm', 'purpose:agents:use-mesh-proxy')
+      const bundle = await build({
+        entryPoints: [join(repositoryRoot, 'tests', 'support', 'openai-program.mjs')],
+        bundle: true,
+        minify: true,
+        platform: 'node',
+        format: 'cjs',
+        write: false,
+        logLevel: 'silent',
+      })
+      const body = bundle.outputFiles[0]?.contents ?? new Uint8Array()
+      const put = await mesh.call(meshHumanEndpoints.fileWrite, { params: { id: 'clerk', path: 'client.cjs' }, body })
+      expect(put.status, put.text).toBe(200)
+      const said = await inside('clerk', 'node client.cjs fake/hello plain stream tool models wrongKey otherModel', 200)
+      const seen = JSON.parse(/SEEN (\{.*\})/.exec(said)?.[1] ?? said) as Record<string, unknown>
+      expect(seen).toMatchObject({
+        plain: { text: 'Hello there' },
+        stream: { text: 'Hello there' },
+        tool: { finish: expect.any(String) as unknown, calls: [{ function: { name: 'get_weather' } }] },
+        models: expect.arrayContaining(['fake/hello', 'fake/tool']) as unknown,
+        wrongKey: { name: 'AuthenticationError', status: 401 },
+        otherModel: { name: 'PermissionDeniedError', status: 403 },
+      })
+      expect(new Set(upstream.calls.map((call) => call.headers.authorization))).toEqual(new Set([`Bearer ${upstreamKey}`]))
+    })
+
+    it('adopts its containers after a kill -9 while they work, and every run ends once', async () => {
+      verifies('authentication:zone-2:containers')
+      const before = (await container('clerk').inspect()).Id
+      const asked = await mesh.submit('dig', { session: 'dig 1' })
+      const beside = await mesh.submit('dig beside', { agent: 'other', session: 'dig 2' })
+      await eventually('both dig', async () => (await mesh.runs()).filter((run) => run.state === 'running' && run.agent_id !== 'operator').length === 2)
+      await mesh.kill9()
+      await mesh.restart()
+      const [first, second] = [await mesh.ended(asked, 200_000), await mesh.ended(beside, 200_000)]
+      expect(first.outcome).toMatchObject({ status: 'done', text: 'Dug: all.' })
+      expect(second.outcome).toMatchObject({ status: 'done' })
+      expect((await container('clerk').inspect()).Id).toBe(before)
+      const ledger = openLedger(mesh.home)
+      for (const run of await mesh.runs()) expect([run.id, ledger.endings().get(run.id)]).toEqual([run.id, 1])
+      expect(ledger.inbox(asked)).toHaveLength(1)
+      ledger.close()
+      expect(await inside('clerk', 'cat effects')).toBe('exit code 0\ndig begins\ndig ends\nafter\n')
+    })
+
+    it('goes on in a new container when one is killed in mid-run, and the asker hears', async () => {
+      await inside('clerk', 'rm -f effects')
+      const before = (await container('clerk').inspect()).Id
+      const asked = await mesh.submit('dig', { session: 'dig 3' })
+      const child = await eventually('the worker digs', async () =>
+        (await mesh.runs()).find((run) => run.parent_id === asked && run.state === 'running'),
+      )
+      await eventually('the tool runs', async () => {
+        const events = await container('clerk').top()
+        return JSON.stringify(events.Processes).includes('sleep 4')
+      })
+      await container('clerk').kill()
+      const run = await mesh.ended(asked, 200_000)
+      expect(run.outcome).toMatchObject({ status: 'done', text: 'Dug: all.' })
+      const ended = await mesh.run(child.id)
+      expect(ended).toMatchObject({ state: 'done', attempt: 2 })
+      expect((await container('clerk').inspect()).Id).not.toBe(before)
+      // The command that was cut off is told as of unknown outcome and not run again.
+      expect(await inside('clerk', 'cat effects')).toBe('exit code 0\ndig begins\nafter\n')
+      const ledger = openLedger(mesh.home)
+      expect(ledger.inbox(asked)).toHaveLength(1)
+      ledger.close()
+    })
+  },
+  found,
+)
+
+/** Stands for every other port of the host: open on all addresses, so that only a wall can keep a container out. */
+async function listenOnAllAddresses(): Promise<{ port: number; close: () => void }> {
+  const server = createServer((socket) => socket.end('canary'))
+  await new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve))
+  return { port: (server.address() as AddressInfo).port, close: () => server.close() }
+}
