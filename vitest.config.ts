@@ -10,6 +10,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
+          globalSetup: ['tests/temporary-folder.ts'],
           include: ['packages/*/src/**/*.test.ts', 'tests/*.test.ts', 'scripts/**/*.test.ts'],
           exclude: ['**/docker-*.test.ts'],
           testTimeout: 20_000,
@@ -18,6 +19,7 @@ export default defineConfig({
       {
         test: {
           name: 'flows',
+          globalSetup: ['tests/temporary-folder.ts'],
           include: ['tests/flows/**/*.test.ts', 'tests/security/**/*.test.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
@@ -27,6 +29,7 @@ export default defineConfig({
       {
         test: {
           name: 'docker',
+          globalSetup: ['tests/temporary-folder.ts'],
           include: ['tests/docker/**/*.test.ts', 'packages/mesh/src/sandbox/docker-*.test.ts'],
           testTimeout: 300_000,
           hookTimeout: 600_000,

@@ -146,19 +146,19 @@ withEngine(
 
     it('leaves no door token where programs could find it', async () => {
       verifies('authentication:zone-1:no-llm-keys', 'purpose:agents:no-llm-keys')
-      const search = `cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n' > /tmp/all; ` +
-        `find /data /briefing /tmp /run /opt /home /var -type f -size -2000k -not -path '/opt/flotilla/*' -exec cat {} + 2>/dev/null >> /tmp/all; ` +
-        `grep -aoE '[A-Za-z0-9_-]{43}' /tmp/all | sort -u; rm /tmp/all`
-      const words = (await inside('clerk', search, 200)).split('\n')
       const database = new DatabaseSync(join(mesh.home, 'data', 'mesh.db'), { readOnly: true })
       const rows = database.prepare("SELECT token, hash FROM agent_tokens WHERE agent_id = 'clerk'").all()
       database.close()
       const kinds = new Map(rows.map((row) => [String(row['hash']), String(row['token'])]))
       expect([...kinds.values()].toSorted()).toEqual(['door', 'program'])
-      const known = words.map((word) => kinds.get(createHash('sha256').update(word).digest('hex')))
+      const program = Buffer.from(searchProgram)
+      await mesh.call(meshHumanEndpoints.fileWrite, { params: { id: 'clerk', path: 'search.py' }, body: program })
+      const said = await inside('clerk', `python3 search.py ${[...kinds.keys()].join(' ')}`, 200)
+      const seen = JSON.parse(/\{.*\}/.exec(said)?.[0] ?? said) as { files: number; found: Record<string, string> }
       // The program token is there to be used; that it is found shows that the search sees what is there.
-      expect(known.filter((kind) => kind !== undefined)).toEqual(['program'])
-      expect(words.join('\n')).not.toContain(upstreamKey)
+      expect(Object.keys(seen.found).map((hash) => kinds.get(hash))).toEqual(['program'])
+      expect(seen.files).toBeGreaterThan(50)
+      expect(said).not.toContain(upstreamKey)
     })
 
     it('lets a worker reach nothing but the agent door, and its own agent only with proof', async () => {
@@ -199,14 +199,14 @@ withEngine(
         bundle: true,
         minify: true,
         platform: 'node',
-        format: 'cjs',
+        format: 'esm',
         write: false,
         logLevel: 'silent',
       })
       const body = bundle.outputFiles[0]?.contents ?? new Uint8Array()
-      const put = await mesh.call(meshHumanEndpoints.fileWrite, { params: { id: 'clerk', path: 'client.cjs' }, body })
+      const put = await mesh.call(meshHumanEndpoints.fileWrite, { params: { id: 'clerk', path: 'client.mjs' }, body })
       expect(put.status, put.text).toBe(200)
-      const said = await inside('clerk', 'node client.cjs fake/hello plain stream tool models wrongKey otherModel', 200)
+      const said = await inside('clerk', 'node client.mjs fake/hello plain stream tool models wrongKey otherModel', 200)
       const seen = JSON.parse(/SEEN (\{.*\})/.exec(said)?.[1] ?? said) as Record<string, unknown>
       expect(seen).toMatchObject({
         plain: { text: 'Hello there' },
@@ -264,6 +264,28 @@ withEngine(
   },
   found,
 )
+
+/** Looks for words whose hash is given, in all that the worker's user can read. */
+const searchProgram = `
+import sys, os, re, json, hashlib
+wanted, found, files = set(sys.argv[1:]), {}, 0
+word = re.compile(rb'(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-])')
+def look(path):
+    global files
+    try:
+        with open(path, 'rb') as file: content = file.read(4_000_000)
+    except OSError: return
+    files += 1
+    for match in word.findall(content):
+        digest = hashlib.sha256(match).hexdigest()
+        if digest in wanted: found[digest] = path
+for pid in filter(str.isdigit, os.listdir('/proc')):
+    for name in ('environ', 'cmdline'): look(f'/proc/{pid}/{name}')
+for root in ('/data', '/briefing', '/tmp', '/run', '/etc', '/opt', '/home', '/root', '/var', '/dev/shm'):
+    for folder, _, names in os.walk(root):
+        for name in names: look(os.path.join(folder, name))
+print(json.dumps({'files': files, 'found': found}))
+`
 
 /** Stands for every other port of the host: open on all addresses, so that only a wall can keep a container out. */
 async function listenOnAllAddresses(): Promise<{ port: number; close: () => void }> {

@@ -83,14 +83,14 @@ describe('config/permissions.json of a running mesh', () => {
 
   it('takes one right away from one agent, at once, and leaves the others theirs', async () => {
     verifies('resources:permission:per-agent', 'resources:permission:file', 'errors:permissions:absent')
-    const records = JSON.parse(whole) as { helper: Record<string, unknown> }
-    const less = { ...records, helper: { ...records.helper, blackboard_write: [] } }
+    const file = JSON.parse(whole) as { agents: Record<string, Record<string, unknown>> }
+    const less = { ...file, agents: { ...file.agents, helper: { ...file.agents['helper'], blackboard_write: [] } } }
     await writeFile(path, JSON.stringify(less, null, 2))
     const said = await eventually(
       'the write is denied',
       async () => {
         const run = await mesh.ask('note', { agent: 'helper', session: `note ${Date.now()}` })
-        process.stderr.write(JSON.stringify(run.outcome) + '\n'); return run.state === 'done' && run.outcome?.text.includes('denied') ? run : null
+        return run.state === 'done' && run.outcome?.text.includes('denied') ? run : null
       },
       noticedMaxMs * 4,
     )
