@@ -197,7 +197,6 @@ withEngine(
       const bundle = await build({
         entryPoints: [join(repositoryRoot, 'tests', 'support', 'openai-program.mjs')],
         bundle: true,
-        minify: true,
         platform: 'node',
         format: 'esm',
         write: false,

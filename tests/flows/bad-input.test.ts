@@ -168,6 +168,22 @@ describe('a model call that cannot be made', () => {
     expect(upstream.calls).toHaveLength(0)
   })
 
+  it('is refused where its body is no JSON, no object or too long, in the form that clients read', async () => {
+    const message = JSON.stringify({ role: 'user', content: 'x'.repeat(1024 * 1024 - 100) })
+    const bodies = [
+      ['{"model": ', 'bad-json'],
+      ['[]', 'bad-request'],
+      ['{"model":"scripted/plain"}', 'bad-request'],
+      ['{"model":"scripted/plain","messages":[{"role":"user","content":5}]}', 'bad-request'],
+      [`{"model":"scripted/plain","messages":[${[message, message, message, message, message].join(',')}]}`, 'body-too-large'],
+    ] as const
+    for (const [body, code] of bodies) {
+      const file = { params: { id: 'asker', path: 'body.json' }, body: new Uint8Array(Buffer.from(body)) }
+      expect((await mesh.call(meshHumanEndpoints.fileWrite, file)).status).toBe(200)
+      expectProblem(await post('asker', '@body.json'), code)
+    }
+  })
+
   it('is refused with numbers where the budget is used up, and the run ends with that code', async () => {
     verifies('limits:budget-daily:before-dispatch', 'limits:budget-monthly:before-dispatch')
     const budget = { daily_usd: 0.01, monthly_usd: 0.1 }
@@ -205,8 +221,11 @@ describe('a model call that cannot be made', () => {
 
 /** A completion asked for from inside the agent, by a program of its own. */
 async function complete(agent: string, model: string, content = 'hi'): Promise<Reply> {
-  const body = JSON.stringify({ model, messages: [{ role: 'user', content }] })
-  const command = `curl -s -D head -o body -X POST "$OPENAI_BASE_URL/chat/completions" -H "authorization: Bearer $OPENAI_API_KEY" -H 'content-type: application/json' -d '${body}' && cat head body`
+  return post(agent, JSON.stringify({ model, messages: [{ role: 'user', content }] }))
+}
+
+async function post(agent: string, data: string): Promise<Reply> {
+  const command = `curl -s -D head -o body -X POST "$OPENAI_BASE_URL/chat/completions" -H "authorization: Bearer $OPENAI_API_KEY" -H 'content-type: application/json' -H 'expect:' --data-binary '${data}' && cat head body`
   const run = await mesh.invoke(agent, 'run_command', { command })
   const said = outputOf(run.outcome?.result)
   return readReply(said.replace(/^exit code 0\n/, ''))

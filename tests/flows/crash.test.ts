@@ -168,6 +168,49 @@ describe('a killed mesh', () => {
     expect((await mesh.command('verify-journal')).code).toBe(0)
   }, 400_000)
 
+  it('and killed again and again with three chains under way ends each run once, with no effect twice', async () => {
+    const mesh = await fleet()
+    const rounds = process.env['FLOTILLA_SOAK'] === '1' ? 25 : 6
+    const asked: string[] = []
+    for (let round = 0; round < rounds; round++) {
+      for (const lane of ['a', 'b', 'c']) {
+        const name = `chain ${round}${lane}`
+        asked.push(await mesh.submit(name, { session: name, key: name }))
+      }
+      // Moments spread over the start of the agents, the chains and the recovery of the round before.
+      await sleep((round * 137) % 700)
+      await mesh.kill9()
+      await mesh.restart()
+    }
+    const ended = await allEnded(mesh)
+    expectOneOutcomeEach(mesh, ended)
+    const parents = ended.filter((run) => asked.includes(run.id))
+    expect(parents).toHaveLength(rounds * 3)
+    // A run may be cut off at each of its three attempts; it then says so. Nothing else is an excuse.
+    const excused = ended.filter((run) => run.state !== 'done')
+    expect(excused.filter((run) => run.outcome?.code !== 'interrupted' || run.outcome.text === '')).toEqual([])
+    const links = await linesOf(mesh, 'left', 'links')
+    expect(twice(links)).toEqual([])
+    expect(links.length).toBeGreaterThanOrEqual(parents.filter((run) => run.state === 'done').length)
+  }, 400_000)
+
+  it('together with its agents, as by a power cut, goes on from the checkpoints', async () => {
+    const mesh = await fleet()
+    const left = await ask(mesh, 'left', 'slow 1')
+    const right = await ask(mesh, 'right', 'write 2')
+    const queued = await ask(mesh, 'left', 'write 3')
+    await eventually('the run works', async () => (await linesOf(mesh, 'left')).includes('slow 1'))
+    const processes = await mesh.agentProcesses()
+    await mesh.kill9()
+    for (const { pid } of processes) process.kill(-pid, 'SIGKILL')
+    await mesh.restart()
+    for (const id of [left, right, queued]) expect((await mesh.ended(id)).state).toBe('done')
+    const lines = (await linesOf(mesh, 'left')).filter((line) => line !== 'slow 1 end')
+    expect(lines).toEqual(['slow 1', 'after 1', 'write 3'])
+    expect(await linesOf(mesh, 'right')).toEqual(['write 2'])
+    expectOneOutcomeEach(mesh, await mesh.runs())
+  })
+
   it('asked to stop in mid-run leaves the run to its checkpoint and finishes it in its next life', async () => {
     const mesh = await fleet()
     const id = await ask(mesh, 'left', 'slow 7')

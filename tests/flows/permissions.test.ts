@@ -83,8 +83,9 @@ describe('config/permissions.json of a running mesh', () => {
 
   it('takes one right away from one agent, at once, and leaves the others theirs', async () => {
     verifies('resources:permission:per-agent', 'resources:permission:file', 'errors:permissions:absent')
-    const file = JSON.parse(whole) as { agents: Record<string, Record<string, unknown>> }
-    const less = { ...file, agents: { ...file.agents, helper: { ...file.agents['helper'], blackboard_write: [] } } }
+    const file = JSON.parse(whole) as { permissions: Record<string, Record<string, unknown>> }
+    const helper = { ...file.permissions['helper'], blackboard_write: [] }
+    const less = { ...file, permissions: { ...file.permissions, helper } }
     await writeFile(path, JSON.stringify(less, null, 2))
     const said = await eventually(
       'the write is denied',
@@ -96,6 +97,6 @@ describe('config/permissions.json of a running mesh', () => {
     )
     expect(said.state).toBe('done')
     expect((await mesh.ask('note', { session: 'operator notes' })).outcome?.text).toContain('status/a')
-    expect((await mesh.call(meshHumanEndpoints.metrics)).text).toMatch(/tool_denials_24h\{[^}]*helper[^}]*\} [1-9]/)
+    expect((await mesh.call(meshHumanEndpoints.metrics)).text).toMatch(/flotilla_denials_24h\{agent="helper",action="write-blackboard"\} [1-9]/)
   })
 })

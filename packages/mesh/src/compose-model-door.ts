@@ -36,12 +36,14 @@ export function composeModels(parts: {
     environmentDefaultModel: parts.context.environment.defaultModel,
     makeOpenAiCompatible: (config) => recorder.wrap(createOpenAiCompatibleProvider(config)),
     makeScripted: ({ cassette }) =>
-      createScriptedProvider({
-        folders: parts.cassetteFolders,
-        cassette,
-        clock: systemClock,
-        newId: randomId,
-      }),
+      recorder.wrap(
+        createScriptedProvider({
+          folders: parts.cassetteFolders,
+          cassette,
+          clock: systemClock,
+          newId: randomId,
+        }),
+      ),
   })
   return { catalog, recorder }
 }

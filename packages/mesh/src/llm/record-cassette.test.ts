@@ -54,4 +54,28 @@ describe('a recording', () => {
     await provider.close()
     await upstream.close()
   })
+
+  test('plays again where the message names a task, although each task has an id of its own', async () => {
+    const upstream = await startLlmUpstream()
+    const recorder = createCassetteRecorder()
+    const provider = recorder.wrap(
+      createOpenAiCompatibleProvider({ baseUrl: upstream.baseUrl, apiKey: null }),
+    )
+    upstream.answerWith((_call, response) => answerWhole(response, { role: 'assistant', content: 'Noted.' }))
+    const told = (id: string) => [{ role: 'user', content: `Task ${id} "a (b)" is done.` }]
+    recorder.start()
+    const parameters = { messages: told('task_0123456789abcdef') } as never
+    const request = {
+      agentId: 'scout',
+      model: 'm',
+      stream: false,
+      parameters,
+      body: JSON.stringify(parameters),
+    }
+    await Array.fromAsync((await provider.complete(request, { signal: open() })).body)
+    const cassette = cassetteSchema.parse(recorder.stop())
+    expect(playCassette(cassette, 'scout', told('task_fedcba9876543210') as never).content).toBe('Noted.')
+    await provider.close()
+    await upstream.close()
+  })
 })

@@ -3,6 +3,7 @@ import { chatCompletionRequestSchema } from '@flotilla/protocol/llm-exchange'
 import type { ChatMessage } from '@flotilla/protocol/llm-exchange'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Cassette, CassetteTrack, CassetteTurn } from './cassette.ts'
+import { idPrefixes } from '@flotilla/protocol/ids'
 import type { LlmProvider, ProviderReply, ProviderRequest } from './llm-provider.ts'
 import { triggerText } from './play-cassette.ts'
 import { readAnswer } from './read-answer.ts'
@@ -123,10 +124,13 @@ function isSparse(turns: readonly CassetteTurn[]): boolean {
   return Array.from(turns).includes(undefined as never)
 }
 
+/** Ids are new each time; the words around them tell the message. */
+const freshId = new RegExp(`\\b(${idPrefixes.join('|')})_[0-9a-f]{16}\\b`, 'g')
+
 function patternFor(trigger: string): string {
   const isWhole = trigger.length <= triggerMaxChars
   const literal = trigger.slice(0, triggerMaxChars).replace(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`)
-  return `^${literal}${isWhole ? '$' : ''}`
+  return `^${literal.replace(freshId, String.raw`$1_\w+`)}${isWhole ? '$' : ''}`
 }
 
 function turnIndexOf(messages: readonly ChatMessage[]): number {

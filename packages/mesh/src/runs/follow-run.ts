@@ -24,6 +24,8 @@ const pollSeconds = 25
 const pollRestMs = 500
 /** For the last frames of a run whose outcome is known already. */
 const lastFramesMs = 250
+/** Frames of one run that become rows, per second: each is a write that every other agent waits for. */
+const keptFramesPerSecond = 50
 /** An agent that another run holds is asked again so often, each after `pollRestMs`. */
 const busyTriesMax = 40
 
@@ -89,10 +91,19 @@ function speak(
   return connection.chatStream(request, show(deps, run, signal), signal)
 }
 
+/** For people to look at: what comes faster than anyone could read is left out, and stands in the result. */
 function show(deps: FollowRunDeps, run: RunRecord, signal: AbortSignal): (frame: ChatFrame) => void {
+  const second = { number: 0, kept: 0 }
   return (frame) => {
     const event = signal.aborted ? null : frameEvent(run, frame)
-    if (event) deps.events.publish(event)
+    if (!event) return
+    if (event.type !== 'text.streamed') {
+      const now = Math.floor(deps.clock.now() / 1000)
+      if (second.number !== now) Object.assign(second, { number: now, kept: 0 })
+      second.kept++
+      if (second.kept > keptFramesPerSecond) return
+    }
+    deps.events.publish(event)
   }
 }
 
