@@ -25,7 +25,13 @@ const upstreamKey = 'sk-upstream-key-0123456789'
 
 const cassette = aCassette(
   ...voyageCassette.tracks,
-  ...operatorHandsOff({ when: '^dig$', to: 'clerk', title: 'Dig', capture: { n: 'after (\\S+)' }, answer: 'Dug: {{n}}.' }),
+  ...operatorHandsOff({
+    when: '^dig$',
+    to: 'clerk',
+    title: 'Dig',
+    capture: { n: 'after (\\S+)' },
+    answer: 'Dug: {{n}}.',
+  }),
   {
     agents: ['clerk', 'other'],
     when: 'Dig|^dig (\\S+)$',
@@ -80,7 +86,11 @@ withEngine(
       verifies('purpose:fleet-behind-mesh', 'purpose:agent:own-container', 'purpose:hardened-container')
       const content = await readFile(join(repositoryRoot, 'package-lock.json'))
       const params = { id: 'clerk', path: 'input/parcel.bin' }
-      const put = await mesh.call(meshHumanEndpoints.fileWrite, { params, body: new Uint8Array(content), timeoutMs: 60_000 })
+      const put = await mesh.call(meshHumanEndpoints.fileWrite, {
+        params,
+        body: new Uint8Array(content),
+        timeoutMs: 60_000,
+      })
       expect(put.status, put.text).toBe(200)
       const run = await mesh.ask(voyageQuestion)
       const sum = createHash('sha256').update(content).digest('hex')
@@ -105,17 +115,38 @@ withEngine(
         const seen = await container(agent).inspect()
         const host = seen.HostConfig
         expect(seen.Config.User).toBe('1000:1000')
-        expect(host).toMatchObject({ CapDrop: ['ALL'], ReadonlyRootfs: true, PidsLimit: 256, Privileged: false })
+        expect(host).toMatchObject({
+          CapDrop: ['ALL'],
+          ReadonlyRootfs: true,
+          PidsLimit: 256,
+          Privileged: false,
+        })
         expect(host.CapAdd ?? []).toEqual([])
         expect(host.SecurityOpt).toEqual(expect.arrayContaining(['no-new-privileges']))
-        expect(host.SecurityOpt?.some((option: string) => option.startsWith('seccomp=') && option !== 'seccomp=unconfined')).toBe(true)
-        expect(host.Tmpfs?.['/tmp']?.split(',')).toEqual(expect.arrayContaining(['noexec', 'nosuid', `size=${100 * 1024 * 1024}`]))
-        expect(Object.values(seen.NetworkSettings.Ports ?? {}).filter((bound) => (bound ?? []).length > 0)).toEqual([])
-        expect(seen.Mounts.filter((mount) => mount.Type === 'volume').map((mount) => mount.Destination)).toEqual(['/data'])
+        expect(
+          host.SecurityOpt?.some(
+            (option: string) => option.startsWith('seccomp=') && option !== 'seccomp=unconfined',
+          ),
+        ).toBe(true)
+        expect(host.Tmpfs?.['/tmp']?.split(',')).toEqual(
+          expect.arrayContaining(['noexec', 'nosuid', `size=${100 * 1024 * 1024}`]),
+        )
+        expect(
+          Object.values(seen.NetworkSettings.Ports ?? {}).filter((bound) => (bound ?? []).length > 0),
+        ).toEqual([])
+        expect(
+          seen.Mounts.filter((mount) => mount.Type === 'volume').map((mount) => mount.Destination),
+        ).toEqual(['/data'])
         expect(seen.Mounts.filter((mount) => mount.RW).map((mount) => mount.Destination)).toEqual(['/data'])
-        expect(seen.Config.Labels).toMatchObject({ 'flotilla.home': homeTag(homeId), 'flotilla.agent': agent })
+        expect(seen.Config.Labels).toMatchObject({
+          'flotilla.home': homeTag(homeId),
+          'flotilla.agent': agent,
+        })
       }
-      const status = await inside('clerk', 'id -u; grep -E "^(CapEff|CapBnd|NoNewPrivs|Seccomp):" /proc/self/status; touch /x 2>&1; grep " /tmp " /proc/mounts')
+      const status = await inside(
+        'clerk',
+        'id -u; grep -E "^(CapEff|CapBnd|NoNewPrivs|Seccomp):" /proc/self/status; touch /x 2>&1; grep " /tmp " /proc/mounts',
+      )
       expect(status).toMatch(/^exit code 0\n1000\n/)
       expect(status).toMatch(/CapEff:\s+0+\n/)
       expect(status).toMatch(/CapBnd:\s+0+\n/)
@@ -139,7 +170,8 @@ withEngine(
         'limits:operator-container:cpu',
       )
       const [worker, operator] = [await container('clerk').inspect(), await container('operator').inspect()]
-      const share = ({ HostConfig: host }: Dockerode.ContainerInspectInfo) => (host.CpuQuota ?? 0) / (host.CpuPeriod ?? 1)
+      const share = ({ HostConfig: host }: Dockerode.ContainerInspectInfo) =>
+        (host.CpuQuota ?? 0) / (host.CpuPeriod ?? 1)
       expect([worker.HostConfig.Memory, share(worker)]).toEqual([384 * 1024 * 1024, 0.15])
       expect([operator.HostConfig.Memory, share(operator)]).toEqual([128 * 1024 * 1024, 0.05])
     })
@@ -152,9 +184,15 @@ withEngine(
       const kinds = new Map(rows.map((row) => [String(row['hash']), String(row['token'])]))
       expect([...kinds.values()].toSorted()).toEqual(['door', 'program'])
       const program = Buffer.from(searchProgram)
-      await mesh.call(meshHumanEndpoints.fileWrite, { params: { id: 'clerk', path: 'search.py' }, body: program })
+      await mesh.call(meshHumanEndpoints.fileWrite, {
+        params: { id: 'clerk', path: 'search.py' },
+        body: program,
+      })
       const said = await inside('clerk', `python3 search.py ${[...kinds.keys()].join(' ')}`, 200)
-      const seen = JSON.parse(/\{.*\}/.exec(said)?.[0] ?? said) as { files: number; found: Record<string, string> }
+      const seen = JSON.parse(/\{.*\}/.exec(said)?.[0] ?? said) as {
+        files: number
+        found: Record<string, string>
+      }
       // The program token is there to be used; that it is found shows that the search sees what is there.
       expect(Object.keys(seen.found).map((hash) => kinds.get(hash))).toEqual(['program'])
       expect(seen.files).toBeGreaterThan(50)
@@ -175,7 +213,10 @@ withEngine(
         [gateway, meshPort],
         ['169.254.169.254', '80'],
       ]
-      const tries = targets.map(([host, port]) => `(exec 3<>/dev/tcp/${host}/${port}) 2>/dev/null & pid=$!; (sleep 3; kill -9 $pid 2>/dev/null) & wait $pid && echo "${host}:${port} open" || echo "${host}:${port} shut"`)
+      const tries = targets.map(
+        ([host, port]) =>
+          `(exec 3<>/dev/tcp/${host}/${port}) 2>/dev/null & pid=$!; (sleep 3; kill -9 $pid 2>/dev/null) & wait $pid && echo "${host}:${port} open" || echo "${host}:${port} shut"`,
+      )
       const said = await inside('clerk', tries.join('; '))
       expect(said).toContain(`${gateway}:${doorPort} open`)
       for (const [host, port] of targets.slice(1)) expect(said).toContain(`${host}:${port} shut`)
@@ -188,7 +229,9 @@ withEngine(
           `curl -s -o /dev/null -w '%{http_code}' -H "authorization: Bearer $OPENAI_API_KEY" http://${gateway}:${doorPort}/mesh/agents`,
       )
       expect(chat).toContain('401 401 200 403')
-      const fetched = await mesh.invoke('clerk', 'http_request', { url: `http://127.0.0.1:${meshPort}/healthz` })
+      const fetched = await mesh.invoke('clerk', 'http_request', {
+        url: `http://127.0.0.1:${meshPort}/healthz`,
+      })
       expect(JSON.stringify(fetched.outcome)).toContain('address-refused')
     })
 
@@ -203,9 +246,16 @@ withEngine(
         logLevel: 'silent',
       })
       const body = bundle.outputFiles[0]?.contents ?? new Uint8Array()
-      const put = await mesh.call(meshHumanEndpoints.fileWrite, { params: { id: 'clerk', path: 'client.mjs' }, body })
+      const put = await mesh.call(meshHumanEndpoints.fileWrite, {
+        params: { id: 'clerk', path: 'client.mjs' },
+        body,
+      })
       expect(put.status, put.text).toBe(200)
-      const said = await inside('clerk', 'node client.mjs fake/hello plain stream tool models wrongKey otherModel', 200)
+      const said = await inside(
+        'clerk',
+        'node client.mjs fake/hello plain stream tool models wrongKey otherModel',
+        200,
+      )
       const seen = JSON.parse(/SEEN (\{.*\})/.exec(said)?.[1] ?? said) as Record<string, unknown>
       expect(seen).toMatchObject({
         plain: { text: 'Hello there' },
@@ -215,7 +265,9 @@ withEngine(
         wrongKey: { name: 'AuthenticationError', status: 401 },
         otherModel: { name: 'PermissionDeniedError', status: 403 },
       })
-      expect(new Set(upstream.calls.map((call) => call.headers.authorization))).toEqual(new Set([`Bearer ${upstreamKey}`]))
+      expect(new Set(upstream.calls.map((call) => call.headers.authorization))).toEqual(
+        new Set([`Bearer ${upstreamKey}`]),
+      )
     })
 
     it('adopts its containers after a kill -9 while they work, and every run ends once', async () => {
@@ -223,7 +275,12 @@ withEngine(
       const before = (await container('clerk').inspect()).Id
       const asked = await mesh.submit('dig', { session: 'dig 1' })
       const beside = await mesh.submit('dig beside', { agent: 'other', session: 'dig 2' })
-      await eventually('both dig', async () => (await mesh.runs()).filter((run) => run.state === 'running' && run.agent_id !== 'operator').length === 2)
+      await eventually(
+        'both dig',
+        async () =>
+          (await mesh.runs()).filter((run) => run.state === 'running' && run.agent_id !== 'operator')
+            .length === 2,
+      )
       await mesh.kill9()
       await mesh.restart()
       const [first, second] = [await mesh.ended(asked, 200_000), await mesh.ended(beside, 200_000)]

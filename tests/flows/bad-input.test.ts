@@ -39,7 +39,11 @@ beforeAll(async () => {
     settings: {
       providers: {
         fake: { kind: 'openai-compatible', base_url: upstream.baseUrl, api_key: 'fake_key' },
-        dead: { kind: 'openai-compatible', base_url: `http://127.0.0.1:${await refusingPort()}/v1`, local: true },
+        dead: {
+          kind: 'openai-compatible',
+          base_url: `http://127.0.0.1:${await refusingPort()}/v1`,
+          local: true,
+        },
       },
       models: {
         'fake/hello': { price: { input_per_mtok: 1000, output_per_mtok: 1000 } },
@@ -62,17 +66,29 @@ describe('a body that is wrong', () => {
     verifies('errors:problem-bodies')
     expectProblem(await mesh.call(chat, { ...operator, body: '{"message": "hi"' }), 'bad-json')
     expectProblem(await mesh.call(chat, { ...operator, body: '' }), 'bad-json')
-    const unknown = expectProblem(await mesh.call(chat, { ...operator, body: { message: 'hi', as: 'root' } }), 'bad-request')
+    const unknown = expectProblem(
+      await mesh.call(chat, { ...operator, body: { message: 'hi', as: 'root' } }),
+      'bad-request',
+    )
     expect(unknown['detail']).toContain('as')
     expectProblem(await mesh.call(chat, { ...operator, body: { session: 'a' } }), 'bad-request')
     expectProblem(await mesh.call(chat, { ...operator, body: [] }), 'bad-request')
     expectProblem(await mesh.call(chat, { ...operator, body: { message: 7 } }), 'bad-request')
     const type = { 'content-type': 'text/plain' }
-    expectProblem(await mesh.call(chat, { ...operator, body: '{"message":"hi"}', headers: type }), 'bad-request')
+    expectProblem(
+      await mesh.call(chat, { ...operator, body: '{"message":"hi"}', headers: type }),
+      'bad-request',
+    )
     expectProblem(await mesh.call(meshHumanEndpoints.runs, { query: { limit: 'many' } }), 'bad-request')
     expectProblem(await mesh.call(meshHumanEndpoints.runs, { query: { order: 'up' } }), 'bad-request')
-    expectProblem(await mesh.call(meshHumanEndpoints.agentCreate, { body: { id: 'a/b', role: 'x' } }), 'bad-request')
-    expectProblem(await mesh.call(meshHumanEndpoints.agentCreate, { body: { id: 'mesh', role: 'x' } }), 'reserved-agent-id')
+    expectProblem(
+      await mesh.call(meshHumanEndpoints.agentCreate, { body: { id: 'a/b', role: 'x' } }),
+      'bad-request',
+    )
+    expectProblem(
+      await mesh.call(meshHumanEndpoints.agentCreate, { body: { id: 'mesh', role: 'x' } }),
+      'reserved-agent-id',
+    )
     expect(await mesh.runs()).toEqual([])
   })
 
@@ -95,18 +111,39 @@ describe('a body that is wrong', () => {
 
   it('is a problem too where it is no HTTP at all, or its headers never end', async () => {
     expectProblem(await rawCall('NONSENSE\r\n\r\n'), 'bad-request')
-    expectProblem(await rawCall(`GET / HTTP/1.1\r\nHost: a\r\nx: ${'y'.repeat(40_000)}\r\n\r\n`), 'body-too-large')
+    expectProblem(
+      await rawCall(`GET / HTTP/1.1\r\nHost: a\r\nx: ${'y'.repeat(40_000)}\r\n\r\n`),
+      'body-too-large',
+    )
     expectProblem(await rawCall('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -5\r\n\r\n'), 'bad-request')
   })
 
   it('names what is not there: agents, runs, paths, methods', async () => {
-    expectProblem(await mesh.call(chat, { params: { id: 'nobody' }, body: { message: 'hi' } }), 'unknown-agent')
-    expectProblem(await mesh.call(meshHumanEndpoints.invoke, { params: { id: 'nobody' }, body: { tool: 'x', params: {} } }), 'unknown-agent')
-    expectProblem(await mesh.call(meshHumanEndpoints.agentRestart, { params: { id: 'nobody' } }), 'unknown-agent')
+    expectProblem(
+      await mesh.call(chat, { params: { id: 'nobody' }, body: { message: 'hi' } }),
+      'unknown-agent',
+    )
+    expectProblem(
+      await mesh.call(meshHumanEndpoints.invoke, {
+        params: { id: 'nobody' },
+        body: { tool: 'x', params: {} },
+      }),
+      'unknown-agent',
+    )
+    expectProblem(
+      await mesh.call(meshHumanEndpoints.agentRestart, { params: { id: 'nobody' } }),
+      'unknown-agent',
+    )
     expectProblem(await mesh.call(meshHumanEndpoints.run, { params: { id: 'run_0' } }), 'not-found')
     expectProblem(await mesh.call(meshHumanEndpoints.runCancel, { params: { id: 'run_0' } }), 'not-found')
-    expectProblem(await mesh.call(meshHumanEndpoints.templateApply, { params: { name: 'none' } }), 'not-found')
-    expectProblem(await mesh.call(meshHumanEndpoints.artifact, { params: { agent: 'operator', name: 'none' } }), 'not-found')
+    expectProblem(
+      await mesh.call(meshHumanEndpoints.templateApply, { params: { name: 'none' } }),
+      'not-found',
+    )
+    expectProblem(
+      await mesh.call(meshHumanEndpoints.artifact, { params: { agent: 'operator', name: 'none' } }),
+      'not-found',
+    )
     expectProblem(await mesh.call({ ...meshHumanEndpoints.status, path: '/no/such/path' }), 'not-found')
     expectProblem(await mesh.call({ ...meshHumanEndpoints.status, method: 'DELETE' }), 'not-found')
     expectProblem(await mesh.call({ ...meshHumanEndpoints.run, path: '/%' }), 'bad-request')
@@ -175,7 +212,10 @@ describe('a model call that cannot be made', () => {
       ['[]', 'bad-request'],
       ['{"model":"scripted/plain"}', 'bad-request'],
       ['{"model":"scripted/plain","messages":[{"role":"user","content":5}]}', 'bad-request'],
-      [`{"model":"scripted/plain","messages":[${[message, message, message, message, message].join(',')}]}`, 'body-too-large'],
+      [
+        `{"model":"scripted/plain","messages":[${[message, message, message, message, message].join(',')}]}`,
+        'body-too-large',
+      ],
     ] as const
     for (const [body, code] of bodies) {
       const file = { params: { id: 'asker', path: 'body.json' }, body: new Uint8Array(Buffer.from(body)) }
@@ -243,7 +283,9 @@ async function rawCall(bytes: string): Promise<Reply> {
 function readReply(said: string): Reply {
   const [head = '', text = ''] = said.split('\r\n\r\n')
   const [first = '', ...fields] = head.split('\r\n')
-  const named = fields.map((field) => [field.split(': ')[0]?.toLowerCase() ?? '', field.split(': ')[1] ?? ''] as const)
+  const named = fields.map(
+    (field) => [field.split(': ')[0]?.toLowerCase() ?? '', field.split(': ')[1] ?? ''] as const,
+  )
   return {
     status: Number(first.split(' ')[1]),
     headers: Object.fromEntries(named),

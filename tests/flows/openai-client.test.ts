@@ -70,7 +70,9 @@ describe('the official OpenAI client inside an agent', () => {
     expect(got['models']).toEqual(['fake/hello', 'fake/tool', 'fake/status-429', 'fake/status-500'])
     const calls = upstream.calls.slice(before)
     expect(calls.map((call) => call.body['model'])).toEqual(['hello', 'hello', 'tool', 'tool'])
-    expect(new Set(calls.map((call) => call.headers.authorization))).toEqual(new Set([`Bearer ${upstreamKey}`]))
+    expect(new Set(calls.map((call) => call.headers.authorization))).toEqual(
+      new Set([`Bearer ${upstreamKey}`]),
+    )
   })
 
   it('is charged to the agent and the run', async () => {
@@ -82,12 +84,21 @@ describe('the official OpenAI client inside an agent', () => {
   })
 
   it('sees each refusal as the error class that its status stands for', async () => {
-    verifies('authentication:zone-1:no-llm-keys', 'purpose:agents:no-llm-keys', 'limits:budget-daily:before-dispatch')
+    verifies(
+      'authentication:zone-1:no-llm-keys',
+      'purpose:agents:no-llm-keys',
+      'limits:budget-daily:before-dispatch',
+    )
     const got = await seen('coder', 'wrongKey', 'otherModel', 'limited', 'refused')
     expect(got).toMatchObject({
       wrongKey: { name: 'AuthenticationError', status: 401 },
       otherModel: { name: 'PermissionDeniedError', status: 403, code: 'model-not-allowed' },
-      limited: { name: 'RateLimitError', status: 429, code: 'rate-limited', retryAfter: expect.any(String) as unknown },
+      limited: {
+        name: 'RateLimitError',
+        status: 429,
+        code: 'rate-limited',
+        retryAfter: expect.any(String) as unknown,
+      },
       refused: { name: 'InternalServerError', status: 502, code: 'upstream-failed' },
     })
     expect(JSON.stringify(got)).not.toContain(upstreamKey)

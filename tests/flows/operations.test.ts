@@ -21,7 +21,9 @@ afterAll(() => mesh.stop())
 
 describe('a mesh that cannot start', () => {
   it('is refused a home on which another runs, and leaves that one alone', async () => {
-    const second = await runMeshCommand(meshArguments('serve', '--home', mesh.home, '--port', '0', '--runtime', 'process'))
+    const second = await runMeshCommand(
+      meshArguments('serve', '--home', mesh.home, '--port', '0', '--runtime', 'process'),
+    )
     expectEndedWith(second, 'conflict', mesh.home)
     const reset = await mesh.command('reset')
     expectEndedWith(reset, 'conflict', mesh.home)
@@ -31,7 +33,9 @@ describe('a mesh that cannot start', () => {
   it('says which port is taken, before it prepares anything', async () => {
     const port = await takenPort()
     const home = `${mesh.home}-second`
-    const refused = await runMeshCommand(meshArguments('serve', '--home', home, '--port', String(port), '--runtime', 'process'))
+    const refused = await runMeshCommand(
+      meshArguments('serve', '--home', home, '--port', String(port), '--runtime', 'process'),
+    )
     expectEndedWith(refused, 'conflict', String(port))
     await openMesh(home).stop()
   })
@@ -47,7 +51,9 @@ describe('a mesh that cannot start', () => {
 
 describe('a mesh whose port for agents was taken while it was dead', () => {
   it('opens another, and its agents are started again', async () => {
-    const state = JSON.parse(await readFile(join(mesh.home, 'data', 'mesh.json'), 'utf8')) as { agent_port: number }
+    const state = JSON.parse(await readFile(join(mesh.home, 'data', 'mesh.json'), 'utf8')) as {
+      agent_port: number
+    }
     await mesh.kill9()
     await takenPort(state.agent_port)
     await mesh.restart()
@@ -59,7 +65,13 @@ describe('doctor', () => {
   it('looks at a running mesh and gives every finding an id, a level and, where it is bad, a repair', async () => {
     const { code, lines } = await mesh.command('doctor')
     expect(code).toBe(0)
-    const findings = lines.at(-1)?.['findings'] as { id: string; ok: boolean; level: string; repair?: string; detail: string }[]
+    const findings = lines.at(-1)?.['findings'] as {
+      id: string
+      ok: boolean
+      level: string
+      repair?: string
+      detail: string
+    }[]
     expect(findings.map(({ id }) => id)).toEqual(
       expect.arrayContaining(['node', 'port', 'permissions-file', 'journal']),
     )
@@ -88,9 +100,14 @@ describe('/metrics', () => {
       }
       if (/^# HELP [a-zA-Z_:][a-zA-Z0-9_:]* \S/.test(line)) continue
       const sample =
-        /^([a-zA-Z_:][a-zA-Z0-9_:]*)(\{(?:[a-zA-Z_]\w*="(?:[^"\\\n]|\\[\\"n])*",?)*\})? (?:[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|Inf)|NaN)(?: \d+)?$/i.exec(line)
+        /^([a-zA-Z_:][a-zA-Z0-9_:]*)(\{(?:[a-zA-Z_]\w*="(?:[^"\\\n]|\\[\\"n])*",?)*\})? (?:[-+]?(?:\d+\.?\d*(?:e[-+]?\d+)?|Inf)|NaN)(?: \d+)?$/i.exec(
+          line,
+        )
       expect(sample, line).not.toBeNull()
-      expect([...types.keys()].some((name) => sample?.[1]?.startsWith(name)), line).toBe(true)
+      expect(
+        [...types.keys()].some((name) => sample?.[1]?.startsWith(name)),
+        line,
+      ).toBe(true)
       const key = `${sample?.[1]}${sample?.[2] ?? ''}`
       expect(samples.has(key), line).toBe(false)
       samples.add(key)
@@ -108,10 +125,14 @@ describe('the journal', () => {
     await mesh.terminate()
 
     const database = new DatabaseSync(join(mesh.home, 'data', 'mesh.db'))
-    const { detail } = database.prepare('SELECT detail FROM journal WHERE seq = 3').get() as { detail: string }
+    const { detail } = database.prepare('SELECT detail FROM journal WHERE seq = 3').get() as {
+      detail: string
+    }
     const last = detail.length - 2
     const byte = detail[last] === '"' ? "'" : '"'
-    database.prepare('UPDATE journal SET detail = ? WHERE seq = 3').run(`${detail.slice(0, last)}${byte}${detail.slice(last + 1)}`)
+    database
+      .prepare('UPDATE journal SET detail = ? WHERE seq = 3')
+      .run(`${detail.slice(0, last)}${byte}${detail.slice(last + 1)}`)
     database.close()
 
     const changed = await mesh.command('verify-journal')

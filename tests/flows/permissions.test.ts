@@ -12,7 +12,13 @@ import { verifies } from '../verifies.ts'
 const noticedMaxMs = 2500
 
 const cassette = aCassette(
-  { when: '^note$', turns: [calls('write_blackboard', { key: 'status/a', value: 1 }), says('{{how}}', { capture: { how: '^(.{1,400})' } })] },
+  {
+    when: '^note$',
+    turns: [
+      calls('write_blackboard', { key: 'status/a', value: 1 }),
+      says('{{how}}', { capture: { how: '^(.{1,400})' } }),
+    ],
+  },
   ...operatorHandsOff({ when: '^delegate$', to: 'helper', title: 'Help', answer: 'Helped.' }),
   { agents: ['helper'], when: 'Help', turns: [calls('complete_task', { summary: 'Done.' })] },
   { turns: [says('Yes.')] },
@@ -35,7 +41,11 @@ describe('config/permissions.json of a running mesh', () => {
 
   const ready = async () => (await mesh.call(meshHumanEndpoints.readyz)).json()
   const becomes = (state: boolean) =>
-    eventually(`ready is ${state}`, async () => ((await ready())['ready'] === state ? ready() : null), noticedMaxMs)
+    eventually(
+      `ready is ${state}`,
+      async () => ((await ready())['ready'] === state ? ready() : null),
+      noticedMaxMs,
+    )
 
   it('denies everything within a second of a broken edit, says where, and forgives once it is mended', async () => {
     verifies('purpose:fail-closed', 'purpose:mesh:enforces-permissions')
@@ -72,7 +82,9 @@ describe('config/permissions.json of a running mesh', () => {
     verifies('errors:permissions:missing-file', 'authentication:permissions:missing-file')
     await rm(path)
     await becomes(false)
-    expect((await mesh.ask('hello', { agent: 'helper', session: 'missing' })).outcome).toMatchObject({ code: 'denied' })
+    expect((await mesh.ask('hello', { agent: 'helper', session: 'missing' })).outcome).toMatchObject({
+      code: 'denied',
+    })
     expect(await readFile(path, 'utf8').catch(() => 'missing')).toBe('missing')
     await mesh.kill9()
     await mesh.restart()
@@ -97,6 +109,8 @@ describe('config/permissions.json of a running mesh', () => {
     )
     expect(said.state).toBe('done')
     expect((await mesh.ask('note', { session: 'operator notes' })).outcome?.text).toContain('status/a')
-    expect((await mesh.call(meshHumanEndpoints.metrics)).text).toMatch(/flotilla_denials_24h\{agent="helper",action="write-blackboard"\} [1-9]/)
+    expect((await mesh.call(meshHumanEndpoints.metrics)).text).toMatch(
+      /flotilla_denials_24h\{agent="helper",action="write-blackboard"\} [1-9]/,
+    )
   })
 })

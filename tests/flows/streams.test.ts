@@ -13,8 +13,21 @@ import type { SseFrame, SseReader } from '../support/sse-reader.ts'
 import { verifies } from '../verifies.ts'
 
 const cassette = aCassette(
-  ...operatorHandsOff({ when: '^delegate$', to: 'helper', title: 'Count', capture: { n: 'found (\\d+)' }, answer: 'There are {{n}}.' }),
-  { agents: ['helper'], when: 'Count', turns: [runs('echo $((6 * 7))'), calls('complete_task', { summary: 'I found {{n}} things.' }, { capture: { n: '\\n(\\d+)\\n' } })] },
+  ...operatorHandsOff({
+    when: '^delegate$',
+    to: 'helper',
+    title: 'Count',
+    capture: { n: 'found (\\d+)' },
+    answer: 'There are {{n}}.',
+  }),
+  {
+    agents: ['helper'],
+    when: 'Count',
+    turns: [
+      runs('echo $((6 * 7))'),
+      calls('complete_task', { summary: 'I found {{n}} things.' }, { capture: { n: '\\n(\\d+)\\n' } }),
+    ],
+  },
   { when: '^slow$', turns: [runs('sleep 1; echo done > slow.txt'), says('Slow and sure.')] },
   { turns: [says('One two three.')] },
 )
@@ -29,7 +42,12 @@ beforeAll(async () => {
 afterAll(() => mesh.stop())
 
 const chat = (message: string, session = message) =>
-  readEvents({ method: 'POST', url: `${mesh.url}${chatPath}`, headers: json, body: JSON.stringify({ message, session }) })
+  readEvents({
+    method: 'POST',
+    url: `${mesh.url}${chatPath}`,
+    headers: json,
+    body: JSON.stringify({ message, session }),
+  })
 const events = (query = '', more: Record<string, string> = {}) =>
   readEvents({ method: 'GET', url: `${mesh.url}${meshHumanEndpoints.events.path}${query}`, headers: more })
 
@@ -41,23 +59,38 @@ describe('a streamed chat', () => {
     expect(last).toMatchObject({ type: 'ended', run: { state: 'done', outcome: { text: 'There are 42.' } } })
     expect(frames.filter((frame) => frame.type === 'ended')).toHaveLength(1)
     const heard = frames.flatMap((frame) => (frame.type === 'event' ? [frame.event] : []))
-    const tools = heard.filter((event) => event.type === 'tool.started').map((event) => `${event.agent_id} ${event.name}`)
+    const tools = heard
+      .filter((event) => event.type === 'tool.started')
+      .map((event) => `${event.agent_id} ${event.name}`)
     expect(tools).toEqual(['operator hand_off', 'helper run_command', 'helper complete_task'])
-    const words = heard.flatMap((event) => (event.type === 'text.streamed' && event.agent_id === 'operator' ? [event.content] : []))
+    const words = heard.flatMap((event) =>
+      event.type === 'text.streamed' && event.agent_id === 'operator' ? [event.content] : [],
+    )
     expect(words.join('')).toContain('There are 42.')
     if (last?.type === 'ended') expect(await mesh.run(last.run.id)).toEqual(last.run)
   })
 
   it('is plain enough for curl', async () => {
     const child = spawn('curl', [
-      '-sSN', `${mesh.url}${chatPath}`, '-H', 'X-Requested-With: curl', '-H', 'Content-Type: application/json',
-      '-H', 'Accept: text/event-stream', '-d', '{"message":"hello","session":"curl"}',
+      '-sSN',
+      `${mesh.url}${chatPath}`,
+      '-H',
+      'X-Requested-With: curl',
+      '-H',
+      'Content-Type: application/json',
+      '-H',
+      'Accept: text/event-stream',
+      '-d',
+      '{"message":"hello","session":"curl"}',
     ])
     let said = ''
     for await (const piece of child.stdout) said += String(piece)
     const data = said.split('\n').filter((line) => line.startsWith('data: '))
     expect(JSON.parse(data[0]?.slice(6) ?? '')).toMatchObject({ type: 'accepted' })
-    expect(JSON.parse(data.at(-1)?.slice(6) ?? '')).toMatchObject({ type: 'ended', run: { outcome: { text: 'One two three.' } } })
+    expect(JSON.parse(data.at(-1)?.slice(6) ?? '')).toMatchObject({
+      type: 'ended',
+      run: { outcome: { text: 'One two three.' } },
+    })
   })
 
   it('goes on when its reader goes away, streamed or waiting', async () => {
@@ -74,7 +107,9 @@ describe('a streamed chat', () => {
     await expect(fetch(`${mesh.url}${chatPath}`, { ...call, signal: gone })).rejects.toThrow(/timeout|abort/i)
     const again = await mesh.ask('slow', { session: 'waiting', key: 'left-waiting' })
     expect(again.outcome?.text).toBe('Slow and sure.')
-    expect((await mesh.runs()).filter((one) => one.input.kind === 'chat' && one.input.session === 'waiting')).toHaveLength(1)
+    expect(
+      (await mesh.runs()).filter((one) => one.input.kind === 'chat' && one.input.session === 'waiting'),
+    ).toHaveLength(1)
     expect(mesh.log()).not.toContain('"level":50')
   })
 })
@@ -89,7 +124,10 @@ describe('the stream of events', () => {
     for (const frame of seen) expect(fleetEventSchema.parse(frame.data).seq).toBe(Number(frame.id))
     const kept = keptNumbers(seen)
     const at = Math.floor(kept.length / 2)
-    for (const reader of [await events(`?since=${kept[at]}`), await events('', { 'last-event-id': String(kept[at]) })]) {
+    for (const reader of [
+      await events(`?since=${kept[at]}`),
+      await events('', { 'last-event-id': String(kept[at]) }),
+    ]) {
       const again = await untilRunEnds(reader, marker.id)
       reader.leave()
       expect(again.map(({ id }) => Number(id))).toEqual(kept.slice(at + 1))

@@ -23,7 +23,10 @@ import { addDoorToken, identityOf } from '../support/own-token.ts'
 import { expectProblem } from '../support/problem-matcher.ts'
 import { verifies } from '../verifies.ts'
 
-const works = aCassette({ when: '^work$', turns: [runs('sleep 100', { timeoutSeconds: 120 }), says('Done.')] })
+const works = aCassette({
+  when: '^work$',
+  turns: [runs('sleep 100', { timeoutSeconds: 120 }), says('Done.')],
+})
 const params = { id: 'task_1', key: 'tasks/x', name: 'x', agent: 'ann', path: 'x', file: 'SOUL.md' }
 
 let mesh: MeshProcess
@@ -50,23 +53,28 @@ async function atWork(id: string): Promise<typeof ann> {
 }
 
 describe("the people's door", () => {
-  const guarded = Object.entries<Endpoint>(meshHumanEndpoints).filter(([name]) => name !== 'healthz' && name !== 'readyz')
+  const guarded = Object.entries<Endpoint>(meshHumanEndpoints).filter(
+    ([name]) => name !== 'healthz' && name !== 'readyz',
+  )
   const writes = guarded.filter(([, endpoint]) => endpoint.method !== 'GET')
   const call = (endpoint: Endpoint, more: Record<string, string>) =>
     mesh.call(endpoint, { params, headers: more, ...(endpoint.method === 'GET' ? {} : { body: {} }) })
 
-  it.each(guarded)('refuses %s under a foreign Host, from a foreign page and through a proxy', async (_name, endpoint) => {
-    verifies('authentication:dashboard:open-without-token-file')
-    const port = new URL(mesh.url).port
-    expectProblem(await call(endpoint, { host: `evil.example:${port}` }), 'host-refused')
-    expectProblem(await call(endpoint, { host: `127.0.0.1.nip.io:${port}` }), 'host-refused')
-    expectProblem(await call(endpoint, { host: '127.0.0.1:1' }), 'host-refused')
-    expectProblem(await call(endpoint, { origin: 'https://evil.example' }), 'host-refused')
-    expectProblem(await call(endpoint, { origin: 'null' }), 'host-refused')
-    for (const proxied of ['x-forwarded-for', 'x-forwarded-proto', 'forwarded', 'x-real-ip']) {
-      expectProblem(await call(endpoint, { [proxied]: '127.0.0.1' }), 'host-refused')
-    }
-  })
+  it.each(guarded)(
+    'refuses %s under a foreign Host, from a foreign page and through a proxy',
+    async (_name, endpoint) => {
+      verifies('authentication:dashboard:open-without-token-file')
+      const port = new URL(mesh.url).port
+      expectProblem(await call(endpoint, { host: `evil.example:${port}` }), 'host-refused')
+      expectProblem(await call(endpoint, { host: `127.0.0.1.nip.io:${port}` }), 'host-refused')
+      expectProblem(await call(endpoint, { host: '127.0.0.1:1' }), 'host-refused')
+      expectProblem(await call(endpoint, { origin: 'https://evil.example' }), 'host-refused')
+      expectProblem(await call(endpoint, { origin: 'null' }), 'host-refused')
+      for (const proxied of ['x-forwarded-for', 'x-forwarded-proto', 'forwarded', 'x-real-ip']) {
+        expectProblem(await call(endpoint, { [proxied]: '127.0.0.1' }), 'host-refused')
+      }
+    },
+  )
 
   it.each(writes)('refuses %s without X-Requested-With', async (_name, endpoint) => {
     verifies('endpoints:dashboard:requested-with', 'authentication:dashboard:requested-with')
@@ -74,13 +82,18 @@ describe("the people's door", () => {
   })
 
   it('gives no page of another origin leave to read', async () => {
-    const asked = await mesh.call({ ...meshHumanEndpoints.status, method: 'GET' }, { headers: { origin: mesh.url } })
+    const asked = await mesh.call(
+      { ...meshHumanEndpoints.status, method: 'GET' },
+      { headers: { origin: mesh.url } },
+    )
     expect(asked.status).toBe(200)
     expect(Object.keys(asked.headers).filter((name) => name.startsWith('access-control'))).toEqual([])
   })
 
   it('listens on loopback alone, as the agents of plain processes and their door do', async () => {
-    const others = Object.values(networkInterfaces()).flatMap((all) => (all ?? []).filter(({ internal }) => !internal))
+    const others = Object.values(networkInterfaces()).flatMap((all) =>
+      (all ?? []).filter(({ internal }) => !internal),
+    )
     const ports = [mesh.url, ann.door, ann.server].map((url) => Number(new URL(url).port))
     for (const port of ports) expect(await opens('127.0.0.1', port), String(port)).toBe(true)
     for (const { address, scopeid } of others) {
@@ -92,19 +105,35 @@ describe("the people's door", () => {
 })
 
 describe('the internal door', () => {
-  it.each(Object.entries<Endpoint>(meshInternalEndpoints))('opens %s to loopback and marker together', async (_name, endpoint) => {
-    verifies('authentication:internal:header', 'authentication:internal:loopback')
-    const marked = { [headers.meshInternal]: '1' }
-    expect((await mesh.call(endpoint, { headers: marked })).status).toBe(200)
-    expectProblem(await mesh.call(endpoint), 'unauthenticated')
-    expectProblem(await mesh.call(endpoint, { headers: { [headers.meshInternal]: 'true' } }), 'unauthenticated')
-    expectProblem(await mesh.call(endpoint, { headers: { ...marked, 'x-forwarded-for': '127.0.0.1' } }), 'unauthenticated')
-    expectProblem(await mesh.call(endpoint, { headers: { ...marked, host: 'evil.example' } }), 'unauthenticated')
-  })
+  it.each(Object.entries<Endpoint>(meshInternalEndpoints))(
+    'opens %s to loopback and marker together',
+    async (_name, endpoint) => {
+      verifies('authentication:internal:header', 'authentication:internal:loopback')
+      const marked = { [headers.meshInternal]: '1' }
+      expect((await mesh.call(endpoint, { headers: marked })).status).toBe(200)
+      expectProblem(await mesh.call(endpoint), 'unauthenticated')
+      expectProblem(
+        await mesh.call(endpoint, { headers: { [headers.meshInternal]: 'true' } }),
+        'unauthenticated',
+      )
+      expectProblem(
+        await mesh.call(endpoint, { headers: { ...marked, 'x-forwarded-for': '127.0.0.1' } }),
+        'unauthenticated',
+      )
+      expectProblem(
+        await mesh.call(endpoint, { headers: { ...marked, host: 'evil.example' } }),
+        'unauthenticated',
+      )
+    },
+  )
 
   it('is not on the agent door', async () => {
     const { method, path } = meshInternalEndpoints.journalVerify
-    const reply = await httpCall({ method, url: `${ann.door}${path}`, headers: { [headers.meshInternal]: '1' } })
+    const reply = await httpCall({
+      method,
+      url: `${ann.door}${path}`,
+      headers: { [headers.meshInternal]: '1' },
+    })
     expectProblem(reply, 'not-found')
   })
 })
@@ -113,7 +142,12 @@ describe('the agent door', () => {
   const all = Object.entries<Endpoint>(meshAgentEndpoints)
   const tools = all.filter(([, endpoint]) => endpoint.path.startsWith('/mesh'))
   let calls = 0
-  const knock = (endpoint: Endpoint, token: string, more: Record<string, string> = {}, body: unknown = {}) => {
+  const knock = (
+    endpoint: Endpoint,
+    token: string,
+    more: Record<string, string> = {},
+    body: unknown = {},
+  ) => {
     const writes = endpoint.method !== 'GET'
     return httpCall({
       method: endpoint.method,
@@ -127,17 +161,23 @@ describe('the agent door', () => {
       ...(writes ? { body: JSON.stringify(body) } : {}),
     })
   }
-  const ticket = (who: typeof ann) => ({ [headers.runId]: who.run.id, [headers.runFence]: String(who.run.fence) })
+  const ticket = (who: typeof ann) => ({
+    [headers.runId]: who.run.id,
+    [headers.runFence]: String(who.run.fence),
+  })
   const write = (who: typeof ann, more: Record<string, string>, body: unknown) =>
     knock(meshAgentEndpoints.blackboardWrite, who.token, { ...ticket(who), ...more }, body)
 
-  it.each(all)('refuses %s to an agent that names the run of another, or a fence that is over', async (name, endpoint) => {
-    const body = bodies[name] ?? {}
-    expectProblem(await knock(endpoint, ann.token, ticket(bob), body), 'stale-fence')
-    const over = { [headers.runId]: ann.run.id, [headers.runFence]: String(ann.run.fence - 1) }
-    expectProblem(await knock(endpoint, ann.token, over, body), 'stale-fence')
-    expectProblem(await knock(endpoint, ann.token, {}, body), 'bad-request')
-  })
+  it.each(all)(
+    'refuses %s to an agent that names the run of another, or a fence that is over',
+    async (name, endpoint) => {
+      const body = bodies[name] ?? {}
+      expectProblem(await knock(endpoint, ann.token, ticket(bob), body), 'stale-fence')
+      const over = { [headers.runId]: ann.run.id, [headers.runFence]: String(ann.run.fence - 1) }
+      expectProblem(await knock(endpoint, ann.token, over, body), 'stale-fence')
+      expectProblem(await knock(endpoint, ann.token, {}, body), 'bad-request')
+    },
+  )
 
   it.each(tools)('denies %s to programs', async (name, endpoint) => {
     expectProblem(await knock(endpoint, ann.programToken, ticket(ann), bodies[name] ?? {}), 'denied')
@@ -155,7 +195,10 @@ describe('the agent door', () => {
     expect(written.json()).toMatchObject({ written_by: 'ann' })
     expectProblem(await write(ann, {}, { value: 1, written_by: 'operator' }), 'bad-request')
     const hand = { to: 'operator', title: 't' }
-    const claimed = await knock(meshAgentEndpoints.handOff, ann.token, ticket(ann), { ...hand, creator: 'operator' })
+    const claimed = await knock(meshAgentEndpoints.handOff, ann.token, ticket(ann), {
+      ...hand,
+      creator: 'operator',
+    })
     expectProblem(claimed, 'bad-request')
   })
 
@@ -166,13 +209,25 @@ describe('the agent door', () => {
     expectProblem(await knock(elsewhere, ann.token, ticket(ann), { value: 1 }), 'denied')
     const stranger = { to: 'bob', title: 't' }
     // Who may not be messaged and who is not there look the same.
-    expectProblem(await knock(meshAgentEndpoints.handOff, ann.token, ticket(ann), stranger), 'denied', 'unknown-agent')
+    expectProblem(
+      await knock(meshAgentEndpoints.handOff, ann.token, ticket(ann), stranger),
+      'denied',
+      'unknown-agent',
+    )
   })
 
   it('keeps another agent from closing a task that is not its own', async () => {
     const key = { [headers.idempotencyKey]: 'task-1' }
-    const given = await knock(meshAgentEndpoints.handOff, ann.token, { ...ticket(ann), ...key }, { to: 'operator', title: 'For you' })
-    const endpoint = { ...meshAgentEndpoints.completeTask, path: `/mesh/tasks/${String(given.json()['task_id'])}/complete` }
+    const given = await knock(
+      meshAgentEndpoints.handOff,
+      ann.token,
+      { ...ticket(ann), ...key },
+      { to: 'operator', title: 'For you' },
+    )
+    const endpoint = {
+      ...meshAgentEndpoints.completeTask,
+      path: `/mesh/tasks/${String(given.json()['task_id'])}/complete`,
+    }
     expectProblem(await knock(endpoint, bob.token, ticket(bob), { summary: 'mine' }), 'denied', 'not-found')
   })
 
@@ -195,27 +250,44 @@ describe("an agent's own server", () => {
       ...(endpoint.method === 'GET' ? {} : { body: '{}' }),
     })
 
-  it.each(walk.filter(([name]) => name !== 'healthz'))("wants the mesh's proof on %s", async (_name, endpoint) => {
-    const forged = makeMeshKey().proofFor('ann')
-    const forAnother = `Bearer ${(await identityOf(mesh.home)).signFor('bob')}`
-    const old = `Bearer ${(await identityOf(mesh.home, -301_000)).signFor('ann')}`
-    const early = `Bearer ${(await identityOf(mesh.home, 900_000)).signFor('ann')}`
-    const tokens = [undefined, forged, forAnother, old, early, `Bearer ${ann.token}`, `Bearer ${ann.programToken}`]
-    for (const token of tokens) expectProblem(await knock(endpoint, token), 'unauthenticated')
-  })
+  it.each(walk.filter(([name]) => name !== 'healthz'))(
+    "wants the mesh's proof on %s",
+    async (_name, endpoint) => {
+      const forged = makeMeshKey().proofFor('ann')
+      const forAnother = `Bearer ${(await identityOf(mesh.home)).signFor('bob')}`
+      const old = `Bearer ${(await identityOf(mesh.home, -301_000)).signFor('ann')}`
+      const early = `Bearer ${(await identityOf(mesh.home, 900_000)).signFor('ann')}`
+      const tokens = [
+        undefined,
+        forged,
+        forAnother,
+        old,
+        early,
+        `Bearer ${ann.token}`,
+        `Bearer ${ann.programToken}`,
+      ]
+      for (const token of tokens) expectProblem(await knock(endpoint, token), 'unauthenticated')
+    },
+  )
 
   it('believes the mesh, and tells anyone that it lives', async () => {
     verifies('endpoints:agent:get-status')
     const proof = `Bearer ${(await identityOf(mesh.home)).signFor('ann')}`
     const status = await knock(agentEndpoints.status, proof)
-    expect(status.json()).toMatchObject({ agent_id: 'ann', state: 'working', current: { run_id: ann.run.id } })
+    expect(status.json()).toMatchObject({
+      agent_id: 'ann',
+      state: 'working',
+      current: { run_id: ann.run.id },
+    })
     expect((await knock(agentEndpoints.healthz)).status).toBe(200)
   })
 
   it('keeps its door token out of the environment and off the disk', async () => {
     verifies('authentication:zone-1:no-llm-keys')
     expect(Object.keys(ann.environment).filter((name) => /TOKEN|SECRET|SYSTEM_/.test(name))).toEqual([])
-    const left = await mesh.invoke('idle', 'run_command', { command: 'find . -name "*token*"; cat .flotilla/door-token; true' })
+    const left = await mesh.invoke('idle', 'run_command', {
+      command: 'find . -name "*token*"; cat .flotilla/door-token; true',
+    })
     expect(JSON.stringify(left.outcome?.result)).toContain('No such file')
     expect(JSON.stringify(left.outcome?.result)).not.toMatch(/\.\/\S*token/)
     const secret = /MESH_SECRET=["']?([^"'\n]+)/.exec(await readFile(`${mesh.home}/.env`, 'utf8'))?.[1] ?? '?'
@@ -250,10 +322,15 @@ function opens(host: string, port: number): Promise<boolean> {
 
 /** Local addresses, as the kernel writes them, of listeners on these ports; IPv6 ones included. */
 async function listeningAddresses(ports: readonly number[]): Promise<string[]> {
-  const tables = await Promise.all(['tcp', 'tcp6'].map((name) => readFile(`/proc/net/${name}`, 'utf8').catch(() => '')))
+  const tables = await Promise.all(
+    ['tcp', 'tcp6'].map((name) => readFile(`/proc/net/${name}`, 'utf8').catch(() => '')),
+  )
   const listening = tables
     .flatMap((table) => table.split('\n'))
     .map((line) => line.trim().split(/\s+/))
-    .filter(([, local = '', , state]) => state === '0A' && ports.includes(Number.parseInt(local.split(':')[1] ?? '', 16)))
+    .filter(
+      ([, local = '', , state]) =>
+        state === '0A' && ports.includes(Number.parseInt(local.split(':')[1] ?? '', 16)),
+    )
   return [...new Set(listening.map(([, local = '']) => local.split(':')[0] ?? ''))]
 }

@@ -31,8 +31,10 @@ const behaviours: Readonly<Record<string, Behaviour>> = {
     response.end('{"choices": "none", ')
   },
   'status-500': (_call, response) => refuse(response, 500, { message: 'out of order' }),
-  'status-429': (_call, response) => refuse(response, 429, { message: 'too many', headers: { 'retry-after': '1' } }),
-  'status-401': (_call, response) => refuse(response, 401, { message: 'wrong key sk-upstream-key-0123456789' }),
+  'status-429': (_call, response) =>
+    refuse(response, 429, { message: 'too many', headers: { 'retry-after': '1' } }),
+  'status-401': (_call, response) =>
+    refuse(response, 401, { message: 'wrong key sk-upstream-key-0123456789' }),
   'status-404': (_call, response) => refuse(response, 404, { message: 'no such model' }),
 }
 

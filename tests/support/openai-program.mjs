@@ -3,7 +3,10 @@ import OpenAI from 'openai'
 
 const model = process.argv[2] ?? ''
 const messages = [{ role: 'user', content: 'hello' }]
-const weather = { type: 'function', function: { name: 'get_weather', parameters: { type: 'object', properties: {} } } }
+const weather = {
+  type: 'function',
+  function: { name: 'get_weather', parameters: { type: 'object', properties: {} } },
+}
 const client = new OpenAI({ maxRetries: 0 })
 const seen = {}
 
@@ -32,7 +35,12 @@ const attempts = {
     return { calls: answer.choices[0].message.tool_calls, finish: answer.choices[0].finish_reason }
   },
   async toolStream() {
-    const stream = await client.chat.completions.create({ model: 'fake/tool', messages, tools: [weather], stream: true })
+    const stream = await client.chat.completions.create({
+      model: 'fake/tool',
+      messages,
+      tools: [weather],
+      stream: true,
+    })
     const calls = []
     for await (const chunk of stream) calls.push(...(chunk.choices[0]?.delta.tool_calls ?? []))
     return { calls }
@@ -67,7 +75,12 @@ for (const name of process.argv.slice(3)) {
   try {
     seen[name] = await attempts[name]()
   } catch (error) {
-    seen[name] = { name: error.constructor.name, status: error.status, code: error.code, message: error.message }
+    seen[name] = {
+      name: error.constructor.name,
+      status: error.status,
+      code: error.code,
+      message: error.message,
+    }
   }
 }
 process.stdout.write(`SEEN ${JSON.stringify(seen)}\n`)

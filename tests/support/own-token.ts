@@ -12,7 +12,9 @@ export function addDoorToken(home: string, agentId: string): string {
   const database = new DatabaseSync(join(home, 'data', 'mesh.db'))
   database.exec('PRAGMA busy_timeout = 5000')
   database
-    .prepare("INSERT INTO agent_tokens (hash, agent_id, token, start_id, issued_at) VALUES (?, ?, 'door', 'start_test', 0)")
+    .prepare(
+      "INSERT INTO agent_tokens (hash, agent_id, token, start_id, issued_at) VALUES (?, ?, 'door', 'start_test', 0)",
+    )
     .run(createHash('sha256').update(token, 'utf8').digest('hex'), agentId)
   database.close()
   return token

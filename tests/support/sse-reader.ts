@@ -26,7 +26,10 @@ export async function readEvents(call: {
   let taken = 0
   let closed = false
   let wake = () => {}
-  const sent = request(call.url, { method: call.method, headers: { accept: 'text/event-stream', ...call.headers } })
+  const sent = request(call.url, {
+    method: call.method,
+    headers: { accept: 'text/event-stream', ...call.headers },
+  })
   const reply = await new Promise<import('node:http').IncomingMessage>((resolve, reject) => {
     sent.once('response', resolve)
     sent.once('error', reject)
@@ -44,7 +47,10 @@ export async function readEvents(call: {
     for (const block of blocks) {
       const data = /^data: (.*)$/m.exec(block)?.[1]
       if (data === undefined) continue
-      frames.push({ id: /^id: (.*)$/m.exec(block)?.[1] ?? null, data: JSON.parse(data) as Record<string, unknown> })
+      frames.push({
+        id: /^id: (.*)$/m.exec(block)?.[1] ?? null,
+        data: JSON.parse(data) as Record<string, unknown>,
+      })
     }
     wake()
   })

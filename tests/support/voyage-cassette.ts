@@ -6,7 +6,13 @@ export const voyageQuestion = 'What is the checksum of the input file?'
  * talker say it, it hands over to `talker`, which speaks and never completes its task.
  */
 export const voyageCassette = aCassette(
-  ...operatorHandsOff({ when: 'talker say', to: 'talker', title: 'Say it', capture: { n: 'number is (\\d+)' }, answer: 'It said {{n}}.' }),
+  ...operatorHandsOff({
+    when: 'talker say',
+    to: 'talker',
+    title: 'Say it',
+    capture: { n: 'number is (\\d+)' },
+    answer: 'It said {{n}}.',
+  }),
   { agents: ['talker'], turns: [says('The number is 7.')] },
   ...operatorHandsOff({
     when: 'checksum of the input',
@@ -34,4 +40,3 @@ export const voyageCassette = aCassette(
     ],
   },
 )
-

@@ -34,7 +34,11 @@ async function aDoor(log: Log = silentLog) {
   const open = (agentId: string): ClientRequest => {
     const call = request(`${url}/x`, {
       method: 'POST',
-      headers: { authorization: `Bearer ${agentId}`, 'content-type': 'application/json', 'content-length': 2 },
+      headers: {
+        authorization: `Bearer ${agentId}`,
+        'content-type': 'application/json',
+        'content-length': 2,
+      },
     })
     call.on('error', () => {})
     call.write('{')

@@ -40,7 +40,9 @@ export function modelRoutes(scope: FastifyInstance, { gate, use }: ModelRoutesDe
   const bind = createBinder(scope)
   scope.addHook('onRequest', gate.refuseStrangers)
   scope.removeContentTypeParser('application/json')
-  scope.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+  scope.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) =>
+    done(null, body),
+  )
 
   bind(endpoints.models, api.models, async ({ raw }) => use.listModels(gate.modelSurface(raw)))
   bind(

@@ -94,7 +94,8 @@ export function runRoutes(scope: FastifyInstance, { gate, use, events }: RunRout
 
   /** The ledger's word on how the run ended; a caller that leaves loses the answer and not the run. */
   async function outcomeOf(runId: string, reply: FastifyReply): Promise<RunView> {
-    for await (const frame of use.follow(runId, clientGone(reply))) if (frame.type === 'ended') return frame.run
+    for await (const frame of use.follow(runId, clientGone(reply)))
+      if (frame.type === 'ended') return frame.run
     throw new Problem('interrupted', {
       detail: `the mesh is stopping; ask for run ${runId} later`,
       extra: { run_id: runId },
