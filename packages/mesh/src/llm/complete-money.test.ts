@@ -273,12 +273,15 @@ describe('money on the model path', () => {
   test('a model without a price is refused with the repair, and a local one costs nothing', async () => {
     const settings = {
       models: { 'openai/llama-x': { local: true } },
-      agents: { scout: { models: ['openai/*'] } },
+      providers: {
+        far: { kind: 'openai-compatible' as const, base_url: 'https://models.example/v1', local: false },
+      },
+      agents: { scout: { models: ['openai/*', 'far/*'] } },
     }
     await withPath({ settings }, async ({ upstream, parts }) => {
       upstream.answerWith(answerStream)
       await expect(
-        parts.complete(workerCaller, { body: bodyOf({ model: 'openai/llama-y' }), signal: open() }),
+        parts.complete(workerCaller, { body: bodyOf({ model: 'far/llama-y' }), signal: open() }),
       ).rejects.toMatchObject({ code: 'model-unpriced' })
       const body = bodyOf({ model: 'openai/llama-x', stream: true })
       await drain((await parts.complete(workerCaller, { body, signal: open() })).body)

@@ -87,14 +87,6 @@ describe('the catalog', () => {
     expect(aCatalog({}, {}).defaultProvider()).toBe('openai')
   })
 
-  test('a server on this machine is the owner’s and costs nothing, one elsewhere does', () => {
-    const name = { provider: 'openai', model: 'm' }
-    expect(aCatalog({}, { openai_base_url: 'http://127.0.0.1:11434/v1' }).find(name).free).toBe(true)
-    expect(aCatalog({}, { openai_base_url: 'http://localhost:11434/v1' }).find(name).free).toBe(true)
-    expect(aCatalog({}, { openai_base_url: 'https://127.0.0.1.example/v1' }).find(name).free).toBe(false)
-    expect(aCatalog({}, { openai_api_key: 'k' }).find(name).free).toBe(false)
-  })
-
   test('an OpenAI key alone is enough to have a default model, a base URL is not', () => {
     expect(aCatalog({}, { openai_api_key: 'k' }).defaultModel()).toBe('openai/gpt-5-mini')
     expect(

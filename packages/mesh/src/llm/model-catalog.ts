@@ -153,8 +153,7 @@ function setupOf(deps: ModelCatalogDeps, provider: string): ProviderSetup {
         kind: 'openai-compatible',
         baseUrl: checkedUrl(baseUrl?.reveal() ?? openAiBaseUrl),
         apiKey: apiKey ? apiKey.name : null,
-        // A server on this very machine is the owner's; its models have no price to know.
-        local: baseUrl !== undefined && isThisMachine(baseUrl.reveal()),
+        local: false,
       }
     }
     throw new Problem('not-configured', {
@@ -184,11 +183,6 @@ function keyOf(vault: Vault, provider: string, name: string | null): Secret | nu
   throw new Problem('not-configured', {
     detail: `the provider ${provider} wants the credential FLOTILLA_SYSTEM_${name.toUpperCase()}, which is not set`,
   })
-}
-
-function isThisMachine(url: string): boolean {
-  const host = URL.canParse(url) ? new URL(url).hostname : ''
-  return host === 'localhost' || host === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(host)
 }
 
 function checkedUrl(text: string): string {
