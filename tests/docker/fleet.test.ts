@@ -3,15 +3,17 @@ import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import process from 'node:process'
 import { DatabaseSync } from 'node:sqlite'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import type Dockerode from 'dockerode'
 import { build } from 'esbuild'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { homeTag, sandboxName } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
 import { aCassette, calls, operatorHandsOff, runs, says } from '../support/cassettes.ts'
 import { eventually } from '../support/eventually.ts'
 import { startFakeUpstream } from '../support/fake-upstream.ts'
+import { httpCall } from '../support/http-call.ts'
 import { openLedger } from '../support/ledger-view.ts'
 import type { LlmUpstream } from '../support/llm-upstream.ts'
 import { repositoryRoot, startMesh } from '../support/mesh-process.ts'
@@ -109,6 +111,9 @@ withEngine(
         'resources:container:tmpfs-size',
         'resources:container:tmpfs-noexec',
         'resources:container:tmpfs-nosuid',
+        'limits:worker-container:pids',
+        'limits:worker-container:tmp',
+        'limits:operator-container:hardening',
         'authentication:zone-1:hardened',
       )
       for (const agent of ['operator', 'clerk']) {
@@ -164,8 +169,6 @@ withEngine(
         'resources:operator:cpu-quota',
         'limits:worker-container:memory',
         'limits:worker-container:cpu',
-        'limits:worker-container:pids',
-        'limits:worker-container:tmp',
         'limits:operator-container:memory',
         'limits:operator-container:cpu',
       )
@@ -206,11 +209,13 @@ withEngine(
       const door = /http:\/\/([\d.]+):(\d+)/.exec(await inside('clerk', 'echo $OPENAI_BASE_URL'))
       const [, gateway = '', doorPort = ''] = door ?? []
       const meshPort = new URL(mesh.url).port
+      const outside = await startOutsideServer(engine.docker, (await container('clerk').inspect()).Image)
       const targets = [
         [gateway, doorPort],
         [otherAddress, '8400'],
         [gateway, String(canary.port)],
         [gateway, meshPort],
+        [outside, '8080'],
         ['169.254.169.254', '80'],
       ]
       const tries = targets.map(
@@ -317,6 +322,34 @@ withEngine(
       expect(ledger.inbox(asked)).toHaveLength(1)
       ledger.close()
     })
+
+    it('stops its containers when it is asked to stop, and finishes their runs in its next life', async () => {
+      await inside('other', 'rm -f effects')
+      const asked = await mesh.submit('dig on', { agent: 'other', session: 'dig 4' })
+      await eventually('the tool runs', async () =>
+        JSON.stringify((await container('other').top()).Processes).includes('sleep 4'),
+      )
+      expect(await mesh.terminate()).toBe(0)
+      const running = await engine.docker.listContainers({
+        filters: { label: [`flotilla.home=${homeTag(homeId)}`] },
+      })
+      expect(running.map(({ Names }) => Names)).toEqual([])
+      await mesh.restart()
+      expect((await mesh.ended(asked, 200_000)).outcome).toMatchObject({ status: 'done' })
+      expect(await inside('other', 'cat effects')).toBe('exit code 0\ndig begins\nafter\n')
+    })
+
+    it('leaves nothing of itself in the engine once its home is reset', async () => {
+      await mesh.terminate()
+      expect((await mesh.command('reset')).code).toBe(0)
+      const label = [`flotilla.home=${homeTag(homeId)}`]
+      const [containers, { Volumes: volumes }, networks] = await Promise.all([
+        engine.docker.listContainers({ all: true, filters: { label } }),
+        engine.docker.listVolumes({ filters: { label } }),
+        engine.docker.listNetworks({ filters: { label } }),
+      ])
+      expect([containers, volumes ?? [], networks]).toEqual([[], [], []])
+    })
   },
   found,
 )
@@ -342,6 +375,34 @@ for root in ('/data', '/briefing', '/tmp', '/run', '/etc', '/opt', '/home', '/ro
         for name in names: look(os.path.join(folder, name))
 print(json.dumps({'files': files, 'found': found}))
 `
+
+/**
+ * Stands for the internet: a server in a network of its own, which this machine reaches and, were there a way out,
+ * forwards to. Gives its address.
+ */
+async function startOutsideServer(docker: Dockerode, image: string): Promise<string> {
+  const name = `flotilla-test-outside-${process.pid}`
+  const network = await docker.createNetwork({ Name: name })
+  const server = await docker.createContainer({
+    name,
+    Image: image,
+    Cmd: ['python3', '-m', 'http.server', '8080', '--directory', '/briefing'],
+    HostConfig: { NetworkMode: name },
+  })
+  onTestFinished(async () => {
+    await server.remove({ force: true })
+    await network.remove()
+  })
+  await server.start()
+  const address = (await server.inspect()).NetworkSettings.Networks[name]?.IPAddress ?? ''
+  await eventually('the server outside answers', () =>
+    httpCall({ method: 'GET', url: `http://${address}:8080/` }).then(
+      (reply) => reply.status > 0,
+      () => false,
+    ),
+  )
+  return address
+}
 
 /** Stands for every other port of the host: open on all addresses, so that only a wall can keep a container out. */
 async function listenOnAllAddresses(): Promise<{ port: number; close: () => void }> {

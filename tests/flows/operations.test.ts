@@ -15,7 +15,7 @@ import type { CommandEnd, MeshProcess } from '../support/mesh-process.ts'
 let mesh: MeshProcess
 beforeAll(async () => {
   mesh = await startMesh({ cassettes: { plain: aCassette({ turns: [says('Yes.')] }) } })
-  expect((await mesh.ask('hello')).state).toBe('done')
+  await mesh.ask('hello')
 })
 afterAll(() => mesh.stop())
 
@@ -37,6 +37,7 @@ describe('a mesh that cannot start', () => {
       meshArguments('serve', '--home', home, '--port', String(port), '--runtime', 'process'),
     )
     expectEndedWith(refused, 'conflict', String(port))
+    expect(refused.lines.filter((line) => 'progress' in line)).toEqual([])
     await openMesh(home).stop()
   })
 

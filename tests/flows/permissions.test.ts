@@ -34,8 +34,8 @@ describe('config/permissions.json of a running mesh', () => {
     path = join(mesh.home, 'config', 'permissions.json')
     whole = await readFile(path, 'utf8')
     // The processes start before anything is taken away.
-    expect((await mesh.ask('hello', { agent: 'helper' })).state).toBe('done')
-    expect((await mesh.ask('delegate')).outcome?.text).toBe('Helped.')
+    await mesh.ask('hello', { agent: 'helper' })
+    await mesh.ask('delegate')
   })
   afterAll(() => mesh.stop())
 

@@ -7,7 +7,7 @@ export const authenticationClauses = [
   { line: 190, id: 'authentication:zone-0:body-cap', state: 'planned', by: 'webhook', text: 'Webhook bodies from zone 0 are capped at 1MB.' },
   { line: 190, id: 'authentication:zone-0:optional-hmac', state: 'planned', by: 'webhook', text: 'Webhooks from zone 0 carry an optional HMAC-SHA256.' },
   { line: 190, id: 'authentication:zone-0:sanitized', state: 'planned', by: 'protocol', text: 'All messages from zone 0 are sanitized with `sanitize_for_prompt()`.' },
-  { line: 191, id: 'authentication:zone-1:hardened', state: 'planned', by: 'sandbox', text: 'Zone 1 is sandboxed: agents in hardened containers.' },
+  { line: 191, id: 'authentication:zone-1:hardened', state: 'covered', by: 'sandbox', text: 'Zone 1 is sandboxed: agents in hardened containers.' },
   { line: 191, id: 'authentication:zone-1:no-llm-keys', state: 'covered', by: 'llm', text: 'Containers of zone 1 hold no LLM keys.' },
   { line: 192, id: 'authentication:zone-2:credentials', state: 'covered', by: 'vault', text: 'Zone 2, the trusted mesh, holds credentials.' },
   { line: 192, id: 'authentication:zone-2:containers', state: 'covered', by: 'fleet', text: 'Zone 2, the trusted mesh, manages containers.' },

@@ -145,9 +145,9 @@ describe('the agent door', () => {
   const knock = (
     endpoint: Endpoint,
     token: string,
-    more: Record<string, string> = {},
-    body: unknown = {},
+    said: { more?: Record<string, string>; body?: unknown } = {},
   ) => {
+    const { more = {}, body = {} } = said
     const writes = endpoint.method !== 'GET'
     return httpCall({
       method: endpoint.method,
@@ -166,25 +166,28 @@ describe('the agent door', () => {
     [headers.runFence]: String(who.run.fence),
   })
   const write = (who: typeof ann, more: Record<string, string>, body: unknown) =>
-    knock(meshAgentEndpoints.blackboardWrite, who.token, { ...ticket(who), ...more }, body)
+    knock(meshAgentEndpoints.blackboardWrite, who.token, { more: { ...ticket(who), ...more }, body })
 
   it.each(all)(
     'refuses %s to an agent that names the run of another, or a fence that is over',
     async (name, endpoint) => {
       const body = bodies[name] ?? {}
-      expectProblem(await knock(endpoint, ann.token, ticket(bob), body), 'stale-fence')
+      expectProblem(await knock(endpoint, ann.token, { more: ticket(bob), body }), 'stale-fence')
       const over = { [headers.runId]: ann.run.id, [headers.runFence]: String(ann.run.fence - 1) }
-      expectProblem(await knock(endpoint, ann.token, over, body), 'stale-fence')
-      expectProblem(await knock(endpoint, ann.token, {}, body), 'bad-request')
+      expectProblem(await knock(endpoint, ann.token, { more: over, body }), 'stale-fence')
+      expectProblem(await knock(endpoint, ann.token, { body }), 'bad-request')
     },
   )
 
   it.each(tools)('denies %s to programs', async (name, endpoint) => {
-    expectProblem(await knock(endpoint, ann.programToken, ticket(ann), bodies[name] ?? {}), 'denied')
+    expectProblem(
+      await knock(endpoint, ann.programToken, { more: ticket(ann), body: bodies[name] }),
+      'denied',
+    )
   })
 
   it('lets in the same call with the right token and ticket', async () => {
-    const reply = await knock(meshAgentEndpoints.agents, ann.token, ticket(ann))
+    const reply = await knock(meshAgentEndpoints.agents, ann.token, { more: ticket(ann) })
     expect(reply.status, reply.text).toBe(200)
   })
 
@@ -194,41 +197,33 @@ describe('the agent door', () => {
     const written = await write(ann, named, { value: 1 })
     expect(written.json()).toMatchObject({ written_by: 'ann' })
     expectProblem(await write(ann, {}, { value: 1, written_by: 'operator' }), 'bad-request')
-    const hand = { to: 'operator', title: 't' }
-    const claimed = await knock(meshAgentEndpoints.handOff, ann.token, ticket(ann), {
-      ...hand,
-      creator: 'operator',
-    })
-    expectProblem(claimed, 'bad-request')
+    const body = { to: 'operator', title: 't', creator: 'operator' }
+    expectProblem(
+      await knock(meshAgentEndpoints.handOff, ann.token, { more: ticket(ann), body }),
+      'bad-request',
+    )
   })
 
   it('asks the permission record of that agent', async () => {
     verifies('errors:permissions:absent', 'authentication:permissions:default-deny')
     const { method, path } = meshAgentEndpoints.blackboardWrite
     const elsewhere = { method, path: fillPath(path, { key: 'secrets/x' }), summary: '' } as const
-    expectProblem(await knock(elsewhere, ann.token, ticket(ann), { value: 1 }), 'denied')
-    const stranger = { to: 'bob', title: 't' }
+    expectProblem(await knock(elsewhere, ann.token, { more: ticket(ann), body: { value: 1 } }), 'denied')
     // Who may not be messaged and who is not there look the same.
-    expectProblem(
-      await knock(meshAgentEndpoints.handOff, ann.token, ticket(ann), stranger),
-      'denied',
-      'unknown-agent',
-    )
+    for (const to of ['bob', 'nobody']) {
+      const body = { to, title: 't' }
+      expectProblem(await knock(meshAgentEndpoints.handOff, ann.token, { more: ticket(ann), body }), 'denied')
+    }
   })
 
   it('keeps another agent from closing a task that is not its own', async () => {
-    const key = { [headers.idempotencyKey]: 'task-1' }
-    const given = await knock(
-      meshAgentEndpoints.handOff,
-      ann.token,
-      { ...ticket(ann), ...key },
-      { to: 'operator', title: 'For you' },
-    )
-    const endpoint = {
-      ...meshAgentEndpoints.completeTask,
-      path: `/mesh/tasks/${String(given.json()['task_id'])}/complete`,
-    }
-    expectProblem(await knock(endpoint, bob.token, ticket(bob), { summary: 'mine' }), 'denied', 'not-found')
+    const body = { to: 'operator', title: 'For you' }
+    const given = await knock(meshAgentEndpoints.handOff, ann.token, { more: ticket(ann), body })
+    expect(given.status, given.text).toBe(200)
+    const { method, path, summary } = meshAgentEndpoints.completeTask
+    const endpoint = { method, path: fillPath(path, { id: String(given.json()['task_id']) }), summary }
+    const closing = { more: ticket(bob), body: { summary: 'mine' } }
+    expectProblem(await knock(endpoint, bob.token, closing), 'denied', 'not-found')
   })
 
   it('spends nothing in the name of an agent with no run', async () => {

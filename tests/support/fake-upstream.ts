@@ -1,6 +1,5 @@
-import { createServer } from 'node:net'
+import { connect } from 'node:net'
 import type { ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { answerStream, answerWhole, chunkEvent, refuse, startLlmUpstream } from './llm-upstream.ts'
 import type { LlmUpstream, UpstreamCall } from './llm-upstream.ts'
@@ -49,13 +48,23 @@ export async function startFakeUpstream(): Promise<LlmUpstream> {
   return upstream
 }
 
-/** A port of this machine that refuses connections: it was free a moment ago. */
+/**
+ * A port of this machine that refuses connections. Below those that are handed out, so that no other program is
+ * given it while the test runs.
+ */
 export async function refusingPort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise<void>((resolve) => server.close(() => resolve()))
-  return port
+  for (let port = 21_000; port < 21_100; port++) {
+    const refused = await new Promise<boolean>((resolve) => {
+      const socket = connect(port, '127.0.0.1')
+      socket.once('connect', () => {
+        socket.destroy()
+        resolve(false)
+      })
+      socket.once('error', () => resolve(true))
+    })
+    if (refused) return port
+  }
+  throw new Error('a hundred ports in a row are open')
 }
 
 function callTool(call: UpstreamCall, response: ServerResponse): void {

@@ -60,7 +60,7 @@ export const workerCaller: Caller = { kind: 'agent', agentId: 'scout', token: 'p
 /** The whole model path but for its door: real storage, real provider, a budget, no permission file. */
 export function aModelPath(options: LlmPartsOptions = {}): LlmParts {
   const database = options.database ?? migrated()
-  const settings: Settings = settingsSchema.parse(options.settings ?? {})
+  const settings: Settings = settingsSchema.parse({ ...pricedProvider(options.baseUrl), ...options.settings })
   const clock = options.overrides?.clock ?? systemClock
   const events = collectEvents()
   const runCosts: LlmParts['runCosts'] = []
@@ -77,7 +77,7 @@ export function aModelPath(options: LlmPartsOptions = {}): LlmParts {
     settings: () => settings,
     vault: aVault({
       openai_base_url: options.baseUrl,
-      openai_api_key: options.key ?? 'sk-test-key-0123456789',
+      openai_api_key: options.key ?? (options.baseUrl === undefined ? undefined : 'sk-test-key-0123456789'),
     }),
     environmentDefaultModel: null,
     makeOpenAiCompatible: createOpenAiCompatibleProvider,
@@ -115,6 +115,14 @@ export function aModelPath(options: LlmPartsOptions = {}): LlmParts {
       gate.flush()
       database.close()
     },
+  }
+}
+
+/** Named in the settings: what `.env` alone says of a server on this machine makes its models free. */
+function pricedProvider(baseUrl: string | undefined): object {
+  if (baseUrl === undefined) return {}
+  return {
+    providers: { openai: { kind: 'openai-compatible', base_url: baseUrl, api_key: 'openai_api_key' } },
   }
 }
 

@@ -83,8 +83,10 @@ export async function readEvents(call: {
       return frames[taken - 1]! // the loop above saw to it
     },
     async all() {
-      while (!closed) await change(60_000)
-      return frames
+      for (;;) {
+        if (closed) return frames
+        await change(60_000)
+      }
     },
     leave: () => sent.destroy(),
   }

@@ -62,6 +62,8 @@ export function composeModelDoor(parts: {
   const { catalog, database, events, guard, log, ledger } = parts
   const settings = parts.settings.current
   const clock = systemClock
+  const closing = new AbortController()
+  const stopped = closing.signal
   const spend = createSpendTable(database)
   const gate = createSpendGate({
     database,
@@ -69,13 +71,14 @@ export function composeModelDoor(parts: {
     clock,
     newId: randomId,
     log,
+    stopped,
     budgetOf: (agentId) => {
       const budget = parts.findAgent(agentId)?.budget
       return { daily_usd: budget?.dailyUsd ?? 0, monthly_usd: budget?.monthlyUsd ?? 0 }
     },
     addRunCost: (runId, cost) => ledger.addRunCost(runId, cost.costUsd, cost.tokens),
   })
-  const holdLease = createHoldLease({ clock, log, renew: (run) => ledger.lease.renew(run) })
+  const holdLease = createHoldLease({ clock, log, stopped, renew: (run) => ledger.lease.renew(run) })
   const models = {
     catalog,
     settings,
@@ -86,8 +89,13 @@ export function composeModelDoor(parts: {
     spend,
     gate,
     holdLease,
-    complete: createComplete({ ...models, guard, rate, gate, events, holdLease, clock, log }),
+    complete: createComplete({ ...models, guard, rate, gate, events, holdLease, clock, log, stopped }),
     listModels: createListModels({ ...models, guard, clock }),
+    /** Once no call is open, and before the database closes. */
+    close: () => {
+      closing.abort(new Error('the model door is closed'))
+      gate.flush()
+    },
   }
 }
 

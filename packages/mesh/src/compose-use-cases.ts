@@ -1,4 +1,5 @@
 import { Problem } from '@flotilla/protocol/problem'
+import type { RunRecord } from './runs/run-record.ts'
 import type { RunFrame } from './runs/subscribe-run.ts'
 import type { ChatStreamFrame } from '@flotilla/protocol/mesh-human-api'
 import type { AgentUseCases } from './api/agent/agent.routes.ts'
@@ -57,7 +58,7 @@ export function agentUseCases({
   }
 }
 
-export function runUseCases({ ledger, tasks, guard }: MeshParts): RunUseCases {
+export function runUseCases({ ledger, tasks, guard, modelDoor }: MeshParts): RunUseCases {
   return {
     submit: (caller, request) => ledger.view(ledger.submitRun(caller, request)),
     follow: (runId, signal) => frames(runId, ledger.subscribe.frames(runId, signal)),
@@ -81,10 +82,16 @@ export function runUseCases({ ledger, tasks, guard }: MeshParts): RunUseCases {
     return run
   }
 
+  /** Who is told the outcome is told the whole cost: what the last call of the run cost may still wait to be written. */
+  function accounted(run: RunRecord): RunRecord {
+    modelDoor.gate.flush()
+    return ledger.find(run.id) ?? run
+  }
+
   async function* frames(runId: string, source: AsyncIterable<RunFrame>): AsyncGenerator<ChatStreamFrame> {
     yield { type: 'accepted', run_id: runId }
     for await (const frame of source) {
-      yield frame.type === 'event' ? frame : { type: 'ended', run: ledger.view(frame.run) }
+      yield frame.type === 'event' ? frame : { type: 'ended', run: ledger.view(accounted(frame.run)) }
     }
   }
 }

@@ -65,7 +65,7 @@ export interface Mesh {
   close(): Promise<void>
 }
 
-const housekeepingIntervalMs = 3600 * 1000
+const housekeepingIntervalMs = 60_000
 const noModelYet =
   'No model is set up yet: put FLOTILLA_SYSTEM_OPENAI_API_KEY=... into .env of the home and start again (flotilla doctor tells more)'
 const clock = systemClock
@@ -184,7 +184,8 @@ async function composeParts({ context, home, paths, log }: MeshSettings) {
     ledger,
     findAgent: fleet.find,
   })
-  const isAllowed = createAddressFilter(ownAddresses())
+  // Interfaces come and go while the mesh runs: its own addresses are those of the moment.
+  const isAllowed = (address: string) => createAddressFilter(ownAddresses())(address)
   const forwardRequest = createForwardRequest({
     guard,
     rate: createCallRate({ clock, perMinute: () => settings.current().rate_limits.http }),
@@ -295,13 +296,18 @@ export async function composeMesh(meshSettings: MeshSettings): Promise<Mesh> {
         parts.settings.close(),
         runtime.close(),
       ])
+      parts.modelDoor.close()
       parts.database.close()
     },
   }
 
   async function keepHouse(): Promise<void> {
     while (!closing.signal.aborted) {
-      parts.effects.forgetOld()
+      try {
+        parts.effects.forgetOld()
+      } catch (error) {
+        log.error({ err: error }, 'remembered calls could not be cleaned up')
+      }
       await clock.sleep(housekeepingIntervalMs, closing.signal).catch(() => {})
     }
   }

@@ -1,4 +1,3 @@
-import { rm } from 'node:fs/promises'
 import { createInterface } from 'node:readline/promises'
 import { Readable } from 'node:stream'
 import type { Command } from 'commander'
@@ -38,10 +37,10 @@ async function reset(context: CommandContext, line: CommandLine): Promise<void> 
   await removeFleet(context, place.home)
   terminal.progress.done()
   terminal.printJson({ removed: place.home })
-  terminal.print(`${place.home} is gone.`)
+  terminal.print(`The fleet of ${place.home} is gone.`)
 }
 
-/** Removes what the engine holds of a home, then the home. */
+/** Removes what the engine holds of a home, then the home; other things in its folder stay. */
 export async function removeFleet(
   { environment, signal }: Pick<CommandContext, 'environment' | 'signal'>,
   home: string,
@@ -53,7 +52,6 @@ export async function removeFleet(
     signal,
     timeoutMs,
   })
-  await rm(home, { recursive: true, force: true })
 }
 
 async function confirm(context: CommandContext): Promise<void> {

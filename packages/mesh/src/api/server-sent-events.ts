@@ -8,6 +8,8 @@ export interface EventStream {
   /** False once the reader is gone. */
   send(frame: unknown, id?: number): boolean
   end(): void
+  /** Resolves when the reader has taken what was sent, or is gone. */
+  drained(): Promise<void>
   /** Aborts when the reader goes or is let go. */
   readonly signal: AbortSignal
 }
@@ -43,6 +45,18 @@ export function openEventStream(reply: FastifyReply): EventStream {
 
   return {
     signal: gone.signal,
+    drained: () =>
+      new Promise((resolve) => {
+        if (gone.signal.aborted || !socket.writableNeedDrain) {
+          resolve()
+          return
+        }
+        const done = () => {
+          socket.off('drain', done).off('close', done)
+          resolve()
+        }
+        socket.on('drain', done).on('close', done)
+      }),
     send: (frame, id) => write(`${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(frame)}\n\n`),
     end: () => {
       clearInterval(keepAlive)

@@ -11,16 +11,25 @@ export interface HomeFolder {
   readonly fresh: boolean
 }
 
-/** Makes the home's folders, for the owner alone, and gives the home its id at the first time. */
+/**
+ * Makes the home's folders and gives the home its id at the first time. What lies below the home is for the owner
+ * alone, also where the folders were there before; the home itself may be a folder that the owner shares.
+ */
 export async function openHomeFolder(paths: DataPaths): Promise<HomeFolder> {
-  const folders = [paths.home, paths.configFolder, paths.dataFolder, paths.artifactsFolder, paths.briefsFolder, paths.agentsFolder, paths.logsFolder, paths.runtimeFolder]
-  for (const folder of folders) await mkdir(folder, { recursive: true, mode: 0o700 })
-  // Read by UID 1000 through a bind mount, so the way there must be passable; its content is no secret.
+  await mkdir(paths.home, { recursive: true, mode: 0o700 })
+  const closed = [paths.configFolder, paths.dataFolder, paths.artifactsFolder, paths.agentsFolder, paths.logsFolder, paths.runtimeFolder]
+  for (const folder of [...closed, paths.briefsFolder]) await mkdir(folder, { recursive: true, mode: 0o700 })
+  for (const folder of closed) await chmod(folder, 0o700)
+  // Each agent's part is mounted into its container. Door tokens lie in it for moments: the data folder keeps others out.
   await chmod(paths.briefsFolder, 0o755)
-  const idFile = join(paths.dataFolder, 'home-id')
-  const known = (await readTextFile(idFile))?.trim()
+  const known = (await readTextFile(homeIdPath(paths)))?.trim()
   if (known) return { homeId: known, fresh: false }
   const homeId = randomUUID()
-  await writeFileAtomically(idFile, `${homeId}\n`, 0o600)
+  await writeFileAtomically(homeIdPath(paths), `${homeId}\n`, 0o600)
   return { homeId, fresh: true }
+}
+
+/** Where the home keeps its id; a folder without it was never a home. */
+export function homeIdPath(paths: DataPaths): string {
+  return join(paths.dataFolder, 'home-id')
 }

@@ -28,15 +28,17 @@ export async function watchSettings(deps: {
   let broken: string | null = null
 
   async function look(): Promise<void> {
-    const found = await stampOf(deps.path)
-    if (sameStamp(found, stamp)) return
-    stamp = found
     try {
+      const found = await stampOf(deps.path)
+      if (sameStamp(found, stamp)) return
+      stamp = found
       settings = await readSettingsFile(deps.path)
       broken = null
     } catch (error) {
-      broken = error instanceof Error ? error.message : String(error)
-      deps.onBroken(broken)
+      const detail = error instanceof Error ? error.message : String(error)
+      // What cannot even be looked at is found so each time, and told once.
+      if (detail !== broken) deps.onBroken(detail)
+      broken = detail
     }
   }
 

@@ -54,9 +54,23 @@ const rowSchema = z
   }))
 
 export function createAgentTable(database: Database): AgentTable {
+  /** The model path asks for its agent on every call; nobody else writes these rows. */
+  const known = new Map<string, AgentRow>()
+
   function find(agentId: string): AgentRow | null {
+    const found = known.get(agentId)
+    if (found) return found
     const row = database.prepare('SELECT * FROM agents WHERE id = ?').get(agentId)
-    return row ? rowSchema.parse(row) : null
+    if (!row) return null
+    const parsed = rowSchema.parse(row)
+    known.set(agentId, parsed)
+    return parsed
+  }
+
+  /** With each write: memory follows the row, also when it is rolled back. */
+  function forget(agentId: string): void {
+    known.delete(agentId)
+    database.afterRollback(() => known.delete(agentId))
   }
 
   function require(agentId: string): AgentRow {
@@ -80,6 +94,7 @@ export function createAgentTable(database: Database): AgentTable {
         startId ?? null,
         agentId,
       )
+    forget(agentId)
     return require(agentId)
   }
 
@@ -109,9 +124,11 @@ export function createAgentTable(database: Database): AgentTable {
           record.budget.monthlyUsd,
           record.createdAt,
         )
+      forget(record.id)
     },
     remove: (agentId) => {
       database.prepare('DELETE FROM agents WHERE id = ?').run(agentId)
+      forget(agentId)
     },
   }
 }

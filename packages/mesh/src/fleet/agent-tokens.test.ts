@@ -14,7 +14,7 @@ function tokensOf(...agentIds: string[]) {
     agents.insert({ id, kind: 'worker', role: '', model: null, instructions: '', budget, createdAt: 0 })
   }
   const clock = { now: () => 0, sleep: async () => {} }
-  const make = () => createAgentTokens({ database, clock, randomToken })
+  const make = () => createAgentTokens({ database, clock, agents, randomToken })
   return { database, agents, tokens: make(), again: make }
 }
 
@@ -51,10 +51,50 @@ test('revoking ends the tokens of that agent alone', () => {
   expect(tokens.verify(b.door)).not.toBeNull()
 })
 
-test('removing an agent takes its tokens along', () => {
+test('removing an agent takes its tokens along, also when they were used', () => {
   const { tokens, agents } = tokensOf('a')
   const { door } = tokens.issue('a', 'start_1')
+  expect(tokens.verify(door)).not.toBeNull()
   agents.remove('a')
+  expect(tokens.verify(door)).toBeNull()
+})
+
+test('an agent made anew under the same name does not take tokens of the one before', () => {
+  const { tokens, agents } = tokensOf('a')
+  const { door } = tokens.issue('a', 'start_1')
+  expect(tokens.verify(door)).not.toBeNull()
+  const { record } = agents.require('a')
+  agents.remove('a')
+  agents.insert(record)
+  expect(tokens.verify(door)).toBeNull()
+})
+
+test('a used token ends with its revocation, and a revocation that is rolled back ends nothing', () => {
+  const { tokens, database } = tokensOf('a')
+  const { door } = tokens.issue('a', 'start_1')
+  expect(tokens.verify(door)).not.toBeNull()
+  expect(() =>
+    database.transaction(() => {
+      tokens.revoke('a')
+      expect(tokens.verify(door)).toBeNull()
+      throw new Error('rolled back')
+    }),
+  ).toThrow('rolled back')
+  expect(tokens.verify(door)).toEqual({ agentId: 'a', token: 'door' })
+  tokens.revoke('a')
+  expect(tokens.verify(door)).toBeNull()
+})
+
+test('a token that is issued in a transaction that is rolled back never counts', () => {
+  const { tokens, database } = tokensOf('a')
+  let door = ''
+  expect(() =>
+    database.transaction(() => {
+      door = tokens.issue('a', 'start_1').door
+      expect(tokens.verify(door)).not.toBeNull()
+      throw new Error('rolled back')
+    }),
+  ).toThrow('rolled back')
   expect(tokens.verify(door)).toBeNull()
 })
 

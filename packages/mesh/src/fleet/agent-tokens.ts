@@ -1,6 +1,10 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { Database } from '../storage/database.ts'
+import type { AgentRow, AgentTable } from './agent-table.ts'
+
+/** Live tokens that are remembered: two for each running agent. Forgetting all only costs a look. */
+const knownMax = 10_000
 
 /** Longer strings are no token of ours and are not even hashed, characters. */
 const tokenMaxChars = 256
@@ -34,13 +38,22 @@ export interface AgentTokens {
 export function createAgentTokens(deps: {
   readonly database: Database
   readonly clock: Clock
+  readonly agents: Pick<AgentTable, 'find'>
   /** 256 random bits as URL-safe text. */
   readonly randomToken: () => string
 }): AgentTokens {
-  const { database } = deps
+  const { database, agents } = deps
+  /** By hash, with the agent's row as it was: a token counts from memory only while that row has not changed. */
+  const known = new Map<string, { readonly owner: TokenOwner; readonly agent: AgentRow }>()
+
+  function forget(agentId: string): void {
+    for (const [hash, { owner }] of known) if (owner.agentId === agentId) known.delete(hash)
+  }
 
   function revoke(agentId: string): void {
     database.prepare('DELETE FROM agent_tokens WHERE agent_id = ?').run(agentId)
+    forget(agentId)
+    database.afterRollback(() => forget(agentId))
   }
 
   return {
@@ -60,15 +73,23 @@ export function createAgentTokens(deps: {
     },
     verify: (token) => {
       if (token.length > tokenMaxChars) return null
-      const row = database
-        .prepare('SELECT agent_id, token FROM agent_tokens WHERE hash = ?')
-        .get(hashOf(token))
+      const digest = hashOf(token)
+      const found = known.get(digest)
+      if (found && agents.find(found.owner.agentId) === found.agent) return found.owner
+      const row = database.prepare('SELECT agent_id, token FROM agent_tokens WHERE hash = ?').get(digest)
       if (!row) return null
-      return { agentId: String(row['agent_id']), token: row['token'] === 'door' ? 'door' : 'program' }
+      const owner: TokenOwner = {
+        agentId: String(row['agent_id']),
+        token: row['token'] === 'door' ? 'door' : 'program',
+      }
+      const agent = agents.find(owner.agentId)
+      if (known.size >= knownMax) known.clear()
+      if (agent) known.set(digest, { owner, agent })
+      return owner
     },
   }
 }
 
 function hashOf(token: string): string {
-  return createHash('sha256').update(token, 'utf8').digest('hex')
+  return hash('sha256', token, 'hex')
 }

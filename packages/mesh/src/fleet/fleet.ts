@@ -156,7 +156,7 @@ function createLife(deps: FleetDeps, http: Agent): AgentLife {
   return {
     ...deps,
     agents,
-    tokens: createAgentTokens(deps),
+    tokens: createAgentTokens({ ...deps, agents }),
     turns: createAgentTurns(),
     briefings: createBriefings({ ...deps, agents }),
     gone: createSandboxGoneListeners(deps.log),

@@ -100,7 +100,8 @@ async function answer(
   const model = deps.catalog.find(allowedModel(deps, caller.agentId, parameters.model))
   const price = deps.priceOf(model)
   const draft = JSON.stringify({ model: model.model, ...parameters.forwarded })
-  const promptTokens = promptTokensAtMost(parameters.forwarded, Buffer.byteLength(draft))
+  const draftBytes = Buffer.byteLength(draft)
+  const promptTokens = promptTokensAtMost(parameters.forwarded, draftBytes)
   const reservation = await deps.gate.reserve({
     agentId: caller.agentId,
     run: caller.run,
@@ -121,7 +122,7 @@ async function answer(
     promptTokens,
     closed: release,
   })
-  const request = requestFor(caller.agentId, model, { parameters, draft, reservation })
+  const request = requestFor(caller.agentId, model, { parameters, draft, draftBytes, reservation })
   const call: OpenCall = { account, costUsdOf: (usage) => usdFromNano(price.costNano(usage)) }
   return await send(deps, call, { model, request, parameters, clientSignal: input.signal })
 }
@@ -139,7 +140,8 @@ async function send(
   const { model, request, parameters, clientSignal } = sending
   // The reader of a stream may leave without the client's going; a whole answer has no such reader.
   const cutting = parameters.stream ? new AbortController() : null
-  if (cutting) clientSignal.addEventListener('abort', () => cutting.abort(clientSignal.reason), { once: true })
+  if (cutting)
+    clientSignal.addEventListener('abort', () => cutting.abort(clientSignal.reason), { once: true })
   const signal = cutting?.signal ?? clientSignal
   const dispatched = dispatch(deps, model, { request, signal }).catch((error: unknown) => {
     // Cut off after it left, a call may have cost its prompt; refused or never sent, it has cost nothing.
@@ -212,16 +214,19 @@ function readBounded(body: Uint8Array): ChatParameters {
 function requestFor(
   agentId: string,
   model: CatalogModel,
-  call: { parameters: ChatParameters; draft: string; reservation: Reservation },
+  call: { parameters: ChatParameters; draft: string; draftBytes: number; reservation: Reservation },
 ): ProviderRequest {
-  const { parameters, draft, reservation } = call
+  const { parameters, draft, draftBytes, reservation } = call
   const field = parameters.maxTokens?.field ?? (model.free ? null : model.boundField)
-  const bound = field === null ? '' : `,"${field}":${reservation.maxTokens}`
+  const end = field === null ? '}' : `,"${field}":${reservation.maxTokens}}`
+  const body = Buffer.allocUnsafe(draftBytes - 1 + end.length)
+  body.write(draft, 'utf8')
+  body.write(end, draftBytes - 1, 'latin1')
   return {
     agentId,
     model: model.model,
     stream: parameters.stream,
     parameters: parameters.forwarded,
-    body: `${draft.slice(0, -1)}${bound}}`,
+    body,
   }
 }

@@ -32,7 +32,7 @@ export interface ProviderRequest {
   /** The parsed form of `body`, to look into and not to send. */
   readonly parameters: JsonObject
   /** JSON as it goes out. */
-  readonly body: string
+  readonly body: string | Uint8Array
 }
 
 export interface ProviderReply {

@@ -58,9 +58,35 @@ type ProviderSetup =
     }
   | { readonly kind: 'scripted'; readonly cassette: string | null }
 
+/** What `.env` alone may set a provider up with. */
+const presetCredentials = ['openai_base_url', 'openai_api_key'] as const
+
+interface Vaulted {
+  readonly credential: string
+  readonly secret: Secret | undefined
+}
+
+/** Models that are remembered; forgetting all only costs a look. */
+const knownMax = 1000
+
 export function createModelCatalog(deps: ModelCatalogDeps): ModelCatalog {
   /** By setup, so that a changed setting makes a new one; the old ones live until the end. */
   const made = new Map<string, LlmProvider>()
+
+  /** What was found by the same settings and secrets is found again. */
+  const known = new Map<
+    string,
+    {
+      readonly model: CatalogModel
+      readonly settings: Settings
+      /** The credentials it depends on, as they were. */
+      readonly vaulted: readonly Vaulted[]
+    }
+  >()
+
+  function isVaulted({ credential, secret }: Vaulted): boolean {
+    return deps.vault.system(credential) === secret
+  }
 
   function providerFor(setup: ProviderSetup, apiKey: Secret | null): LlmProvider {
     const key = JSON.stringify(setup)
@@ -87,15 +113,27 @@ export function createModelCatalog(deps: ModelCatalogDeps): ModelCatalog {
     defaultModel,
     defaultProvider: () => resolveModel(defaultModel() ?? '', 'openai')?.provider ?? 'openai',
     find(name) {
+      const id = fullName(name)
+      const settings = deps.settings()
+      const found = known.get(id)
+      if (found && found.settings === settings && found.vaulted.every(isVaulted)) return found.model
       const setup = setupOf(deps, name.provider)
       const apiKey = setup.kind === 'scripted' ? null : keyOf(deps.vault, name.provider, setup.apiKey)
-      const id = fullName(name)
-      const own = deps.settings().models[id]
-      return {
-        ...describe(name, setup, own),
+      const model: CatalogModel = {
+        ...describe(name, setup, settings.models[id]),
         llm: providerFor(setup, apiKey),
         secrets: apiKey === null ? [] : [apiKey],
       }
+      if (known.size >= knownMax) known.clear()
+      known.set(id, {
+        model,
+        settings,
+        vaulted: [...presetCredentials, ...(apiKey === null ? [] : [apiKey.name])].map((credential) => ({
+          credential,
+          secret: deps.vault.system(credential),
+        })),
+      })
+      return model
     },
     async names() {
       const scripted = Object.entries(deps.settings().providers).filter(

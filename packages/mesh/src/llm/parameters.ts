@@ -90,10 +90,12 @@ function wholeNumber(value: JsonValue | undefined, name: string, max: number): n
   return value
 }
 
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
 function parseBody(bytes: Uint8Array): JsonObject {
   let body: unknown
   try {
-    body = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+    body = JSON.parse(utf8.decode(bytes))
   } catch (error) {
     throw new Problem('bad-json', { cause: error })
   }

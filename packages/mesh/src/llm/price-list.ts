@@ -51,19 +51,16 @@ function isThisMachine(url: string): boolean {
 
 /** Looking a price up is a walk over patterns; prices by time of day change by the hour. */
 const rememberedMs = 10 * 60 * 1000
-const rememberedMax = 1000
 
-/** `priceOf` with a memory. */
+/** `priceOf` with a memory, which is of the very model that was asked for: the catalog makes a new one when it changes. */
 export function createPriceList(clock: Clock): (model: PricedModel) => Price {
-  const known = new Map<string, { readonly price: Price; readonly until: number }>()
+  const known = new WeakMap<PricedModel, { readonly price: Price; readonly until: number }>()
   return (model) => {
     const now = clock.now()
-    const key = JSON.stringify([model.id, model.baseUrl, model.free, model.price])
-    const found = known.get(key)
+    const found = known.get(model)
     if (found && found.until > now) return found.price
     const price = priceOf(model, now)
-    if (known.size >= rememberedMax) known.clear()
-    known.set(key, { price, until: now + rememberedMs })
+    known.set(model, { price, until: now + rememberedMs })
     return price
   }
 }

@@ -4,30 +4,35 @@ import { Problem } from '@flotilla/protocol/problem'
 import { silentLog } from '../log.ts'
 import type { Log } from '../log.ts'
 import type { Database } from '../storage/database.ts'
+import { createCredits, freeIn } from './credits.ts'
+import type { Credit, Credits } from './credits.ts'
 import { createGroupedCommit } from './grouped-commit.ts'
-import { nanoFromUsd, usdFromNano } from './money.ts'
-import { agentScope, monthOf, runScope, utcDay } from './spend-table.ts'
+import { usdFromNano } from './money.ts'
+import { exhausted, leftIn, potsOf, tightestPot } from './pots.ts'
+import type { BudgetOf } from './pots.ts'
+import { createUtcDay, utcDay as utcDayOf } from './spend-table.ts'
 import type { SpendClosing, SpendRow, SpendTable } from './spend-table.ts'
 
 /**
  * Money is set aside before a call leaves and accounted for after it.
  *
- * 1. Reservation and the sums it is decided by are one transaction: parallel calls cannot both take the last cent,
- *    and a reservation is durable before its call leaves.
+ * 1. What calls may cost is set aside durably before they leave, by a decision that is one transaction with the sums
+ *    it rests on: parallel calls cannot both take the last cent. A run that calls often has a little more set aside
+ *    than its open calls need (a credit), and its calls take from that without waiting for the disk.
  * 2. A reservation ends once, settled or refunded; whoever comes second changes nothing.
- * 3. What a crash left open is settled in full at the next start, on the day it was made.
+ * 3. What a crash left open, credit included, is settled in full at the next start, on the day it was set aside.
  * 4. Days and months are UTC, and a call is paid on the day it began.
  */
 export interface SpendGate {
   /** Throws the Problem `budget-exhausted` with numbers when not even one token of output is left. */
   reserve(wish: ReserveWish): Promise<Reservation>
-  /** Tells what the call cost; safe to call again. `andAlso` stands or falls with it. Written at the end of this turn. */
+  /** Tells what the call cost; safe to call again. `andAlso` stands or falls with it. Written within `writeEveryMs`. */
   settle(reservation: Reservation, closing: SpendClosing, andAlso?: () => void): void
   /** For a call that the provider never served. */
   refund(reservation: Reservation): void
   /** At start, before any call: invariant 3. Returns how many there were. */
   settleLeftOpen(): number
-  /** Writes what waits now; for the end, before the database closes. */
+  /** Writes what waits now and gives all unused credit back; for the end, before the database closes. */
   flush(): void
 }
 
@@ -49,8 +54,11 @@ export interface Reservation {
   readonly reservedNano: number
   /** What was wished for, or what is left of the budget if that is less. At least 1. */
   readonly maxTokens: number
-  /** What stands in the table from now on, or only at the end where nothing had to be set aside. */
+  /** What stands in the table at the end. */
   readonly row: SpendRow
+  readonly openedAt: number
+  /** What it was taken from; null where nothing had to be set aside. */
+  readonly credit: Credit | null
 }
 
 export interface SpendGateDeps {
@@ -58,90 +66,194 @@ export interface SpendGateDeps {
   readonly spend: SpendTable
   readonly clock: Clock
   readonly newId: NewId
-  readonly budgetOf: (agentId: string) => { readonly daily_usd: number; readonly monthly_usd: number }
-  /** Called inside the settling transaction for calls that belong to a run. */
+  readonly budgetOf: BudgetOf
+  /** Called inside the settling transaction for calls that belong to a run; many calls may come as one sum. */
   readonly addRunCost: (runId: string, cost: { readonly costUsd: number; readonly tokens: number }) => void
   readonly log?: Log
+  /** Ends what waits between calls; `flush` comes after it. */
+  readonly stopped?: AbortSignal
 }
 
-interface Pot {
-  readonly name: 'daily' | 'monthly' | 'run'
-  readonly limitNano: number
-  readonly spentNano: number
-  readonly openNano: number
+/** A call that is over and not yet written. */
+interface Ended {
+  readonly reservation: Reservation
+  /** Null when it was refunded. */
+  readonly closing: SpendClosing | null
+  readonly andAlso: () => void
 }
+
+/** A commit costs a fifth of a millisecond and holds everybody up, so what is over is written in rounds. */
+const writeEveryMs = 50
+/** So many do not wait for the round. */
+const endedMax = 1000
 
 export function createSpendGate(deps: SpendGateDeps): SpendGate {
   const { database, spend, clock } = deps
   const log = deps.log ?? silentLog
   const grouped = createGroupedCommit(database)
+  const credits = createCredits(deps)
+  const utcDay = createUtcDay()
+  const open = new Set<Reservation>()
+  let ended: Ended[] = []
+  let isWriting = false
 
-  function settleNow(id: string, closing: SpendClosing): void {
-    const row = spend.settle(id, closing, clock.now())
-    if (row === null || row.runId === null) return
-    const tokens = closing.promptTokens + closing.completionTokens
-    deps.addRunCost(row.runId, { costUsd: usdFromNano(closing.costNano), tokens })
+  async function keepWriting(): Promise<void> {
+    isWriting = true
+    try {
+      while (ended.length > 0 || credits.haveUnused()) {
+        await clock.sleep(writeEveryMs, deps.stopped)
+        write(() => credits.tend())
+        grouped.flush()
+      }
+    } catch {
+      // Only `stopped` ends the sleep; `flush` writes the rest.
+    } finally {
+      isWriting = false
+    }
   }
 
-  /** What fails here stays open in the table, so that invariant 3 pays for it. */
-  function later(work: () => void): void {
+  /** What fails here stays set aside in the table, so that invariant 3 pays for it. */
+  function write(andThen: () => void): void {
+    const batch = ended
+    ended = []
+    const failed = (error: unknown) => log.error({ err: error }, 'a model call was not accounted for')
     grouped
-      .add(work)
-      .catch((error: unknown) => log.error({ err: error }, 'a model call was not accounted for'))
+      .add(() => writeEnded(deps, credits, batch))
+      .catch((error: unknown) => {
+        if (batch.length === 1) failed(error)
+        else for (const one of batch) grouped.add(() => writeEnded(deps, credits, [one])).catch(failed)
+      })
+    grouped.add(andThen).catch((error: unknown) => log.error({ err: error }, 'credits were not tended'))
+  }
+
+  function end(one: Ended): void {
+    ended.push(one)
+    if (ended.length >= endedMax) write(() => {})
+    if (!isWriting) void keepWriting()
+  }
+
+  function remember(reservation: Reservation): Reservation {
+    open.add(reservation)
+    return reservation
   }
 
   return {
     async reserve(wish) {
-      if (isFree(wish)) return reservationFor(deps, wish, wish.maxTokens)
-      const outcome = await grouped.add(() => reserveNow(deps, wish))
+      const at = clock.now()
+      const day = utcDay(at)
+      if (isFree(wish)) return remember(freeReservation(deps, wish, { at, day }))
+      const credit = credits.find(wish, day)
+      const wished = costAtMost(wish, wish.maxTokens)
+      if (credit && freeIn(credit) >= wished) {
+        return remember(reservationFrom(credits, credit, { wish, maxTokens: wish.maxTokens, at }))
+      }
+      const outcome = await grouped.add(() => reserveNow(deps, credits, wish))
       if (outcome instanceof Problem) throw outcome
-      return outcome
+      return remember(outcome)
     },
     settle(reservation, closing, andAlso = () => {}) {
-      later(() => {
-        if (reservation.reservedNano === 0 && !spend.isKnown(reservation.id))
-          spend.open(reservation.row, clock.now())
-        settleNow(reservation.id, closing)
-        andAlso()
-      })
+      if (!open.delete(reservation)) return // invariant 2
+      if (reservation.credit) reservation.credit.takenNano += closing.costNano - reservation.reservedNano
+      end({ reservation, closing, andAlso })
     },
     refund(reservation) {
-      if (reservation.reservedNano > 0) later(() => spend.refund(reservation.id, clock.now()))
+      if (!open.delete(reservation) || !reservation.credit) return
+      reservation.credit.takenNano -= reservation.reservedNano
+      end({ reservation, closing: null, andAlso: () => {} })
     },
     settleLeftOpen() {
       const rows = spend.openRows()
       database.transaction(() => {
         for (const row of rows) {
-          settleNow(row.id, { costNano: row.reservedNano, promptTokens: 0, completionTokens: 0 })
+          spend.settleOpen(row, clock.now())
+          if (row.runId !== null)
+            deps.addRunCost(row.runId, { costUsd: usdFromNano(row.reservedNano), tokens: 0 })
         }
       })
       return rows.length
     },
-    flush: () => grouped.flush(),
+    flush() {
+      write(() => credits.giveBack())
+      grouped.flush()
+    },
   }
 }
 
 /** A refusal is a value here, so that it does not undo what shares the commit. */
-function reserveNow(deps: SpendGateDeps, wish: ReserveWish): Reservation | Problem {
-  const day = utcDay(deps.clock.now())
+function reserveNow(deps: SpendGateDeps, credits: Credits, wish: ReserveWish): Reservation | Problem {
+  const at = deps.clock.now()
+  const day = utcDayOf(at)
+  const own = credits.find(wish, day)
+  credits.giveBackOthers(wish.agentId, own)
+  const unusedNano = own ? freeIn(own) : 0
   const pot = tightestPot(potsOf(deps, wish, day))
-  const maxTokens = affordableTokens(wish, pot)
-  if (maxTokens < 1) return exhausted(wish, pot)
-  const reservation = reservationFor(deps, wish, maxTokens)
-  deps.spend.open(reservation.row, deps.clock.now())
-  return reservation
+  const leftNano = leftIn(pot) + unusedNano
+  const maxTokens = affordableTokens(wish, leftNano)
+  if (maxTokens < 1) return exhausted(pot, leftNano, costAtMost(wish, 1))
+  const needed = costAtMost(wish, maxTokens) - unusedNano
+  const credit = own ?? credits.open({ wish, day, at }, needed)
+  if (own && needed > 0) credits.resize(own, needed)
+  return reservationFrom(credits, credit, { wish, maxTokens, at })
 }
 
-function reservationFor(deps: SpendGateDeps, wish: ReserveWish, maxTokens: number): Reservation {
+/** Inside a transaction. Sums are written once for all calls of a run and day. */
+function writeEnded(deps: SpendGateDeps, credits: Credits, batch: readonly Ended[]): void {
+  const closedAt = deps.clock.now()
+  const sums = new Map<string, Sum>()
+  for (const { reservation, closing, andAlso } of batch) {
+    const { row, openedAt, credit } = reservation
+    deps.spend.enter(row, { openedAt, closedAt }, closing)
+    andAlso()
+    if (closing === null) continue
+    const key = `${row.agentId} ${row.runId} ${row.day} ${credit?.id}`
+    let sum = sums.get(key)
+    if (!sum) sums.set(key, (sum = { row, credit, costNano: 0, calls: 0, tokens: 0 }))
+    sum.costNano += closing.costNano
+    sum.calls++
+    sum.tokens += closing.promptTokens + closing.completionTokens
+  }
+  for (const { row, credit, costNano, calls, tokens } of sums.values()) {
+    const releasedNano = credit ? credits.release(credit, costNano) : 0
+    deps.spend.pay(row, credit?.id ?? null, { openNano: -releasedNano, spentNano: costNano, calls, tokens })
+    if (row.runId !== null) deps.addRunCost(row.runId, { costUsd: usdFromNano(costNano), tokens })
+  }
+}
+
+interface Sum {
+  readonly row: SpendRow
+  readonly credit: Credit | null
+  costNano: number
+  calls: number
+  tokens: number
+}
+
+function reservationFrom(
+  credits: Credits,
+  credit: Credit,
+  asked: { readonly wish: ReserveWish; readonly maxTokens: number; readonly at: number },
+): Reservation {
+  const { wish, maxTokens, at } = asked
+  const reservedNano = costAtMost(wish, maxTokens)
+  const id = credits.take(credit, reservedNano)
+  const { agentId, runId, day } = credit
+  const row: SpendRow = { id, agentId, runId, model: wish.model, day, reservedNano }
+  return { id, reservedNano, maxTokens, row, openedAt: at, credit }
+}
+
+function freeReservation(
+  deps: SpendGateDeps,
+  wish: ReserveWish,
+  { at, day }: { readonly at: number; readonly day: string },
+): Reservation {
   const row: SpendRow = {
     id: deps.newId('call'),
     agentId: wish.agentId,
     runId: wish.run?.runId ?? null,
     model: wish.model,
-    day: utcDay(deps.clock.now()),
-    reservedNano: Math.ceil(wish.promptNano + maxTokens * wish.answers * wish.outputNanoPerToken),
+    day,
+    reservedNano: 0,
   }
-  return { id: row.id, reservedNano: row.reservedNano, maxTokens, row }
+  return { id: row.id, reservedNano: 0, maxTokens: wish.maxTokens, row, openedAt: at, credit: null }
 }
 
 /** What costs nothing is never refused, also by a budget that is overdrawn, and needs no row before its end. */
@@ -149,55 +261,14 @@ function isFree(wish: ReserveWish): boolean {
   return wish.promptNano === 0 && wish.outputNanoPerToken === 0
 }
 
-function potsOf(deps: SpendGateDeps, wish: ReserveWish, day: string): Pot[] {
-  const budget = deps.budgetOf(wish.agentId)
-  const pot = (name: Pot['name'], limitUsd: number, where: readonly [string, string]): Pot => ({
-    name,
-    limitNano: nanoFromUsd(limitUsd),
-    ...deps.spend.total(...where),
-  })
-  const agent = agentScope(wish.agentId)
-  const pots = [
-    pot('daily', budget.daily_usd, [agent, day]),
-    pot('monthly', budget.monthly_usd, [agent, monthOf(day)]),
-  ]
-  if (wish.run && wish.run.budgetUsd !== null) {
-    pots.push(pot('run', wish.run.budgetUsd, [runScope(wish.run.runId), '']))
-  }
-  return pots
-}
-
-function leftIn(pot: Pot): number {
-  return pot.limitNano - pot.spentNano - pot.openNano
-}
-
-function tightestPot(pots: readonly Pot[]): Pot {
-  return pots.reduce((tightest, pot) => (leftIn(pot) < leftIn(tightest) ? pot : tightest))
+function costAtMost(wish: ReserveWish, maxTokens: number): number {
+  return Math.ceil(wish.promptNano + maxTokens * wish.answers * wish.outputNanoPerToken)
 }
 
 /** Less than 1 when not even one token of output is left. */
-function affordableTokens(wish: ReserveWish, pot: Pot): number {
+function affordableTokens(wish: ReserveWish, leftNano: number): number {
   const perToken = wish.outputNanoPerToken * wish.answers
-  const leftForOutput = leftIn(pot) - wish.promptNano
+  const leftForOutput = leftNano - wish.promptNano
   if (perToken === 0) return leftForOutput >= 0 ? wish.maxTokens : 0
   return Math.min(wish.maxTokens, Math.floor(leftForOutput / perToken))
-}
-
-function exhausted(wish: ReserveWish, pot: Pot): Problem {
-  const neededNano = wish.promptNano + wish.outputNanoPerToken * wish.answers
-  return new Problem('budget-exhausted', {
-    detail: `the ${pot.name} budget has ${dollars(leftIn(pot))} USD left and this call may need ${dollars(neededNano)} or more`,
-    extra: {
-      budget: pot.name,
-      limit_usd: usdFromNano(pot.limitNano),
-      spent_usd: usdFromNano(pot.spentNano),
-      reserved_usd: usdFromNano(pot.openNano),
-      left_usd: usdFromNano(Math.max(0, leftIn(pot))),
-      needed_usd: usdFromNano(neededNano),
-    },
-  })
-}
-
-function dollars(nano: number): string {
-  return usdFromNano(Math.max(0, nano)).toFixed(6)
 }

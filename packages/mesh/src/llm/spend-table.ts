@@ -25,15 +25,28 @@ export interface SpendClosing {
   readonly completionTokens: number
 }
 
+/** What is added to every sum that a row counts in. */
+export type SpendChange = SpendTotal
+
 /** Rows and sums of what models cost; every method joins the caller's transaction. */
 export interface SpendTable {
+  /** Sets money aside. */
   open(row: SpendRow, at: number): void
-  /** Closes an open row as paid; null when it is not open any more. */
-  settle(id: string, closing: SpendClosing, at: number): SpendRow | null
-  /** Closes an open row as not paid. */
-  refund(id: string, at: number): void
+  /** Sets more aside under an open row, or less. */
+  resize(row: SpendRow, changeNano: number): void
+  /** Forgets an open row that holds nothing any more. */
+  forget(id: string): void
+  /** Keeps a call that is over, paid or refunded; the sums are told by `pay`, for many calls at once. */
+  enter(
+    row: SpendRow,
+    times: { readonly openedAt: number; readonly closedAt: number },
+    closing: SpendClosing | null,
+  ): void
+  /** Moves what calls have cost from `openId`, where there is one, to what is spent. */
+  pay(row: Omit<SpendRow, 'reservedNano'>, openId: string | null, change: SpendChange): void
+  /** Closes an open row as paid in full. */
+  settleOpen(row: SpendRow, at: number): void
   openRows(): readonly SpendRow[]
-  isKnown(id: string): boolean
   /** `period` is a day, a month, or empty for a run. */
   total(scope: string, period: string): SpendTotal
 }
@@ -49,6 +62,22 @@ export function runScope(runId: string): string {
 /** `2026-11-21T…` gives `2026-11-21`. */
 export function utcDay(at: number): string {
   return new Date(at).toISOString().slice(0, 10)
+}
+
+const dayMs = 24 * 3600 * 1000
+
+/** `utcDay` that makes its text once a day. */
+export function createUtcDay(): (at: number) => string {
+  let number = Number.NaN
+  let text = ''
+  return (at) => {
+    const asked = Math.floor(at / dayMs)
+    if (asked !== number) {
+      number = asked
+      text = utcDay(at)
+    }
+    return text
+  }
 }
 
 export function monthOf(day: string): string {
@@ -71,75 +100,81 @@ const totalSchema = z.object({
   tokens: z.number(),
 })
 
-const columns = 'id, agent_id, run_id, model, day, reserved_nano'
+/** Whole texts, so that each is looked up and not put together on every call. */
+const sql = {
+  openRow: `INSERT INTO spend (id, agent_id, run_id, model, day, reserved_nano, state, opened_at)
+    VALUES (?, ?, ?, ?, ?, ?, 'open', ?)`,
+  resize: `UPDATE spend SET reserved_nano = reserved_nano + ? WHERE id = ? AND state = 'open'`,
+  forget: `DELETE FROM spend WHERE id = ? AND state = 'open'`,
+  enter: `INSERT INTO spend (id, agent_id, run_id, model, day, reserved_nano, state, cost_nano, prompt_tokens,
+    completion_tokens, opened_at, closed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  settleOpen: `UPDATE spend SET state = 'settled', cost_nano = reserved_nano, closed_at = ? WHERE id = ? AND state = 'open'`,
+  openRows: `SELECT id, agent_id, run_id, model, day, reserved_nano FROM spend WHERE state = 'open' ORDER BY opened_at`,
+  total: 'SELECT open_nano, spent_nano, calls, tokens FROM spend_total WHERE scope = ? AND period = ?',
+  add: `INSERT INTO spend_total (scope, period, open_nano, spent_nano, calls, tokens) VALUES (?, ?, ?, ?, ?, ?)
+    ON CONFLICT (scope, period) DO UPDATE SET open_nano = open_nano + excluded.open_nano,
+      spent_nano = spent_nano + excluded.spent_nano, calls = calls + excluded.calls, tokens = tokens + excluded.tokens`,
+} as const
+
+const nothing: SpendChange = { openNano: 0, spentNano: 0, calls: 0, tokens: 0 }
+const unpaid: SpendClosing = { costNano: 0, promptTokens: 0, completionTokens: 0 }
 
 export function createSpendTable(database: Database): SpendTable {
-  /** Adds to every sum that the call counts in. */
-  function addToTotals(row: SpendRow, change: SpendTotal): void {
-    const add = database.prepare(
-      `INSERT INTO spend_total (scope, period, open_nano, spent_nano, calls, tokens) VALUES (?, ?, ?, ?, ?, ?)
-       ON CONFLICT (scope, period) DO UPDATE SET open_nano = open_nano + excluded.open_nano,
-         spent_nano = spent_nano + excluded.spent_nano, calls = calls + excluded.calls, tokens = tokens + excluded.tokens`,
-    )
-    const scopes: (readonly [string, string])[] = [
-      [agentScope(row.agentId), row.day],
-      [agentScope(row.agentId), monthOf(row.day)],
-    ]
-    if (row.runId !== null) scopes.push([runScope(row.runId), ''])
-    for (const [scope, period] of scopes) {
-      add.run(scope, period, change.openNano, change.spentNano, change.calls, change.tokens)
-    }
-  }
-
-  function openRow(id: string): SpendRow | null {
-    const found = database.prepare(`SELECT ${columns} FROM spend WHERE id = ? AND state = 'open'`).get(id)
-    return found === undefined ? null : rowFrom(found)
+  /** Adds to every sum that the row counts in. */
+  function addToTotals(row: Omit<SpendRow, 'reservedNano'>, change: SpendChange): void {
+    const add = (scope: string, period: string) =>
+      database
+        .prepare(sql.add)
+        .run(scope, period, change.openNano, change.spentNano, change.calls, change.tokens)
+    add(agentScope(row.agentId), row.day)
+    add(agentScope(row.agentId), monthOf(row.day))
+    if (row.runId !== null) add(runScope(row.runId), '')
   }
 
   return {
     open(row, at) {
-      database
-        .prepare(`INSERT INTO spend (${columns}, state, opened_at) VALUES (?, ?, ?, ?, ?, ?, 'open', ?)`)
-        .run(row.id, row.agentId, row.runId, row.model, row.day, row.reservedNano, at)
-      addToTotals(row, { openNano: row.reservedNano, spentNano: 0, calls: 0, tokens: 0 })
+      const { id, agentId, runId, model, day, reservedNano } = row
+      database.prepare(sql.openRow).run(id, agentId, runId, model, day, reservedNano, at)
+      addToTotals(row, { ...nothing, openNano: reservedNano })
     },
-    settle(id, closing, at) {
-      const row = openRow(id)
-      if (!row) return null
-      const { costNano, promptTokens, completionTokens } = closing
+    resize(row, changeNano) {
+      database.prepare(sql.resize).run(changeNano, row.id)
+      addToTotals(row, { ...nothing, openNano: changeNano })
+    },
+    forget: (id) => void database.prepare(sql.forget).run(id),
+    enter(row, { openedAt, closedAt }, closing) {
+      const { id, agentId, runId, model, day, reservedNano } = row
+      const { costNano, promptTokens, completionTokens } = closing ?? unpaid
+      const state = closing === null ? 'refunded' : 'settled'
       database
-        .prepare(
-          `UPDATE spend SET state = 'settled', cost_nano = ?, prompt_tokens = ?, completion_tokens = ?, closed_at = ?
-           WHERE id = ?`,
+        .prepare(sql.enter)
+        .run(
+          id,
+          agentId,
+          runId,
+          model,
+          day,
+          reservedNano,
+          state,
+          costNano,
+          promptTokens,
+          completionTokens,
+          openedAt,
+          closedAt,
         )
-        .run(costNano, promptTokens, completionTokens, at, id)
-      addToTotals(row, {
-        openNano: -row.reservedNano,
-        spentNano: costNano,
-        calls: 1,
-        tokens: promptTokens + completionTokens,
-      })
-      return row
     },
-    refund(id, at) {
-      const row = openRow(id)
-      if (!row) return
-      database.prepare(`UPDATE spend SET state = 'refunded', closed_at = ? WHERE id = ?`).run(at, id)
-      addToTotals(row, { openNano: -row.reservedNano, spentNano: 0, calls: 0, tokens: 0 })
+    pay(row, openId, change) {
+      if (openId !== null) database.prepare(sql.resize).run(change.openNano, openId)
+      addToTotals(row, change)
     },
-    openRows: () =>
-      database
-        .prepare(`SELECT ${columns} FROM spend WHERE state = 'open' ORDER BY opened_at`)
-        .all()
-        .map(rowFrom),
-    isKnown: (id) => database.prepare('SELECT 1 FROM spend WHERE id = ?').get(id) !== undefined,
+    settleOpen(row, at) {
+      database.prepare(sql.settleOpen).run(at, row.id)
+      addToTotals(row, { ...nothing, openNano: -row.reservedNano, spentNano: row.reservedNano, calls: 1 })
+    },
+    openRows: () => database.prepare(sql.openRows).all().map(rowFrom),
     total(scope, period) {
-      const found = database
-        .prepare(
-          'SELECT open_nano, spent_nano, calls, tokens FROM spend_total WHERE scope = ? AND period = ?',
-        )
-        .get(scope, period)
-      if (found === undefined) return { openNano: 0, spentNano: 0, calls: 0, tokens: 0 }
+      const found = database.prepare(sql.total).get(scope, period)
+      if (found === undefined) return nothing
       const sums = totalSchema.parse(found)
       return { openNano: sums.open_nano, spentNano: sums.spent_nano, calls: sums.calls, tokens: sums.tokens }
     },

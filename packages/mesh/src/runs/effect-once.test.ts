@@ -1,12 +1,14 @@
 import { expect, test } from 'vitest'
 import { openDatabase } from '../storage/database.ts'
-import { effectsMigration } from '../storage/migrations/050-effects.ts'
+import { allMigrations } from '../storage/all-migrations.ts'
+import { migrate } from '../storage/migrate.ts'
 import { createEffectOnce } from './effect-once.ts'
+import { aLedgerWorld } from './ledger-world.ts'
 import type { EffectCall } from './effect-once.ts'
 
 function anEffect() {
   const database = openDatabase(':memory:')
-  database.exec(effectsMigration.sql)
+  migrate(database, allMigrations)
   const clock = { now: () => 1000, sleep: async () => {} }
   return {
     database,
@@ -65,4 +67,41 @@ test('a call whose end was never written is of unknown outcome, unless its effec
   void begin.once(call, () => new Promise(() => {}))
   await expect(again().once(call, () => 1)).rejects.toMatchObject({ code: 'outcome-unknown' })
   expect(await again().once({ ...call, ifCutOff: 'again' }, () => 1)).toBe(1)
+})
+
+test('a run whose answers fill their room is refused more of them, and another run is not', async () => {
+  const { effects, again } = anEffect()
+  const large = 'x'.repeat(16 * 1024 * 1024)
+  for (let step = 0; step < 4; step++) await effects.once({ ...call, key: `run_1:${step}` }, () => large)
+  const next = { ...call, key: 'run_1:next' }
+  await expect(effects.once(next, () => 1)).rejects.toMatchObject({ code: 'unprocessable' })
+  // Also after a restart; and what was answered is still answered.
+  await expect(again().once(next, () => 1)).rejects.toMatchObject({ code: 'unprocessable' })
+  expect(await again().once({ ...call, key: 'run_1:2' }, () => 'other')).toBe(large)
+  expect(await effects.once({ ...call, runId: 'run_2' }, () => 1)).toBe(1)
+})
+
+test('the answers of a run are let go a minute after its end, and not before', async () => {
+  const world = aLedgerWorld()
+  world.ledger.start()
+  const { database, clock } = world
+  const effects = createEffectOnce({ database, clock })
+  const ended = world.chat('operator')
+  const working = world.chat('worker')
+  await clock.settle()
+  for (const run of [ended, working]) await effects.once({ ...call, runId: run.id }, () => 'kept')
+  world.agents.finish('operator')
+  await clock.settle()
+  const kept = () =>
+    database
+      .prepare('SELECT run_id FROM effect')
+      .all()
+      .map((row) => row['run_id'])
+
+  effects.forgetOld()
+  expect(kept()).toHaveLength(2)
+  await clock.advance(60_000)
+  effects.forgetOld()
+  expect(kept()).toEqual([working.id])
+  await world.ledger.close()
 })

@@ -3,7 +3,14 @@ import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Database } from '../storage/database.ts'
 
-/** Rows are kept for longer than any run may live, so that a late repeat still meets its first answer. */
+/**
+ * Answers kept for one run, bytes: far above what its rounds can ask for. The disk is everybody's, and one agent that
+ * repeats a call with ever new keys would fill it.
+ */
+const repliesMaxBytes = 64 * 1024 * 1024
+/** A run that has ended is refused at the door, so that no repeat can come any more. */
+const keptAfterEndMs = 60_000
+/** Rows of runs that never end are kept for longer than any run may live. */
 const keptMs = 14 * 24 * 3600 * 1000
 
 export interface EffectCall {
@@ -21,7 +28,7 @@ export interface EffectCall {
 /**
  * Does the work of a keyed call once: a repeat with the same key gets the first answer, also while the first is
  * under way and after a restart. The same key with another request is a `conflict`. A call that failed may be
- * sent again. Problem `outcome-unknown` as told above.
+ * sent again. Problem `outcome-unknown` as told above; `unprocessable` once the answers of the run fill their room.
  */
 export function createEffectOnce({
   database,
@@ -31,6 +38,19 @@ export function createEffectOnce({
   readonly clock: Clock
 }) {
   const underWay = new Map<string, Promise<unknown>>()
+  /** Looked up once per run, then counted along; empty again after each clean-up. */
+  const bytesByRun = new Map<string, number>()
+
+  function keptBytes(runId: string): number {
+    const known = bytesByRun.get(runId)
+    if (known !== undefined) return known
+    const row = database
+      .prepare('SELECT coalesce(sum(octet_length(reply)), 0) AS bytes FROM effect WHERE run_id = ?')
+      .get(runId)
+    const bytes = Number(row?.['bytes'] ?? 0)
+    bytesByRun.set(runId, bytes)
+    return bytes
+  }
 
   async function perform<T>(call: EffectCall, digest: string, work: () => Promise<T> | T): Promise<T> {
     const row = database
@@ -41,14 +61,21 @@ export function createEffectOnce({
     }
     if (typeof row?.['reply'] === 'string') return JSON.parse(row['reply']) as T
     if (row && call.ifCutOff === 'unknown') throw new Problem('outcome-unknown')
+    if (keptBytes(call.runId) >= repliesMaxBytes) {
+      throw new Problem('unprocessable', {
+        detail: 'this run has made more calls than are remembered for one run',
+      })
+    }
     database
       .prepare('INSERT OR IGNORE INTO effect (run_id, key, request_digest, begun_at) VALUES (?, ?, ?, ?)')
       .run(call.runId, call.key, digest, clock.now())
     try {
       const reply = await work()
+      const text = JSON.stringify(reply)
       database
         .prepare('UPDATE effect SET reply = ? WHERE run_id = ? AND key = ?')
-        .run(JSON.stringify(reply), call.runId, call.key)
+        .run(text, call.runId, call.key)
+      bytesByRun.set(call.runId, keptBytes(call.runId) + Buffer.byteLength(text))
       return reply
     } catch (error) {
       database.prepare('DELETE FROM effect WHERE run_id = ? AND key = ?').run(call.runId, call.key)
@@ -66,8 +93,15 @@ export function createEffectOnce({
       underWay.set(id, result)
       return result
     },
+    /** Lets go of what no repeat can ask for any more. */
     forgetOld(): void {
       database.prepare('DELETE FROM effect WHERE begun_at < ?').run(clock.now() - keptMs)
+      database
+        .prepare(
+          'DELETE FROM effect WHERE run_id IN (SELECT DISTINCT effect.run_id FROM effect JOIN runs ON runs.id = effect.run_id WHERE runs.ended_at <= ?)',
+        )
+        .run(clock.now() - keptAfterEndMs)
+      bytesByRun.clear()
     },
   }
 }

@@ -11,16 +11,41 @@ export interface LiveRuns {
   liveRunOf(agentId: string): RunTicket | null
 }
 
-export function createLiveRuns(table: RunTable): LiveRuns {
+/** Tickets that are remembered; one per agent is enough while its run goes on. */
+const ticketsMax = 1000
+
+/** What a ticket says never changes under one fence, and is read once; whether its run is live is asked each time. */
+export function createLiveRuns(
+  table: Pick<RunTable, 'find' | 'runningFenceOf' | 'runningMarkOf'>,
+): LiveRuns {
+  const tickets = new Map<string, RunTicket>()
+
+  function remembered(runId: string, fence: number): RunTicket {
+    const known = tickets.get(runId)
+    if (known?.fence === fence) return known
+    const run = table.find(runId)
+    if (!run) throw new Problem('stale-fence')
+    if (tickets.size >= ticketsMax) tickets.clear()
+    const ticket = ticketFor(run)
+    tickets.set(runId, ticket)
+    return ticket
+  }
+
+  function isLive(runId: string, fence: number): boolean {
+    const known = tickets.get(runId)
+    const live = known ? table.runningMarkOf(known.agentId) : null
+    if (live?.id === runId) return live.fence === fence
+    return table.runningFenceOf(runId) === fence
+  }
+
   return {
     ticketOf: (runId, fence) => {
-      const run = table.find(runId)
-      if (run?.state !== 'running' || run.fence !== fence) throw new Problem('stale-fence')
-      return ticketFor(run)
+      if (!isLive(runId, fence)) throw new Problem('stale-fence')
+      return remembered(runId, fence)
     },
     liveRunOf: (agentId) => {
-      const run = table.runningOf(agentId)
-      return run ? ticketFor(run) : null
+      const live = table.runningMarkOf(agentId)
+      return live === null ? null : remembered(live.id, live.fence)
     },
   }
 }

@@ -3,6 +3,7 @@ import type { RunState } from '@flotilla/protocol/run'
 import type { Database } from '../storage/database.ts'
 import type { RunRecord } from './run-record.ts'
 import { parseRunRow, runColumns } from './run-row.ts'
+import { createRunningMarks } from './running-marks.ts'
 
 /** Descendants that are looked at for one run. */
 const descendantsMax = 1000
@@ -30,15 +31,30 @@ export function createRunTable(database: Database) {
   const count = (sql: string, ...values: string[]): number =>
     Number(database.prepare(sql).get(...values)?.['count'] ?? 0)
 
+  const marks = createRunningMarks(database)
+
   return {
-    insert: (run: RunRecord, mark: IdempotencyMark | null) => insertRun(database, run, mark),
-    replace: (before: RunRecord, after: RunRecord) => replaceRun(database, before, after),
+    insert: (run: RunRecord, mark: IdempotencyMark | null) => {
+      insertRun(database, run, mark)
+      marks.forget(run.agentId)
+    },
+    replace: (before: RunRecord, after: RunRecord) => {
+      const isReplaced = replaceRun(database, before, after)
+      marks.forget(before.agentId)
+      return isReplaced
+    },
     find: (id: string) => one(`SELECT ${runColumns} FROM runs WHERE id = ?`, id),
     findByKey: ({ scope, key }: IdempotencyMark) =>
       one(`SELECT ${runColumns} FROM runs WHERE idempotency_scope = ? AND idempotency_key = ?`, scope, key),
     /** The run that holds the lane; the schema allows one. */
     runningOf: (agentId: string) =>
       one(`SELECT ${runColumns} FROM runs WHERE agent_id = ? AND state = 'running'`, agentId),
+    runningMarkOf: marks.runningMarkOf,
+    /** Null unless that run is running. */
+    runningFenceOf: (id: string): number | null => {
+      const row = database.prepare("SELECT fence FROM runs WHERE id = ? AND state = 'running'").get(id)
+      return row ? Number(row['fence']) : null
+    },
     /** The run that the lane takes next, first queued first. */
     nextQueued: (agentId: string, now: number) =>
       one(

@@ -21,6 +21,9 @@ interface PushedBytes {
   }): { resume(): void; cut(): void }
 }
 
+/** What the door's hook would have added. */
+const bypassed = { 'x-content-type-options': 'nosniff' }
+
 /** One for all: an abort with a fresh error costs its stack. */
 const clientWentAway = new Error('the client went away')
 
@@ -56,12 +59,14 @@ export function modelRoutes(scope: FastifyInstance, { gate, use }: ModelRoutesDe
       })
       const body = Buffer.isBuffer(raw.body) ? raw.body : Buffer.alloc(0)
       const answer = await use.complete(caller, body, gone.signal)
+      // From here on the bytes bypass the framework, and its hooks with it.
+      reply.hijack()
       if (answer.body instanceof Uint8Array) {
-        await reply.code(answer.status).headers(answer.headers).send(asBuffer(answer.body))
+        const length = { 'content-length': answer.body.length, 'cache-control': 'no-store' }
+        reply.raw.writeHead(answer.status, { ...bypassed, ...length, ...answer.headers })
+        reply.raw.end(answer.body)
       } else {
-        // From here on the bytes bypass the framework, and its hooks with it.
-        reply.hijack()
-        reply.raw.writeHead(answer.status, { ...answer.headers, 'x-content-type-options': 'nosniff' })
+        reply.raw.writeHead(answer.status, { ...bypassed, ...answer.headers })
         push(answer.body, reply.raw)
       }
       return alreadySent
@@ -78,8 +83,4 @@ function push(body: PushedBytes, response: ServerResponse): void {
   })
   response.on('drain', () => flow.resume())
   response.once('close', () => flow.cut())
-}
-
-function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }

@@ -25,6 +25,8 @@ export function createHumanGate(deps: HumanGateDeps): HumanGate {
     const token = deps.accessToken()
     if (token === null) requireDirectLoopback(request, deps.port())
     else {
+      // An empty key would sign for anybody.
+      if (token === '') throw new Problem('unauthenticated', { detail: 'the access token file is empty' })
       const cookie = readCookie(request.headers.cookie, sessionCookieName)
       if (!cookie || !isValidSession(cookie, token, deps.clock.now())) {
         throw new Problem('unauthenticated', {

@@ -11,6 +11,7 @@ import type { Caller } from '../../policy/caller.ts'
 import { alreadySent, createBinder } from '../bind-endpoint.ts'
 import { clientGone } from '../client-gone.ts'
 import { openEventStream } from '../server-sent-events.ts'
+import type { EventStream } from '../server-sent-events.ts'
 import type { HumanGate } from './gate.ts'
 
 type Answer<Name extends keyof typeof api> = (typeof api)[Name] extends {
@@ -43,8 +44,8 @@ export interface RunRoutesDeps {
   readonly events: EventBus
 }
 
-/** Events handed over per step when a reader catches up. */
-const replayPageEvents = 500
+/** Events handed over per step when a reader catches up: far fewer bytes than a reader may leave unread. */
+const replayPageEvents = 100
 
 export function runRoutes(scope: FastifyInstance, { gate, use, events }: RunRoutesDeps): void {
   const bind = createBinder(scope)
@@ -80,7 +81,7 @@ export function runRoutes(scope: FastifyInstance, { gate, use, events }: RunRout
     use.allowEvents(gate(raw))
     const lastId = Number(raw.headers['last-event-id'])
     const stream = openEventStream(reply)
-    followEvents(events, Number.isInteger(lastId) ? lastId : query.since, stream)
+    await followEvents(events, Number.isInteger(lastId) ? lastId : query.since, stream)
     return alreadySent
   })
 
@@ -103,27 +104,26 @@ export function runRoutes(scope: FastifyInstance, { gate, use, events }: RunRout
   }
 }
 
-/** Subscribes before it replays, so that nothing falls in between; each number is sent once and in order. */
-function followEvents(events: EventBus, since: number, stream: ReturnType<typeof openEventStream>): void {
+/**
+ * Replays what is kept as fast as the reader takes it, then goes on with what happens. Between the last page and that
+ * nothing can fall; each number is sent once and in order. Pieces of streamed text are kept nowhere, so whoever still
+ * catches up is not told them.
+ */
+async function followEvents(events: EventBus, since: number, stream: EventStream): Promise<void> {
   // A number that was never given is of another home; waiting for it would be silence.
   let sent = Math.min(since, events.lastSeq())
-  let replaying = true
-  const held: FleetEvent[] = []
   const deliver = (event: FleetEvent) => {
     if (event.seq <= sent) return
     sent = event.seq
     stream.send(event, event.seq)
   }
-  const stop = events.subscribe((event) => {
-    if (replaying) held.push(event)
-    else deliver(event)
-  })
-  stream.signal.addEventListener('abort', stop, { once: true })
   for (;;) {
     const page = events.since(sent, replayPageEvents)
     page.forEach(deliver)
     if (page.length < replayPageEvents) break
+    await stream.drained()
+    if (stream.signal.aborted) return
   }
-  replaying = false
-  held.forEach(deliver)
+  const stop = events.subscribe(deliver)
+  stream.signal.addEventListener('abort', stop, { once: true })
 }

@@ -73,8 +73,9 @@ export async function ensureAgentImage(options: AgentImageOptions): Promise<Agen
     ...recipe.map((file) => tarFile(file.name, file.content, root)),
     tarDirectory('ca', { uid: 0, mode: 0o755 }),
     ...authorities.map((file) => tarFile(`ca/${file.name}`, file.content, root)),
-    await tarFileFrom('node', await strippedNode(node, options)),
-    await tarFileFrom('npm.tgz', await npmArchive(options)),
+    // Execute only: what cannot be read cannot be looked into while it runs either, see the recipe.
+    await tarFileFrom('node', await strippedNode(node, options), 0o711),
+    await tarFileFrom('npm.tgz', await npmArchive(options), 0o644),
     tarFile('agent.cjs', bundle, root),
   ]
   const stream = await options.engine.docker.buildImage(Readable.from(tarArchive(context)), {
@@ -89,8 +90,8 @@ export async function ensureAgentImage(options: AgentImageOptions): Promise<Agen
   return { reference, built: true }
 }
 
-async function tarFileFrom(name: string, path: string): Promise<TarEntry> {
-  return { name, uid: 0, mode: 0o755, size: (await stat(path)).size, content: createReadStream(path) }
+async function tarFileFrom(name: string, path: string, mode: number): Promise<TarEntry> {
+  return { name, uid: 0, mode, size: (await stat(path)).size, content: createReadStream(path) }
 }
 
 type Part = readonly [name: string, content: string | Uint8Array]

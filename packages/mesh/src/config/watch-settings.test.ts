@@ -1,0 +1,41 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { systemClock } from '../system-clock.ts'
+import { watchSettings } from './watch-settings.ts'
+
+const folders: string[] = []
+afterEach(async () => {
+  for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true })
+})
+
+test('a settings file that cannot be looked at is told once, and the last whole settings go on', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'flotilla-settings-'))
+  folders.push(folder)
+  const config = join(folder, 'config')
+  await mkdir(config)
+  await writeFile(join(config, 'settings.json'), '{"default_model": "openai/one"}')
+  const told: string[] = []
+  const clock = { ...systemClock, sleep: (_ms: number, signal?: AbortSignal) => systemClock.sleep(5, signal) }
+  const settings = await watchSettings({
+    path: join(config, 'settings.json'),
+    clock,
+    onBroken: (detail) => told.push(detail),
+  })
+
+  // The folder becomes a file: looking at what is in it fails otherwise than by absence.
+  await rm(config, { recursive: true })
+  await writeFile(config, '')
+  await expect.poll(() => settings.broken()).not.toBe(null)
+  await systemClock.sleep(50)
+  expect(told).toHaveLength(1)
+  expect(settings.current().default_model).toBe('openai/one')
+
+  await rm(config)
+  await mkdir(config)
+  await writeFile(join(config, 'settings.json'), '{"default_model": "openai/two"}')
+  await expect.poll(() => settings.current().default_model).toBe('openai/two')
+  expect(settings.broken()).toBe(null)
+  await settings.close()
+})
