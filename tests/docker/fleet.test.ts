@@ -359,17 +359,30 @@ const searchProgram = `
 import sys, os, re, json, hashlib
 wanted, found, files = set(sys.argv[1:]), {}, 0
 word = re.compile(rb'(?<![A-Za-z0-9_-])[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-])')
+def search(content, place):
+    for match in word.findall(content):
+        digest = hashlib.sha256(match).hexdigest()
+        if digest in wanted: found[digest] = place
 def look(path):
     global files
     try:
         with open(path, 'rb') as file: content = file.read(4_000_000)
     except OSError: return
     files += 1
-    for match in word.findall(content):
-        digest = hashlib.sha256(match).hexdigest()
-        if digest in wanted: found[digest] = path
+    search(content, path)
+def look_into_memory(pid):
+    # The agent's own process holds the door token; its memory is the shortest way to it.
+    try:
+        with open(f'/proc/{pid}/maps') as maps, open(f'/proc/{pid}/mem', 'rb', 0) as memory:
+            for line in maps:
+                if ' rw' not in line: continue
+                start, end = (int(edge, 16) for edge in line.split()[0].split('-'))
+                memory.seek(start)
+                search(memory.read(min(end - start, 64_000_000)), f'memory of {pid}')
+    except (OSError, ValueError, OverflowError): pass
 for pid in filter(str.isdigit, os.listdir('/proc')):
     for name in ('environ', 'cmdline'): look(f'/proc/{pid}/{name}')
+    if int(pid) != os.getpid(): look_into_memory(pid)
 for root in ('/data', '/briefing', '/tmp', '/run', '/etc', '/opt', '/home', '/root', '/var', '/dev/shm'):
     for folder, _, names in os.walk(root):
         for name in names: look(os.path.join(folder, name))

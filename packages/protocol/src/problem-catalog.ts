@@ -182,6 +182,12 @@ export const problemCatalog = {
     retryable: false,
     repair: 'See the detail.',
   },
+  'disk-full': {
+    status: 507,
+    title: 'The disk of the mesh is full',
+    retryable: true,
+    repair: 'Free some space where the home is; nothing that was accepted is lost.',
+  },
   'upstream-timeout': {
     status: 504,
     title: 'The far end took too long',

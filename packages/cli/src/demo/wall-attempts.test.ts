@@ -34,6 +34,7 @@ const search = {
   files: 10,
   processes: 3,
   unreadable: 1,
+  memories: 1,
   found: { control: '/data/demo/control.txt' },
   token_shaped: 2,
   opened: [],

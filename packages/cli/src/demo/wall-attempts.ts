@@ -42,6 +42,8 @@ const secretsSchema = z.object({
   files: z.number(),
   processes: z.number(),
   unreadable: z.number(),
+  /** Processes beside our own whose memory could be read. */
+  memories: z.number(),
   found: z.record(z.string(), z.string()),
   token_shaped: z.number(),
   opened: z.array(z.string()),
@@ -177,7 +179,7 @@ export const wallAttempts: readonly WallAttempt[] = [
     judge: (report, { control }) => {
       const search = secretsSchema.parse(report)
       const leaks = Object.entries(search.found).filter(([name]) => name !== control.name)
-      const searched = `searched ${search.processes} environments and ${search.files} files`
+      const searched = `searched ${search.processes} environments, ${search.files} files and the memory of ${search.memories} processes that let themselves be read`
       const works = control.name in search.found
       const tokenShut = search.program_token_status === 401 || search.program_token_status === 403
       const words = [

@@ -7,7 +7,8 @@ export function isLoopbackAddress(address: string | undefined): boolean {
 /** Signs that a proxy stands in between, so that a loopback source proves nothing about the person. */
 export function isForwarded(headers: Readonly<Record<string, unknown>>): boolean {
   return Object.keys(headers).some(
-    (name) => name === 'forwarded' || name.startsWith('x-forwarded-') || name === 'x-real-ip',
+    (name) =>
+      name === 'forwarded' || name.startsWith('x-forwarded-') || name === 'x-real-ip' || name === 'via',
   )
 }
 

@@ -36,6 +36,7 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, proble
 export function asProblem(error: unknown): Problem {
   if (error instanceof Problem) return error
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (isDiskFull(error)) return new Problem('disk-full', { cause: error })
   switch (code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return new Problem('body-too-large')
@@ -51,4 +52,13 @@ export function asProblem(error: unknown): Problem {
     default:
       return new Problem('internal-error', { cause: error })
   }
+}
+
+/** SQLite's result code for a full disk, and the system's. */
+const sqliteFull = 13
+
+function isDiskFull(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  if ('code' in error && error.code === 'ENOSPC') return true
+  return 'errcode' in error && typeof error.errcode === 'number' && (error.errcode & 0xff) === sqliteFull
 }

@@ -6,6 +6,7 @@ import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { problemContentType, problemJson } from '@flotilla/protocol/problem-json'
 import type { Log } from '../log.ts'
+import { boundConnections, connectionBounds } from './bound-connections.ts'
 import { asProblem, installProblemReplies, sendProblem } from './problem-reply.ts'
 
 /** A client that opens a connection and sends its request slower than this is let go. */
@@ -31,6 +32,7 @@ export function createServer(log: Log): FastifyInstance {
     void reply.header('cache-control', reply.getHeader('cache-control') ?? 'no-store')
   })
   installProblemReplies(server, log)
+  boundConnections(server.server, connectionBounds)
   return server
 }
 

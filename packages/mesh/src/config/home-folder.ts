@@ -17,7 +17,14 @@ export interface HomeFolder {
  */
 export async function openHomeFolder(paths: DataPaths): Promise<HomeFolder> {
   await mkdir(paths.home, { recursive: true, mode: 0o700 })
-  const closed = [paths.configFolder, paths.dataFolder, paths.artifactsFolder, paths.agentsFolder, paths.logsFolder, paths.runtimeFolder]
+  const closed = [
+    paths.configFolder,
+    paths.dataFolder,
+    paths.artifactsFolder,
+    paths.agentsFolder,
+    paths.logsFolder,
+    paths.runtimeFolder,
+  ]
   for (const folder of [...closed, paths.briefsFolder]) await mkdir(folder, { recursive: true, mode: 0o700 })
   for (const folder of closed) await chmod(folder, 0o700)
   // Each agent's part is mounted into its container. Door tokens lie in it for moments: the data folder keeps others out.

@@ -16,7 +16,9 @@ const day = '2026-11-21'
 const promptNano = 1000
 const outputNano = 10
 
-function aGate(options: { dailyNano?: number; path?: string; clock?: ReturnType<typeof createManualClock> } = {}) {
+function aGate(
+  options: { dailyNano?: number; path?: string; clock?: ReturnType<typeof createManualClock> } = {},
+) {
   const clock = options.clock ?? createManualClock(`${day}T12:00:00Z`)
   const database = migrated(options.path)
   const spend = createSpendTable(database)
@@ -133,10 +135,23 @@ describe('credit', () => {
 
   test('never lets calls set aside or spend more than the budget, whatever their order', async () => {
     const step = fc.oneof(
-      { weight: 6, arbitrary: fc.record({ do: fc.constant('reserve' as const), run: fc.nat(2), tokens: fc.integer({ min: 1, max: 500 }) }) },
-      { weight: 5, arbitrary: fc.record({ do: fc.constant('settle' as const), pick: fc.nat(), share: fc.nat(100) }) },
+      {
+        weight: 6,
+        arbitrary: fc.record({
+          do: fc.constant('reserve' as const),
+          run: fc.nat(2),
+          tokens: fc.integer({ min: 1, max: 500 }),
+        }),
+      },
+      {
+        weight: 5,
+        arbitrary: fc.record({ do: fc.constant('settle' as const), pick: fc.nat(), share: fc.nat(100) }),
+      },
       { weight: 1, arbitrary: fc.record({ do: fc.constant('refund' as const), pick: fc.nat() }) },
-      { weight: 2, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(50, 1000) }) },
+      {
+        weight: 2,
+        arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.constantFrom(50, 1000) }),
+      },
     )
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 120 }), async (steps) => {

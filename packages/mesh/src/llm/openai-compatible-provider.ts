@@ -1,4 +1,3 @@
-import { Problem } from '@flotilla/protocol/problem'
 import { Pool } from 'undici'
 import type { Secret } from '../vault/secret.ts'
 import type { LlmProvider } from './llm-provider.ts'

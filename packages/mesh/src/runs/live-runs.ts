@@ -15,9 +15,7 @@ export interface LiveRuns {
 const ticketsMax = 1000
 
 /** What a ticket says never changes under one fence, and is read once; whether its run is live is asked each time. */
-export function createLiveRuns(
-  table: Pick<RunTable, 'find' | 'runningFenceOf' | 'runningMarkOf'>,
-): LiveRuns {
+export function createLiveRuns(table: Pick<RunTable, 'find' | 'runningFenceOf' | 'runningMarkOf'>): LiveRuns {
   const tickets = new Map<string, RunTicket>()
 
   function remembered(runId: string, fence: number): RunTicket {

@@ -142,7 +142,8 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
     },
 
     async erase() {
-      for (const record of await readAllRecords(options.dataRoot)) await halt((await stateOf(record)).agentId, 0)
+      for (const record of await readAllRecords(options.dataRoot))
+        await halt((await stateOf(record)).agentId, 0)
       await rm(options.dataRoot, { recursive: true, force: true })
     },
 

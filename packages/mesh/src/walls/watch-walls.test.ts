@@ -10,7 +10,13 @@ function aWatch(look: () => Promise<readonly WallReport[]>) {
     runtime: { isolates: true, verifyWalls: look },
     doorPort: () => 8420,
     clock: { now: () => 5, sleep: async () => {} },
-    events: { publish: (body) => void published.push(body), since: () => [], subscribe: () => () => {}, droppedUntil: () => 0, lastSeq: () => 0 },
+    events: {
+      publish: (body) => void published.push(body),
+      since: () => [],
+      subscribe: () => () => {},
+      droppedUntil: () => 0,
+      lastSeq: () => 0,
+    },
     journal: { append: () => {} },
     log: silentLog,
   })

@@ -4,6 +4,7 @@ import hashlib, json, os, re, sys, urllib.error, urllib.request
 
 FILE_MAX_BYTES = 4 * 1024 * 1024
 FILES_MAX = 20000
+MEMORY_MAX_BYTES = 64 * 1024 * 1024
 CANDIDATES_MAX = 100
 wanted = json.loads(sys.argv[1])  # [{"name", "length", "sha256"}]
 folders = sys.argv[2:]
@@ -16,7 +17,7 @@ for secret in wanted:
 
 found = {}
 token_shaped = {}
-counts = {"files": 0, "processes": 0, "unreadable": 0}
+counts = {"files": 0, "processes": 0, "unreadable": 0, "memories": 0}
 
 
 def look(data, place):
@@ -38,12 +39,33 @@ def read(path):
         return b""
 
 
+def look_into_memory(pid):
+    """The agent's process holds the door token; whoever can read its memory has it."""
+    try:
+        with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb", 0) as memory:
+            regions = [line.split()[0] for line in maps if " rw" in line]
+            left = MEMORY_MAX_BYTES
+            for region in regions:
+                start, end = (int(edge, 16) for edge in region.split("-"))
+                size = min(end - start, left)
+                if size <= 0:
+                    break
+                memory.seek(start)
+                look(memory.read(size), f"memory of process {pid}")
+                left -= size
+            counts["memories"] += 1
+    except (OSError, ValueError, OverflowError):
+        pass
+
+
 look(b"\0".join(k + b"=" + v for k, v in os.environb.items()), "own environment")
 for pid in filter(str.isdigit, os.listdir("/proc")):
     for part in ("environ", "cmdline"):
         # Our own command line names what is looked for by its hash only.
         look(read(f"/proc/{pid}/{part}"), f"/proc/{pid}/{part}")
     counts["processes"] += 1
+    if int(pid) != os.getpid():
+        look_into_memory(pid)
 for folder in folders:
     for base, _, names in os.walk(folder):
         for name in names:

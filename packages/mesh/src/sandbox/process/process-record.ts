@@ -5,7 +5,7 @@ import * as z from 'zod'
 /** What is kept of a sandbox that is a plain process, so that a later mesh finds it again. */
 const recordSchema = z.strictObject({
   agentId: z.string(),
-  pid: z.int().positive(),
+  pid: z.int().min(2),
   /** Start time of the process in the kernel's ticks: a process id alone may belong to another by now. */
   startTicks: z.string(),
   port: z.int(),

@@ -1,0 +1,27 @@
+import type { Server } from 'node:net'
+
+export interface ConnectionBounds {
+  /** Of one source address. */
+  readonly perAddressMax: number
+  readonly totalMax: number
+}
+
+/** Idle sockets cost descriptors; a container, or a page, must not take all of the mesh's. */
+export const connectionBounds: ConnectionBounds = { perAddressMax: 512, totalMax: 8192 }
+
+/** Lets go of connections above the bounds at once, before a byte of theirs is read. */
+export function boundConnections(server: Server, bounds: ConnectionBounds): void {
+  const open = new Map<string, number>()
+  server.maxConnections = bounds.totalMax
+  server.prependListener('connection', (socket) => {
+    const address = socket.remoteAddress ?? ''
+    const count = (open.get(address) ?? 0) + 1
+    open.set(address, count)
+    socket.once('close', () => {
+      const left = (open.get(address) ?? 1) - 1
+      if (left > 0) open.set(address, left)
+      else open.delete(address)
+    })
+    if (count > bounds.perAddressMax) socket.destroy()
+  })
+}
