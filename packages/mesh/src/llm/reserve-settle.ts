@@ -105,8 +105,9 @@ export function createSpendGate(deps: SpendGateDeps): SpendGate {
         write(() => credits.tend())
         grouped.flush()
       }
-    } catch {
-      // Only `stopped` ends the sleep; `flush` writes the rest.
+    } catch (error) {
+      // `stopped` has ended the sleep, and `flush` writes the rest.
+      if (deps.stopped?.aborted !== true) log.error({ err: error }, 'settlements were not written in time')
     } finally {
       isWriting = false
     }

@@ -7,6 +7,7 @@ import type { Engine } from '../engine/connect-engine.ts'
 import { tarArchive, tarDirectory, tarFile, type TarEntry } from '../tar-archive.ts'
 import { ensureBaseImage } from './base-image.ts'
 import { findImage, followEngine } from './engine-images.ts'
+import { pruneAgentImages } from './prune-images.ts'
 import { findPinnedNode, npmArchive, npmVersion, strippedNode } from './node-parts.ts'
 
 /** Certificate authorities that the owner trusts beside the distribution's. */
@@ -87,6 +88,7 @@ export async function ensureAgentImage(options: AgentImageOptions): Promise<Agen
     ...(options.signal ? { abortSignal: options.signal } : {}),
   })
   await followEngine(options.engine, stream)
+  await pruneAgentImages(options.engine)
   return { reference, built: true }
 }
 
