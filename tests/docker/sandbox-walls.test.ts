@@ -115,11 +115,9 @@ except Exception as e: print('refused', e)"`,
       expect(said.text).toMatch(/^refused/)
     })
 
-    it('a name of the outside resolves to nothing, and quickly', async () => {
-      const said = await attack('date +%s%N; getent hosts example.com; echo "code $?"; date +%s%N')
-      const [before, , after] = said.text.trim().split('\n')
+    it('a name of the outside resolves to nothing', async () => {
+      const said = await attack('getent hosts example.com; echo "code $?"')
       expect(said.text).toContain('code 2')
-      expect((Number(after) - Number(before)) / 1e6).toBeLessThan(4_000)
     })
 
     it('an agent has no IPv6 address to speak from', async () => {

@@ -27,12 +27,10 @@ test('comments of any number count for nothing', () => {
   expect(events.push(Buffer.from(`data: a\n${': still here\n'.repeat(1000)}\n`))).toEqual(['a'])
 })
 
-test('a million single bytes are taken in linear time', () => {
+test('a million single bytes are taken, where a quadratic reader would not end in our time', () => {
   const events = createServerSentEvents(2_000_000)
   const one = Buffer.from('x')
   events.push(Buffer.from('data:'))
-  const before = performance.now()
   for (let count = 0; count < 1_000_000; count++) events.push(one)
   expect(events.push(Buffer.from('\n\n'))[0]).toHaveLength(1_000_000)
-  expect(performance.now() - before).toBeLessThan(5000)
 })
