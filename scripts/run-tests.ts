@@ -52,11 +52,15 @@ function count(report: unknown, field: string): number {
 function prepareEngine(): boolean {
   console.log('\n== engine and agent image for the container tests')
   const home = mkdtempSync(join(tmpdir(), 'flotilla-prepare-'))
-  const done = spawnSync(
-    process.execPath,
-    [join(root, 'packages', 'mesh', 'src', 'main.ts'), 'prepare', '--home', home],
-    { cwd: root, stdio: ['ignore', 'inherit', 'inherit'], env: environment },
-  )
+  const ask = (command: string) =>
+    spawnSync(process.execPath, [join(root, 'packages', 'mesh', 'src', 'main.ts'), command, '--home', home], {
+      cwd: root,
+      stdio: ['ignore', 'inherit', 'inherit'],
+      env: environment,
+    })
+  const done = ask('prepare')
+  // The image stays for the tests; the network and its rules were this home's.
+  ask('reset')
   rmSync(home, { recursive: true, force: true })
   return done.status === 0
 }
