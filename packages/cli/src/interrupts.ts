@@ -7,12 +7,19 @@ export interface Interrupts {
   readonly onInterrupt: (listener: () => void) => () => void
 }
 
-export function createInterrupts(): Interrupts {
+/** One Ctrl-C arrives several times: from the terminal, and from each program (npx, npm) that passes it on. */
+const sameKeystrokeMs = 300
+
+export function createInterrupts(now: () => number): Interrupts {
   const all = new AbortController()
+  let lastAt = Number.NEGATIVE_INFINITY
   const listeners: { readonly run: () => void; told: boolean }[] = []
   return {
     signal: all.signal,
     interrupt() {
+      const isSame = now() - lastAt < sameKeystrokeMs
+      lastAt = now()
+      if (isSame) return
       const top = listeners.at(-1)
       if (top === undefined || top.told) return all.abort(new Error('interrupted'))
       top.told = true

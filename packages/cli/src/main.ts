@@ -14,7 +14,7 @@ import { errorLines, errorWords } from './terminal/error-words.ts'
 
 async function main(words: readonly string[]): Promise<ExitCode> {
   const environment = readEnvironment()
-  const interrupts = createInterrupts()
+  const interrupts = createInterrupts(systemClock.now)
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupts.interrupt)
   // A reader that went away (`flotilla events | head`) ends the command quietly.
   process.stdout.on('error', () => process.exit(exitCodes.ok))

@@ -12,7 +12,7 @@ import { createProgram } from './program.ts'
 function aProgram() {
   const out = keepText()
   const err = keepText()
-  const interrupts = createInterrupts()
+  const interrupts = createInterrupts(() => 0)
   const deps: CliDeps = {
     environment: readEnvironment({ HOME: '/home/nobody', FLOTILLA_HOME: '/nowhere/flotilla' }),
     clock: stillClock,
@@ -112,17 +112,33 @@ describe('operands of chat', () => {
 
 describe('interrupts', () => {
   it('go to the newest listener first, and end the command when it is told twice', () => {
-    const interrupts = createInterrupts()
+    let now = 0
+    const interrupts = createInterrupts(() => now)
     const told: string[] = []
     interrupts.onInterrupt(() => told.push('outer'))
     const giveBack = interrupts.onInterrupt(() => told.push('inner'))
-    interrupts.interrupt()
+    const interruptLater = () => {
+      now += 1000
+      interrupts.interrupt()
+    }
+    interruptLater()
     giveBack()
-    interrupts.interrupt()
+    interruptLater()
     expect(told).toEqual(['inner', 'outer'])
     expect(interrupts.signal.aborted).toBe(false)
-    interrupts.interrupt()
+    interruptLater()
     expect(interrupts.signal.aborted).toBe(true)
+  })
+
+  it('that arrive together are one keystroke', () => {
+    const interrupts = createInterrupts(() => 5000)
+    const told: string[] = []
+    interrupts.onInterrupt(() => told.push('cancel'))
+    interrupts.interrupt()
+    interrupts.interrupt()
+    interrupts.interrupt()
+    expect(told).toEqual(['cancel'])
+    expect(interrupts.signal.aborted).toBe(false)
   })
 })
 

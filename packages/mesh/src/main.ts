@@ -10,6 +10,7 @@ import { serve } from './commands/serve.ts'
 import { verifyJournal } from './commands/verify-journal.ts'
 import type { CommandContext } from './commands/command-context.ts'
 import { readEnvironment } from './config/environment.ts'
+import { systemClock } from './system-clock.ts'
 import { SandboxError } from './sandbox/sandbox-error.ts'
 
 /**
@@ -70,12 +71,18 @@ function tell(line: Readonly<Record<string, unknown>>): void {
   process.stdout.write(`${JSON.stringify(line)}\n`)
 }
 
-/** Aborts at the first request to stop; a second one ends the process at once. */
+/** One Ctrl-C arrives several times: from the terminal, and from each program that passes it on. */
+const sameRequestMs = 2000
+
+/** Aborts at the first request to stop; a second one, made later, ends the process at once. */
 function stopSignal(): AbortSignal {
   const controller = new AbortController()
+  let askedAt = 0
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     process.on(signal, () => {
-      if (controller.signal.aborted) process.exit(1)
+      if (controller.signal.aborted && systemClock.now() - askedAt > sameRequestMs) process.exit(1)
+      if (controller.signal.aborted) return
+      askedAt = systemClock.now()
       controller.abort(new Error(signal))
     })
   }
