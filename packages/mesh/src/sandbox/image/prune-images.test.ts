@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { outdatedImages } from './prune-images.ts'
 
-test('the five newest agent images stay, and images of others are not ours to judge', () => {
-  const agents = Array.from({ length: 7 }, (_, age) => ({
+test('the thirteen newest agent images stay, and images of others are not ours to judge', () => {
+  const agents = Array.from({ length: 15 }, (_, age) => ({
     RepoTags: [`localhost/flotilla/agent:tag${age}`],
     Created: 1000 - age,
   }))
@@ -12,7 +12,7 @@ test('the five newest agent images stay, and images of others are not ours to ju
     { RepoTags: null, Created: 1 },
   ]
   expect(outdatedImages([...others, ...agents])).toEqual([
-    'localhost/flotilla/agent:tag5',
-    'localhost/flotilla/agent:tag6',
+    'localhost/flotilla/agent:tag13',
+    'localhost/flotilla/agent:tag14',
   ])
 })

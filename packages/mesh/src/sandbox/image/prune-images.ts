@@ -3,7 +3,7 @@ import type { Engine } from '../engine/connect-engine.ts'
 import { isStatus } from './engine-images.ts'
 
 /** Agent images kept beside the newest, for homes that still run an older release. */
-const keptImages = 4
+const keptImages = 12
 
 const imagesSchema = z.array(z.looseObject({ RepoTags: z.array(z.string()).nullish(), Created: z.number() }))
 
