@@ -14,8 +14,8 @@ export interface Variant {
   readonly name: VariantName
   readonly label: string
   options(agentId: string, kind: AgentKind): Dockerode.ContainerCreateOptions
-  /** Lays what the process reads at its start. */
-  lay(): Promise<void>
+  /** Lays what the process reads at its start; resolves to what proves the mesh to it. */
+  lay(): Promise<string>
 }
 
 const staticPath = '/opt/flotilla/static-server'
@@ -75,7 +75,7 @@ export function containerVariants(ground: BenchGround): Readonly<Record<VariantN
         path: staticPath,
         command: () => staticServer.command(staticPath),
       }),
-      lay: async () => {},
+      lay: async () => '',
     },
     bare: {
       name: 'bare',
@@ -85,13 +85,17 @@ export function containerVariants(ground: BenchGround): Readonly<Record<VariantN
         path: barePath,
         command: (agent) => [...agent.slice(0, -1), barePath],
       }),
-      lay: async () => {},
+      lay: async () => '',
     },
     agent: {
       name: 'agent',
       label: 'Flotilla agent',
       options: agentOptions,
-      lay: () => writeFileAtomically(join(ground.briefingDirectory, 'door-token'), randomToken(), 0o644),
+      lay: async () => {
+        const token = randomToken()
+        await writeFileAtomically(join(ground.briefingDirectory, 'door-token'), token, 0o644)
+        return token
+      },
     },
   }
 }

@@ -76,7 +76,7 @@ export function compose(deps: {
       ...workspaceRoutes({ workspace, files }),
       ...heartbeatRoutes({ workspace, files, dataDirectory, clock }),
     },
-    gate: createGate({ agentId, meshPublicKey, now: () => clock.now() }),
+    gate: createGate({ agentId, meshPublicKey, doorToken: deps.doorToken, now: () => clock.now() }),
     log,
   })
   return {

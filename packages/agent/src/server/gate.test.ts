@@ -4,7 +4,9 @@ import { createGate } from './gate.ts'
 
 const now = 1_800_000_000_000
 const key = makeMeshKey(() => now)
-const gate = createGate({ agentId: 'w1', meshPublicKey: key.publicKey, now: () => now })
+const doorToken = 'x'.repeat(43)
+const gateOptions = { agentId: 'w1', meshPublicKey: key.publicKey, doorToken, now: () => now }
+const gate = createGate(gateOptions)
 const good = key.proofFor('w1')
 const signature = good.split('.')[1] ?? ''
 
@@ -38,5 +40,18 @@ describe('the gate', () => {
 
   test('ten minutes are the longest life', async () => {
     await expect(gate(key.proofFor('w1', 600))).resolves.toBeUndefined()
+  })
+
+  test('the door token of the start opens the status alone, and only until the first signed proof', async () => {
+    const fresh = createGate(gateOptions)
+    const started = `Bearer ${doorToken}`
+    await expect(fresh(started, { status: true })).resolves.toBeUndefined()
+    await expect(fresh(started, { status: false })).rejects.toMatchObject({ code: 'unauthenticated' })
+    await expect(fresh(`${started}x`, { status: true })).rejects.toMatchObject({ code: 'unauthenticated' })
+    await expect(fresh(`Bearer y${'x'.repeat(42)}`, { status: true })).rejects.toMatchObject({
+      code: 'unauthenticated',
+    })
+    await fresh(good)
+    await expect(fresh(started, { status: true })).rejects.toMatchObject({ code: 'unauthenticated' })
   })
 })

@@ -35,7 +35,9 @@ export function createHttpServer(deps: { routes: Routes; gate: Gate; log: Log })
     try {
       const [path, search] = splitUrl(request.url ?? '/')
       const match = findRoute(request.method ?? 'GET', path)
-      if (match?.name !== 'healthz') await deps.gate(request.headers.authorization)
+      if (match?.name !== 'healthz') {
+        await deps.gate(request.headers.authorization, { status: match?.name === 'status' })
+      }
       if (!match) throw new Problem('not-found', { detail: 'No such endpoint.' })
       const query = new URLSearchParams(search)
       const reply = await deps.routes[match.name]({ request, response, params: match.params, query })

@@ -15,6 +15,8 @@ import type { TaskAssignment } from '@flotilla/protocol/task'
 export interface AgentConnection {
   readonly agentId: string
   healthy(signal: AbortSignal): Promise<boolean>
+  /** Whether the process that was started with this door token answers; asked until the first run is sent. */
+  started(doorToken: string, signal: AbortSignal): Promise<boolean>
   status(signal: AbortSignal): Promise<AgentStatus>
   /** Sends a chat turn and follows its frames. Null when the stream broke before `done`: ask `result`. */
   chatStream(

@@ -46,6 +46,8 @@ interface Send {
   readonly json?: unknown
   readonly bytes?: Uint8Array
   readonly deadlineMs?: number
+  /** What proves the mesh instead of a signature. */
+  readonly proof?: string
   readonly signal: AbortSignal
 }
 
@@ -61,7 +63,7 @@ export function createAgentHttp(deps: AgentHttpDeps): AgentConnection {
       method,
       path: fillPath(path, send.params ?? {}) + query,
       headers: {
-        authorization: `Bearer ${deps.identity.signFor(deps.agentId)}`,
+        authorization: `Bearer ${send.proof ?? deps.identity.signFor(deps.agentId)}`,
         ...(send.json === undefined ? {} : { 'content-type': 'application/json' }),
         ...(send.bytes === undefined ? {} : { 'content-type': 'application/octet-stream' }),
       },
@@ -91,6 +93,14 @@ export function createAgentHttp(deps: AgentHttpDeps): AgentConnection {
         const send = { endpoint: 'healthz', signal, deadlineMs: healthDeadlineMs } as const
         await call(send, agentApi.healthz.response)
         return true
+      } catch {
+        return false
+      }
+    },
+    started: async (doorToken, signal) => {
+      try {
+        const send = { endpoint: 'status', signal, proof: doorToken, deadlineMs: healthDeadlineMs } as const
+        return (await call(send, agentApi.status.response)).agent_id === deps.agentId
       } catch {
         return false
       }

@@ -1,6 +1,7 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
+import type { AgentStatus } from '@flotilla/protocol/agent-api'
 import type { Server } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -101,10 +102,13 @@ export function playedRuntime(): PlayedRuntime {
 
   async function run(spec: SandboxSpec): Promise<void> {
     await close(sandboxes.get(spec.agentId))
-    const server = createServer((_request, response) => {
+    const doorToken = readDoorToken(spec)
+    const server = createServer((request, response) => {
       const well = !mute.has(spec.agentId)
-      response.writeHead(well ? 200 : 503, { 'content-type': 'application/json' })
-      response.end(well ? '{"status":"ok"}' : '{}')
+      const isStatus = request.url === '/status'
+      const known = !isStatus || request.headers.authorization === `Bearer ${doorToken}`
+      response.writeHead(well ? (known ? 200 : 401) : 503, { 'content-type': 'application/json' })
+      response.end(JSON.stringify(!well ? {} : isStatus ? idleStatus(spec.agentId) : { status: 'ok' }))
     })
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const address = server.address()
@@ -135,7 +139,7 @@ export function playedRuntime(): PlayedRuntime {
     verifyWalls: async () => [],
     start: async (spec) => {
       runtime.started.push(spec)
-      runtime.doorTokens.push(readFileSync(join(spec.briefingDirectory, 'door-token'), 'utf8'))
+      runtime.doorTokens.push(readDoorToken(spec))
       await close(sandboxes.get(spec.agentId))
       await runtime.beforeStart(spec)
       await run(spec)
@@ -180,6 +184,26 @@ export function playedRuntime(): PlayedRuntime {
     isRunning: (agentId) => (sandboxes.get(agentId)?.server ?? null) !== null,
   }
   return runtime
+}
+
+/** Empty for a sandbox that was planted: only a start lays one. */
+function readDoorToken(spec: SandboxSpec): string {
+  const path = join(spec.briefingDirectory, 'door-token')
+  return existsSync(path) ? readFileSync(path, 'utf8') : ''
+}
+
+function idleStatus(agentId: string): AgentStatus {
+  return {
+    agent_id: agentId,
+    role: '',
+    state: 'idle',
+    current: null,
+    capabilities: [],
+    uptime_seconds: 0,
+    tasks_completed: 0,
+    tasks_failed: 0,
+    has_checkpoint: false,
+  }
 }
 
 async function close(sandbox: PlayedSandbox | undefined): Promise<void> {

@@ -92,7 +92,8 @@ async function startOnce(life: AgentLife, before: AgentRow, signal: AbortSignal)
       }),
     )
     if (!sandbox.address) throw new Error('the runtime gave no address')
-    await waitUntilReady(life, life.connect(id, sandbox.address), signal)
+    const connection = life.connect(id, sandbox.address)
+    await waitUntilReady(life, { connection, doorToken: tokens.door }, signal)
     // Before any run: what a run starts must not find it.
     await life.briefings.takeDoorToken(id)
     life.addresses.set(id, sandbox.address)

@@ -8,15 +8,17 @@ const readyDeadlineMs = 60_000
 /** From this pause on the engine is asked whether the process lives at all; asking costs more than a poll. */
 const inspectFromMs = 200
 
-/** Resolves when the agent answers. Rejects after 60 s, when its process has ended, or when the signal aborts. */
+/** Resolves when the agent that was given this door token answers. Rejects after 60 s, when its process has ended, or when the signal aborts. */
 export async function waitUntilReady(
   deps: { readonly clock: Clock; readonly runtime: SandboxRuntime },
-  connection: AgentConnection,
+  agent: { readonly connection: AgentConnection; readonly doorToken: string },
   signal: AbortSignal,
 ): Promise<void> {
+  const { connection, doorToken } = agent
   const deadline = deps.clock.now() + readyDeadlineMs
   for (let pauseMs = firstPollMs; ; pauseMs = Math.min(pollMaxMs, pauseMs * 2)) {
-    if (await connection.healthy(signal)) return
+    // The first says that it is this start's process, the second that it can work.
+    if ((await connection.started(doorToken, signal)) && (await connection.healthy(signal))) return
     signal.throwIfAborted()
     if (deps.clock.now() >= deadline) throw new Error(`it did not answer within ${readyDeadlineMs / 1000} s`)
     if (pauseMs >= inspectFromMs) await requireRunning(deps.runtime, connection.agentId)

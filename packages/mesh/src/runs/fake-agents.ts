@@ -169,6 +169,7 @@ function createFakeConnection({ agentId, agent, sent, cancelled }: ConnectionDep
   return {
     agentId,
     healthy: async () => agent.alive && !agent.hung,
+    started: async () => agent.alive && !agent.hung,
     status: () => Promise.reject(new Problem('agent-unavailable')),
     chatStream: async (request, onFrame, signal) => {
       signal.throwIfAborted()
