@@ -31,7 +31,7 @@ export const endpointsClauses = [
   { line: 173, id: 'endpoints:vnc:needs-cookie', state: 'planned', by: 'browser', text: 'The VNC proxy needs the `ol_session` cookie.' },
   { line: 173, id: 'endpoints:vnc:rejects-bearer', state: 'planned', by: 'browser', text: 'The VNC proxy rejects agent Bearer tokens.' },
   { line: 174, id: 'endpoints:auth-callback', state: 'outside', why: 'the auth-gate side-car serves it, not the engine', text: '`GET /__auth/callback` is the single sign-on callback, served by the external auth-gate sidecar and not by the engine.' },
-  { line: 178, id: 'endpoints:webhook:no-mesh-endpoint', state: 'planned', by: 'webhook', text: 'There is no `/mesh/webhooks` endpoint.' },
+  { line: 178, id: 'endpoints:webhook:no-mesh-endpoint', state: 'covered', by: 'webhook', text: 'There is no `/mesh/webhooks` endpoint.' },
   { line: 178, id: 'endpoints:webhook:created-in-dashboard', state: 'planned', by: 'webhook', text: 'Webhooks are created only in the dashboard.' },
   { line: 179, id: 'endpoints:dashboard:requested-with', state: 'covered', by: 'dashboard', text: 'State-changing dashboard endpoints require the header `X-Requested-With`.' },
   { line: 180, id: 'endpoints:operator:fleet-metrics', state: 'planned', by: 'metrics', text: 'Fleet-wide metrics sit behind the operator-or-internal gate.' },

@@ -81,6 +81,25 @@ describe("the people's door", () => {
     expectProblem(await call(endpoint, { [headers.requestedWith]: '' }), 'denied')
   })
 
+  it('refuses what an agent may hold, wherever it comes from', async () => {
+    for (const held of [ann.token, ann.programToken]) {
+      const asked = { ...meshHumanEndpoints.status }
+      expectProblem(await call(asked, { authorization: `Bearer ${held}` }), 'unauthenticated')
+      expectProblem(await call(asked, { 'x-api-key': held }), 'unauthenticated')
+    }
+  })
+
+  it('has neither /mesh/webhooks nor /__auth/callback, nor has the agent door', async () => {
+    verifies('endpoints:webhook:no-mesh-endpoint')
+    for (const door of [mesh.url, ann.door]) {
+      for (const path of ['/mesh/webhooks', '/__auth/callback']) {
+        for (const method of ['GET', 'POST']) {
+          expectProblem(await httpCall({ method, url: `${door}${path}` }), 'not-found')
+        }
+      }
+    }
+  })
+
   it('gives no page of another origin leave to read', async () => {
     const asked = await mesh.call(
       { ...meshHumanEndpoints.status, method: 'GET' },

@@ -29,6 +29,8 @@ export interface MeshOptions {
   /** 0 takes any free one. */
   readonly port?: number
   readonly agentPort?: number
+  /** What the process is started by, such as a program that gives it a view of its own of the file system. */
+  readonly startedBy?: readonly string[]
 }
 
 export interface MeshProcess extends MeshCalls {
@@ -112,7 +114,8 @@ export function openMesh(home: string, options: MeshOptions = {}): MeshProcess {
   async function restart(): Promise<void> {
     if (life && life.child.exitCode === null && life.child.signalCode === null)
       throw new Error('the mesh still runs')
-    const child = spawn(pinnedNode, argumentsFor('serve'), {
+    const [program, ...given] = [...(options.startedBy ?? []), pinnedNode, ...argumentsFor('serve')]
+    const child = spawn(program ?? pinnedNode, given, {
       env: environment,
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -208,7 +211,7 @@ interface Life {
 }
 
 /** The Node that the project pins; the one that runs the tests where that has no build for this machine. */
-const pinnedNode = process.versions.node.startsWith('26.')
+export const pinnedNode = process.versions.node.startsWith('26.')
   ? process.execPath
   : join(repositoryRoot, 'node_modules', `node-linux-${process.arch}`, 'bin', 'node')
 

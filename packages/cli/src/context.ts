@@ -7,6 +7,7 @@ import type { Environment } from './environment.ts'
 import type { ExitCode } from './exit-codes.ts'
 import { locateMesh } from './mesh-process/locate-mesh.ts'
 import type { Place } from './mesh-process/locate-mesh.ts'
+import { sessionFor } from './mesh-process/own-session.ts'
 import { createTerminal } from './terminal/terminal.ts'
 import type { Terminal, TextSink } from './terminal/terminal.ts'
 import { resolve } from 'node:path'
@@ -32,6 +33,8 @@ export interface CommandContext extends CliDeps {
   readonly terminal: Terminal
   readonly place: Place
   mesh(): Promise<MeshClient>
+  /** The same for a mesh of this machine whose address is known. */
+  meshAt(baseUrl: string): Promise<MeshClient>
 }
 
 const sharedSchema = z.looseObject({
@@ -56,15 +59,16 @@ export function contextOf(deps: CliDeps, command: Command): CommandContext {
     noColor: deps.environment.noColor,
     clock: deps.clock,
   })
+  const elsewhere = (place.url ?? deps.environment.url) !== undefined
+  const connect = async (baseUrl: string): Promise<MeshClient> => {
+    const cookie = await sessionFor({ home: place.home, elsewhere }, deps.environment, deps.signal)
+    return createMeshClient({ baseUrl, cookie, clock: deps.clock })
+  }
   return {
     ...deps,
     terminal,
     place,
-    mesh: async () =>
-      createMeshClient({
-        baseUrl: await locateMesh(place, deps.environment),
-        cookie: deps.environment.sessionCookie,
-        clock: deps.clock,
-      }),
+    mesh: async () => connect(await locateMesh(place, deps.environment)),
+    meshAt: connect,
   }
 }

@@ -1,11 +1,15 @@
-import { existsSync, readFileSync } from 'node:fs'
 import type { FastifyInstance } from 'fastify'
 import { agentRoutes } from './api/agent/agent.routes.ts'
 import { createAgentGate } from './api/agent/gate.ts'
 import { modelRoutes } from './api/agent/model.routes.ts'
 import { fleetRoutes } from './api/human/fleet.routes.ts'
 import { createHumanGate } from './api/human/gate.ts'
+import type { HumanGate } from './api/human/gate.ts'
 import { runRoutes } from './api/human/run.routes.ts'
+import type { DirectCallDeps } from './api/direct-call.ts'
+import { createInternalGate } from './api/internal/gate.ts'
+import { createPeerUsers } from './api/peer-user.ts'
+import { readAccessToken } from './config/access-token.ts'
 import { internalRoutes } from './api/internal/internal.routes.ts'
 import { publicRoutes } from './api/public/public.routes.ts'
 import { createServer } from './api/server.ts'
@@ -19,26 +23,54 @@ import {
 } from './compose-use-cases.ts'
 import { systemClock } from './system-clock.ts'
 import { productVersion } from './version.ts'
+import { accessTokenPath } from '@flotilla/protocol/hosted'
 import { Problem } from '@flotilla/protocol/problem'
-
-/** Its presence means that a hosted front end stands before this machine. */
-const accessTokenPath = '/opt/flotilla/.access_token'
 
 /** People, probes and this machine's own programs, on loopback. */
 export function humanDoor(parts: MeshParts): FastifyInstance {
   const server = createServer(parts.log)
-  const gate = createHumanGate({
-    clock: systemClock,
-    accessToken: () => (existsSync(accessTokenPath) ? readFileSync(accessTokenPath, 'utf8').trim() : null),
+  const { uid } = parts.context
+  const direct: DirectCallDeps = {
     port: () => portOf(server),
-  })
+    userOf: createPeerUsers(),
+    isOwner: (user) => user === uid || user === 0 || parts.settings.current().local_users.includes(user),
+  }
+  peopleRoutes(server, parts, createHumanGate({ clock: systemClock, accessToken: readAccessToken, direct }))
+  server.register(async (scope) =>
+    internalRoutes(scope, { gate: createInternalGate(direct), use: internalUseCases(parts) }),
+  )
+  return server
+}
+
+/**
+ * The same for other machines, where the owner binds it: a session's cookie is the only way in, and nothing internal is
+ * there. Problem `not-configured` where no access token could ever let anybody in. Resolves to what closes it.
+ */
+export async function openOutside(
+  parts: MeshParts,
+  listen: (server: FastifyInstance, port: number, host: string) => Promise<void>,
+): Promise<() => Promise<void>> {
+  const { publicBind } = parts.context.environment
+  if (publicBind === null) return async () => {}
+  if (readAccessToken() === null) {
+    throw new Problem('not-configured', {
+      detail: `FLOTILLA_PUBLIC_BIND wants ${accessTokenPath}, whose sessions are the only way in from outside; write a random token into it (mode 0600), or unset FLOTILLA_PUBLIC_BIND`,
+    })
+  }
+  const server = createServer(parts.log)
+  const gate = createHumanGate({ clock: systemClock, accessToken: readAccessToken, direct: null })
+  peopleRoutes(server, parts, gate)
+  await listen(server, publicBind.port, publicBind.host)
+  parts.log.info({ host: publicBind.host, port: portOf(server) }, 'people on other machines are served')
+  return () => server.close()
+}
+
+function peopleRoutes(server: FastifyInstance, parts: MeshParts, gate: HumanGate): void {
   server.register(async (scope) =>
     publicRoutes(scope, { version: productVersion, readiness: () => readiness(parts) }),
   )
   server.register(async (scope) => fleetRoutes(scope, { gate, use: fleetUseCases(parts) }))
   server.register(async (scope) => runRoutes(scope, { gate, use: runUseCases(parts), events: parts.events }))
-  server.register(async (scope) => internalRoutes(scope, internalUseCases(parts)))
-  return server
 }
 
 /** Containers, on the private network's gateway. */

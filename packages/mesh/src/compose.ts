@@ -8,7 +8,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { createArtifacts } from './artifacts/artifacts.ts'
 import { createBlackboard } from './blackboard/blackboard.ts'
 import type { CommandContext } from './commands/command-context.ts'
-import { agentDoor, humanDoor, portOf } from './compose-doors.ts'
+import { agentDoor, humanDoor, openOutside, portOf } from './compose-doors.ts'
 import { cassetteFolders, composeModelDoor, composeModels } from './compose-model-door.ts'
 import { composeRuntime } from './compose-runtime.ts'
 import { createFileEditor, writeFileAtomically } from './config/atomic-file.ts'
@@ -242,11 +242,13 @@ export async function composeMesh(meshSettings: MeshSettings): Promise<Mesh> {
   const agents = agentDoor(parts)
   const closing = new AbortController()
   const loops: Promise<unknown>[] = []
+  let closeOutside = async (): Promise<void> => {}
 
   return {
     async start(progress) {
       // Taken first: a port in use is better known now than after minutes of preparing.
       await listen(human, environment.port, '127.0.0.1')
+      closeOutside = await openOutside(parts, listen)
       await runtime.prepare({ progress, signal: context.stopped })
       progress('Opening the agent door')
       if (runtime.isolates) await listen(agents, environment.agentPort, runtime.doorHost())
@@ -287,7 +289,7 @@ export async function composeMesh(meshSettings: MeshSettings): Promise<Mesh> {
       closing.abort()
       await ledger.close()
       await stopAgents()
-      await Promise.allSettled([human.close(), agents.close()])
+      await Promise.allSettled([human.close(), closeOutside(), agents.close()])
       await Promise.allSettled(loops)
       await fleet.close()
       await Promise.allSettled([

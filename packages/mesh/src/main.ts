@@ -7,6 +7,7 @@ import { doctor } from './commands/doctor.ts'
 import { prepare } from './commands/prepare.ts'
 import { reset } from './commands/reset.ts'
 import { serve } from './commands/serve.ts'
+import { session } from './commands/session.ts'
 import { verifyJournal } from './commands/verify-journal.ts'
 import type { CommandContext } from './commands/command-context.ts'
 import { readEnvironment } from './config/environment.ts'
@@ -14,7 +15,7 @@ import { systemClock } from './system-clock.ts'
 import { SandboxError } from './sandbox/sandbox-error.ts'
 
 /**
- * `main.ts <serve|prepare|doctor|verify-journal|reset> [--home H] [--port P] [--agent-port P] [--runtime R]`.
+ * `main.ts <serve|prepare|doctor|verify-journal|reset|session> [--home H] [--port P] [--agent-port P] [--runtime R]`.
  * The command line and the tests start it; standard output is JSON lines, among them progress and the problem
  * that ended it.
  */
@@ -24,6 +25,7 @@ const commands: Readonly<Record<string, (context: CommandContext) => Promise<num
   doctor,
   'verify-journal': verifyJournal,
   reset,
+  session,
 }
 
 async function main(): Promise<number> {

@@ -1,7 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { Option } from 'commander'
 import type { Command } from 'commander'
-import { createMeshClient } from '@flotilla/client/mesh-client'
 import { commandAction, flagOption, textOption } from '../command-action.ts'
 import type { CommandLine } from '../command-action.ts'
 import { CommandFailed } from '../command-failed.ts'
@@ -89,7 +88,7 @@ async function applyTemplate(
   name: string | undefined,
 ): Promise<readonly string[]> {
   if (name === undefined) return []
-  const client = createMeshClient({ baseUrl: mesh.url, clock: context.clock })
+  const client = await context.meshAt(mesh.url)
   return (await client.call('templateApply', { params: { name }, signal: context.signal })).created
 }
 

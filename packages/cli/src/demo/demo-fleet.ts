@@ -1,4 +1,3 @@
-import { createMeshClient } from '@flotilla/client/mesh-client'
 import type { MeshClient } from '@flotilla/client/mesh-client'
 import { CommandFailed } from '../command-failed.ts'
 import { noIsolationWords } from '../commands/start.ts'
@@ -45,7 +44,7 @@ export async function startDemoFleet(context: CommandContext, options: DemoFleet
     signal,
   })
   try {
-    const client = createMeshClient({ baseUrl: mesh.url, clock })
+    const client = await context.meshAt(mesh.url)
     terminal.progress.step('Creating the workers: auditor and writer')
     await client.call('templateApply', { params: { name: templateName }, signal })
     terminal.progress.done()

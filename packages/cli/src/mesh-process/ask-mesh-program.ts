@@ -5,7 +5,7 @@ import { parseJsonLine, parseMeshLine } from './mesh-lines.ts'
 import { meshMain } from './mesh-paths.ts'
 
 export interface AskOptions {
-  readonly verb: 'doctor' | 'verify-journal' | 'reset'
+  readonly verb: 'doctor' | 'verify-journal' | 'reset' | 'session'
   readonly home: string
   readonly extra?: readonly string[]
   readonly environment: Record<string, string>

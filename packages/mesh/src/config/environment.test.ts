@@ -34,6 +34,18 @@ describe('the environment', () => {
     expect(() => readEnvironment(wrong)).not.toThrow(/sk-oops/)
   })
 
+  test('takes the address that other machines reach as ADDRESS:PORT', () => {
+    expect(readEnvironment({}).publicBind).toBeNull()
+    expect(readEnvironment({ FLOTILLA_PUBLIC_BIND: '0.0.0.0:8443' }).publicBind).toEqual({
+      host: '0.0.0.0',
+      port: 8443,
+    })
+    expect(readEnvironment({ FLOTILLA_PUBLIC_BIND: '[::]:1' }).publicBind).toEqual({ host: '::', port: 1 })
+    for (const wrong of ['8443', 'example.com:1', '1.2.3.4', '0.0.0.0:70000']) {
+      expect(() => readEnvironment({ FLOTILLA_PUBLIC_BIND: wrong })).toThrow(/FLOTILLA_PUBLIC_BIND/)
+    }
+  })
+
   test('warns of unknown names with the nearest known one, and not of credentials', () => {
     const record = {
       FLOTILLA_PROT: '1',

@@ -12,6 +12,8 @@ export interface Environment {
   readonly port: number
   /** Agent door on the fleet's private network. */
   readonly agentPort: number
+  /** Where other machines reach the people's door, with a session's cookie alone; null for nowhere. */
+  readonly publicBind: { readonly host: string; readonly port: number } | null
   readonly logLevel: (typeof logLevels)[number]
   readonly noInstall: boolean
   readonly requireEngine: boolean
@@ -32,6 +34,19 @@ const credentialPrefixes = ['FLOTILLA_SYSTEM_', 'FLOTILLA_CRED_'] as const
 
 const text = z.string().min(1).optional()
 const port = z.coerce.number().int().min(0).max(65_535).optional()
+/** `ADDRESS:PORT`, an IPv6 address in brackets. */
+const bind = z
+  .string()
+  .regex(
+    /^(?:\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-fA-F:]+\]):\d{1,5}$/,
+    'expected ADDRESS:PORT, such as 0.0.0.0:8443',
+  )
+  .transform((text) => {
+    const at = text.lastIndexOf(':')
+    return { host: text.slice(0, at).replace(/^\[|\]$/g, ''), port: Number(text.slice(at + 1)) }
+  })
+  .refine(({ port: number }) => number <= 65_535, 'a port is at most 65535')
+  .optional()
 const count = z.coerce.number().optional()
 const flag = z
   .stringbool({ truthy: ['1', 'true', 'yes', 'on'], falsy: ['0', 'false', 'no', 'off'] })
@@ -41,6 +56,7 @@ const environmentSchema = z.object({
   FLOTILLA_HOME: text,
   FLOTILLA_PORT: port,
   FLOTILLA_AGENT_PORT: port,
+  FLOTILLA_PUBLIC_BIND: bind,
   FLOTILLA_LOG_LEVEL: z.enum(logLevels).optional(),
   FLOTILLA_NO_INSTALL: flag,
   FLOTILLA_REQUIRE_ENGINE: flag,
@@ -73,6 +89,7 @@ export function readEnvironment(
     home: resolve(value.FLOTILLA_HOME ?? join(userHome, '.flotilla')),
     port: value.FLOTILLA_PORT ?? 8420,
     agentPort: value.FLOTILLA_AGENT_PORT ?? 8420,
+    publicBind: value.FLOTILLA_PUBLIC_BIND ?? null,
     logLevel: value.FLOTILLA_LOG_LEVEL ?? 'info',
     noInstall: value.FLOTILLA_NO_INSTALL ?? false,
     requireEngine: value.FLOTILLA_REQUIRE_ENGINE ?? false,

@@ -42,6 +42,8 @@ export const settingsSchema = z.strictObject({
   agents: z
     .record(agentIdSchema, z.strictObject({ models: z.array(modelName).max(100).default([]) }))
     .default({}),
+  /** Numbers of users of this machine who may act for the owner, beside root and the user the mesh runs as. */
+  local_users: z.array(z.number().int().min(1).max(4_294_967_294)).max(1000).default([]),
   /** Calls per minute and agent. */
   rate_limits: z
     .strictObject({

@@ -5,17 +5,22 @@ import { createHumanGate } from './gate.ts'
 
 const nowMs = 1_700_000_000_000
 
-function gateWith(accessToken: string | null) {
+function gateWith(accessToken: string | null, user: number | null | 'unknown' = 1000) {
   return createHumanGate({
     clock: { now: () => nowMs, sleep: async () => {} },
     accessToken: () => accessToken,
-    port: () => 8420,
+    direct: { port: () => 8420, userOf: () => user, isOwner: (id) => id === 1000 },
   })
 }
 
 /** As far as the gate looks at a request. */
 function aRequest(headers: Record<string, string> = {}, method = 'GET', remoteAddress = '127.0.0.1') {
-  const request = { method, headers: { host: '127.0.0.1:8420', ...headers }, socket: { remoteAddress } }
+  const request = {
+    method,
+    headers: { host: '127.0.0.1:8420', ...headers },
+    socket: { remoteAddress },
+    raw: { httpVersion: '1.1' },
+  }
   return request as unknown as FastifyRequest
 }
 
@@ -39,6 +44,43 @@ describe('without an access token file', () => {
     ['a write without the header that no form can send', 'denied', aRequest({}, 'POST')],
   ])('%s is refused as %s', (_who, code, request) => {
     expect(() => gateWith(null)(request)).toThrow(expect.objectContaining({ code }))
+  })
+})
+
+describe('whose program it is', () => {
+  const refused = expect.objectContaining({ code: 'unauthenticated' })
+
+  test('another user’s program on this machine is refused, and one that has hung up', () => {
+    expect(() => gateWith(null, 33)(aRequest())).toThrow(refused)
+    expect(() => gateWith(null, null)(aRequest())).toThrow(refused)
+  })
+
+  test('a system that cannot tell users lets this machine in', () => {
+    expect(gateWith(null, 'unknown')(aRequest())).toMatchObject({ kind: 'human' })
+  })
+
+  test('HTTP/1.0, as proxies speak it by default, is refused', () => {
+    const request = aRequest()
+    Object.assign(request.raw, { httpVersion: '1.0' })
+    expect(() => gateWith(null)(request)).toThrow(expect.objectContaining({ code: 'host-refused' }))
+  })
+
+  test('what an agent may hold is refused, beside a valid cookie too', () => {
+    for (const token of [null, 'token']) {
+      const cookie = cookieOf('token')
+      for (const held of [{ authorization: 'Bearer x' }, { 'x-api-key': 'x' }]) {
+        expect(() => gateWith(token)(aRequest({ cookie, ...held }))).toThrow(refused)
+      }
+    }
+  })
+
+  test('a door for other machines takes nobody without an access token, however near', () => {
+    const gate = createHumanGate({
+      clock: { now: () => nowMs, sleep: async () => {} },
+      accessToken: () => null,
+      direct: null,
+    })
+    expect(() => gate(aRequest())).toThrow(refused)
   })
 })
 

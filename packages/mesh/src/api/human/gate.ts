@@ -3,14 +3,16 @@ import type { Clock } from '@flotilla/protocol/clock'
 import { headers, sessionCookieName } from '@flotilla/protocol/headers'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Caller } from '../../policy/caller.ts'
-import { isForwarded, isLoopbackAddress, isOwnHost } from '../loopback.ts'
+import { requireDirectCall } from '../direct-call.ts'
+import type { DirectCallDeps } from '../direct-call.ts'
 import { isValidSession, readCookie } from './session-cookie.ts'
 
 export interface HumanGateDeps {
   readonly clock: Clock
-  /** Content of the access token file, or null where there is none (self-hosted). Read at each call. */
+  /** See `readAccessToken`. Read at each call. */
   readonly accessToken: () => string | null
-  readonly port: () => number
+  /** Null for a door that other machines reach: there a cookie is the only way in. */
+  readonly direct: DirectCallDeps | null
 }
 
 export type HumanGate = (request: FastifyRequest) => Caller
@@ -22,11 +24,22 @@ export type HumanGate = (request: FastifyRequest) => Caller
  */
 export function createHumanGate(deps: HumanGateDeps): HumanGate {
   return (request) => {
+    refuseAgents(request)
     const token = deps.accessToken()
-    if (token === null) requireDirectLoopback(request, deps.port())
-    else {
+    if (token === null) {
+      if (deps.direct === null) {
+        throw new Problem('unauthenticated', {
+          detail: 'this door wants an access token file on its machine',
+        })
+      }
+      requireDirectCall(request, deps.direct)
+    } else {
       // An empty key would sign for anybody.
-      if (token === '') throw new Problem('unauthenticated', { detail: 'the access token file is empty' })
+      if (token === '') {
+        throw new Problem('unauthenticated', {
+          detail: 'the access token file is missing, empty or unreadable',
+        })
+      }
       const cookie = readCookie(request.headers.cookie, sessionCookieName)
       if (!cookie || !isValidSession(cookie, token, deps.clock.now())) {
         throw new Problem('unauthenticated', {
@@ -40,12 +53,12 @@ export function createHumanGate(deps: HumanGateDeps): HumanGate {
   }
 }
 
-function requireDirectLoopback(request: FastifyRequest, port: number): void {
-  if (!isLoopbackAddress(request.socket.remoteAddress)) {
-    throw new Problem('unauthenticated', { detail: 'this door is open to this machine only' })
+/** What an agent may hold opens nothing here, wherever the call comes from. */
+function refuseAgents(request: FastifyRequest): void {
+  const { authorization } = request.headers
+  if (/^bearer\b/i.test(authorization ?? '') || request.headers['x-api-key'] !== undefined) {
+    throw new Problem('unauthenticated', { detail: 'tokens of agents are refused on this door' })
   }
-  if (isForwarded(request.headers) || !isOwnHost(request.headers.host, port))
-    throw new Problem('host-refused')
 }
 
 function refuseForeignPages(request: FastifyRequest): void {

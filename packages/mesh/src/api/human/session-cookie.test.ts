@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { isValidSession, readCookie } from './session-cookie.ts'
+import { verifies } from '../../../../../tests/verifies.ts'
+import { isValidSession, readCookie, signSession } from './session-cookie.ts'
 
 const token = 'access-token-of-the-host'
 const nowMs = 1_800_000_000_000
@@ -18,6 +19,13 @@ describe('the session cookie', () => {
     ['one second further ahead', now + 24 * 3600 + 301, false],
     ['expired', now - 1, false],
   ])('%s', (_name, expiry, valid) => {
+    verifies(
+      'authentication:dashboard:cookie-hmac',
+      'authentication:dashboard:cookie-max-age',
+      'authentication:dashboard:cookie-skew',
+      'limits:session-cookie:max-age',
+      'limits:session-cookie:skew',
+    )
     expect(isValidSession(cookie(expiry), token, nowMs)).toBe(valid)
   })
 
@@ -28,6 +36,10 @@ describe('the session cookie', () => {
   test('one whose expiry was changed is refused', () => {
     const [, signature] = cookie(now + 60).split('.')
     expect(isValidSession(`${now + 61}.${signature}`, token, nowMs)).toBe(false)
+  })
+
+  test('one of our own is as good as the front end’s', () => {
+    expect(signSession(token, { nowMs, seconds: 60 })).toBe(cookie(now + 60))
   })
 
   test('is found among others', () => {

@@ -8,12 +8,24 @@ import { limits } from '@flotilla/protocol/limits'
 export function isValidSession(cookie: string, accessToken: string, nowMs: number): boolean {
   const [expiryText = '', signature = ''] = cookie.split('.')
   if (!/^\d{1,12}$/.test(expiryText) || !/^[0-9a-f]{64}$/.test(signature)) return false
-  const key = createHmac('sha256', accessToken).update('ol-cookie-signing').digest()
-  const expected = createHmac('sha256', key).update(expiryText).digest()
-  if (!timingSafeEqual(expected, Buffer.from(signature, 'hex'))) return false
+  if (!timingSafeEqual(signatureOf(accessToken, expiryText), Buffer.from(signature, 'hex'))) return false
   const now = nowMs / 1000
   const expiry = Number(expiryText)
   return expiry > now && expiry <= now + limits.sessionCookie.maxAgeSeconds + limits.sessionCookie.skewSeconds
+}
+
+/** A cookie of the same form, for the owner's own programs on this machine. Pure. */
+export function signSession(
+  accessToken: string,
+  life: { readonly nowMs: number; readonly seconds: number },
+): string {
+  const expiry = String(Math.floor(life.nowMs / 1000) + life.seconds)
+  return `${expiry}.${signatureOf(accessToken, expiry).toString('hex')}`
+}
+
+function signatureOf(accessToken: string, expiry: string): Buffer {
+  const key = createHmac('sha256', accessToken).update('ol-cookie-signing').digest()
+  return createHmac('sha256', key).update(expiry).digest()
 }
 
 /** The value of one cookie in a Cookie header. */

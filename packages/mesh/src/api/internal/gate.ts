@@ -2,15 +2,23 @@ import type { FastifyRequest } from 'fastify'
 import { headers } from '@flotilla/protocol/headers'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Caller } from '../../policy/caller.ts'
-import { isForwarded, isLoopbackAddress, isOwnHost } from '../loopback.ts'
+import { requireDirectCall } from '../direct-call.ts'
+import type { DirectCallDeps } from '../direct-call.ts'
 
-/** This machine's own programs: a loopback source and the marker header, both, and no proxy in between. */
-export function internalGate(request: FastifyRequest): Caller {
-  const marked = request.headers[headers.meshInternal] === '1'
-  const direct =
-    !isForwarded(request.headers) && isOwnHost(request.headers.host, request.socket.localPort ?? 0)
-  if (!marked || !isLoopbackAddress(request.socket.remoteAddress) || !direct) {
-    throw new Problem('unauthenticated', { detail: 'the internal door is open to this machine only' })
+export type InternalGate = (request: FastifyRequest) => Caller
+
+/** This machine's own programs: a direct call from loopback and the marker header, both. One refusal for all reasons. */
+export function createInternalGate(direct: DirectCallDeps): InternalGate {
+  return (request) => {
+    try {
+      if (request.headers[headers.meshInternal] !== '1') throw new Problem('unauthenticated')
+      requireDirectCall(request, direct)
+    } catch (cause) {
+      throw new Problem('unauthenticated', {
+        detail: 'the internal door is open to this machine only',
+        cause,
+      })
+    }
+    return { kind: 'internal' }
   }
-  return { kind: 'internal' }
 }

@@ -6,7 +6,7 @@ import {
 } from '@flotilla/protocol/mesh-internal-api'
 import type { Caller } from '../../policy/caller.ts'
 import { createBinder } from '../bind-endpoint.ts'
-import { internalGate } from './gate.ts'
+import type { InternalGate } from './gate.ts'
 
 type Answer<Name extends keyof typeof api> = (typeof api)[Name] extends {
   response: infer S extends z.core.$ZodType
@@ -20,11 +20,14 @@ export interface InternalUseCases {
 }
 
 /** For programs of this machine: loopback and the marker header, both. */
-export function internalRoutes(scope: FastifyInstance, use: InternalUseCases): void {
+export function internalRoutes(
+  scope: FastifyInstance,
+  { gate, use }: { readonly gate: InternalGate; readonly use: InternalUseCases },
+): void {
   const bind = createBinder(scope)
   scope.addHook('onRequest', async (request) => {
-    internalGate(request)
+    gate(request)
   })
-  bind(endpoints.wallsVerify, api.wallsVerify, async ({ raw }) => use.verifyWalls(internalGate(raw)))
-  bind(endpoints.journalVerify, api.journalVerify, async ({ raw }) => use.verifyJournal(internalGate(raw)))
+  bind(endpoints.wallsVerify, api.wallsVerify, async ({ raw }) => use.verifyWalls(gate(raw)))
+  bind(endpoints.journalVerify, api.journalVerify, async ({ raw }) => use.verifyJournal(gate(raw)))
 }

@@ -1,0 +1,35 @@
+import type { Socket } from 'node:net'
+import type { FastifyRequest } from 'fastify'
+import { Problem } from '@flotilla/protocol/problem'
+import { isForwarded, isLoopbackAddress, isOwnHost } from './loopback.ts'
+
+export interface DirectCallDeps {
+  readonly port: () => number
+  /** User id of the program at the far end; see `createPeerUsers`. */
+  readonly userOf: (socket: Socket) => number | null | 'unknown'
+  /** May a program of this user act for the owner? */
+  readonly isOwner: (userId: number) => boolean
+}
+
+/**
+ * The owner's own program on this machine, with nothing in between. Throws `unauthenticated` for another machine or
+ * another user's program (a web server's too), `host-refused` for signs of a proxy: a forwarding header, a foreign
+ * Host, or HTTP/1.0, which proxies speak to what is behind them where they are not told otherwise.
+ */
+export function requireDirectCall(request: FastifyRequest, deps: DirectCallDeps): void {
+  if (!isLoopbackAddress(request.socket.remoteAddress)) {
+    throw new Problem('unauthenticated', { detail: 'this door is open to this machine only' })
+  }
+  const proxied = isForwarded(request.headers) || request.raw.httpVersion === '1.0'
+  if (proxied || !isOwnHost(request.headers.host, deps.port())) throw new Problem('host-refused')
+  const user = deps.userOf(request.socket)
+  if (user === 'unknown') return
+  if (user === null || !deps.isOwner(user)) {
+    throw new Problem('unauthenticated', {
+      detail:
+        user === null
+          ? 'the connection was closed before it could be told whose it is'
+          : `user ${user} of this machine does not own this fleet; its owner may add the number to local_users in config/settings.json`,
+    })
+  }
+}

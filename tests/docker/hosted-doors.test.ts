@@ -1,0 +1,191 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { promisify } from 'node:util'
+import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
+import { meshInternalEndpoints } from '@flotilla/protocol/mesh-internal-api'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { signSession } from '../../packages/mesh/src/api/human/session-cookie.ts'
+import { freePort } from '../../packages/cli/src/demo/free-port.ts'
+import { httpCall } from '../support/http-call.ts'
+import { meshArguments, openMesh, pinnedNode, repositoryRoot, startMesh } from '../support/mesh-process.ts'
+import type { MeshProcess } from '../support/mesh-process.ts'
+import { expectProblem } from '../support/problem-matcher.ts'
+import { verifies } from '../verifies.ts'
+import { fetchNginx, startNginx } from './nginx.ts'
+import type { Nginx } from './nginx.ts'
+
+const run = promisify(execFile)
+const cli = join(repositoryRoot, 'packages', 'cli', 'src', 'main.ts')
+const token = 'a-hosted-machine-s-access-token'
+const status: string = meshHumanEndpoints.status.path
+const asks = (url: string, headers: Record<string, string> = {}, path = status) =>
+  httpCall({ method: 'GET', url: `${url}${path}`, headers })
+const cookie = (secret = token, seconds = 600) => ({
+  cookie: `ol_session=${signSession(secret, { nowMs: Date.now(), seconds })}`,
+})
+
+/** A view of the file system in which this machine is a hosted one; it ends with the process. */
+const onHostedMachine = [
+  'unshare',
+  '--mount',
+  'sh',
+  '-c',
+  `mount -t tmpfs none /opt && mkdir /opt/flotilla && printf %s ${token} > /opt/flotilla/.access_token && exec "$0" "$@"`,
+]
+
+// Other users and file system views of their own need root; the container lane has it wherever an engine was set up.
+describe.skipIf(process.getuid?.() !== 0)('the doors behind a real reverse proxy', () => {
+  let folder: string
+  let nginx: string
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'flotilla-hosted-'))
+    nginx = await fetchNginx(folder)
+  })
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+
+  async function proxyTo(mesh: MeshProcess, location: readonly string[], user = 'www-data'): Promise<Nginx> {
+    const proxy = await startNginx({
+      program: nginx,
+      port: await freePort(),
+      target: mesh.url,
+      location,
+      user,
+    })
+    onTestFinished(() => proxy.stop())
+    return proxy
+  }
+
+  describe('self-hosted', () => {
+    let mesh: MeshProcess
+    beforeAll(async () => {
+      mesh = await startMesh()
+    })
+    afterAll(() => mesh.stop())
+
+    it.each([
+      ['as the distribution sets it up', [], 'www-data'],
+      ['as the distribution sets it up, with workers of our own user', [], 'root'],
+      ['that speaks HTTP/1.1 and adds nothing', ['proxy_http_version 1.1;'], 'www-data'],
+      [
+        'that passes the Host it was called by',
+        ['proxy_http_version 1.1;', 'proxy_set_header Host fleet.example;'],
+        'root',
+      ],
+      [
+        'that says for whom it asks',
+        ['proxy_http_version 1.1;', 'proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;'],
+        'root',
+      ],
+    ])('an nginx %s is no human and no program of this machine (lesson 4)', async (_how, location, user) => {
+      verifies('authentication:internal:header', 'authentication:internal:loopback')
+      const proxy = await proxyTo(mesh, location, user)
+      expectProblem(await asks(proxy.url), 'host-refused', 'unauthenticated')
+      const inside = meshInternalEndpoints.journalVerify.path
+      expectProblem(await asks(proxy.url, { 'x-mesh-internal': '1' }, inside), 'unauthenticated')
+      // What anyone may ask is answered, so that a proxy can watch the mesh.
+      expect((await asks(proxy.url, {}, '/healthz')).status).toBe(200)
+      expect((await asks(mesh.url)).status).toBe(200)
+    })
+
+    it('another user of this machine owns nothing, until the owner says so', async () => {
+      const asNobody = () =>
+        run('curl', ['-s', '-o', '/dev/null', '-w', '%{http_code}', `${mesh.url}${status}`], {
+          uid: 65_534,
+          gid: 65_534,
+        })
+      expect((await asNobody()).stdout).toBe('401')
+      const open = await startMesh({ settings: { local_users: [65_534] } })
+      onTestFinished(() => open.stop())
+      const asked = await run(
+        'curl',
+        ['-s', '-o', '/dev/null', '-w', '%{http_code}', `${open.url}${status}`],
+        {
+          uid: 65_534,
+          gid: 65_534,
+        },
+      )
+      expect(asked.stdout).toBe('200')
+    })
+
+    it('is not opened to other machines without an access token', async () => {
+      const home = await mkdtemp(join(tmpdir(), 'flotilla-bind-'))
+      onTestFinished(() => rm(home, { recursive: true, force: true }))
+      const bound = openMesh(home, { environment: { FLOTILLA_PUBLIC_BIND: `127.0.0.1:${await freePort()}` } })
+      await expect(bound.restart()).rejects.toThrow(/access_token/)
+    })
+  })
+
+  describe('hosted', () => {
+    let mesh: MeshProcess
+    let outside: string
+    beforeAll(async () => {
+      outside = `127.0.0.2:${await freePort()}`
+      mesh = await startMesh({
+        startedBy: onHostedMachine,
+        environment: { FLOTILLA_PUBLIC_BIND: outside },
+      })
+    })
+    afterAll(() => mesh.stop())
+
+    it('a session opens the door, directly, through nginx, and on the address for other machines', async () => {
+      verifies('authentication:dashboard:cookie-required', 'authentication:dashboard:cookie-hmac')
+      const proxy = await proxyTo(mesh, ['proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;'])
+      for (const url of [mesh.url, proxy.url, `http://${outside}`]) {
+        expect((await asks(url, cookie())).status, url).toBe(200)
+        expectProblem(await asks(url), 'unauthenticated')
+        expectProblem(await asks(url, cookie('another-token')), 'unauthenticated')
+        expectProblem(await asks(url, cookie(token, -1)), 'unauthenticated')
+        expectProblem(await asks(url, { ...cookie(), authorization: 'Bearer x' }), 'unauthenticated')
+        const write = { method: 'POST', url: `${url}${meshHumanEndpoints.recordingStart.path}` }
+        expectProblem(await httpCall({ ...write, headers: cookie() }), 'denied')
+      }
+    })
+
+    it('nothing internal is on the address for other machines', async () => {
+      const path = meshInternalEndpoints.journalVerify.path
+      const asked = await asks(`http://${outside}`, { 'x-mesh-internal': '1', ...cookie() }, path)
+      expectProblem(asked, 'not-found')
+      expectProblem(
+        await asks(mesh.url, { 'x-mesh-internal': '1', 'x-forwarded-for': '1.2.3.4' }, path),
+        'unauthenticated',
+      )
+    })
+
+    it('the command line works on the machine by itself, and elsewhere with a session', async () => {
+      const inside = ['--target', String(mesh.pid), '--mount', pinnedNode, cli]
+      const own = await run('nsenter', [...inside, 'status', '--json', '--home', mesh.home])
+      expect(JSON.parse(own.stdout)).toMatchObject({ ready: { ready: true } })
+      const proxy = await proxyTo(mesh, [])
+      const elsewhere = [cli, 'status', '--json', '--url', proxy.url]
+      const session = cookie().cookie.replace('ol_session=', '')
+      const env = { ...process.env, FLOTILLA_SESSION: session }
+      const told = await run(pinnedNode, elsewhere, { env })
+      expect(JSON.parse(told.stdout)).toMatchObject({ ready: { ready: true } })
+      await expect(run(pinnedNode, elsewhere)).rejects.toMatchObject({
+        stderr: expect.stringContaining('ol_session'),
+      })
+    })
+
+    it('who may not read the access token is signed no session', async () => {
+      const asked = ['--target', String(mesh.pid), '--mount', pinnedNode, ...meshArguments('session')]
+      await run('nsenter', [
+        '--target',
+        String(mesh.pid),
+        '--mount',
+        'chmod',
+        '600',
+        '/opt/flotilla/.access_token',
+      ])
+      const signed = await run('nsenter', asked)
+      expect(JSON.parse(signed.stdout)).toEqual({ session: expect.stringMatching(/^\d+\.[0-9a-f]{64}$/) })
+      const asNobody = ['--setuid', '65534', '--setgid', '65534', ...asked]
+      await expect(run('nsenter', asNobody)).rejects.toMatchObject({
+        stdout: expect.stringContaining('unauthenticated'),
+      })
+    })
+  })
+})
