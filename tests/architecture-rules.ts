@@ -55,6 +55,7 @@ export const meshEdges: readonly Edge[] = [
   { from: 'egress', to: ['vault', 'policy', 'storage', 'journal', 'runs'], why: 'a fetch is made for a run' },
   { from: 'blackboard', to: ['policy', 'storage', 'events', 'journal'], why: 'one noun' },
   { from: 'artifacts', to: ['policy', 'storage', 'events', 'journal', 'config'], why: 'one noun' },
+  { from: 'skills', to: ['policy', 'journal'], why: 'checks sources; an agent runs what passed' },
   { from: 'notes', to: ['policy', 'storage', 'events', 'journal'], why: 'one noun' },
   {
     from: 'walls',

@@ -1,0 +1,37 @@
+import type { AnyNode, Literal } from 'acorn'
+import { allowedImports, forbiddenImports } from './forbidden-names.ts'
+import type { Faults } from './skill-fault.ts'
+import { walkNodes } from './walk-nodes.ts'
+
+/** Modules of a whole source: what is forbidden is told with its reason, what is not allowed with what is. Pure. */
+export function checkImports(program: AnyNode, faults: Faults): void {
+  for (const { node } of walkNodes(program)) {
+    if (node.type === 'ImportDeclaration') checkSpecifier(node.source, faults)
+    if (node.type === 'ImportNamespaceSpecifier') {
+      faults.add(
+        node,
+        'forbidden-import',
+        'import the names you use, { like, these }, not a module as a whole',
+      )
+    }
+    if (node.type === 'ExportAllDeclaration') checkSpecifier(node.source, faults)
+    if (node.type === 'ExportNamedDeclaration' && node.source) checkSpecifier(node.source, faults)
+  }
+}
+
+function checkSpecifier(source: Literal, faults: Faults): void {
+  const specifier = String(source.value)
+  const segment = specifier
+    .replace(/^node:/, '')
+    .split('/')
+    .find((part) => Object.hasOwn(forbiddenImports, part))
+  if (segment !== undefined) {
+    faults.add(source, 'forbidden-import', `${specifier} is refused: it ${forbiddenImports[segment]}`)
+  } else if (!allowedImports.includes(specifier)) {
+    faults.add(
+      source,
+      'forbidden-import',
+      `${specifier} is not there in a skill; there are ${allowedImports.join(', ')}`,
+    )
+  }
+}

@@ -1,0 +1,153 @@
+import type { AnyNode, Expression, PrivateIdentifier, Super } from 'acorn'
+import { declaredNames } from './declared-names.ts'
+import { allowedGlobals, forbiddenAttributes, forbiddenCalls, forbiddenRelatives } from './forbidden-names.ts'
+import type { Faults } from './skill-fault.ts'
+import { walkNodes } from './walk-nodes.ts'
+import type { Visit } from './walk-nodes.ts'
+
+const computedHint =
+  'a name that is known only when it runs is refused; write items[+index] or items.at(index) for lists, and a Map for keys'
+/** The two symbols that make an object iterable. */
+const allowedSymbols: readonly string[] = ['iterator', 'asyncIterator']
+/** Results of these are numbers, whatever they are given, or they throw. */
+const numericOperators: readonly string[] = ['-', '*', '/', '%', '**', '|', '&', '^', '<<', '>>', '>>>']
+
+/** Whether a name means something to every program, so that a source may neither use nor redefine it unasked. */
+export type IsGlobal = (name: string) => boolean
+
+/** Names, members and computed access of a whole source. Pure. */
+export function checkNames(program: AnyNode, faults: Faults, isGlobal: IsGlobal): void {
+  const declared = declaredNames(program)
+  for (const [name, node] of declared) {
+    const why = reasonOf(name)
+    if (why) faults.add(node, why.rule, `${name} may not be declared: it ${why.reason}`)
+    else if (isGlobal(name)) {
+      faults.add(node, 'unknown-name', `${name} already means something everywhere; choose another name`)
+    }
+  }
+  for (const visit of walkNodes(program)) {
+    const { node } = visit
+    if (node.type === 'Identifier' && isReference(visit)) {
+      if (!declared.has(node.name)) checkFreeName(visit, faults)
+    } else if (node.type === 'MemberExpression') checkMember(node, faults)
+    else if (node.type === 'Property') checkProperty(visit, faults)
+    else if (node.type === 'ImportExpression') {
+      faults.add(node, 'forbidden-call', `import() is refused: it ${forbiddenCalls['import']}`)
+    } else if (node.type === 'MetaProperty' && node.meta.name === 'import') {
+      faults.add(node, 'forbidden-attribute', 'import.meta is refused: it tells where the skill lies')
+    } else if (isComputedMethod(node)) checkKey(node.key, true, faults)
+  }
+}
+
+function reasonOf(
+  name: string,
+): { rule: 'forbidden-call' | 'forbidden-attribute'; reason: string } | undefined {
+  const call = own(forbiddenCalls, name) ?? own(forbiddenRelatives, name)
+  if (call !== undefined) return { rule: 'forbidden-call', reason: call }
+  const attribute = own(forbiddenAttributes, name)
+  return attribute === undefined ? undefined : { rule: 'forbidden-attribute', reason: attribute }
+}
+
+function own(record: Readonly<Record<string, string>>, name: string): string | undefined {
+  return Object.hasOwn(record, name) ? record[name] : undefined
+}
+
+function checkFreeName({ node }: Visit, faults: Faults): void {
+  if (node.type !== 'Identifier' || allowedGlobals.has(node.name)) return
+  const why = reasonOf(node.name)
+  if (why) faults.add(node, why.rule, `${node.name} is refused: it ${why.reason}`)
+  else if (node.name === 'arguments') {
+    faults.add(node, 'unknown-name', 'arguments is refused; write ...rest in the parameters')
+  } else {
+    faults.add(
+      node,
+      'unknown-name',
+      `${node.name} is not there in a skill; what leaves it goes through mesh_client`,
+    )
+  }
+}
+
+function checkMember(node: Extract<AnyNode, { type: 'MemberExpression' }>, faults: Faults): void {
+  checkKey(node.property, node.computed, faults)
+}
+
+/** Keys of object literals are free but for `__proto__`; keys of patterns read, as members do. */
+function checkProperty({ node, parent }: Visit, faults: Faults): void {
+  if (node.type !== 'Property') return
+  const reads = parent?.type === 'ObjectPattern'
+  if (reads || node.computed) checkKey(node.key, node.computed, faults)
+  else if (literalName(node.key, false) === '__proto__') {
+    faults.add(node, 'forbidden-attribute', `__proto__ is refused: it ${forbiddenAttributes['__proto__']}`)
+  }
+}
+
+function checkKey(key: Expression | PrivateIdentifier | Super, computed: boolean, faults: Faults): void {
+  const name = literalName(key, computed)
+  if (name === undefined) {
+    if (!isNumeric(key) && !isIterableSymbol(key)) faults.add(key, 'computed-access', computedHint)
+    return
+  }
+  const why = reasonOf(name)
+  if (why) faults.add(key, why.rule, `${name} is refused: it ${why.reason}`)
+}
+
+/** The name that a key surely has; undefined for one that is known only when it runs. */
+function literalName(key: Expression | PrivateIdentifier | Super, computed: boolean): string | undefined {
+  if (key.type === 'PrivateIdentifier') return `#${key.name}`
+  if (key.type === 'Identifier' && !computed) return key.name
+  if (key.type === 'Literal' && !('regex' in key && key.regex)) return String(key.value)
+  if (key.type === 'TemplateLiteral' && key.expressions.length === 0) {
+    return key.quasis[0]?.value.cooked ?? undefined
+  }
+  return undefined
+}
+
+function isNumeric(key: AnyNode): boolean {
+  if (key.type === 'UpdateExpression') return true
+  if (key.type === 'UnaryExpression') return ['+', '-', '~'].includes(key.operator)
+  return key.type === 'BinaryExpression' && numericOperators.includes(key.operator)
+}
+
+function isIterableSymbol(key: AnyNode): boolean {
+  return (
+    key.type === 'MemberExpression' &&
+    !key.computed &&
+    key.object.type === 'Identifier' &&
+    key.object.name === 'Symbol' &&
+    key.property.type === 'Identifier' &&
+    allowedSymbols.includes(key.property.name)
+  )
+}
+
+function isComputedMethod(
+  node: AnyNode,
+): node is Extract<AnyNode, { type: 'MethodDefinition' | 'PropertyDefinition' }> {
+  return (node.type === 'MethodDefinition' || node.type === 'PropertyDefinition') && node.computed
+}
+
+/** Whether an identifier stands for a value, and is not the name of a member, a key, a label or a declaration. */
+function isReference({ node, parent, key }: Visit): boolean {
+  // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- of a grammar's seventy kinds these matter here
+  switch (parent?.type) {
+    case 'MemberExpression':
+      return key === 'object' || parent.computed
+    case 'Property':
+      return key === 'value' || parent.computed || parent.shorthand
+    case 'MethodDefinition':
+    case 'PropertyDefinition':
+      return key === 'value' || parent.computed
+    case 'LabeledStatement':
+    case 'BreakStatement':
+    case 'ContinueStatement':
+    case 'MetaProperty':
+      return false
+    case 'ImportSpecifier':
+    case 'ImportDefaultSpecifier':
+    case 'ImportNamespaceSpecifier':
+      return false
+    case 'ExportSpecifier':
+      return key === 'local'
+    default:
+      return node.type === 'Identifier'
+  }
+}

@@ -1,0 +1,195 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { limits } from '@flotilla/protocol/limits'
+import { skillEscapes } from '../../../../tests/support/skill-escapes.ts'
+import { verifies } from '../../../../tests/verifies.ts'
+import { checkSkill } from './check-skill.ts'
+import { forbiddenAttributes, forbiddenCalls, forbiddenImports } from './forbidden-names.ts'
+
+const targets = { secretFile: '/secret', newFile: '/new', port: 1 }
+const wrap = (body: string, before = '') => `import { skill } from '@flotilla/skill'
+${before}
+export default skill('count_words', 'Counts words', { text: { type: 'string' } }, async ({ text }, { mesh_client }) => {
+  ${body}
+})
+`
+const rulesOf = (source: string) => {
+  const verdict = checkSkill(source)
+  return verdict.ok ? [] : verdict.faults.map(({ rule }) => rule)
+}
+
+describe('a source becomes a skill', () => {
+  test('in TypeScript, with its definition read and its types taken out', () => {
+    verifies('resources:skill:declaration', 'resources:tool:create-skill-validated')
+    const verdict = checkSkill(`import { skill } from '@flotilla/skill'
+interface Row { word: string; count: number }
+export default skill('top_words', 'Most frequent words', {
+  text: { type: 'string', description: 'Any text' },
+  limit: { type: 'integer', minimum: 1 },
+}, async ({ text, limit }: { text: string; limit: number }, { mesh_client }) => {
+  const counts = new Map<string, number>()
+  for (const word of text.toLowerCase().split(/\\W+/)) counts.set(word, (counts.get(word) ?? 0) + 1)
+  const rows: Row[] = [...counts].map(([word, count]) => ({ word, count }))
+  rows.sort((a, b) => b.count - a.count)
+  let first = 0
+  const best = rows[+first]
+  await mesh_client.notify_user({ message: \`\${best?.word}\` })
+  return { rows: rows.slice(0, limit), env: 'key of a literal', first: rows[0], last: rows[rows.length - 1] }
+})`)
+    expect(verdict).toMatchObject({
+      ok: true,
+      definition: {
+        name: 'top_words',
+        description: 'Most frequent words',
+        parameters: { limit: { type: 'integer', minimum: 1 } },
+      },
+    })
+    expect(verdict.ok && verdict.code).not.toContain('interface')
+  })
+
+  test.each([
+    [
+      'classes with constructors and private names',
+      'class A { #x = 1; constructor() { this.y = this.#x } } return { y: new A().y }',
+    ],
+    ['iteration protocols', 'const o = { *[Symbol.iterator]() { yield 1 } }; return { all: [...o] }'],
+    ['labels and loops', 'outer: for (let i = 0; i < 3; i++) { if (i === 1) continue outer } return {}'],
+    ['text keys that are written out', "const o = { 'a b': 1 }; return { v: o['a b'] }"],
+  ])('%s are its own affair', (_name, body) => {
+    expect(checkSkill(wrap(body))).toMatchObject({ ok: true })
+  })
+})
+
+describe('the lists', () => {
+  test('have exactly as many entries as the specification says, each with its reason', () => {
+    verifies(
+      'limits:skill-validator:imports',
+      'limits:skill-validator:calls',
+      'limits:skill-validator:attributes',
+    )
+    const { skillValidator } = limits
+    expect(Object.keys(forbiddenImports)).toHaveLength(skillValidator.forbiddenImports)
+    expect(Object.keys(forbiddenCalls)).toHaveLength(skillValidator.forbiddenCalls)
+    expect(Object.keys(forbiddenAttributes)).toHaveLength(skillValidator.forbiddenAttributes)
+    const reasons = [forbiddenImports, forbiddenCalls, forbiddenAttributes].flatMap((list) =>
+      Object.values(list),
+    )
+    for (const reason of reasons) expect(reason.length).toBeGreaterThan(10)
+  })
+
+  test.each(Object.keys(forbiddenImports))('refuse to import %s in every spelling', (module) => {
+    verifies('errors:skill:forbidden-import')
+    for (const specifier of [module, `node:${module}`, `${module}/promises`, `./${module}/x.js`]) {
+      expect(rulesOf(wrap('return {}', `import { x } from '${specifier}'`)), specifier).toContain(
+        'forbidden-import',
+      )
+      expect(rulesOf(wrap('return {}', `export { x } from '${specifier}'`)), specifier).toContain(
+        'forbidden-import',
+      )
+    }
+  })
+
+  test.each(Object.keys(forbiddenCalls).filter((name) => name !== 'import'))(
+    'refuse %s bare, as a member, passed on, and taken apart',
+    (name) => {
+      verifies('errors:skill:forbidden-call')
+      for (const body of [
+        `${name}('x')`,
+        `text.${name}('x')`,
+        `const f = [text.${name}]`,
+        `const { ${name}: f } = text`,
+      ]) {
+        expect(rulesOf(wrap(`${body}; return {}`)), body).toContain('forbidden-call')
+      }
+    },
+  )
+
+  test.each(Object.keys(forbiddenAttributes))('refuse the attribute %s in every spelling', (name) => {
+    verifies('errors:skill:forbidden-attribute')
+    const escaped = `\\u{${name.codePointAt(0)?.toString(16)}}${name.slice(1)}`
+    for (const body of [
+      `text.${name}`,
+      `text?.${name}`,
+      `text['${name}']`,
+      `text[\`${name}\`]`,
+      `text.${escaped}`,
+      `text['${escaped}']`,
+      `(({ ${name}: y }) => y)(text)`,
+      `(({ ['${name}']: y }) => y)(text)`,
+    ]) {
+      expect(rulesOf(wrap(`void (${body}); return {}`)), body).toContain('forbidden-attribute')
+    }
+  })
+})
+
+describe('what is refused', () => {
+  test.each(skillEscapes.filter(({ passesCheck }) => !passesCheck))(
+    'an escape that $name (lesson 36)',
+    ({ source }) => {
+      expect(checkSkill(source(targets)).ok).toBe(false)
+    },
+  )
+
+  test('what the check cannot see is few, and left to the process', () => {
+    const unseen = skillEscapes.filter(({ source }) => checkSkill(source(targets)).ok)
+    expect(unseen.map(({ name }) => name)).toEqual(
+      skillEscapes.filter(({ passesCheck }) => passesCheck).map(({ name }) => name),
+    )
+    expect(unseen.length).toBeLessThanOrEqual(4)
+  })
+
+  test('there are at least sixty escapes', () => {
+    expect(skillEscapes.length).toBeGreaterThanOrEqual(60)
+    expect(new Set(skillEscapes.map(({ name }) => name)).size).toBe(skillEscapes.length)
+  })
+
+  test('a source of more than 10,000 characters', () => {
+    verifies('errors:skill:too-long', 'limits:skill-source-chars')
+    const filler = (length: number) => `// ${'x'.repeat(length)}`
+    const short = wrap('return {}')
+    expect(checkSkill(short + filler(limits.skillSourceMaxChars - short.length - 3)).ok).toBe(true)
+    expect(rulesOf(short + filler(limits.skillSourceMaxChars - short.length - 2))).toEqual(['too-long'])
+  })
+
+  test.each([
+    ['a function that is not async', wrap('return {}').replace('async ', '')],
+    [
+      'a generator',
+      wrap('return {}').replace('async ({ text }, { mesh_client }) =>', 'async function* (a, b)'),
+    ],
+    ['no call of skill', `export default {}`],
+    ['two calls of skill', `${wrap('return {}')}\nskill('b', 'c', {}, async () => ({}))`],
+    ['a skill that is not exported', wrap('return {}').replace('export default ', '')],
+    ['a name that is computed', wrap('return {}').replace("'count_words'", "'count' + '_words'")],
+    ['a name with capitals', wrap('return {}').replace('count_words', 'Count')],
+    ['parameters that are computed', wrap('return {}').replace("{ type: 'string' }", 'make()')],
+    ['parameters without a type', wrap('return {}').replace("type: 'string'", "kind: 'string'")],
+  ])('%s', (_name, source) => {
+    verifies('resources:skill:async')
+    expect(rulesOf(source)).toContain('declaration')
+  })
+
+  test('text that is no program, with the line', () => {
+    expect(checkSkill('const a = 1\nconst = 2')).toMatchObject({ ok: false, faults: [{ rule: 'syntax' }] })
+    expect(rulesOf('('.repeat(9000))).toEqual(['syntax'])
+  })
+
+  test('whatever it is given, it answers', () => {
+    const any = fc.string({ maxLength: 200 })
+    fc.assert(
+      fc.property(any, (text) => {
+        expect(checkSkill(text).ok).toBe(false)
+      }),
+    )
+  })
+
+  test('a fault says where it stands and what to write instead', () => {
+    const verdict = checkSkill(wrap('const k = text\n  return { v: [1][k] }'))
+    expect(verdict).toEqual({
+      ok: false,
+      faults: [
+        { line: 5, column: 19, rule: 'computed-access', message: expect.stringContaining('[+index]') },
+      ],
+    })
+  })
+})

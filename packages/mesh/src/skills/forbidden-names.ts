@@ -1,0 +1,99 @@
+/**
+ * What a skill may not name, each with what it would open. Feedback for its author and a first fence: the wall is the
+ * process without rights in which a skill runs.
+ */
+
+/** Modules, by any segment of their specifier, with and without `node:` (limits:skill-validator:imports). */
+export const forbiddenImports: Readonly<Record<string, string>> = {
+  child_process: 'runs programs',
+  fs: 'reads and writes files past the path checks',
+  os: 'tells about the host and signals processes',
+  process: 'holds the environment, exit and the way to every module',
+  module: 'loads modules and hooks their loading',
+  vm: 'runs text as code',
+  worker_threads: 'starts threads outside the bounds',
+  cluster: 'forks the process',
+  net: 'opens sockets past the outbound filter',
+  dgram: 'sends datagrams past the outbound filter',
+  tls: 'opens sockets past the outbound filter',
+  http: 'sends requests past the outbound filter',
+  https: 'sends requests past the outbound filter',
+  http2: 'sends requests past the outbound filter',
+  dns: 'is a way out beside the outbound filter',
+  v8: 'takes heap snapshots and revives objects',
+  inspector: 'debugs the process, which is full control of it',
+  repl: 'evaluates text',
+  tty: 'holds the terminal',
+  wasi: 'makes system calls',
+  async_hooks: 'sees into the calls of others',
+  diagnostics_channel: 'hears the traffic of the process',
+  sqlite: 'opens any file and loads extensions',
+}
+
+/** Functions, by bare name or as a member, called or only passed on (limits:skill-validator:calls). */
+export const forbiddenCalls: Readonly<Record<string, string>> = {
+  eval: 'runs text as code',
+  Function: 'runs text as code',
+  require: 'loads modules',
+  import: 'loads modules whose name is known only when it runs',
+  createRequire: 'loads modules',
+  getBuiltinModule: 'loads modules',
+  binding: 'reaches into the engine',
+  dlopen: 'loads native code',
+  runInThisContext: 'runs text as code',
+  compileFunction: 'runs text as code',
+  getPrototypeOf: 'walks to what all objects share',
+  setPrototypeOf: 'changes what an object is',
+  defineProperty: 'changes objects behind their users',
+  getOwnPropertyDescriptor: 'takes accessors out of objects',
+  getOwnPropertyNames: 'lists what is hidden',
+  instantiate: 'runs native-like code',
+}
+
+/** Properties, in any spelling of the access (limits:skill-validator:attributes). */
+export const forbiddenAttributes: Readonly<Record<string, string>> = {
+  constructor: 'leads from any value to the function that runs text as code',
+  // In brackets, or it would set what this object inherits from.
+  ['__proto__']: 'leads to what all objects share',
+  prototype: 'changes what all objects share',
+  __defineGetter__: 'puts code behind a property',
+  __defineSetter__: 'puts code behind a property',
+  __lookupGetter__: 'takes accessors out of objects',
+  __lookupSetter__: 'takes accessors out of objects',
+  caller: 'reaches the code that called',
+  callee: 'reaches the function itself',
+  mainModule: 'loads modules',
+  env: 'holds the environment of the process',
+}
+
+/** Plural and sibling spellings of the calls above, refused alike. */
+export const forbiddenRelatives: Readonly<Record<string, string>> = {
+  defineProperties: 'changes objects behind their users',
+  getOwnPropertyDescriptors: 'takes accessors out of objects',
+  getOwnPropertySymbols: 'lists what is hidden',
+  prepareStackTrace: 'puts code behind every error',
+  captureStackTrace: 'puts code behind every error',
+}
+
+/** The real rule on imports: these and nothing else. */
+export const allowedImports: readonly string[] = [
+  '@flotilla/skill',
+  'node:path',
+  'node:querystring',
+  'node:url',
+]
+
+/** The real rule on names from outside: these and nothing else. */
+export const allowedGlobals: ReadonlySet<string> = new Set(
+  `
+  Object Array Number String Boolean BigInt Symbol Math JSON Date RegExp Map Set WeakMap WeakSet
+  Promise Intl ArrayBuffer DataView Iterator Uint8Array Int8Array Uint16Array Int16Array Uint32Array
+  Int32Array Float32Array Float64Array Uint8ClampedArray BigInt64Array BigUint64Array Error
+  AggregateError RangeError ReferenceError SyntaxError TypeError URIError parseFloat parseInt isFinite
+  isNaN Infinity NaN undefined decodeURI decodeURIComponent encodeURI encodeURIComponent atob btoa URL
+  URLSearchParams TextEncoder TextDecoder AbortController AbortSignal structuredClone setTimeout
+  clearTimeout queueMicrotask console
+  `
+    .trim()
+    .split(/\s+/),
+)

@@ -1,0 +1,38 @@
+import type { Node } from 'acorn'
+
+/** One thing that keeps a source from being a skill, where it stands and what to write instead. */
+export interface SkillFault {
+  /** From 1. */
+  readonly line: number
+  /** From 1. */
+  readonly column: number
+  readonly rule:
+    | 'too-long'
+    | 'syntax'
+    | 'forbidden-import'
+    | 'forbidden-call'
+    | 'forbidden-attribute'
+    | 'computed-access'
+    | 'unknown-name'
+    | 'declaration'
+  readonly message: string
+}
+
+/** Told at most; the first ones are the ones to mend. */
+export const faultsMax = 20
+
+export interface Faults {
+  add(node: Node, rule: SkillFault['rule'], message: string): void
+  list(): readonly SkillFault[]
+}
+
+export function createFaults(): Faults {
+  const found: SkillFault[] = []
+  return {
+    add: (node, rule, message) => {
+      const { line, column } = node.loc?.start ?? { line: 1, column: 0 }
+      if (found.length < faultsMax) found.push({ line, column: column + 1, rule, message })
+    },
+    list: () => found,
+  }
+}
