@@ -56,7 +56,7 @@ export async function prepareGround({ folder, progress, signal }: BenchOptions):
     engine,
     recipeDirectory,
     packageDirectory: root,
-    bundlePath: bundle.path,
+    bundle: bundle.files,
     cacheDirectory,
     noInstall: true,
     uid,

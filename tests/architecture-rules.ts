@@ -136,6 +136,12 @@ export const adapterFiles: readonly {
   },
 ]
 
+/** Files of the agent that become bundles of their own: what they share with it would be there twice. */
+export const agentParts = {
+  folder: 'packages/agent/src/parts/',
+  why: 'a part holds a library and nothing of ours, so that no class and no state is there twice',
+} as const
+
 /** Words that name no concept, refused as a dash-separated part of a file or folder name. */
 export const bannedNames: readonly string[] = [
   'utils',

@@ -3,6 +3,7 @@ import { join, posix } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import {
   adapterFiles,
+  agentParts,
   allowedNames,
   bannedCalls,
   bannedComments,
@@ -100,6 +101,14 @@ describe('the architecture', () => {
       adapterFiles.some(
         (row) => row.file.test(to) && !typeOnly && !row.allowed.some((prefix) => from.startsWith(prefix)),
       ),
+    )
+    expect(offenders).toEqual([])
+  })
+
+  test(`a part of the agent's bundle stands alone: ${agentParts.why}`, () => {
+    const offenders = imports.filter(
+      ({ from, to, typeOnly }) =>
+        from.startsWith(agentParts.folder) && !typeOnly && to.startsWith('packages/'),
     )
     expect(offenders).toEqual([])
   })

@@ -34,7 +34,7 @@ withEngine(
         engine,
         recipeDirectory: join(root, 'images', 'agent'),
         packageDirectory: root,
-        bundlePath,
+        bundle: [{ name: 'agent.cjs', path: bundlePath }],
         cacheDirectory: join(root, 'node_modules', '.cache', 'flotilla'),
         noInstall: true,
         uid: process.getuid?.() ?? 0,
@@ -57,6 +57,13 @@ withEngine(
       })
       return done.output
     }
+
+    it('holds the vector search that an agent’s memory loads', async () => {
+      const said = await inside(
+        `node -e "const d = new (require('node:sqlite').DatabaseSync)(':memory:', { allowExtension: true }); d.loadExtension('/opt/flotilla/parts/vec0.so'); console.log(d.prepare('select vec_version() v').get().v)"`,
+      )
+      expect(said).toMatch(/^v\d/)
+    })
 
     it('an unchanged image is found without a step', async () => {
       const first = await ensure()

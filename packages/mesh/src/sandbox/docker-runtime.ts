@@ -130,7 +130,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
         ensureEngine({ ...options, progress, signal }),
         bundleAgent({ entry: options.agentEntry, cacheDirectory: options.cacheDirectory }),
       ])
-      const image = await ensureAgentImage({ ...options, engine, bundlePath: bundle.path, progress, signal })
+      const image = await ensureAgentImage({ ...options, engine, bundle: bundle.files, progress, signal })
       const worker = { engine, image: image.reference, uid: options.uid, homeTag: tag }
       const dialect = await engineDialect(engine, options.recipeDirectory)
       const { holdsBridge } = dialect

@@ -5,10 +5,11 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import type { Engine } from '../engine/connect-engine.ts'
 import { tarArchive, tarDirectory, tarFile, type TarEntry } from '../tar-archive.ts'
+import type { BundledFile } from './bundle-agent.ts'
 import { ensureBaseImage } from './base-image.ts'
 import { findImage, followEngine } from './engine-images.ts'
 import { pruneAgentImages } from './prune-images.ts'
-import { findPinnedNode, npmArchive, npmVersion, strippedNode } from './node-parts.ts'
+import { findPinnedNode, findVectorExtension, npmArchive, npmVersion, strippedNode } from './node-parts.ts'
 
 /** Certificate authorities that the owner trusts beside the distribution's. */
 const hostAuthorities = '/usr/local/share/ca-certificates'
@@ -22,8 +23,8 @@ export interface AgentImageOptions {
   readonly recipeDirectory: string
   /** Where Node's packages are looked up from: the repository, or the installed package. */
   readonly packageDirectory: string
-  /** The agent as one file; see `bundleAgent`. */
-  readonly bundlePath: string
+  /** The agent's own files; see `bundleAgent`. */
+  readonly bundle: readonly BundledFile[]
   readonly cacheDirectory: string
   readonly baseImage?: string | undefined
   readonly noInstall: boolean
@@ -48,14 +49,18 @@ export async function ensureAgentImage(options: AgentImageOptions): Promise<Agen
     recipeFiles.map(async (name) => ({ name, content: await readFile(join(options.recipeDirectory, name)) })),
   )
   const authorities = await readAuthorities()
-  const bundle = await readFile(options.bundlePath)
+  const vectors = findVectorExtension(options.packageDirectory, options.engine.architecture)
+  const files = [...options.bundle, ...(vectors === null ? [] : [{ name: 'parts/vec0.so', path: vectors }])]
+  const bundle = await Promise.all(
+    files.map(async ({ name, path }) => ({ name, content: await readFile(path) })),
+  )
   const tag = tagOf([
     ['node', `${node.version}-${options.engine.architecture}`],
     ['npm', npmVersion],
     ['base', options.baseImage ?? ''],
     ...recipe.map((file): Part => [file.name, file.content]),
     ...authorities.map((file): Part => [`ca/${file.name}`, file.content]),
-    ['agent.cjs', bundle],
+    ...bundle.map((file): Part => [file.name, file.content]),
   ])
   // Named as local, so that no engine ever asks a registry for it.
   const reference = `localhost/flotilla/agent:${tag}`
@@ -77,7 +82,8 @@ export async function ensureAgentImage(options: AgentImageOptions): Promise<Agen
     // Execute only: what cannot be read cannot be looked into while it runs either, see the recipe.
     await tarFileFrom('node', await strippedNode(node, options), 0o711),
     await tarFileFrom('npm.tgz', await npmArchive(options), 0o644),
-    tarFile('agent.cjs', bundle, root),
+    tarDirectory('parts', { uid: 0, mode: 0o755 }),
+    ...bundle.map((file) => tarFile(file.name, file.content, root)),
   ]
   const stream = await options.engine.docker.buildImage(Readable.from(tarArchive(context)), {
     t: reference,

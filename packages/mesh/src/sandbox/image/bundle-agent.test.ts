@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -20,10 +20,13 @@ describe('bundleAgent', () => {
   const bundle = () =>
     bundleAgent({ entry: join(directory, 'main.ts'), cacheDirectory: join(directory, 'cache') })
 
+  const mainOf = ({ files }: Awaited<ReturnType<typeof bundle>>) => files[0]?.path ?? ''
+
   it('makes one CommonJS file that runs alone', async () => {
-    const { path } = await bundle()
+    const made = await bundle()
+    expect(made.files.map(({ name }) => name)).toEqual(['agent.cjs'])
     const alone = join(directory, 'alone.cjs')
-    await writeFile(alone, await readFile(path))
+    await writeFile(alone, await readFile(mainOf(made)))
     expect((await runCommand('node', [alone], { timeoutMs: 10_000 })).stdout).toBe('one function\n')
   })
 
@@ -33,13 +36,39 @@ describe('bundleAgent', () => {
     await writeFile(join(directory, 'part.ts'), `export const word: string = 'two'`)
     const after = await bundle()
     expect(after.hash).not.toBe(before.hash)
-    expect(await readFile(after.path, 'utf8')).toContain('two')
+    expect(await readFile(mainOf(after), 'utf8')).toContain('two')
   })
 
   it('a damaged cache is made anew', async () => {
-    const { path, hash } = await bundle()
-    await writeFile(path, 'damaged')
-    expect((await bundle()).hash).toBe(hash)
-    expect(await readFile(path, 'utf8')).not.toBe('damaged')
+    const made = await bundle()
+    await writeFile(mainOf(made), 'damaged')
+    expect((await bundle()).hash).toBe(made.hash)
+    expect(await readFile(mainOf(made), 'utf8')).not.toBe('damaged')
+  })
+
+  it('a file of parts/ becomes a file of its own that is loaded when it is first imported', async () => {
+    const entry = join(directory, 'whole', 'main.ts')
+    await mkdir(join(directory, 'whole', 'parts'), { recursive: true })
+    await writeFile(join(directory, 'whole', 'parts', 'heavy.ts'), `export const heavy = 'he' + 'avy'`)
+    await writeFile(
+      join(directory, 'whole', 'near.ts'),
+      `export const load = () => import('./parts/heavy.ts')`,
+    )
+    await writeFile(
+      entry,
+      `import { load } from './near.ts'
+const files = () => Object.keys(require.cache).length
+const before = files()
+load().then(({ heavy }) => console.log(heavy, files() - before))`,
+    )
+    const made = await bundleAgent({ entry, cacheDirectory: join(directory, 'cache') })
+    expect(made.files.map(({ name }) => name)).toEqual(['agent.cjs', 'parts/heavy.cjs'])
+    expect(await readFile(mainOf(made), 'utf8')).not.toContain("'he'")
+    const ran = await runCommand('node', [mainOf(made)], { timeoutMs: 10_000 })
+    expect(ran.stdout).toBe('heavy 1\n')
+    await writeFile(join(directory, 'whole', 'near.ts'), `export { heavy } from './parts/heavy.ts'`)
+    await expect(bundleAgent({ entry, cacheDirectory: join(directory, 'cache') })).rejects.toThrow(
+      /import it late/,
+    )
   })
 })

@@ -1,12 +1,14 @@
 import { createHash } from 'node:crypto'
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { basename, dirname, join, relative } from 'node:path'
+import type { BuildOptions, Plugin } from 'esbuild'
 import * as z from 'zod'
 
 /** What an earlier bundling read and wrote; `tool` changes when the settings below do. */
 const recordSchema = z.strictObject({
   tool: z.string(),
   inputs: z.record(z.string(), z.string()),
+  names: z.array(z.string()),
   bundleHash: z.string(),
 })
 
@@ -21,58 +23,148 @@ const settings = {
   minifyIdentifiers: false,
   sourcemap: false,
   legalComments: 'none',
-  external: [],
+  // A late import becomes a late `require`: the loader of modules would cost an agent memory for nothing.
+  supported: { 'dynamic-import': false },
   logLevel: 'silent',
 } as const
 
-export interface AgentBundle {
-  /** One CommonJS file; content-addressed, so it never changes under its name. */
+/** Folder beside the entry whose files become bundles of their own, loaded when first imported. */
+const partsFolder = 'parts'
+
+export interface BundledFile {
+  /** Where it lies beside the agent: `agent.cjs`, `parts/tokenizer.cjs`. */
+  readonly name: string
   readonly path: string
-  /** SHA-256 in hex. */
+}
+
+export interface AgentBundle {
+  /** `agent.cjs` first. Content-addressed, so they never change under their paths. */
+  readonly files: readonly BundledFile[]
+  /** SHA-256 of all, in hex. */
   readonly hash: string
 }
 
 /**
- * The agent as one file without dependencies. Unchanged sources are recognised by their content in milliseconds;
- * the bundler is loaded only when something changed.
+ * The agent as files without dependencies: one that every start loads, and one for each file of `parts/` beside the
+ * entry, so that what is heavy and seldom used costs nothing until then. Unchanged sources are recognised by their
+ * content in milliseconds; the bundler is loaded only when something changed.
  */
 export async function bundleAgent(options: {
   readonly entry: string
   readonly cacheDirectory: string
 }): Promise<AgentBundle> {
-  await mkdir(options.cacheDirectory, { recursive: true })
-  const recordPath = join(options.cacheDirectory, `bundle-${hashOf(options.entry).slice(0, 12)}.json`)
+  const { entry, cacheDirectory } = options
+  await mkdir(cacheDirectory, { recursive: true })
+  const recordPath = join(cacheDirectory, `bundle-${hashOf(entry).slice(0, 12)}.json`)
+  const parts = await partsBeside(entry)
   const known = await readRecord(recordPath)
-  if (known && (await unchanged(known.inputs))) {
-    const path = bundlePath(options.cacheDirectory, known.bundleHash)
-    const content = await readFile(path).catch(() => null)
-    if (content && hashOf(content) === known.bundleHash) return { path, hash: known.bundleHash }
+  if (known && sameNames(known.names, parts) && (await unchanged(known.inputs))) {
+    const bundle = bundleAt(cacheDirectory, known)
+    if ((await hashOfFiles(bundle.files)) === known.bundleHash) return bundle
   }
+  const outputs = [await bundleFile(entry, 'agent.cjs')]
+  for (const part of parts) outputs.push(await bundleFile(part.source, part.name))
+  const names = outputs.map(({ name }) => name)
+  const bundleHash = hashOfContents(outputs)
+  const bundle = bundleAt(cacheDirectory, { names, bundleHash })
+  await writeFiles(cacheDirectory, bundle, outputs)
+  const inputs: Record<string, string> = {}
+  for (const file of new Set(outputs.flatMap((output) => output.inputs))) {
+    inputs[file] = hashOf(await readFile(file))
+  }
+  await writeWhole(recordPath, JSON.stringify({ tool: toolHash(), inputs, names, bundleHash }))
+  return bundle
+}
+
+interface Output {
+  readonly name: string
+  readonly content: Uint8Array
+  readonly inputs: readonly string[]
+}
+
+async function bundleFile(source: string, name: string): Promise<Output> {
   const { build } = await import('esbuild')
   const built = await build({
     ...settings,
     conditions: [...settings.conditions],
-    external: [],
-    entryPoints: [options.entry],
+    entryPoints: [source],
     absWorkingDir: '/',
     metafile: true,
     write: false,
-  })
-  const content = built.outputFiles[0]?.contents ?? new Uint8Array()
-  const bundleHash = hashOf(content)
-  const path = bundlePath(options.cacheDirectory, bundleHash)
-  await writeWhole(path, content)
-  const inputs: Record<string, string> = {}
-  for (const input of Object.keys(built.metafile.inputs)) {
-    const file = join('/', input)
-    inputs[file] = hashOf(await readFile(file))
+    plugins: name === 'agent.cjs' ? [partsStayOutside(dirname(source))] : [],
+  } satisfies BuildOptions)
+  return {
+    name,
+    content: built.outputFiles[0]?.contents ?? new Uint8Array(),
+    inputs: Object.keys(built.metafile.inputs).map((input) => join('/', input)),
   }
-  await writeWhole(recordPath, JSON.stringify({ tool: hashOf(JSON.stringify(settings)), inputs, bundleHash }))
-  return { path, hash: bundleHash }
 }
 
-function bundlePath(cacheDirectory: string, hash: string): string {
-  return join(cacheDirectory, `agent-${hash.slice(0, 16)}.cjs`)
+/** A late import of a part stays one, of the file that the part becomes. */
+function partsStayOutside(root: string): Plugin {
+  return {
+    name: 'parts stay outside',
+    setup: (build) => {
+      build.onResolve({ filter: /\/parts\/[a-z-]+\.ts$/ }, ({ path, resolveDir, kind }) => {
+        const inside = relative(root, join(resolveDir, path))
+        if (dirname(inside) !== partsFolder) return null
+        if (kind !== 'dynamic-import' && kind !== 'require-call') {
+          return { errors: [{ text: `${inside} is a part: import it late, with await import()` }] }
+        }
+        return { path: `./${partsFolder}/${basename(inside, '.ts')}.cjs`, external: true }
+      })
+    },
+  }
+}
+
+async function partsBeside(entry: string): Promise<readonly { name: string; source: string }[]> {
+  const folder = join(dirname(entry), partsFolder)
+  const found = await readdir(folder).catch(() => [])
+  return found
+    .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
+    .toSorted()
+    .map((name) => ({
+      name: `${partsFolder}/${basename(name, '.ts')}.cjs`,
+      source: join(folder, name),
+    }))
+}
+
+function sameNames(names: readonly string[], parts: readonly { name: string }[]): boolean {
+  return names.join() === ['agent.cjs', ...parts.map(({ name }) => name)].join()
+}
+
+function bundleAt(
+  cacheDirectory: string,
+  { names, bundleHash }: { readonly names: readonly string[]; readonly bundleHash: string },
+): AgentBundle {
+  const folder = join(cacheDirectory, `agent-${bundleHash.slice(0, 16)}`)
+  return { files: names.map((name) => ({ name, path: join(folder, name) })), hash: bundleHash }
+}
+
+/** Whole or not at all; another process that makes the same files at the same time wins or loses without harm. */
+async function writeFiles(
+  cacheDirectory: string,
+  bundle: AgentBundle,
+  outputs: readonly Output[],
+): Promise<void> {
+  const temporary = join(cacheDirectory, `agent-new-${process.pid}`)
+  await rm(temporary, { recursive: true, force: true })
+  for (const { name, content } of outputs) {
+    await mkdir(dirname(join(temporary, name)), { recursive: true })
+    await writeFile(join(temporary, name), content)
+  }
+  const [main] = bundle.files
+  const folder = main === undefined ? temporary : dirname(main.path)
+  try {
+    await rename(temporary, folder)
+  } catch {
+    // It is there: whole from another process, or damaged and made anew.
+    if ((await hashOfFiles(bundle.files)) !== bundle.hash) {
+      await rm(folder, { recursive: true, force: true })
+      await rename(temporary, folder)
+    }
+    await rm(temporary, { recursive: true, force: true })
+  }
 }
 
 async function readRecord(path: string) {
@@ -80,11 +172,15 @@ async function readRecord(path: string) {
   if (text === null) return null
   try {
     const record = recordSchema.parse(JSON.parse(text))
-    return record.tool === hashOf(JSON.stringify(settings)) ? record : null
+    return record.tool === toolHash() ? record : null
   } catch {
     // A torn or older record only costs a new bundling.
     return null
   }
+}
+
+function toolHash(): string {
+  return hashOf(JSON.stringify(settings))
 }
 
 async function unchanged(inputs: Readonly<Record<string, string>>): Promise<boolean> {
@@ -97,7 +193,21 @@ async function unchanged(inputs: Readonly<Record<string, string>>): Promise<bool
   return same.every(Boolean)
 }
 
-async function writeWhole(path: string, content: string | Uint8Array): Promise<void> {
+async function hashOfFiles(files: readonly BundledFile[]): Promise<string | null> {
+  try {
+    return hashOfContents(
+      await Promise.all(files.map(async ({ name, path }) => ({ name, content: await readFile(path) }))),
+    )
+  } catch {
+    return null
+  }
+}
+
+function hashOfContents(files: readonly { readonly name: string; readonly content: Uint8Array }[]): string {
+  return hashOf(files.map(({ name, content }) => `${name}:${hashOf(content)}\n`).join(''))
+}
+
+async function writeWhole(path: string, content: string): Promise<void> {
   const temporary = `${path}.${process.pid}`
   await writeFile(temporary, content)
   await rename(temporary, path)

@@ -35,6 +35,20 @@ export function findPinnedNode(packageDirectory: string, architecture: 'x64' | '
   }
 }
 
+/**
+ * SQLite's vector search for the engine's architecture, which an agent's memory loads; null where its package is not
+ * installed, and memory then searches by words alone.
+ */
+export function findVectorExtension(packageDirectory: string, architecture: 'x64' | 'arm64'): string | null {
+  try {
+    return createRequire(join(packageDirectory, 'package.json')).resolve(
+      `sqlite-vec-linux-${architecture}/vec0.so`,
+    )
+  } catch {
+    return null
+  }
+}
+
 /** The binary without symbols where this host can strip (150 → 116 MB), else as it is. Cached by version. */
 export async function strippedNode(
   node: PinnedNode,
