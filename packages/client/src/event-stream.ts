@@ -1,12 +1,15 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { wireLimits } from '@flotilla/protocol/limits'
+import { createServerSentEventParser } from '@flotilla/protocol/server-sent-events'
+import type { ServerSentEvent } from '@flotilla/protocol/server-sent-events'
 import { reach } from './mesh-call.ts'
 import type { MeshConnection } from './mesh-call.ts'
-import { createServerSentEventParser } from './server-sent-events.ts'
 import { meshUnreachable } from './unreachable.ts'
 
 /** A stream is dead after this many keep-alives that did not come. */
 const silenceMs = wireLimits.keepAliveMs * 3
+/** Longest event that we are willing to hold; a door that sends more is broken. */
+const eventMaxChars = 8 * 1024 * 1024
 
 export interface StreamDeps {
   readonly connection: MeshConnection
@@ -14,23 +17,23 @@ export interface StreamDeps {
 }
 
 /**
- * The data of each server-sent event of one reply, in order, until the far end closes. Rejects with a Problem
+ * Each server-sent event of one reply, in order, until the far end closes. Rejects with a Problem
  * when the connection breaks or stays silent for 45 s, with the signal's reason on an abort.
  */
-export async function* readEventData(
+export async function* readServerSentEvents(
   deps: StreamDeps,
   reply: Response,
   signal?: AbortSignal,
-): AsyncGenerator<string, void, undefined> {
+): AsyncGenerator<ServerSentEvent, void, undefined> {
   if (reply.body === null) return
   const reader = reply.body.getReader()
   const decoder = new TextDecoder()
-  const parser = createServerSentEventParser()
+  const parser = createServerSentEventParser(eventMaxChars)
   try {
     for (;;) {
       const chunk = await readWithin(deps, reader, signal)
       if (chunk === null) return
-      for (const event of parser.push(decoder.decode(chunk, { stream: true }))) yield event.data
+      yield* parser.push(decoder.decode(chunk, { stream: true }))
     }
   } finally {
     await reader.cancel().catch(() => undefined)

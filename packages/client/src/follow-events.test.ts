@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Clock } from '@flotilla/protocol/clock'
-import type { FleetEvent } from '@flotilla/protocol/fleet-event'
+import { eventsDroppedName } from '@flotilla/protocol/fleet-event'
+import type { EventsDropped, FleetEvent } from '@flotilla/protocol/fleet-event'
 import { describe, expect, it } from 'vitest'
 import { startLoopbackServer } from './loopback-server.ts'
 import { createMeshClient } from './mesh-client.ts'
@@ -28,6 +29,11 @@ function send(reply: ServerResponse, seqs: readonly number[]): void {
   for (const seq of seqs) reply.write(`: keep-alive\n\nid: ${seq}\ndata: ${JSON.stringify(event(seq))}\n\n`)
 }
 
+/** For streams in which nothing was dropped. */
+const onDropped = () => {
+  throw new Error('nothing was dropped here')
+}
+
 async function take(events: AsyncIterable<FleetEvent>, count: number): Promise<number[]> {
   const seqs: number[] = []
   for await (const one of events) {
@@ -45,9 +51,28 @@ describe('followed events', () => {
     })
     const client = createMeshClient({ baseUrl: server.url, clock: hastyClock })
     const signal = new AbortController().signal
-    expect(await take(client.events({ since: 3, signal }), 3)).toEqual([4, 5, 6])
+    expect(await take(client.events({ onDropped, since: 3, signal }), 3)).toEqual([4, 5, 6])
     expect(server.calls.map((call) => call.url)).toEqual(['/api/events?since=3', '/api/events?since=5'])
     expect(server.calls[0]?.headers.accept).toBe('text/event-stream')
+  })
+
+  it('say what is no longer kept, and are asked for from there on', async () => {
+    await using server = await startLoopbackServer((_call, reply, nth) => {
+      send(reply, [])
+      if (nth === 1) {
+        reply.write(
+          `event: ${eventsDroppedName}\nid: 40\ndata: ${JSON.stringify({ since: 3, dropped_until: 40 })}\n\n`,
+        )
+        setTimeout(() => reply.destroy(), 20)
+      } else reply.write(`id: 41\ndata: ${JSON.stringify(event(41))}\n\n`)
+    })
+    const client = createMeshClient({ baseUrl: server.url, clock: hastyClock })
+    const dropped: EventsDropped[] = []
+    const told = { onDropped: (one: EventsDropped) => dropped.push(one) }
+    const { signal } = new AbortController()
+    expect(await take(client.events({ since: 3, signal, ...told }), 1)).toEqual([41])
+    expect(dropped).toEqual([{ since: 3, dropped_until: 40 }])
+    expect(server.calls[1]?.url).toBe('/api/events?since=40')
   })
 
   it('end quietly when the signal aborts', async () => {
@@ -55,7 +80,7 @@ describe('followed events', () => {
     const client = createMeshClient({ baseUrl: server.url, clock: hastyClock })
     const stop = new AbortController()
     const seqs: number[] = []
-    for await (const one of client.events({ signal: stop.signal })) {
+    for await (const one of client.events({ onDropped, signal: stop.signal })) {
       seqs.push(one.seq)
       stop.abort()
     }
@@ -67,7 +92,9 @@ describe('followed events', () => {
     await server[Symbol.asyncDispose]()
     const client = createMeshClient({ baseUrl: server.url, clock: hastyClock })
     const signal = new AbortController().signal
-    const error = await take(client.events({ signal, failuresMax: 3 }), 1).catch((reason: unknown) => reason)
+    const error = await take(client.events({ onDropped, signal, failuresMax: 3 }), 1).catch(
+      (reason: unknown) => reason,
+    )
     expect(isMeshUnreachable(error)).toBe(true)
   })
 
@@ -85,7 +112,7 @@ describe('followed events', () => {
       },
     }
     const client = createMeshClient({ baseUrl: server.url, clock })
-    expect(await take(client.events({ signal: new AbortController().signal }), 2)).toEqual([1, 2])
+    expect(await take(client.events({ onDropped, signal: new AbortController().signal }), 2)).toEqual([1, 2])
     expect(server.calls).toHaveLength(2)
   })
 
@@ -94,7 +121,9 @@ describe('followed events', () => {
       reply.writeHead(401).end('{"code":"unauthenticated","detail":"no cookie"}'),
     )
     const client = createMeshClient({ baseUrl: server.url, clock: hastyClock })
-    await expect(take(client.events({ signal: new AbortController().signal }), 1)).rejects.toMatchObject({
+    await expect(
+      take(client.events({ onDropped, signal: new AbortController().signal }), 1),
+    ).rejects.toMatchObject({
       code: 'unauthenticated',
     })
     expect(server.calls).toHaveLength(1)

@@ -1,6 +1,6 @@
-import { fleetEventSchema } from '@flotilla/protocol/fleet-event'
-import type { FleetEvent } from '@flotilla/protocol/fleet-event'
-import { nextWaitMs, readEventData } from './event-stream.ts'
+import { eventsDroppedName, eventsDroppedSchema, fleetEventSchema } from '@flotilla/protocol/fleet-event'
+import type { EventsDropped, FleetEvent } from '@flotilla/protocol/fleet-event'
+import { nextWaitMs, readServerSentEvents } from './event-stream.ts'
 import type { StreamDeps } from './event-stream.ts'
 import { parseJson, sendCall, versionMismatch } from './mesh-call.ts'
 import { isMeshUnreachable } from './unreachable.ts'
@@ -9,6 +9,8 @@ export interface FollowOptions {
   /** Events with a greater sequence number come; 0 gives all that are kept. */
   readonly since?: number
   readonly signal: AbortSignal
+  /** Told where events that were asked for are no longer kept: those up to this number will not come. */
+  readonly onDropped: (dropped: EventsDropped) => void
   /** How often in a row a connection may fail before the Problem is thrown; each success starts the count again. */
   readonly failuresMax?: number
 }
@@ -35,10 +37,16 @@ export async function* followEvents(
         accept: 'text/event-stream',
         signal,
       })
-      for await (const data of readEventData(deps, reply, signal)) {
-        const event = parseEvent(data)
+      for await (const { event: name, data } of readServerSentEvents(deps, reply, signal)) {
         failures = 0
         waitMs = null
+        if (name === eventsDroppedName) {
+          const dropped = parseDropped(data)
+          seen = Math.max(seen, dropped.dropped_until)
+          options.onDropped(dropped)
+          continue
+        }
+        const event = parseEvent(data)
         if (event.seq <= seen) continue
         seen = event.seq
         yield event
@@ -56,5 +64,11 @@ export async function* followEvents(
 function parseEvent(data: string): FleetEvent {
   const parsed = fleetEventSchema.safeParse(parseJson(data))
   if (!parsed.success) throw versionMismatch('an event', parsed.error.issues[0]?.message ?? 'wrong form')
+  return parsed.data
+}
+
+function parseDropped(data: string): EventsDropped {
+  const parsed = eventsDroppedSchema.safeParse(parseJson(data))
+  if (!parsed.success) throw versionMismatch('a frame', parsed.error.issues[0]?.message ?? 'wrong form')
   return parsed.data
 }

@@ -1,6 +1,6 @@
 import { chatStreamFrameSchema } from '@flotilla/protocol/mesh-human-api'
 import type { ChatStreamFrame } from '@flotilla/protocol/mesh-human-api'
-import { nextWaitMs, readEventData } from './event-stream.ts'
+import { nextWaitMs, readServerSentEvents } from './event-stream.ts'
 import type { StreamDeps } from './event-stream.ts'
 import { parseJson, sendCall, versionMismatch } from './mesh-call.ts'
 import { isMeshUnreachable, meshUnreachable } from './unreachable.ts'
@@ -37,7 +37,7 @@ export async function* streamChat(
         signal: options.signal,
         ...(options.idempotencyKey === undefined ? {} : { idempotencyKey: options.idempotencyKey }),
       })
-      for await (const data of readEventData(deps, reply, options.signal)) {
+      for await (const { data } of readServerSentEvents(deps, reply, options.signal)) {
         const frame = parseFrame(data)
         if (frame.type === 'accepted' && accepted) continue
         if (frame.type === 'accepted') accepted = true

@@ -99,3 +99,9 @@ export interface FleetEvent {
   readonly body: FleetEventBody
 }
 export const fleetEventSchema = z.strictObject({ seq: z.int(), at: z.number(), body: fleetEventBodySchema })
+
+/** Name of the server-sent event that tells a reader what it will not get. It has no sequence number of its own. */
+export const eventsDroppedName = 'events.dropped'
+/** Events with numbers from `since` (left out) to `dropped_until` were asked for and are no longer kept. */
+export const eventsDroppedSchema = z.strictObject({ since: z.int(), dropped_until: z.int() })
+export type EventsDropped = z.infer<typeof eventsDroppedSchema>

@@ -3,13 +3,15 @@ import type { Clock } from '@flotilla/protocol/clock'
 import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
 import { Problem } from '@flotilla/protocol/problem'
 import { isProblemCode, problemCatalog } from '@flotilla/protocol/problem-catalog'
+import { createServerSentEventParser } from '@flotilla/protocol/server-sent-events'
 import type { RunMesh } from '../mesh/run-mesh.ts'
 import { createAnswerAssembly } from './assemble-answer.ts'
 import type { LanguageModel, ModelAnswer, ModelRequest, PromptMessage } from './language-model.ts'
-import { createEventParser } from './parse-events.ts'
 
 /** Longest silence inside an answer; a reasoning model thinks for minutes before its first word. */
 const silenceMaxMs = 300_000
+/** Longest event that is waited for; a provider that sends more in one piece is broken. */
+const eventMaxChars = 8 * 1024 * 1024
 const triesMax = 4
 const waitsMs = [1000, 4000, 15_000] as const
 const retryAfterMaxMs = 60_000
@@ -56,9 +58,12 @@ async function readAnswer(reply: IncomingMessage, onText: (delta: string) => voi
   }
   reply.setEncoding('utf8')
   if ((reply.headers['content-type'] ?? '').includes('text/event-stream')) {
-    const parse = createEventParser()
-    for await (const piece of reply as AsyncIterable<string>) for (const data of parse(piece)) take(data)
-    for (const data of parse('\n\n')) take(data)
+    const events = createServerSentEventParser(eventMaxChars)
+    for await (const piece of reply as AsyncIterable<string>) {
+      for (const { data } of events.push(piece)) take(data)
+    }
+    // Some providers leave out the last blank line; an answer that broke off is found by what is missing in it.
+    for (const { data } of events.push('\n\n')) take(data)
   } else {
     let body = ''
     for await (const piece of reply as AsyncIterable<string>) body += piece

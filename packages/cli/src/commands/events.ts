@@ -1,3 +1,4 @@
+import type { EventsDropped } from '@flotilla/protocol/fleet-event'
 import type { Command } from 'commander'
 import { commandAction, numberOption } from '../command-action.ts'
 import type { CommandLine } from '../command-action.ts'
@@ -28,7 +29,9 @@ async function events(context: CommandContext, line: CommandLine): Promise<void>
   const ended = new AbortController()
   const giveBack = context.onInterrupt(() => ended.abort())
   const signal = AbortSignal.any([ended.signal, context.signal])
-  for await (const event of client.events({ since: numberOption(line, 'since') ?? 0, signal })) {
+  const onDropped = ({ since, dropped_until: until }: EventsDropped) =>
+    terminal.note(terminal.color.faint(`Events ${since + 1} to ${until} are no longer kept and left out.`))
+  for await (const event of client.events({ since: numberOption(line, 'since') ?? 0, signal, onDropped })) {
     terminal.printJson(event)
     const words = eventLine(event.body, terminal.color)
     if (words !== null) {

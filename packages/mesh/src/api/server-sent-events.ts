@@ -6,7 +6,7 @@ const bufferedMaxBytes = 4 * 1024 * 1024
 
 export interface EventStream {
   /** False once the reader is gone. */
-  send(frame: unknown, id?: number): boolean
+  send(frame: unknown, more?: { readonly id?: number; readonly event?: string }): boolean
   end(): void
   /** Resolves when the reader has taken what was sent, or is gone. */
   drained(): Promise<void>
@@ -57,7 +57,11 @@ export function openEventStream(reply: FastifyReply): EventStream {
         }
         socket.on('drain', done).on('close', done)
       }),
-    send: (frame, id) => write(`${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(frame)}\n\n`),
+    send: (frame, { id, event } = {}) => {
+      const name = event === undefined ? '' : `event: ${event}\n`
+      const number = id === undefined ? '' : `id: ${id}\n`
+      return write(`${name}${number}data: ${JSON.stringify(frame)}\n\n`)
+    },
     end: () => {
       clearInterval(keepAlive)
       socket.end()

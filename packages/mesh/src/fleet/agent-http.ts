@@ -7,12 +7,12 @@ import { fillPath } from '@flotilla/protocol/endpoint'
 import { isProblemCode } from '@flotilla/protocol/problem-catalog'
 import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
 import { Problem } from '@flotilla/protocol/problem'
+import { createServerSentEventParser } from '@flotilla/protocol/server-sent-events'
 import * as z from 'zod'
 import type { AgentConnection } from './agent-connection.ts'
 import { BrokenLine, bodyChunks, openExchange, readBody } from './agent-exchange.ts'
 import type { AgentAddress } from './agent-exchange.ts'
 import type { MeshIdentity } from './mesh-identity.ts'
-import { createServerSentEvents } from './server-sent-events.ts'
 
 /** Largest reply, and largest frame of a stream: a result holds the outputs of all its tools, bytes. */
 const replyMaxBytes = 4 * 1024 * 1024
@@ -162,10 +162,11 @@ async function followStream(
   reply: IncomingMessage,
   stream: { runId: string; onFrame: (frame: ChatFrame) => void; signal: AbortSignal },
 ): Promise<TaskResult | null> {
-  const events = createServerSentEvents(replyMaxBytes)
+  const events = createServerSentEventParser(replyMaxBytes)
+  const decoder = new TextDecoder()
   try {
     for await (const bytes of bodyChunks(reply, streamMaxBytes, stream.signal)) {
-      for (const data of events.push(bytes)) {
+      for (const { data } of events.push(decoder.decode(bytes, { stream: true }))) {
         const frame = chatFrameSchema.parse(JSON.parse(data))
         if (frame.type === 'done') requireSameRun(frame.result.run_id, stream.runId)
         stream.onFrame(frame)

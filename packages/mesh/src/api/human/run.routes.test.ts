@@ -90,3 +90,18 @@ test('a reader that stops for a while is not let go, and goes on where it stoppe
   }
   expect(chunks.join('').match(/^id: /gm)).toHaveLength(2510)
 })
+
+test('a reader that asks for events which are no longer kept is told so before the first that is', async () => {
+  const { events, url } = await aDoor()
+  publish(events, 10_600)
+  const dropped = events.droppedUntil()
+  expect(dropped).toBeGreaterThan(0)
+  const reply = await openEvents(url)
+  let text = ''
+  for await (const chunk of reply) {
+    text += String(chunk)
+    if (text.includes(`id: ${dropped + 1}\n`)) break
+  }
+  const begins = `event: events.dropped\nid: ${dropped}\ndata: {"since":0,"dropped_until":${dropped}}\n\nid: ${dropped + 1}\n`
+  expect(text.startsWith(begins)).toBe(true)
+})

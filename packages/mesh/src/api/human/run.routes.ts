@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type * as z from 'zod'
-import type { FleetEvent } from '@flotilla/protocol/fleet-event'
+import { eventsDroppedName } from '@flotilla/protocol/fleet-event'
+import type { EventsDropped, FleetEvent } from '@flotilla/protocol/fleet-event'
 import { headers } from '@flotilla/protocol/headers'
 import { meshHumanApi as api, meshHumanEndpoints as endpoints } from '@flotilla/protocol/mesh-human-api'
 import type { ChatStreamFrame } from '@flotilla/protocol/mesh-human-api'
@@ -107,7 +108,7 @@ export function runRoutes(scope: FastifyInstance, { gate, use, events }: RunRout
 /**
  * Replays what is kept as fast as the reader takes it, then goes on with what happens. Between the last page and that
  * nothing can fall; each number is sent once and in order. Pieces of streamed text are kept nowhere, so whoever still
- * catches up is not told them.
+ * catches up is not told them. What is no longer kept is said, before the first page and between pages.
  */
 async function followEvents(events: EventBus, since: number, stream: EventStream): Promise<void> {
   // A number that was never given is of another home; waiting for it would be silence.
@@ -115,9 +116,17 @@ async function followEvents(events: EventBus, since: number, stream: EventStream
   const deliver = (event: FleetEvent) => {
     if (event.seq <= sent) return
     sent = event.seq
-    stream.send(event, event.seq)
+    stream.send(event, { id: event.seq })
+  }
+  const tellDropped = () => {
+    const until = events.droppedUntil()
+    if (until <= sent) return
+    const dropped: EventsDropped = { since: sent, dropped_until: until }
+    stream.send(dropped, { id: until, event: eventsDroppedName })
+    sent = until
   }
   for (;;) {
+    tellDropped()
     const page = events.since(sent, replayPageEvents)
     page.forEach(deliver)
     if (page.length < replayPageEvents) break

@@ -1,0 +1,77 @@
+/** One server-sent event, as far as our doors use the format. */
+export interface ServerSentEvent {
+  /** `message` where the sender gave none. */
+  readonly event: string
+  readonly data: string
+}
+
+/** Takes the text of an event stream as it comes, however it was cut. */
+export interface ServerSentEventParser {
+  /** The events that this piece completes, in order. Throws a RangeError once one event passes the bound. */
+  push(piece: string): readonly ServerSentEvent[]
+}
+
+/**
+ * The event stream format (WHATWG HTML 9.2): `data` and `event` fields, comments as keep-alive, a blank line as the
+ * end; LF, CR and CRLF end a line. What is held of one event, its open line included, is `eventMaxChars` long at most.
+ * Each character is looked at once, so that a sender of single characters costs no more than one of blocks. An event
+ * without its blank line is none. Pure.
+ */
+export function createServerSentEventParser(eventMaxChars: number): ServerSentEventParser {
+  let line: string[] = []
+  let lineChars = 0
+  let event = ''
+  let data: string[] = []
+  let heldChars = 0
+  let afterReturn = false
+  let atStart = true
+
+  function take(part: string): void {
+    lineChars += part.length
+    if (heldChars + lineChars > eventMaxChars) {
+      throw new RangeError(`an event of the stream is longer than ${eventMaxChars} characters`)
+    }
+    if (part !== '') line.push(part)
+  }
+
+  function endLine(into: ServerSentEvent[]): void {
+    const joined = line.length === 1 ? (line[0] ?? '') : line.join('')
+    const text = atStart && joined.startsWith('\uFEFF') ? joined.slice(1) : joined
+    atStart = false
+    line = []
+    lineChars = 0
+    if (text === '') {
+      if (data.length > 0) into.push({ event: event === '' ? 'message' : event, data: data.join('\n') })
+      event = ''
+      data = []
+      heldChars = 0
+      return
+    }
+    const colon = text.indexOf(':')
+    const field = colon < 0 ? text : text.slice(0, colon)
+    if (field !== 'data' && field !== 'event') return
+    const value = colon < 0 ? '' : text.slice(text[colon + 1] === ' ' ? colon + 2 : colon + 1)
+    if (field === 'data') data.push(value)
+    else event = value
+    heldChars += text.length
+  }
+
+  return {
+    push: (piece) => {
+      const events: ServerSentEvent[] = []
+      // The second half of a pair that was cut in between.
+      let from = afterReturn && piece.startsWith('\n') ? 1 : 0
+      if (piece !== '') afterReturn = false
+      const ends = /\r\n|\n|\r/g
+      ends.lastIndex = from
+      for (let end = ends.exec(piece); end; end = ends.exec(piece)) {
+        take(piece.slice(from, end.index))
+        from = end.index + end[0].length
+        endLine(events)
+        afterReturn = end[0] === '\r' && from === piece.length
+      }
+      take(piece.slice(from))
+      return events
+    },
+  }
+}
