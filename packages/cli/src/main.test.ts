@@ -43,6 +43,7 @@ const aRun = {
   parent_id: null,
   task_id: null,
   waiting_on: [],
+  steers: [],
   trace_id: 't',
   created_at: 1,
   started_at: 2,

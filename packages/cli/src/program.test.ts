@@ -52,6 +52,7 @@ describe('command line', () => {
     'stop',
     'status',
     'chat',
+    'steer',
     'invoke',
     'runs',
     'tasks',

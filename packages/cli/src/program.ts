@@ -16,6 +16,7 @@ import { addRestartCommand } from './commands/restart.ts'
 import { addRunsCommand } from './commands/runs.ts'
 import { addStartCommand } from './commands/start.ts'
 import { addStatusCommand } from './commands/status.ts'
+import { addSteerCommand } from './commands/steer.ts'
 import { addStopCommand } from './commands/stop.ts'
 import { addTasksCommand } from './commands/tasks.ts'
 import { addVersionCommand } from './commands/version.ts'
@@ -30,6 +31,7 @@ const commands = [
   addStopCommand,
   addStatusCommand,
   addChatCommand,
+  addSteerCommand,
   addApplyCommand,
   addPutCommand,
   addInvokeCommand,

@@ -24,6 +24,7 @@ const ended = {
     parent_id: null,
     task_id: null,
     waiting_on: [],
+    steers: [],
     trace_id: 't',
     created_at: 1,
     started_at: 2,

@@ -1,5 +1,6 @@
 import { Problem } from '@flotilla/protocol/problem'
 import type { RunRecord } from './runs/run-record.ts'
+import { steerView } from './runs/steer-view.ts'
 import type { RunFrame } from './runs/subscribe-run.ts'
 import type { ChatStreamFrame } from '@flotilla/protocol/mesh-human-api'
 import type { AgentUseCases } from './api/agent/agent.routes.ts'
@@ -38,6 +39,8 @@ export function agentUseCases({
         ttlSeconds: body.ttl_s,
       }),
     handOff: (caller, body, idempotencyKey) => tasks.handOff(caller, { ...body, idempotencyKey }),
+    steer: (caller, input) => steerView(ledger.steerRun(caller, input)),
+    steersTaken: (caller, body) => ({ taken: ledger.takeSteers(caller, body) }),
     listInbox: (caller) => {
       const { assigned, given } = tasks.listInbox(caller)
       return { assigned: [...assigned], given: [...given] }
@@ -61,6 +64,7 @@ export function agentUseCases({
 export function runUseCases({ ledger, tasks, guard, modelDoor }: MeshParts): RunUseCases {
   return {
     submit: (caller, request) => ledger.view(ledger.submitRun(caller, request)),
+    steer: (caller, request) => steerView(ledger.steerRun(caller, request)),
     follow: (runId, signal) => frames(runId, ledger.subscribe.frames(runId, signal)),
     runs: (caller, { agent, limit }) => {
       guard(caller, { do: 'view-fleet' })

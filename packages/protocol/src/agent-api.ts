@@ -4,6 +4,7 @@ import type { EndpointSchemas } from './endpoint.ts'
 import { agentIdSchema, runIdSchema, taskIdSchema } from './ids.ts'
 import { jsonObjectSchema, jsonValueSchema } from './json-value.ts'
 import { wireLimits } from './limits.ts'
+import { steerMessagesSchema } from './steer.ts'
 import { taskAssignmentSchema } from './task.ts'
 import { toolOutputSchema } from './tool-call.ts'
 
@@ -34,8 +35,13 @@ export const chatRequestSchema = z.strictObject({
   ...runCall,
   message,
   session: z.string().check(z.maxLength(200)),
+  /** Said to the run before this attempt of it began. No part of what is asked. */
+  steers: z.optional(steerMessagesSchema),
 })
 export type ChatRequest = z.infer<typeof chatRequestSchema>
+
+export const steerRequestSchema = z.strictObject({ ...runCall, steers: steerMessagesSchema })
+export type SteerRequest = z.infer<typeof steerRequestSchema>
 
 export const invokeRequestSchema = z.strictObject({ ...runCall, tool: z.string(), params: jsonObjectSchema })
 
@@ -102,6 +108,8 @@ export const agentApi = {
   task: { request: taskAssignmentSchema, response: acceptedSchema },
   chat: { request: chatRequestSchema, response: taskResultSchema },
   chatStream: { request: chatRequestSchema },
+  /** `accepted` false when that run with that fence is not going on. Accepted is not yet taken: see the agent door. */
+  chatSteer: { request: steerRequestSchema, response: z.strictObject({ accepted: z.boolean() }) },
   chatReset: {
     request: z.strictObject({ session: z.string() }),
     response: z.strictObject({ status: z.literal('ok') }),

@@ -13,6 +13,7 @@ export const agentEndpoints = {
   },
   chat: { method: 'POST', path: '/chat', summary: 'One chat turn; answers with the outcome' },
   chatStream: { method: 'POST', path: '/chat/stream', summary: 'One chat turn as server-sent events' },
+  chatSteer: { method: 'POST', path: '/chat/steer', summary: 'Says something to the run that goes on' },
   chatReset: { method: 'POST', path: '/chat/reset', summary: 'Forgets the conversation of a session' },
   cancel: { method: 'POST', path: '/cancel', summary: 'Aborts a run' },
   invoke: {

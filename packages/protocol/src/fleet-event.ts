@@ -1,6 +1,7 @@
 import * as z from 'zod/mini'
 import { jsonValueSchema } from './json-value.ts'
 import { runOutcomeSchema, runStates } from './run.ts'
+import { steerStates } from './steer.ts'
 
 const agentId = z.string()
 
@@ -22,6 +23,17 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     parent_id: z.nullable(z.string()),
     state: z.enum(runStates),
     outcome: z.nullable(runOutcomeSchema),
+  }),
+  z.strictObject({
+    type: z.literal('steer.changed'),
+    agent_id: agentId,
+    steer_id: z.string(),
+    /** The run that it is attached to; where there is none, the run that it became. */
+    run_id: z.string(),
+    state: z.enum(steerStates),
+    text: z.string(),
+    step: z.nullable(z.number()),
+    became_run_id: z.nullable(z.string()),
   }),
   z.strictObject({
     type: z.literal('text.streamed'),

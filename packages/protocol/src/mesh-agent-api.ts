@@ -4,6 +4,7 @@ import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 import { agentIdSchema, runIdSchema, taskIdSchema } from './ids.ts'
 import { jsonObjectSchema, jsonValueSchema } from './json-value.ts'
 import { wireLimits } from './limits.ts'
+import { steerIdSchema, steerTextSchema, steerViewSchema } from './steer.ts'
 import { taskViewSchema } from './task.ts'
 
 /** The agent door: what a container may ask of the mesh. Plain values; schemas stand below under the same names. */
@@ -21,6 +22,16 @@ export const meshAgentEndpoints = {
     method: 'POST',
     path: '/mesh/tasks',
     summary: 'Gives a task to another agent; never waits for it',
+  },
+  steer: {
+    method: 'POST',
+    path: '/mesh/agents/{id}/steer',
+    summary: 'Says something to an agent that works',
+  },
+  steersTaken: {
+    method: 'POST',
+    path: '/mesh/steers/taken',
+    summary: 'Steers stand in the conversation of the run in the headers',
   },
   inbox: {
     method: 'GET',
@@ -100,6 +111,14 @@ export const meshAgentApi = {
   handOff: {
     request: handOffRequestSchema,
     response: z.strictObject({ task_id: taskIdSchema, run_id: runIdSchema, state: z.string() }),
+  },
+  steer: { request: z.strictObject({ text: steerTextSchema }), response: steerViewSchema },
+  steersTaken: {
+    request: z.strictObject({
+      ids: z.array(steerIdSchema).check(z.minLength(1), z.maxLength(wireLimits.steersPerRunMax)),
+      step: z.int().check(z.minimum(0)),
+    }),
+    response: z.strictObject({ taken: z.int() }),
   },
   inbox: { response: z.strictObject({ assigned: z.array(taskViewSchema), given: z.array(taskViewSchema) }) },
   completeTask: { request: completeTaskRequestSchema, response: taskViewSchema },

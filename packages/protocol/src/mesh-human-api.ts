@@ -6,6 +6,7 @@ import { jsonObjectSchema } from './json-value.ts'
 import { limits, wireLimits } from './limits.ts'
 import { fleetEventBodySchema } from './fleet-event.ts'
 import { runViewSchema } from './run.ts'
+import { steerTextSchema, steerViewSchema } from './steer.ts'
 import { taskViewSchema } from './task.ts'
 
 /** The people's door on loopback (command line today, dashboard later), and the public pair of probes. */
@@ -33,6 +34,11 @@ export const meshHumanEndpoints = {
     method: 'POST',
     path: '/api/agents/{id}/chat',
     summary: 'Asks an agent; JSON outcome, or server-sent events',
+  },
+  steer: {
+    method: 'POST',
+    path: '/api/agents/{id}/steer',
+    summary: 'Says something to an agent that works; a run of its own where it does not',
   },
   invoke: {
     method: 'POST',
@@ -147,6 +153,14 @@ export const meshHumanApi = {
       session: z._default(z.string().check(z.maxLength(100)), 'default'),
     }),
     response: runViewSchema,
+  },
+  steer: {
+    request: z.strictObject({
+      text: steerTextSchema,
+      /** Only for the run of this conversation; without it for whatever the agent works on. */
+      session: z.optional(z.string().check(z.maxLength(100))),
+    }),
+    response: steerViewSchema,
   },
   invoke: {
     request: z.strictObject({ tool: z.string(), params: jsonObjectSchema }),

@@ -2,6 +2,7 @@ import * as z from 'zod/mini'
 import { agentIdSchema, runIdSchema, taskIdSchema } from './ids.ts'
 import { jsonObjectSchema, jsonValueSchema } from './json-value.ts'
 import { originSchema } from './origin.ts'
+import { steerViewSchema } from './steer.ts'
 
 export const runKinds = ['chat', 'task', 'heartbeat', 'tool'] as const
 export type RunKind = (typeof runKinds)[number]
@@ -50,6 +51,8 @@ export const runViewSchema = z.strictObject({
   task_id: z.nullable(taskIdSchema),
   /** Why it waits, when it does: ids of the open child tasks. */
   waiting_on: z.array(z.string()),
+  /** Said to it while it worked, and the one that it came from, if it was a steer first; oldest first. */
+  steers: z.array(steerViewSchema),
   trace_id: z.string(),
   created_at: z.number(),
   started_at: z.nullable(z.number()),

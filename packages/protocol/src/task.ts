@@ -1,6 +1,7 @@
 import * as z from 'zod/mini'
 import { agentIdSchema, runIdSchema, taskIdSchema } from './ids.ts'
 import { jsonObjectSchema, jsonValueSchema } from './json-value.ts'
+import { steerMessagesSchema } from './steer.ts'
 
 export const taskStates = [
   'pending',
@@ -48,6 +49,8 @@ export const taskAssignmentSchema = z.strictObject({
   timeout_s: z.int().check(z.positive()),
   max_retries: z.int().check(z.minimum(0)),
   token_budget: z.nullable(tokenBudgetSchema),
+  /** Said to the run before this attempt of it began. No part of what is asked. */
+  steers: z.optional(steerMessagesSchema),
 })
 export type TaskAssignment = z.infer<typeof taskAssignmentSchema>
 

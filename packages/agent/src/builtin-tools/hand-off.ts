@@ -1,12 +1,13 @@
+import { wireLimits } from '@flotilla/protocol/limits'
 import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
 import { Problem } from '@flotilla/protocol/problem'
 import { anyJson, choice, jsonObject, optional, text, withDefault } from '../tools/parameters.ts'
 import { defineTool, meshToolTimeoutMs, succeeded } from '../tools/tool.ts'
 import type { Tool } from '../tools/tool.ts'
 
-/** Working together: who is there, giving a task away, what is open, closing a task. */
+/** Working together: who is there, giving a task away, a word to who works on it, what is open, closing a task. */
 export function handOffTools(): Tool[] {
-  return [listAgents, handOff, checkInbox, completeTask]
+  return [listAgents, handOff, steerAgent, checkInbox, completeTask]
 }
 
 const listAgents = defineTool({
@@ -36,6 +37,28 @@ const handOff = defineTool({
   timeoutMs: meshToolTimeoutMs,
   run: async (body, { mesh, signal, idempotencyKey }) =>
     succeeded(await mesh.call({ endpoint: meshAgentEndpoints.handOff, body, signal, idempotencyKey })),
+})
+
+const steerAgent = defineTool({
+  name: 'steer_agent',
+  description:
+    'Says something to an agent while it works on what you gave it, such as a correction; it reads it before its next step. It is no new task: for that use hand_off.',
+  parameters: {
+    to: text('Id of the agent', { minChars: 1, maxChars: 64 }),
+    text: text('What it is to know', { minChars: 1, maxChars: wireLimits.steerMaxChars }),
+  },
+  effect: 'mesh',
+  timeoutMs: meshToolTimeoutMs,
+  run: async ({ to: id, ...body }, { mesh, signal, idempotencyKey }) =>
+    succeeded(
+      await mesh.call({
+        endpoint: meshAgentEndpoints.steer,
+        params: { id },
+        body,
+        signal,
+        idempotencyKey,
+      }),
+    ),
 })
 
 const checkInbox = defineTool({

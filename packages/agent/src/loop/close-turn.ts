@@ -4,6 +4,7 @@ import type { TaskCompletion } from '../tools/tool.ts'
 import { openCalls } from './loop-state.ts'
 import type { LoopState } from './loop-state.ts'
 import type { RunContext } from './run-context.ts'
+import { dropUnacknowledged } from './take-steers.ts'
 import type { RunEnd } from './task-result.ts'
 
 /**
@@ -17,6 +18,7 @@ export async function closeTurn(
 ): Promise<void> {
   const { state, end } = ended
   if (context.hooks.isLeftToAnother()) return
+  dropUnacknowledged(state)
   for (const call of openCalls(state.messages)) {
     state.messages.push({ role: 'tool', toolCallId: call.id, content: sanitizeForPrompt('[not made]') })
   }

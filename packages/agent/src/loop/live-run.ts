@@ -1,6 +1,7 @@
 import type { ChatFrame, TaskResult } from '@flotilla/protocol/agent-api'
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
+import type { SteerMessage } from '@flotilla/protocol/steer'
 import type { RunHooks } from './run-desk.ts'
 import type { RunRequest } from './run-request.ts'
 
@@ -16,6 +17,8 @@ export interface LiveRun {
   readonly ended: Promise<TaskResult>
   step(): number
   lastStepAt(): number
+  /** Something was said to it; what it knows by its id it has heard. The mesh bounds how much that is. */
+  hear(steers: readonly SteerMessage[]): void
   abort(reason: AbortReason): void
   abortedFor(): AbortReason | null
   /** Calls back with every frame from now on, the last of which is `done`. Returns how to stop listening. */
@@ -27,6 +30,7 @@ export function createLiveRun(request: RunRequest, clock: Clock): LiveRun {
   const controller = new AbortController()
   const listeners = new Set<(frame: ChatFrame) => void>()
   const { promise: ended, resolve } = Promise.withResolvers<TaskResult>()
+  const heard = new Map<string, SteerMessage>()
   let step = 0
   let lastStepAt = clock.now()
   let abortedFor: AbortReason | null = null
@@ -51,10 +55,14 @@ export function createLiveRun(request: RunRequest, clock: Clock): LiveRun {
       },
       onTakenOver: () => abort('taken-over'),
       isLeftToAnother: () => abortedFor !== null && abortedFor !== 'cancelled',
+      steers: () => [...heard.values()],
     },
     ended,
     step: () => step,
     lastStepAt: () => lastStepAt,
+    hear: (steers) => {
+      for (const steer of steers) if (!heard.has(steer.id)) heard.set(steer.id, steer)
+    },
     abort,
     abortedFor: () => abortedFor,
     follow: (listener) => {

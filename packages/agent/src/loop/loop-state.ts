@@ -10,6 +10,13 @@ export interface PendingCall {
   readonly step: number
 }
 
+/** Something that was said to the run and stands in its conversation. */
+export interface TakenSteer {
+  readonly id: string
+  /** The last step before it was read. */
+  readonly step: number
+}
+
 /**
  * Everything that a run is at one moment; what a checkpoint holds. Changed by the loop alone, which stores it
  * before and after each effect. Invariant: `messages` ends in complete groups, or in a group whose calls without
@@ -32,6 +39,9 @@ export interface LoopState {
   /** The task's agent was reminded once to close it. */
   nudged: boolean
   completion: TaskCompletion | null
+  steers: TakenSteer[]
+  /** So many of the last messages, and of the last steers, are steers that the mesh does not know to be taken. */
+  unacknowledged: number
 }
 
 export function freshState(start: {
@@ -51,6 +61,8 @@ export function freshState(start: {
     pending: null,
     nudged: false,
     completion: null,
+    steers: [],
+    unacknowledged: 0,
   }
 }
 

@@ -1,5 +1,6 @@
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
+import type { SteerMessage } from '@flotilla/protocol/steer'
 
 /** What the loop itself says to the model. */
 export const notices = {
@@ -24,6 +25,8 @@ export const notices = {
   unknownOutcome: clean(
     'Error (outcome-unknown): this call had begun when the agent was cut off. It may have taken effect in part or in whole, and was not run again. Look at what is there before you do anything about it.',
   ),
+  steer: ({ from, text }: SteerMessage): PromptText =>
+    clean(`[Said by ${from} while you work on this; take it into account and go on.]\n${text}`),
   roundsUsed: 'All rounds are used; a long conversation can be reset, a task made smaller.',
 } as const
 

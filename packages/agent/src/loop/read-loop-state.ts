@@ -34,6 +34,7 @@ export function readLoopState(value: unknown): LoopState | null {
     pending: readPending(state['pending']),
     nudged: nudged === true,
     completion: readCompletion(state['completion']),
+    ...readSteers(state, messages.length),
   }
 }
 
@@ -75,6 +76,19 @@ function readToolOutput(value: unknown): ToolOutput[] {
 function readPending(value: unknown): LoopState['pending'] {
   const { callId, step } = record(value) ?? {}
   return typeof callId === 'string' && typeof step === 'number' ? { callId, step } : null
+}
+
+function readSteers(
+  state: Readonly<Record<string, unknown>>,
+  messageCount: number,
+): Pick<LoopState, 'steers' | 'unacknowledged'> {
+  const steers = list(state['steers']).flatMap((steer) => {
+    const { id, step } = record(steer) ?? {}
+    return typeof id === 'string' && typeof step === 'number' ? [{ id, step }] : []
+  })
+  const told = Number(state['unacknowledged'] ?? 0)
+  const isCount = Number.isInteger(told) && told > 0
+  return { steers, unacknowledged: isCount ? Math.min(told, steers.length, messageCount) : 0 }
 }
 
 function readCompletion(value: unknown): TaskCompletion | null {

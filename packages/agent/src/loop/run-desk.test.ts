@@ -21,6 +21,7 @@ const chat = (runId: string, fence: number, message = 'hi'): Extract<RunRequest,
   fence,
   message,
   session: 's',
+  steers: [],
 })
 
 /** The run behind a taking; a finished one has none. */

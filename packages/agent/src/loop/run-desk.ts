@@ -1,12 +1,13 @@
 import type { ChatFrame, ResultReply, TaskResult } from '@flotilla/protocol/agent-api'
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
+import type { SteerMessage } from '@flotilla/protocol/steer'
 import type { Log } from '../log.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import { createLiveRun } from './live-run.ts'
 import type { AbortReason, LiveRun } from './live-run.ts'
 import type { KeptOutcome, Outcomes } from './outcomes.ts'
-import { inputText } from './run-request.ts'
+import { inputText, steersOf } from './run-request.ts'
 import type { RunRequest } from './run-request.ts'
 
 /** What a run tells the desk while it works. */
@@ -17,6 +18,8 @@ export interface RunHooks {
   onTakenOver(): void
   /** True once the run was stopped for another attempt to go on with: then nothing of this one may be stored. */
   isLeftToAnother(): boolean
+  /** Everything that was said to this life of the run, in order. */
+  steers(): readonly SteerMessage[]
 }
 
 export interface PerformedRun {
@@ -50,6 +53,8 @@ export type Taking =
  */
 export interface RunDesk {
   take(request: RunRequest): Promise<Taking>
+  /** Says something to the run; false when it is not going on under that fence, or has nobody who could hear. */
+  steer(runId: string, fence: number, steers: readonly SteerMessage[]): boolean
   /** False when that run with that fence is not going on. */
   cancel(runId: string, fence: number): boolean
   current(): LiveRun | null
@@ -99,6 +104,7 @@ export function createRunDesk(deps: {
   }
   const start = (request: RunRequest, inputHash: string, kept: KeptOutcome | null): LiveRun => {
     const run = createLiveRun(request, clock)
+    run.hear(steersOf(request))
     current = run
     highestFence = request.fence
     log.info({ runId: request.runId, fence: request.fence, kind: request.kind }, 'run started')
@@ -127,8 +133,10 @@ export function createRunDesk(deps: {
     const inputHash = fingerprint(inputText(request))
     const { runId, fence } = request
     const live = current
-    if (live && live.request.runId === runId && live.request.fence === fence)
+    if (live && live.request.runId === runId && live.request.fence === fence) {
+      live.hear(steersOf(request))
       return { state: 'attached', run: live }
+    }
     const known = await finishedBefore(request, inputHash)
     if (known) return known
     if (fence < highestFence) {
@@ -151,6 +159,12 @@ export function createRunDesk(deps: {
       const taking = admissions.then(() => admit(request))
       admissions = taking.catch(() => undefined)
       return taking
+    },
+    steer: (runId, fence, steers) => {
+      if (current?.request.runId !== runId || current.request.fence !== fence) return false
+      if (current.request.kind === 'tool' || current.abortedFor() !== null) return false
+      current.hear(steers)
+      return true
     },
     cancel: (runId, fence) => {
       if (current?.request.runId !== runId || current.request.fence !== fence) return false

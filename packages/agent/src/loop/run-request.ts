@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
+import type { SteerMessage } from '@flotilla/protocol/steer'
 import type { TaskAssignment } from '@flotilla/protocol/task'
 
 /** Work as the mesh posts it. Fences rise per agent over all runs. */
@@ -9,6 +10,7 @@ export type RunRequest =
       readonly fence: number
       readonly message: string
       readonly session: string
+      readonly steers: readonly SteerMessage[]
     }
   | {
       readonly kind: 'task'
@@ -23,6 +25,12 @@ export type RunRequest =
       readonly tool: string
       readonly params: JsonObject
     }
+
+/** What was said to the run before this attempt. Pure. */
+export function steersOf(request: RunRequest): readonly SteerMessage[] {
+  if (request.kind === 'tool') return []
+  return (request.kind === 'chat' ? request.steers : request.assignment.steers) ?? []
+}
 
 /** What is asked, without run and fence, as one text: a run sent again with the same text is the same work. Pure. */
 export function inputText(request: RunRequest): string {

@@ -4,7 +4,6 @@ import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { LanguageModel, ModelAnswer } from '../llm/language-model.ts'
-import type { RunMesh } from '../mesh/run-mesh.ts'
 import { compactContext } from '../prompt/compact-context.ts'
 import type { TaskCompletion, Tool } from '../tools/tool.ts'
 import { notices } from './notices.ts'
@@ -13,6 +12,8 @@ import type { LoopState } from './loop-state.ts'
 import { countContinuation, countRound, judgeRound } from './round-budget.ts'
 import type { RoundLimits, RoundVerdict } from './round-budget.ts'
 import { runCalls } from './run-calls.ts'
+import { takeSteers } from './take-steers.ts'
+import type { TakeSteersDeps } from './take-steers.ts'
 
 /** How the rounds ended. Aborting is no end: then they reject with the signal's reason. */
 export type RoundsEnd =
@@ -20,9 +21,8 @@ export type RoundsEnd =
   | { readonly kind: 'completed'; readonly completion: TaskCompletion }
   | { readonly kind: 'failed'; readonly code: string; readonly detail: string }
 
-export interface RoundsDeps {
+export interface RoundsDeps extends TakeSteersDeps {
   readonly model: LanguageModel
-  readonly mesh: RunMesh
   readonly tools: readonly Tool[]
   readonly systemPrompt: PromptText
   readonly bounds: RoundLimits
@@ -34,7 +34,6 @@ export interface RoundsDeps {
   /** How often an empty answer is asked for again. */
   readonly emptyRetriesMax: number
   readonly clock: Clock
-  readonly saveCheckpoint: (state: LoopState) => Promise<void>
   readonly onFrame: (frame: ChatFrame) => void
   readonly onStep: (step: number) => void
 }
@@ -47,6 +46,8 @@ export interface RoundsDeps {
  *   effect, its result before anything else.
  * - **L2** Every call of the model has exactly one result in the conversation, made or not.
  * - **L3** The loop is bounded: by rounds, by repetition, by money, and by the signal.
+ * - **L4** What is said to the run meanwhile is read before the next round; said while the last answer is written, it
+ *   makes one round more, while there are any.
  */
 export async function runRounds(deps: RoundsDeps, state: LoopState, signal: AbortSignal): Promise<RoundsEnd> {
   for (;;) {
@@ -56,10 +57,14 @@ export async function runRounds(deps: RoundsDeps, state: LoopState, signal: Abor
       if (stopped) return stopped
     }
     if (state.completion) return { kind: 'completed', completion: state.completion }
+    const spent = overspent(deps, state)
+    if (spent === null && judgeRound(deps.bounds, state.rounds) !== 'exhausted') {
+      const problem = await takeSteers(deps, state, signal)
+      if (problem) return { kind: 'failed', code: problem.code, detail: problem.detail }
+    }
     const finalText = finalAnswer(deps, state)
     if (finalText !== null) return { kind: 'answered', text: finalText }
 
-    const spent = overspent(deps, state)
     if (spent !== null) return { kind: 'failed', code: 'budget-exhausted', detail: spent }
     const verdict = judgeRound(deps.bounds, state.rounds)
     if (verdict === 'exhausted')

@@ -19,7 +19,13 @@ function aContext(tools: readonly Tool[]): RunContext {
   return {
     inputHash: 'same',
     stepsUsed: 0,
-    hooks: { onFrame: () => {}, onStep: () => {}, onTakenOver: () => {}, isLeftToAnother: () => false },
+    hooks: {
+      onFrame: () => {},
+      onStep: () => {},
+      onTakenOver: () => {},
+      isLeftToAnother: () => false,
+      steers: () => [],
+    },
     signal: new AbortController().signal,
     mesh: noMesh,
     model: createScriptedModel([]),

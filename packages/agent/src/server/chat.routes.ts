@@ -7,16 +7,17 @@ import type { Routes, RouteCall } from './http-server.ts'
 import { parseWith } from './parse-with.ts'
 import { readJson } from './read-body.ts'
 
-/** Chat mode: a turn with its outcome, a turn as a stream, forgetting. */
+/** Chat mode: a turn with its outcome, a turn as a stream, words to a run at work, forgetting. */
 export function chatRoutes(deps: {
   desk: RunDesk
   sessions: Sessions
-}): Pick<Routes, 'chat' | 'chatStream' | 'chatReset'> {
+}): Pick<Routes, 'chat' | 'chatStream' | 'chatSteer' | 'chatReset'> {
   const take = async (call: RouteCall): Promise<Taking> => {
     const body = await readJson(call.request)
     const { agentApi } = await import('@flotilla/protocol/agent-api')
-    const { run_id: runId, fence, message, session } = parseWith(agentApi.chat.request, body)
-    return deps.desk.take({ kind: 'chat', runId, fence, message, session })
+    const parsed = parseWith(agentApi.chat.request, body)
+    const { run_id: runId, fence, message, session, steers = [] } = parsed
+    return deps.desk.take({ kind: 'chat', runId, fence, message, session, steers })
   }
   return {
     chat: async (call): Promise<TaskResult> => {
@@ -33,6 +34,12 @@ export function chatRoutes(deps: {
       const stop = taking.run.follow(stream.send)
       call.response.on('close', stop)
       return answered
+    },
+    chatSteer: async (call) => {
+      const body = await readJson(call.request)
+      const { agentApi } = await import('@flotilla/protocol/agent-api')
+      const { run_id: runId, fence, steers } = parseWith(agentApi.chatSteer.request, body)
+      return { accepted: deps.desk.steer(runId, fence, steers) }
     },
     chatReset: async (call) => {
       const body = await readJson(call.request)

@@ -74,6 +74,7 @@ export function loopParts(model: LanguageModel, tools: readonly Tool[], changes:
     },
     onFrame: (frame) => frames.push(frame),
     onStep: () => undefined,
+    steers: () => [],
     ...changes,
   }
   return { deps, checkpoints, frames }

@@ -1,9 +1,11 @@
+import type { RunView } from '@flotilla/protocol/run'
+import type { SteerView } from '@flotilla/protocol/steer'
 import type { Command } from 'commander'
 import { commandAction, numberOption, textOption } from '../command-action.ts'
 import type { CommandLine } from '../command-action.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { wholeNumber } from '../number-argument.ts'
-import { printable } from '../terminal/color.ts'
+import { oneLine, printable } from '../terminal/color.ts'
 import { formatDuration, formatTime, formatUsd } from '../terminal/format.ts'
 import { aboutRun, runRows } from './fleet-rows.ts'
 
@@ -59,6 +61,7 @@ async function showRun(context: CommandContext, id: string): Promise<void> {
     ...(run.parent_id === null ? [] : [`parent     ${run.parent_id}`]),
     ...(run.task_id === null ? [] : [`task       ${run.task_id}`]),
     ...(run.waiting_on.length === 0 ? [] : [`waits for  ${run.waiting_on.join(', ')}`]),
+    ...run.steers.map((steer) => `steered    ${steerWords(run, steer)}`),
     ...(run.outcome === null
       ? []
       : [
@@ -67,6 +70,15 @@ async function showRun(context: CommandContext, id: string): Promise<void> {
           printable(run.outcome.text),
         ]),
   )
+}
+
+function steerWords(run: RunView, steer: SteerView): string {
+  const said = `${formatTime(steer.created_at)} “${oneLine(steer.text, 80)}”`
+  if (steer.became_run_id === run.id) {
+    return `${said}: this run, ${steer.run_id === null ? 'the agent was not at work' : `too late for ${steer.run_id}`}`
+  }
+  if (steer.state === 'became-run') return `${said}: too late, run ${steer.became_run_id} of its own`
+  return steer.state === 'taken' ? `${said}: read after step ${steer.step}` : `${said}: not read yet`
 }
 
 async function cancel(context: CommandContext, line: CommandLine): Promise<void> {

@@ -1,14 +1,19 @@
 import { createInterface } from 'node:readline'
 import type { Interface } from 'node:readline'
 import type { MeshClient } from '@flotilla/client/mesh-client'
+import type { RunView } from '@flotilla/protocol/run'
 import type { CommandContext } from '../context.ts'
 import { errorLines, errorWords } from '../terminal/error-words.ts'
 import { askLive } from './live-run.ts'
 import { slashCommands } from './slash-commands.ts'
+import { createSteering, promptSession } from './steering.ts'
+import type { LateWords, Steering } from './steering.ts'
+import { createTypedLines } from './typed-lines.ts'
+import type { TypedLines } from './typed-lines.ts'
 
 /**
  * A conversation at the prompt until `/quit`, end of input, or Ctrl-C at an empty prompt. Ctrl-C during a run
- * cancels the run; a refused request is shown and the conversation goes on.
+ * cancels the run; what is typed during a run is said to it; a refused request is shown and the conversation goes on.
  */
 export async function chatSession(
   context: CommandContext,
@@ -23,74 +28,141 @@ export async function chatSession(
     ...(tty ? { output: process.stdout } : {}),
   })
   const interrupts = interruptions(context, lines)
+  const typed = createTypedLines(lines)
   const show = () => {
     if (!tty) return
     lines.setPrompt(`${terminal.color.name(agentId)} › `)
     lines.prompt()
   }
-  terminal.print(terminal.color.faint('Ask something. /help lists commands, Ctrl-C cancels, /quit ends.'))
-  show()
+  terminal.print(
+    terminal.color.faint(
+      'Ask something; what you type while an answer comes is said to the agent at work. /help lists commands, Ctrl-C cancels, /quit ends.',
+    ),
+  )
   try {
-    for await (const line of lines) {
-      const text = line.trim()
-      if (text === '/quit' || text === '/exit') break
-      if (text !== '') await turn(context, { client, agentId, text, interrupts })
-      show()
-    }
+    // A script is read line by line; only a person types while an answer comes.
+    await converse(context, { client, agentId, typed, interrupts, show, hearsMeanwhile: tty })
   } finally {
     interrupts.close()
     lines.close()
   }
 }
 
-interface Turn {
+export interface Conversation {
   readonly client: MeshClient
   readonly agentId: string
-  readonly text: string
+  readonly typed: TypedLines
   readonly interrupts: Interruptions
+  /** Shows the prompt. */
+  readonly show: () => void
+  /** Whether lines that come during a run are said to it, or wait for its end. */
+  readonly hearsMeanwhile: boolean
 }
 
-async function turn(context: CommandContext, { client, agentId, text, interrupts }: Turn): Promise<void> {
-  const { terminal } = context
-  try {
-    if (text.startsWith('/')) {
-      const [name = '', ...rest] = text.slice(1).split(/\s+/)
-      const command = slashCommands.find((candidate) => candidate.name === name)
-      if (command) await command.run({ client, terminal, agentId, rest })
-      else terminal.print(`There is no /${name}. /help lists what there is.`)
-      return
-    }
-    await askCancellable(context, { client, agentId, message: text, interrupts })
-  } catch (error) {
-    terminal.note(...errorLines(errorWords(error), terminal.color))
+/** Takes line after line until one ends it. */
+export async function converse(context: CommandContext, talk: Conversation): Promise<void> {
+  for (;;) {
+    talk.show()
+    const line = await talk.typed.next()
+    if (line === null || isGoodbye(line)) return
+    if ((await turn(context, talk, line.trim())) === 'quit') return
   }
 }
 
-export interface CancellableAsk {
-  readonly client: MeshClient
-  readonly agentId: string
-  readonly message: string
-  readonly interrupts: Interruptions
+type TurnEnd = 'quit' | 'answered'
+
+function isGoodbye(line: string): boolean {
+  return line.trim() === '/quit' || line.trim() === '/exit'
 }
 
-async function askCancellable(context: CommandContext, ask: CancellableAsk): Promise<void> {
-  const { client, interrupts } = ask
+async function turn(context: CommandContext, talk: Conversation, text: string): Promise<TurnEnd> {
+  if (text === '') return 'answered'
+  const asks: LateWords[] = []
+  if (text.startsWith('/')) {
+    // Said at the prompt it is mostly a run at once, and its answer is wanted.
+    const steering = steeringOf(context, talk)
+    await command(context, talk, { text, steering })
+    asks.push(...(await steering.late(null)))
+  } else asks.push({ text, key: context.newKey() })
+  for (let ask = asks.shift(); ask; ask = asks.shift()) {
+    const answer = await answered(context, talk, ask)
+    if (answer === 'quit') return 'quit'
+    asks.push(...answer)
+  }
+  return 'answered'
+}
+
+/** Asks and follows to the end; gives what was said too late for that run, as runs to follow next. */
+async function answered(
+  context: CommandContext,
+  talk: Conversation,
+  ask: LateWords,
+): Promise<'quit' | readonly LateWords[]> {
+  const steering = steeringOf(context, talk)
+  const leaving = new AbortController()
+  let ended: RunView | null = null
+  if (talk.hearsMeanwhile) {
+    talk.typed.hear((line) => {
+      const text = line.trim()
+      if (isGoodbye(text)) leaving.abort()
+      else if (text.startsWith('/')) void command(context, talk, { text, steering })
+      else if (text !== '') void steering.say(text)
+    })
+  }
+  try {
+    ended = await askCancellable(context, talk, { ask, signal: leaving.signal })
+  } catch (error) {
+    if (leaving.signal.aborted) return 'quit'
+    tellError(context, error)
+  } finally {
+    talk.typed.hear(null)
+  }
+  return steering.late(ended)
+}
+
+function steeringOf(context: CommandContext, { client, agentId }: Conversation): Steering {
+  const onError = (error: unknown) => tellError(context, error)
+  return createSteering({ client, agentId, newKey: context.newKey, onError })
+}
+
+function tellError({ terminal }: CommandContext, error: unknown): void {
+  terminal.note(...errorLines(errorWords(error), terminal.color))
+}
+
+async function command(
+  context: CommandContext,
+  { client, agentId }: Conversation,
+  { text, steering }: { readonly text: string; readonly steering: Steering },
+): Promise<void> {
+  const { terminal } = context
+  const [name = '', ...rest] = text.slice(1).split(/\s+/)
+  const found = slashCommands.find((candidate) => candidate.name === name)
+  try {
+    if (found) await found.run({ client, terminal, agentId, rest, say: steering.say })
+    else terminal.print(`There is no /${name}. /help lists what there is.`)
+  } catch (error) {
+    tellError(context, error)
+  }
+}
+
+async function askCancellable(
+  context: CommandContext,
+  { client, agentId, interrupts }: Conversation,
+  { ask, signal }: { readonly ask: LateWords; readonly signal: AbortSignal },
+): Promise<RunView> {
   let runId: string | null = null
   interrupts.during(() => {
     if (runId === null) return
     context.terminal.note('Cancelling …')
-    client
-      .call('runCancel', { params: { id: runId } })
-      .catch((error: unknown) =>
-        context.terminal.note(...errorLines(errorWords(error), context.terminal.color)),
-      )
+    client.call('runCancel', { params: { id: runId } }).catch((error: unknown) => tellError(context, error))
   })
   try {
-    await askLive(client, context.terminal, {
-      agentId: ask.agentId,
-      message: ask.message,
-      idempotencyKey: context.newKey(),
-      signal: context.signal,
+    return await askLive(client, context.terminal, {
+      agentId,
+      message: ask.text,
+      session: promptSession,
+      idempotencyKey: ask.key,
+      signal: AbortSignal.any([context.signal, signal]),
       eventsBeside: false,
       onAccepted: (id) => (runId = id),
     })

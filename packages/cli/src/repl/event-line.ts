@@ -27,6 +27,8 @@ export function eventLine(event: FleetEventBody, color: Color): string | null {
       )
     case 'run.changed':
       return runLine(event, color)
+    case 'steer.changed':
+      return line(color, event.agent_id, steerWords(event, color))
     case 'text.streamed':
       return null
     case 'tool.started':
@@ -76,6 +78,13 @@ export function eventLine(event: FleetEventBody, color: Color): string | null {
     case 'permissions.broken':
       return line(color, 'mesh', color.bad(`permissions are broken: ${oneLine(event.detail, 200)}`))
   }
+}
+
+function steerWords(event: Extract<FleetEventBody, { type: 'steer.changed' }>, color: Color): string {
+  const said = `“${oneLine(event.text, 60)}”`
+  if (event.state === 'taken') return `reads ${said} after step ${event.step}`
+  if (event.state === 'waiting') return color.faint(`will read ${said} before its next step`)
+  return `answers ${said} on its own, as run ${event.became_run_id}`
 }
 
 function runLine(event: Extract<FleetEventBody, { type: 'run.changed' }>, color: Color): string | null {

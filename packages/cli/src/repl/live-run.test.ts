@@ -27,6 +27,7 @@ const ended = (outcome: RunOutcome): ChatStreamFrame => ({
     parent_id: null,
     task_id: null,
     waiting_on: [],
+    steers: [],
     trace_id: 't',
     created_at: 1,
     started_at: 2,

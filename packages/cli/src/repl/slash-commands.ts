@@ -7,6 +7,8 @@ export interface SlashCall {
   readonly terminal: Terminal
   readonly agentId: string
   readonly rest: readonly string[]
+  /** Says something to what the agent works on. */
+  readonly say: (text: string) => Promise<void>
 }
 
 /** A command at the prompt of a conversation. */
@@ -26,6 +28,7 @@ export const slashCommands: readonly SlashCommand[] = [
       terminal.print(
         ...slashCommands.map((command) => `/${command.name.padEnd(10)} ${command.summary}`),
         '/quit       Ends the conversation; runs go on',
+        'What you type while an answer comes is said to the agent at work, as /steer does.',
       )
     },
   },
@@ -55,6 +58,14 @@ export const slashCommands: readonly SlashCommand[] = [
     run: async ({ client, terminal }) => {
       const { runs } = await client.call('runs', { query: { limit: runsShown } })
       terminal.print(...runRows(runs))
+    },
+  },
+  {
+    name: 'steer',
+    summary: 'Says something to the agent at work: /steer <text>',
+    run: async ({ terminal, rest, say }) => {
+      if (rest.length === 0) return terminal.print('Say what? /steer <text>')
+      return say(rest.join(' '))
     },
   },
   {

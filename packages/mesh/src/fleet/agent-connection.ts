@@ -3,6 +3,7 @@ import type {
   ChatFrame,
   ChatRequest,
   ResultReply,
+  SteerRequest,
   TaskResult,
 } from '@flotilla/protocol/agent-api'
 import type { JsonObject } from '@flotilla/protocol/json-value'
@@ -30,6 +31,8 @@ export interface AgentConnection {
     call: { run_id: string; fence: number; tool: string; params: JsonObject },
     signal: AbortSignal,
   ): Promise<boolean>
+  /** Says something to a run; false when the agent does not work on it under that fence. Again is the same as once. */
+  steer(request: SteerRequest, signal: AbortSignal): Promise<boolean>
   /** Shows what a run does until it ends or the line breaks. For show alone: it never rejects and decides nothing. */
   watch(runId: string, onFrame: (frame: ChatFrame) => void, signal: AbortSignal): Promise<void>
   /** Waits up to `waitSeconds` (30 at most) for the outcome. */

@@ -125,6 +125,10 @@ export function createAgentHttp(deps: AgentHttpDeps): AgentConnection {
       const reply = await call({ endpoint: 'invoke', json: request, signal }, agentApi.invoke.response)
       return reply.accepted
     },
+    steer: async (request, signal) => {
+      const reply = await call({ endpoint: 'chatSteer', json: request, signal }, agentApi.chatSteer.response)
+      return reply.accepted
+    },
     watch: async (runId, onFrame, signal) => {
       try {
         const reply = await open({ endpoint: 'frames', query: { run_id: runId }, signal })

@@ -12,6 +12,8 @@ export type Action =
   | { readonly do: 'act-for-self'; readonly agentId: string }
   /** Put work into an agent's lane from a people's door or as the mesh. */
   | { readonly do: 'submit-run'; readonly to: string }
+  /** Say something to an agent that works; `gave` when the work that it does was given by the caller. */
+  | { readonly do: 'steer-agent'; readonly to: string; readonly gave: boolean }
   | { readonly do: 'view-fleet' }
   | { readonly do: 'manage-fleet' }
 

@@ -1,3 +1,4 @@
+import { operatorAgentId } from '@flotilla/protocol/ids'
 import type { PermissionField, PermissionRecord } from '@flotilla/protocol/permission-record'
 import type { Action, Decision } from './action.ts'
 import type { Caller } from './caller.ts'
@@ -26,6 +27,7 @@ function authorizePeople(action: Action): Decision {
   switch (action.do) {
     case 'message-agent':
     case 'submit-run':
+    case 'steer-agent':
     case 'read-blackboard':
     case 'write-blackboard':
     case 'list-agents':
@@ -58,6 +60,8 @@ function authorizeByRecord(record: PermissionRecord, agentId: string, action: Ac
   switch (action.do) {
     case 'message-agent':
       return byName(record, 'can_message', action.to)
+    case 'steer-agent':
+      return maySteer(record, agentId, action)
     case 'call-api':
       return byName(record, 'allowed_apis', action.api)
     case 'read-blackboard':
@@ -77,6 +81,19 @@ function authorizeByRecord(record: PermissionRecord, agentId: string, action: Ac
     default:
       return undecided(action)
   }
+}
+
+/** The operator, and whoever gave the work, where they may message that agent at all. */
+function maySteer(
+  record: PermissionRecord,
+  agentId: string,
+  { to, gave }: Extract<Action, { do: 'steer-agent' }>,
+): Decision {
+  if (to === agentId) return denied('an agent does not steer itself', null)
+  if (agentId !== operatorAgentId && !gave) {
+    return denied('only the operator and whoever gave the work steer an agent', null)
+  }
+  return byName(record, 'can_message', to)
 }
 
 function byName(record: PermissionRecord, field: 'can_message' | 'allowed_apis', name: string): Decision {

@@ -43,12 +43,11 @@ export function notesForOneMessage(rows: readonly InboxRow[]): readonly InboxRow
 }
 
 function noteText(note: RunNote): PromptText {
-  const title = truncatePromptText(sanitizeForPrompt(note.title), titleMaxChars)
   switch (note.kind) {
     case 'task-result':
       return sanitizeForPrompt(
         [
-          `Task ${note.taskId} "${title}", which you gave to ${note.assignee}, is ${note.state}.`,
+          `Task ${note.taskId} "${titleOf(note.title)}", which you gave to ${note.assignee}, is ${note.state}.`,
           `Summary: ${truncatePromptText(sanitizeForPrompt(note.summary), summaryMaxChars)}`,
           ...(note.result === null
             ? []
@@ -59,7 +58,18 @@ function noteText(note: RunNote): PromptText {
       )
     case 'task-reminder':
       return sanitizeForPrompt(
-        `Your turn ended, but task ${note.taskId} "${title}" is still open. Call complete_task now with what you found, or with status failed or blocked and the reason. If you end without it, the task fails.`,
+        `Your turn ended, but task ${note.taskId} "${titleOf(note.title)}" is still open. Call complete_task now with what you found, or with status failed or blocked and the reason. If you end without it, the task fails.`,
+      )
+    case 'steer-answer':
+      return sanitizeForPrompt(
+        [
+          `What you said to ${note.agent} ("${titleOf(note.said)}") came when its work had ended, and was answered on its own (${note.state}).`,
+          `Answer: ${truncatePromptText(sanitizeForPrompt(note.text), summaryMaxChars)}`,
+        ].join('\n'),
       )
   }
+}
+
+function titleOf(text: string): PromptText {
+  return truncatePromptText(sanitizeForPrompt(text), titleMaxChars)
 }

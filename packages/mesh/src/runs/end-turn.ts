@@ -5,6 +5,7 @@ import type { Database } from '../storage/database.ts'
 import type { InterruptRun } from './interrupt-run.ts'
 import type { MoveRun } from './move-run.ts'
 import { failedOutcome, outcomeOf } from './outcome-of.ts'
+import type { ReleaseSteers } from './release-steers.ts'
 import type { RunInbox } from './run-inbox.ts'
 import type { RunRecord } from './run-record.ts'
 import type { RunTable } from './run-table.ts'
@@ -29,9 +30,10 @@ export function createEndTurn(deps: {
   readonly move: MoveRun
   readonly settle: SettleRun
   readonly interrupt: InterruptRun
+  readonly releaseSteers: ReleaseSteers
   readonly clock: Clock
 }): EndTurn {
-  const { database, table, inbox, tasks, move, settle, interrupt, clock } = deps
+  const { database, table, inbox, tasks, move, settle, interrupt, releaseSteers, clock } = deps
 
   /** One reminder per run; true when it was given now. */
   function remind(run: RunRecord): boolean {
@@ -45,7 +47,10 @@ export function createEndTurn(deps: {
     const interimText = outcome.text
     const parks = tasks.openChildren(run.id).length > 0
     if (inbox.unseen(run.id).length === 0 && parks) {
-      return move(run, { kind: 'parked', interimText }) !== null
+      const parked = move(run, { kind: 'parked', interimText })
+      // What was said a moment too late for this turn is answered now, and not when the children are done.
+      if (parked) releaseSteers(parked)
+      return parked !== null
     }
     if (inbox.unseen(run.id).length > 0 || remind(run)) {
       if (run.turn + 1 < turnsMax) return move(run, { kind: 'continued', interimText }) !== null

@@ -1,5 +1,6 @@
 import type { ChatFrame, TaskResult } from '@flotilla/protocol/agent-api'
 import { Problem } from '@flotilla/protocol/problem'
+import type { SteerMessage } from '@flotilla/protocol/steer'
 import type { AgentConnection, AgentConnections } from '../fleet/agent-connection.ts'
 
 /** A run as a fake agent holds it. */
@@ -10,6 +11,8 @@ export interface FakeRun {
   state: 'working' | 'finished'
   result: TaskResult | null
   onFrame: ((frame: ChatFrame) => void) | null
+  /** What it was told while it works, by id; forgotten with its process. */
+  readonly steers: Map<string, SteerMessage>
 }
 
 interface FakeAgent {
@@ -27,6 +30,7 @@ export interface Sending {
   readonly fence: number
   readonly kind: 'chat' | 'task' | 'tool'
   readonly message: string
+  readonly steers?: readonly SteerMessage[]
 }
 
 /** Agents without containers, that a test lets work, end, hang and die. Fake of `AgentConnections`. */
@@ -137,14 +141,28 @@ function createFakeConnection({ agentId, agent, sent, cancelled }: ConnectionDep
   }
 
   /** Attaches under an equal fence; a higher one aborts whatever is lower, as the real agent does (R3). */
-  function take(sending: Sending): FakeRun {
+  function take({ steers = [], ...sending }: Sending): FakeRun {
     requireAnswer()
     sent.push(sending)
+    const run = attachedOrBegun(sending)
+    for (const steer of steers) run.steers.set(steer.id, steer)
+    return run
+  }
+
+  function attachedOrBegun(sending: Sending): FakeRun {
     const known = agent.runs.get(sending.runId)
     if (known?.fence === sending.fence) return known
     for (const run of agent.runs.values()) if (run.state === 'working') agent.runs.delete(run.runId)
     const { runId, fence, message } = sending
-    const run: FakeRun = { runId, fence, message, state: 'working', result: null, onFrame: null }
+    const run: FakeRun = {
+      runId,
+      fence,
+      message,
+      state: 'working',
+      result: null,
+      onFrame: null,
+      steers: new Map(),
+    }
     agent.runs.set(runId, run)
     return run
   }
@@ -173,17 +191,24 @@ function createFakeConnection({ agentId, agent, sent, cancelled }: ConnectionDep
     status: () => Promise.reject(new Problem('agent-unavailable')),
     chatStream: async (request, onFrame, signal) => {
       signal.throwIfAborted()
-      const { run_id: runId, fence, message } = request
-      const run = take({ agentId, runId, fence, kind: 'chat', message })
+      const { run_id: runId, fence, message, steers = [] } = request
+      const run = take({ agentId, runId, fence, kind: 'chat', message, steers })
       run.onFrame = onFrame
       if (run.state === 'working') await stirred(signal)
       return run.result
     },
+    steer: async ({ run_id: runId, fence, steers }) => {
+      requireAnswer()
+      const run = agent.runs.get(runId)
+      if (run?.state !== 'working' || run.fence !== fence) return false
+      for (const steer of steers) run.steers.set(steer.id, steer)
+      return true
+    },
     watch: async () => {},
     task: async (assignment, signal) => {
       signal.throwIfAborted()
-      const { run_id: runId, fence, task_id } = assignment
-      take({ agentId, runId, fence, kind: 'task', message: task_id })
+      const { run_id: runId, fence, task_id, steers = [] } = assignment
+      take({ agentId, runId, fence, kind: 'task', message: task_id, steers })
       return true
     },
     invoke: async ({ run_id: runId, fence, tool }, signal) => {

@@ -17,6 +17,8 @@ import type { RunRecord } from './run-record.ts'
 import type { RunTable } from './run-table.ts'
 import type { RunTasks } from './run-tasks.ts'
 import type { SettleRun } from './settle-run.ts'
+import type { SteerTable } from './steer-table.ts'
+import { steersBeside } from './steer-view.ts'
 import { sessionOf, taskAssignment } from './task-assignment.ts'
 
 /** One long poll, seconds; and the least time between two, milliseconds, for an agent that answers at once. */
@@ -44,6 +46,7 @@ export type FollowRun = (run: RunRecord, connection: AgentConnection, signal: Ab
 export interface FollowRunDeps {
   readonly table: RunTable
   readonly inbox: RunInbox
+  readonly steers: SteerTable
   readonly tasks: RunTasks
   readonly events: EventBus
   readonly endTurn: EndTurn
@@ -87,7 +90,13 @@ function speak(
   run: RunRecord,
   { connection, signal }: Line,
 ): Promise<TaskResult | null> {
-  const request = { run_id: run.id, fence: run.fence, message: messageOf(deps, run), session: sessionOf(run) }
+  const request = {
+    run_id: run.id,
+    fence: run.fence,
+    message: messageOf(deps, run),
+    session: sessionOf(run),
+    ...steersBeside(deps.steers.ofTurn(run.id, run.turn)),
+  }
   return connection.chatStream(request, show(deps, run, signal), signal)
 }
 
@@ -132,7 +141,8 @@ function sendOnce(deps: FollowRunDeps, run: RunRecord, { connection, signal }: L
   }
   const assignment = taskAssignment(run, deps.tasks)
   if (!assignment) throw new Problem('not-found', { detail: 'its task is gone' })
-  return connection.task(assignment, signal)
+  const steers = steersBeside(deps.steers.ofTurn(run.id, run.turn))
+  return connection.task({ ...assignment, ...steers }, signal)
 }
 
 /** Waits for the outcome of work that is not a conversation, and shows meanwhile what the agent does. */

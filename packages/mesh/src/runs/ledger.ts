@@ -9,6 +9,7 @@ import type { Guard } from '../policy/action.ts'
 import type { Database } from '../storage/database.ts'
 import { createCancelRun } from './cancel-run.ts'
 import type { CancelRun } from './cancel-run.ts'
+import { createDeliverSteers } from './deliver-steers.ts'
 import { createDispatchRun } from './dispatch-run.ts'
 import { createEndTurn } from './end-turn.ts'
 import { createExpireRuns } from './expire-runs.ts'
@@ -27,18 +28,26 @@ import { createOutbox } from './outbox.ts'
 import type { Outbox } from './outbox.ts'
 import { createPerformRun } from './perform-run.ts'
 import { createRecoverRun } from './recover-runs.ts'
+import { createBecomeRun, createReleaseSteers } from './release-steers.ts'
 import { createRunInbox } from './run-inbox.ts'
 import type { RunRecord } from './run-record.ts'
 import { createRunTable } from './run-table.ts'
 import type { RunSettledHandler, RunTasks, TellRun } from './run-tasks.ts'
 import { runView } from './run-view.ts'
 import { createSettleRun } from './settle-run.ts'
-import { createSubmitRun } from './submit-run.ts'
+import { createSteerRun } from './steer-run.ts'
+import type { SteerRun } from './steer-run.ts'
+import { createSteerTable } from './steer-table.ts'
+import { steerView } from './steer-view.ts'
+import { createEnterRun, createSubmitRun } from './submit-run.ts'
 import type { SubmitRun } from './submit-run.ts'
 import { createSubscribeRun } from './subscribe-run.ts'
 import type { SubscribeRun } from './subscribe-run.ts'
 import { runSweeps } from './sweeps.ts'
+import { createTakeSteers } from './take-steers.ts'
+import type { TakeSteers } from './take-steers.ts'
 import { createTellRun } from './tell-run.ts'
+import { createTellSteerer } from './tell-steerer.ts'
 
 export interface LedgerDeps {
   readonly database: Database
@@ -59,6 +68,8 @@ export interface LedgerDeps {
 /** The ledger of runs (invariants R1 to R7 of the architecture page). */
 export interface Ledger {
   readonly submitRun: SubmitRun
+  readonly steerRun: SteerRun
+  readonly takeSteers: TakeSteers
   readonly cancelRun: CancelRun
   readonly tellRun: TellRun
   readonly live: LiveRuns
@@ -86,21 +97,32 @@ export interface Ledger {
 export function createLedger(deps: LedgerDeps): Ledger {
   const { database, clock, log, tasks } = deps
   const table = createRunTable(database)
+  const steers = createSteerTable(database)
   const inbox = createRunInbox(database)
   const outbox = createOutbox(deps)
   const bell = createLaneBell()
   const followed = createFollowedRuns()
   const move = createMoveRun({ ...deps, table })
   const tellRun = createTellRun({ database, table, inbox, outbox, move, bell, clock })
-  const handlers = [(run: RunRecord) => tasks.runSettled(run, tellRun), ...(deps.onRunSettled ?? [])]
+  const enter = createEnterRun({ ...deps, table, bell })
+  const become = createBecomeRun({ ...deps, table, enter })
+  const releaseSteers = createReleaseSteers({ steers, become })
+  const handlers = [
+    (run: RunRecord) => tasks.runSettled(run, tellRun),
+    releaseSteers,
+    createTellSteerer({ steers, tellRun }),
+    ...(deps.onRunSettled ?? []),
+  ]
   const settle = createSettleRun({ database, move, outbox, bell, handlers })
   const interrupt = createInterruptRun({ database, move, settle, bell, clock })
-  const endTurn = createEndTurn({ database, table, inbox, tasks, move, settle, interrupt, clock })
+  const endTurn = createEndTurn({ ...deps, table, inbox, move, settle, interrupt, releaseSteers })
   const dispatch = createDispatchRun({ database, table, inbox, outbox, tasks, move })
-  const follow = createFollowRun({ ...deps, table, inbox, endTurn, settle })
+  const follow = createFollowRun({ ...deps, table, inbox, steers, endTurn, settle })
   const performRun = createPerformRun({ ...deps, table, dispatch, follow, followed, interrupt, settle, move })
   const recover = createRecoverRun({ ...deps, table, performRun, interrupt })
   const lanes = createLanes({ table, performRun, recover, bell, clock, log })
+  const live = createLiveRuns(table)
+  const delivery = createDeliverSteers({ ...deps, table, steers })
   const lease = createLease({ table, followed, bell, clock })
   const expireRuns = createExpireRuns({ table, settle, followed, outbox, clock })
   const wakeDue = () => table.agentsWithWork(clock.now()).forEach((agentId) => bell.ring(agentId))
@@ -113,17 +135,24 @@ export function createLedger(deps: LedgerDeps): Ledger {
   let sweeping = Promise.resolve()
 
   return {
-    submitRun: createSubmitRun({ ...deps, table, bell }),
+    submitRun: createSubmitRun({ ...deps, table, steers, enter }),
+    steerRun: createSteerRun({ ...deps, table, steers, become, live, deliver: delivery.deliver }),
+    takeSteers: createTakeSteers({ ...deps, table, steers, live }),
     cancelRun: createCancelRun({ ...deps, table, settle, followed }),
     subscribe: createSubscribeRun({ table, events: deps.events, outbox }),
-    live: createLiveRuns(table),
+    live,
     tellRun,
     lease,
     outbox,
     find: table.find,
     chainOf: table.chainOf,
     list: table.list,
-    view: (run) => runView(run, run.state === 'waiting' ? tasks.openChildren(run.id) : []),
+    view: (run) =>
+      runView(
+        run,
+        run.state === 'waiting' ? tasks.openChildren(run.id) : [],
+        steers.ofRun(run.id).map(steerView),
+      ),
     countByState: table.countByState,
     laneOf: table.laneOf,
     agentGone: (agentId) => {
@@ -140,7 +169,7 @@ export function createLedger(deps: LedgerDeps): Ledger {
     },
     close: async () => {
       closing.abort()
-      await Promise.all([sweeping, lanes.close()])
+      await Promise.all([sweeping, lanes.close(), delivery.close()])
     },
   }
 }

@@ -1,3 +1,4 @@
+import { terminalRunStates } from '@flotilla/protocol/run'
 import { taskStates } from '@flotilla/protocol/task'
 import { jsonValueSchema } from '@flotilla/protocol/json-value'
 import * as z from 'zod'
@@ -17,6 +18,14 @@ export const runNoteSchema = z.discriminatedUnion('kind', [
   }),
   /** Its task is still open although its turn has ended. */
   z.strictObject({ kind: z.literal('task-reminder'), taskId: z.string(), title: z.string() }),
+  /** What it said to an agent at work came too late for that work, and was answered on its own. */
+  z.strictObject({
+    kind: z.literal('steer-answer'),
+    agent: z.string(),
+    said: z.string(),
+    state: z.enum(terminalRunStates),
+    text: z.string(),
+  }),
 ])
 export type RunNote = z.infer<typeof runNoteSchema>
 

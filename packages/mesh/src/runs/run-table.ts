@@ -10,6 +10,15 @@ const descendantsMax = 1000
 /** Runs above one run that are looked at; more than hand-offs can reach. */
 const chainMax = 32
 
+/** The conversation of a row, as `sessionOf` names it. */
+const session = (row: string) =>
+  `coalesce(json_extract(${row}.input, '$.session'), CASE ${row}.kind WHEN 'task' THEN 'task:' || ${row}.task_id WHEN 'heartbeat' THEN 'heartbeat' ELSE ${row}.id END)`
+/**
+ * A run that was cut off in mid-turn holds its conversation: the agent's checkpoint goes on with it as it was, and
+ * what another run said there meanwhile would be overwritten. One that waits is between turns and holds nothing.
+ */
+const isFree = `(runs.attempt > 1 OR NOT EXISTS (SELECT 1 FROM runs AS cut WHERE cut.agent_id = runs.agent_id AND cut.state = 'queued' AND cut.attempt > 1 AND ${session('cut')} = ${session('runs')}))`
+
 export interface IdempotencyMark {
   readonly scope: string
   readonly key: string
@@ -55,10 +64,10 @@ export function createRunTable(database: Database) {
       const row = database.prepare("SELECT fence FROM runs WHERE id = ? AND state = 'running'").get(id)
       return row ? Number(row['fence']) : null
     },
-    /** The run that the lane takes next, first queued first. */
+    /** The run that the lane takes next, first queued first among those whose conversation is free. */
     nextQueued: (agentId: string, now: number) =>
       one(
-        `SELECT ${runColumns} FROM runs WHERE agent_id = ? AND state = 'queued' AND available_at <= ? ORDER BY queued_since, position LIMIT 1`,
+        `SELECT ${runColumns} FROM runs WHERE agent_id = ? AND state = 'queued' AND available_at <= ? AND ${isFree} ORDER BY queued_since, position LIMIT 1`,
         agentId,
         now,
       ),

@@ -1,8 +1,9 @@
 import type { RunView } from '@flotilla/protocol/run'
+import type { SteerView } from '@flotilla/protocol/steer'
 import type { RunRecord } from './run-record.ts'
 
 /** A run as people's doors show it. `waitingOn` are the ids of its open child tasks. Pure. */
-export function runView(run: RunRecord, waitingOn: readonly string[]): RunView {
+export function runView(run: RunRecord, waitingOn: readonly string[], steers: readonly SteerView[]): RunView {
   return {
     id: run.id,
     agent_id: run.agentId,
@@ -15,6 +16,7 @@ export function runView(run: RunRecord, waitingOn: readonly string[]): RunView {
     parent_id: run.parentId,
     task_id: run.taskId,
     waiting_on: run.state === 'waiting' ? [...waitingOn] : [],
+    steers: [...steers],
     trace_id: run.traceId,
     created_at: run.createdAt,
     started_at: run.startedAt,

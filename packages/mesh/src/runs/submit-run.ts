@@ -15,6 +15,7 @@ import type { LaneBell } from './lane-bell.ts'
 import { announceRun } from './move-run.ts'
 import type { RunRecord } from './run-record.ts'
 import type { IdempotencyMark, RunTable } from './run-table.ts'
+import type { SteerTable } from './steer-table.ts'
 
 /** When a caller of a full lane may try again, seconds. */
 const laneFullRetrySeconds = 30
@@ -42,17 +43,14 @@ export type SubmitRun = (caller: Caller, submitted: SubmitRunInput) => RunRecord
 export interface SubmitRunDeps {
   readonly database: Database
   readonly table: RunTable
+  readonly steers: SteerTable
   readonly guard: Guard
   readonly agentExists: (agentId: string) => boolean
-  readonly events: EventBus
-  readonly journal: Journal
-  readonly bell: LaneBell
-  readonly clock: Clock
-  readonly newId: NewId
+  readonly enter: EnterRun
 }
 
 export function createSubmitRun(deps: SubmitRunDeps): SubmitRun {
-  const { database, table, guard, events, journal, bell } = deps
+  const { database, table, steers, guard, enter } = deps
   return (caller, submitted) => {
     const { agentId } = submitted
     guard(caller, { do: caller.kind === 'agent' ? 'message-agent' : 'submit-run', to: agentId })
@@ -62,27 +60,77 @@ export function createSubmitRun(deps: SubmitRunDeps): SubmitRun {
       const mark = markOf(caller, origin, submitted.idempotencyKey)
       const known = mark && table.findByKey(mark)
       if (known) return sameRun(known, submitted)
-      if (table.queuedCount(agentId) >= wireLimits.laneQueueMax) {
-        throw new Problem('lane-full', { retryAfterSeconds: laneFullRetrySeconds, extra: { agent: agentId } })
-      }
-      const run = newRun(deps, submitted, origin)
-      table.insert(run, mark)
-      journal.append({
+      // The key of a steer will be the key of the run that it may become.
+      if (mark && steers.findByKey(mark)) throw keyUsed()
+      requireRoom(deps, agentId)
+      return enter({
+        agentId,
+        input: submitted.input,
+        origin,
         actor: actorOf(caller),
-        action: 'run.submitted',
-        subject: run.id,
-        detail: {
-          agent: agentId,
-          kind: run.kind,
-          origin: origin.kind,
-          channel: origin.channel,
-          parent: run.parentId,
-        },
+        mark,
+        parent: submitted.parent ?? null,
+        budgetUsd: submitted.budgetUsd ?? null,
+        traceId: submitted.traceId,
       })
-      announceRun(events, run)
-      database.afterCommit(() => bell.ring(agentId))
-      return run
     })
+  }
+}
+
+/** Lane bound of R6; a steer that waits holds the place of the run that it may become. */
+export function requireRoom(
+  { table, steers }: { readonly table: RunTable; readonly steers: SteerTable },
+  agentId: string,
+): void {
+  if (table.queuedCount(agentId) + steers.waitingInLane(agentId) < wireLimits.laneQueueMax) return
+  throw new Problem('lane-full', { retryAfterSeconds: laneFullRetrySeconds, extra: { agent: agentId } })
+}
+
+export interface RunEntry {
+  readonly agentId: string
+  readonly input: RunInput
+  readonly origin: Origin
+  /** For the journal. */
+  readonly actor: string
+  readonly mark: IdempotencyMark | null
+  readonly parent: RunRecord | null
+  readonly budgetUsd?: number | null
+  readonly traceId?: string | undefined
+  /** Its place in the lane where that is not the end, milliseconds since 1970. */
+  readonly queuedSince?: number
+}
+
+/** Writes the row of a run whose caller may and whose lane has room. Joins the caller's transaction. */
+export type EnterRun = (entry: RunEntry) => RunRecord
+
+export function createEnterRun(deps: {
+  readonly database: Database
+  readonly table: RunTable
+  readonly events: EventBus
+  readonly journal: Journal
+  readonly bell: LaneBell
+  readonly clock: Clock
+  readonly newId: NewId
+}): EnterRun {
+  const { database, table, events, journal, bell } = deps
+  return (entry) => {
+    const run = newRun(deps, entry)
+    table.insert(run, entry.mark)
+    journal.append({
+      actor: entry.actor,
+      action: 'run.submitted',
+      subject: run.id,
+      detail: {
+        agent: run.agentId,
+        kind: run.kind,
+        origin: run.origin.kind,
+        channel: run.origin.channel,
+        parent: run.parentId,
+      },
+    })
+    announceRun(events, run)
+    database.afterCommit(() => bell.ring(run.agentId))
+    return run
   }
 }
 
@@ -106,7 +154,12 @@ export function originOf(caller: Caller, trigger?: SubmitRunInput['trigger']): O
   }
 }
 
-function markOf(caller: Caller, origin: Origin, key: string | null | undefined): IdempotencyMark | null {
+/** Pure. */
+export function markOf(
+  caller: Caller,
+  origin: Origin,
+  key: string | null | undefined,
+): IdempotencyMark | null {
   if (key === undefined || key === null) return null
   return { scope: [actorOf(caller), origin.kind, origin.user ?? ''].join('|'), key }
 }
@@ -115,32 +168,36 @@ function sameRun(known: RunRecord, submitted: SubmitRunInput): RunRecord {
   // A task's id is made anew by every call of hand_off, which compares what was handed off itself.
   const sameInput = known.kind === 'task' || JSON.stringify(known.input) === JSON.stringify(submitted.input)
   if (known.agentId === submitted.agentId && known.kind === submitted.input.kind && sameInput) return known
-  throw new Problem('conflict', { detail: 'this idempotency key was used for another request' })
+  throw keyUsed()
 }
 
-function newRun(deps: SubmitRunDeps, submitted: SubmitRunInput, origin: Origin): RunRecord {
+export function keyUsed(): Problem {
+  return new Problem('conflict', { detail: 'this idempotency key was used for another request' })
+}
+
+function newRun(deps: { readonly clock: Clock; readonly newId: NewId }, entry: RunEntry): RunRecord {
   const now = deps.clock.now()
-  const parent = submitted.parent ?? null
+  const { parent } = entry
   const id = deps.newId('run')
   return {
     id,
-    agentId: submitted.agentId,
-    kind: submitted.input.kind,
-    origin: Object.freeze(origin),
-    input: submitted.input,
+    agentId: entry.agentId,
+    kind: entry.input.kind,
+    origin: Object.freeze(entry.origin),
+    input: entry.input,
     state: 'queued',
     attempt: 1,
     turn: 0,
     fence: 0,
     leaseUntil: null,
     parentId: parent?.id ?? null,
-    taskId: submitted.input.kind === 'task' ? submitted.input.task_id : null,
+    taskId: entry.input.kind === 'task' ? entry.input.task_id : null,
     depth: parent ? parent.depth + 1 : 0,
     // A child may not spend what its asker may not.
-    budgetUsd: submitted.budgetUsd ?? parent?.budgetUsd ?? null,
-    traceId: submitted.traceId ?? parent?.traceId ?? id,
+    budgetUsd: entry.budgetUsd ?? parent?.budgetUsd ?? null,
+    traceId: entry.traceId ?? parent?.traceId ?? id,
     createdAt: now,
-    queuedSince: now,
+    queuedSince: entry.queuedSince ?? now,
     availableAt: now,
     waitingSince: null,
     startedAt: null,

@@ -1,5 +1,6 @@
 import type { Migration } from './migrate.ts'
 import { ledgerMigration } from './migrations/001-ledger.ts'
+import { steersMigration } from './migrations/002-steers.ts'
 import { agentsMigration } from './migrations/010-agents.ts'
 import { spendMigration } from './migrations/020-spend.ts'
 import { blackboardMigration } from './migrations/030-blackboard.ts'
@@ -12,6 +13,7 @@ import { effectsMigration } from './migrations/050-effects.ts'
  */
 export const allMigrations: readonly Migration[] = [
   ledgerMigration,
+  steersMigration,
   agentsMigration,
   spendMigration,
   blackboardMigration,

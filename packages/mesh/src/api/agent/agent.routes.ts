@@ -29,6 +29,11 @@ export interface AgentUseCases {
   readEntry(caller: AgentCaller, key: string): Answer<'blackboardRead'>
   writeEntry(caller: AgentCaller, key: string, body: Body<'blackboardWrite'>): Answer<'blackboardWrite'>
   handOff(caller: AgentCaller, body: Body<'handOff'>, idempotencyKey: string): Answer<'handOff'>
+  steer(
+    caller: AgentCaller,
+    input: { agentId: string; text: string; idempotencyKey: string },
+  ): Answer<'steer'>
+  steersTaken(caller: AgentCaller, body: Body<'steersTaken'>): Answer<'steersTaken'>
   listInbox(caller: AgentCaller): Answer<'inbox'>
   completeTask(caller: AgentCaller, taskId: string, body: Body<'completeTask'>): Answer<'completeTask'>
   saveArtifact(caller: AgentCaller, body: Body<'saveArtifact'>): Answer<'saveArtifact'>
@@ -64,6 +69,16 @@ export function agentRoutes(scope: FastifyInstance, { gate, effects, use }: Agen
     const { caller, once, key } = effect(raw, 'again', body)
     return once(() => use.handOff(caller, body, key))
   })
+  bind(endpoints.steer, api.steer, async ({ raw, params, body }) => {
+    const { caller, once, key } = effect(raw, 'again', { id: params['id'], body })
+    return once(() =>
+      use.steer(caller, { agentId: params['id'] ?? '', text: body.text, idempotencyKey: key }),
+    )
+  })
+  // Said again it changes nothing, so it needs no key.
+  bind(endpoints.steersTaken, api.steersTaken, async ({ raw, body }) =>
+    use.steersTaken(gate.doorOnly(raw), body),
+  )
   bind(endpoints.completeTask, api.completeTask, async ({ raw, params, body }) => {
     const { caller, once } = effect(raw, 'again', { id: params['id'], body })
     return once(() => use.completeTask(caller, params['id'] ?? '', body))

@@ -29,6 +29,10 @@ export interface ListQuery {
 /** Use cases about runs and tasks. */
 export interface RunUseCases {
   submit(caller: Caller, request: { agentId: string; input: RunInput; idempotencyKey?: string }): RunView
+  steer(
+    caller: Caller,
+    request: { agentId: string; text: string; session?: string | undefined; idempotencyKey?: string },
+  ): Answer<'steer'>
   /** Frames of the run and its descendants; the last is `ended`. Stops when the signal aborts; the run goes on. */
   follow(runId: string, signal: AbortSignal): AsyncIterable<ChatStreamFrame>
   runs(caller: Caller, query: ListQuery): Answer<'runs'>
@@ -67,6 +71,9 @@ export function runRoutes(scope: FastifyInstance, { gate, use, events }: RunRout
     stream.end()
     return alreadySent
   })
+  bind(endpoints.steer, api.steer, async ({ raw, params, body }) =>
+    use.steer(gate(raw), { agentId: params['id'] ?? '', ...body, ...keyOf(raw) }),
+  )
   bind(endpoints.invoke, api.invoke, async ({ raw, params, body, reply }) => {
     const run = submit(raw, params['id'] ?? '', { kind: 'tool', tool: body.tool, params: body.params })
     return outcomeOf(run.id, reply)
@@ -87,11 +94,7 @@ export function runRoutes(scope: FastifyInstance, { gate, use, events }: RunRout
   })
 
   function submit(raw: FastifyRequest, agentId: string, input: RunInput): RunView {
-    const key = raw.headers[headers.idempotencyKey]
-    if (key !== undefined && (typeof key !== 'string' || key.length > 200)) {
-      throw new Problem('bad-request', { detail: `${headers.idempotencyKey} has at most 200 characters` })
-    }
-    return use.submit(gate(raw), { agentId, input, ...(key === undefined ? {} : { idempotencyKey: key }) })
+    return use.submit(gate(raw), { agentId, input, ...keyOf(raw) })
   }
 
   /** The ledger's word on how the run ended; a caller that leaves loses the answer and not the run. */
@@ -103,6 +106,13 @@ export function runRoutes(scope: FastifyInstance, { gate, use, events }: RunRout
       extra: { run_id: runId },
     })
   }
+}
+
+function keyOf(raw: FastifyRequest): { idempotencyKey?: string } {
+  const key = raw.headers[headers.idempotencyKey]
+  if (key === undefined) return {}
+  if (typeof key === 'string' && key.length <= 200) return { idempotencyKey: key }
+  throw new Problem('bad-request', { detail: `${headers.idempotencyKey} has at most 200 characters` })
 }
 
 /**

@@ -1,0 +1,57 @@
+import { text } from 'node:stream/consumers'
+import type { SteerView } from '@flotilla/protocol/steer'
+import type { Command } from 'commander'
+import { commandAction, operand, textOption } from '../command-action.ts'
+import type { CommandLine } from '../command-action.ts'
+import type { CliDeps, CommandContext } from '../context.ts'
+
+export function addSteerCommand(program: Command, deps: CliDeps): void {
+  program
+    .command('steer')
+    .summary('say something to an agent that works')
+    .description(
+      'Says something to an agent while it works: it reads it before its next step, in the same run. What comes too late for that run becomes a run of its own, and so does what is said to an agent that is not at work; nothing is lost.',
+    )
+    .argument('<agent>', 'id of the agent')
+    .argument('<text...>', 'what to say; - reads it from standard input')
+    .option('--session <name>', 'only to the run of this conversation (default: whatever it works on)')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ flotilla steer auditor "Leave out the tests folder"
+  $ flotilla runs run_0123456789abcdef           shows what was said to a run, and when it read it`,
+    )
+    .action(commandAction(deps, steer))
+}
+
+async function steer(context: CommandContext, line: CommandLine): Promise<void> {
+  const client = await context.mesh()
+  const words = line.operands.slice(1).join(' ')
+  const session = textOption(line, 'session')
+  const said = await client.call('steer', {
+    params: { id: operand(line, 0) },
+    body: {
+      text: words === '-' ? (await text(context.input)).trim() : words,
+      ...(session === undefined ? {} : { session }),
+    },
+    idempotencyKey: context.newKey(),
+    signal: context.signal,
+  })
+  context.terminal.printJson(said)
+  context.terminal.print(...whereItWent(said))
+}
+
+/** What the reply means for whoever said it. */
+export function whereItWent(steer: SteerView): string[] {
+  if (steer.became_run_id !== null) {
+    return [
+      `${steer.agent_id} was not at work on that: it is run ${steer.became_run_id} now.`,
+      `See it with flotilla runs ${steer.became_run_id}.`,
+    ]
+  }
+  return [
+    `${steer.agent_id} works on ${steer.run_id} and reads it before its next step (${steer.id}).`,
+    `See whether it has with flotilla runs ${steer.run_id}.`,
+  ]
+}

@@ -1,0 +1,60 @@
+import type { MeshClient } from '@flotilla/client/mesh-client'
+import type { RunView } from '@flotilla/protocol/run'
+import type { SteerView } from '@flotilla/protocol/steer'
+
+/** The conversation at the prompt. */
+export const promptSession = 'default'
+
+/** Words that became a run of their own; asked for with the same key, that run is followed. */
+export interface LateWords {
+  readonly text: string
+  readonly key: string
+}
+
+/** What was said while one run was followed. */
+export interface Steering {
+  /** Says it to whatever the agent works on in this conversation. Never rejects. */
+  say(text: string): Promise<void>
+  /** Once the run has ended: what it did not take in and was a run of its own from then on, in order. */
+  late(ended: RunView | null): Promise<readonly LateWords[]>
+}
+
+export function createSteering(deps: {
+  readonly client: MeshClient
+  readonly agentId: string
+  readonly newKey: () => string
+  readonly onError: (error: unknown) => void
+}): Steering {
+  const said: { readonly words: LateWords; readonly reply: Promise<SteerView | null> }[] = []
+
+  async function send({ text, key }: LateWords): Promise<SteerView | null> {
+    try {
+      return await deps.client.call('steer', {
+        params: { id: deps.agentId },
+        body: { text, session: promptSession },
+        idempotencyKey: key,
+      })
+    } catch (error) {
+      deps.onError(error)
+      return null
+    }
+  }
+
+  return {
+    say: async (text) => {
+      const words = { text, key: deps.newKey() }
+      const reply = send(words)
+      said.push({ words, reply })
+      await reply
+    },
+    late: async (ended) => {
+      const late: LateWords[] = []
+      for (const { words, reply } of said) {
+        const steer = await reply
+        const now = ended?.steers.find((one) => one.id === steer?.id) ?? steer
+        if (now?.state === 'became-run') late.push(words)
+      }
+      return late
+    },
+  }
+}
