@@ -34,7 +34,14 @@ async function ask(name: string, input: JsonObject, taskId: string | null = null
   return { tool, answer, call: calls[0] }
 }
 
-type EffectName = 'httpRequest' | 'blackboardWrite' | 'handOff' | 'completeTask' | 'saveArtifact' | 'notify'
+type EffectName =
+  | 'httpRequest'
+  | 'blackboardWrite'
+  | 'handOff'
+  | 'steer'
+  | 'completeTask'
+  | 'saveArtifact'
+  | 'notify'
 
 const effects: readonly (readonly [tool: string, endpoint: EffectName, input: JsonObject])[] = [
   ['http_request', 'httpRequest', { url: 'https://example.org' }],
@@ -47,6 +54,7 @@ const effects: readonly (readonly [tool: string, endpoint: EffectName, input: Js
   ['write_blackboard', 'blackboardWrite', { key: 'a/b', value: { n: [1] }, expected_version: 0, ttl_s: 5 }],
   ['hand_off', 'handOff', { to: 'w2', title: 'count' }],
   ['hand_off', 'handOff', { to: 'w2', title: 'count', description: 'all', data: { n: 1 } }],
+  ['steer_agent', 'steer', { to: 'w2', text: 'faster' }],
   ['complete_task', 'completeTask', { summary: 'done', task_id: 'task_1' }],
   ['complete_task', 'completeTask', { summary: 'no', status: 'failed', result: [1], task_id: 'task_1' }],
   ['save_artifact', 'saveArtifact', { name: 'report.md', path: 'report.md' }],

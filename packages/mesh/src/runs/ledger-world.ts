@@ -20,6 +20,8 @@ import type { HandDrivenClock } from './hand-driven-clock.ts'
 import { createLedger } from './ledger.ts'
 import type { RunRecord } from './run-record.ts'
 import type { RunSettledHandler } from './run-tasks.ts'
+import type { SteerRunInput } from './steer-run.ts'
+import type { SteerRecord } from './steer-table.ts'
 
 export const person: Caller = { kind: 'human', channel: 'cli' }
 
@@ -68,6 +70,13 @@ export function aLedgerWorld(options: WorldOptions = {}) {
         input: { kind: 'chat', message, session: 'main' },
         idempotencyKey,
       }),
+    /** A person says something to an agent. */
+    steer: (agentId: string, text = 'also this', more: Partial<SteerRunInput> = {}): SteerRecord =>
+      ledger.steerRun(person, { agentId, text, ...more }),
+    steersOf: (run: { readonly id: string }) => {
+      const found = ledger.find(run.id)
+      return found ? ledger.view(found).steers : []
+    },
     /** The agent as the door knows it, on behalf of its live run. */
     callerOf: (agentId: string): Caller => ({
       kind: 'agent',

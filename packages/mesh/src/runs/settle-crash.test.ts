@@ -42,7 +42,17 @@ function aFaultyDatabase(): FaultyDatabase {
   }
 }
 
-const tables = ['runs', 'run_inbox', 'outbox', 'tasks', 'journal', 'journal_head', 'events', 'agent_fences']
+const tables = [
+  'runs',
+  'steers',
+  'run_inbox',
+  'outbox',
+  'tasks',
+  'journal',
+  'journal_head',
+  'events',
+  'agent_fences',
+]
 
 function everything(database: Database): string {
   return JSON.stringify(tables.map((table) => database.prepare(`SELECT * FROM ${table}`).all()))
@@ -62,6 +72,7 @@ async function aParkedHandOff(database: Database) {
   })
   world.agents.finish('operator')
   await world.clock.settle()
+  world.steer('worker')
   return { world, parent, given }
 }
 
@@ -110,17 +121,20 @@ describe('a write that fails', () => {
   })
 
   test('at the end of a turn, wherever it is, costs nothing but time: one outcome, told once', async () => {
-    for (let write = 1; write <= 12; write++) {
+    for (let write = 1; write <= 20; write++) {
       const database = aFaultyDatabase()
       const world = aLedgerWorld({ database })
       world.ledger.start()
       const run = world.chat('operator')
       await world.clock.settle()
+      world.steer('operator')
       database.failAt(write)
       world.agents.finish('operator', { response: 'four' })
       await world.clock.advance(10_000)
       expect(world.ledger.find(run.id)?.outcome).toEqual({ status: 'done', text: 'four' })
       expect(world.ledger.outbox.ofRun(run.id)).toHaveLength(1)
+      expect(world.steersOf(run)).toMatchObject([{ state: 'became-run' }])
+      expect(world.ledger.list({ limit: 10 })).toHaveLength(2)
       await world.ledger.close()
     }
   })

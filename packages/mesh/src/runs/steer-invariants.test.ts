@@ -1,0 +1,213 @@
+import { isTerminal } from '@flotilla/protocol/run'
+import { Problem } from '@flotilla/protocol/problem'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import type { Caller } from '../policy/caller.ts'
+import type { FakeRun } from './fake-agents.ts'
+import { aLedgerWorld, person } from './ledger-world.ts'
+import type { LedgerWorld } from './ledger-world.ts'
+import { ticketFor } from './live-runs.ts'
+
+const agentIds = ['operator', 'ada'] as const
+
+/** What an agent has on its disk of one turn: the steers in its conversation, the last ones not yet told to the mesh. */
+interface Checkpoint {
+  readonly history: string[]
+  unacknowledged: number
+}
+
+interface Play {
+  world: LedgerWorld
+  /** By run and message, as the real agent tells one turn from another. Outlives the agent. */
+  readonly disks: Map<string, Checkpoint>
+  /** Steer and run, once for each time that a model was shown it. */
+  readonly shown: { readonly steerId: string; readonly runId: string }[]
+  readonly accepted: Set<string>
+  said: number
+}
+
+const step = fc.oneof(
+  fc.record({
+    do: fc.constantFrom(
+      ...['chat', 'chat', 'chat', 'steer', 'steer', 'steer', 'steer', 'store', 'store', 'store', 'ask'],
+      ...['tell-and-die', 'finish', 'fail', 'die', 'break', 'hang', 'give', 'cancel'],
+    ),
+    agent: fc.nat({ max: agentIds.length - 1 }),
+  }),
+  fc.record({ do: fc.constant('wait'), agent: fc.constantFrom(1, 3, 20, 70) }),
+  fc.record({ do: fc.constantFrom('crash', 'crash-unheard'), agent: fc.nat({ max: agentIds.length - 1 }) }),
+)
+type Step = typeof step extends fc.Arbitrary<infer S> ? S : never
+
+function diskOf(play: Play, run: FakeRun): Checkpoint {
+  const key = `${run.runId}\n${run.message}`
+  const disk = play.disks.get(key) ?? { history: [], unacknowledged: 0 }
+  play.disks.set(key, disk)
+  return disk
+}
+
+/** The agent under the fence that it knows, which may be an old one. */
+function callerFor(play: Play, run: FakeRun, agentId: string): Caller | null {
+  const row = play.world.ledger.find(run.runId)
+  if (!row) return null
+  return { kind: 'agent', agentId, token: 'door', run: { ...ticketFor(row), fence: run.fence } }
+}
+
+/** True when the mesh has heard of all that stands in the conversation. */
+function tell(play: Play, run: FakeRun, agentId: string): boolean {
+  const disk = diskOf(play, run)
+  if (disk.unacknowledged === 0) return true
+  const caller = callerFor(play, run, agentId)
+  if (!caller) return false
+  try {
+    play.world.ledger.takeSteers(caller, { ids: disk.history.slice(-disk.unacknowledged), step: 1 })
+    return true
+  } catch (error) {
+    if (error instanceof Problem) return false
+    throw error
+  }
+}
+
+function act(play: Play, what: string, agentId: string): void {
+  const { world } = play
+  const run = world.agents.working(agentId)
+  switch (what) {
+    case 'chat':
+      return void world.chat(agentId)
+    case 'steer':
+      return void play.accepted.add(world.steer(agentId, `word ${++play.said}`).id)
+    case 'cancel': {
+      const live = world.ledger.list({ agentId, limit: 50 }).find((one) => !isTerminal(one.state))
+      return live && void world.ledger.cancelRun(person, live.id)
+    }
+    case 'die':
+      return world.agents.die(agentId)
+    case 'break':
+      return world.agents.breakStreams(agentId)
+    case 'hang':
+      return world.agents.hang(agentId, play.said % 2 === 0)
+    default:
+      if (run) work(play, what, { run, agentId })
+  }
+}
+
+function work(play: Play, what: string, { run, agentId }: { run: FakeRun; agentId: string }): void {
+  const { world } = play
+  const disk = diskOf(play, run)
+  switch (what) {
+    case 'store': {
+      if (!tell(play, run, agentId)) return
+      show(play, run, disk)
+      const fresh = [...run.steers.keys()].filter((id) => !disk.history.includes(id))
+      disk.history.push(...fresh)
+      disk.unacknowledged = fresh.length
+      return
+    }
+    case 'ask':
+      if (tell(play, run, agentId)) show(play, run, disk)
+      return
+    case 'tell-and-die':
+      tell(play, run, agentId)
+      world.agents.die(agentId)
+      return
+    case 'finish':
+    case 'fail': {
+      if (!tell(play, run, agentId)) return
+      show(play, run, disk)
+      const failed = { status: 'failed', error: { code: 'model-failed', detail: 'no' } } as const
+      world.agents.finish(agentId, what === 'finish' ? {} : failed)
+      return
+    }
+    case 'give': {
+      if (agentId !== 'operator') return
+      try {
+        world.handOff(world.callerOf(agentId), { to: 'ada', title: 'work', description: '', data: {} })
+      } catch (error) {
+        if (!(error instanceof Problem)) throw error
+      }
+    }
+  }
+}
+
+/** The model reads what the mesh has heard of. */
+function show(play: Play, run: FakeRun, disk: Checkpoint): void {
+  for (const steerId of disk.history.slice(disk.history.length - disk.unacknowledged)) {
+    play.shown.push({ steerId, runId: run.runId })
+  }
+  disk.unacknowledged = 0
+}
+
+async function perform(play: Play, next: Step): Promise<void> {
+  const agentId = agentIds[next.agent] ?? 'operator'
+  if (next.do === 'wait') await play.world.clock.advance(next.agent * 1000)
+  else if (next.do === 'crash' || next.do === 'crash-unheard') {
+    // The mesh is killed with a steer accepted and not yet told to anyone.
+    if (next.do === 'crash-unheard') act(play, 'steer', agentId)
+    play.world = await play.world.restarted()
+    play.world.ledger.start()
+  } else act(play, next.do, agentId)
+  await play.world.clock.settle()
+}
+
+async function workToTheEnd(play: Play): Promise<void> {
+  for (const agentId of agentIds) play.world.agents.hang(agentId, false)
+  for (let round = 0; round < 300; round++) {
+    if (play.world.ledger.list({ limit: 500 }).every((run) => isTerminal(run.state))) return
+    for (const agentId of agentIds) act(play, 'finish', agentId)
+    await play.world.clock.advance(2000)
+  }
+}
+
+function check({ world, shown, accepted, disks }: Play): void {
+  const runs = world.ledger.list({ limit: 500 })
+  const steers = new Map(runs.flatMap((run) => world.steersOf(run)).map((steer) => [steer.id, steer]))
+  expect([...steers.keys()].toSorted()).toEqual([...accepted].toSorted())
+  for (const steer of steers.values()) {
+    const showings = shown.filter(({ steerId }) => steerId === steer.id)
+    const asRun = runs.filter(({ input }) => input.kind === 'chat' && input.message === steer.text)
+    const places = [...disks.values()].flatMap(({ history }) => history.filter((id) => id === steer.id))
+    expect(places.length).toBeLessThan(2)
+    expect(showings.length).toBeLessThan(2)
+    if (steer.state === 'became-run') {
+      expect([showings, asRun.map((run) => run.id)]).toEqual([[], [steer.became_run_id]])
+      continue
+    }
+    expect([steer.state, asRun]).toEqual(['taken', []])
+    expect(showings.every(({ runId }) => runId === steer.run_id)).toBe(true)
+    // A run that was cut off for good, or stopped, after it took the words need not have come to read them.
+    if (world.state({ id: steer.run_id ?? '' }) === 'done') expect(showings).toHaveLength(1)
+  }
+}
+
+test('whatever happens in whatever order, each accepted steer is read by exactly one run exactly once', async () => {
+  const ends = { taken: 0, became: 0 }
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 60 }), async (steps) => {
+      const play: Play = {
+        world: aLedgerWorld(),
+        disks: new Map(),
+        shown: [],
+        accepted: new Set(),
+        said: 0,
+      }
+      play.world.ledger.start()
+      for (const agent of agentIds.keys()) await perform(play, { do: 'chat', agent })
+      for (const next of steps) await perform(play, next)
+      await workToTheEnd(play)
+      const open = play.world.ledger.list({ limit: 500 }).filter((run) => !isTerminal(run.state))
+      expect(open).toEqual([])
+      check(play)
+      for (const run of play.world.ledger.list({ limit: 500 })) {
+        for (const steer of play.world.steersOf(run)) {
+          if (steer.state === 'taken') ends.taken++
+          else if (steer.run_id !== null) ends.became++
+        }
+      }
+      await play.world.ledger.close()
+      play.world.database.close()
+    }),
+    { numRuns: 200 },
+  )
+  // Both ends were played often enough to mean something.
+  expect(Math.min(ends.taken, ends.became)).toBeGreaterThan(50)
+}, 60_000)
