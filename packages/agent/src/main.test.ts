@@ -99,6 +99,9 @@ describe('the doors of a real agent process', () => {
     task: { body: task('run_2', 1) },
     chat: { body: chat('run_1', 2) },
     chatStream: { body: chat('run_1', 2) },
+    chatSteer: {
+      body: { run_id: 'run_404', fence: 2, steers: [{ id: 'steer_1', from: 'your user', text: 'x' }] },
+    },
     chatReset: { body: { session: 'other' } },
     cancel: { body: { run_id: 'run_1', fence: 2 } },
     invoke: { body: { run_id: 'run_3', fence: 3, tool: 'list_files', params: {} } },

@@ -177,3 +177,23 @@ test('a stopped desk takes nothing more and leaves no outcome', async () => {
   expect(await outcomes.find('run_1')).toBeNull()
   await expect(desk.take(chat('run_2', 6))).rejects.toMatchObject({ code: 'agent-unavailable' })
 })
+
+test('words reach the run under its fence, each once however often they are sent, and no other', async () => {
+  const { desk, started, endings } = aDesk()
+  const word = (id: string) => ({ id: `steer_${id}`, from: 'your user', text: id })
+  await desk.take({ ...chat('run_1', 5), steers: [word('a')] })
+  expect(desk.steer('run_1', 5, [word('a'), word('b')])).toBe(true)
+  expect(desk.steer('run_1', 4, [word('c')])).toBe(false)
+  expect(desk.steer('run_2', 5, [word('c')])).toBe(false)
+  await desk.take({ ...chat('run_1', 5), steers: [word('b'), word('d')] })
+  expect(started[0]?.hooks.steers().map(({ text }) => text)).toEqual(['a', 'b', 'd'])
+  expect(desk.cancel('run_1', 5)).toBe(true)
+  expect(desk.steer('run_1', 5, [word('e')])).toBe(false)
+  endings[0]?.('all')
+})
+
+test('a lone tool call has nobody who could hear words', async () => {
+  const { desk } = aDesk()
+  await desk.take({ kind: 'tool', runId: 'run_1', fence: 5, tool: 'list_files', params: {} })
+  expect(desk.steer('run_1', 5, [{ id: 'steer_a', from: 'your user', text: 'a' }])).toBe(false)
+})

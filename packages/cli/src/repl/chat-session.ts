@@ -104,6 +104,7 @@ async function answered(
   if (talk.hearsMeanwhile) {
     talk.typed.hear((line) => {
       const text = line.trim()
+      if (leaving.signal.aborted) return
       if (isGoodbye(text)) leaving.abort()
       else if (text.startsWith('/')) void command(context, talk, { text, steering })
       else if (text !== '') void steering.say(text)

@@ -35,6 +35,7 @@ const actions: readonly Action[] = [
   { do: 'list-agents' },
   { do: 'act-for-self', agentId: 'scout' },
   { do: 'submit-run', to: 'scout' },
+  { do: 'steer-agent', to: 'other', gave: false },
   { do: 'view-fleet' },
   { do: 'manage-fleet' },
 ]
@@ -154,6 +155,7 @@ describe('people and the mesh', () => {
         'write-blackboard',
         'list-agents',
         'submit-run',
+        'steer-agent',
         'view-fleet',
         'manage-fleet',
       ]
@@ -181,5 +183,30 @@ describe('default records', () => {
   test('give a worker none of the flags', () => {
     verifies('resources:permission:control-flags-default')
     expect(Object.entries(workerDefaultRecord).filter(([, value]) => value === true)).toEqual([])
+  })
+})
+
+describe('steering an agent', () => {
+  const operator: Caller = { kind: 'agent', agentId: 'operator', token: 'door', run: null }
+  const may = (caller: Caller, record: PermissionRecord, action: { to: string; gave: boolean }) => {
+    const records = recordsOf({ scout: record, operator: record })
+    return authorize(records, caller, { do: 'steer-agent', ...action })
+  }
+  const friendly = aRecord({ can_message: ['*'] })
+
+  test.each([
+    ['people', { kind: 'human', channel: 'cli' } as const, aRecord(), false, true],
+    ['the operator', operator, friendly, false, true],
+    ['the operator that may not message it', operator, aRecord(), false, false],
+    ['who gave the work', scout, friendly, true, true],
+    ['who gave the work and may no longer message it', scout, aRecord(), true, false],
+    ['any other agent', scout, friendly, false, false],
+    ['a program of the operator', { ...operator, token: 'program' } as const, friendly, true, false],
+  ])('%s', (_who, caller, record, gave, allowed) => {
+    expect(may(caller, record, { to: 'other', gave }).allowed).toBe(allowed)
+  })
+
+  test('is never steering oneself', () => {
+    expect(may(operator, friendly, { to: 'operator', gave: true })).toMatchObject({ allowed: false })
   })
 })

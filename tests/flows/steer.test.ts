@@ -1,0 +1,293 @@
+import { execFile } from 'node:child_process'
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import process from 'node:process'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { fillPath } from '@flotilla/protocol/endpoint'
+import { headers } from '@flotilla/protocol/headers'
+import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
+import { isTerminal } from '@flotilla/protocol/run'
+import type { RunView } from '@flotilla/protocol/run'
+import { steerViewSchema } from '@flotilla/protocol/steer'
+import type { SteerView } from '@flotilla/protocol/steer'
+import { describe, expect, it } from 'vitest'
+import { aCassette, calls, runs, says } from '../support/cassettes.ts'
+import { eventually } from '../support/eventually.ts'
+import { startMeshForTest } from '../support/mesh-process.ts'
+import type { MeshProcess } from '../support/mesh-process.ts'
+import { readEvents } from '../support/sse-reader.ts'
+
+/** `slow N` works for N tenths of a second; the words that are said to it meanwhile decide what it does next. */
+const cassette = aCassette(
+  {
+    when: 'Said by your user while you work.*also (\\w+)$',
+    turns: [
+      runs('echo {{word}} >> heard', { capture: { word: 'also (\\w+)$' } }),
+      says('Steered by {{word}}.', { capture: { again: 'exit code (0)' } }),
+    ],
+  },
+  { when: '^also (\\w+)$', turns: [says('{{word}} on its own.', { capture: { word: '^also (\\w+)$' } })] },
+  {
+    when: '^slow (\\d+)$',
+    turns: [
+      runs('echo began >> marks; sleep $(awk "BEGIN{print {{n}} / 10}")', {
+        capture: { n: '^slow (\\d+)$' },
+      }),
+      says('Slow and sure.'),
+    ],
+  },
+  {
+    agents: ['operator'],
+    when: 'Said by agent|"Count", which you gave',
+    turns: [says('Told.')],
+  },
+  {
+    agents: ['operator'],
+    when: '^delegate$',
+    turns: [
+      calls('hand_off', { to: 'left', title: 'Count' }),
+      runs('sleep 1'),
+      calls('steer_agent', { to: 'left', text: 'count the blue ones' }),
+      says('Handed over.'),
+    ],
+  },
+  {
+    agents: ['left'],
+    when: 'Said by agent operator.*blue',
+    turns: [calls('complete_task', { summary: 'The blue ones are 7.' })],
+  },
+  {
+    agents: ['left'],
+    when: 'Count',
+    turns: [runs('sleep 3'), calls('complete_task', { summary: 'All are 9.' })],
+  },
+)
+
+async function fleet(): Promise<MeshProcess> {
+  const mesh = await startMeshForTest({ cassettes: { steer: cassette } })
+  await mesh.createWorker('left')
+  return mesh
+}
+
+async function steer(
+  mesh: MeshProcess,
+  text: string,
+  more: { key?: string; session?: string } = {},
+): Promise<SteerView> {
+  const { key, session } = more
+  const reply = await mesh.call(meshHumanEndpoints.steer, {
+    params: { id: 'left' },
+    body: { text, ...(session === undefined ? {} : { session }) },
+    ...(key === undefined ? {} : { headers: { [headers.idempotencyKey]: key } }),
+  })
+  if (reply.status !== 200) throw new Error(`steer was refused: ${reply.status} ${reply.text}`)
+  return steerViewSchema.parse(reply.json())
+}
+
+async function linesOf(mesh: MeshProcess, file: string): Promise<string[]> {
+  const text = await readFile(join(mesh.dataOf('left'), file), 'utf8').catch(() => '')
+  return text.split('\n').filter((line) => line !== '')
+}
+
+/** A run of `left` that is in the middle of its command. */
+async function atWork(mesh: MeshProcess, tenths: number, session = 's'): Promise<string> {
+  const began = (await linesOf(mesh, 'marks')).length
+  const id = await mesh.submit(`slow ${tenths}`, { agent: 'left', session })
+  await eventually('the command runs', async () => (await linesOf(mesh, 'marks')).length > began)
+  return id
+}
+
+async function allEnded(mesh: MeshProcess): Promise<readonly RunView[]> {
+  return eventually(
+    'all runs end',
+    async () => {
+      const found = await mesh.runs()
+      return found.every((run) => isTerminal(run.state)) ? found : null
+    },
+    100_000,
+  )
+}
+
+async function killAgent(mesh: MeshProcess): Promise<void> {
+  const record = (await mesh.agentProcesses()).find((found) => found.agentId === 'left')
+  if (!record) throw new Error('left has no process')
+  process.kill(-record.pid, 'SIGKILL')
+}
+
+/** How often the words stand in the conversations that the agent has on its disk. */
+async function timesRemembered(mesh: MeshProcess, word: string): Promise<number> {
+  const folder = join(mesh.dataOf('left'), '.flotilla', 'sessions')
+  const texts = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name), 'utf8')))
+  return texts
+    .flatMap((text) => (JSON.parse(text) as { messages: { role: string; content: string }[] }).messages)
+    .filter(({ role, content }) => role === 'user' && new RegExp(`also ${word}$`).test(content)).length
+}
+
+/** What R1 promises of one steer, read from ledger, files and answers when everything has ended. */
+async function expectReadOnce(mesh: MeshProcess, said: SteerView, ended: readonly RunView[]): Promise<void> {
+  const word = said.text.slice('also '.length)
+  const listed = ended.flatMap((run) => run.steers).filter((one) => one.id === said.id)
+  const now = listed[0]
+  const own = ended.filter(({ input }) => input.kind === 'chat' && input.message === said.text)
+  expect(await timesRemembered(mesh, word), `${word} is remembered once`).toBe(1)
+  if (now?.state === 'taken') {
+    expect([word, own, listed.length]).toEqual([word, [], 1])
+    expect((await linesOf(mesh, 'heard')).filter((line) => line === word).length).toBeLessThan(2)
+  } else {
+    expect([word, now?.state, own.map((run) => run.id)]).toEqual([word, 'became-run', [now?.became_run_id]])
+    expect(own[0]?.outcome?.text).toBe(`${word} on its own.`)
+    expect(await linesOf(mesh, 'heard')).not.toContain(word)
+  }
+}
+
+describe('a steer', () => {
+  it('changes what a run does while it works, and both run and events show it', async () => {
+    const mesh = await fleet()
+    const events = await readEvents({
+      method: 'GET',
+      url: `${mesh.url}${meshHumanEndpoints.events.path}`,
+      headers: {},
+    })
+    const id = await atWork(mesh, 10)
+    const said = await steer(mesh, 'also red')
+    expect(said).toMatchObject({ state: 'waiting', run_id: id, became_run_id: null })
+    const run = await mesh.ended(id)
+    expect(run.outcome).toMatchObject({ status: 'done', text: 'Steered by red.' })
+    expect(run.steers).toMatchObject([{ id: said.id, state: 'taken', step: 2, text: 'also red' }])
+    expect(await mesh.runs()).toHaveLength(1)
+    expect(await linesOf(mesh, 'heard')).toEqual(['red'])
+    await expectReadOnce(mesh, said, [run])
+    const told = events.frames.flatMap(({ data }) => {
+      const body = data['body'] as Record<string, unknown>
+      return body['type'] === 'steer.changed' ? [[body['state'], body['run_id'], body['step']]] : []
+    })
+    events.leave()
+    expect(told).toEqual([
+      ['waiting', id, null],
+      ['taken', id, 2],
+    ])
+    expect((await mesh.command('verify-journal')).code).toBe(0)
+  })
+
+  it('to an idle agent is a run, under the same key the same one, and curl can say it', async () => {
+    const mesh = await fleet()
+    const url = `${mesh.url}${fillPath(meshHumanEndpoints.steer.path, { id: 'left' })}`
+    const { stdout } = await promisify(execFile)('curl', [
+      '-sS',
+      url,
+      '-H',
+      'X-Requested-With: curl',
+      '-H',
+      'Content-Type: application/json',
+      '-H',
+      `${headers.idempotencyKey}: one`,
+      '-d',
+      '{"text":"also green"}',
+    ])
+    const said = steerViewSchema.parse(JSON.parse(stdout))
+    expect(said).toMatchObject({ state: 'became-run', run_id: null })
+    const run = await mesh.ended(said.became_run_id ?? '')
+    expect(run.outcome?.text).toBe('green on its own.')
+    expect(run.steers).toEqual([said])
+    expect(await steer(mesh, 'also green', { key: 'one' })).toEqual(said)
+    const refused = await mesh.call(meshHumanEndpoints.steer, {
+      params: { id: 'left' },
+      body: { text: 'x'.repeat(4001) },
+    })
+    expect(refused.status).toBe(400)
+  })
+
+  it('of the agent that gave the work reaches the one that does it', async () => {
+    const mesh = await fleet()
+    const run = await mesh.ask('delegate')
+    expect(run.outcome).toMatchObject({ status: 'done' })
+    const [task] = await mesh.tasks()
+    expect(task).toMatchObject({ state: 'done', summary: 'The blue ones are 7.' })
+    const child = (await mesh.runs()).find((one) => one.task_id === task?.id)
+    expect(child?.steers).toMatchObject([
+      { state: 'taken', text: 'count the blue ones', origin: { kind: 'operator', user: 'operator' } },
+    ])
+  })
+
+  it('of any other agent is denied, whatever it may message', async () => {
+    const mesh = await fleet()
+    await mesh.createWorker('right')
+    const id = await atWork(mesh, 30)
+    const run = await mesh.invoke('right', 'steer_agent', { to: 'left', text: 'also mine' })
+    expect(run.outcome).toMatchObject({ status: 'failed', code: 'denied' })
+    expect((await mesh.run(id)).steers).toEqual([])
+  })
+
+  it('around the end of a run is read by that run or is one of its own', async () => {
+    const mesh = await fleet()
+    const said: SteerView[] = []
+    for (let round = 0; round < 4; round++) {
+      const id = await atWork(mesh, 3, `s${round}`)
+      while (!isTerminal((await mesh.run(id)).state)) {
+        if (said.length < (round + 1) * 12)
+          said.push(await steer(mesh, `also w${said.length}`, { session: `s${round}` }))
+      }
+    }
+    const ended = await allEnded(mesh)
+    for (const one of said) await expectReadOnce(mesh, one, ended)
+    expect(said.length).toBeGreaterThan(10)
+  })
+})
+
+describe('between acceptance and taking', () => {
+  it('a killed mesh loses no steer', async () => {
+    const mesh = await fleet()
+    const id = await atWork(mesh, 20)
+    const said = await steer(mesh, 'also red', { key: 'k' })
+    await mesh.kill9()
+    await mesh.restart()
+    expect((await steer(mesh, 'also red', { key: 'k' })).id).toBe(said.id)
+    const run = await mesh.ended(id)
+    expect(run.outcome?.text).toBe('Steered by red.')
+    await expectReadOnce(mesh, said, await allEnded(mesh))
+  })
+
+  it('a mesh that stays away while the agent takes it hears of it later', async () => {
+    const mesh = await fleet()
+    const id = await atWork(mesh, 8)
+    const said = await steer(mesh, 'also red')
+    await sleep(300)
+    await mesh.kill9()
+    // The command ends meanwhile: the agent takes the words in and finds nobody to tell.
+    await sleep(1500)
+    await mesh.restart()
+    expect((await mesh.ended(id)).outcome?.text).toBe('Steered by red.')
+    await expectReadOnce(mesh, said, await allEnded(mesh))
+  })
+
+  it('a killed agent reads it in its next attempt', async () => {
+    const mesh = await fleet()
+    const id = await atWork(mesh, 20)
+    const said = await steer(mesh, 'also red')
+    await killAgent(mesh)
+    const run = await mesh.ended(id)
+    expect(run).toMatchObject({ attempt: 2, state: 'done', outcome: { text: 'Steered by red.' } })
+    await expectReadOnce(mesh, said, await allEnded(mesh))
+  })
+
+  it('both killed at any moment, each steer is read by one run once', async () => {
+    const mesh = await fleet()
+    const moments = process.env['FLOTILLA_SOAK'] === '1' ? 40 : 10
+    const said: SteerView[] = []
+    for (let n = 0; n < moments; n++) {
+      await atWork(mesh, 4, `m${n}`)
+      said.push(await steer(mesh, `also w${n}`, { key: `k${n}`, session: `m${n}` }))
+      // From the moment of acceptance over the taking to the end of the run.
+      await sleep((900 * n) / moments)
+      if (n % 3 !== 1) await mesh.kill9()
+      if (n % 3 !== 0) await killAgent(mesh).catch(() => undefined)
+      if (n % 3 !== 1) await mesh.restart()
+      await allEnded(mesh)
+    }
+    const ended = await allEnded(mesh)
+    for (const one of said) await expectReadOnce(mesh, one, ended)
+    expect(ended.filter((run) => run.state !== 'done')).toEqual([])
+    expect((await mesh.command('verify-journal')).code).toBe(0)
+  }, 300_000)
+})
