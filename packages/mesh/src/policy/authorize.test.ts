@@ -202,7 +202,7 @@ describe('steering an agent', () => {
     ['who gave the work and may no longer message it', scout, aRecord(), true, false],
     ['any other agent', scout, friendly, false, false],
     ['a program of the operator', { ...operator, token: 'program' } as const, friendly, true, false],
-  ])('%s', (_who, caller, record, gave, allowed) => {
+  ])('%s', (...[, caller, record, gave, allowed]) => {
     expect(may(caller, record, { to: 'other', gave }).allowed).toBe(allowed)
   })
 

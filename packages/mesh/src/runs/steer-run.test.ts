@@ -112,6 +112,15 @@ describe('a steer to an agent at work', () => {
     expect(world.state(parent)).toBe('waiting')
     const [steer] = world.steersOf(parent)
     expect(world.state({ id: steer?.became_run_id ?? '' })).toBe('running')
+    // In its next turn the run cannot take what is a run of its own by then.
+    world.agents.finish('operator')
+    world.agents.finish('ada')
+    await world.clock.settle()
+    world.agents.finish('ada')
+    await world.clock.settle()
+    expect(world.ledger.find(parent.id)).toMatchObject({ state: 'running', turn: 1 })
+    const late = { ids: [steer?.id ?? ''], step: 9 }
+    expect(codeOf(() => world.ledger.takeSteers(world.callerOf('operator'), late))).toBe('not-found')
   })
 
   test('comes with the next attempt of a run whose agent died, whether it was taken or not', async () => {
