@@ -17,6 +17,7 @@ import type { SpendGate } from '../../packages/mesh/src/llm/reserve-settle.ts'
 import { createScriptedProvider } from '../../packages/mesh/src/llm/scripted-provider.ts'
 import { createSpendTable } from '../../packages/mesh/src/llm/spend-table.ts'
 import type { SpendTable, SpendTotal } from '../../packages/mesh/src/llm/spend-table.ts'
+import { createModelWatch } from '../../packages/mesh/src/llm/watch-models.ts'
 import { silentLog } from '../../packages/mesh/src/log.ts'
 import { createCallRate } from '../../packages/mesh/src/policy/call-rate.ts'
 import type { Caller } from '../../packages/mesh/src/policy/caller.ts'
@@ -92,6 +93,8 @@ export function aModelPath(options: LlmPartsOptions = {}): LlmParts {
     holdLease: () => () => {},
     clock,
     log: silentLog,
+    watch: createModelWatch({ clock, log: silentLog, events, journal: { append: () => {} } }),
+    chance: () => 0.5,
     catalog,
     settings: () => settings,
     agentModel: () => options.agentModel ?? 'openai/gpt-4o-mini',

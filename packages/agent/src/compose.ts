@@ -35,7 +35,8 @@ export function compose(deps: {
   log: Log
 }): AgentProcess {
   const { environment, clock, log } = deps
-  const { dataDirectory, briefingDirectory, initialInstructions, agentId, meshPublicKey } = environment
+  const { dataDirectory, briefingDirectory, initialInstructions, agentId, meshPublicKey, keepAliveMs } =
+    environment
   let stopping = false
   let runParts: Promise<RunParts> | null = null
 
@@ -71,8 +72,8 @@ export function compose(deps: {
         whyNotReady,
         clock,
       }),
-      ...chatRoutes({ desk, sessions }),
-      ...runRoutes({ desk }),
+      ...chatRoutes({ desk, sessions, keepAliveMs }),
+      ...runRoutes({ desk, keepAliveMs }),
       ...workspaceRoutes({ workspace, files }),
       ...heartbeatRoutes({ workspace, files, dataDirectory, clock }),
     },

@@ -1,4 +1,4 @@
-import { clamp, limits } from '@flotilla/protocol/limits'
+import { clamp, limits, wireLimits } from '@flotilla/protocol/limits'
 
 /** What the mesh tells an agent at its start. Nothing in it is a secret. */
 export interface AgentEnvironment {
@@ -18,9 +18,14 @@ export interface AgentEnvironment {
   readonly taskIterationsMax: number
   readonly chatRoundsPerTurnMax: number
   readonly chatRoundsPerSessionMax: number
+  /** Silence after which an open stream gets a comment. */
+  readonly keepAliveMs: number
   /** What programs that the agent runs may see: everything but what is for the agent process itself. */
   readonly programEnvironment: Readonly<Record<string, string>>
 }
+
+/** Never rarer than what the other end counts on. */
+const keepAliveRange = { default: wireLimits.keepAliveMs, min: 100, max: wireLimits.keepAliveMs }
 
 type Variables = Readonly<Record<string, string | undefined>>
 
@@ -60,6 +65,7 @@ export function readEnvironment(variables: Variables): AgentEnvironment {
     taskIterationsMax: whole(limits.taskIterations, variables['FLOTILLA_MAX_ITERATIONS']),
     chatRoundsPerTurnMax: whole(limits.chatRoundsPerTurn, variables['FLOTILLA_CHAT_MAX_TOOL_ROUNDS']),
     chatRoundsPerSessionMax: whole(limits.chatRoundsPerSession, variables['FLOTILLA_CHAT_MAX_TOTAL_ROUNDS']),
+    keepAliveMs: whole(keepAliveRange, variables['FLOTILLA_KEEP_ALIVE_MS']),
     programEnvironment: programVariables(variables),
   }
   if (complaints.length > 0) throw new Error(`The agent cannot start: ${complaints.join('; ')}.`)

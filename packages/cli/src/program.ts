@@ -9,6 +9,7 @@ import { addDoctorCommand } from './commands/doctor.ts'
 import { addEventsCommand } from './commands/events.ts'
 import { addInvokeCommand } from './commands/invoke.ts'
 import { addJournalCommand } from './commands/journal.ts'
+import { addModelsCommand } from './commands/models.ts'
 import { addPutCommand } from './commands/put.ts'
 import { addRecordCommand } from './commands/record.ts'
 import { addResetCommand } from './commands/reset.ts'
@@ -38,6 +39,7 @@ const commands = [
   addRunsCommand,
   addTasksCommand,
   addCostsCommand,
+  addModelsCommand,
   addArtifactsCommand,
   addBlackboardCommand,
   addEventsCommand,

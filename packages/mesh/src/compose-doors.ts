@@ -5,6 +5,7 @@ import { modelRoutes } from './api/agent/model.routes.ts'
 import { fleetRoutes } from './api/human/fleet.routes.ts'
 import { createHumanGate } from './api/human/gate.ts'
 import type { HumanGate } from './api/human/gate.ts'
+import { modelsRoutes } from './api/human/models.routes.ts'
 import { runRoutes } from './api/human/run.routes.ts'
 import type { DirectCallDeps } from './api/direct-call.ts'
 import { createInternalGate } from './api/internal/gate.ts'
@@ -70,7 +71,15 @@ function peopleRoutes(server: FastifyInstance, parts: MeshParts, gate: HumanGate
     publicRoutes(scope, { version: productVersion, readiness: () => readiness(parts) }),
   )
   server.register(async (scope) => fleetRoutes(scope, { gate, use: fleetUseCases(parts) }))
-  server.register(async (scope) => runRoutes(scope, { gate, use: runUseCases(parts), events: parts.events }))
+  server.register(async (scope) =>
+    runRoutes(scope, {
+      gate,
+      use: runUseCases(parts),
+      events: parts.events,
+      keepAliveMs: parts.modelDoor.keepAliveMs,
+    }),
+  )
+  server.register(async (scope) => modelsRoutes(scope, { gate, use: { models: parts.modelDoor.models } }))
 }
 
 /** Containers, on the private network's gateway. */

@@ -1,5 +1,6 @@
 import type { MeshParts } from './compose.ts'
 import type { AgentActivity } from './fleet/fleet-view.ts'
+import { coolDownLeftMs } from './llm/model-health.ts'
 import type { Metric } from './metrics/prometheus-text.ts'
 import { systemClock } from './system-clock.ts'
 
@@ -61,6 +62,7 @@ export function fleetMetrics(
         })),
       ),
     },
+    ...modelMetrics(parts),
     {
       name: 'flotilla_wall_holds',
       kind: 'gauge',
@@ -78,6 +80,31 @@ export function fleetMetrics(
       kind: 'gauge',
       description: 'Outcomes that their asker has not heard yet',
       samples: [{ value: parts.ledger.outbox.open(undeliveredCountedMax).length }],
+    },
+  ]
+}
+
+function modelMetrics({ modelDoor }: MeshParts): readonly Metric[] {
+  const watched = modelDoor.watch.list()
+  const now = systemClock.now()
+  return [
+    {
+      name: 'flotilla_model_calls_total',
+      kind: 'counter',
+      description: 'Calls that reached a model since the mesh started, by what came of them',
+      samples: watched.flatMap(({ id: model, answered, failed }) => [
+        { labels: { model, outcome: 'answered' }, value: answered },
+        { labels: { model, outcome: 'failed' }, value: failed },
+      ]),
+    },
+    {
+      name: 'flotilla_model_cool_down_seconds',
+      kind: 'gauge',
+      description: 'Seconds that a model is still left alone',
+      samples: watched.map(({ id: model, health }) => ({
+        labels: { model },
+        value: coolDownLeftMs(health, now) / 1000,
+      })),
     },
   ]
 }

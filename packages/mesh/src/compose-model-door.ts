@@ -1,4 +1,5 @@
 import type { CommandContext } from './commands/command-context.ts'
+import type { Settings } from './config/settings-file.ts'
 import type { SettingsFile } from './config/watch-settings.ts'
 import type { EventBus } from './events/event-bus.ts'
 import { join } from 'node:path'
@@ -14,12 +15,15 @@ import type { CassetteRecorder } from './llm/record-cassette.ts'
 import { createSpendGate } from './llm/reserve-settle.ts'
 import { createScriptedProvider } from './llm/scripted-provider.ts'
 import { createSpendTable } from './llm/spend-table.ts'
+import { createWatchedModels } from './llm/watched-models.ts'
+import { createModelWatch } from './llm/watch-models.ts'
+import type { Journal } from './journal/journal.ts'
 import type { Log } from './log.ts'
 import type { Guard } from './policy/action.ts'
 import { createCallRate } from './policy/call-rate.ts'
 import type { Ledger } from './runs/ledger.ts'
 import type { Database } from './storage/database.ts'
-import { randomId, systemClock } from './system-clock.ts'
+import { randomChance, randomId, systemClock } from './system-clock.ts'
 import type { Vault } from './vault/vault.ts'
 
 /** Models by name, with the recorder's ear on each provider. */
@@ -54,12 +58,14 @@ export function composeModelDoor(parts: {
   readonly settings: SettingsFile
   readonly database: Database
   readonly events: EventBus
+  readonly journal: Journal
   readonly guard: Guard
   readonly log: Log
   readonly ledger: Ledger
   readonly findAgent: (agentId: string) => AgentRecord | null
+  readonly agentIds: () => readonly string[]
 }) {
-  const { catalog, database, events, guard, log, ledger } = parts
+  const { catalog, database, events, journal, guard, log, ledger } = parts
   const settings = parts.settings.current
   const clock = systemClock
   const closing = new AbortController()
@@ -84,12 +90,31 @@ export function composeModelDoor(parts: {
     settings,
     agentModel: (agentId: string) => parts.findAgent(agentId)?.model ?? null,
   }
+  const watch = createModelWatch({ clock, log, events, journal })
+  // Agents hear it at their start and the doors at theirs, so a change waits for the next start of the mesh.
+  const keepAliveMs = keepAliveMsOf(settings())
   const rate = createCallRate({ clock, perMinute: () => settings().rate_limits.llm })
   return {
     spend,
     gate,
     holdLease,
-    complete: createComplete({ ...models, guard, rate, gate, events, holdLease, clock, log, stopped }),
+    watch,
+    keepAliveMs,
+    complete: createComplete({
+      ...models,
+      guard,
+      rate,
+      gate,
+      events,
+      holdLease,
+      clock,
+      log,
+      watch,
+      chance: randomChance,
+      keepAliveMs,
+      stopped,
+    }),
+    models: createWatchedModels({ ...models, guard, clock, watch, agentIds: parts.agentIds }),
     listModels: createListModels({ ...models, guard, clock }),
     /** Once no call is open, and before the database closes. */
     close: () => {
@@ -100,6 +125,10 @@ export function composeModelDoor(parts: {
 }
 
 export type ModelDoor = ReturnType<typeof composeModelDoor>
+
+export function keepAliveMsOf(settings: Pick<Settings, 'keep_alive_seconds'>): number {
+  return settings.keep_alive_seconds * 1000
+}
 
 /** The owner's cassettes first, then those that ship. */
 export function cassetteFolders(own: string, repositoryRoot: string): readonly string[] {

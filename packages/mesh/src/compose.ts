@@ -9,7 +9,7 @@ import { createArtifacts } from './artifacts/artifacts.ts'
 import { createBlackboard } from './blackboard/blackboard.ts'
 import type { CommandContext } from './commands/command-context.ts'
 import { agentDoor, humanDoor, openOutside, portOf } from './compose-doors.ts'
-import { cassetteFolders, composeModelDoor, composeModels } from './compose-model-door.ts'
+import { cassetteFolders, composeModelDoor, composeModels, keepAliveMsOf } from './compose-model-door.ts'
 import { composeRuntime } from './compose-runtime.ts'
 import { createFileEditor, writeFileAtomically } from './config/atomic-file.ts'
 import type { DataPaths } from './config/data-paths.ts'
@@ -144,6 +144,7 @@ async function composeParts({ context, home, paths, log }: MeshSettings) {
       FLOTILLA_MAX_ITERATIONS: String(environment.maxIterations),
       FLOTILLA_CHAT_MAX_TOOL_ROUNDS: String(environment.chatMaxToolRounds),
       FLOTILLA_CHAT_MAX_TOTAL_ROUNDS: String(environment.chatMaxTotalRounds),
+      FLOTILLA_KEEP_ALIVE_MS: String(keepAliveMsOf(settings.current())),
     },
     projectText: () => '',
     walls: { hold: () => walls.state().broken === null },
@@ -179,10 +180,12 @@ async function composeParts({ context, home, paths, log }: MeshSettings) {
     settings,
     database,
     events,
+    journal,
     guard,
     log,
     ledger,
     findAgent: fleet.find,
+    agentIds: () => fleet.list().map(({ id }) => id),
   })
   // Interfaces come and go while the mesh runs: its own addresses are those of the moment.
   const isAllowed = (address: string) => createAddressFilter(ownAddresses())(address)

@@ -18,6 +18,11 @@ export const systemClock: Clock = {
 
 export const randomId: NewId = (prefix) => `${prefix}_${randomBytes(8).toString('hex')}`
 
+/** From 0 to 1, without 1. */
+export function randomChance(): number {
+  return randomBytes(4).readUInt32LE() / 2 ** 32
+}
+
 /** 256 random bits as 43 URL-safe characters. */
 export function randomToken(): string {
   return randomBytes(32).toString('base64url')

@@ -87,6 +87,17 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     cost_usd: z.number(),
     duration_ms: z.number(),
   }),
+  /** A model failed and is left alone for a while, where another may answer. */
+  z.strictObject({
+    type: z.literal('model.cooling'),
+    model: z.string(),
+    seconds: z.number(),
+    /** In a row. */
+    failures: z.number(),
+    code: z.string(),
+    detail: z.string(),
+  }),
+  z.strictObject({ type: z.literal('model.recovered'), model: z.string() }),
   z.strictObject({
     type: z.literal('call.denied'),
     agent_id: agentId,

@@ -8,6 +8,9 @@ export const headers = {
   idempotencyKey: 'idempotency-key',
   traceId: 'x-trace-id',
   requestedWith: 'x-requested-with',
+  /** On a model's answer: which model gave it, and how many attempts it took. */
+  answeringModel: 'x-flotilla-model',
+  attempts: 'x-flotilla-attempts',
   webhookSignature: 'x-webhook-signature',
 } as const
 

@@ -4,6 +4,7 @@ import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 import { agentIdSchema } from './ids.ts'
 import { jsonObjectSchema } from './json-value.ts'
 import { limits, wireLimits } from './limits.ts'
+import { modelsApi, modelsEndpoints } from './models-api.ts'
 import { fleetEventBodySchema } from './fleet-event.ts'
 import { runViewSchema } from './run.ts'
 import { steerTextSchema, steerViewSchema } from './steer.ts'
@@ -66,6 +67,7 @@ export const meshHumanEndpoints = {
   walls: { method: 'GET', path: '/api/walls', summary: 'The last verification of the walls' },
   recordingStart: { method: 'POST', path: '/api/recording', summary: 'Starts to record model conversations' },
   recordingStop: { method: 'DELETE', path: '/api/recording', summary: 'Stops and returns the cassette' },
+  ...modelsEndpoints,
 } as const satisfies Record<string, Endpoint>
 
 export type MeshHumanEndpointName = keyof typeof meshHumanEndpoints
@@ -210,4 +212,5 @@ export const meshHumanApi = {
   },
   recordingStart: { response: z.strictObject({ recording: z.boolean() }) },
   recordingStop: {},
+  ...modelsApi,
 } as const satisfies Record<MeshHumanEndpointName, EndpointSchemas>

@@ -1,4 +1,5 @@
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import { Problem } from '@flotilla/protocol/problem'
 import { expect, test } from 'vitest'
 import { createMeshHttp } from '../mesh/mesh-http.ts'
 import { createRunMesh } from '../mesh/run-mesh.ts'
@@ -81,13 +82,14 @@ test('the request streams, asks for usage, names the run and forbids calls when 
   })
 })
 
-test('a stream that breaks off is asked for again', async () => {
+test('a stream under which the mesh itself went away is asked for again', async () => {
   let times = 0
   const { model, waitsMs, close } = await meshModel((seen, response) => {
     times += 1
-    return times === 1
-      ? streamed([words('half')], '')(seen, response)
-      : streamed([words('whole', 'stop'), usage])(seen, response)
+    if (times > 1) return streamed([words('whole', 'stop'), usage])(seen, response)
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write(`data: ${JSON.stringify(words('half'))}\n\n`, () => response.destroy())
+    return undefined
   })
   const answer = await model.answer(request, () => undefined, signal)
   await close()
@@ -103,6 +105,33 @@ test('an error inside the stream is told with its code', async () => {
     detail: 'all spent',
   })
   await close()
+})
+
+test.each([
+  ['ends without its end', [words('half')]],
+  ['tells an error', [words('half'), { error: { code: 'upstream-failed', message: 'broke off' } }]],
+  ['tells a stranger’s error', [words('half'), { error: { code: 'server_error', message: 'oops' } }]],
+])('a stream that %s is never paid for twice (lesson 86)', async (_how, chunks) => {
+  const { model, mesh, waitsMs, close } = await meshModel(streamed(chunks, ''))
+  await expect(model.answer(request, () => undefined, signal)).rejects.toBeInstanceOf(Problem)
+  await close()
+  expect(mesh.requests).toHaveLength(1)
+  expect(waitsMs).toEqual([])
+})
+
+test('what the mesh has tried several times is not tried several times again', async () => {
+  const { model, mesh, waitsMs, close } = await meshModel((_seen, response) => {
+    response.writeHead(502, { 'content-type': 'application/problem+json' })
+    const error = { code: 'provider-unreachable', message: 'nobody there', attempts: 3 }
+    response.end(JSON.stringify({ code: 'provider-unreachable', detail: 'nobody there', error }))
+    return undefined
+  })
+  await expect(model.answer(request, () => undefined, signal)).rejects.toMatchObject({
+    code: 'provider-unreachable',
+  })
+  await close()
+  expect(mesh.requests).toHaveLength(1)
+  expect(waitsMs).toEqual([])
 })
 
 test('a rate limit is waited out as long as it asks', async () => {

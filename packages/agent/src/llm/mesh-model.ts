@@ -16,7 +16,10 @@ const triesMax = 4
 const waitsMs = [1000, 4000, 15_000] as const
 const retryAfterMaxMs = 60_000
 
-/** Asks through the mesh, which holds the provider's key. What may heal is asked again, three times at most. */
+/**
+ * Asks through the mesh, which holds the provider's key and asks again what may heal there. What is left to ask again
+ * here, three times at most, is what never came that far: a mesh on its way back, a rate limit that names its end.
+ */
 export function createMeshModel(deps: { mesh: RunMesh; model: string; clock: Clock }): LanguageModel {
   const ask = async (
     request: ModelRequest,
@@ -39,7 +42,7 @@ export function createMeshModel(deps: { mesh: RunMesh; model: string; clock: Clo
         } catch (error) {
           signal.throwIfAborted()
           const problem = asProblem(error)
-          if (tries === triesMax || !problemCatalog[problem.code].retryable) throw problem
+          if (tries === triesMax || !mayHeal(problem)) throw problem
           const waitMs = waitsMs[tries - 1]! // tries is below triesMax here
           const askedMs = Math.min((problem.retryAfterSeconds ?? 0) * 1000, retryAfterMaxMs)
           await deps.clock.sleep(Math.max(waitMs, askedMs), signal)
@@ -47,6 +50,15 @@ export function createMeshModel(deps: { mesh: RunMesh; model: string; clock: Clo
       }
     },
   }
+}
+
+/** A stream that has begun was paid for; asked again, it would be paid twice. */
+const begun = { attempts: 1 } as const
+
+/** `attempts` says that the mesh has done what there is to do; a rate limit that names its end is waited for here. */
+function mayHeal(problem: Problem): boolean {
+  if (!problemCatalog[problem.code].retryable) return false
+  return problem.extra['attempts'] === undefined || problem.retryAfterSeconds !== undefined
 }
 
 async function readAnswer(reply: IncomingMessage, onText: (delta: string) => void): Promise<ModelAnswer> {
@@ -71,10 +83,11 @@ async function readAnswer(reply: IncomingMessage, onText: (delta: string) => voi
   }
   const failure = assembly.error()
   if (failure) {
-    throw new Problem(isProblemCode(failure.code) ? failure.code : 'model-failed', { detail: failure.detail })
+    const code = isProblemCode(failure.code) ? failure.code : 'model-failed'
+    throw new Problem(code, { detail: failure.detail, extra: begun })
   }
   if (!assembly.isWhole())
-    throw new Problem('upstream-failed', { detail: 'The answer of the model broke off.' })
+    throw new Problem('upstream-failed', { detail: 'The answer of the model broke off.', extra: begun })
   return assembly.answer()
 }
 

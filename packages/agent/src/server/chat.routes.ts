@@ -10,6 +10,7 @@ import { readJson } from './read-body.ts'
 /** Chat mode: a turn with its outcome, a turn as a stream, words to a run at work, forgetting. */
 export function chatRoutes(deps: {
   desk: RunDesk
+  keepAliveMs: number
   sessions: Sessions
 }): Pick<Routes, 'chat' | 'chatStream' | 'chatSteer' | 'chatReset'> {
   const take = async (call: RouteCall): Promise<Taking> => {
@@ -26,7 +27,7 @@ export function chatRoutes(deps: {
     },
     chatStream: async (call) => {
       const taking = await take(call)
-      const stream = openFrameStream(call)
+      const stream = openFrameStream(call, deps.keepAliveMs)
       if (taking.state === 'finished') {
         stream.send({ type: 'done', result: taking.result })
         return answered

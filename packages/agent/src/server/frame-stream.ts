@@ -1,15 +1,17 @@
 import type { ChatFrame } from '@flotilla/protocol/agent-api'
-import { wireLimits } from '@flotilla/protocol/limits'
 import type { RouteCall } from './http-server.ts'
 
 /** Words that a listener does not take are dropped beyond this; the last frame holds the whole answer anyway. */
 const unreadMaxBytes = 1024 * 1024
 
 /** Server-sent events of one run; ends with its last frame. */
-export function openFrameStream({ response }: RouteCall): { send: (frame: ChatFrame) => void } {
+export function openFrameStream(
+  { response }: RouteCall,
+  keepAliveMs: number,
+): { send: (frame: ChatFrame) => void } {
   response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
   response.flushHeaders()
-  const keepAlive = setInterval(() => response.write(': keepalive\n\n'), wireLimits.keepAliveMs)
+  const keepAlive = setInterval(() => response.write(': keepalive\n\n'), keepAliveMs)
   response.on('close', () => clearInterval(keepAlive))
   return {
     send: (frame) => {

@@ -10,6 +10,7 @@ import { readJson } from './read-body.ts'
 /** Work that is taken now and asked for later: tasks and single tools, their outcomes, and stopping them. */
 export function runRoutes(deps: {
   desk: RunDesk
+  keepAliveMs: number
 }): Pick<Routes, 'task' | 'invoke' | 'cancel' | 'frames' | 'result'> {
   const { desk } = deps
   const accept = async (request: RunRequest) => {
@@ -46,7 +47,7 @@ export function runRoutes(deps: {
       const live = desk.current()
       if (live?.request.runId !== query.run_id)
         throw new Problem('not-found', { detail: 'That run is not going on.' })
-      const stop = live.follow(openFrameStream(call).send)
+      const stop = live.follow(openFrameStream(call, deps.keepAliveMs).send)
       call.response.on('close', stop)
       return answered
     },

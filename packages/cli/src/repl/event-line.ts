@@ -61,6 +61,16 @@ export function eventLine(event: FleetEventBody, color: Color): string | null {
           `model ${event.model}: ${event.tokens} tokens, ${formatUsd(event.cost_usd)}, ${formatDuration(event.duration_ms)}`,
         ),
       )
+    case 'model.cooling':
+      return line(
+        color,
+        'mesh',
+        color.bad(
+          `model ${event.model} is left alone for ${event.seconds} s: ${oneLine(event.detail, quotedMax)}`,
+        ),
+      )
+    case 'model.recovered':
+      return line(color, 'mesh', color.good(`model ${event.model} answers again`))
     case 'call.denied':
       return line(
         color,

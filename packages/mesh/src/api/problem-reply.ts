@@ -27,9 +27,16 @@ export function sendProblem(request: FastifyRequest, reply: FastifyReply, proble
   if (problem.retryAfterSeconds !== undefined) {
     void reply.header('retry-after', String(Math.max(1, Math.ceil(problem.retryAfterSeconds))))
   }
-  // The official OpenAI clients repeat every 5xx unless they are told not to.
-  void reply.header('x-should-retry', String(problemCatalog[problem.code].retryable))
+  // The official clients of model providers repeat every 5xx unless they are told not to.
+  void reply.header('x-should-retry', String(isWorthRepeating(problem)))
   return reply.code(body.status).type(problemContentType).send(JSON.stringify(body))
+}
+
+/** What was tried several times on this side has nothing to gain from being tried at once on that side too. */
+function isWorthRepeating(problem: Problem): boolean {
+  const { attempts } = problem.extra
+  if (typeof attempts === 'number' && problem.retryAfterSeconds === undefined) return false
+  return problemCatalog[problem.code].retryable
 }
 
 /** Fastify's own refusals get the codes of our catalogue. */

@@ -15,7 +15,10 @@ export interface EventStream {
 }
 
 /** Turns a reply into server-sent events: JSON in `data`, a comment as keep-alive, bounded memory. */
-export function openEventStream(reply: FastifyReply): EventStream {
+export function openEventStream(
+  reply: FastifyReply,
+  keepAliveMs: number = wireLimits.keepAliveMs,
+): EventStream {
   const gone = new AbortController()
   const socket = reply.raw
   reply.hijack()
@@ -27,7 +30,7 @@ export function openEventStream(reply: FastifyReply): EventStream {
   })
   // Node keeps headers back until there is a body; a reader of a quiet stream would wait for the first keep-alive.
   socket.flushHeaders()
-  const keepAlive = setInterval(() => write(': keep-alive\n\n'), wireLimits.keepAliveMs)
+  const keepAlive = setInterval(() => write(': keep-alive\n\n'), keepAliveMs)
   socket.once('close', () => {
     clearInterval(keepAlive)
     gone.abort(new Error('the reader went away'))

@@ -1,4 +1,5 @@
 import { agentIdSchema } from '@flotilla/protocol/ids'
+import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
 import { readTextFile } from './atomic-file.ts'
@@ -8,6 +9,8 @@ const providerName = z
   .string()
   .regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'a provider name is 1 to 64 of a-z 0-9 _ -')
 const modelName = z.string().min(1).max(200)
+/** Each may be asked three times before the next. */
+const fallbacksMax = 5
 const usdPerMtok = z.number().min(0).max(100_000)
 
 const openAiCompatibleSchema = z.strictObject({
@@ -28,6 +31,8 @@ const modelSchema = z.strictObject({
   context: z.number().int().positive().optional(),
   /** What a call that names no max_tokens is given. */
   max_output_tokens: z.number().int().positive().optional(),
+  /** Models that may answer when this one cannot, in order; each must be on the list of the agent that asks. */
+  fallback: z.array(modelName).max(fallbacksMax).optional(),
 })
 
 const perMinute = z.number().int().min(1).max(1_000_000)
@@ -44,6 +49,12 @@ export const settingsSchema = z.strictObject({
     .default({}),
   /** Numbers of users of this machine who may act for the owner, beside root and the user the mesh runs as. */
   local_users: z.array(z.number().int().min(1).max(4_294_967_294)).max(1000).default([]),
+  /** Silence after which an open stream gets a comment; read when the mesh starts. */
+  keep_alive_seconds: z
+    .number()
+    .min(0.1)
+    .max(wireLimits.keepAliveMs / 1000)
+    .default(wireLimits.keepAliveMs / 1000),
   /** Calls per minute and agent. */
   rate_limits: z
     .strictObject({

@@ -15,6 +15,8 @@ export interface CallAccount {
   settle(usage: TokenUsage): void
   /** For an answer that told no usage: the whole prompt, and at most what has been streamed. */
   settleEstimate(progress: StreamProgress | null): void
+  /** For an answer that may have been made and was never seen: all that was set aside. */
+  settleFull(): void
   refund(): void
 }
 
@@ -71,6 +73,11 @@ export function openCallAccount(
             completionTokens * input.price.outputNanoPerToken,
         )
         pay(Math.min(costNano, input.reservation.reservedNano), input.promptTokens, completionTokens)
+      }),
+    settleFull: () =>
+      close(() => {
+        const { reservedNano, maxTokens } = input.reservation
+        pay(reservedNano, input.promptTokens, maxTokens)
       }),
     refund: () => close(() => deps.gate.refund(input.reservation)),
   }

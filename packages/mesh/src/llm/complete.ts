@@ -8,10 +8,13 @@ import type { CallRate } from '../policy/call-rate.ts'
 import type { Caller } from '../policy/caller.ts'
 import { allowedModel } from './allowed-models.ts'
 import type { AllowedModelsDeps } from './allowed-models.ts'
-import type { ByteStream } from './byte-stream.ts'
+import { streamedAnswer, wholeAnswer } from './answer-reply.ts'
+import type { CompletionReply, Received } from './answer-reply.ts'
 import { openCallAccount } from './call-account.ts'
 import { dispatch } from './dispatch.ts'
 import { promptTokensAtMost } from './estimate.ts'
+import { fallbackChain } from './fallback-chain.ts'
+import { firstWords } from './first-words.ts'
 import type { HoldLease } from './hold-lease.ts'
 import type { ProviderReply, ProviderRequest } from './llm-provider.ts'
 import type { CatalogModel } from './model-catalog.ts'
@@ -21,12 +24,12 @@ import { readParameters } from './parameters.ts'
 import type { ChatParameters } from './parameters.ts'
 import { createPriceList } from './price-list.ts'
 import type { Price, PricedModel } from './price-list.ts'
-import { relayStream } from './relay-stream.ts'
 import { wholeReply } from './reply-body.ts'
 import type { OpenCall } from './reply-body.ts'
 import type { Reservation, SpendGate } from './reserve-settle.ts'
 import { createSilenceWatch } from './silence-watch.ts'
 import type { SilenceWatch } from './silence-watch.ts'
+import type { ModelWatch } from './watch-models.ts'
 
 /**
  * One chat completion for an agent.
@@ -44,14 +47,6 @@ export interface CompletionInput {
   readonly signal: AbortSignal
 }
 
-/** To be copied to the client as it is. */
-export interface CompletionReply {
-  readonly status: number
-  readonly headers: Readonly<Record<string, string>>
-  /** A stream is read to its end or given up by the signal. */
-  readonly body: Uint8Array | ByteStream
-}
-
 export interface CompleteDeps extends AllowedModelsDeps {
   readonly guard: Guard
   readonly rate: CallRate
@@ -60,6 +55,11 @@ export interface CompleteDeps extends AllowedModelsDeps {
   readonly holdLease: HoldLease
   readonly clock: Clock
   readonly log: Log
+  readonly watch: ModelWatch
+  /** From 0 to 1; spreads out those who come back after a failure. */
+  readonly chance: () => number
+  /** Silence after which a stream gets a comment; the default is the wire's. */
+  readonly keepAliveMs?: number
   /** Ends what waits between calls. */
   readonly stopped?: AbortSignal
 }
@@ -70,7 +70,7 @@ export interface CompleteDeps extends AllowedModelsDeps {
  * `budget-exhausted`, and what the provider met. A stream that has begun ends with an error event instead.
  */
 export function createComplete(deps: CompleteDeps): Complete {
-  const silence = createSilenceWatch({ ...deps, intervalMs: wireLimits.keepAliveMs })
+  const silence = createSilenceWatch({ ...deps, intervalMs: deps.keepAliveMs ?? wireLimits.keepAliveMs })
   const parts: Parts = { ...deps, silence, priceOf: createPriceList(deps.clock) }
   return async (caller, input) => {
     try {
@@ -97,7 +97,38 @@ async function answer(
   input: CompletionInput,
 ): Promise<CompletionReply> {
   const parameters = readBounded(input.body)
-  const model = deps.catalog.find(allowedModel(deps, caller.agentId, parameters.model))
+  const chain = fallbackChain(deps, caller.agentId, allowedModel(deps, caller.agentId, parameters.model))
+  const release = deps.holdLease(caller.run)
+  // The reader of a stream may leave without the client's going; a whole answer has no such reader.
+  const cutting = parameters.stream ? new AbortController() : null
+  if (cutting)
+    input.signal.addEventListener('abort', () => cutting.abort(input.signal.reason), { once: true })
+  const dispatched = dispatch(deps, {
+    chain,
+    signal: cutting?.signal ?? input.signal,
+    open: (model) => openCall(deps, caller, { model, parameters }),
+    receive,
+  }).finally(release)
+  if (!cutting) return wholeAnswer(await dispatched)
+  return await streamedAnswer(deps, {
+    dispatched,
+    wantsUsage: parameters.wantsUsage,
+    clientSignal: input.signal,
+    cut: () => cutting.abort(readerLeft),
+  })
+}
+
+interface Opened extends OpenCall {
+  readonly model: CatalogModel
+  readonly request: ProviderRequest
+}
+
+/** What one model would be sent, with the money for it set aside. */
+async function openCall(
+  deps: Parts,
+  caller: Extract<Caller, { kind: 'agent' }>,
+  { model, parameters }: { readonly model: CatalogModel; readonly parameters: ChatParameters },
+): Promise<Opened> {
   const price = deps.priceOf(model)
   const draft = JSON.stringify({ model: model.model, ...parameters.forwarded })
   const draftBytes = Buffer.byteLength(draft)
@@ -112,7 +143,6 @@ async function answer(
     answers: parameters.answers,
     maxTokens: parameters.maxTokens?.value ?? model.defaultMaxTokens,
   })
-  const release = deps.holdLease(caller.run)
   const account = openCallAccount(deps, {
     agentId: caller.agentId,
     runId: caller.run?.runId ?? null,
@@ -120,87 +150,17 @@ async function answer(
     price,
     reservation,
     promptTokens,
-    closed: release,
+    closed: deps.holdLease(caller.run),
   })
   const request = requestFor(caller.agentId, model, { parameters, draft, draftBytes, reservation })
-  const call: OpenCall = { account, costUsdOf: (usage) => usdFromNano(price.costNano(usage)) }
-  return await send(deps, call, { model, request, parameters, clientSignal: input.signal })
+  return { model, request, account, costUsdOf: (usage) => usdFromNano(price.costNano(usage)) }
 }
 
-async function send(
-  deps: Parts,
-  call: OpenCall,
-  sending: {
-    model: CatalogModel
-    request: ProviderRequest
-    parameters: ChatParameters
-    clientSignal: AbortSignal
-  },
-): Promise<CompletionReply> {
-  const { model, request, parameters, clientSignal } = sending
-  // The reader of a stream may leave without the client's going; a whole answer has no such reader.
-  const cutting = parameters.stream ? new AbortController() : null
-  if (cutting)
-    clientSignal.addEventListener('abort', () => cutting.abort(clientSignal.reason), { once: true })
-  const signal = cutting?.signal ?? clientSignal
-  const dispatched = dispatch(deps, model, { request, signal }).catch((error: unknown) => {
-    // Cut off after it left, a call may have cost its prompt; refused or never sent, it has cost nothing.
-    if (clientSignal.aborted || isSilence(error)) call.account.settleEstimate(null)
-    else call.account.refund()
-    throw error
-  })
-  dispatched.catch(() => {})
-  if (!cutting) return await wholeReply(await dispatched, call)
-  const first = await firstOf(dispatched, deps.silence)
-  if (first !== null && !first.contentType.includes('event-stream')) return await wholeReply(first, call)
-  return {
-    status: 200,
-    headers: {
-      'content-type': 'text/event-stream; charset=utf-8',
-      'cache-control': 'no-cache',
-      'x-accel-buffering': 'no',
-    },
-    body: relayStream({
-      reply: dispatched,
-      call,
-      wantsUsage: parameters.wantsUsage,
-      clientSignal,
-      silence: deps.silence,
-      cut: () => cutting.abort(readerLeft),
-    }),
-  }
-}
-
-/** Made once: an abort without a reason makes an error with its stack each time. */
-const readerLeft = new Error('the reader of the stream has left')
-
-/** The call went out and nothing ever came back, not even a status. */
-function isSilence(error: unknown): boolean {
-  return (
-    error instanceof Problem &&
-    error.code === 'upstream-timeout' &&
-    error.extra['provider_status'] === undefined
-  )
-}
-
-/** The reply, or null when it is so long in coming that the client should hear something meanwhile. */
-function firstOf(dispatched: Promise<ProviderReply>, silence: SilenceWatch): Promise<ProviderReply | null> {
-  return new Promise((resolve, reject) => {
-    const watched = silence.watch(() => {
-      watched.end()
-      resolve(null)
-    })
-    dispatched.then(
-      (reply) => {
-        watched.end()
-        resolve(reply)
-      },
-      (error: unknown) => {
-        watched.end()
-        reject(error)
-      },
-    )
-  })
+async function receive(reply: ProviderReply, opened: Opened): Promise<Received> {
+  const isStream = opened.request.stream && reply.contentType.includes('event-stream')
+  if (!isStream) return { whole: await wholeReply(reply, opened) }
+  const { account, model } = opened
+  return { reply: await firstWords(reply, { account, secrets: model.secrets }), call: opened }
 }
 
 function readBounded(body: Uint8Array): ChatParameters {
@@ -209,6 +169,9 @@ function readBounded(body: Uint8Array): ChatParameters {
   }
   return readParameters(body)
 }
+
+/** Made once: an abort without a reason makes an error with its stack each time. */
+const readerLeft = new Error('the reader of the stream has left')
 
 /** The bound is added last: it is what the reservation allows, and free models get one only if the client set it. */
 function requestFor(

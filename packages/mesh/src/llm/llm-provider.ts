@@ -8,8 +8,8 @@ import type { JsonObject } from '@flotilla/protocol/json-value'
  * status is: a refusal by the far end is a reply and not an error. A streamed answer is `text/event-stream` and ends
  * with `data: [DONE]`.
  *
- * It rejects with the Problem `provider-unreachable` when no connection could be made, `upstream-timeout` when the
- * far end was silent for too long, `provider-refused` when the provider itself cannot serve the call, and with the
+ * It rejects with the Problem `provider-unreachable` when no connection could be made, so that nothing has left,
+ * `upstream-failed` when the far end hung up, `upstream-timeout` when it was silent for too long, `provider-refused` when the provider itself cannot serve the call, and with the
  * signal's reason when that aborts. The same holds for reading the body. No message it throws holds a key.
  *
  * The caller reads the body to its end, or calls `discard`, or aborts the signal; each frees the connection. A

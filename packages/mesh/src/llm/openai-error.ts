@@ -6,11 +6,19 @@ export interface OpenAiError {
   readonly message: string
   readonly type: string
   readonly code: string
+  /** How often providers were asked for it; whoever is told so need not ask again at once. */
+  readonly attempts?: number
 }
 
 export function openAiErrorOf(problem: Problem): OpenAiError {
   const type = problemCatalog[problem.code].status < 500 ? 'invalid_request_error' : 'server_error'
-  return { message: problem.detail, type, code: problem.code }
+  const { attempts } = problem.extra
+  return {
+    message: problem.detail,
+    type,
+    code: problem.code,
+    ...(typeof attempts === 'number' ? { attempts } : {}),
+  }
 }
 
 /** The same problem with `error` beside its own fields, so that an OpenAI client can tell what went wrong. Pure. */

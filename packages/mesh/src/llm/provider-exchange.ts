@@ -60,7 +60,12 @@ export function exchange({ pool, host, signal, request }: Exchange): Promise<Pro
       },
       onResponseError(_controller, error) {
         signal.removeEventListener('abort', onAbort)
-        const problem = problemOf(error, { signal, host, isBegun: body !== null })
+        const problem = problemOf(error, {
+          signal,
+          host,
+          isSent: controller !== null,
+          isBegun: body !== null,
+        })
         if (body) body.fail(problem)
         else reject(problem)
       },
@@ -130,7 +135,10 @@ function createReplyBytes(controller: Dispatcher.DispatchController): ReplyBytes
   }
 }
 
-function problemOf(error: unknown, at: { signal: AbortSignal; host: string; isBegun: boolean }): unknown {
+function problemOf(
+  error: unknown,
+  at: { signal: AbortSignal; host: string; isSent: boolean; isBegun: boolean },
+): unknown {
   if (at.signal.aborted) return at.signal.reason
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') {
@@ -138,6 +146,10 @@ function problemOf(error: unknown, at: { signal: AbortSignal; host: string; isBe
   }
   if (at.isBegun) {
     return new Problem('upstream-failed', { detail: `${at.host} broke off its answer`, cause: error })
+  }
+  // Nobody can tell whether it was read, and so whether it will be billed.
+  if (at.isSent) {
+    return new Problem('upstream-failed', { detail: `${at.host} hung up before it answered`, cause: error })
   }
   return new Problem('provider-unreachable', {
     detail: `no answer from ${at.host}${code === '' ? '' : ` (${code})`}`,

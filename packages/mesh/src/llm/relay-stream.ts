@@ -1,3 +1,4 @@
+import { Problem } from '@flotilla/protocol/problem'
 import { createByteStream, pipeBytes } from './byte-stream.ts'
 import type { ByteFlow, ByteSink, ByteStream } from './byte-stream.ts'
 import type { ProviderReply } from './llm-provider.ts'
@@ -9,9 +10,21 @@ import type { SilenceWatch } from './silence-watch.ts'
 /** A comment that server-sent event readers skip, so that nobody on the way takes a silent connection for dead. */
 const keepAliveComment = Buffer.from(': keep-alive\n\n')
 
-export interface RelayInput {
-  readonly reply: Promise<ProviderReply>
+/** A stream that has said its first words, and whose it is. */
+export interface SpokenStream {
+  readonly reply: ProviderReply
   readonly call: OpenCall
+  /** Told to a client that got its headers before anybody knew. */
+  readonly signature: string
+  /** Hears once that the stream broke off; a stream that has begun is never asked for again. */
+  readonly broke: (problem: Problem) => void
+}
+
+export interface RelayInput {
+  /** Whoever makes it has closed every account when it rejects. */
+  readonly spoken: Promise<SpokenStream>
+  /** The client has waited in silence so far. */
+  readonly isLate: boolean
   readonly wantsUsage: boolean
   readonly clientSignal: AbortSignal
   readonly silence: SilenceWatch
@@ -24,19 +37,27 @@ export interface RelayInput {
  * whether or not anybody ever reads it. Fails only by the client's own going.
  */
 export function relayStream(input: RelayInput): ByteStream {
-  const { call, clientSignal } = input
+  const { clientSignal } = input
   const progress = freshProgress()
+  let call: OpenCall | null = null
 
   function settle(): void {
-    if (progress.usage === null) call.account.settleEstimate(progress)
-    else call.account.settle(progress.usage)
+    if (progress.usage === null) call?.account.settleEstimate(progress)
+    else call?.account.settle(progress.usage)
   }
 
   clientSignal.addEventListener('abort', settle, { once: true })
+  input.spoken.then(
+    (spoken) => {
+      call = spoken.call
+      if (clientSignal.aborted) settle()
+    },
+    () => {},
+  )
   return createByteStream((sink) => {
     const passer = createEventPasser(progress, {
       wantsUsage: input.wantsUsage,
-      costUsdOf: call.costUsdOf,
+      costUsdOf: (usage) => call?.costUsdOf(usage) ?? 0,
       onDone: settle,
     })
     return relay(input, sink, {
@@ -60,6 +81,8 @@ function relay(
   let isOver = false
   let hasRoom = true
   let source: ByteFlow | null = null
+  let spoken: SpokenStream | null = null
+  if (input.isLate) sink.write(keepAliveComment)
   const watched = input.silence.watch(() => sink.write(keepAliveComment))
 
   function finish(): boolean {
@@ -95,7 +118,9 @@ function relay(
       sink.fail(error)
       return
     }
-    sink.write(errorEvent(asProblem(error)))
+    const problem = asProblem(error)
+    spoken?.broke(problem)
+    sink.write(errorEvent(spoken ? asFinal(problem) : problem))
     sink.end()
   }
 
@@ -118,10 +143,15 @@ function relay(
     },
   }
 
-  input.reply.then(
-    (reply) => {
-      if (isOver) reply.discard()
-      else source = pipeBytes(reply.body, inner)
+  input.spoken.then(
+    (stream) => {
+      if (isOver) {
+        stream.reply.discard()
+        return
+      }
+      spoken = stream
+      if (input.isLate) sink.write(Buffer.from(`: ${stream.signature}\n\n`))
+      source = pipeBytes(stream.reply.body, inner)
     },
     (error: unknown) => inner.fail(error),
   )
@@ -134,4 +164,13 @@ function relay(
       if (finish()) input.cut()
     },
   }
+}
+
+/** The client has heard part of it, so nobody but the client may decide to pay for it a second time. */
+function asFinal(problem: Problem): Problem {
+  return new Problem(problem.code, {
+    detail: problem.detail,
+    cause: problem.cause,
+    extra: { attempts: 1, ...problem.extra },
+  })
 }

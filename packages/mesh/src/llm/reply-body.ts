@@ -1,6 +1,7 @@
 import { Problem } from '@flotilla/protocol/problem'
 import { pipeBytes } from './byte-stream.ts'
 import type { CallAccount } from './call-account.ts'
+import { emptyAnswer, saysNothing } from './empty-answer.ts'
 import type { ProviderReply } from './llm-provider.ts'
 import { freshProgress } from './pass-stream.ts'
 import { usageFrom } from './usage.ts'
@@ -15,7 +16,10 @@ export interface OpenCall {
 /** A whole answer, pictures included. */
 const replyMaxBytes = 16 * 1024 * 1024
 
-/** An answer in one piece, with `usage.cost_usd` added; settles. Throws the Problem `upstream-failed` for what is none. */
+/**
+ * An answer in one piece, with `usage.cost_usd` added; settles. Throws the Problem `upstream-failed` for what is none,
+ * and `model-failed` for one that says nothing.
+ */
 export async function wholeReply(
   reply: ProviderReply,
   call: OpenCall,
@@ -29,6 +33,7 @@ export async function wholeReply(
       call.account.settle(usage)
       answer['usage'] = { ...(answer['usage'] as object), cost_usd: call.costUsdOf(usage) }
     }
+    if (saysNothing(answer)) throw emptyAnswer()
     const body = Buffer.from(JSON.stringify(answer))
     return { status: 200, headers: { 'content-type': 'application/json; charset=utf-8' }, body }
   } finally {

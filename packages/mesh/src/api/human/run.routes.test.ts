@@ -29,7 +29,7 @@ async function aDoor() {
   servers.push(server)
   const use = { allowEvents: () => {} } as unknown as RunUseCases
   server.register(async (scope) =>
-    runRoutes(scope, { gate: () => ({ kind: 'human', channel: 'api' }), use, events }),
+    runRoutes(scope, { gate: () => ({ kind: 'human', channel: 'api' }), use, events, keepAliveMs: 15_000 }),
   )
   const url = await server.listen({ port: 0, host: '127.0.0.1' })
   return { events, url }

@@ -47,12 +47,14 @@ export interface RunRoutesDeps {
   readonly gate: HumanGate
   readonly use: RunUseCases
   readonly events: EventBus
+  /** Silence after which an open stream gets a comment. */
+  readonly keepAliveMs: number
 }
 
 /** Events handed over per step when a reader catches up: far fewer bytes than a reader may leave unread. */
 const replayPageEvents = 100
 
-export function runRoutes(scope: FastifyInstance, { gate, use, events }: RunRoutesDeps): void {
+export function runRoutes(scope: FastifyInstance, { gate, use, events, keepAliveMs }: RunRoutesDeps): void {
   const bind = createBinder(scope)
   // Before the body is read: a page of another origin is told nothing of what it should have sent.
   scope.addHook('onRequest', async (request) => {
@@ -66,7 +68,7 @@ export function runRoutes(scope: FastifyInstance, { gate, use, events }: RunRout
       session: body.session,
     })
     if (!(raw.headers.accept ?? '').includes('text/event-stream')) return outcomeOf(run.id, reply)
-    const stream = openEventStream(reply)
+    const stream = openEventStream(reply, keepAliveMs)
     for await (const frame of use.follow(run.id, stream.signal)) stream.send(frame)
     stream.end()
     return alreadySent
@@ -88,7 +90,7 @@ export function runRoutes(scope: FastifyInstance, { gate, use, events }: RunRout
   bind(endpoints.events, api.events, async ({ raw, query, reply }) => {
     use.allowEvents(gate(raw))
     const lastId = Number(raw.headers['last-event-id'])
-    const stream = openEventStream(reply)
+    const stream = openEventStream(reply, keepAliveMs)
     await followEvents(events, Number.isInteger(lastId) ? lastId : query.since, stream)
     return alreadySent
   })

@@ -1,0 +1,78 @@
+import type { Command } from 'commander'
+import type { ModelView } from '@flotilla/protocol/models-api'
+import { commandAction } from '../command-action.ts'
+import type { CliDeps, CommandContext } from '../context.ts'
+import type { Color } from '../terminal/color.ts'
+import { formatDuration, formatTime } from '../terminal/format.ts'
+import { renderTable } from '../terminal/table.ts'
+
+export function addModelsCommand(program: Command, deps: CliDeps): void {
+  program
+    .command('models')
+    .summary('models: price, health, and who may use them')
+    .description(
+      'Shows the models that the fleet names or has used: price per million tokens, health, what is left of a cool-down, what stands in, and which agents may use each.',
+    )
+    .addHelpText(
+      'after',
+      `
+A stand-in is set in config/settings.json, and must be on the agent's own list of models:
+  "models": { "openai/gpt-5-mini": { "fallback": ["groq/llama-3.3-70b-versatile"] } }
+
+Example:
+  $ flotilla models --json | jq '.models[] | select(.health == "cooling")'`,
+    )
+    .action(commandAction(deps, models))
+}
+
+async function models(context: CommandContext): Promise<void> {
+  const { terminal, signal } = context
+  const reply = await (await context.mesh()).call('models', { signal })
+  terminal.printJson(reply)
+  if (reply.models.length === 0) return terminal.print('No model is set up yet: flotilla doctor tells how.')
+  terminal.print(
+    ...renderTable(
+      [
+        { title: 'MODEL' },
+        { title: '$ IN/MTOK', align: 'right' },
+        { title: '$ OUT/MTOK', align: 'right' },
+        { title: 'HEALTH' },
+        { title: 'FALLBACK', columnsMax: 40 },
+        { title: 'AGENTS', columnsMax: 40 },
+      ],
+      reply.models.map((model) => [
+        model.id,
+        priceOf(model.price?.input_per_mtok),
+        priceOf(model.price?.output_per_mtok),
+        healthOf(model, terminal.color),
+        model.fallback.join(' → '),
+        model.agents.join(' '),
+      ]),
+    ),
+  )
+  for (const { id, problem } of reply.models) {
+    if (problem !== null) terminal.print(`${id} cannot be called: ${problem}`)
+  }
+  for (const { id, last_error: error } of reply.models) {
+    if (error !== null) terminal.print(`${id} last failed ${formatTime(error.at)} UTC: ${error.detail}`)
+  }
+}
+
+function priceOf(usd: number | undefined): string {
+  if (usd === undefined) return '?'
+  return usd === 0 ? 'free' : `${Number(usd.toPrecision(4))}`
+}
+
+function healthOf(model: ModelView, color: Color): string {
+  if (model.problem !== null) return color.bad('not usable')
+  switch (model.health) {
+    case 'cooling':
+      return color.bad(`cooling ${formatDuration(model.cool_down_seconds * 1000)}`)
+    case 'on-trial':
+      return 'on trial'
+    case 'ok':
+      return color.good('ok')
+    case 'unknown':
+      return 'not asked yet'
+  }
+}

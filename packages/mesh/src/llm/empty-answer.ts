@@ -1,0 +1,36 @@
+import { Problem } from '@flotilla/protocol/problem'
+
+/** Ends that explain an answer without words: the caller's own bound, or the provider's filter. */
+const explainedEnds: readonly unknown[] = ['length', 'content_filter']
+
+/**
+ * Is there no word, no call and no reason in any choice of this answer, or of this piece of a stream? Anything but
+ * the role counts as a word, so that what newer models say is not taken for silence. Pure.
+ */
+export function saysNothing(answer: Readonly<Record<string, unknown>>): boolean {
+  const { choices } = answer
+  if (!Array.isArray(choices)) return false
+  return choices.every((choice: unknown) => {
+    if (!isRecord(choice)) return false
+    if (explainedEnds.includes(choice['finish_reason'])) return false
+    const said = choice['delta'] ?? choice['message']
+    return isRecord(said) ? Object.entries(said).every(isSilent) : !isFilled(choice['text'])
+  })
+}
+
+export function emptyAnswer(): Problem {
+  return new Problem('model-failed', { detail: 'the model answered with nothing' })
+}
+
+function isSilent([field, value]: [string, unknown]): boolean {
+  return field === 'role' || !isFilled(value)
+}
+
+function isFilled(value: unknown): boolean {
+  if (value === null || value === undefined || value === '') return false
+  return !Array.isArray(value) || value.length > 0
+}
+
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,80 @@
+/** Why a model did not answer, as far as it matters to when it is worth asking again. */
+export type FailureKind =
+  /** 429. */
+  | 'rate-limited'
+  /** 401 or 403: nobody but the owner can mend it. */
+  | 'credential'
+  /** 408, 5xx, or no connection. */
+  | 'outage'
+  /** The call went out, and then there was silence. */
+  | 'timeout'
+  /** The answer broke off. */
+  | 'broken'
+  /** An answer with nothing in it. */
+  | 'empty'
+
+/**
+ * How a model does. `cooling` lasts beyond `until`: from then on the model is on trial, asked like any other, and the
+ * first answer makes it `ok` again.
+ */
+export type ModelHealth =
+  | { readonly kind: 'ok' }
+  | {
+      readonly kind: 'cooling'
+      readonly since: number
+      readonly until: number
+      /** Failures in a row; those that came while it cooled do not count, since they tell nothing new. */
+      readonly failures: number
+    }
+
+export type HealthEvent =
+  | { readonly kind: 'answered'; readonly askedAt: number }
+  | {
+      readonly kind: 'failed'
+      readonly askedAt: number
+      readonly failure: FailureKind
+      /** What the provider asked for; 0 when it asked for nothing. */
+      readonly retryAfterMs: number
+    }
+
+export const healthy: ModelHealth = { kind: 'ok' }
+
+/** By failures in a row; the last stands for all further ones. */
+const coolDownsMs = {
+  'rate-limited': [10_000, 30_000, 60_000, 120_000],
+  credential: [3_600_000],
+  outage: [30_000, 120_000, 600_000],
+  timeout: [30_000, 120_000, 600_000],
+  broken: [10_000, 30_000, 120_000],
+  empty: [10_000, 30_000, 120_000],
+} as const satisfies Record<FailureKind, readonly number[]>
+
+/** Longest that a provider's own word is believed. */
+export const retryAfterBelievedMaxMs = 120_000
+
+/**
+ * The health after something happened. What was asked before the cool-down began says nothing about it: neither does
+ * its answer end it, nor its failure make it longer. Pure.
+ */
+export function healthAfter(health: ModelHealth, event: HealthEvent, now: number): ModelHealth {
+  if (event.kind === 'answered') {
+    return health.kind === 'cooling' && event.askedAt < health.since ? health : healthy
+  }
+  if (health.kind === 'cooling' && (event.askedAt < health.since || now < health.until)) {
+    return { ...health, until: Math.max(health.until, now + askedForMs(event)) }
+  }
+  const failures = (health.kind === 'cooling' ? health.failures : 0) + 1
+  const steps = coolDownsMs[event.failure]
+  const coolDownMs = askedForMs(event) || (steps[Math.min(failures, steps.length) - 1] ?? 0)
+  return { kind: 'cooling', since: now, until: now + coolDownMs, failures }
+}
+
+/** 0 for a model that may be asked. Pure. */
+export function coolDownLeftMs(health: ModelHealth, now: number): number {
+  return health.kind === 'cooling' ? Math.max(0, health.until - now) : 0
+}
+
+/** Only a rate limit's word on its own end is worth following. */
+function askedForMs(event: Extract<HealthEvent, { kind: 'failed' }>): number {
+  return event.failure === 'rate-limited' ? Math.min(event.retryAfterMs, retryAfterBelievedMaxMs) : 0
+}
