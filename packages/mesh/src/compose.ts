@@ -1,6 +1,4 @@
 import { existsSync } from 'node:fs'
-import { lookup } from 'node:dns/promises'
-import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { operatorAgentId } from '@flotilla/protocol/ids'
 import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
@@ -10,15 +8,13 @@ import { createBlackboard } from './blackboard/blackboard.ts'
 import type { CommandContext } from './commands/command-context.ts'
 import { agentDoor, humanDoor, openOutside, portOf } from './compose-doors.ts'
 import { cassetteFolders, composeModelDoor, composeModels, keepAliveMsOf } from './compose-model-door.ts'
+import { composeEgress } from './compose-egress.ts'
 import { composeRuntime } from './compose-runtime.ts'
 import { createFileEditor, writeFileAtomically } from './config/atomic-file.ts'
 import type { DataPaths } from './config/data-paths.ts'
 import type { HomeFolder } from './config/home-folder.ts'
 import { lastAgentPort } from './config/last-agent-port.ts'
 import { watchSettings } from './config/watch-settings.ts'
-import { createAddressFilter } from './egress/address-ranges.ts'
-import { createForwardRequest } from './egress/forward-request.ts'
-import { createPinnedFetch } from './egress/pinned-fetch.ts'
 import { createEventBus } from './events/create-event-bus.ts'
 import type { PermissionGrants } from './fleet/create-agent.ts'
 import { createFleet } from './fleet/fleet.ts'
@@ -27,7 +23,6 @@ import { createJournal } from './journal/journal-table.ts'
 import type { Log } from './log.ts'
 import { createNotes } from './notes/notes.ts'
 import { authorize } from './policy/authorize.ts'
-import { createCallRate } from './policy/call-rate.ts'
 import { operatorDefaultRecord, workerDefaultRecord } from './policy/default-records.ts'
 import { createDenialCounts } from './policy/denial-counts.ts'
 import { createGuard } from './policy/guard.ts'
@@ -104,6 +99,8 @@ async function composeParts({ context, home, paths, log }: MeshSettings) {
     authorize(permissions.snapshot(), caller, action)
   const runtime = composeRuntime({ context, homeId: home.homeId, paths, log })
   let doorPort = environment.agentPort
+  /** Of this mesh: no exception of the owner's ever opens them to agents. */
+  const openPorts: number[] = []
   const walls = createWallWatch({ runtime, doorPort: () => doorPort, clock, events, journal, log })
   const { catalog, recorder } = composeModels({
     context,
@@ -187,15 +184,15 @@ async function composeParts({ context, home, paths, log }: MeshSettings) {
     findAgent: fleet.find,
     agentIds: () => fleet.list().map(({ id }) => id),
   })
-  // Interfaces come and go while the mesh runs: its own addresses are those of the moment.
-  const isAllowed = (address: string) => createAddressFilter(ownAddresses())(address)
-  const forwardRequest = createForwardRequest({
+  const egress = composeEgress({
+    context,
+    settings,
+    runtime,
     guard,
-    rate: createCallRate({ clock, perMinute: () => settings.current().rate_limits.http }),
-    fetch: createPinnedFetch({ resolve: (name) => lookup(name, { all: true }), isAllowed }),
     journal,
-    clock,
+    log,
     holdLease: modelDoor.holdLease,
+    doorPorts: () => openPorts,
   })
   const effects = createEffectOnce({ database, clock })
   const startedAt = clock.now()
@@ -222,13 +219,15 @@ async function composeParts({ context, home, paths, log }: MeshSettings) {
     ledger,
     tasks,
     modelDoor,
-    forwardRequest,
+    forwardRequest: egress.forwardRequest,
+    egress,
     effects,
     startedAt,
     isServing: () => serving,
     setServing: (value: boolean) => {
       serving = value
     },
+    openPorts,
     setDoorPort: (port: number) => {
       doorPort = port
     },
@@ -253,10 +252,12 @@ export async function composeMesh(meshSettings: MeshSettings): Promise<Mesh> {
       await listen(human, environment.port, '127.0.0.1')
       closeOutside = await openOutside(parts, listen)
       await runtime.prepare({ progress, signal: context.stopped })
+      await parts.egress.networks.refresh()
       progress('Opening the agent door')
       if (runtime.isolates) await listen(agents, environment.agentPort, runtime.doorHost())
       else await listenForProcesses(agents, await lastAgentPort(paths.stateFile), runtime.doorHost())
       parts.setDoorPort(portOf(agents))
+      parts.openPorts.push(portOf(human), portOf(agents))
       progress(
         runtime.isolates
           ? 'Trying the walls from inside a probe container'
@@ -277,6 +278,7 @@ export async function composeMesh(meshSettings: MeshSettings): Promise<Mesh> {
       loops.push(
         fleet.run(closing.signal),
         walls.watch(closing.signal),
+        parts.egress.networks.run(closing.signal),
         blackboard.run(closing.signal),
         keepHouse(),
       )
@@ -360,12 +362,6 @@ async function listen(door: ReturnType<typeof humanDoor>, port: number, host: st
       cause: error,
     })
   }
-}
-
-function ownAddresses(): { readonly address: string; readonly prefix: number }[] {
-  return Object.values(networkInterfaces()).flatMap((addresses) =>
-    (addresses ?? []).map(({ address, family }) => ({ address, prefix: family === 'IPv6' ? 128 : 32 })),
-  )
 }
 
 /** A new home gets a file that allows nothing; where there was a fleet, a missing file is the owner's to explain. */

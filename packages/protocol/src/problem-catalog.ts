@@ -66,7 +66,14 @@ export const problemCatalog = {
     status: 403,
     title: 'That address is not public',
     retryable: false,
-    repair: 'Only public addresses can be reached; see the outbound filter.',
+    repair:
+      'Only public addresses can be reached. An owner opens one of their own with its exact host:port in egress.allowed_private of config/settings.json.',
+  },
+  'destination-refused': {
+    status: 403,
+    title: 'This agent may not go to that host',
+    retryable: false,
+    repair: 'Ask the owner to add the host to egress.allowed_hosts of config/settings.json.',
   },
   'not-found': {
     status: 404,
@@ -79,6 +86,12 @@ export const problemCatalog = {
     title: 'There is no such agent',
     retryable: false,
     repair: 'List the agents with flotilla status.',
+  },
+  'proxy-unauthenticated': {
+    status: 407,
+    title: 'The forward proxy was not shown a token',
+    retryable: false,
+    repair: 'Use HTTP_PROXY and HTTPS_PROXY as the environment of an agent has them.',
   },
   conflict: {
     status: 409,

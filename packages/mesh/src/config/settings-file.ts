@@ -35,6 +35,36 @@ const modelSchema = z.strictObject({
   fallback: z.array(modelName).max(fallbacksMax).optional(),
 })
 
+const hostAndPort = z
+  .string()
+  .max(270)
+  .regex(
+    /^(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):\d{1,5}$/,
+    'an exact host and port are expected, such as 192.168.1.20:8080, [fd12::1]:443 or wiki.internal:443',
+  )
+const hostPattern = z
+  .string()
+  .max(253)
+  .regex(
+    /^(?:\*|(?:\*\.)?[A-Za-z0-9._-]+|[0-9a-fA-F:]+)$/,
+    'a host, *.domain for every name below a domain, or * is expected',
+  )
+
+/** The way out of agents' containers; see SECURITY.md before opening anything. */
+const egressSchema = z.strictObject({
+  /** Ports that agents may reach outside. */
+  allowed_ports: z.array(z.number().int().min(1).max(65_535)).max(100).default([80, 443]),
+  /** Places on the owner's own networks that agents may reach all the same. Never a door of the mesh. */
+  allowed_private: z.array(hostAndPort).max(100).default([]),
+  /** Where an agent that is named here may go; one that is not may go to every public host. */
+  allowed_hosts: z.record(agentIdSchema, z.array(hostPattern).max(1000)).default({}),
+  /** Asked instead of the system's name servers; `address` or `address:port`. */
+  dns_servers: z
+    .array(z.string().regex(/^[0-9a-fA-F:.[\]]+$/, 'an address is expected'))
+    .max(4)
+    .default([]),
+})
+
 const perMinute = z.number().int().min(1).max(1_000_000)
 
 export const settingsSchema = z.strictObject({
@@ -55,6 +85,7 @@ export const settingsSchema = z.strictObject({
     .min(0.1)
     .max(wireLimits.keepAliveMs / 1000)
     .default(wireLimits.keepAliveMs / 1000),
+  egress: egressSchema.prefault({}),
   /** Calls per minute and agent. */
   rate_limits: z
     .strictObject({

@@ -11,6 +11,8 @@ const ipv4: readonly (readonly [string, number])[] = [
   ['100.64.0.0', 10], // carrier-grade NAT (RFC 6598)
   ['127.0.0.0', 8], // loopback
   ['169.254.0.0', 16], // link-local, and the metadata of most clouds
+  ['161.26.0.0', 16], // IBM's services for its own machines, on addresses that look public
+  ['166.8.0.0', 14], // the same
   ['168.63.129.16', 32], // Azure's platform
   ['172.16.0.0', 12], // private (RFC 1918)
   ['192.0.0.0', 24], // protocol assignments, and Oracle's metadata
@@ -48,6 +50,11 @@ const ipv6: readonly (readonly [string, number])[] = [
   ['ff00::', 8], // multicast
 ]
 
+export interface AddressRange {
+  readonly address: string
+  readonly prefix: number
+}
+
 type Family = 'ipv4' | 'ipv6'
 
 // One list per family: a list with both also compares an IPv4 address in its mapped form.
@@ -55,6 +62,54 @@ const notPublic = { ipv4: blockList(ipv4, 'ipv4'), ipv6: blockList(ipv6, 'ipv6')
 
 /** Only addresses under this have been given out to the public. */
 const globalUnicast = blockList([['2000::', 3]], 'ipv6')
+
+/** What an owner may open by name: networks of one's own, but not what only looks like them. */
+const ownGround = {
+  ipv4: blockList(
+    [
+      ['10.0.0.0', 8],
+      ['100.64.0.0', 10],
+      ['127.0.0.0', 8],
+      ['172.16.0.0', 12],
+      ['192.168.0.0', 16],
+    ],
+    'ipv4',
+  ),
+  ipv6: blockList(
+    [
+      ['::1', 128],
+      ['fc00::', 7],
+    ],
+    'ipv6',
+  ),
+}
+
+/** Addresses within those networks at which clouds tell their machines secrets. */
+const metadata = {
+  ipv4: blockList([['100.100.100.200', 32]], 'ipv4'),
+  ipv6: blockList(
+    [
+      ['fd00:ec2::', 32],
+      ['fd00:42::42', 128],
+      ['fd20:ce::254', 128],
+    ],
+    'ipv6',
+  ),
+}
+
+const loopback = { ipv4: blockList([['127.0.0.0', 8]], 'ipv4'), ipv6: blockList([['::1', 128]], 'ipv6') }
+
+/** True for an address of a private network or of this machine, which an owner's exception can open. Pure. */
+export function isOwnGround(address: string): boolean {
+  if (isIP(address) === 0 || address.includes('%')) return false
+  const family = familyOf(address)
+  return ownGround[family].check(address, family) && !metadata[family].check(address, family)
+}
+
+export function isLoopback(address: string): boolean {
+  const family = familyOf(address)
+  return isIP(address) !== 0 && loopback[family].check(address, family)
+}
 
 /** True for an address of the public internet; false for every other, and for what is no address. */
 export function isPublicAddress(address: string): boolean {
@@ -66,6 +121,7 @@ export function isPublicAddress(address: string): boolean {
       return (
         !address.includes('%') &&
         globalUnicast.check(address, 'ipv6') &&
+        !isIsatap(address) &&
         !notPublic.ipv6.check(address, 'ipv6')
       )
     default:
@@ -73,21 +129,36 @@ export function isPublicAddress(address: string): boolean {
   }
 }
 
-/** Public addresses but for further ranges: the mesh's own interfaces, the engine's networks. */
-export function createAddressFilter(
-  refused: readonly { readonly address: string; readonly prefix: number }[],
-): (address: string) => boolean {
-  const own = { ipv4: ownList(refused, 'ipv4'), ipv6: ownList(refused, 'ipv6') }
-  return (address) => {
-    const family = familyOf(address)
-    return isPublicAddress(address) && !own[family].check(address, family)
-  }
+/** An IPv4 address behind any prefix, by the marks 0000:5efe and 0200:5efe (RFC 5214). */
+function isIsatap(address: string): boolean {
+  const [, , , , , mark, id] = groupsOf(address)
+  return id === 0x5efe && (mark === 0 || mark === 0x0200)
 }
 
-function ownList(
-  refused: readonly { readonly address: string; readonly prefix: number }[],
-  family: Family,
-): BlockList {
+/** The eight groups of an IPv6 address without a zone. */
+function groupsOf(address: string): readonly number[] {
+  // The parser of URLs writes every spelling in one: hexadecimal groups with one gap at most.
+  const [head = '', tail] = new URL(`http://[${address}]/`).hostname.slice(1, -1).split('::')
+  const numbers = (part: string) =>
+    part === '' ? [] : part.split(':').map((hex) => Number.parseInt(hex, 16))
+  const after = tail === undefined ? [] : numbers(tail)
+  const before = numbers(head)
+  return [...before, ...Array<number>(8 - before.length - after.length).fill(0), ...after]
+}
+
+/** Public addresses but for further ranges: the mesh's own interfaces, the engine's networks. */
+export function createAddressFilter(refused: readonly AddressRange[]): (address: string) => boolean {
+  const isRefused = createRangeCheck(refused)
+  return (address) => isPublicAddress(address) && !isRefused(address)
+}
+
+/** Membership in ranges of both families; what is no address is in none. */
+export function createRangeCheck(ranges: readonly AddressRange[]): (address: string) => boolean {
+  const lists = { ipv4: ownList(ranges, 'ipv4'), ipv6: ownList(ranges, 'ipv6') }
+  return (address) => isIP(address) !== 0 && lists[familyOf(address)].check(address, familyOf(address))
+}
+
+function ownList(refused: readonly AddressRange[], family: Family): BlockList {
   const ofFamily = refused.filter(({ address }) => familyOf(address) === family)
   return blockList(
     ofFamily.map(({ address, prefix }) => [address, prefix] as const),

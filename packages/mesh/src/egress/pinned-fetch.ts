@@ -1,18 +1,18 @@
-import type { LookupAddress } from 'node:dns'
-import { isIP } from 'node:net'
-import type { LookupFunction } from 'node:net'
 import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import type { Transform } from 'node:stream'
 import { Problem } from '@flotilla/protocol/problem'
 import { Client } from 'undici'
+import type { Destination } from './destination.ts'
+import { destinationOf } from './destination.ts'
+import { createJudgeDestination, pinnedLookup } from './judge-destination.ts'
+import type { JudgeDestinationDeps } from './judge-destination.ts'
 
 /**
  * One request to an address that was judged before.
  *
- * 1. The name is resolved once; every address it has must be allowed, and the connection goes to those alone. A
- *    second look-up, which another answer could slip into, does not happen.
+ * 1. The connection goes to the addresses that the filter gave. A second look-up, which another answer could slip
+ *    into, does not happen.
  * 2. Host and TLS name stay the name's own.
- * 3. What cannot be resolved is refused.
  */
 export type PinnedFetch = (request: PinnedRequest, signal: AbortSignal) => Promise<PinnedReply>
 
@@ -32,22 +32,13 @@ export interface PinnedReply {
   close(): Promise<void>
 }
 
-export interface PinnedFetchDeps {
-  /** All addresses of a name; `dns.lookup` with `all` in earnest. */
-  readonly resolve: (name: string) => Promise<readonly LookupAddress[]>
-  readonly isAllowed: (address: string) => boolean
-  /** 80 and 443 unless the owner says more. */
-  readonly allowedPorts?: readonly number[]
-}
-
-const webPorts: readonly number[] = [80, 443]
 const connectTimeoutMs = 10_000
 
-export function createPinnedFetch(deps: PinnedFetchDeps): PinnedFetch {
+export function createPinnedFetch(deps: JudgeDestinationDeps): PinnedFetch {
+  const judge = createJudgeDestination(deps)
   return async (request, signal) => {
     const { url } = request
-    checkUrl(url, deps.allowedPorts ?? webPorts)
-    const addresses = await judgedAddresses(deps, hostOf(url), signal)
+    const addresses = await judge(readDestination(url), signal)
     const client = new Client(url.origin, {
       connect: { lookup: pinnedLookup(addresses), timeout: connectTimeoutMs },
       pipelining: 0,
@@ -83,60 +74,11 @@ export function createPinnedFetch(deps: PinnedFetchDeps): PinnedFetch {
 }
 
 /** Throws the Problem `address-refused` for what no request may go to, whatever it resolves to. */
-function checkUrl(url: URL, allowedPorts: readonly number[]): void {
-  if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    throw refused('only http and https are spoken here')
+function readDestination(url: URL): Destination {
   if (url.username !== '' || url.password !== '') throw refused('a user name in an address is refused')
-  const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port)
-  if (!allowedPorts.includes(port))
-    throw refused(`port ${port} is refused; allowed are ${allowedPorts.join(', ')}`)
-}
-
-/** Without the brackets of IPv6 and the dot at the end of a full name. */
-function hostOf(url: URL): string {
-  return url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
-}
-
-async function judgedAddresses(
-  deps: PinnedFetchDeps,
-  host: string,
-  signal: AbortSignal,
-): Promise<readonly LookupAddress[]> {
-  const family = isIP(host)
-  const addresses = family === 0 ? await resolved(deps, host, signal) : [{ address: host, family }]
-  const bad = addresses.find(({ address }) => !deps.isAllowed(address))
-  if (addresses.length === 0) throw refused(`the name ${host} has no address`)
-  // The address itself is not told: a name in here would then answer questions about networks in there.
-  if (bad) throw refused(`${host} is not a public address`)
-  return addresses
-}
-
-/** A look-up cannot be called off, but it need not be waited for. */
-async function resolved(
-  deps: PinnedFetchDeps,
-  host: string,
-  signal: AbortSignal,
-): Promise<readonly LookupAddress[]> {
-  signal.throwIfAborted()
-  const gone = Promise.withResolvers<never>()
-  const giveUp = () => gone.reject(signal.reason)
-  signal.addEventListener('abort', giveUp, { once: true })
-  try {
-    return await Promise.race([deps.resolve(host), gone.promise])
-  } catch (error) {
-    if (signal.aborted) throw signal.reason
-    throw new Problem('address-refused', { detail: `the name ${host} cannot be resolved`, cause: error })
-  } finally {
-    signal.removeEventListener('abort', giveUp)
-  }
-}
-
-function pinnedLookup(addresses: readonly LookupAddress[]): LookupFunction {
-  return (_hostname, options, callback) => {
-    const [first] = addresses
-    if (options.all === true) callback(null, [...addresses])
-    else callback(null, first?.address ?? '', first?.family ?? 0)
-  }
+  const destination = destinationOf(url)
+  if (destination === null) throw refused('only http and https are spoken here, to a name or an address')
+  return destination
 }
 
 function decoded(

@@ -135,6 +135,7 @@ export function playedRuntime(): PlayedRuntime {
     mute,
     beforeStart: async () => {},
     doorHost: () => '127.0.0.1',
+    networks: async () => [],
     prepare: async () => {},
     verifyWalls: async () => [],
     start: async (spec) => {

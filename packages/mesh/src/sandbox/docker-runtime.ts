@@ -20,7 +20,7 @@ import { findEngine } from './engine/find-engine.ts'
 import { ensureAgentImage } from './image/agent-image.ts'
 import { bundleAgent } from './image/bundle-agent.ts'
 import { isStatus } from './image/engine-images.ts'
-import { ensurePrivateNetwork, type PrivateNetwork } from './network/private-network.ts'
+import { engineNetworks, ensurePrivateNetwork, type PrivateNetwork } from './network/private-network.ts'
 import { reasonOf, SandboxError } from './sandbox-error.ts'
 import type { SandboxEnd, SandboxRuntime, SandboxState } from './sandbox-runtime.ts'
 import { homeTag, sandboxName, type SandboxSpec } from './sandbox-spec.ts'
@@ -124,6 +124,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
     kind: 'docker',
     isolates: true,
     doorHost: () => prepared().network.gateway,
+    networks: () => engineNetworks(prepared().engine, prepared().network.name),
 
     async prepare({ progress, signal }) {
       const [engine, bundle] = await Promise.all([

@@ -52,6 +52,7 @@ export function createFakeRuntime(options: FakeRuntimeOptions): SandboxRuntime {
     kind: 'fake',
     isolates: true,
     doorHost: () => '127.0.0.1',
+    networks: async () => [{ address: '10.64.0.0', prefix: 22, own: true }],
     prepare: async ({ progress }) => progress('The fake sandbox is ready'),
     verifyWalls: async () =>
       options.walls?.() ?? [{ id: 'fake-wall', holds: true, detail: 'nothing was tried' }],

@@ -99,6 +99,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
     kind: 'process',
     isolates: false,
     doorHost: () => '127.0.0.1',
+    networks: async () => [],
 
     async prepare({ progress }) {
       progress('Agents run as plain processes of this user: nothing is isolated')

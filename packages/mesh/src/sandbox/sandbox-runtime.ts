@@ -17,6 +17,8 @@ export interface SandboxRuntime {
   readonly isolates: boolean
   /** Address on which the agent door must listen so that sandboxes reach it. Known after `prepare`. */
   doorHost(): string
+  /** Every network of the engine as it is now, so that nothing is fetched from one. Known after `prepare`. */
+  networks(): Promise<readonly SandboxNetwork[]>
   /** Makes network, rules and image ready. Idempotent. Reports progress in plain words. */
   prepare(options: {
     readonly progress: (step: string) => void
@@ -41,6 +43,14 @@ export interface SandboxRuntime {
   erase(options: { readonly progress: (step: string) => void; readonly signal?: AbortSignal }): Promise<void>
   /** Lets go of the engine; sandboxes go on. */
   close(): Promise<void>
+}
+
+export interface SandboxNetwork {
+  readonly address: string
+  /** Leading bits that all its addresses share. */
+  readonly prefix: number
+  /** True for the one that sandboxes of this home live on. */
+  readonly own: boolean
 }
 
 export interface SandboxState {

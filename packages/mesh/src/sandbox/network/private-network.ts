@@ -1,9 +1,11 @@
 import { readFile } from 'node:fs/promises'
+import { isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import * as z from 'zod'
 import type { Engine } from '../engine/connect-engine.ts'
 import { isStatus } from '../image/engine-images.ts'
 import { reasonOf, SandboxError } from '../sandbox-error.ts'
+import type { SandboxNetwork } from '../sandbox-runtime.ts'
 import { applyRules, type RuleWorker } from './apply-rules.ts'
 import { freeSubnet, gatewayOf, ipv4Range, type Ipv4Range } from './free-subnet.ts'
 import { anchorName, holdBridge } from './hold-bridge.ts'
@@ -22,6 +24,7 @@ export interface PrivateNetwork {
 }
 
 const networkSchema = z.looseObject({
+  Name: z.string().nullish(),
   Internal: z.boolean().nullish(),
   Labels: z.record(z.string(), z.string()).nullish(),
   IPAM: z.looseObject({
@@ -140,12 +143,27 @@ async function createNetwork(
   )
 }
 
+/** Every subnet of the engine, of both families; `own` marks those of the network of that name. */
+export async function engineNetworks(engine: Engine, ownName: string): Promise<readonly SandboxNetwork[]> {
+  return (await listSubnets(engine)).flatMap(({ name, subnet }) => {
+    const [address = '', bits] = subnet.split('/')
+    const family = isIP(address)
+    return family === 0
+      ? []
+      : [{ address, prefix: Number(bits ?? (family === 4 ? 32 : 128)), own: name === ownName }]
+  })
+}
+
+async function listSubnets(engine: Engine): Promise<readonly { name: string; subnet: string }[]> {
+  const networks = z.array(networkSchema).parse(await engine.docker.listNetworks())
+  return networks.flatMap(({ Name, IPAM }) =>
+    (IPAM.Config ?? []).flatMap(({ Subnet }) => (Subnet ? [{ name: Name ?? '', subnet: Subnet }] : [])),
+  )
+}
+
 /** What the engine, the host's interfaces and its routes use already. */
 async function usedRanges(engine: Engine): Promise<readonly Ipv4Range[]> {
-  const networks = z.array(networkSchema).parse(await engine.docker.listNetworks())
-  const ofEngine = networks
-    .flatMap((network) => network.IPAM.Config ?? [])
-    .flatMap((entry) => entry.Subnet ?? [])
+  const ofEngine = (await listSubnets(engine)).map(({ subnet }) => subnet)
   const ofHost = Object.values(networkInterfaces())
     .flatMap((entries) => entries ?? [])
     .flatMap((entry) => entry.cidr ?? [])

@@ -1,0 +1,103 @@
+import { Resolver } from 'node:dns/promises'
+import { readFile } from 'node:fs/promises'
+import { networkInterfaces } from 'node:os'
+import type { CommandContext } from './commands/command-context.ts'
+import type { SettingsFile } from './config/watch-settings.ts'
+import type { AddressRange } from './egress/address-ranges.ts'
+import { createClosedNetworks } from './egress/closed-networks.ts'
+import { textOf } from './egress/destination.ts'
+import { createForwardRequest } from './egress/forward-request.ts'
+import type { ForwardRequest } from './egress/forward-request.ts'
+import { listNamesHost } from './egress/host-list.ts'
+import type { JudgeDestinationDeps } from './egress/judge-destination.ts'
+import { createPinnedFetch } from './egress/pinned-fetch.ts'
+import { createPrivateExceptions } from './egress/private-exceptions.ts'
+import { createResolveName, serverTimeoutMs, serverTries } from './egress/resolve-name.ts'
+import type { Journal } from './journal/journal.ts'
+import type { HoldLease } from './llm/hold-lease.ts'
+import type { Log } from './log.ts'
+import type { Guard } from './policy/action.ts'
+import { createCallRate } from './policy/call-rate.ts'
+import type { SandboxRuntime } from './sandbox/sandbox-runtime.ts'
+import { systemClock } from './system-clock.ts'
+
+const clock = systemClock
+const hostsFile = '/etc/hosts'
+
+export interface EgressParts {
+  readonly context: CommandContext
+  readonly settings: SettingsFile
+  readonly runtime: Pick<SandboxRuntime, 'networks'>
+  readonly guard: Guard
+  readonly journal: Journal
+  readonly log: Log
+  readonly holdLease: HoldLease
+  /** Ports that doors of the mesh listen on. */
+  readonly doorPorts: () => readonly number[]
+}
+
+/** The way out: one filter for whatever leaves in an agent's name. */
+export function composeEgress(parts: EgressParts) {
+  const { settings, guard, journal, log, holdLease } = parts
+  const rules = () => settings.current().egress
+  const networks = createClosedNetworks({
+    networks: () => parts.runtime.networks(),
+    interfaces: ownAddresses,
+    clock,
+    log,
+  })
+  const exceptions = createPrivateExceptions({
+    entries: () => rules().allowed_private,
+    isOwnAddress: networks.isOwnAddress,
+    isFleetAddress: networks.isFleetAddress,
+    guardedPorts: () => [...parts.doorPorts(), ...enginePortOf(parts.context)],
+  })
+  const resolve = createResolveName({
+    readHosts: () => readFile(hostsFile, 'utf8').catch(() => ''),
+    openServers: () => {
+      const servers = new Resolver({ timeout: serverTimeoutMs, tries: serverTries })
+      const { dns_servers: own } = rules()
+      if (own.length > 0) servers.setServers(own)
+      return servers
+    },
+  })
+  /** The filter as it stands for one agent. */
+  const filterFor = (agentId: string): JudgeDestinationDeps => ({
+    resolve,
+    isAllowed: networks.isAllowed,
+    get allowedPorts() {
+      return rules().allowed_ports
+    },
+    isHostAllowed: (host) => listNamesHost(rules().allowed_hosts[agentId], host),
+    exceptions,
+    onException: (destination, address) =>
+      journal.append({
+        actor: `agent:${agentId}`,
+        action: 'egress.exception-used',
+        subject: textOf(destination),
+        detail: { address },
+      }),
+  })
+  const rate = createCallRate({ clock, perMinute: () => settings.current().rate_limits.http })
+  const forwardRequest: ForwardRequest = (caller, request, signal) => {
+    const fetch = createPinnedFetch(filterFor(caller.kind === 'agent' ? caller.agentId : ''))
+    return createForwardRequest({ guard, rate, fetch, journal, clock, holdLease })(caller, request, signal)
+  }
+  return { networks, filterFor, rate, forwardRequest }
+}
+
+export type Egress = ReturnType<typeof composeEgress>
+
+function ownAddresses(): AddressRange[] {
+  return Object.values(networkInterfaces()).flatMap((addresses) =>
+    (addresses ?? []).map(({ address, family }) => ({ address, prefix: family === 'IPv6' ? 128 : 32 })),
+  )
+}
+
+/** An engine that is reached over TCP is a door as well. */
+function enginePortOf({ env, environment }: CommandContext): readonly number[] {
+  return [environment.engineSocket ?? '', env['DOCKER_HOST'] ?? ''].flatMap((address) => {
+    const port = /^tcp:\/\/.*:(\d{1,5})\/?$/.exec(address)?.[1]
+    return port === undefined ? [] : [Number(port)]
+  })
+}

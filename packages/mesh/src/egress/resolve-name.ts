@@ -1,0 +1,86 @@
+import type { LookupAddress } from 'node:dns'
+import { Problem } from '@flotilla/protocol/problem'
+import { addressesInHosts } from './hosts-file.ts'
+
+/**
+ * All addresses of a name: those of the hosts file, or else what the name servers say for both families. Rejects where
+ * either answer is a failure; a family that the name merely lacks is none.
+ *
+ * The system's own look-up is not used, since it holds one of the four threads that files and compression share: a few
+ * names with dead servers would stop the whole mesh. These questions are datagrams on the event loop.
+ */
+export type ResolveName = (name: string, signal: AbortSignal) => Promise<readonly LookupAddress[]>
+
+/** One look-up's connection to the name servers; `dns.promises.Resolver` in earnest. */
+export interface NameServers {
+  resolve4(name: string): Promise<readonly string[]>
+  resolve6(name: string): Promise<readonly string[]>
+  cancel(): void
+}
+
+export interface ResolveNameDeps {
+  readonly readHosts: () => Promise<string>
+  /** A fresh one per look-up, so that a change of the machine's name servers counts at once. */
+  readonly openServers: () => NameServers
+}
+
+/** Look-ups under way at once, of all agents. */
+export const lookupsMax = 256
+/** What lasts longer has no answer, ms: both families are asked at once, each server twice. */
+export const serverTimeoutMs = 2500
+export const serverTries = 2
+
+const localName = /(?:^|\.)localhost$/
+
+export function createResolveName(deps: ResolveNameDeps): ResolveName {
+  let underWay = 0
+
+  async function ask(name: string, signal: AbortSignal): Promise<readonly LookupAddress[]> {
+    const servers = deps.openServers()
+    const giveUp = () => servers.cancel()
+    signal.addEventListener('abort', giveUp, { once: true })
+    underWay++
+    try {
+      const [four, six] = await Promise.all([
+        answered(servers.resolve4(name)),
+        answered(servers.resolve6(name)),
+      ])
+      if (four.length + six.length === 0) throw new Error(`the name ${name} has no address`)
+      return [
+        ...four.map((address) => ({ address, family: 4 })),
+        ...six.map((address) => ({ address, family: 6 })),
+      ]
+    } finally {
+      underWay--
+      signal.removeEventListener('abort', giveUp)
+      servers.cancel()
+    }
+  }
+
+  return async (name, signal) => {
+    const known = addressesInHosts(await deps.readHosts(), name)
+    if (known.length > 0) return known
+    // RFC 6761: no name server is ever asked for this machine.
+    if (localName.test(name)) return [{ address: '127.0.0.1', family: 4 }]
+    signal.throwIfAborted()
+    if (underWay >= lookupsMax) {
+      throw new Problem('rate-limited', {
+        detail: `at most ${lookupsMax} names are looked up at once`,
+        retryAfterSeconds: 1,
+      })
+    }
+    return ask(name, signal)
+  }
+}
+
+/** Codes that say: the name is there, and has no address of this family; or it is not there at all. */
+const absent: readonly unknown[] = ['ENODATA', 'ENOTFOUND']
+
+async function answered(answer: Promise<readonly string[]>): Promise<readonly string[]> {
+  try {
+    return await answer
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && absent.includes(error.code)) return []
+    throw error
+  }
+}
