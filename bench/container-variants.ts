@@ -42,6 +42,7 @@ export function containerVariants(ground: BenchGround): Readonly<Record<VariantN
       door: {
         host: ground.network.gateway,
         port: doorPort,
+        proxyPort: doorPort + 1,
         publicKeyBase64url: ground.identity.publicKeyBase64url,
       },
       briefingDirectory: ground.briefingDirectory,

@@ -1,24 +1,37 @@
+import { randomUUID } from 'node:crypto'
 import { Resolver } from 'node:dns/promises'
 import { readFile } from 'node:fs/promises'
 import { networkInterfaces } from 'node:os'
+import { Problem } from '@flotilla/protocol/problem'
+import { boundConnections } from './api/bound-connections.ts'
 import type { CommandContext } from './commands/command-context.ts'
 import type { SettingsFile } from './config/watch-settings.ts'
 import type { AddressRange } from './egress/address-ranges.ts'
 import { createClosedNetworks } from './egress/closed-networks.ts'
+import { createConnectProxy } from './egress/connect-proxy.ts'
 import { textOf } from './egress/destination.ts'
+import { createEgressCountTable } from './egress/egress-count-table.ts'
+import { createEgressCounts } from './egress/egress-counts.ts'
 import { createForwardRequest } from './egress/forward-request.ts'
 import type { ForwardRequest } from './egress/forward-request.ts'
 import { listNamesHost } from './egress/host-list.ts'
+import { createJudgeDestination } from './egress/judge-destination.ts'
 import type { JudgeDestinationDeps } from './egress/judge-destination.ts'
+import { createOpenPassage } from './egress/open-passage.ts'
+import { createPassages, passagesMax, passagesPerAgentMax } from './egress/passages.ts'
 import { createPinnedFetch } from './egress/pinned-fetch.ts'
 import { createPrivateExceptions } from './egress/private-exceptions.ts'
+import { createProxyGate } from './egress/proxy-gate.ts'
 import { createResolveName, serverTimeoutMs, serverTries } from './egress/resolve-name.ts'
+import type { Fleet } from './fleet/fleet.ts'
 import type { Journal } from './journal/journal.ts'
 import type { HoldLease } from './llm/hold-lease.ts'
 import type { Log } from './log.ts'
 import type { Guard } from './policy/action.ts'
 import { createCallRate } from './policy/call-rate.ts'
+import type { LiveRuns } from './runs/live-runs.ts'
 import type { SandboxRuntime } from './sandbox/sandbox-runtime.ts'
+import type { Database } from './storage/database.ts'
 import { systemClock } from './system-clock.ts'
 
 const clock = systemClock
@@ -32,9 +45,15 @@ export interface EgressParts {
   readonly journal: Journal
   readonly log: Log
   readonly holdLease: HoldLease
+  readonly database: Database
+  readonly liveRunOf: LiveRuns['liveRunOf']
+  readonly verifyToken: Fleet['verifyToken']
   /** Ports that doors of the mesh listen on. */
   readonly doorPorts: () => readonly number[]
 }
+
+/** Sockets on the forward proxy: a container's programs may hold its passages twice over, and no more. */
+const proxyConnections = { perAddressMax: 2 * passagesPerAgentMax, totalMax: 2 * passagesMax }
 
 /** The way out: one filter for whatever leaves in an agent's name. */
 export function composeEgress(parts: EgressParts) {
@@ -83,7 +102,53 @@ export function composeEgress(parts: EgressParts) {
     const fetch = createPinnedFetch(filterFor(caller.kind === 'agent' ? caller.agentId : ''))
     return createForwardRequest({ guard, rate, fetch, journal, clock, holdLease })(caller, request, signal)
   }
-  return { networks, filterFor, rate, forwardRequest }
+  const counts = createEgressCounts({
+    table: createEgressCountTable(parts.database),
+    database: parts.database,
+    journal,
+    clock,
+    log,
+  })
+  const { verifyToken } = parts
+  const passages = createPassages({
+    clock,
+    counts,
+    holdLease,
+    isLive: ({ caller, token }) => {
+      const live = parts.liveRunOf(caller.agentId)
+      return (
+        live?.runId === caller.run.runId && live.fence === caller.run.fence && verifyToken(token) !== null
+      )
+    },
+  })
+  const proxy = createConnectProxy({
+    gate: createProxyGate({ verifyToken, liveRunOf: parts.liveRunOf }),
+    openPassage: createOpenPassage({
+      guard,
+      rate,
+      passages,
+      counts,
+      judgeFor: (agentId) => createJudgeDestination(filterFor(agentId)),
+    }),
+    passages,
+    newRequestId: randomUUID,
+    clock,
+    log,
+    bound: (server) => boundConnections(server, proxyConnections),
+  })
+  return {
+    networks,
+    forwardRequest,
+    counts,
+    proxy,
+    /** Whoever's sandbox is gone has nothing open outside. */
+    cutAgent: (agentId: string) =>
+      passages.cut(new Problem('cancelled', { detail: 'the agent was stopped' }), agentId),
+    openPassages: passages.open,
+    run: async (signal: AbortSignal) => {
+      await Promise.all([networks.run(signal), passages.run(signal), counts.run(signal)])
+    },
+  }
 }
 
 export type Egress = ReturnType<typeof composeEgress>

@@ -75,6 +75,7 @@ export function fleetMetrics(
       description: 'When the walls were last tried, seconds since 1970',
       samples: checkedAt === null ? [] : [{ value: checkedAt / 1000 }],
     },
+    ...egressMetrics(parts),
     {
       name: 'flotilla_notes_undelivered',
       kind: 'gauge',
@@ -105,6 +106,47 @@ function modelMetrics({ modelDoor }: MeshParts): readonly Metric[] {
         labels: { model },
         value: coolDownLeftMs(health, now) / 1000,
       })),
+    },
+  ]
+}
+
+/** Pairs of agent and host that are told, those with most traffic first. */
+const toldHostsMax = 500
+
+function egressMetrics({ egress }: MeshParts): readonly Metric[] {
+  const rows = egress.counts.list(toldHostsMax)
+  const samples = (valueOf: (row: (typeof rows)[number]) => number) =>
+    rows.map((row) => ({ labels: { agent: row.agentId, host: row.host }, value: valueOf(row) }))
+  return [
+    {
+      name: 'flotilla_proxy_connections_total',
+      kind: 'counter',
+      description: 'Connections made through the forward proxy by agent and host',
+      samples: samples((row) => row.connections),
+    },
+    {
+      name: 'flotilla_proxy_refused_total',
+      kind: 'counter',
+      description: 'Connections refused by the forward proxy by agent and host',
+      samples: samples((row) => row.refused),
+    },
+    {
+      name: 'flotilla_proxy_sent_bytes_total',
+      kind: 'counter',
+      description: 'Bytes sent to a host through the forward proxy by agent and host',
+      samples: samples((row) => row.bytesOut),
+    },
+    {
+      name: 'flotilla_proxy_received_bytes_total',
+      kind: 'counter',
+      description: 'Bytes received from a host through the forward proxy by agent and host',
+      samples: samples((row) => row.bytesIn),
+    },
+    {
+      name: 'flotilla_proxy_open',
+      kind: 'gauge',
+      description: 'Connections open through the forward proxy',
+      samples: [{ value: egress.openPassages() }],
     },
   ]
 }

@@ -9,7 +9,7 @@ import { createProcessRuntime } from './sandbox/process-runtime.ts'
 import type { SandboxRuntime } from './sandbox/sandbox-runtime.ts'
 import { systemClock } from './system-clock.ts'
 
-/** The port that the forward proxy will listen on, beside the agent door. */
+/** The port that the forward proxy listens on, beside the agent door. */
 export const proxyPort = 8421
 
 export interface RuntimeParts {

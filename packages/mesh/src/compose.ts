@@ -9,11 +9,11 @@ import type { CommandContext } from './commands/command-context.ts'
 import { agentDoor, humanDoor, openOutside, portOf } from './compose-doors.ts'
 import { cassetteFolders, composeModelDoor, composeModels, keepAliveMsOf } from './compose-model-door.ts'
 import { composeEgress } from './compose-egress.ts'
+import { listen, listenForAgents } from './compose-listen.ts'
 import { composeRuntime } from './compose-runtime.ts'
 import { createFileEditor, writeFileAtomically } from './config/atomic-file.ts'
 import type { DataPaths } from './config/data-paths.ts'
 import type { HomeFolder } from './config/home-folder.ts'
-import { lastAgentPort } from './config/last-agent-port.ts'
 import { watchSettings } from './config/watch-settings.ts'
 import { createEventBus } from './events/create-event-bus.ts'
 import type { PermissionGrants } from './fleet/create-agent.ts'
@@ -53,9 +53,12 @@ export interface MeshSettings {
 
 export interface Mesh {
   /** Resolves once both doors answer, every wall held, and the ledger works. */
-  start(
-    progress: (step: string) => void,
-  ): Promise<{ readonly url: string; readonly port: number; readonly agentPort: number }>
+  start(progress: (step: string) => void): Promise<{
+    readonly url: string
+    readonly port: number
+    readonly agentPort: number
+    readonly proxyPort: number
+  }>
   /** Stops what was started, in reverse; agents' sandboxes too. */
   close(): Promise<void>
 }
@@ -135,6 +138,7 @@ async function composeParts({ context, home, paths, log }: MeshSettings) {
     briefsFolder: paths.briefsFolder,
     templateFolders: [paths.templatesFolder, join(repositoryRoot, 'templates')],
     doorPort: () => doorPort,
+    proxyPort: () => egress.proxy.port(),
     meshIdentity: createMeshIdentity({ secret: meshSecret.reveal(), clock }),
     defaultModel: catalog.defaultModel,
     loopLimits: {
@@ -145,7 +149,7 @@ async function composeParts({ context, home, paths, log }: MeshSettings) {
     },
     projectText: () => '',
     walls: { hold: () => walls.state().broken === null },
-    forget: [artifacts.forget],
+    forget: [artifacts.forget, (agentId) => egress.counts.forget(agentId)],
   })
   const taskTable = createTaskTable(database)
   const moveTask = createMoveTask({ database, table: taskTable, events, journal, clock })
@@ -191,7 +195,10 @@ async function composeParts({ context, home, paths, log }: MeshSettings) {
     guard,
     journal,
     log,
+    database,
     holdLease: modelDoor.holdLease,
+    liveRunOf: ledger.live.liveRunOf,
+    verifyToken: fleet.verifyToken,
     doorPorts: () => openPorts,
   })
   const effects = createEffectOnce({ database, clock })
@@ -254,10 +261,10 @@ export async function composeMesh(meshSettings: MeshSettings): Promise<Mesh> {
       await runtime.prepare({ progress, signal: context.stopped })
       await parts.egress.networks.refresh()
       progress('Opening the agent door')
-      if (runtime.isolates) await listen(agents, environment.agentPort, runtime.doorHost())
-      else await listenForProcesses(agents, await lastAgentPort(paths.stateFile), runtime.doorHost())
+      const { proxy } = parts.egress
+      await listenForAgents({ runtime, agents, proxy }, { agentPort: environment.agentPort, paths })
       parts.setDoorPort(portOf(agents))
-      parts.openPorts.push(portOf(human), portOf(agents))
+      parts.openPorts.push(portOf(human), portOf(agents), proxy.port())
       progress(
         runtime.isolates
           ? 'Trying the walls from inside a probe container'
@@ -273,12 +280,13 @@ export async function composeMesh(meshSettings: MeshSettings): Promise<Mesh> {
       ledger.start()
       // One that is being re-created is awaited by whoever re-creates it.
       fleet.onSandboxGone(({ agentId, reason }) => {
+        parts.egress.cutAgent(agentId)
         if (reason !== 'restarted') ledger.agentGone(agentId)
       })
       loops.push(
         fleet.run(closing.signal),
         walls.watch(closing.signal),
-        parts.egress.networks.run(closing.signal),
+        parts.egress.run(closing.signal),
         blackboard.run(closing.signal),
         keepHouse(),
       )
@@ -286,7 +294,12 @@ export async function composeMesh(meshSettings: MeshSettings): Promise<Mesh> {
       if (parts.catalog.defaultModel() === null) progress(noModelYet)
       warmOperator()
       const port = portOf(human)
-      return { url: `http://127.0.0.1:${port}`, port, agentPort: portOf(agents) }
+      return {
+        url: `http://127.0.0.1:${port}`,
+        port,
+        agentPort: portOf(agents),
+        proxyPort: parts.egress.proxy.port(),
+      }
     },
 
     async close() {
@@ -294,7 +307,8 @@ export async function composeMesh(meshSettings: MeshSettings): Promise<Mesh> {
       closing.abort()
       await ledger.close()
       await stopAgents()
-      await Promise.allSettled([human.close(), closeOutside(), agents.close()])
+      const { proxy } = parts.egress
+      await Promise.allSettled([human.close(), closeOutside(), agents.close(), proxy.close()])
       await Promise.allSettled(loops)
       await fleet.close()
       await Promise.allSettled([
@@ -331,36 +345,6 @@ export async function composeMesh(meshSettings: MeshSettings): Promise<Mesh> {
     for (const stop of await Promise.allSettled(stops)) {
       if (stop.status === 'rejected') log.warn({ err: stop.reason }, 'an agent was not stopped')
     }
-  }
-}
-
-/**
- * Containers have a gateway of their own to reach; plain processes share loopback with the people's door, so any free
- * port is theirs: the one of a life before, where it is free, because agents that outlived it know no other.
- */
-async function listenForProcesses(
-  door: ReturnType<typeof agentDoor>,
-  last: number,
-  host: string,
-): Promise<void> {
-  try {
-    await listen(door, last, host)
-  } catch (error) {
-    if (last === 0 || !(error instanceof Problem)) throw error
-    await listen(door, 0, host)
-  }
-}
-
-async function listen(door: ReturnType<typeof humanDoor>, port: number, host: string): Promise<void> {
-  try {
-    await door.listen({ port, host })
-  } catch (error) {
-    const taken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
-    if (!taken) throw error
-    throw new Problem('conflict', {
-      detail: `port ${port} on ${host} is taken; stop what listens there, or choose another with --port`,
-      cause: error,
-    })
   }
 }
 

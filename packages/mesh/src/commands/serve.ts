@@ -19,12 +19,13 @@ export async function serve(context: CommandContext): Promise<number> {
   for (const warning of environment.warnings) log.warn({}, warning)
   const mesh = await composeMesh({ context, home, paths, log })
   try {
-    const { url, port, agentPort } = await mesh.start((step) => tell({ progress: step }))
+    const { url, port, agentPort, proxyPort } = await mesh.start((step) => tell({ progress: step }))
     const state = {
       pid: context.pid,
       port,
       url,
       agent_port: agentPort,
+      proxy_port: proxyPort,
       started_at: systemClock.now(),
       version: productVersion,
     }

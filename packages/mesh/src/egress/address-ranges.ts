@@ -131,7 +131,7 @@ export function isPublicAddress(address: string): boolean {
 
 /** An IPv4 address behind any prefix, by the marks 0000:5efe and 0200:5efe (RFC 5214). */
 function isIsatap(address: string): boolean {
-  const [, , , , , mark, id] = groupsOf(address)
+  const [, , , , mark, id] = groupsOf(address)
   return id === 0x5efe && (mark === 0 || mark === 0x0200)
 }
 

@@ -12,6 +12,8 @@ export const doorLabel = 'flotilla.door'
 export interface MeshDoor {
   readonly host: string
   readonly port: number
+  /** Of the forward proxy, on the same address. */
+  readonly proxyPort: number
   readonly publicKeyBase64url: string
 }
 
@@ -44,6 +46,7 @@ export function agentSandbox(asked: {
       FLOTILLA_INITIAL_INSTRUCTIONS: agent.instructions,
       OPENAI_BASE_URL: `${doorUrl(door)}/v1`,
       OPENAI_API_KEY: tokens.program,
+      ...proxyVariables(door, { agentId: agent.id, token: tokens.program }),
     },
     briefingDirectory: asked.briefingDirectory,
     files: {},
@@ -51,14 +54,37 @@ export function agentSandbox(asked: {
   }
 }
 
+/**
+ * How programs find their way out, in both spellings, since each program reads another. Nothing here changes the agent
+ * process itself: it speaks to the mesh alone.
+ */
+function proxyVariables(
+  door: MeshDoor,
+  program: { readonly agentId: string; readonly token: string },
+): Record<string, string> {
+  const proxy = `http://${program.agentId}:${program.token}@${hostText(door)}:${door.proxyPort}`
+  const direct = [...new Set([door.host, '127.0.0.1', 'localhost', '::1'])].join(',')
+  const values = { HTTP_PROXY: proxy, HTTPS_PROXY: proxy, NO_PROXY: direct }
+  return Object.fromEntries(
+    Object.entries(values).flatMap(([name, value]) => [
+      [name, value],
+      [name.toLowerCase(), value],
+    ]),
+  )
+}
+
 /** Equal marks mean that a sandbox can reach our door and believes our calls. */
 export function doorMark(door: MeshDoor): string {
   return createHash('sha256')
-    .update(`${doorUrl(door)} ${door.publicKeyBase64url}`)
+    .update(`${doorUrl(door)} ${door.proxyPort} ${door.publicKeyBase64url}`)
     .digest('hex')
     .slice(0, 16)
 }
 
 function doorUrl(door: MeshDoor): string {
-  return `http://${door.host.includes(':') ? `[${door.host}]` : door.host}:${door.port}`
+  return `http://${hostText(door)}:${door.port}`
+}
+
+function hostText({ host }: MeshDoor): string {
+  return host.includes(':') ? `[${host}]` : host
 }

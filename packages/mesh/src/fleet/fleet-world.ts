@@ -266,6 +266,7 @@ export async function aFleet(changes: Partial<FleetDeps> = {}): Promise<FleetWor
     briefsFolder: await mkdtemp(join(tmpdir(), 'flotilla-briefs-')),
     templateFolders: [],
     doorPort: () => 8420,
+    proxyPort: () => 8421,
     meshIdentity: createMeshIdentity({ secret: 'a secret of this test', clock }),
     defaultModel: () => 'scripted/demo',
     loopLimits: { FLOTILLA_MAX_ITERATIONS: '20' },

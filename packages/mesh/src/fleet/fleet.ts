@@ -68,6 +68,8 @@ export interface FleetDeps {
   readonly templateFolders: readonly string[]
   /** Known once the agent door listens. */
   readonly doorPort: () => number
+  /** Known once the forward proxy listens. */
+  readonly proxyPort: () => number
   readonly meshIdentity: MeshIdentity
   readonly defaultModel: () => string | null
   readonly loopLimits: Readonly<Record<string, string>>
@@ -165,6 +167,7 @@ function createLife(deps: FleetDeps, http: Agent): AgentLife {
     door: () => ({
       host: deps.runtime.doorHost(),
       port: deps.doorPort(),
+      proxyPort: deps.proxyPort(),
       publicKeyBase64url: deps.meshIdentity.publicKeyBase64url,
     }),
   }

@@ -24,6 +24,14 @@ describe('starting an agent', () => {
     const spec = world.runtime.started[0]
     expect(spec?.environment).toEqual({
       FLOTILLA_AGENT_ID: 'w',
+      ...Object.fromEntries(
+        ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy'].map((name) => [
+          name,
+          `http://w:${spec?.environment['OPENAI_API_KEY']}@127.0.0.1:8421`,
+        ]),
+      ),
+      NO_PROXY: '127.0.0.1,localhost,::1',
+      no_proxy: '127.0.0.1,localhost,::1',
       FLOTILLA_AGENT_ROLE: 'does work',
       FLOTILLA_AGENT_KIND: 'worker',
       FLOTILLA_MESH_URL: 'http://127.0.0.1:8420',

@@ -110,8 +110,8 @@ describe('an agent', () => {
     expect(authorize(records, scout, { do: 'submit-run', to: 'scout' }).allowed).toBe(false)
   })
 
-  test('with the token of a program reaches the model surface alone', () => {
-    expect(allowedOf(recordsOf({ scout: operatorDefaultRecord }), program)).toEqual(['call-llm'])
+  test('with the token of a program reaches the model surface and the way out alone', () => {
+    expect(allowedOf(recordsOf({ scout: operatorDefaultRecord }), program)).toEqual(['call-llm', 'call-http'])
     expect(allowedOf(recordsOf({ scout: aRecord() }), program)).toEqual([])
   })
 

@@ -15,7 +15,7 @@ export interface PermissionRecords {
 const allowed: Decision = { allowed: true }
 
 /** Programs in a container hold a token for these alone. */
-const programApis: readonly string[] = ['llm']
+const programApis: readonly string[] = ['llm', 'http']
 
 /** May this caller do this? What no line allows is denied. Pure. */
 export function authorize(records: PermissionRecords, caller: Caller, action: Action): Decision {
@@ -49,7 +49,7 @@ function authorizeAgent(
 ): Decision {
   if (records.broken !== null) return denied(`everything is denied: ${records.broken}`, null)
   if (caller.token === 'program' && !isForPrograms(action)) {
-    return denied('the token of a program is for the model surface only', null)
+    return denied('the token of a program is for the model surface and the forward proxy only', null)
   }
   const record = records.recordOf(caller.agentId)
   if (!record) return denied(`agent ${caller.agentId} has no permission record`, null)

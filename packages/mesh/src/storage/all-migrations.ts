@@ -6,10 +6,11 @@ import { spendMigration } from './migrations/020-spend.ts'
 import { blackboardMigration } from './migrations/030-blackboard.ts'
 import { artifactsMigration } from './migrations/040-artifacts.ts'
 import { effectsMigration } from './migrations/050-effects.ts'
+import { egressMigration } from './migrations/060-egress.ts'
 
 /**
  * Every step of the schema. Numbers are kept by room: 1 to 9 ledger, 10 agents, 20 spend and recordings,
- * 30 blackboard, 40 artifacts and notes, 50 effects.
+ * 30 blackboard, 40 artifacts and notes, 50 effects, 60 egress.
  */
 export const allMigrations: readonly Migration[] = [
   ledgerMigration,
@@ -19,4 +20,5 @@ export const allMigrations: readonly Migration[] = [
   blackboardMigration,
   artifactsMigration,
   effectsMigration,
+  egressMigration,
 ]

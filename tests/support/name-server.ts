@@ -1,0 +1,68 @@
+import { createSocket } from 'node:dgram'
+import type { AddressInfo } from 'node:net'
+
+/** What a name is answered with: addresses, `dead` for no answer at all, null for no such name. */
+export type NameAnswer = readonly string[] | 'dead' | null
+
+export interface NameServer {
+  readonly port: number
+  /** Names that were asked for, as they were written. */
+  readonly asked: string[]
+  close(): void
+}
+
+/** A real name server over UDP that answers questions for A and AAAA. */
+export async function startNameServer(
+  answerOf: (name: string) => NameAnswer,
+  where: { readonly host?: string; readonly port?: number } = {},
+): Promise<NameServer> {
+  const asked: string[] = []
+  const socket = createSocket('udp4')
+  socket.on('message', (query, sender) => {
+    const { name, end } = nameIn(query)
+    asked.push(name)
+    const answer = answerOf(name)
+    if (answer === 'dead') return
+    const isSix = query.readUInt16BE(end) === 28
+    const addresses = (answer ?? []).filter((address) => address.includes(':') === isSix)
+    const header = Buffer.from(query.subarray(0, 12))
+    header.writeUInt16BE(answer === null ? 0x8183 : 0x8180, 2)
+    header.writeUInt16BE(1, 4)
+    header.writeUInt16BE(addresses.length, 6)
+    header.writeUInt32BE(0, 8)
+    const records = addresses.map((address) => recordOf(address, isSix))
+    socket.send(Buffer.concat([header, query.subarray(12, end + 4), ...records]), sender.port, sender.address)
+  })
+  await new Promise<void>((resolve, reject) => {
+    socket.once('error', reject)
+    socket.bind(where.port ?? 0, where.host ?? '127.0.0.1', () => resolve())
+  })
+  const { port } = socket.address() as AddressInfo
+  return { port, asked, close: () => socket.close() }
+}
+
+function nameIn(query: Buffer): { readonly name: string; readonly end: number } {
+  const labels: string[] = []
+  let at = 12
+  for (let length = query[at] ?? 0; length > 0; length = query[at] ?? 0) {
+    labels.push(query.toString('latin1', at + 1, at + 1 + length))
+    at += length + 1
+  }
+  return { name: labels.join('.'), end: at + 1 }
+}
+
+/** A pointer to the question's name, type, class IN, no time to live, the address. */
+function recordOf(address: string, isSix: boolean): Buffer {
+  const bytes = isSix ? sixBytes(address) : Buffer.from(address.split('.').map(Number))
+  const head = Buffer.from([0xc0, 12, 0, isSix ? 28 : 1, 0, 1, 0, 0, 0, 0, 0, bytes.length])
+  return Buffer.concat([head, bytes])
+}
+
+function sixBytes(address: string): Buffer {
+  const [before = '', after] = address.split('::')
+  const groups = (part: string) => (part === '' ? [] : part.split(':').map((hex) => Number.parseInt(hex, 16)))
+  const tail = after === undefined ? [] : groups(after)
+  const head = groups(before)
+  const all = [...head, ...Array<number>(8 - head.length - tail.length).fill(0), ...tail]
+  return Buffer.from(all.flatMap((group) => [group >> 8, group & 255]))
+}
