@@ -5,11 +5,12 @@ import { parseArgs } from 'node:util'
 import { agentMemoryBench } from './agent-memory.ts'
 import { agentStartBench } from './agent-start.ts'
 import type { Bench, BenchReport } from './bench.ts'
+import { egressBench } from './egress.ts'
 import { machineLine, readMachineFacts } from './machine-facts.ts'
 import { modelDoorBench } from './model-door.ts'
 import { renderTable } from './table.ts'
 
-const benches: readonly Bench[] = [agentStartBench, agentMemoryBench, modelDoorBench]
+const benches: readonly Bench[] = [agentStartBench, agentMemoryBench, modelDoorBench, egressBench]
 const runsMax = 200
 
 const usage = [

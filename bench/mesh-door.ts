@@ -19,6 +19,8 @@ export interface MeshDoor {
   readonly headers: Readonly<Record<string, string>>
   /** What the door calls the fake upstream's model. */
   readonly model: string
+  /** The forward proxy as programs see it, with their token. */
+  readonly proxyUrl: string
   /** What the mesh says it has accounted for, to show that the guards were on. */
   accounts(): Promise<string>
 }
@@ -38,7 +40,7 @@ const settings = (upstreamPort: number) => ({
     },
   },
   models: { [`bench/${modelName}`]: { price: { input_per_mtok: 0.15, output_per_mtok: 0.6 } } },
-  rate_limits: { llm: 1_000_000 },
+  rate_limits: { llm: 1_000_000, http: 1_000_000 },
 })
 
 /**
@@ -50,12 +52,13 @@ export async function startMeshDoor(options: {
   readonly folder: string
   readonly core: number | null
   readonly signal: AbortSignal
+  /** `egress` of settings.json. */
+  readonly egress?: Readonly<Record<string, unknown>>
 }): Promise<MeshDoor> {
   const home = join(options.folder, 'home')
   await mkdir(join(home, 'config'), { recursive: true, mode: 0o700 })
-  await writeFile(join(home, 'config', 'settings.json'), JSON.stringify(settings(options.upstreamPort)), {
-    mode: 0o600,
-  })
+  const written = { ...settings(options.upstreamPort), egress: options.egress ?? {} }
+  await writeFile(join(home, 'config', 'settings.json'), JSON.stringify(written), { mode: 0o600 })
   const ports = [await freePort(), await freePort()]
   const contender = startContender({
     script: join(repositoryRoot, 'packages', 'mesh', 'src', 'main.ts'),
@@ -96,6 +99,7 @@ export async function startMeshDoor(options: {
       path: `${base.pathname}/chat/completions`,
       headers: { authorization: `Bearer ${variables.apiKey}` },
       model: `bench/${modelName}`,
+      proxyUrl: variables.proxyUrl,
       accounts: async () => {
         const { agents } = (await call(url, meshHumanEndpoints.costs)) as {
           agents: { agent_id: string; calls: number; today_usd: number }[]
@@ -149,7 +153,7 @@ async function call(
 /** The environment that the agent's programs see; the newest process that carries our agent's name has it. */
 async function agentVariables(
   signal: AbortSignal,
-): Promise<{ readonly baseUrl: string; readonly apiKey: string }> {
+): Promise<{ readonly baseUrl: string; readonly apiKey: string; readonly proxyUrl: string }> {
   return until(signal, 'the agent of the bench did not start', async () => {
     const pids = (await readdir('/proc'))
       .filter((name) => /^\d+$/.test(name))
@@ -161,8 +165,11 @@ async function agentVariables(
           .split('\0')
           .map((entry) => [entry.slice(0, entry.indexOf('=')), entry.slice(entry.indexOf('=') + 1)]),
       )
-      const [baseUrl, apiKey] = [variables.get('OPENAI_BASE_URL'), variables.get('OPENAI_API_KEY')]
-      if (variables.get('FLOTILLA_AGENT_ID') === agentId && baseUrl && apiKey) return { baseUrl, apiKey }
+      if (variables.get('FLOTILLA_AGENT_ID') !== agentId) continue
+      const baseUrl = variables.get('OPENAI_BASE_URL')
+      const apiKey = variables.get('OPENAI_API_KEY')
+      const proxyUrl = variables.get('HTTP_PROXY')
+      if (baseUrl && apiKey && proxyUrl) return { baseUrl, apiKey, proxyUrl }
     }
     return null
   })

@@ -1,5 +1,4 @@
 import { createSocket } from 'node:dgram'
-import type { AddressInfo } from 'node:net'
 
 /** What a name is answered with: addresses, `dead` for no answer at all, null for no such name. */
 export type NameAnswer = readonly string[] | 'dead' | null
@@ -37,7 +36,7 @@ export async function startNameServer(
     socket.once('error', reject)
     socket.bind(where.port ?? 0, where.host ?? '127.0.0.1', () => resolve())
   })
-  const { port } = socket.address() as AddressInfo
+  const { port } = socket.address()
   return { port, asked, close: () => socket.close() }
 }
 

@@ -62,6 +62,7 @@ export async function openOutside(
   const gate = createHumanGate({ clock: systemClock, accessToken: readAccessToken, direct: null })
   peopleRoutes(server, parts, gate)
   await listen(server, publicBind.port, publicBind.host)
+  parts.openPorts.push(portOf(server))
   parts.log.info({ host: publicBind.host, port: portOf(server) }, 'people on other machines are served')
   return () => server.close()
 }

@@ -9,9 +9,9 @@ import type { SettingsFile } from './config/watch-settings.ts'
 import type { AddressRange } from './egress/address-ranges.ts'
 import { createClosedNetworks } from './egress/closed-networks.ts'
 import { createConnectProxy } from './egress/connect-proxy.ts'
-import { textOf } from './egress/destination.ts'
 import { createEgressCountTable } from './egress/egress-count-table.ts'
 import { createEgressCounts } from './egress/egress-counts.ts'
+import { createExceptionJournal } from './egress/exception-journal.ts'
 import { createForwardRequest } from './egress/forward-request.ts'
 import type { ForwardRequest } from './egress/forward-request.ts'
 import { listNamesHost } from './egress/host-list.ts'
@@ -80,6 +80,7 @@ export function composeEgress(parts: EgressParts) {
       return servers
     },
   })
+  const writeException = createExceptionJournal({ journal, clock })
   /** The filter as it stands for one agent. */
   const filterFor = (agentId: string): JudgeDestinationDeps => ({
     resolve,
@@ -89,13 +90,7 @@ export function composeEgress(parts: EgressParts) {
     },
     isHostAllowed: (host) => listNamesHost(rules().allowed_hosts[agentId], host),
     exceptions,
-    onException: (destination, address) =>
-      journal.append({
-        actor: `agent:${agentId}`,
-        action: 'egress.exception-used',
-        subject: textOf(destination),
-        detail: { address },
-      }),
+    onException: (destination, address) => writeException(agentId, destination, address),
   })
   const rate = createCallRate({ clock, perMinute: () => settings.current().rate_limits.http })
   const forwardRequest: ForwardRequest = (caller, request, signal) => {

@@ -83,7 +83,7 @@ describe('a tunnel', () => {
       407,
       'proxy-unauthenticated',
     ],
-  ])('with %s is refused before any name is looked up', async (_, line, status, code) => {
+  ])('with %s is refused before any name is looked up', async (...[, line, status, code]) => {
     const { raw, lookups } = await world()
     const answer = await raw(`CONNECT site.test:443 HTTP/1.1\r\nHost: site.test:443\r\n${line}\r\n`)
     expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
@@ -287,7 +287,8 @@ describe('a connection to the proxy', () => {
     socket.on('error', () => {})
     socket.write('CONNECT site.test:443 HTTP/1.1\r\n')
     const drip = setInterval(() => socket.writable && socket.write('X-A: b\r\n'), 40)
-    await closeOf(socket)
+    const closed = closeOf(socket).then(() => 'closed')
+    expect(await Promise.race([closed, sleep(10_000, 'still open', { ref: false })])).toBe('closed')
     clearInterval(drip)
   })
 

@@ -1,5 +1,6 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { request } from 'node:http'
+import { isIP } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -68,6 +69,16 @@ export function sandboxRuntimeConformance(name: string, open: () => Promise<Conf
       expect(state).toMatchObject({ agentId: 'labelled', running: true, labels: { 'flotilla.start': 's-7' } })
       expect(state.address?.host).toBeTruthy()
       expect(await home.runtime.inspect('labelled')).toMatchObject({ running: true, address: state.address })
+    })
+
+    it('the engine’s networks are addresses with a prefix, and where there are any, one is the sandboxes’ own', async () => {
+      const networks = await home.runtime.networks()
+      for (const { address, prefix } of networks) {
+        expect(isIP(address)).not.toBe(0)
+        expect(prefix).toBeGreaterThanOrEqual(0)
+        expect(prefix).toBeLessThanOrEqual(128)
+      }
+      expect(networks.some(({ own }) => own)).toBe(networks.length > 0)
     })
 
     it('the files of a spec are there when the process starts', async () => {

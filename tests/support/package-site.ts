@@ -1,0 +1,190 @@
+import { spawn, execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { createServer as createPlainServer } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { gzipSync } from 'node:zlib'
+import { tarArchive, tarFile } from '../../packages/mesh/src/sandbox/tar-archive.ts'
+
+const run = promisify(execFile)
+
+/** A site with what programs come for: pages, a git repository, an npm registry, a Python index; plain and over TLS. */
+export interface PackageSite {
+  readonly plainPort: number
+  readonly tlsPort: number
+  /** The certificate that signs itself, PEM. */
+  readonly certificate: string
+  readonly requests: { readonly url: string; readonly headers: IncomingMessage['headers'] }[]
+  close(): Promise<void>
+}
+
+/** Stands for the internet: `host` is the name that the certificate is for. */
+export async function startPackageSite(host: string): Promise<PackageSite> {
+  const folder = await mkdtemp(join(tmpdir(), 'flotilla-site-'))
+  const [key, certificate] = await makeCertificate(folder, host)
+  await makeRepository(join(folder, 'repository.git'))
+  await run('python3', ['-c', makeWheel, join(folder, wheelName)])
+  const files = { tarball: await npmTarball(), wheel: await readFile(join(folder, wheelName)) }
+  const requests: PackageSite['requests'] = []
+  const answer: RequestListener = (request, response) => {
+    requests.push({ url: request.url ?? '', headers: request.headers })
+    const url = new URL(request.url ?? '/', 'http://site')
+    if (url.pathname.startsWith('/repository.git')) void serveGit(folder, request, response)
+    else serveFile(files, { url, request, response })
+  }
+  const servers = [createPlainServer(answer), createTlsServer({ key, cert: certificate }, answer)] as const
+  for (const server of servers) {
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()))
+  }
+  const portOf = (server: (typeof servers)[number]) => (server.address() as AddressInfo).port
+  return {
+    plainPort: portOf(servers[0]),
+    tlsPort: portOf(servers[1]),
+    certificate,
+    requests,
+    close: async () => {
+      for (const server of servers) {
+        server.closeAllConnections()
+        await new Promise((resolve) => server.close(resolve))
+      }
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function makeCertificate(folder: string, host: string): Promise<[string, string]> {
+  const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')]
+  const form = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2'.split(' ')
+  const named = ['-subj', `/CN=${host}`, '-addext', `subjectAltName=DNS:${host}`]
+  await run('openssl', [...form, ...named, '-keyout', key, '-out', certificate])
+  return [await readFile(key, 'utf8'), await readFile(certificate, 'utf8')]
+}
+
+async function makeRepository(path: string): Promise<void> {
+  const work = `${path}-work`
+  const git = (...args: string[]) =>
+    run('git', ['-c', 'user.name=t', '-c', 'user.email=t@example.com', '-C', work, ...args])
+  await mkdir(work)
+  await git('init', '-q', '-b', 'main')
+  await writeFile(join(work, 'from-outside.txt'), 'cloned through the proxy\n')
+  await git('add', '.')
+  await git('commit', '-q', '-m', 'Begin')
+  await run('git', ['clone', '-q', '--bare', work, path])
+  await run('git', ['-C', path, 'config', 'http.receivepack', 'true'])
+}
+
+/** git's own server program, by CGI. */
+async function serveGit(folder: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const url = new URL(request.url ?? '/', 'http://site')
+  const child = spawn('git', ['http-backend'], {
+    env: {
+      PATH: process.env['PATH'],
+      GIT_PROJECT_ROOT: folder,
+      GIT_HTTP_EXPORT_ALL: '1',
+      PATH_INFO: url.pathname,
+      QUERY_STRING: url.search.slice(1),
+      REQUEST_METHOD: request.method,
+      CONTENT_TYPE: request.headers['content-type'],
+      HTTP_CONTENT_ENCODING: request.headers['content-encoding'],
+      GIT_PROTOCOL: String(request.headers['git-protocol'] ?? ''),
+      REMOTE_USER: 'agent',
+    },
+    stdio: ['pipe', 'pipe', 'ignore'],
+  })
+  request.pipe(child.stdin)
+  const chunks: Buffer[] = []
+  for await (const chunk of child.stdout) chunks.push(chunk as Buffer)
+  const reply = Buffer.concat(chunks)
+  const end = reply.indexOf('\r\n\r\n')
+  const lines = reply.subarray(0, end).toString().split('\r\n')
+  const headers = Object.fromEntries(lines.map((line) => line.split(/:\s*/, 2) as [string, string]))
+  const status = Number(headers['Status']?.slice(0, 3) ?? 200)
+  delete headers['Status']
+  response.writeHead(status, headers).end(reply.subarray(end + 4))
+}
+
+const wheelName = 'far_wheel-1.0-py3-none-any.whl'
+
+interface Files {
+  readonly tarball: Buffer
+  readonly wheel: Buffer
+}
+
+function serveFile(
+  files: Files,
+  { url, request, response }: { url: URL; request: IncomingMessage; response: ServerResponse },
+): void {
+  const origin = `${'encrypted' in request.socket ? 'https' : 'http'}://${request.headers.host}`
+  const json = (value: object) =>
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value))
+  switch (url.pathname) {
+    case '/page':
+      return void response.end('a page from outside')
+    case '/large':
+      return void response.end(Buffer.alloc(8 * 1024 * 1024, 'x'))
+    case '/hold':
+      return void response.writeHead(200).write('begun\n')
+    case '/inside':
+      return void response.writeHead(302, { location: url.searchParams.get('to') ?? '' }).end()
+    case '/npm/far-package':
+      return void json({
+        name: 'far-package',
+        'dist-tags': { latest: '1.0.0' },
+        versions: {
+          '1.0.0': {
+            name: 'far-package',
+            version: '1.0.0',
+            dist: {
+              tarball: `${origin}/npm/far-package.tgz`,
+              integrity: `sha512-${createHash('sha512').update(files.tarball).digest('base64')}`,
+            },
+          },
+        },
+      })
+    case '/npm/far-package.tgz':
+      return void response.end(files.tarball)
+    case '/simple/far-wheel/':
+      return void response
+        .writeHead(200, { 'content-type': 'text/html' })
+        .end(`<a href="${origin}/${wheelName}">${wheelName}</a>`)
+    case `/${wheelName}`:
+      return void response.end(files.wheel)
+    default:
+      return void response.writeHead(404).end('{}')
+  }
+}
+
+const owner = { uid: 0, mode: 0o644 }
+
+async function npmTarball(): Promise<Buffer> {
+  const pieces: Uint8Array[] = []
+  const files = [
+    tarFile(
+      'package/package.json',
+      Buffer.from('{"name":"far-package","version":"1.0.0","main":"index.js"}'),
+      owner,
+    ),
+    tarFile('package/index.js', Buffer.from('module.exports = "installed from outside"\n'), owner),
+  ]
+  for await (const piece of tarArchive(files)) pieces.push(piece)
+  return gzipSync(Buffer.concat(pieces))
+}
+
+/** The least that pip installs, written by Python's own zip. */
+const makeWheel = `
+import sys, zipfile
+info = 'far_wheel-1.0.dist-info/'
+files = {
+  'far_wheel.py': 'said = "installed from outside"\\n',
+  info + 'METADATA': 'Metadata-Version: 2.1\\nName: far-wheel\\nVersion: 1.0\\n',
+  info + 'WHEEL': 'Wheel-Version: 1.0\\nGenerator: test\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n',
+}
+files[info + 'RECORD'] = ''.join(f'{name},,\\n' for name in files) + info + 'RECORD,,\\n'
+with zipfile.ZipFile(sys.argv[1], 'w') as wheel:
+  for name, text in files.items(): wheel.writestr(name, text)
+`
