@@ -4,6 +4,7 @@ import { gzip } from 'node:zlib'
 import { promisify } from 'node:util'
 import * as fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { eventually } from '../../../../tests/support/eventually.ts'
 import { startNameServer } from '../../../../tests/support/name-server.ts'
 import type { NameAnswer } from '../../../../tests/support/name-server.ts'
 import { verifies } from '../../../../tests/verifies.ts'
@@ -57,10 +58,13 @@ describe('a name', () => {
 
   test('without an answer is a failure after its time, and at once when nobody waits', async () => {
     verifies('limits:outbound-dns-failure', 'errors:outbound:dns-failure')
-    const { resolve } = await aResolver(() => 'dead', '', 200)
+    const { resolve, server } = await aResolver(() => 'dead', '', 200)
     await expect(resolve('dead.test', never)).rejects.toThrow(/ETIMEOUT|timeout/i)
     const gone = new AbortController()
+    server.asked.length = 0
     const asking = resolve('dead.test', gone.signal)
+    asking.catch(() => {})
+    await eventually('it is asked', () => server.asked.length > 0)
     gone.abort(new Error('gone'))
     await expect(asking).rejects.toThrow(/ECANCELLED|cancel/i)
   })
