@@ -5,6 +5,8 @@ import type { AddressRange } from './address-ranges.ts'
 
 /** How long a new network of the engine may stay unknown, ms. */
 export const networksRefreshMs = 10_000
+/** How long a new address of this machine may, ms: asking the system for each connection would cost more than it. */
+export const interfacesRefreshMs = 1000
 
 /** Networks that are this machine's own, whatever their addresses look like. */
 export interface ClosedNetworks {
@@ -27,13 +29,34 @@ export interface ClosedNetworksDeps {
   readonly log: Log
 }
 
+interface Judges {
+  readonly madeAt: number
+  readonly isAllowed: (address: string) => boolean
+  readonly isOwnAddress: (address: string) => boolean
+}
+
 export function createClosedNetworks(deps: ClosedNetworksDeps): ClosedNetworks {
   let known: Awaited<ReturnType<typeof deps.networks>> | null = null
   let isFleetAddress: (address: string) => boolean = () => true
+  let judges: Judges | null = null
 
   async function refresh(): Promise<void> {
     known = await deps.networks()
     isFleetAddress = createRangeCheck(known.filter(({ own }) => own))
+    judges = null
+  }
+
+  function current(): Judges {
+    const now = deps.clock.now()
+    if (judges === null || now - judges.madeAt >= interfacesRefreshMs || now < judges.madeAt) {
+      const interfaces = deps.interfaces()
+      judges = {
+        madeAt: now,
+        isAllowed: createAddressFilter([...(known ?? []), ...interfaces]),
+        isOwnAddress: createRangeCheck(interfaces),
+      }
+    }
+    return judges
   }
 
   return {
