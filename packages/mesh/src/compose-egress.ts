@@ -83,7 +83,7 @@ export function composeEgress(parts: EgressParts) {
   const writeException = createExceptionJournal({ journal, clock })
   /** The filter as it stands for one agent. */
   const filterFor = (agentId: string): JudgeDestinationDeps => ({
-    resolve,
+    resolve: (name, signal) => resolve(name, signal, agentId),
     isAllowed: networks.isAllowed,
     get allowedPorts() {
       return rules().allowed_ports

@@ -70,8 +70,8 @@ export function createClosedNetworks(deps: ClosedNetworksDeps): ClosedNetworks {
         )
       }
     },
-    isAllowed: (address) => known !== null && createAddressFilter([...known, ...deps.interfaces()])(address),
-    isOwnAddress: (address) => createRangeCheck(deps.interfaces())(address),
+    isAllowed: (address) => known !== null && current().isAllowed(address),
+    isOwnAddress: (address) => current().isOwnAddress(address),
     isFleetAddress: (address) => isFleetAddress(address),
   }
 }

@@ -10,7 +10,7 @@ import type { NameAnswer } from '../../../../tests/support/name-server.ts'
 import { verifies } from '../../../../tests/verifies.ts'
 import { isPublicAddress } from './address-ranges.ts'
 import { createJudgeDestination } from './judge-destination.ts'
-import { createResolveName, lookupsMax } from './resolve-name.ts'
+import { createResolveName, lookupsMax, lookupsPerAskerMax } from './resolve-name.ts'
 
 const never = new AbortController().signal
 
@@ -74,7 +74,7 @@ describe('a name', () => {
     const gone = new AbortController()
     let ended = 0
     const dead = Array.from({ length: 100 }, (_, index) =>
-      resolve(`dead${index}.test`, gone.signal).finally(() => ended++),
+      resolve(`dead${index}.test`, gone.signal, `agent-${index % 4}`).finally(() => ended++),
     )
     for (const one of dead) one.catch(() => {})
     expect(await resolve('alive.test', never)).toEqual([{ address: '1.2.3.4', family: 4 }])
@@ -86,16 +86,32 @@ describe('a name', () => {
     await Promise.allSettled(dead)
   })
 
-  test('is one of so many under way at once', async () => {
+  test('is one of so many under way at once for one agent, and for all', async () => {
     const { resolve } = await aResolver(() => 'dead')
     const gone = new AbortController()
-    const dead = Array.from({ length: lookupsMax }, (_, index) => resolve(`d${index}.test`, gone.signal))
+    const dead = Array.from({ length: lookupsMax }, (_, index) =>
+      resolve(`d${index}.test`, gone.signal, `agent-${index % 8}`),
+    )
     for (const one of dead) one.catch(() => {})
     await new Promise((done) => setImmediate(done))
-    await expect(resolve('more.test', never)).rejects.toMatchObject({ code: 'rate-limited' })
+    await expect(resolve('more.test', never, 'agent-9')).rejects.toMatchObject({ code: 'rate-limited' })
     gone.abort(new Error('enough'))
     await Promise.allSettled(dead)
     await expect(resolve('localhost', never)).resolves.toHaveLength(1)
+  })
+
+  test('of one agent leaves places for the others', async () => {
+    const { resolve } = await aResolver((name) => (name.startsWith('dead') ? 'dead' : ['1.2.3.4']))
+    const gone = new AbortController()
+    const dead = Array.from({ length: lookupsPerAskerMax }, (_, index) =>
+      resolve(`dead${index}.test`, gone.signal, 'scout'),
+    )
+    for (const one of dead) one.catch(() => {})
+    await new Promise((done) => setImmediate(done))
+    await expect(resolve('more.test', never, 'scout')).rejects.toMatchObject({ code: 'rate-limited' })
+    expect(await resolve('more.test', never, 'other')).toHaveLength(1)
+    gone.abort(new Error('enough'))
+    await Promise.allSettled(dead)
   })
 
   test('that answers otherwise each time leads to judged addresses alone (lesson 26)', async () => {

@@ -9,7 +9,12 @@ import { addressesInHosts } from './hosts-file.ts'
  * The system's own look-up is not used, since it holds one of the four threads that files and compression share: a few
  * names with dead servers would stop the whole mesh. These questions are datagrams on the event loop.
  */
-export type ResolveName = (name: string, signal: AbortSignal) => Promise<readonly LookupAddress[]>
+export type ResolveName = (
+  name: string,
+  signal: AbortSignal,
+  /** In whose name; each has a share of the look-ups. */
+  asker?: string,
+) => Promise<readonly LookupAddress[]>
 
 /** One look-up's connection to the name servers; `dns.promises.Resolver` in earnest. */
 export interface NameServers {
@@ -26,6 +31,8 @@ export interface ResolveNameDeps {
 
 /** Look-ups under way at once, of all agents. */
 export const lookupsMax = 256
+/** Of one agent: its dead names must not use up the others' places. */
+export const lookupsPerAskerMax = 32
 /** What lasts longer has no answer, ms: both families are asked at once, each server twice. */
 export const serverTimeoutMs = 2500
 export const serverTries = 2
@@ -34,12 +41,19 @@ const localName = /(?:^|\.)localhost$/
 
 export function createResolveName(deps: ResolveNameDeps): ResolveName {
   let underWay = 0
+  const perAsker = new Map<string, number>()
+
+  function place(asker: string, step: 1 | -1): void {
+    underWay += step
+    const count = (perAsker.get(asker) ?? 0) + step
+    if (count > 0) perAsker.set(asker, count)
+    else perAsker.delete(asker)
+  }
 
   async function ask(name: string, signal: AbortSignal): Promise<readonly LookupAddress[]> {
     const servers = deps.openServers()
     const giveUp = () => servers.cancel()
     signal.addEventListener('abort', giveUp, { once: true })
-    underWay++
     try {
       const [four, six] = await Promise.all([
         answered(servers.resolve4(name)),
@@ -51,25 +65,25 @@ export function createResolveName(deps: ResolveNameDeps): ResolveName {
         ...six.map((address) => ({ address, family: 6 })),
       ]
     } finally {
-      underWay--
       signal.removeEventListener('abort', giveUp)
       servers.cancel()
     }
   }
 
-  return async (name, signal) => {
+  return async (name, signal, asker = '') => {
     const known = addressesInHosts(await deps.readHosts(), name)
     if (known.length > 0) return known
     // RFC 6761: no name server is ever asked for this machine.
     if (localName.test(name)) return [{ address: '127.0.0.1', family: 4 }]
     signal.throwIfAborted()
-    if (underWay >= lookupsMax) {
+    if (underWay >= lookupsMax || (perAsker.get(asker) ?? 0) >= lookupsPerAskerMax) {
       throw new Problem('rate-limited', {
-        detail: `at most ${lookupsMax} names are looked up at once`,
+        detail: `at most ${lookupsPerAskerMax} names are looked up at once for one agent, ${lookupsMax} for all`,
         retryAfterSeconds: 1,
       })
     }
-    return ask(name, signal)
+    place(asker, 1)
+    return ask(name, signal).finally(() => place(asker, -1))
   }
 }
 
