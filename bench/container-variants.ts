@@ -33,6 +33,7 @@ export function containerVariants(ground: BenchGround): Readonly<Record<VariantN
         role: 'bench',
         instructions: '',
         model: null,
+        project: null,
         createdAt: 0,
         budget: { dailyUsd: 10, monthlyUsd: 200 },
       },

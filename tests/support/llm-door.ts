@@ -19,12 +19,11 @@ import { createSpendTable } from '../../packages/mesh/src/llm/spend-table.ts'
 import type { SpendTable, SpendTotal } from '../../packages/mesh/src/llm/spend-table.ts'
 import { createModelWatch } from '../../packages/mesh/src/llm/watch-models.ts'
 import { silentLog } from '../../packages/mesh/src/log.ts'
-import { createCallRate } from '../../packages/mesh/src/policy/call-rate.ts'
 import type { Caller } from '../../packages/mesh/src/policy/caller.ts'
+import { allMigrations } from '../../packages/mesh/src/storage/all-migrations.ts'
 import { openDatabase } from '../../packages/mesh/src/storage/database.ts'
 import type { Database } from '../../packages/mesh/src/storage/database.ts'
 import { migrate } from '../../packages/mesh/src/storage/migrate.ts'
-import { spendMigration } from '../../packages/mesh/src/storage/migrations/020-spend.ts'
 import { systemClock } from '../../packages/mesh/src/system-clock.ts'
 import { createSecret } from '../../packages/mesh/src/vault/secret.ts'
 import type { Vault } from '../../packages/mesh/src/vault/vault.ts'
@@ -87,7 +86,6 @@ export function aModelPath(options: LlmPartsOptions = {}): LlmParts {
   })
   const deps: CompleteDeps = {
     guard: () => {},
-    rate: createCallRate({ clock, perMinute: () => settings.rate_limits.llm }),
     gate,
     events,
     holdLease: () => () => {},
@@ -131,7 +129,7 @@ function pricedProvider(baseUrl: string | undefined): object {
 
 export function migrated(path = ':memory:'): Database {
   const database = openDatabase(path)
-  migrate(database, [spendMigration])
+  migrate(database, allMigrations)
   return database
 }
 

@@ -57,6 +57,7 @@ describe('command line', () => {
     'runs',
     'tasks',
     'costs',
+    'budget',
     'artifacts',
     'blackboard',
     'apply',
@@ -77,7 +78,7 @@ describe('command line', () => {
   })
 
   it('teaches by examples where a command has operands', async () => {
-    for (const name of ['start', 'chat', 'invoke', 'put', 'record', 'runs', 'status']) {
+    for (const name of ['budget', 'costs', 'start', 'chat', 'invoke', 'put', 'record', 'runs', 'status']) {
       expect((await run(name, '--help')).out).toContain(`$ `)
     }
   })

@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { addApplyCommand } from './commands/apply.ts'
 import { addArtifactsCommand } from './commands/artifacts.ts'
 import { addBlackboardCommand } from './commands/blackboard.ts'
+import { addBudgetCommand } from './commands/budget.ts'
 import { addChatCommand } from './commands/chat.ts'
 import { addCostsCommand } from './commands/costs.ts'
 import { addDemoCommand } from './commands/demo.ts'
@@ -40,6 +41,7 @@ const commands = [
   addTasksCommand,
   addCostsCommand,
   addModelsCommand,
+  addBudgetCommand,
   addArtifactsCommand,
   addBlackboardCommand,
   addEventsCommand,

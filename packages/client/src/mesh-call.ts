@@ -1,13 +1,19 @@
 import { fillPath } from '@flotilla/protocol/endpoint'
 import type { EndpointSchemas } from '@flotilla/protocol/endpoint'
 import { headers as headerNames, sessionCookieName } from '@flotilla/protocol/headers'
+import { journalApi, journalEndpoints } from '@flotilla/protocol/journal-api'
 import { meshHumanApi, meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
-import type { MeshHumanEndpointName } from '@flotilla/protocol/mesh-human-api'
+import { moneyApi, moneyEndpoints } from '@flotilla/protocol/money-api'
 import { Problem } from '@flotilla/protocol/problem'
 import { replyProblem } from './reply-problem.ts'
 import { meshUnreachable } from './unreachable.ts'
 
-type Api = typeof meshHumanApi
+/** Everything on the people's door. */
+const endpoints = { ...meshHumanEndpoints, ...moneyEndpoints, ...journalEndpoints } as const
+const api = { ...meshHumanApi, ...moneyApi, ...journalApi } as const
+
+type Api = typeof api
+export type MeshHumanEndpointName = keyof typeof endpoints
 
 /** What an endpoint answers, as its schema says; `unknown` where the reply is bytes. */
 export type Reply<N extends MeshHumanEndpointName> = Api[N] extends {
@@ -45,7 +51,7 @@ export async function sendCall<N extends MeshHumanEndpointName>(
   name: N,
   parts: CallParts<N>,
 ): Promise<Response> {
-  const endpoint = meshHumanEndpoints[name]
+  const endpoint = endpoints[name]
   const url = new URL(connection.baseUrl + fillPath(endpoint.path, parts.params ?? {}))
   for (const [key, value] of Object.entries(parts.query ?? {})) {
     if (typeof value === 'string' || typeof value === 'number') url.searchParams.set(key, `${value}`)
@@ -111,7 +117,7 @@ export function parseJson(text: string): unknown {
 }
 
 function parseReply<N extends MeshHumanEndpointName>(name: N, value: unknown): Reply<N> {
-  const schemas: EndpointSchemas = meshHumanApi[name]
+  const schemas: EndpointSchemas = api[name]
   const schema = schemas.response
   if (schema === undefined) return value as Reply<N>
   const result = schema._zod.run({ value, issues: [] }, { async: false })

@@ -1,10 +1,10 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { FleetEvent } from '@flotilla/protocol/fleet-event'
-import type { ChatStreamFrame, MeshHumanEndpointName } from '@flotilla/protocol/mesh-human-api'
+import type { ChatStreamFrame } from '@flotilla/protocol/mesh-human-api'
 import { followEvents } from './follow-events.ts'
 import type { FollowOptions } from './follow-events.ts'
 import { reach, readReply, sendCall } from './mesh-call.ts'
-import type { CallParts, MeshConnection, Reply } from './mesh-call.ts'
+import type { CallParts, MeshConnection, MeshHumanEndpointName, Reply } from './mesh-call.ts'
 import { streamChat } from './stream-chat.ts'
 import type { ChatOptions } from './stream-chat.ts'
 import { systemClock } from './system-clock.ts'
@@ -23,6 +23,11 @@ export interface MeshClient {
   call<N extends MeshHumanEndpointName>(name: N, parts?: CallParts<N>): Promise<Reply<N>>
   /** One call whose reply is bytes: an artifact, a cassette, metrics. */
   bytes<N extends MeshHumanEndpointName>(name: N, parts?: CallParts<N>): Promise<Uint8Array>
+  /** One call whose reply is bytes without a known end, as they come. */
+  stream<N extends MeshHumanEndpointName>(
+    name: N,
+    parts?: CallParts<N>,
+  ): AsyncGenerator<Uint8Array, void, undefined>
   /** Fleet events in order, each once, across broken connections. */
   events(options: FollowOptions): AsyncGenerator<FleetEvent, void, undefined>
   /** One chat turn as it happens, until its outcome. */
@@ -49,6 +54,19 @@ export function createMeshClient(options: MeshClientOptions): MeshClient {
     bytes: async (name, parts = {}) => {
       const reply = await sendCall(connection, name, { accept: '*/*', ...parts })
       return new Uint8Array(await reach(connection, () => reply.arrayBuffer(), parts.signal))
+    },
+    async *stream(name, parts = {}) {
+      const reply = await sendCall(connection, name, { accept: '*/*', ...parts })
+      const reader = reply.body?.getReader()
+      try {
+        for (;;) {
+          const piece = reader && (await reach(connection, () => reader.read(), parts.signal))
+          if (!piece || piece.done) return
+          yield piece.value
+        }
+      } finally {
+        await reader?.cancel().catch(() => undefined)
+      }
     },
     events: (follow) => followEvents(deps, follow),
     chatStream: (agentId, message, chat) => streamChat(deps, { agentId, message }, chat),

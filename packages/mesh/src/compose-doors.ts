@@ -6,6 +6,8 @@ import { fleetRoutes } from './api/human/fleet.routes.ts'
 import { createHumanGate } from './api/human/gate.ts'
 import type { HumanGate } from './api/human/gate.ts'
 import { modelsRoutes } from './api/human/models.routes.ts'
+import { journalRoutes } from './api/human/journal.routes.ts'
+import { moneyRoutes } from './api/human/money.routes.ts'
 import { runRoutes } from './api/human/run.routes.ts'
 import type { DirectCallDeps } from './api/direct-call.ts'
 import { createInternalGate } from './api/internal/gate.ts'
@@ -15,6 +17,7 @@ import { internalRoutes } from './api/internal/internal.routes.ts'
 import { publicRoutes } from './api/public/public.routes.ts'
 import { createServer } from './api/server.ts'
 import type { MeshParts } from './compose.ts'
+import { journalUseCases, moneyUseCases } from './compose-money.ts'
 import {
   agentUseCases,
   fleetUseCases,
@@ -22,6 +25,7 @@ import {
   readiness,
   runUseCases,
 } from './compose-use-cases.ts'
+import { rateBucketOf } from './policy/rate-limits.ts'
 import { systemClock } from './system-clock.ts'
 import { productVersion } from './version.ts'
 import { accessTokenPath } from '@flotilla/protocol/hosted'
@@ -72,6 +76,8 @@ function peopleRoutes(server: FastifyInstance, parts: MeshParts, gate: HumanGate
     publicRoutes(scope, { version: productVersion, readiness: () => readiness(parts) }),
   )
   server.register(async (scope) => fleetRoutes(scope, { gate, use: fleetUseCases(parts) }))
+  server.register(async (scope) => moneyRoutes(scope, { gate, use: moneyUseCases(parts) }))
+  server.register(async (scope) => journalRoutes(scope, { gate, use: journalUseCases(parts) }))
   server.register(async (scope) =>
     runRoutes(scope, {
       gate,
@@ -85,7 +91,7 @@ function peopleRoutes(server: FastifyInstance, parts: MeshParts, gate: HumanGate
 
 /** Containers, on the private network's gateway. */
 export function agentDoor(parts: MeshParts): FastifyInstance {
-  const { fleet, ledger, modelDoor, effects } = parts
+  const { fleet, ledger, modelDoor, effects, rates } = parts
   const server = createServer(parts.log)
   const gate = createAgentGate({
     verifyToken: fleet.verifyToken,
@@ -96,6 +102,7 @@ export function agentDoor(parts: MeshParts): FastifyInstance {
       return ticket
     },
     liveRunOf: ledger.live.liveRunOf,
+    countCall: (agentId, method, path) => rates.take(agentId, rateBucketOf(method, path)),
   })
   server.register(async (scope) => agentRoutes(scope, { gate, effects, use: agentUseCases(parts) }))
   server.register(async (scope) =>

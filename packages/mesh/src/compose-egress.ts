@@ -28,7 +28,7 @@ import type { Journal } from './journal/journal.ts'
 import type { HoldLease } from './llm/hold-lease.ts'
 import type { Log } from './log.ts'
 import type { Guard } from './policy/action.ts'
-import { createCallRate } from './policy/call-rate.ts'
+import type { RateLimits } from './policy/rate-limits.ts'
 import type { LiveRuns } from './runs/live-runs.ts'
 import type { SandboxRuntime } from './sandbox/sandbox-runtime.ts'
 import type { Database } from './storage/database.ts'
@@ -41,6 +41,7 @@ export interface EgressParts {
   readonly context: CommandContext
   readonly settings: SettingsFile
   readonly runtime: Pick<SandboxRuntime, 'networks'>
+  readonly rates: RateLimits
   readonly guard: Guard
   readonly journal: Journal
   readonly log: Log
@@ -57,7 +58,7 @@ const proxyConnections = { perAddressMax: 2 * passagesPerAgentMax, totalMax: 2 *
 
 /** The way out: one filter for whatever leaves in an agent's name. */
 export function composeEgress(parts: EgressParts) {
-  const { settings, guard, journal, log, holdLease } = parts
+  const { settings, rates, guard, journal, log, holdLease } = parts
   const rules = () => settings.current().egress
   const networks = createClosedNetworks({
     networks: () => parts.runtime.networks(),
@@ -92,10 +93,11 @@ export function composeEgress(parts: EgressParts) {
     exceptions,
     onException: (destination, address) => writeException(agentId, destination, address),
   })
-  const rate = createCallRate({ clock, perMinute: () => settings.current().rate_limits.http })
+  // Requests as calls are counted at the agent door; those through the proxy share their bucket.
+  const rate = { take: (agentId: string) => rates.take(agentId, 'http') }
   const forwardRequest: ForwardRequest = (caller, request, signal) => {
     const fetch = createPinnedFetch(filterFor(caller.kind === 'agent' ? caller.agentId : ''))
-    return createForwardRequest({ guard, rate, fetch, journal, clock, holdLease })(caller, request, signal)
+    return createForwardRequest({ guard, fetch, journal, clock, holdLease })(caller, request, signal)
   }
   const counts = createEgressCounts({
     table: createEgressCountTable(parts.database),

@@ -1,9 +1,11 @@
+import { createBudgetBook } from './compose-budgets.ts'
 import type { CommandContext } from './commands/command-context.ts'
 import type { Settings } from './config/settings-file.ts'
 import type { SettingsFile } from './config/watch-settings.ts'
 import type { EventBus } from './events/event-bus.ts'
 import { join } from 'node:path'
 import type { AgentRecord } from './fleet/agent-record.ts'
+import { createBudgetWarnings } from './llm/budget-warnings.ts'
 import { createComplete } from './llm/complete.ts'
 import { createHoldLease } from './llm/hold-lease.ts'
 import { createListModels } from './llm/list-models.ts'
@@ -20,7 +22,6 @@ import { createModelWatch } from './llm/watch-models.ts'
 import type { Journal } from './journal/journal.ts'
 import type { Log } from './log.ts'
 import type { Guard } from './policy/action.ts'
-import { createCallRate } from './policy/call-rate.ts'
 import type { Ledger } from './runs/ledger.ts'
 import type { Database } from './storage/database.ts'
 import { randomChance, randomId, systemClock } from './system-clock.ts'
@@ -71,6 +72,7 @@ export function composeModelDoor(parts: {
   const closing = new AbortController()
   const stopped = closing.signal
   const spend = createSpendTable(database)
+  const book = createBudgetBook({ ...parts, settings })
   const gate = createSpendGate({
     database,
     spend,
@@ -78,10 +80,8 @@ export function composeModelDoor(parts: {
     newId: randomId,
     log,
     stopped,
-    budgetOf: (agentId) => {
-      const budget = parts.findAgent(agentId)?.budget
-      return { daily_usd: budget?.dailyUsd ?? 0, monthly_usd: budget?.monthlyUsd ?? 0 }
-    },
+    budgetOf: book.budgetOf,
+    warnings: createBudgetWarnings(parts),
     addRunCost: (runId, cost) => ledger.addRunCost(runId, cost.costUsd, cost.tokens),
   })
   const holdLease = createHoldLease({ clock, log, stopped, renew: (run) => ledger.lease.renew(run) })
@@ -93,17 +93,16 @@ export function composeModelDoor(parts: {
   const watch = createModelWatch({ clock, log, events, journal })
   // Agents hear it at their start and the doors at theirs, so a change waits for the next start of the mesh.
   const keepAliveMs = keepAliveMsOf(settings())
-  const rate = createCallRate({ clock, perMinute: () => settings().rate_limits.llm })
   return {
     spend,
     gate,
+    book,
     holdLease,
     watch,
     keepAliveMs,
     complete: createComplete({
       ...models,
       guard,
-      rate,
       gate,
       events,
       holdLease,

@@ -8,7 +8,7 @@ import type { FleetUseCases } from './api/human/fleet.routes.ts'
 import type { RunUseCases } from './api/human/run.routes.ts'
 import type { InternalUseCases } from './api/internal/internal.routes.ts'
 import type { MeshParts } from './compose.ts'
-import { verifyJournal } from './journal/read-journal.ts'
+import { verifyJournal } from './journal/verify-journal.ts'
 import { agentScope, monthOf, utcDay } from './llm/spend-table.ts'
 import { usdFromNano } from './llm/money.ts'
 import { systemClock } from './system-clock.ts'
@@ -175,7 +175,7 @@ export function fleetUseCases(parts: MeshParts): FleetUseCases {
 /** A file goes in at once or not at all; nobody waits longer for a container that does not answer. */
 const fileWriteMaxMs = 120_000
 
-export function internalUseCases({ walls, guard, database }: MeshParts): InternalUseCases {
+export function internalUseCases({ walls, guard, database, trust }: MeshParts): InternalUseCases {
   return {
     verifyWalls: async (caller) => {
       guard(caller, { do: 'manage-fleet' })
@@ -184,14 +184,14 @@ export function internalUseCases({ walls, guard, database }: MeshParts): Interna
     },
     verifyJournal: (caller) => {
       guard(caller, { do: 'view-fleet' })
-      const { ok, rows, detail } = verifyJournal(database)
+      const { ok, rows, detail } = verifyJournal(database, trust)
       return { ok, rows, ...(detail === undefined ? {} : { detail }) }
     },
   }
 }
 
 /** What keeps the mesh from running agents now, if anything does. */
-export function readiness({ permissions, settings, walls, isServing }: MeshParts) {
+export function readiness({ permissions, settings, walls, journalKeeper, isServing }: MeshParts) {
   const problems: { id: string; detail: string }[] = []
   const broken = permissions.snapshot().broken
   if (broken !== null) problems.push({ id: 'permissions-broken', detail: `everything is denied: ${broken}` })
@@ -199,6 +199,8 @@ export function readiness({ permissions, settings, walls, isServing }: MeshParts
   if (badSettings !== null) problems.push({ id: 'settings-broken', detail: badSettings })
   const { broken: brokenWall } = walls.state()
   if (brokenWall !== null) problems.push({ id: 'walls', detail: brokenWall })
+  const badJournal = journalKeeper.broken()
+  if (badJournal !== null) problems.push({ id: 'journal-broken', detail: badJournal })
   if (!isServing()) problems.push({ id: 'starting', detail: 'the fleet is being started' })
   return { ready: problems.length === 0, problems }
 }

@@ -10,6 +10,8 @@ import { agentDoor, humanDoor, openOutside, portOf } from './compose-doors.ts'
 import { cassetteFolders, composeModelDoor, composeModels, keepAliveMsOf } from './compose-model-door.ts'
 import { composeEgress } from './compose-egress.ts'
 import { listen, listenForAgents } from './compose-listen.ts'
+import { composeBudgets } from './compose-budgets.ts'
+import { composeJournal, composeJournalKeeper, journalTrust, tellEnd, tellStart } from './compose-journal.ts'
 import { composeRuntime } from './compose-runtime.ts'
 import { createFileEditor, writeFileAtomically } from './config/atomic-file.ts'
 import type { DataPaths } from './config/data-paths.ts'
@@ -19,10 +21,11 @@ import { createEventBus } from './events/create-event-bus.ts'
 import type { PermissionGrants } from './fleet/create-agent.ts'
 import { createFleet } from './fleet/fleet.ts'
 import { createMeshIdentity } from './fleet/mesh-identity.ts'
-import { createJournal } from './journal/journal-table.ts'
 import type { Log } from './log.ts'
 import { createNotes } from './notes/notes.ts'
 import { authorize } from './policy/authorize.ts'
+import { createRateLimits } from './policy/rate-limits.ts'
+import { createJournalGrants } from './policy/journal-grants.ts'
 import { operatorDefaultRecord, workerDefaultRecord } from './policy/default-records.ts'
 import { createDenialCounts } from './policy/denial-counts.ts'
 import { createGuard } from './policy/guard.ts'
@@ -80,13 +83,16 @@ async function composeParts({ context, home, paths, log }: MeshSettings) {
     onEffectError: (error) => log.error({ err: error }, 'what followed a commit failed'),
   })
   migrate(database, allMigrations, paths.database)
-  const journal = createJournal({ database, clock })
+  const trust = journalTrust(paths, meshSecret)
+  const journal = composeJournal({ database, trust })
   const events = createEventBus({ database, clock, log })
   const settings = await watchSettings({
     path: paths.settingsFile,
     clock,
     onBroken: (detail) => log.error({ detail }, 'settings are not used; the last whole ones go on'),
   })
+  const journalKeeper = composeJournalKeeper({ database, journal, trust, settings, events, log })
+  journalKeeper.verify()
   const permissions = await createPermissionFile({
     path: paths.permissionsFile,
     editor,
@@ -95,6 +101,7 @@ async function composeParts({ context, home, paths, log }: MeshSettings) {
     onBroken: (detail) => {
       if (detail !== null) events.publish({ type: 'permissions.broken', detail })
     },
+    onRecords: createJournalGrants({ database, journal }),
   })
   const denials = createDenialCounts(clock)
   const guard = createGuard({ permissions, denials, journal, events, clock, log })
@@ -111,6 +118,7 @@ async function composeParts({ context, home, paths, log }: MeshSettings) {
     vault,
     cassetteFolders: cassetteFolders(paths.cassettesFolder, repositoryRoot),
   })
+  const rates = createRateLimits({ clock, perMinute: () => settings.current().rate_limits, journal })
   const blackboard = createBlackboard({ database, clock, log, guard, decide, journal, events })
   const artifacts = createArtifacts({
     database,
@@ -149,7 +157,7 @@ async function composeParts({ context, home, paths, log }: MeshSettings) {
     },
     projectText: () => '',
     walls: { hold: () => walls.state().broken === null },
-    forget: [artifacts.forget, (agentId) => egress.counts.forget(agentId)],
+    forget: [artifacts.forget, rates.forget, (agentId) => egress.counts.forget(agentId)],
   })
   const taskTable = createTaskTable(database)
   const moveTask = createMoveTask({ database, table: taskTable, events, journal, clock })
@@ -191,6 +199,7 @@ async function composeParts({ context, home, paths, log }: MeshSettings) {
   const egress = composeEgress({
     context,
     settings,
+    rates,
     runtime,
     guard,
     journal,
@@ -201,15 +210,21 @@ async function composeParts({ context, home, paths, log }: MeshSettings) {
     verifyToken: fleet.verifyToken,
     doorPorts: () => openPorts,
   })
+  const budgets = composeBudgets({ database, journal, events, guard, fleet, modelDoor })
   const effects = createEffectOnce({ database, clock })
   const startedAt = clock.now()
   let serving = false
   return {
     context,
     paths,
+    homeId: home.homeId,
     log,
     database,
     journal,
+    journalKeeper,
+    trust,
+    rates,
+    budgets,
     events,
     settings,
     permissions,
@@ -290,6 +305,7 @@ export async function composeMesh(meshSettings: MeshSettings): Promise<Mesh> {
         blackboard.run(closing.signal),
         keepHouse(),
       )
+      tellStart(parts)
       parts.setServing(true)
       if (parts.catalog.defaultModel() === null) progress(noModelYet)
       warmOperator()
@@ -318,6 +334,7 @@ export async function composeMesh(meshSettings: MeshSettings): Promise<Mesh> {
         runtime.close(),
       ])
       parts.modelDoor.close()
+      tellEnd(parts)
       parts.database.close()
     },
   }
@@ -326,8 +343,10 @@ export async function composeMesh(meshSettings: MeshSettings): Promise<Mesh> {
     while (!closing.signal.aborted) {
       try {
         parts.effects.forgetOld()
+        parts.budgets.journalSpend()
+        parts.journalKeeper.tend()
       } catch (error) {
-        log.error({ err: error }, 'remembered calls could not be cleaned up')
+        log.error({ err: error }, 'the house could not be kept')
       }
       await clock.sleep(housekeepingIntervalMs, closing.signal).catch(() => {})
     }

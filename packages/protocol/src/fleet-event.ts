@@ -110,6 +110,24 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     agent_id: agentId,
     message: z.string(),
   }),
+  z.strictObject({
+    type: z.literal('budget.changed'),
+    scope: z.enum(['agent', 'project', 'fleet']),
+    scope_id: z.string(),
+    daily_usd: z.nullable(z.number()),
+    monthly_usd: z.nullable(z.number()),
+  }),
+  /** Once in a period: 80 % are spent, or all is, or too little is left for a call (100). */
+  z.strictObject({
+    type: z.literal('budget.reached'),
+    scope: z.string(),
+    scope_id: z.string(),
+    period: z.string(),
+    percent: z.number(),
+    limit_usd: z.number(),
+    spent_usd: z.number(),
+  }),
+  z.strictObject({ type: z.literal('journal.broken'), detail: z.string() }),
   z.strictObject({ type: z.literal('wall.failed'), wall_id: z.string(), detail: z.string() }),
   z.strictObject({ type: z.literal('permissions.broken'), detail: z.string() }),
 ])

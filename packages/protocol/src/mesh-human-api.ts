@@ -6,6 +6,7 @@ import { jsonObjectSchema } from './json-value.ts'
 import { limits, wireLimits } from './limits.ts'
 import { modelsApi, modelsEndpoints } from './models-api.ts'
 import { fleetEventBodySchema } from './fleet-event.ts'
+import { projectNameSchema } from './money-api.ts'
 import { runViewSchema } from './run.ts'
 import { steerTextSchema, steerViewSchema } from './steer.ts'
 import { taskViewSchema } from './task.ts'
@@ -91,11 +92,14 @@ export type AgentView = z.infer<typeof agentViewSchema>
 export const wallReportSchema = z.strictObject({ id: z.string(), holds: z.boolean(), detail: z.string() })
 
 export const budgetSchema = z.strictObject({
-  daily_usd: z.number().check(z.minimum(limits.budgetDailyUsd.min), z.maximum(limits.budgetDailyUsd.max)),
-  monthly_usd: z
-    .number()
-    .check(z.minimum(limits.budgetMonthlyUsd.min), z.maximum(limits.budgetMonthlyUsd.max)),
+  daily_usd: usdWithin('daily_usd', limits.budgetDailyUsd),
+  monthly_usd: usdWithin('monthly_usd', limits.budgetMonthlyUsd),
 })
+
+function usdWithin(field: string, { min, max }: { readonly min: number; readonly max: number }) {
+  const words = `${field} is USD ${min} to ${max}`
+  return z.number().check(z.minimum(min, words), z.maximum(max, words))
+}
 
 const list = {
   query: z.strictObject({
@@ -113,6 +117,8 @@ export const agentCreateSchema = z.strictObject({
   ),
   model: z.optional(z.string().check(z.maxLength(200))),
   budget: z.optional(budgetSchema),
+  /** The project whose budget it is charged to, beside its own and the fleet's. */
+  project: z.optional(projectNameSchema),
 })
 
 export const readyReplySchema = z.strictObject({

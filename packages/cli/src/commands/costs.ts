@@ -1,41 +1,92 @@
+import { costDaysMax, costKeys } from '@flotilla/protocol/money-api'
+import type { CostKey } from '@flotilla/protocol/money-api'
+import type { Reply } from '@flotilla/client/mesh-call'
+import { Option } from 'commander'
 import type { Command } from 'commander'
-import { commandAction } from '../command-action.ts'
+import { commandAction, numberOption, textOption } from '../command-action.ts'
+import type { CommandLine } from '../command-action.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
+import { wholeNumber } from '../number-argument.ts'
+import { condensed, shareBar, sparkline } from '../terminal/bars.ts'
 import { formatUsd } from '../terminal/format.ts'
 import { renderTable } from '../terminal/table.ts'
+import { budgetRows } from './budget-rows.ts'
+
+const daysDefault = 30
+const sparkColumnsMax = 30
+const shareColumns = 10
 
 export function addCostsCommand(program: Command, deps: CliDeps): void {
   program
     .command('costs')
-    .summary('spend and budgets by agent')
-    .description('Shows what each agent has spent today and this month (UTC), and its budgets.')
+    .summary('spend by agent, project, model or day')
+    .description(
+      'Shows what calls of models have cost in the last days (UTC), dearest first, and how far the budgets are used. Agents that were deleted stay in it.',
+    )
+    .addOption(new Option('--by <what>', 'what to add up by').choices(costKeys).default('agent'))
+    .option('--days <number>', 'how many days, today among them', wholeNumber(1, costDaysMax), daysDefault)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ flotilla costs\n  $ flotilla costs --by model --days 7\n  $ flotilla costs --by day --json | jq ".rows[-1].usd"',
+    )
     .action(commandAction(deps, costs))
 }
 
-async function costs(context: CommandContext): Promise<void> {
+async function costs(context: CommandContext, line: CommandLine): Promise<void> {
   const client = await context.mesh()
-  const reply = await client.call('costs', { signal: context.signal })
-  context.terminal.printJson(reply)
-  context.terminal.print(
-    ...renderTable(
-      [
-        { title: 'AGENT' },
-        { title: 'TODAY', align: 'right' },
-        { title: 'OF', align: 'right' },
-        { title: 'MONTH', align: 'right' },
-        { title: 'OF', align: 'right' },
-        { title: 'CALLS', align: 'right' },
-        { title: 'TOKENS', align: 'right' },
-      ],
-      reply.agents.map((agent) => [
-        agent.agent_id,
-        formatUsd(agent.today_usd),
-        formatUsd(agent.budget.daily_usd),
-        formatUsd(agent.month_usd),
-        formatUsd(agent.budget.monthly_usd),
-        `${agent.calls}`,
-        `${agent.tokens}`,
-      ]),
-    ),
+  const by = costKeys.find((key) => key === textOption(line, 'by')) ?? 'agent'
+  const query = { by, days: numberOption(line, 'days') ?? daysDefault }
+  const report = await client.call('costReport', { query, signal: context.signal })
+  const { budgets } = await client.call('budgets', { signal: context.signal })
+  const { terminal } = context
+  terminal.printJson({ ...report, budgets })
+  terminal.print(
+    `${report.from} to ${report.to} (UTC): ${formatUsd(report.total.usd)}, ${report.total.calls} calls, ${report.total.prompt_tokens} tokens in, ${report.total.completion_tokens} out`,
+    '',
   )
+  if (report.rows.length > 0) terminal.print(...costTable(report), '')
+  terminal.print(...budgetRows(budgets.filter(isTold), terminal.color))
+}
+
+/** Agents that have not spent today or this month say nothing here; flotilla budget shows all. */
+function isTold(budget: Reply<'budgets'>['budgets'][number]): boolean {
+  if (budget.scope === 'agent') return budget.monthly.spent_usd > 0 || budget.monthly.reserved_usd > 0
+  return budget.daily.limit_usd !== null || budget.monthly.limit_usd !== null
+}
+
+const titles: Readonly<Record<CostKey, string>> = {
+  agent: 'AGENT',
+  project: 'PROJECT',
+  model: 'MODEL',
+  day: 'DAY',
+}
+
+function costTable(report: Reply<'costReport'>): string[] {
+  const largest = Math.max(...report.rows.map((row) => row.usd))
+  const overTime = report.by !== 'day' && report.rows.some((row) => row.daily_usd.length > 1)
+  return renderTable(
+    [
+      { title: titles[report.by] },
+      { title: 'SPENT', align: 'right' },
+      { title: report.by === 'day' ? 'OF THE DEAREST' : 'SHARE' },
+      { title: 'CALLS', align: 'right' },
+      { title: 'TOKENS IN', align: 'right' },
+      { title: 'OUT', align: 'right' },
+      ...(overTime ? [{ title: 'OVER THE DAYS' }] : []),
+    ],
+    report.rows.map((row) => [
+      row.key === '' ? '(none)' : row.key,
+      formatUsd(row.usd),
+      share(row.usd, report.by === 'day' ? largest : report.total.usd),
+      `${row.calls}`,
+      `${row.prompt_tokens}`,
+      `${row.completion_tokens}`,
+      ...(overTime ? [sparkline(condensed(row.daily_usd, sparkColumnsMax))] : []),
+    ]),
+  )
+}
+
+function share(usd: number, of: number): string {
+  const part = of > 0 ? usd / of : 0
+  return `${shareBar(part, shareColumns)} ${`${Math.round(part * 100)} %`.padStart(5)}`
 }

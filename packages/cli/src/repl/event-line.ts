@@ -79,6 +79,22 @@ export function eventLine(event: FleetEventBody, color: Color): string | null {
       )
     case 'note.added':
       return line(color, event.agent_id, `notes: ${oneLine(event.message, 400)}`)
+    case 'budget.changed':
+      return line(
+        color,
+        potWords(event.scope, event.scope_id),
+        `has a budget of ${limitWords(event.daily_usd)} a day and ${limitWords(event.monthly_usd)} a month`,
+      )
+    case 'budget.reached':
+      return line(
+        color,
+        potWords(event.scope, event.scope_id),
+        color[event.percent < 100 ? 'warning' : 'bad'](
+          `has spent ${formatUsd(event.spent_usd)} of ${formatUsd(event.limit_usd)} for ${event.period}${event.percent < 100 ? '' : ': calls are refused'}`,
+        ),
+      )
+    case 'journal.broken':
+      return line(color, 'mesh', color.bad(`the journal was altered: ${oneLine(event.detail, 200)}`))
     case 'wall.failed':
       return line(
         color,
@@ -120,4 +136,13 @@ function quoteInput(input: unknown): string {
 
 function say(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
+}
+
+function potWords(scope: string, id: string): string {
+  if (scope === 'fleet') return 'fleet'
+  return scope === 'agent' ? id : `${scope} ${id}`
+}
+
+function limitWords(usd: number | null): string {
+  return usd === null ? 'no limit' : formatUsd(usd)
 }

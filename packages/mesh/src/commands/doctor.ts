@@ -14,12 +14,14 @@ import { failure, ok, warning } from '../doctor/finding.ts'
 import type { DoctorFinding } from '../doctor/finding.ts'
 import { modelFindings } from '../doctor/model-findings.ts'
 import { presetModel } from '../llm/preset-model.ts'
-import { verifyJournal } from '../journal/read-journal.ts'
+import { journalTrust } from '../compose-journal.ts'
+import { verifyJournal } from '../journal/verify-journal.ts'
 import { silentLog } from '../log.ts'
 import { createPermissionFile } from '../policy/permission-file.ts'
 import { inspectEngine } from '../sandbox/engine/ensure-engine.ts'
 import { openDatabase } from '../storage/database.ts'
 import { systemClock } from '../system-clock.ts'
+import type { Secret } from '../vault/secret.ts'
 import { createVault } from '../vault/vault.ts'
 import type { CommandContext } from './command-context.ts'
 
@@ -37,7 +39,7 @@ export async function doctor(context: CommandContext): Promise<number> {
     ...(await engine(context)),
     await port(context.environment.port, running),
     ...(await configuration(context, paths)),
-    journal(paths),
+    await journal(paths, context),
     ...(running
       ? await walls(running.port)
       : [ok('walls', 'the mesh does not run; it tries the walls when it starts')]),
@@ -133,16 +135,17 @@ async function permissions(paths: DataPaths): Promise<DoctorFinding> {
   )
 }
 
-function journal(paths: DataPaths): DoctorFinding {
+async function journal(paths: DataPaths, { env }: CommandContext): Promise<DoctorFinding> {
   if (!existsSync(paths.database)) return ok('journal', 'there is no journal yet')
   const database = openDatabase(paths.database)
   try {
-    const verdict = verifyJournal(database)
+    const secret = await meshSecretOf(paths, env)
+    const verdict = verifyJournal(database, secret && journalTrust(paths, secret))
     if (verdict.ok) return ok('journal', `${verdict.rows} rows, unbroken`)
     return failure(
       'journal',
       verdict.detail ?? 'the chain is broken',
-      'Somebody changed the journal; compare with a backup.',
+      'Somebody changed the journal: compare with a backup, then flotilla journal accept goes on with it as it stands.',
     )
   } catch (error) {
     return failure(
@@ -153,6 +156,14 @@ function journal(paths: DataPaths): DoctorFinding {
   } finally {
     database.close()
   }
+}
+
+/** Null where `.env` is broken or the home has never been started: then the chain alone is looked at. */
+async function meshSecretOf(paths: DataPaths, env: CommandContext['env']): Promise<Secret | null> {
+  const vault = await createVault({ env, envFilePath: paths.envFile, editor: createFileEditor() }).catch(
+    () => null,
+  )
+  return vault?.system('mesh_secret') ?? null
 }
 
 const stateSchema = z.looseObject({ pid: z.number(), port: z.number() })

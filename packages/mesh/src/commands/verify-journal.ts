@@ -1,20 +1,25 @@
 import { existsSync } from 'node:fs'
+import { journalTrust } from '../compose-journal.ts'
+import { createFileEditor } from '../config/atomic-file.ts'
 import { dataPaths } from '../config/data-paths.ts'
-import { verifyJournal as verifyChain } from '../journal/read-journal.ts'
+import { verifyJournal as verifyChain } from '../journal/verify-journal.ts'
 import { openDatabase } from '../storage/database.ts'
+import { createVault } from '../vault/vault.ts'
 import type { CommandContext } from './command-context.ts'
 
-/** Checks the journal's hash chain; works beside a running mesh and without one. */
-export async function verifyJournal({ environment, tell }: CommandContext): Promise<number> {
-  const { database: path } = dataPaths(environment.home)
-  if (!existsSync(path)) {
-    tell({ ok: false, rows: 0, detail: `there is no database at ${path}` })
+/** Checks the journal's whole hash chain; works beside a running mesh and without one. */
+export async function verifyJournal({ environment, env, tell }: CommandContext): Promise<number> {
+  const paths = dataPaths(environment.home)
+  if (!existsSync(paths.database)) {
+    tell({ ok: false, rows: 0, detail: `there is no database at ${paths.database}` })
     return 1
   }
-  const database = openDatabase(path)
+  const vault = await createVault({ env, envFilePath: paths.envFile, editor: createFileEditor() })
+  const secret = vault.system('mesh_secret')
+  const database = openDatabase(paths.database)
   try {
-    const report = verifyChain(database)
-    tell({ ...report })
+    const report = verifyChain(database, secret ? journalTrust(paths, secret) : null)
+    tell({ ...report, sealed: secret !== undefined })
     return report.ok ? 0 : 1
   } finally {
     database.close()

@@ -13,6 +13,8 @@ export interface DataPaths {
   readonly database: string
   /** Process, port and version of the mesh while it runs. */
   readonly stateFile: string
+  /** Checkpoints of the journal, outside of the database. */
+  readonly journalAnchors: string
   readonly artifactsFolder: string
   /** One read-only folder per agent with PROJECT.md and SYSTEM.md. */
   readonly briefsFolder: string
@@ -43,6 +45,7 @@ export function dataPaths(home: string): DataPaths {
     dataFolder: data,
     database: join(data, 'mesh.db'),
     stateFile: join(data, 'mesh.json'),
+    journalAnchors: join(data, 'journal-anchors.jsonl'),
     artifactsFolder: join(data, 'artifacts'),
     briefsFolder: join(data, 'briefs'),
     agentsFolder: join(data, 'agents'),

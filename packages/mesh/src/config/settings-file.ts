@@ -4,6 +4,8 @@ import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
 import { readTextFile } from './atomic-file.ts'
 import { readJsonDocument } from './json-document.ts'
+import { ratePerMinute } from './rate-per-minute.ts'
+import type { RateBucket } from './rate-per-minute.ts'
 
 const providerName = z
   .string()
@@ -65,7 +67,7 @@ const egressSchema = z.strictObject({
     .default([]),
 })
 
-const perMinute = z.number().int().min(1).max(1_000_000)
+const rate = (bucket: RateBucket) => z.number().int().min(1).max(1_000_000).default(ratePerMinute[bucket])
 
 export const settingsSchema = z.strictObject({
   default_model: modelName.optional(),
@@ -89,11 +91,31 @@ export const settingsSchema = z.strictObject({
   /** Calls per minute and agent. */
   rate_limits: z
     .strictObject({
-      llm: perMinute.default(600),
-      http: perMinute.default(600),
-      blackboard_read: perMinute.default(6000),
-      blackboard_write: perMinute.default(3000),
-      notify: perMinute.default(300),
+      llm: rate('llm'),
+      http: rate('http'),
+      credentials: rate('credentials'),
+      blackboard_read: rate('blackboard_read'),
+      blackboard_write: rate('blackboard_write'),
+      notify: rate('notify'),
+      tasks: rate('tasks'),
+      artifacts: rate('artifacts'),
+      other: rate('other'),
+    } satisfies Record<RateBucket, z.ZodType>)
+    .prefault({}),
+  /** Caps of every task that is handed off, over all runs that work on it; it ends blocked. */
+  tasks: z
+    .strictObject({
+      /** US dollars; null leaves only the budgets. */
+      max_usd: z.number().positive().nullable().default(5),
+      /** Calls of models. */
+      max_calls: z.number().int().min(1).max(1_000_000).default(200),
+    })
+    .prefault({}),
+  /** What is kept of the journal: rows younger than this, and at most so many. */
+  journal: z
+    .strictObject({
+      keep_days: z.number().int().min(1).max(36_500).default(365),
+      max_rows: z.number().int().min(1000).max(100_000_000).default(1_000_000),
     })
     .prefault({}),
 })

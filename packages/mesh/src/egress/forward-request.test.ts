@@ -7,7 +7,6 @@ import { collectJournal } from '../../../../tests/support/collected-ports.ts'
 import { startWebServer } from '../../../../tests/support/web-server.ts'
 import type { WebServer } from '../../../../tests/support/web-server.ts'
 import { verifies } from '../../../../tests/verifies.ts'
-import { createCallRate } from '../policy/call-rate.ts'
 import type { Guard } from '../policy/action.ts'
 import type { Caller } from '../policy/caller.ts'
 import { systemClock } from '../system-clock.ts'
@@ -55,7 +54,6 @@ function aDoor(
   })
   const forward = createForwardRequest({
     guard: () => {},
-    rate: createCallRate({ clock: systemClock, perMinute: () => 600 }),
     fetch,
     journal,
     clock: systemClock,

@@ -6,7 +6,6 @@ import type { Journal } from '../journal/journal.ts'
 import type { Guard } from '../policy/action.ts'
 import { actorOf } from '../policy/caller.ts'
 import type { Caller } from '../policy/caller.ts'
-import type { CallRate } from '../policy/call-rate.ts'
 import type { RunTicket } from '../runs/run-ticket.ts'
 import { startDeadline } from './deadline.ts'
 import { followRedirects } from './follow-redirects.ts'
@@ -19,13 +18,12 @@ export type HttpReply = z.infer<typeof httpReplySchema>
 
 /**
  * `http_request`: fetches a public address for an agent. What an agent may reach is decided here and not in its
- * container. Throws `denied`, `rate-limited`, `bad-request`, `address-refused`, `upstream-failed`, `upstream-timeout`.
+ * container. Throws `denied`, `bad-request`, `address-refused`, `upstream-failed`, `upstream-timeout`.
  */
 export type ForwardRequest = (caller: Caller, request: HttpRequest, signal: AbortSignal) => Promise<HttpReply>
 
 export interface ForwardRequestDeps {
   readonly guard: Guard
-  readonly rate: CallRate
   readonly fetch: PinnedFetch
   readonly journal: Journal
   readonly clock: Clock
@@ -37,7 +35,6 @@ export function createForwardRequest(deps: ForwardRequestDeps): ForwardRequest {
   return async (caller, request, signal) => {
     deps.guard(caller, { do: 'call-api', api: 'http' })
     if (caller.kind !== 'agent') throw new Problem('denied')
-    deps.rate.take(caller.agentId)
     const url = parsedUrl(request.url)
     const headers = checkedHeaders(request.headers)
     const deadline = startDeadline(deps.clock, request.timeout_ms, signal)

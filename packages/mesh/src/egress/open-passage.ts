@@ -26,7 +26,7 @@ export type OpenPassage = (
 
 export interface OpenPassageDeps {
   readonly guard: Guard
-  readonly rate: CallRate
+  readonly rate: Pick<CallRate, 'take'>
   readonly passages: Pick<Passages, 'reserve'>
   readonly counts: Pick<EgressCounts, 'refused'>
   /** The outbound filter as it stands for one agent. */

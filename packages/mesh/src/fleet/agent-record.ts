@@ -16,6 +16,8 @@ export interface AgentRecord {
   /** First content of the agent's INSTRUCTIONS.md. */
   readonly instructions: string
   readonly budget: AgentBudget
+  /** Whose budget its calls are charged to, beside its own and the fleet's. */
+  readonly project: string | null
   /** Milliseconds since 1970. */
   readonly createdAt: number
 }

@@ -2,7 +2,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
 import type { Database } from '../storage/database.ts'
 import { transition } from './agent-record.ts'
-import type { AgentChange, AgentRecord, AgentState } from './agent-record.ts'
+import type { AgentBudget, AgentChange, AgentRecord, AgentState } from './agent-record.ts'
 
 /** One agent as it stands: what it is, where its sandbox is, and the id of the start that made that sandbox. */
 export interface AgentRow {
@@ -21,6 +21,10 @@ export interface AgentTable {
   insert(record: AgentRecord): void
   /** Applies a change of life and returns the new row; a change that the table of transitions refuses is a defect of ours. */
   move(agentId: string, change: AgentChange, startId?: string): AgentRow
+  /** Problem `unknown-agent`. */
+  setBudget(agentId: string, budget: AgentBudget): void
+  /** Problem `unknown-agent`. */
+  setProject(agentId: string, project: string | null): void
   remove(agentId: string): void
 }
 
@@ -33,6 +37,7 @@ const rowSchema = z
     instructions: z.string(),
     budget_daily_usd: z.number(),
     budget_monthly_usd: z.number(),
+    project: z.string().nullable(),
     created_at: z.number(),
     state: z.enum(['stopped', 'starting', 'ready', 'failed']),
     state_since: z.number(),
@@ -47,6 +52,7 @@ const rowSchema = z
       model: row.model,
       instructions: row.instructions,
       budget: { dailyUsd: row.budget_daily_usd, monthlyUsd: row.budget_monthly_usd },
+      project: row.project,
       createdAt: row.created_at,
     },
     state: readState(row.state, row.state_since, row.state_reason),
@@ -112,7 +118,7 @@ export function createAgentTable(database: Database): AgentTable {
       database
         .prepare(
           `INSERT INTO agents (id, kind, role, model, instructions, budget_daily_usd, budget_monthly_usd,
-             created_at, state, state_since) VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'stopped', 0)`,
+             project, created_at, state, state_since) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'stopped', 0)`,
         )
         .run(
           record.id,
@@ -122,9 +128,22 @@ export function createAgentTable(database: Database): AgentTable {
           record.instructions,
           record.budget.dailyUsd,
           record.budget.monthlyUsd,
+          record.project,
           record.createdAt,
         )
       forget(record.id)
+    },
+    setBudget: (agentId, { dailyUsd, monthlyUsd }) => {
+      require(agentId)
+      database
+        .prepare('UPDATE agents SET budget_daily_usd = ?, budget_monthly_usd = ? WHERE id = ?')
+        .run(dailyUsd, monthlyUsd, agentId)
+      forget(agentId)
+    },
+    setProject: (agentId, project) => {
+      require(agentId)
+      database.prepare('UPDATE agents SET project = ? WHERE id = ?').run(project, agentId)
+      forget(agentId)
     },
     remove: (agentId) => {
       database.prepare('DELETE FROM agents WHERE id = ?').run(agentId)

@@ -2,16 +2,27 @@ import { expect, test } from 'vitest'
 import { randomToken } from '../system-clock.ts'
 import { openDatabase } from '../storage/database.ts'
 import { agentsMigration } from '../storage/migrations/010-agents.ts'
+import { agentProjectsMigration } from '../storage/migrations/022-agent-projects.ts'
 import { createAgentTable } from './agent-table.ts'
 import { createAgentTokens } from './agent-tokens.ts'
 
 function tokensOf(...agentIds: string[]) {
   const database = openDatabase(':memory:')
   database.exec(agentsMigration.sql)
+  database.exec(agentProjectsMigration.sql)
   const agents = createAgentTable(database)
   const budget = { dailyUsd: 1, monthlyUsd: 1 }
   for (const id of agentIds) {
-    agents.insert({ id, kind: 'worker', role: '', model: null, instructions: '', budget, createdAt: 0 })
+    agents.insert({
+      id,
+      kind: 'worker',
+      role: '',
+      model: null,
+      project: null,
+      instructions: '',
+      budget,
+      createdAt: 0,
+    })
   }
   const clock = { now: () => 0, sleep: async () => {} }
   const make = () => createAgentTokens({ database, clock, agents, randomToken })

@@ -23,6 +23,7 @@ describe('creating an agent', () => {
       model: null,
       instructions: '',
       budget: { dailyUsd: 10, monthlyUsd: 200 },
+      project: null,
       createdAt: 1_000_000,
     })
     expect(stateOf(world.fleet, 'w')).toBe('stopped')

@@ -28,6 +28,7 @@ export interface NewAgent {
   readonly instructions?: string | undefined
   readonly model?: string | undefined
   readonly budget?: AgentBudget | undefined
+  readonly project?: string | undefined
   readonly permissions?: Partial<PermissionRecord> | undefined
 }
 
@@ -56,6 +57,7 @@ export function createAgent(deps: {
       model: input.model ?? null,
       instructions: sanitizeForPrompt(input.instructions ?? ''),
       budget: input.budget ?? defaultBudget,
+      project: input.project ?? null,
       createdAt: deps.life.clock.now(),
     }
     await addAgent(deps, { record, overrides, actor: actorOf(caller) })
@@ -91,7 +93,13 @@ export function addAgent(
           actor: added.actor,
           action: 'agent.created',
           subject: record.id,
-          detail: { kind: record.kind, model: record.model },
+          detail: {
+            kind: record.kind,
+            model: record.model,
+            project: record.project,
+            daily_usd: record.budget.dailyUsd,
+            monthly_usd: record.budget.monthlyUsd,
+          },
         })
         life.events.publish({ type: 'agent.created', agent_id: record.id, role: record.role })
       })

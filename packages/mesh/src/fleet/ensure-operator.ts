@@ -29,6 +29,7 @@ export async function ensureOperator(deps: {
       model: null,
       instructions: operatorInstructions,
       budget: defaultBudget,
+      project: null,
       createdAt: life.clock.now(),
     },
     overrides: {},

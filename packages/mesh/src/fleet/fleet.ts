@@ -14,7 +14,7 @@ import type { AgentConnections } from './agent-connection.ts'
 import type { AgentAddress } from './agent-exchange.ts'
 import { createAgentHttp } from './agent-http.ts'
 import type { AgentLife } from './agent-life.ts'
-import type { AgentRecord } from './agent-record.ts'
+import type { AgentBudget, AgentRecord } from './agent-record.ts'
 import { createAgentTable } from './agent-table.ts'
 import { createAgentTokens } from './agent-tokens.ts'
 import type { TokenOwner } from './agent-tokens.ts'
@@ -86,6 +86,9 @@ export interface Fleet extends AgentConnections {
   /** Null for anything but a live token of an agent. */
   readonly verifyToken: (token: string) => TokenOwner | null
   readonly find: (agentId: string) => AgentRecord | null
+  /** For the use cases that guard and journal it; joins the caller's transaction. Problem `unknown-agent`. */
+  readonly setBudget: (agentId: string, budget: AgentBudget) => void
+  readonly setProject: (agentId: string, project: string | null) => void
   list(): readonly AgentRecord[]
   /** By id; Problem `unknown-agent`. */
   viewOf(agentId: string, activityOf: (agentId: string) => AgentActivity): AgentView
@@ -127,6 +130,8 @@ export function createFleet(deps: FleetDeps): Fleet {
     ensureOperator: () => ensureOperator({ ...deps, life }),
     verifyToken: (token) => life.tokens.verify(token),
     find: (agentId) => agents.find(agentId)?.record ?? null,
+    setBudget: agents.setBudget,
+    setProject: agents.setProject,
     list: () => agents.list().map((row) => row.record),
     viewOf: view,
     view: (activityOf) =>

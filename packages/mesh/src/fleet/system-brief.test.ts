@@ -10,6 +10,7 @@ const agent: AgentRecord = {
   kind: 'worker',
   role: 'counts',
   model: null,
+  project: null,
   instructions: '',
   budget: { dailyUsd: 10, monthlyUsd: 200 },
   createdAt: 0,

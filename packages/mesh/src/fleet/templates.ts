@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { agentIdSchema } from '@flotilla/protocol/ids'
 import { limits } from '@flotilla/protocol/limits'
 import { budgetSchema } from '@flotilla/protocol/mesh-human-api'
+import { projectNameSchema } from '@flotilla/protocol/money-api'
 import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import { Problem } from '@flotilla/protocol/problem'
@@ -57,6 +58,7 @@ const templateSchema = z.strictObject({
         model: z.string().min(1).max(200).optional(),
         instructions: z.string().max(limits.workspaceFileMaxChars['INSTRUCTIONS.md']),
         permissions: overridesSchema.optional(),
+        project: z.optional(projectNameSchema),
         budget: z
           .pipe(
             budgetSchema,

@@ -2,6 +2,8 @@ import type { Clock } from '@flotilla/protocol/clock'
 import * as z from 'zod'
 import type { Database } from '../storage/database.ts'
 import { canonicalJson, chainHash, genesisHash } from './chain-hash.ts'
+import { headText } from './journal-seal.ts'
+import type { JournalSeal } from './journal-seal.ts'
 import type { Journal } from './journal.ts'
 
 /** The end of the chain: last number, how many rows there are, hash of the last row. */
@@ -9,17 +11,24 @@ export interface JournalHead {
   readonly seq: number
   readonly count: number
   readonly hash: string
+  /** Empty where it was written without a secret. */
+  readonly seal: string
 }
 
-const headSchema = z.object({ seq: z.number(), count: z.number(), hash: z.string() })
+const headSchema = z.object({ seq: z.number(), count: z.number(), hash: z.string(), seal: z.string() })
 
-/** The journal on its table. The head row tells later what the end was, so that rows cut off the end are missed. */
+/**
+ * The journal on its table. The head row tells later what the end was, so that rows cut off the end are missed; it is
+ * sealed, so that whoever cuts them off cannot make another.
+ */
 export function createJournal({
   database,
   clock,
+  seal,
 }: {
   readonly database: Database
   readonly clock: Clock
+  readonly seal?: JournalSeal
 }): Journal {
   return {
     append: ({ actor, action, subject, detail }) =>
@@ -39,17 +48,26 @@ export function createJournal({
             'INSERT INTO journal (seq, at, actor, action, subject, detail, previous_hash, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
           )
           .run(link.seq, link.at, actor, action, subject, link.detail, head.hash, hash)
-        database
-          .prepare(
-            'INSERT INTO journal_head (id, seq, count, hash) VALUES (1, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, count = excluded.count, hash = excluded.hash',
-          )
-          .run(link.seq, head.count + 1, hash)
+        writeHead(database, { seq: link.seq, count: head.count + 1, hash }, seal)
       }),
   }
 }
 
+/** In the caller's transaction. */
+export function writeHead(
+  database: Database,
+  head: Omit<JournalHead, 'seal'>,
+  seal: JournalSeal | undefined,
+): void {
+  database
+    .prepare(
+      'INSERT INTO journal_head (id, seq, count, hash, seal) VALUES (1, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, count = excluded.count, hash = excluded.hash, seal = excluded.seal',
+    )
+    .run(head.seq, head.count, head.hash, seal?.(headText(head)) ?? '')
+}
+
 /** Null while nothing was ever written. */
 export function readHead(database: Database): JournalHead | null {
-  const row = database.prepare('SELECT seq, count, hash FROM journal_head WHERE id = 1').get()
+  const row = database.prepare('SELECT seq, count, hash, seal FROM journal_head WHERE id = 1').get()
   return row ? headSchema.parse(row) : null
 }

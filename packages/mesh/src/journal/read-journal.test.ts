@@ -5,7 +5,8 @@ import { migrated } from '../runs/ledger-world.ts'
 import type { Database } from '../storage/database.ts'
 import { canonicalJson } from './chain-hash.ts'
 import { createJournal } from './journal-table.ts'
-import { readJournal, verifyJournal } from './read-journal.ts'
+import { readJournal } from './read-journal.ts'
+import { verifyJournal } from './verify-journal.ts'
 
 function aJournal(rows = 5): Database {
   const database = migrated()

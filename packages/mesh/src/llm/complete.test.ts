@@ -91,14 +91,6 @@ describe('a completion', () => {
     })
   })
 
-  test('over the rate is refused with the seconds to wait', async () => {
-    await withPath({ settings: { rate_limits: { llm: 1 } } }, async ({ parts }) => {
-      await parts.complete(workerCaller, { body: bodyOf(), signal: open() })
-      const second = parts.complete(workerCaller, { body: bodyOf(), signal: open() })
-      await expect(second).rejects.toMatchObject({ code: 'rate-limited', retryAfterSeconds: 60 })
-    })
-  })
-
   test('is tried again after 503 and 429, and succeeds', async () => {
     const statuses = [503, 429]
     await withPath({ overrides: { clock: hurried } }, async ({ upstream, parts }) => {

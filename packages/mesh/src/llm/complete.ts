@@ -4,7 +4,6 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { EventBus } from '../events/event-bus.ts'
 import type { Log } from '../log.ts'
 import type { Guard } from '../policy/action.ts'
-import type { CallRate } from '../policy/call-rate.ts'
 import type { Caller } from '../policy/caller.ts'
 import { allowedModel } from './allowed-models.ts'
 import type { AllowedModelsDeps } from './allowed-models.ts'
@@ -34,7 +33,7 @@ import type { ModelWatch } from './watch-models.ts'
 /**
  * One chat completion for an agent.
  *
- * 1. Nothing leaves before the guard, the rate, the list of models and the budget have said yes.
+ * 1. Nothing leaves before the guard, the list of models and the budget have said yes; the door has counted the call.
  * 2. Every reservation is settled or refunded, on every path, also when nobody reads the answer.
  * 3. When `signal` aborts (the client has gone), the provider is cut off at once.
  */
@@ -49,7 +48,6 @@ export interface CompletionInput {
 
 export interface CompleteDeps extends AllowedModelsDeps {
   readonly guard: Guard
-  readonly rate: CallRate
   readonly gate: SpendGate
   readonly events: Pick<EventBus, 'publish'>
   readonly holdLease: HoldLease
@@ -65,7 +63,7 @@ export interface CompleteDeps extends AllowedModelsDeps {
 }
 
 /**
- * Throws Problems, each with an `error` field that OpenAI's clients understand: `denied`, `rate-limited`,
+ * Throws Problems, each with an `error` field that OpenAI's clients understand: `denied`,
  * `body-too-large`, `bad-json`, `bad-request`, `model-not-allowed`, `model-unpriced`, `not-configured`,
  * `budget-exhausted`, and what the provider met. A stream that has begun ends with an error event instead.
  */
@@ -76,7 +74,6 @@ export function createComplete(deps: CompleteDeps): Complete {
     try {
       deps.guard(caller, { do: 'call-api', api: 'llm' })
       if (caller.kind !== 'agent') throw new Problem('denied')
-      deps.rate.take(caller.agentId)
       return await answer(parts, caller, input)
     } catch (error) {
       if (input.signal.aborted) throw error

@@ -19,6 +19,7 @@ export interface Credit {
   readonly id: string
   readonly agentId: string
   readonly runId: string | null
+  readonly project: string | null
   readonly day: string
   /** What the row says. */
   grantedNano: number
@@ -104,35 +105,37 @@ export function createCredits(deps: {
   }
 
   function ownOf(credit: Credit): OwnCredit {
-    const own = credits.get(keyOf(credit.agentId, credit.runId, credit.day))
+    const own = credits.get(keyOf(credit, credit.runId, credit.day))
     if (own !== credit || own === undefined) throw new Error('a credit is used after its end')
     return own
   }
 
   return {
-    find: ({ agentId, run }: Purse, day: string): Credit | null =>
-      credits.get(keyOf(agentId, run?.runId ?? null, day)) ?? null,
+    find: (purse: Owner & Pick<Purse, 'run'>, day: string): Credit | null =>
+      credits.get(keyOf(purse, purse.run?.runId ?? null, day)) ?? null,
     open(
       asked: { readonly wish: Purse & { readonly model: string }; readonly day: string; readonly at: number },
       grantedNano: number,
     ): Credit {
       const { wish, day, at } = asked
-      const { agentId, run, model } = wish
+      const { agentId, project, run, model } = wish
       const runId = run?.runId ?? null
+      const taskId = run?.taskId ?? null
       const id = deps.newId('call')
-      const row: SpendRow = { id, agentId, runId, model, day, reservedNano: grantedNano }
-      const key = keyOf(agentId, runId, day)
+      const row: SpendRow = { id, agentId, runId, taskId, project, model, day, reservedNano: grantedNano }
+      const key = keyOf(wish, runId, day)
       spend.open(row, at)
       const credit: OwnCredit = {
         id,
         agentId,
         runId,
+        project,
         day,
         grantedNano,
         takenNano: 0,
         key,
         row,
-        purse: { agentId, run },
+        purse: { agentId, project, run },
         calls: 0,
         countedSince: at,
         isBusy: false,
@@ -157,8 +160,11 @@ export function createCredits(deps: {
       change(credit, -releasedNano, -costNano)
       return releasedNano
     },
-    giveBackOthers(agentId: string, own: Credit | null): void {
-      for (const credit of credits.values()) if (credit.agentId === agentId && credit !== own) fit(credit)
+    /** What others of the agent have set aside and do not use; of everybody where `agentId` is null. */
+    giveBackOthers(agentId: string | null, own: Credit | null): void {
+      for (const credit of credits.values()) {
+        if ((agentId === null || credit.agentId === agentId) && credit !== own) fit(credit)
+      }
     },
     giveBack: () => [...credits.values()].forEach(fit),
     /** More for the busy, and back from the others. */
@@ -176,6 +182,9 @@ export function createCredits(deps: {
   }
 }
 
-function keyOf(agentId: string, runId: string | null, day: string): string {
-  return `${agentId} ${runId ?? ''} ${day}`
+type Owner = Pick<Purse, 'agentId' | 'project'>
+
+/** With the project, so that an agent that changes it is charged to the new one from its next call on. */
+function keyOf({ agentId, project }: Owner, runId: string | null, day: string): string {
+  return `${agentId} ${project ?? ''} ${runId ?? ''} ${day}`
 }

@@ -1,13 +1,37 @@
 import { Problem } from '@flotilla/protocol/problem'
 import { nanoFromUsd, usdFromNano } from './money.ts'
-import { agentScope, monthOf, runScope } from './spend-table.ts'
+import { agentScope, fleetScope, monthOf, projectScope, runScope, taskScope } from './spend-table.ts'
 import type { SpendTable } from './spend-table.ts'
 
-export type BudgetOf = (agentId: string) => { readonly daily_usd: number; readonly monthly_usd: number }
+/** Null where nobody has set one: then no such limit. */
+export interface PeriodLimits {
+  readonly daily_usd: number | null
+  readonly monthly_usd: number | null
+}
+
+/** What an agent's calls must fit into, all at once. */
+export interface Budgets {
+  readonly daily_usd: number
+  readonly monthly_usd: number
+  /** The project that it belongs to. */
+  readonly project?: (PeriodLimits & { readonly name: string }) | null
+  readonly fleet?: PeriodLimits
+  /** Of every task for itself, over all runs that work on it. */
+  readonly task?: { readonly max_usd: number | null; readonly max_calls: number }
+}
+
+export type BudgetOf = (agentId: string) => Budgets
+
+export type PotScope = 'agent' | 'project' | 'fleet' | 'run' | 'task'
 
 /** Money that a call is paid from; a call must fit into each of its pots. */
 export interface Pot {
-  readonly name: 'daily' | 'monthly' | 'run'
+  readonly name: 'daily' | 'monthly' | 'run' | 'task'
+  readonly scope: PotScope
+  /** Of the agent, project, run or task; empty for the fleet. */
+  readonly id: string
+  /** A day, a month, or empty. */
+  readonly period: string
   readonly limitNano: number
   readonly spentNano: number
   readonly openNano: number
@@ -16,27 +40,47 @@ export interface Pot {
 /** Whose money it is. */
 export interface Purse {
   readonly agentId: string
-  readonly run: { readonly runId: string; readonly budgetUsd: number | null } | null
+  readonly project: string | null
+  readonly run: {
+    readonly runId: string
+    readonly budgetUsd: number | null
+    readonly taskId?: string | null
+  } | null
+}
+
+/** Under which scope each is summed. */
+const sumScopes: Readonly<Record<PotScope, (id: string) => string>> = {
+  agent: agentScope,
+  project: projectScope,
+  fleet: () => fleetScope,
+  run: runScope,
+  task: taskScope,
 }
 
 /** As they stand in the sums now; `day` is UTC. */
 export function potsOf(
   deps: { readonly spend: SpendTable; readonly budgetOf: BudgetOf },
-  { agentId, run }: Purse,
+  { agentId, project, run }: Purse,
   day: string,
 ): readonly Pot[] {
-  const budget = deps.budgetOf(agentId)
-  const pot = (name: Pot['name'], limitUsd: number, where: readonly [string, string]): Pot => ({
-    name,
-    limitNano: nanoFromUsd(limitUsd),
-    ...deps.spend.total(...where),
-  })
-  const agent = agentScope(agentId)
-  const pots = [
-    pot('daily', budget.daily_usd, [agent, day]),
-    pot('monthly', budget.monthly_usd, [agent, monthOf(day)]),
-  ]
-  if (run && run.budgetUsd !== null) pots.push(pot('run', run.budgetUsd, [runScope(run.runId), '']))
+  const budgets = deps.budgetOf(agentId)
+  const pots: Pot[] = []
+  const add = (pot: Pick<Pot, 'name' | 'scope' | 'id' | 'period'>, limitUsd: number | null | undefined) => {
+    if (limitUsd === null || limitUsd === undefined) return
+    const total = deps.spend.total(sumScopes[pot.scope](pot.id), pot.period)
+    pots.push({ ...pot, limitNano: nanoFromUsd(limitUsd), ...total })
+  }
+  const addPeriods = (scope: PotScope, id: string, limits: PeriodLimits) => {
+    add({ name: 'daily', scope, id, period: day }, limits.daily_usd)
+    add({ name: 'monthly', scope, id, period: monthOf(day) }, limits.monthly_usd)
+  }
+  addPeriods('agent', agentId, budgets)
+  if (project !== null && budgets.project?.name === project) addPeriods('project', project, budgets.project)
+  if (budgets.fleet) addPeriods('fleet', '', budgets.fleet)
+  if (!run) return pots
+  add({ name: 'run', scope: 'run', id: run.runId, period: '' }, run.budgetUsd)
+  const taskId = run.taskId ?? null
+  if (taskId !== null) add({ name: 'task', scope: 'task', id: taskId, period: '' }, budgets.task?.max_usd)
   return pots
 }
 
@@ -49,20 +93,63 @@ export function tightestPot(pots: readonly Pot[]): Pot {
   return pots.reduce((tightest, pot) => (leftIn(pot) < leftIn(tightest) ? pot : tightest))
 }
 
+/** Other agents pay from it too. */
+export function isShared(pot: Pot): boolean {
+  return pot.scope === 'project' || pot.scope === 'fleet'
+}
+
+/** Midnight after a UTC day, or the first of the month after a month; null for a pot that never starts anew. Pure. */
+export function resetsAt(period: string): string | null {
+  if (period === '') return null
+  const [year = 0, month = 1, day] = period.split('-').map(Number)
+  const next = day === undefined ? Date.UTC(year, month, 1) : Date.UTC(year, month - 1, day + 1)
+  return new Date(next).toISOString()
+}
+
 /** `leftNano` is what is left with what the asker itself has set aside and not used. */
 export function exhausted(pot: Pot, leftNano: number, neededNano: number): Problem {
   const left = Math.max(0, leftNano)
+  const resets = resetsAt(pot.period)
   return new Problem('budget-exhausted', {
-    detail: `the ${pot.name} budget has ${dollars(left)} USD left and this call may need ${dollars(neededNano)} or more`,
+    detail:
+      `the ${pot.name} budget of ${potWords(pot)} has ${dollars(left)} of ${usdFromNano(pot.limitNano)} USD left ` +
+      `and this call may need ${dollars(neededNano)} or more${resets === null ? '' : `; it starts anew at ${resets}`}`,
     extra: {
       budget: pot.name,
+      scope: pot.scope,
+      scope_id: pot.id,
+      period: pot.period,
       limit_usd: usdFromNano(pot.limitNano),
       spent_usd: usdFromNano(pot.spentNano),
       reserved_usd: usdFromNano(pot.openNano),
       left_usd: usdFromNano(left),
       needed_usd: usdFromNano(neededNano),
+      resets_at: resets,
     },
   })
+}
+
+/** A task has made all the calls that it may. */
+export function callsExhausted(
+  taskId: string,
+  calls: { readonly max: number; readonly made: number },
+): Problem {
+  return new Problem('budget-exhausted', {
+    detail: `task ${taskId} has made ${calls.made} model calls and may make ${calls.max}; the owner sets tasks.max_calls in config/settings.json`,
+    extra: {
+      budget: 'task-calls',
+      scope: 'task',
+      scope_id: taskId,
+      period: '',
+      limit_calls: calls.max,
+      calls: calls.made,
+      resets_at: null,
+    },
+  })
+}
+
+function potWords({ scope, id }: Pot): string {
+  return scope === 'fleet' ? 'the fleet' : `${scope} ${id}`
 }
 
 function dollars(nano: number): string {

@@ -4,14 +4,19 @@ import { Problem } from '@flotilla/protocol/problem'
 import { silentLog } from '../log.ts'
 import type { Log } from '../log.ts'
 import type { Database } from '../storage/database.ts'
+import type { BudgetWarnings } from './budget-warnings.ts'
 import { createCredits, freeIn } from './credits.ts'
 import type { Credit, Credits } from './credits.ts'
 import { createGroupedCommit } from './grouped-commit.ts'
 import { usdFromNano } from './money.ts'
-import { exhausted, leftIn, potsOf, tightestPot } from './pots.ts'
-import type { BudgetOf } from './pots.ts'
+import { exhausted, isShared, leftIn, potsOf, tightestPot } from './pots.ts'
+import type { BudgetOf, Purse } from './pots.ts'
 import { createUtcDay, utcDay as utcDayOf } from './spend-table.ts'
 import type { SpendClosing, SpendRow, SpendTable } from './spend-table.ts'
+import { createTaskCalls } from './task-calls.ts'
+import type { TaskCalls } from './task-calls.ts'
+import { writeEnded } from './write-ended.ts'
+import type { Ended } from './write-ended.ts'
 
 /**
  * Money is set aside before a call leaves and accounted for after it.
@@ -22,6 +27,7 @@ import type { SpendClosing, SpendRow, SpendTable } from './spend-table.ts'
  * 2. A reservation ends once, settled or refunded; whoever comes second changes nothing.
  * 3. What a crash left open, credit included, is settled in full at the next start, on the day it was set aside.
  * 4. Days and months are UTC, and a call is paid on the day it began.
+ * 5. A call fits into every pot at once: its agent's, its project's, the fleet's, its run's and its task's.
  */
 export interface SpendGate {
   /** Throws the Problem `budget-exhausted` with numbers when not even one token of output is left. */
@@ -32,13 +38,17 @@ export interface SpendGate {
   refund(reservation: Reservation): void
   /** At start, before any call: invariant 3. Returns how many there were. */
   settleLeftOpen(): number
+  /** After a budget was changed: nothing set aside before is used under it, so that it holds from the next call on. */
+  rebalance(): void
+  /** Writes what is over and waits, for whoever reads the sums now. */
+  settleWaiting(): void
   /** Writes what waits now and gives all unused credit back; for the end, before the database closes. */
   flush(): void
 }
 
 export interface ReserveWish {
   readonly agentId: string
-  readonly run: { readonly runId: string; readonly budgetUsd: number | null } | null
+  readonly run: Purse['run']
   readonly model: string
   readonly promptTokens: number
   readonly promptNano: number
@@ -69,17 +79,10 @@ export interface SpendGateDeps {
   readonly budgetOf: BudgetOf
   /** Called inside the settling transaction for calls that belong to a run; many calls may come as one sum. */
   readonly addRunCost: (runId: string, cost: { readonly costUsd: number; readonly tokens: number }) => void
+  readonly warnings?: BudgetWarnings
   readonly log?: Log
   /** Ends what waits between calls; `flush` comes after it. */
   readonly stopped?: AbortSignal
-}
-
-/** A call that is over and not yet written. */
-interface Ended {
-  readonly reservation: Reservation
-  /** Null when it was refunded. */
-  readonly closing: SpendClosing | null
-  readonly andAlso: () => void
 }
 
 /** A commit costs a fifth of a millisecond and holds everybody up, so what is over is written in rounds. */
@@ -92,7 +95,9 @@ export function createSpendGate(deps: SpendGateDeps): SpendGate {
   const log = deps.log ?? silentLog
   const grouped = createGroupedCommit(database)
   const credits = createCredits(deps)
+  const taskCalls = createTaskCalls(deps)
   const utcDay = createUtcDay()
+  const parts: GateParts = { ...deps, credits, taskCalls }
   const open = new Set<Reservation>()
   let ended: Ended[] = []
   let isWriting = false
@@ -119,10 +124,10 @@ export function createSpendGate(deps: SpendGateDeps): SpendGate {
     ended = []
     const failed = (error: unknown) => log.error({ err: error }, 'a model call was not accounted for')
     grouped
-      .add(() => writeEnded(deps, credits, batch))
+      .add(() => writeEnded(parts, batch))
       .catch((error: unknown) => {
         if (batch.length === 1) failed(error)
-        else for (const one of batch) grouped.add(() => writeEnded(deps, credits, [one])).catch(failed)
+        else for (const one of batch) grouped.add(() => writeEnded(parts, [one])).catch(failed)
       })
     grouped.add(andThen).catch((error: unknown) => log.error({ err: error }, 'credits were not tended'))
   }
@@ -139,17 +144,26 @@ export function createSpendGate(deps: SpendGateDeps): SpendGate {
   }
 
   return {
-    async reserve(wish) {
+    async reserve(asked) {
       const at = clock.now()
       const day = utcDay(at)
+      const wish = { ...asked, project: deps.budgetOf(asked.agentId).project?.name ?? null }
+      const taskId = wish.run?.taskId ?? null
+      taskCalls.refuseOverCap(wish)
+      taskCalls.began(taskId)
       if (isFree(wish)) return remember(freeReservation(deps, wish, { at, day }))
       const credit = credits.find(wish, day)
       const wished = costAtMost(wish, wish.maxTokens)
       if (credit && freeIn(credit) >= wished) {
         return remember(reservationFrom(credits, credit, { wish, maxTokens: wish.maxTokens, at }))
       }
-      const outcome = await grouped.add(() => reserveNow(deps, credits, wish))
-      if (outcome instanceof Problem) throw outcome
+      const outcome = await grouped
+        .add(() => reserveNow(parts, wish))
+        .catch((error: unknown) => ({ failed: error }))
+      if (outcome instanceof Problem || 'failed' in outcome) {
+        taskCalls.refused(taskId)
+        throw outcome instanceof Problem ? outcome : outcome.failed
+      }
       return remember(outcome)
     },
     settle(reservation, closing, andAlso = () => {}) {
@@ -158,7 +172,11 @@ export function createSpendGate(deps: SpendGateDeps): SpendGate {
       end({ reservation, closing, andAlso })
     },
     refund(reservation) {
-      if (!open.delete(reservation) || !reservation.credit) return
+      if (!open.delete(reservation)) return
+      if (!reservation.credit) {
+        taskCalls.refused(reservation.row.taskId)
+        return
+      }
       reservation.credit.takenNano -= reservation.reservedNano
       end({ reservation, closing: null, andAlso: () => {} })
     },
@@ -173,6 +191,14 @@ export function createSpendGate(deps: SpendGateDeps): SpendGate {
       })
       return rows.length
     },
+    settleWaiting() {
+      if (ended.length > 0) write(() => {})
+      grouped.flush()
+    },
+    rebalance() {
+      write(() => credits.giveBack())
+      grouped.flush()
+    },
     flush() {
       write(() => credits.giveBack())
       grouped.flush()
@@ -180,76 +206,65 @@ export function createSpendGate(deps: SpendGateDeps): SpendGate {
   }
 }
 
+export interface GateParts extends SpendGateDeps {
+  readonly credits: Credits
+  readonly taskCalls: TaskCalls
+}
+
+/** With the project that its agent belongs to now. */
+type OwnWish = ReserveWish & { readonly project: string | null }
+
 /** A refusal is a value here, so that it does not undo what shares the commit. */
-function reserveNow(deps: SpendGateDeps, credits: Credits, wish: ReserveWish): Reservation | Problem {
+function reserveNow(deps: GateParts, wish: OwnWish): Reservation | Problem {
+  const { credits } = deps
   const at = deps.clock.now()
   const day = utcDayOf(at)
   const own = credits.find(wish, day)
   credits.giveBackOthers(wish.agentId, own)
   const unusedNano = own ? freeIn(own) : 0
-  const pot = tightestPot(potsOf(deps, wish, day))
+  let pot = tightestPot(potsOf(deps, wish, day))
+  if (isShared(pot) && affordableTokens(wish, leftIn(pot) + unusedNano) < wish.maxTokens) {
+    // What other agents keep ahead is not used; whoever needs it now comes first.
+    credits.giveBackOthers(null, own)
+    pot = tightestPot(potsOf(deps, wish, day))
+  }
   const leftNano = leftIn(pot) + unusedNano
   const maxTokens = affordableTokens(wish, leftNano)
-  if (maxTokens < 1) return exhausted(pot, leftNano, costAtMost(wish, 1))
+  if (maxTokens < 1) {
+    deps.warnings?.refused(pot)
+    return exhausted(pot, leftNano, costAtMost(wish, 1))
+  }
   const needed = costAtMost(wish, maxTokens) - unusedNano
   const credit = own ?? credits.open({ wish, day, at }, needed)
   if (own && needed > 0) credits.resize(own, needed)
   return reservationFrom(credits, credit, { wish, maxTokens, at })
 }
 
-/** Inside a transaction. Sums are written once for all calls of a run and day. */
-function writeEnded(deps: SpendGateDeps, credits: Credits, batch: readonly Ended[]): void {
-  const closedAt = deps.clock.now()
-  const sums = new Map<string, Sum>()
-  for (const { reservation, closing, andAlso } of batch) {
-    const { row, openedAt, credit } = reservation
-    deps.spend.enter(row, { openedAt, closedAt }, closing)
-    andAlso()
-    if (closing === null) continue
-    const key = `${row.agentId} ${row.runId} ${row.day} ${credit?.id}`
-    let sum = sums.get(key)
-    if (!sum) sums.set(key, (sum = { row, credit, costNano: 0, calls: 0, tokens: 0 }))
-    sum.costNano += closing.costNano
-    sum.calls++
-    sum.tokens += closing.promptTokens + closing.completionTokens
-  }
-  for (const { row, credit, costNano, calls, tokens } of sums.values()) {
-    const releasedNano = credit ? credits.release(credit, costNano) : 0
-    deps.spend.pay(row, credit?.id ?? null, { openNano: -releasedNano, spentNano: costNano, calls, tokens })
-    if (row.runId !== null) deps.addRunCost(row.runId, { costUsd: usdFromNano(costNano), tokens })
-  }
-}
-
-interface Sum {
-  readonly row: SpendRow
-  readonly credit: Credit | null
-  costNano: number
-  calls: number
-  tokens: number
-}
-
 function reservationFrom(
   credits: Credits,
   credit: Credit,
-  asked: { readonly wish: ReserveWish; readonly maxTokens: number; readonly at: number },
+  asked: { readonly wish: OwnWish; readonly maxTokens: number; readonly at: number },
 ): Reservation {
   const { wish, maxTokens, at } = asked
   const reservedNano = costAtMost(wish, maxTokens)
   const id = credits.take(credit, reservedNano)
-  const { agentId, runId, day } = credit
-  const row: SpendRow = { id, agentId, runId, model: wish.model, day, reservedNano }
+  const { agentId, runId, project, day } = credit
+  const taskId = wish.run?.taskId ?? null
+  const row: SpendRow = { id, agentId, runId, taskId, project, model: wish.model, day, reservedNano }
   return { id, reservedNano, maxTokens, row, openedAt: at, credit }
 }
 
 function freeReservation(
   deps: SpendGateDeps,
-  wish: ReserveWish,
+  wish: OwnWish,
   { at, day }: { readonly at: number; readonly day: string },
 ): Reservation {
   const row: SpendRow = {
     id: deps.newId('call'),
     agentId: wish.agentId,
     runId: wish.run?.runId ?? null,
+    taskId: wish.run?.taskId ?? null,
+    project: wish.project,
     model: wish.model,
     day,
     reservedNano: 0,

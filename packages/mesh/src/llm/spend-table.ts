@@ -6,6 +6,10 @@ export interface SpendRow {
   readonly id: string
   readonly agentId: string
   readonly runId: string | null
+  /** The task that the run works on. */
+  readonly taskId: string | null
+  /** The project that the agent belonged to when the money was set aside. */
+  readonly project: string | null
   readonly model: string
   /** UTC, `2026-11-21`; a call is paid on the day it began. */
   readonly day: string
@@ -28,6 +32,15 @@ export interface SpendClosing {
 /** What is added to every sum that a row counts in. */
 export type SpendChange = SpendTotal
 
+/** Calls that cost, added up; `day` and `model` are those of all of them. */
+export interface SpendSum {
+  readonly row: SpendRow
+  readonly costNano: number
+  readonly calls: number
+  readonly promptTokens: number
+  readonly completionTokens: number
+}
+
 /** Rows and sums of what models cost; every method joins the caller's transaction. */
 export interface SpendTable {
   /** Sets money aside. */
@@ -44,10 +57,12 @@ export interface SpendTable {
   ): void
   /** Moves what calls have cost from `openId`, where there is one, to what is spent. */
   pay(row: Omit<SpendRow, 'reservedNano'>, openId: string | null, change: SpendChange): void
+  /** For reports by day and model, and for the journal; beside `pay`, which is for budgets. */
+  report(sum: SpendSum): void
   /** Closes an open row as paid in full. */
   settleOpen(row: SpendRow, at: number): void
   openRows(): readonly SpendRow[]
-  /** `period` is a day, a month, or empty for a run. */
+  /** `period` is a day, a month, or empty for a run or a task. */
   total(scope: string, period: string): SpendTotal
 }
 
@@ -58,6 +73,16 @@ export function agentScope(agentId: string): string {
 export function runScope(runId: string): string {
   return `run:${runId}`
 }
+
+export function taskScope(taskId: string): string {
+  return `task:${taskId}`
+}
+
+export function projectScope(project: string): string {
+  return `project:${project}`
+}
+
+export const fleetScope = 'fleet'
 
 /** `2026-11-21T…` gives `2026-11-21`. */
 export function utcDay(at: number): string {
@@ -88,6 +113,8 @@ const rowSchema = z.object({
   id: z.string(),
   agent_id: z.string(),
   run_id: z.string().nullable(),
+  task_id: z.string().nullable(),
+  project: z.string().nullable(),
   model: z.string(),
   day: z.string(),
   reserved_nano: z.number(),
@@ -102,18 +129,28 @@ const totalSchema = z.object({
 
 /** Whole texts, so that each is looked up and not put together on every call. */
 const sql = {
-  openRow: `INSERT INTO spend (id, agent_id, run_id, model, day, reserved_nano, state, opened_at)
-    VALUES (?, ?, ?, ?, ?, ?, 'open', ?)`,
+  openRow: `INSERT INTO spend (id, agent_id, run_id, task_id, project, model, day, reserved_nano, state, opened_at)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'open', ?)`,
   resize: `UPDATE spend SET reserved_nano = reserved_nano + ? WHERE id = ? AND state = 'open'`,
   forget: `DELETE FROM spend WHERE id = ? AND state = 'open'`,
-  enter: `INSERT INTO spend (id, agent_id, run_id, model, day, reserved_nano, state, cost_nano, prompt_tokens,
-    completion_tokens, opened_at, closed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  enter: `INSERT INTO spend (id, agent_id, run_id, task_id, project, model, day, reserved_nano, state, cost_nano,
+    prompt_tokens, completion_tokens, opened_at, closed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   settleOpen: `UPDATE spend SET state = 'settled', cost_nano = reserved_nano, closed_at = ? WHERE id = ? AND state = 'open'`,
-  openRows: `SELECT id, agent_id, run_id, model, day, reserved_nano FROM spend WHERE state = 'open' ORDER BY opened_at`,
+  openRows: `SELECT id, agent_id, run_id, task_id, project, model, day, reserved_nano FROM spend WHERE state = 'open' ORDER BY opened_at`,
   total: 'SELECT open_nano, spent_nano, calls, tokens FROM spend_total WHERE scope = ? AND period = ?',
   add: `INSERT INTO spend_total (scope, period, open_nano, spent_nano, calls, tokens) VALUES (?, ?, ?, ?, ?, ?)
     ON CONFLICT (scope, period) DO UPDATE SET open_nano = open_nano + excluded.open_nano,
       spent_nano = spent_nano + excluded.spent_nano, calls = calls + excluded.calls, tokens = tokens + excluded.tokens`,
+  daily: `INSERT INTO spend_daily (day, agent_id, project, model, cost_nano, calls, prompt_tokens, completion_tokens)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (day, agent_id, project, model) DO UPDATE SET cost_nano = cost_nano + excluded.cost_nano,
+      calls = calls + excluded.calls, prompt_tokens = prompt_tokens + excluded.prompt_tokens,
+      completion_tokens = completion_tokens + excluded.completion_tokens`,
+  unjournaled: `INSERT INTO spend_unjournaled (agent_id, run_id, project, model, cost_nano, calls, prompt_tokens,
+      completion_tokens) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (agent_id, run_id, project, model) DO UPDATE SET cost_nano = cost_nano + excluded.cost_nano,
+      calls = calls + excluded.calls, prompt_tokens = prompt_tokens + excluded.prompt_tokens,
+      completion_tokens = completion_tokens + excluded.completion_tokens`,
 } as const
 
 const nothing: SpendChange = { openNano: 0, spentNano: 0, calls: 0, tokens: 0 }
@@ -128,13 +165,28 @@ export function createSpendTable(database: Database): SpendTable {
         .run(scope, period, change.openNano, change.spentNano, change.calls, change.tokens)
     add(agentScope(row.agentId), row.day)
     add(agentScope(row.agentId), monthOf(row.day))
+    add(fleetScope, row.day)
+    add(fleetScope, monthOf(row.day))
+    if (row.project !== null) {
+      add(projectScope(row.project), row.day)
+      add(projectScope(row.project), monthOf(row.day))
+    }
     if (row.runId !== null) add(runScope(row.runId), '')
+    if (row.taskId !== null) add(taskScope(row.taskId), '')
+  }
+
+  function report({ row, costNano, calls, promptTokens, completionTokens }: SpendSum): void {
+    const { day, agentId, runId, model } = row
+    const project = row.project ?? ''
+    const sums = [costNano, calls, promptTokens, completionTokens] as const
+    database.prepare(sql.daily).run(day, agentId, project, model, ...sums)
+    database.prepare(sql.unjournaled).run(agentId, runId ?? '', project, model, ...sums)
   }
 
   return {
     open(row, at) {
-      const { id, agentId, runId, model, day, reservedNano } = row
-      database.prepare(sql.openRow).run(id, agentId, runId, model, day, reservedNano, at)
+      const { id, agentId, runId, taskId, project, model, day, reservedNano } = row
+      database.prepare(sql.openRow).run(id, agentId, runId, taskId, project, model, day, reservedNano, at)
       addToTotals(row, { ...nothing, openNano: reservedNano })
     },
     resize(row, changeNano) {
@@ -143,7 +195,7 @@ export function createSpendTable(database: Database): SpendTable {
     },
     forget: (id) => void database.prepare(sql.forget).run(id),
     enter(row, { openedAt, closedAt }, closing) {
-      const { id, agentId, runId, model, day, reservedNano } = row
+      const { id, agentId, runId, taskId, project, model, day, reservedNano } = row
       const { costNano, promptTokens, completionTokens } = closing ?? unpaid
       const state = closing === null ? 'refunded' : 'settled'
       database
@@ -152,6 +204,8 @@ export function createSpendTable(database: Database): SpendTable {
           id,
           agentId,
           runId,
+          taskId,
+          project,
           model,
           day,
           reservedNano,
@@ -167,9 +221,11 @@ export function createSpendTable(database: Database): SpendTable {
       if (openId !== null) database.prepare(sql.resize).run(change.openNano, openId)
       addToTotals(row, change)
     },
+    report,
     settleOpen(row, at) {
       database.prepare(sql.settleOpen).run(at, row.id)
       addToTotals(row, { ...nothing, openNano: -row.reservedNano, spentNano: row.reservedNano, calls: 1 })
+      report({ row, costNano: row.reservedNano, calls: 1, promptTokens: 0, completionTokens: 0 })
     },
     openRows: () => database.prepare(sql.openRows).all().map(rowFrom),
     total(scope, period) {
@@ -187,6 +243,8 @@ function rowFrom(found: unknown): SpendRow {
     id: row.id,
     agentId: row.agent_id,
     runId: row.run_id,
+    taskId: row.task_id,
+    project: row.project,
     model: row.model,
     day: row.day,
     reservedNano: row.reserved_nano,

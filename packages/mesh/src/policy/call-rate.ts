@@ -5,6 +5,10 @@ import { Problem } from '@flotilla/protocol/problem'
 export interface CallRate {
   /** Counts the call, or throws the Problem `rate-limited` with the seconds to wait. */
   take(agentId: string): void
+  /** Whether the last refusal was the agent's first in this window. */
+  isFirstRefusal(agentId: string): boolean
+  /** When the agent is deleted. */
+  forget(agentId: string): void
 }
 
 const windowMs = 60_000
@@ -15,20 +19,26 @@ interface Window {
   startedAt: number
   calls: number
   callsBefore: number
+  refusals: number
 }
 
 /**
  * Two neighbouring windows, the older weighed by how much of it is still within a minute: a burst at the seam is
- * caught, and the memory is two numbers per agent.
+ * caught, and the memory is a few numbers per agent.
  */
-export function createCallRate(deps: { readonly clock: Clock; readonly perMinute: () => number }): CallRate {
+export function createCallRate(deps: {
+  readonly clock: Clock
+  readonly perMinute: () => number
+  /** What is counted, in the words of the setting. */
+  readonly what?: string
+}): CallRate {
   const windows = new Map<string, Window>()
 
   function windowOf(agentId: string, now: number): Window {
     const known = windows.get(agentId)
     if (!known) {
       if (windows.size >= windowsMax) windows.clear()
-      const fresh = { startedAt: now, calls: 0, callsBefore: 0 }
+      const fresh = { startedAt: now, calls: 0, callsBefore: 0, refusals: 0 }
       windows.set(agentId, fresh)
       return fresh
     }
@@ -36,6 +46,7 @@ export function createCallRate(deps: { readonly clock: Clock; readonly perMinute
     if (passed >= 1) {
       known.callsBefore = passed === 1 ? known.calls : 0
       known.calls = 0
+      known.refusals = 0
       known.startedAt += passed * windowMs
     }
     return known
@@ -46,17 +57,38 @@ export function createCallRate(deps: { readonly clock: Clock; readonly perMinute
       const now = deps.clock.now()
       const perMinute = deps.perMinute()
       const window = windowOf(agentId, now)
-      const elapsed = (now - window.startedAt) / windowMs
-      const recent = window.callsBefore * (1 - elapsed) + window.calls
+      const elapsedMs = now - window.startedAt
+      const recent = window.callsBefore * (1 - elapsedMs / windowMs) + window.calls
       if (recent + 1 > perMinute) {
-        const retryAfterSeconds = Math.max(1, Math.ceil((window.startedAt + windowMs - now) / 1000))
+        window.refusals++
+        const retryAfterSeconds = Math.ceil(msUntilFree(window, elapsedMs, perMinute) / 1000)
+        const words = deps.what === undefined ? 'calls' : `calls of ${deps.what}`
         throw new Problem('rate-limited', {
-          detail: `at most ${perMinute} calls per minute`,
+          detail: `at most ${perMinute} ${words} per minute`,
           retryAfterSeconds,
-          extra: { per_minute: perMinute, retry_after_seconds: retryAfterSeconds },
+          extra: {
+            ...(deps.what === undefined ? {} : { limit: deps.what }),
+            per_minute: perMinute,
+            retry_after_seconds: retryAfterSeconds,
+          },
         })
       }
       window.calls++
     },
+    isFirstRefusal: (agentId) => windows.get(agentId)?.refusals === 1,
+    forget: (agentId) => void windows.delete(agentId),
   }
+}
+
+/** After so long one more call fits, if none is made meanwhile: in this window, or else in the next one. Pure. */
+function msUntilFree(
+  { calls, callsBefore }: Pick<Window, 'calls' | 'callsBefore'>,
+  elapsedMs: number,
+  perMinute: number,
+): number {
+  const room = perMinute - 1
+  const here = callsBefore === 0 ? 0 : windowMs * (1 - (room - calls) / callsBefore)
+  if (calls <= room && here < windowMs) return Math.max(1, here - elapsedMs)
+  const next = calls === 0 ? 0 : windowMs * Math.max(0, 1 - room / calls)
+  return Math.max(1, windowMs - elapsedMs + next)
 }

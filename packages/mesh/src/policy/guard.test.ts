@@ -4,7 +4,6 @@ import { createManualClock } from '../../../../tests/support/manual-clock.ts'
 import { verifies } from '../../../../tests/verifies.ts'
 import { silentLog } from '../log.ts'
 import type { Caller } from './caller.ts'
-import { createCallRate } from './call-rate.ts'
 import { workerDefaultRecord } from './default-records.ts'
 import { createDenialCounts } from './denial-counts.ts'
 import { createGuard } from './guard.ts'
@@ -82,29 +81,5 @@ describe('the guard', () => {
     await clock.advance(60_000)
     expect(() => guard(scout, { do: 'manage-fleet' })).toThrow('can_manage_fleet')
     expect(journal.entries.at(-1)?.detail).toMatchObject({ skipped: 980 })
-  })
-})
-
-describe('a call rate', () => {
-  test('counts each agent on its own and forgets after a minute', async () => {
-    const clock = createManualClock()
-    const rate = createCallRate({ clock, perMinute: () => 2 })
-    rate.take('a')
-    rate.take('a')
-    expect(() => rate.take('a')).toThrow(
-      expect.objectContaining({ code: 'rate-limited', retryAfterSeconds: 60 }),
-    )
-    rate.take('b')
-    await clock.advance(120_000)
-    rate.take('a')
-  })
-
-  test('does not let a burst through at the seam of two minutes', async () => {
-    const clock = createManualClock()
-    const rate = createCallRate({ clock, perMinute: () => 10 })
-    await clock.advance(59_000)
-    for (let call = 0; call < 10; call++) rate.take('a')
-    await clock.advance(2000)
-    expect(() => rate.take('a')).toThrow('at most 10')
   })
 })

@@ -8,6 +8,8 @@ import { readJsonDocument } from '../config/json-document.ts'
 import type { JsonDocument } from '../config/json-document.ts'
 import type { Log } from '../log.ts'
 import type { PermissionRecords } from './authorize.ts'
+import { handActor } from './journal-grants.ts'
+import type { JournalGrants } from './journal-grants.ts'
 
 /**
  * `config/permissions.json`, the truth about who may do what.
@@ -25,6 +27,8 @@ export interface PermissionStore {
    */
   edit(
     change: (records: Readonly<Record<string, PermissionRecord>>) => Record<string, PermissionRecord>,
+    /** Whose edit it is, for the journal. */
+    actor?: string,
   ): Promise<void>
   /** Looks at the file now; resolves when the snapshot is of it. */
   refresh(): Promise<void>
@@ -44,6 +48,8 @@ export interface PermissionFileDeps {
   readonly log: Log
   /** Called when the file becomes missing or broken, and with null when it is whole again. */
   readonly onBroken: (detail: string | null) => void
+  /** Called with what holds when it was read: who is known to have changed it, or whoever edits files by hand. */
+  readonly onRecords?: JournalGrants
 }
 
 /** Half of the second within which a change by hand must be noticed. */
@@ -60,11 +66,18 @@ export async function createPermissionFile(deps: PermissionFileDeps): Promise<Pe
     try {
       // The stamp is taken first: a write between the two is then seen by the next look.
       stamp = await stampOf(path)
-      take(snapshotOf(await readTextFile(path)))
+      const text = await readTextFile(path)
+      take(snapshotOf(text))
+      tell(text, handActor)
     } catch (error) {
       log.error({ err: error }, 'permission file cannot be read')
       take(brokenSnapshot('config/permissions.json cannot be read'))
     }
+  }
+
+  function tell(text: string | null, actor: string): void {
+    const reading = text === null || !deps.onRecords ? null : readJsonDocument(text, permissionFileSchema)
+    if (reading?.ok) deps.onRecords?.(reading.document.value.permissions, actor)
   }
 
   function take(next: PermissionSnapshot): void {
@@ -97,8 +110,17 @@ export async function createPermissionFile(deps: PermissionFileDeps): Promise<Pe
   return {
     snapshot: () => current,
     refresh,
-    async edit(change) {
-      await editor.edit(path, (text) => rewritten(text, change))
+    async edit(change, actor = 'system') {
+      let before: string | null = null
+      let after: string | null = null
+      await editor.edit(path, (text) => {
+        before = text
+        after = rewritten(text, change)
+        return after
+      })
+      // A hand may have been there first.
+      tell(before, handActor)
+      tell(after, actor)
       await refresh()
     },
     async close() {

@@ -3,13 +3,16 @@ import { ledgerMigration } from './migrations/001-ledger.ts'
 import { steersMigration } from './migrations/002-steers.ts'
 import { agentsMigration } from './migrations/010-agents.ts'
 import { spendMigration } from './migrations/020-spend.ts'
+import { budgetsMigration } from './migrations/021-budgets.ts'
+import { agentProjectsMigration } from './migrations/022-agent-projects.ts'
+import { journalCheckpointsMigration } from './migrations/023-journal-checkpoints.ts'
 import { blackboardMigration } from './migrations/030-blackboard.ts'
 import { artifactsMigration } from './migrations/040-artifacts.ts'
 import { effectsMigration } from './migrations/050-effects.ts'
 import { egressMigration } from './migrations/060-egress.ts'
 
 /**
- * Every step of the schema. Numbers are kept by room: 1 to 9 ledger, 10 agents, 20 spend and recordings,
+ * Every step of the schema. Numbers are kept by room: 1 to 9 ledger, 10 agents, 20 to 29 spend, budgets and journal,
  * 30 blackboard, 40 artifacts and notes, 50 effects, 60 egress.
  */
 export const allMigrations: readonly Migration[] = [
@@ -17,6 +20,9 @@ export const allMigrations: readonly Migration[] = [
   steersMigration,
   agentsMigration,
   spendMigration,
+  budgetsMigration,
+  agentProjectsMigration,
+  journalCheckpointsMigration,
   blackboardMigration,
   artifactsMigration,
   effectsMigration,

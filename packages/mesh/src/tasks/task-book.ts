@@ -53,6 +53,10 @@ function endOf(outcome: RunOutcome, state: TaskState): { to: TaskState; summary:
     case 'cancelled':
       return { to: 'cancelled', summary: outcome.text }
     case 'failed':
+      // Not the task's fault: it can go on once there is money again.
+      if (outcome.code === 'budget-exhausted')
+        return { to: 'blocked', summary: `${outcome.code}: ${outcome.text}` }
+      return { to: 'failed', summary: [outcome.code, outcome.text].filter(Boolean).join(': ') }
     case 'expired':
       return { to: 'failed', summary: [outcome.code, outcome.text].filter(Boolean).join(': ') }
   }

@@ -23,6 +23,7 @@ async function aDoor(log: Log = silentLog) {
       throw new Error('not asked')
     },
     liveRunOf: () => null,
+    countCall: () => {},
   })
   const server = createServer(log)
   server.addHook('onRequest', gate.refuseStrangers)

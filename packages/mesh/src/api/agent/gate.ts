@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { headers } from '@flotilla/protocol/headers'
 import { Problem } from '@flotilla/protocol/problem'
+import { withOpenAiError } from '../../llm/openai-error.ts'
 import type { Caller } from '../../policy/caller.ts'
 import type { RunTicket } from '../../runs/run-ticket.ts'
 
@@ -16,6 +17,8 @@ export interface AgentGateDeps {
   /** Throws the Problem `stale-fence` where run and fence are not live (ledger invariant R3). */
   readonly ticketOf: (agentId: string, runId: string, fence: number) => RunTicket
   readonly liveRunOf: (agentId: string) => RunTicket | null
+  /** Throws the Problem `rate-limited` when the agent calls too often. */
+  readonly countCall: (agentId: string, method: string, path: string) => void
 }
 
 /** Calls that one agent may have open at once, its programs' among them: each may hold a body of megabytes. */
@@ -90,7 +93,14 @@ export function createAgentGate(deps: AgentGateDeps) {
     modelSurface,
     /** Goes before the body is read: a stranger is told nothing of what it should have sent, nor can it make us keep it. */
     async refuseStrangers(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-      countOpen(identify(request).agentId, reply)
+      const { agentId } = identify(request)
+      countOpen(agentId, reply)
+      const path = request.routeOptions.url ?? ''
+      try {
+        deps.countCall(agentId, request.method, path)
+      } catch (error) {
+        throw path.startsWith('/v1/') && error instanceof Problem ? withOpenAiError(error) : error
+      }
     },
   }
 }

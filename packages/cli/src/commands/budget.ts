@@ -1,0 +1,105 @@
+import type { BudgetScopeKind, BudgetView } from '@flotilla/protocol/money-api'
+import { InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
+import { commandAction, textOption } from '../command-action.ts'
+import type { CommandLine } from '../command-action.ts'
+import type { CliDeps, CommandContext } from '../context.ts'
+import { formatUsd } from '../terminal/format.ts'
+import { budgetName, budgetRows } from './budget-rows.ts'
+
+export function addBudgetCommand(program: Command, deps: CliDeps): void {
+  program
+    .command('budget')
+    .summary('show and set what may be spent')
+    .description(
+      'Without options shows budgets; with them sets those of an agent, of a project (project:NAME) or of the fleet, from the next call on. A call must fit into all of them. Days and months are UTC. An agent has USD 0.01 to 1000 a day and 0.10 to 30000 a month.',
+    )
+    .argument('[whose]', 'an agent, project:NAME, or fleet')
+    .option('--daily <usd>', 'US dollars a day; none takes the limit of a project or the fleet away', dollars)
+    .option('--monthly <usd>', 'US dollars a month; none likewise', dollars)
+    .option('--project <name>', 'charge the agent to this project too; none takes it out')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ flotilla budget\n  $ flotilla budget scout --daily 5 --monthly 100\n  $ flotilla budget fleet --daily 50\n  $ flotilla budget scout --project acme\n  $ flotilla budget project:acme --monthly 300',
+    )
+    .action(commandAction(deps, budget))
+}
+
+interface Named {
+  readonly scope: BudgetScopeKind
+  readonly id: string
+}
+
+async function budget(context: CommandContext, line: CommandLine): Promise<void> {
+  const named = line.operands[0] === undefined ? null : readName(line.operands[0])
+  const project = textOption(line, 'project')
+  const edit = {
+    ...period('daily_usd', line.options['daily']),
+    ...period('monthly_usd', line.options['monthly']),
+  }
+  const edits = Object.keys(edit).length > 0
+  if ((edits || project !== undefined) && named === null) {
+    throw new InvalidArgumentError('Say whose budget: an agent, project:NAME, or fleet.')
+  }
+  if (project !== undefined && named?.scope !== 'agent') {
+    throw new InvalidArgumentError('Only an agent is charged to a project.')
+  }
+  const client = await context.mesh()
+  const { signal } = context
+  if (named && project !== undefined) {
+    const body = { project: project === 'none' ? null : project }
+    await client.call('agentProjectSet', { params: { id: named.id }, body, signal })
+  }
+  if (named && edits) {
+    const view = await client.call('budgetSet', { body: { ...named, ...edit }, signal })
+    if (project === undefined) {
+      tell(context, [view])
+      return
+    }
+  }
+  const { budgets } = await client.call('budgets', { signal })
+  tell(context, named === null ? budgets : requireOne(budgets, named))
+}
+
+function requireOne(budgets: readonly BudgetView[], named: Named): readonly BudgetView[] {
+  const found = budgets.filter(({ scope, id }) => scope === named.scope && id === named.id)
+  if (found.length > 0) return found
+  throw new InvalidArgumentError(`There is no ${named.scope} ${named.id}; flotilla budget lists all.`)
+}
+
+function tell({ terminal }: CommandContext, budgets: readonly BudgetView[]): void {
+  terminal.printJson({ budgets })
+  terminal.print(...budgetRows(budgets, terminal.color))
+  const [only] = budgets
+  if (budgets.length !== 1 || !only) return
+  const { daily, monthly } = only
+  const open = daily.reserved_usd > 0 ? `, ${formatUsd(daily.reserved_usd)} is set aside for open calls` : ''
+  terminal.print(
+    `${budgetName(only)}: the day starts anew at ${daily.resets_at}, the month at ${monthly.resets_at}${open}.`,
+  )
+}
+
+/** `fleet`, `project:acme`, `scout`; `agent:fleet` for an agent of that name. */
+function readName(text: string): Named {
+  if (text === 'fleet') return { scope: 'fleet', id: '' }
+  const [kind, id] = text.split(':')
+  if (id === undefined) return { scope: 'agent', id: text }
+  if ((kind === 'project' || kind === 'agent') && id !== '') return { scope: kind, id }
+  throw new InvalidArgumentError('Say an agent, project:NAME, or fleet.')
+}
+
+function dollars(text: string): number | null {
+  if (text === 'none') return null
+  const value = Number(text)
+  if (text.trim() === '' || !Number.isFinite(value)) {
+    throw new InvalidArgumentError('Expected US dollars, such as 5 or 0.50, or none.')
+  }
+  return value
+}
+
+function period(
+  field: 'daily_usd' | 'monthly_usd',
+  value: unknown,
+): Partial<Record<typeof field, number | null>> {
+  return typeof value === 'number' || value === null ? { [field]: value } : {}
+}

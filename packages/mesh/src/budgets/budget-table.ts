@@ -1,0 +1,52 @@
+import * as z from 'zod'
+import type { Database } from '../storage/database.ts'
+import type { BudgetLimits } from './budget-scope.ts'
+
+/** Budgets of projects and of the fleet; those of agents stand with the agents. */
+export interface BudgetTable {
+  /** No limits where nothing was set. */
+  read(scope: string): BudgetLimits
+  /** In the caller's transaction; without limits the row goes. */
+  write(scope: string, limits: BudgetLimits): void
+  /** Names of projects that have a budget. */
+  projects(): readonly string[]
+}
+
+const rowSchema = z.object({ daily_usd: z.number().nullable(), monthly_usd: z.number().nullable() })
+const projectPrefix = 'project:'
+const none: BudgetLimits = { dailyUsd: null, monthlyUsd: null }
+
+export function createBudgetTable(database: Database): BudgetTable {
+  /** The model path asks on every call; nobody else writes these rows. As many as there are projects. */
+  const known = new Map<string, BudgetLimits>()
+
+  return {
+    read(scope) {
+      const found = known.get(scope)
+      if (found) return found
+      const row = database.prepare('SELECT daily_usd, monthly_usd FROM budgets WHERE scope = ?').get(scope)
+      const parsed = row === undefined ? null : rowSchema.parse(row)
+      const limits = parsed === null ? none : { dailyUsd: parsed.daily_usd, monthlyUsd: parsed.monthly_usd }
+      known.set(scope, limits)
+      return limits
+    },
+    write(scope, { dailyUsd, monthlyUsd }) {
+      if (dailyUsd === null && monthlyUsd === null) {
+        database.prepare('DELETE FROM budgets WHERE scope = ?').run(scope)
+      } else {
+        database
+          .prepare(
+            'INSERT INTO budgets (scope, daily_usd, monthly_usd) VALUES (?, ?, ?) ON CONFLICT (scope) DO UPDATE SET daily_usd = excluded.daily_usd, monthly_usd = excluded.monthly_usd',
+          )
+          .run(scope, dailyUsd, monthlyUsd)
+      }
+      known.delete(scope)
+      database.afterRollback(() => known.delete(scope))
+    },
+    projects: () =>
+      database
+        .prepare("SELECT scope FROM budgets WHERE scope LIKE 'project:%' ORDER BY scope")
+        .all()
+        .map((row) => String(row['scope']).slice(projectPrefix.length)),
+  }
+}

@@ -1,0 +1,202 @@
+import { limits } from '@flotilla/protocol/limits'
+import { Problem } from '@flotilla/protocol/problem'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { collectEvents, collectJournal } from '../../../../tests/support/collected-ports.ts'
+import { verifies } from '../../../../tests/verifies.ts'
+import type { Caller } from '../policy/caller.ts'
+import { migrated } from '../runs/ledger-world.ts'
+import { createBudgetTable } from './budget-table.ts'
+import { createSetAgentProject, createSetBudget } from './set-budget.ts'
+import type { BudgetDeps } from './set-budget.ts'
+
+const owner: Caller = { kind: 'human', channel: 'cli' }
+const operator: Caller = { kind: 'agent', agentId: 'operator', token: 'door', run: null }
+
+function aRoom(overrides: Partial<BudgetDeps> = {}) {
+  const database = migrated()
+  const journal = collectJournal()
+  const events = collectEvents()
+  const rows = new Map([
+    ['scout', { budget: { dailyUsd: 10, monthlyUsd: 200 }, project: null as string | null }],
+    ['operator', { budget: { dailyUsd: 10, monthlyUsd: 200 }, project: null as string | null }],
+  ])
+  let rebalanced = 0
+  const table = createBudgetTable(database)
+  const deps: BudgetDeps = {
+    database,
+    table,
+    agents: {
+      find: (id) => rows.get(id) ?? null,
+      setBudget: (id, budget) => void rows.set(id, { project: null, ...rows.get(id), budget }),
+      setProject: (id, project) =>
+        void rows.set(id, { budget: { dailyUsd: 10, monthlyUsd: 200 }, ...rows.get(id), project }),
+    },
+    guard: () => {},
+    journal,
+    events,
+    rebalance: () => rebalanced++,
+    ...overrides,
+  }
+  return {
+    deps,
+    rows,
+    table,
+    journal,
+    events,
+    database,
+    set: createSetBudget(deps),
+    setProject: createSetAgentProject(deps),
+    rebalanced: () => rebalanced,
+  }
+}
+
+const scout = { scope: 'agent', id: 'scout' } as const
+const fleet = { scope: 'fleet', id: '' } as const
+const acme = { scope: 'project', id: 'acme' } as const
+
+describe('setting a budget', () => {
+  test('of one period leaves the other (lesson 85)', () => {
+    const { set, rows, rebalanced } = aRoom()
+    expect(set(owner, scout, { daily_usd: 5 })).toEqual({
+      before: { dailyUsd: 10, monthlyUsd: 200 },
+      after: { dailyUsd: 5, monthlyUsd: 200 },
+    })
+    set(owner, scout, { monthly_usd: 30 })
+    expect(rows.get('scout')?.budget).toEqual({ dailyUsd: 5, monthlyUsd: 30 })
+    expect(rebalanced()).toBe(2)
+  })
+
+  test.each([
+    ['daily_usd', limits.budgetDailyUsd, 0.01, 1000, 'limits:budget-daily'],
+    ['monthly_usd', limits.budgetMonthlyUsd, 0.1, 30_000, 'limits:budget-monthly'],
+  ] as const)(
+    'of %s outside of its range is refused with field and numbers',
+    (field, range, min, max, clause) => {
+      verifies('limits:budget-daily', 'limits:budget-monthly')
+      expect(clause).toContain('budget')
+      expect(range).toMatchObject({ min, max })
+      const { set, rows, journal } = aRoom()
+      for (const scope of [scout, fleet, acme]) {
+        for (const value of [0, -1, min - 0.001, max + 0.01, Number.MAX_VALUE]) {
+          expect(() => set(owner, scope, { [field]: value })).toThrow(
+            expect.objectContaining({
+              code: 'bad-request',
+              detail: `${field} is USD ${min} to ${max}, not ${value}`,
+              extra: { field, min, max, value },
+            }),
+          )
+        }
+        set(owner, scope, { [field]: min })
+        set(owner, scope, { [field]: max })
+      }
+      expect(journal.entries).toHaveLength(6)
+      expect(rows.get('scout')?.budget).toMatchObject(
+        field === 'daily_usd' ? { dailyUsd: max } : { monthlyUsd: max },
+      )
+    },
+  )
+
+  test('takes every amount inside of the range and no other', () => {
+    fc.assert(
+      fc.property(fc.double({ noNaN: true }), fc.double({ noNaN: true }), (daily, monthly) => {
+        const { set, database } = aRoom()
+        const fits = daily >= 0.01 && daily <= 1000 && monthly >= 0.1 && monthly <= 30_000
+        const edit = () => set(owner, fleet, { daily_usd: daily, monthly_usd: monthly })
+        if (fits) expect(edit().after).toEqual({ dailyUsd: daily, monthlyUsd: monthly })
+        else expect(edit).toThrow(Problem)
+        database.close()
+      }),
+      {
+        numRuns: 60,
+        examples: [
+          [0.01, 0.1],
+          [1000, 30_000],
+          [5, 100],
+        ],
+      },
+    )
+  })
+
+  test('of a project and of the fleet can be taken away, of an agent never', () => {
+    const { set, table, database } = aRoom()
+    set(owner, acme, { daily_usd: 5, monthly_usd: 50 })
+    set(owner, acme, { daily_usd: null })
+    expect(table.read('project:acme')).toEqual({ dailyUsd: null, monthlyUsd: 50 })
+    expect(createBudgetTable(database).read('project:acme')).toEqual({ dailyUsd: null, monthlyUsd: 50 })
+    set(owner, acme, { monthly_usd: null })
+    expect(table.projects()).toEqual([])
+    expect(() => set(owner, scout, { daily_usd: null })).toThrow('an agent always has one')
+  })
+
+  test('is journalled and announced with what stood before', () => {
+    const { set, journal, events } = aRoom()
+    set(owner, scout, { daily_usd: 5 })
+    expect(journal.entries).toEqual([
+      {
+        actor: 'human:cli',
+        action: 'budget.changed',
+        subject: 'agent:scout',
+        detail: {
+          before: { daily_usd: 10, monthly_usd: 200 },
+          after: { daily_usd: 5, monthly_usd: 200 },
+        },
+      },
+    ])
+    expect(events.bodies).toEqual([
+      { type: 'budget.changed', scope: 'agent', scope_id: 'scout', daily_usd: 5, monthly_usd: 200 },
+    ])
+  })
+
+  test('by an agent is for other agents alone: never its own, a project’s or the fleet’s', () => {
+    const { set, setProject, rows } = aRoom()
+    set(operator, scout, { daily_usd: 1 })
+    expect(rows.get('scout')?.budget.dailyUsd).toBe(1)
+    for (const scope of [{ scope: 'agent', id: 'operator' } as const, fleet, acme]) {
+      expect(() => set(operator, scope, { daily_usd: 1 })).toThrow(
+        expect.objectContaining({ code: 'denied' }),
+      )
+    }
+    expect(() => setProject(operator, 'scout', 'acme')).toThrow(expect.objectContaining({ code: 'denied' }))
+  })
+
+  test('asks the guard first, and changes nothing that it cannot journal', () => {
+    const refused = aRoom({
+      guard: () => {
+        throw new Problem('denied')
+      },
+    })
+    expect(() => refused.set(owner, fleet, { daily_usd: 1 })).toThrow(
+      expect.objectContaining({ code: 'denied' }),
+    )
+    const journalless = aRoom({
+      journal: {
+        append: () => {
+          throw new Error('the disk is full')
+        },
+      },
+    })
+    expect(() => journalless.set(owner, fleet, { daily_usd: 1 })).toThrow('the disk is full')
+    expect(journalless.table.read('fleet')).toEqual({ dailyUsd: null, monthlyUsd: null })
+  })
+
+  test.each([
+    [{ scope: 'agent', id: 'nobody' } as const, 'unknown-agent'],
+    [{ scope: 'project', id: '../x' } as const, 'bad-request'],
+    [{ scope: 'fleet', id: 'x' } as const, 'bad-request'],
+  ])('of %j is refused', (scope, code) => {
+    const { set } = aRoom()
+    expect(() => set(owner, scope, { daily_usd: 1 })).toThrow(expect.objectContaining({ code }))
+  })
+})
+
+describe('the project of an agent', () => {
+  test('is changed and journalled', () => {
+    const { setProject, rows, journal } = aRoom()
+    setProject(owner, 'scout', 'acme')
+    expect(rows.get('scout')?.project).toBe('acme')
+    expect(journal.entries).toMatchObject([
+      { action: 'agent.project-changed', subject: 'scout', detail: { before: null, after: 'acme' } },
+    ])
+  })
+})

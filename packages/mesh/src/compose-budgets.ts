@@ -1,0 +1,84 @@
+import { createBudgetTable } from './budgets/budget-table.ts'
+import { createBudgetView, createListBudgets } from './budgets/list-budgets.ts'
+import { createSetAgentProject, createSetBudget } from './budgets/set-budget.ts'
+import type { BudgetedAgents } from './budgets/set-budget.ts'
+import type { Settings } from './config/settings-file.ts'
+import type { EventBus } from './events/event-bus.ts'
+import type { Journal } from './journal/journal.ts'
+import { createReportCosts } from './llm/cost-report.ts'
+import { createJournalSpend } from './llm/journal-spend.ts'
+import { usdFromNano } from './llm/money.ts'
+import { resetsAt } from './llm/pots.ts'
+import type { Budgets, PeriodLimits } from './llm/pots.ts'
+import type { SpendGate } from './llm/reserve-settle.ts'
+import { fleetScope, projectScope } from './llm/spend-table.ts'
+import type { SpendTable } from './llm/spend-table.ts'
+import type { Guard } from './policy/action.ts'
+import type { Database } from './storage/database.ts'
+import { systemClock } from './system-clock.ts'
+
+/** What each agent's calls must fit into, from the rows of the fleet and of the budgets. */
+export function createBudgetBook(parts: {
+  readonly database: Database
+  readonly findAgent: BudgetedAgents['find']
+  readonly settings: () => Settings
+}) {
+  const table = createBudgetTable(parts.database)
+  const limits = (scope: string): PeriodLimits => {
+    const { dailyUsd, monthlyUsd } = table.read(scope)
+    return { daily_usd: dailyUsd, monthly_usd: monthlyUsd }
+  }
+  const budgetOf = (agentId: string): Budgets => {
+    const agent = parts.findAgent(agentId)
+    const project = agent?.project ?? null
+    return {
+      daily_usd: agent?.budget.dailyUsd ?? 0,
+      monthly_usd: agent?.budget.monthlyUsd ?? 0,
+      project: project === null ? null : { name: project, ...limits(projectScope(project)) },
+      fleet: limits(fleetScope),
+      task: parts.settings().tasks,
+    }
+  }
+  return { table, budgetOf }
+}
+
+/** Budgets as people edit and see them, and reports of what was spent. */
+export function composeBudgets(parts: {
+  readonly database: Database
+  readonly journal: Journal
+  readonly events: Pick<EventBus, 'publish'>
+  readonly guard: Guard
+  readonly fleet: BudgetedAgents & {
+    list(): readonly { readonly id: string; readonly project: string | null }[]
+    refreshBriefings(): Promise<void>
+  }
+  readonly modelDoor: {
+    readonly spend: SpendTable
+    readonly gate: SpendGate
+    readonly book: ReturnType<typeof createBudgetBook>
+  }
+}) {
+  const { guard, fleet, modelDoor } = parts
+  const clock = systemClock
+  const { table } = modelDoor.book
+  const deps = { ...parts, table, agents: fleet, rebalance: () => modelDoor.gate.rebalance() }
+  const views = {
+    table,
+    agents: fleet,
+    guard,
+    clock,
+    resetsAt,
+    spentIn: (scope: string, period: string) => {
+      const { spentNano, openNano } = modelDoor.spend.total(scope, period)
+      return { spentUsd: usdFromNano(spentNano), openUsd: usdFromNano(openNano) }
+    },
+  }
+  return {
+    setBudget: createSetBudget(deps),
+    setAgentProject: createSetAgentProject(deps),
+    budgetView: createBudgetView(views),
+    listBudgets: createListBudgets(views),
+    reportCosts: createReportCosts({ ...parts, clock }),
+    journalSpend: createJournalSpend(parts),
+  }
+}

@@ -1,0 +1,68 @@
+import type { DataPaths } from './config/data-paths.ts'
+import type { SettingsFile } from './config/watch-settings.ts'
+import type { EventBus } from './events/event-bus.ts'
+import { createAnchorFile } from './journal/journal-anchors.ts'
+import { createJournalSeal } from './journal/journal-seal.ts'
+import { createJournal } from './journal/journal-table.ts'
+import type { Journal } from './journal/journal.ts'
+import { createJournalKeeper } from './journal/keep-journal.ts'
+import type { JournalTrust } from './journal/verify-journal.ts'
+import type { Log } from './log.ts'
+import type { Database } from './storage/database.ts'
+import { systemClock } from './system-clock.ts'
+import type { Secret } from './vault/secret.ts'
+import { productVersion } from './version.ts'
+import type { MeshParts } from './compose.ts'
+
+/** What the journal is verified against beside the database. */
+export function journalTrust(paths: DataPaths, meshSecret: Secret) {
+  return {
+    seal: createJournalSeal(meshSecret.reveal()),
+    anchors: createAnchorFile(paths.journalAnchors),
+  } satisfies JournalTrust
+}
+
+export function composeJournal(parts: {
+  readonly database: Database
+  readonly trust: ReturnType<typeof journalTrust>
+}): Journal {
+  return createJournal({ database: parts.database, clock: systemClock, seal: parts.trust.seal })
+}
+
+export function composeJournalKeeper(parts: {
+  readonly database: Database
+  readonly journal: Journal
+  readonly trust: ReturnType<typeof journalTrust>
+  readonly settings: SettingsFile
+  readonly events: Pick<EventBus, 'publish'>
+  readonly log: Log
+}) {
+  const { trust, settings, events, log } = parts
+  return createJournalKeeper({
+    ...parts,
+    ...trust,
+    clock: systemClock,
+    retention: () => settings.current().journal,
+    onBroken: (detail) => {
+      log.error({ detail }, 'the journal was altered')
+      events.publish({ type: 'journal.broken', detail })
+    },
+  })
+}
+
+/** The mesh works from here on. */
+export function tellStart({ journal, context, runtime }: MeshParts): void {
+  journal.append({
+    actor: 'system',
+    action: 'mesh.started',
+    subject: 'mesh',
+    detail: { version: productVersion, pid: context.pid, runtime: runtime.kind },
+  })
+}
+
+/** The last rows of a life, and the checkpoint on them. */
+export function tellEnd({ journal, journalKeeper, budgets }: MeshParts): void {
+  budgets.journalSpend()
+  journal.append({ actor: 'system', action: 'mesh.stopped', subject: 'mesh', detail: {} })
+  journalKeeper.close()
+}

@@ -1,0 +1,64 @@
+import { Problem } from '@flotilla/protocol/problem'
+import type { JournalUseCases } from './api/human/journal.routes.ts'
+import type { MoneyUseCases } from './api/human/money.routes.ts'
+import type { MeshParts } from './compose.ts'
+import { cloudEvent } from './journal/cloud-event.ts'
+import { exportJournal } from './journal/export-journal.ts'
+import type { JournalFilter } from './journal/export-journal.ts'
+import { actorOf } from './policy/caller.ts'
+
+/** Budgets and costs, in the words of the wire. */
+export function moneyUseCases({ budgets, fleet, modelDoor, log }: MeshParts): MoneyUseCases {
+  /** SYSTEM.md names the agent's budget. */
+  const refreshBriefings = () => {
+    fleet.refreshBriefings().catch((error: unknown) => log.error({ err: error }, 'briefings not refreshed'))
+  }
+  return {
+    budgets: (caller) => {
+      modelDoor.gate.settleWaiting()
+      return { budgets: [...budgets.listBudgets(caller)] }
+    },
+    setBudget: (caller, { scope, id, ...edit }) => {
+      budgets.setBudget(caller, { scope, id }, edit)
+      if (scope === 'agent') refreshBriefings()
+      return budgets.budgetView(caller, { scope, id })
+    },
+    setAgentProject: (caller, agentId, project) => {
+      budgets.setAgentProject(caller, agentId, project)
+      return { agent_id: agentId, project }
+    },
+    reportCosts: (caller, asked) => {
+      modelDoor.gate.settleWaiting()
+      return budgets.reportCosts(caller, asked)
+    },
+  }
+}
+
+/** The journal as people export and accept it. */
+export function journalUseCases(parts: MeshParts): JournalUseCases {
+  const { guard, database, budgets, modelDoor, homeId, journalKeeper } = parts
+
+  async function* lines(filter: JournalFilter, format: string, signal: AbortSignal): AsyncGenerator<string> {
+    for await (const row of exportJournal(database, filter, signal)) {
+      yield `${JSON.stringify(format === 'rows' ? row : cloudEvent(row, homeId))}\n`
+    }
+  }
+
+  return {
+    exportLines: (caller, { format, ...filter }, signal) => {
+      guard(caller, { do: 'view-fleet' })
+      // What was spent up to now is in it too.
+      modelDoor.gate.settleWaiting()
+      budgets.journalSpend()
+      return lines(filter, format, signal)
+    },
+    accept: (caller) => {
+      guard(caller, { do: 'manage-fleet' })
+      if (caller.kind !== 'human')
+        throw new Problem('denied', { detail: 'only a person accepts a broken journal' })
+      const accepted = journalKeeper.broken()
+      if (accepted !== null) journalKeeper.accept(actorOf(caller))
+      return { accepted }
+    },
+  }
+}

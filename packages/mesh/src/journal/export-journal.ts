@@ -1,0 +1,64 @@
+import type { Database } from '../storage/database.ts'
+import { journalRowSchema } from './read-journal.ts'
+import type { JournalRow } from './read-journal.ts'
+
+export interface JournalFilter {
+  /** Milliseconds since 1970; from, and before. */
+  readonly since?: number | undefined
+  readonly until?: number | undefined
+  readonly actor?: string | undefined
+  /** Whole, or with a star at its end. */
+  readonly action?: string | undefined
+  /** What an agent did, and what was done to it. */
+  readonly agent?: string | undefined
+}
+
+/** Rows looked at in one go; between two, others get their turn. */
+const windowRows = 1000
+
+/** Rows that fit, oldest first, as far as there were any when it began. A row that was made unreadable throws. */
+export async function* exportJournal(
+  database: Database,
+  filter: JournalFilter,
+  signal: AbortSignal,
+): AsyncGenerator<JournalRow> {
+  const ends = database.prepare('SELECT min(seq) AS first, max(seq) AS last FROM journal').get()
+  const last = Number(ends?.['last'] ?? 0)
+  for (let from = Number(ends?.['first'] ?? 1); from <= last && !signal.aborted; from += windowRows) {
+    const page = database
+      .prepare(
+        `SELECT seq, at, actor, action, subject, detail, previous_hash, hash FROM journal
+          WHERE seq >= ? AND seq < ? AND seq <= ? ORDER BY seq`,
+      )
+      .all(from, from + windowRows, last)
+    for (const raw of page) {
+      const row = journalRowSchema.parse(raw)
+      if (fits(row, filter)) yield row
+    }
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+/** Pure. */
+export function fits(row: JournalRow, { since, until, actor, action, agent }: JournalFilter): boolean {
+  if (since !== undefined && row.at < since) return false
+  if (until !== undefined && row.at >= until) return false
+  if (actor !== undefined && row.actor !== actor) return false
+  if (action !== undefined && !actionFits(row.action, action)) return false
+  return agent === undefined || isAbout(row, agent)
+}
+
+function actionFits(action: string, pattern: string): boolean {
+  return pattern.endsWith('*') ? action.startsWith(pattern.slice(0, -1)) : action === pattern
+}
+
+function isAbout(row: JournalRow, agent: string): boolean {
+  const { detail } = row
+  return (
+    row.actor === `agent:${agent}` ||
+    row.subject === agent ||
+    row.subject === `agent:${agent}` ||
+    detail['agent'] === agent ||
+    detail['assignee'] === agent
+  )
+}

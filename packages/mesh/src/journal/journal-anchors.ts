@@ -1,0 +1,59 @@
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import { checkpointSchema } from './journal-checkpoints.ts'
+import type { Checkpoint } from './journal-checkpoints.ts'
+
+/**
+ * Checkpoints outside of the database: who can write to the database alone cannot take back what one of them names. A
+ * line each, oldest first, in `data/journal-anchors.jsonl`.
+ */
+export interface JournalAnchors {
+  /** Null for a line that is no checkpoint. Empty when there is no file. */
+  read(): readonly (Checkpoint | null)[]
+  /** On the disk when it returns. */
+  add(checkpoint: Checkpoint): void
+}
+
+/** More than this, and the older half goes. */
+const linesMax = 2000
+
+export function createAnchorFile(path: string): JournalAnchors {
+  function lines(): readonly string[] {
+    return existsSync(path)
+      ? readFileSync(path, 'utf8')
+          .split('\n')
+          .filter((line) => line !== '')
+      : []
+  }
+
+  function write(target: string, flags: string, text: string): void {
+    const file = openSync(target, flags, 0o600)
+    try {
+      writeSync(file, text)
+      fsyncSync(file)
+    } finally {
+      closeSync(file)
+    }
+  }
+
+  return {
+    read: () => lines().map(parseLine),
+    add(checkpoint) {
+      const line = `${JSON.stringify(checkpoint)}\n`
+      const known = lines()
+      if (known.length < linesMax) {
+        write(path, 'a', line)
+        return
+      }
+      write(`${path}.next`, 'w', `${known.slice(linesMax / 2).join('\n')}\n${line}`)
+      renameSync(`${path}.next`, path)
+    },
+  }
+}
+
+function parseLine(line: string): Checkpoint | null {
+  try {
+    return checkpointSchema.safeParse(JSON.parse(line)).data ?? null
+  } catch {
+    return null
+  }
+}

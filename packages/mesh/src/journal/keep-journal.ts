@@ -1,0 +1,196 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { Database } from '../storage/database.ts'
+import type { JournalAnchors } from './journal-anchors.ts'
+import { baseOf, readCheckpoints, sealed, writeCheckpoint } from './journal-checkpoints.ts'
+import type { Checkpoint } from './journal-checkpoints.ts'
+import type { JournalSeal } from './journal-seal.ts'
+import { readHead, writeHead } from './journal-table.ts'
+import type { Journal } from './journal.ts'
+import { genesisHash } from './chain-hash.ts'
+import { linkSchema, rowsAfter } from './read-journal.ts'
+import { verifyJournal, walkChain } from './verify-journal.ts'
+import type { JournalVerdict } from './verify-journal.ts'
+
+/**
+ * Looks after the journal while the mesh runs.
+ *
+ * 1. What was found whole gets a checkpoint, sealed and told to a file outside of the database: at start, every hour and
+ *    at the end. So a start reads only what came after the last one.
+ * 2. Nothing is pruned that was not found whole; a sealed checkpoint stays in its place.
+ * 3. A chain that is broken is told once, in its own next row too, and is never covered up by a checkpoint; the mesh
+ *    goes on. A person who has looked at it may accept it.
+ */
+export interface JournalKeeper {
+  /** At start, from the last checkpoint on. */
+  verify(): void
+  /** What does not hold, until a person accepts it; else null. */
+  broken(): string | null
+  /** Once a minute: verifies when an hour has passed, and prunes what is over its time or number. */
+  tend(): void
+  /** A person goes on with the chain as it stands; `actor` is journalled. */
+  accept(actor: string): void
+  /** At the end, before the database closes. */
+  close(): void
+}
+
+export interface JournalKeeperDeps {
+  readonly database: Database
+  readonly journal: Journal
+  readonly seal: JournalSeal
+  readonly anchors: JournalAnchors
+  readonly clock: Clock
+  readonly retention: () => { readonly keep_days: number; readonly max_rows: number }
+  readonly onBroken: (detail: string) => void
+}
+
+const verifyEveryMs = 3600_000
+/** Rows pruned in one step, so that nobody waits for it. */
+export const prunedStepRows = 5000
+const dayMs = 24 * 3600_000
+
+export function createJournalKeeper(deps: JournalKeeperDeps): JournalKeeper {
+  const { database, clock } = deps
+  let broken: string | null = null
+  let verifiedAt = 0
+
+  function look(): void {
+    verifiedAt = clock.now()
+    const verdict = verifyJournal(database, deps, 'latest')
+    if (verdict.ok) checkpoint(deps)
+    else tell(verdict)
+  }
+
+  function tell({ detail = 'the chain is broken', brokenAt = 0 }: JournalVerdict): void {
+    if (broken !== null) return
+    broken = `row ${brokenAt}: ${detail}`
+    database.transaction(() => {
+      mendHead(deps)
+      deps.journal.append({
+        actor: 'system',
+        action: 'journal.broken',
+        subject: String(brokenAt),
+        detail: { detail },
+      })
+    })
+    deps.onBroken(broken)
+  }
+
+  return {
+    verify: look,
+    broken: () => broken,
+    tend() {
+      if (broken !== null) return
+      if (clock.now() - verifiedAt >= verifyEveryMs) look()
+      if (broken !== null) return
+      const verdict = prune(deps)
+      if (verdict) tell(verdict)
+    },
+    accept(actor) {
+      const was = broken
+      database.transaction(() => {
+        mendHead(deps)
+        deps.journal.append({
+          actor,
+          action: 'journal.accepted',
+          subject: 'journal',
+          detail: { broken: was },
+        })
+      })
+      place(deps, 'accepted')
+      broken = null
+    },
+    close() {
+      if (broken === null) look()
+    },
+  }
+}
+
+/** At the end of what was just verified; nothing where that has one. */
+function checkpoint(deps: JournalKeeperDeps): void {
+  const head = readHead(deps.database)
+  const last = readCheckpoints(deps.database).at(-1)
+  if (!head || last?.seq === head.seq) return
+  // A head of an older release gets its seal.
+  if (head.seal === '') writeHead(deps.database, head, deps.seal)
+  place(deps, 'verified')
+}
+
+/**
+ * At the head. Outside first: the row is on the disk already, and the other way round a crash in between would look like
+ * a file that somebody took away.
+ */
+function place(deps: JournalKeeperDeps, kind: Checkpoint['kind']): void {
+  const head = readHead(deps.database)
+  if (!head) return
+  const made = sealed({ seq: head.seq, hash: head.hash, kind, at: deps.clock.now() }, deps.seal)
+  deps.anchors.add(made)
+  deps.database.transaction(() => writeCheckpoint(deps.database, made))
+}
+
+/** A head that is gone or was set back would let no row be appended any more. */
+function mendHead({ database, seal }: JournalKeeperDeps): void {
+  const last = database.prepare('SELECT seq, hash FROM journal ORDER BY seq DESC LIMIT 1').get()
+  const head = readHead(database)
+  if (!last || (head && head.seq >= Number(last['seq']))) return
+  const seq = Number(last['seq'])
+  writeHead(database, { seq, count: seq, hash: String(last['hash']) }, seal)
+}
+
+/** A step of pruning; gives a verdict where what it would prune does not hold. */
+function prune(deps: JournalKeeperDeps): JournalVerdict | null {
+  const { database, clock, journal } = deps
+  const head = readHead(database)
+  if (!head) return null
+  const base = baseOf(readCheckpoints(database))
+  // What was accepted as it is lies before its checkpoint and is not walked again.
+  const keptSeq = Number(database.prepare('SELECT min(seq) AS seq FROM journal').get()?.['seq'] ?? 0)
+  const through = lastToPrune(deps, keptSeq - 1, head.seq)
+  if (through < keptSeq) return null
+  const start = base ?? { seq: 0, hash: genesisHash }
+  if (through <= start.seq) {
+    database.prepare('DELETE FROM journal WHERE seq <= ?').run(through)
+    return null
+  }
+  const walked = walkChain(database, start, { until: through, fixed: new Map() })
+  if (walked.fault)
+    return { ok: false, rows: walked.rows, brokenAt: walked.fault.seq, detail: walked.fault.detail }
+  const at = clock.now()
+  const made = sealed({ seq: walked.last.seq, hash: walked.last.hash, kind: 'pruned', at }, deps.seal)
+  // Outside first: the row is there and was found whole, whatever becomes of the transaction.
+  deps.anchors.add(made)
+  database.transaction(() => {
+    writeCheckpoint(database, made)
+    const { changes } = database.prepare('DELETE FROM journal WHERE seq <= ?').run(made.seq)
+    journal.append({
+      actor: 'system',
+      action: 'journal.pruned',
+      subject: 'journal',
+      detail: { through: made.seq, rows: Number(changes), hash: made.hash },
+    })
+  })
+  return null
+}
+
+/** Number of the last row that may go now; less than the first where none may. */
+function lastToPrune(
+  { database, clock, retention }: JournalKeeperDeps,
+  before: number,
+  headSeq: number,
+): number {
+  const { keep_days: keepDays, max_rows: rowsMax } = retention()
+  const oldest = clock.now() - keepDays * dayMs
+  let through = before
+  for (
+    let page = rowsAfter(database, through, 500);
+    page.length > 0;
+    page = rowsAfter(database, through, 500)
+  ) {
+    for (const raw of page) {
+      const row = linkSchema.safeParse(raw).data
+      if (!row || (row.at >= oldest && row.seq > headSeq - rowsMax)) return through
+      if (row.seq > before + prunedStepRows) return through
+      through = row.seq
+    }
+  }
+  return through
+}

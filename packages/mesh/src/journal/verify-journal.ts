@@ -1,0 +1,163 @@
+import type * as z from 'zod'
+import type { Database } from '../storage/database.ts'
+import { chainHash, genesisHash } from './chain-hash.ts'
+import type { JournalAnchors } from './journal-anchors.ts'
+import { baseOf, readCheckpoints } from './journal-checkpoints.ts'
+import type { Checkpoint } from './journal-checkpoints.ts'
+import { checkpointText, headText } from './journal-seal.ts'
+import type { JournalSeal } from './journal-seal.ts'
+import { readHead } from './journal-table.ts'
+import { linkSchema, rowsAfter } from './read-journal.ts'
+
+/** Rows read at a time, so that a long journal is verified in little memory. */
+const pageRows = 500
+
+export interface JournalVerdict {
+  readonly ok: boolean
+  /** How many rows hold, from where the verification began. */
+  readonly rows: number
+  /** Rows up to this one are gone, or were accepted as they are. */
+  readonly after?: number
+  /** Number of the first row that does not hold; one past the last when rows are missing at the end. */
+  readonly brokenAt?: number
+  readonly detail?: string
+}
+
+/** What does not stand in the database. Without it, only what is wrong in itself is noticed. */
+export interface JournalTrust {
+  readonly seal: JournalSeal
+  readonly anchors: Pick<JournalAnchors, 'read'>
+}
+
+interface Place {
+  readonly seq: number
+  readonly hash: string
+}
+
+/**
+ * Walks the chain: notices a changed, removed (at the end too), inserted or swapped row, and, with `trust`, a chain that
+ * was made anew. `latest` begins at the last checkpoint, for a start that must be quick.
+ */
+export function verifyJournal(
+  database: Database,
+  trust: JournalTrust | null = null,
+  from: 'base' | 'latest' = 'base',
+): JournalVerdict {
+  const checkpoints = readCheckpoints(database)
+  const forged = trust && forgedCheckpoint(checkpoints, trust.seal)
+  if (forged) return broken(0, forged.seq, 'a checkpoint was not made by this mesh')
+  const base = baseOf(checkpoints)
+  const anchors = trust ? readAnchors(trust) : []
+  if (anchors === null) return broken(0, base?.seq ?? 0, 'a line of data/journal-anchors.jsonl was changed')
+  if (trust && checkpoints.length > 0 && anchors.length === 0) {
+    return broken(0, base?.seq ?? 0, 'data/journal-anchors.jsonl is missing')
+  }
+  const began = from === 'latest' ? (checkpoints.at(-1) ?? null) : base
+  const start = began ?? { seq: 0, hash: genesisHash }
+  const firstFault = faultAtStart(database, began, base)
+  if (firstFault) return broken(0, start.seq, firstFault)
+  const fixed = new Map([...checkpoints, ...anchors].map(({ seq, hash }) => [seq, hash]))
+  const walked = walkChain(database, start, { until: Number.POSITIVE_INFINITY, fixed })
+  if (walked.fault) return broken(walked.rows, walked.fault.seq, walked.fault.detail)
+  const ending = faultAtEnd(database, walked.last, { trust, checkpoints, anchors })
+  if (ending) return broken(walked.rows, ending.seq, ending.detail)
+  return { ok: true, rows: walked.rows, ...(start.seq === 0 ? {} : { after: start.seq }) }
+}
+
+/** Rows after `start`, to `until` or the end; stops at the first that does not hold. */
+export function walkChain(
+  database: Database,
+  start: Place,
+  { until, fixed }: { readonly until: number; readonly fixed: ReadonlyMap<number, string> },
+): { rows: number; last: Place; fault: { seq: number; detail: string } | null } {
+  let last = start
+  let rows = 0
+  for (;;) {
+    const page = rowsAfter(database, last.seq, pageRows)
+    for (const raw of page) {
+      const parsed = linkSchema.safeParse(raw)
+      if (!parsed.success)
+        return { rows, last, fault: { seq: last.seq + 1, detail: 'the row is not readable' } }
+      const row = parsed.data
+      if (row.seq > until) return { rows, last, fault: null }
+      const detail =
+        faultOf(row, last) ?? (isOther(fixed, row) ? 'the row is not the one of its checkpoint' : null)
+      if (detail) return { rows, last, fault: { seq: row.seq, detail } }
+      last = { seq: row.seq, hash: row.hash }
+      rows++
+    }
+    if (page.length < pageRows) return { rows, last, fault: null }
+  }
+}
+
+function isOther(fixed: ReadonlyMap<number, string>, { seq, hash }: Place): boolean {
+  const expected = fixed.get(seq)
+  return expected !== undefined && expected !== hash
+}
+
+function faultOf(row: z.infer<typeof linkSchema>, previous: Place): string | null {
+  if (row.seq !== previous.seq + 1) return `row ${previous.seq + 1} is missing`
+  if (row.previous_hash !== previous.hash) return 'the row does not follow the one before it'
+  if (chainHash(previous.hash, row) !== row.hash) return 'the row was changed'
+  return null
+}
+
+/** Where the walk begins: the row of a checkpoint that was kept is there, and none is before the first. */
+function faultAtStart(database: Database, began: Checkpoint | null, base: Checkpoint | null): string | null {
+  const first = base?.kind === 'pruned' ? base.seq + 1 : 1
+  const stray = database.prepare('SELECT count(*) AS count FROM journal WHERE seq < ?').get(first)
+  if (Number(stray?.['count']) > 0) return 'a row stands before the first'
+  if (began === null || began.kind === 'pruned') return null
+  const kept = database.prepare('SELECT hash FROM journal WHERE seq = ?').get(began.seq)
+  return kept?.['hash'] === began.hash ? null : 'the row is not the one of its checkpoint'
+}
+
+function faultAtEnd(
+  database: Database,
+  last: Place,
+  known: {
+    readonly trust: JournalTrust | null
+    readonly checkpoints: readonly Checkpoint[]
+    readonly anchors: readonly Checkpoint[]
+  },
+): { seq: number; detail: string } | null {
+  const { trust, checkpoints, anchors } = known
+  const head = readHead(database)
+  const anchored = Math.max(0, ...anchors.map(({ seq }) => seq))
+  if (anchored > last.seq) {
+    return { seq: last.seq + 1, detail: `rows are missing at the end; row ${anchored} is anchored outside` }
+  }
+  if (!head) return last.seq === 0 ? null : { seq: last.seq, detail: 'the head of the chain is missing' }
+  if (head.seq > last.seq) {
+    return { seq: last.seq + 1, detail: `rows are missing at the end; ${head.count} were written` }
+  }
+  if (head.seq !== last.seq || head.count !== last.seq || head.hash !== last.hash) {
+    return { seq: last.seq, detail: 'the end is not the one that was written' }
+  }
+  // Before the first checkpoint the head may be one of an older release, which sealed nothing.
+  const mayBeBare = head.seal === '' && checkpoints.length === 0
+  if (trust && !mayBeBare && head.seal !== trust.seal(headText(head))) {
+    return { seq: last.seq, detail: 'the end was not written by this mesh' }
+  }
+  return null
+}
+
+function forgedCheckpoint(checkpoints: readonly Checkpoint[], seal: JournalSeal): Checkpoint | null {
+  return checkpoints.find((checkpoint) => checkpoint.seal !== seal(checkpointText(checkpoint))) ?? null
+}
+
+/** From the last that a person accepted on. Null when a line is not one that this mesh wrote. */
+function readAnchors({ anchors, seal }: JournalTrust): readonly Checkpoint[] | null {
+  const read: Checkpoint[] = []
+  for (const anchor of anchors.read()) {
+    if (anchor === null || anchor.seal !== seal(checkpointText(anchor))) return null
+    // What was accepted as it is stands no longer against the ones before.
+    if (anchor.kind === 'accepted') read.length = 0
+    read.push(anchor)
+  }
+  return read
+}
+
+function broken(rows: number, brokenAt: number, detail: string): JournalVerdict {
+  return { ok: false, rows, brokenAt, detail }
+}

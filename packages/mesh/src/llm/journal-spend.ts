@@ -1,0 +1,70 @@
+import * as z from 'zod'
+import type { Journal } from '../journal/journal.ts'
+import type { Database } from '../storage/database.ts'
+import { usdFromNano } from './money.ts'
+
+const rowSchema = z.object({
+  agent_id: z.string(),
+  run_id: z.string(),
+  project: z.string(),
+  model: z.string(),
+  cost_nano: z.number(),
+  calls: z.number(),
+  prompt_tokens: z.number(),
+  completion_tokens: z.number(),
+})
+
+/** Rows journalled in one transaction. */
+const batchRows = 500
+
+/**
+ * Tells the journal what was spent since it was told last: one row for each run and model, not for each call, so that a
+ * busy agent cannot fill it. What waits stands in a table, so that neither a crash nor a retry loses or doubles any.
+ * Returns how many rows were written.
+ */
+export function createJournalSpend(deps: {
+  readonly database: Database
+  readonly journal: Journal
+}): () => number {
+  const { database, journal } = deps
+
+  function batch(): number {
+    return database.transaction(() => {
+      const waiting = database
+        .prepare('SELECT * FROM spend_unjournaled LIMIT ?')
+        .all(batchRows)
+        .map((row) => rowSchema.parse(row))
+      for (const row of waiting) {
+        database
+          .prepare(
+            'DELETE FROM spend_unjournaled WHERE agent_id = ? AND run_id = ? AND project = ? AND model = ?',
+          )
+          .run(row.agent_id, row.run_id, row.project, row.model)
+        journal.append({
+          actor: `agent:${row.agent_id}`,
+          action: 'spend.settled',
+          subject: row.run_id === '' ? row.agent_id : row.run_id,
+          detail: {
+            agent: row.agent_id,
+            ...(row.project === '' ? {} : { project: row.project }),
+            model: row.model,
+            cost_usd: usdFromNano(row.cost_nano),
+            calls: row.calls,
+            prompt_tokens: row.prompt_tokens,
+            completion_tokens: row.completion_tokens,
+          },
+        })
+      }
+      return waiting.length
+    })
+  }
+
+  return () => {
+    let written = 0
+    for (;;) {
+      const rows = batch()
+      written += rows
+      if (rows < batchRows) return written
+    }
+  }
+}

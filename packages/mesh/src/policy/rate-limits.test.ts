@@ -1,0 +1,48 @@
+import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
+import { describe, expect, test } from 'vitest'
+import { collectJournal } from '../../../../tests/support/collected-ports.ts'
+import { createManualClock } from '../../../../tests/support/manual-clock.ts'
+import { verifies } from '../../../../tests/verifies.ts'
+import { ratePerMinute } from '../config/rate-per-minute.ts'
+import { createRateLimits, rateBucketOf } from './rate-limits.ts'
+
+describe('rate limits', () => {
+  test('stand for every endpoint of the agent door', () => {
+    const buckets = Object.values(meshAgentEndpoints).map(
+      ({ method, path }) => `${method} ${path} ${rateBucketOf(method, path)}`,
+    )
+    expect(buckets).toEqual(
+      expect.arrayContaining([
+        'POST /v1/chat/completions llm',
+        'GET /mesh/blackboard/{*key} blackboard_read',
+        'GET /mesh/blackboard blackboard_read',
+        'PUT /mesh/blackboard/{*key} blackboard_write',
+        'POST /mesh/http http',
+        'POST /mesh/notify notify',
+        'POST /mesh/tasks tasks',
+        'POST /mesh/artifacts artifacts',
+        'POST /mesh/lease other',
+      ]),
+    )
+    expect(rateBucketOf('DELETE', '/not/there/yet')).toBe('other')
+  })
+
+  test('are counted by bucket and agent in memory, and told to the journal once in a window', async () => {
+    verifies('purpose:rate-limiter:in-memory')
+    const clock = createManualClock()
+    const journal = collectJournal()
+    const rates = createRateLimits({ clock, journal, perMinute: () => ({ ...ratePerMinute, notify: 2 }) })
+    for (let call = 0; call < 2; call++) rates.take('scout', 'notify')
+    for (let call = 0; call < 5; call++) {
+      expect(() => rates.take('scout', 'notify')).toThrow('at most 2 calls of notify per minute')
+    }
+    rates.take('scout', 'llm')
+    rates.take('other', 'notify')
+    expect(journal.entries).toEqual([
+      { actor: 'agent:scout', action: 'rate.refused', subject: 'notify', detail: { per_minute: 2 } },
+    ])
+    rates.forget('scout')
+    rates.take('scout', 'notify')
+    await clock.advance(120_000)
+  })
+})

@@ -1,0 +1,102 @@
+import * as z from 'zod/mini'
+import type { Endpoint, EndpointSchemas } from './endpoint.ts'
+import { agentIdSchema } from './ids.ts'
+
+/** The people's door: budgets of agents, projects and the fleet, and what was spent. */
+export const moneyEndpoints = {
+  budgets: { method: 'GET', path: '/api/budgets', summary: 'Every budget, with what is spent and set aside' },
+  budgetSet: { method: 'PUT', path: '/api/budgets', summary: 'Sets one or both periods of a budget' },
+  agentProjectSet: {
+    method: 'PUT',
+    path: '/api/agents/{id}/project',
+    summary: 'The project whose budget an agent is charged to',
+  },
+  costReport: {
+    method: 'GET',
+    path: '/api/costs/report',
+    summary: 'Spend of the last days by agent, project, model or day',
+  },
+} as const satisfies Record<string, Endpoint>
+
+export type MoneyEndpointName = keyof typeof moneyEndpoints
+
+/** 1 to 64 characters: a small letter or digit, then those, `_` and `-`. */
+export const projectNameSchema = z
+  .string()
+  .check(z.regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'a project is 1 to 64 of a-z 0-9 _ -'))
+
+export const budgetScopes = ['agent', 'project', 'fleet'] as const
+export type BudgetScopeKind = (typeof budgetScopes)[number]
+
+const period = z.strictObject({
+  /** Null where no limit is set; agents always have one. */
+  limit_usd: z.nullable(z.number()),
+  spent_usd: z.number(),
+  /** Set aside for calls that are open. */
+  reserved_usd: z.number(),
+  /** Midnight UTC after the day, or the first of the next month. */
+  resets_at: z.string(),
+})
+
+export const budgetViewSchema = z.strictObject({
+  scope: z.enum(budgetScopes),
+  /** Empty for the fleet. */
+  id: z.string(),
+  /** Of an agent: the project that it is charged to beside its own budget. */
+  project: z.nullable(z.string()),
+  daily: period,
+  monthly: period,
+})
+export type BudgetView = z.infer<typeof budgetViewSchema>
+
+/** Ranges are told by the use case, with field and numbers; a period that is left out stays as it is. */
+export const budgetSetSchema = z.strictObject({
+  scope: z.enum(budgetScopes),
+  id: z._default(z.string().check(z.maxLength(64)), ''),
+  /** Null takes the limit of a project or of the fleet away. */
+  daily_usd: z.optional(z.nullable(z.number())),
+  monthly_usd: z.optional(z.nullable(z.number())),
+})
+
+export const costKeys = ['agent', 'project', 'model', 'day'] as const
+export type CostKey = (typeof costKeys)[number]
+
+export const costDaysMax = 400
+
+const costs = {
+  usd: z.number(),
+  calls: z.int(),
+  prompt_tokens: z.int(),
+  completion_tokens: z.int(),
+}
+
+export const moneyApi = {
+  budgets: { response: z.strictObject({ budgets: z.array(budgetViewSchema) }) },
+  budgetSet: { request: budgetSetSchema, response: budgetViewSchema },
+  agentProjectSet: {
+    request: z.strictObject({ project: z.nullable(projectNameSchema) }),
+    response: z.strictObject({ agent_id: agentIdSchema, project: z.nullable(z.string()) }),
+  },
+  costReport: {
+    query: z.strictObject({
+      by: z._default(z.enum(costKeys), 'agent'),
+      days: z._default(z.coerce.number().check(z.minimum(1), z.maximum(costDaysMax), z.multipleOf(1)), 30),
+    }),
+    response: z.strictObject({
+      by: z.enum(costKeys),
+      /** UTC days, both included. */
+      from: z.string(),
+      to: z.string(),
+      total: z.strictObject(costs),
+      /** Dearest first; by day: oldest first. An empty key is an agent without a project. */
+      rows: z.array(
+        z.strictObject({
+          key: z.string(),
+          ...costs,
+          /** US dollars of each day from `from` to `to`. */
+          daily_usd: z.array(z.number()),
+        }),
+      ),
+    }),
+  },
+} as const satisfies Record<MoneyEndpointName, EndpointSchemas>
