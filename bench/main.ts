@@ -8,9 +8,10 @@ import type { Bench, BenchReport } from './bench.ts'
 import { egressBench } from './egress.ts'
 import { machineLine, readMachineFacts } from './machine-facts.ts'
 import { modelDoorBench } from './model-door.ts'
+import { moneyBench } from './money.ts'
 import { renderTable } from './table.ts'
 
-const benches: readonly Bench[] = [agentStartBench, agentMemoryBench, modelDoorBench, egressBench]
+const benches: readonly Bench[] = [agentStartBench, agentMemoryBench, modelDoorBench, egressBench, moneyBench]
 const runsMax = 200
 
 const usage = [

@@ -84,6 +84,9 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     run_id: z.nullable(z.string()),
     model: z.string(),
     tokens: z.number(),
+    /** Missing in events that older releases kept. */
+    prompt_tokens: z.optional(z.number()),
+    completion_tokens: z.optional(z.number()),
     cost_usd: z.number(),
     duration_ms: z.number(),
   }),

@@ -56,6 +56,8 @@ export function openCallAccount(
         run_id: input.runId,
         model: input.model,
         tokens: promptTokens + completionTokens,
+        prompt_tokens: promptTokens,
+        completion_tokens: completionTokens,
         cost_usd: usdFromNano(costNano),
         duration_ms: durationMs,
       }),

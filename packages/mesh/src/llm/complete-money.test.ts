@@ -122,6 +122,25 @@ describe('money on the model path', () => {
     })
   })
 
+  test('a streamed call tells and costs what a plain one does, with input and output apart (lesson 88)', async () => {
+    await withPath({}, async ({ parts }) => {
+      for (const stream of [false, true]) {
+        const reply = await parts.complete(workerCaller, { body: bodyOf({ stream }), signal: open() })
+        await drain(reply.body)
+      }
+      parts.gate.flush()
+      const [plain, streamed] = parts.events.bodies
+      expect(plain).toMatchObject({
+        type: 'model.called',
+        tokens: 12,
+        prompt_tokens: 10,
+        completion_tokens: 2,
+        cost_usd: 0.0000027,
+      })
+      expect({ ...streamed, duration_ms: 0 }).toEqual({ ...plain, duration_ms: 0 })
+    })
+  })
+
   test('a provider that refuses costs nothing, and is not asked again', async () => {
     await withPath({}, async ({ upstream, parts }) => {
       upstream.answerWith((_call, response) => refuse(response, 400, { message: 'context too long' }))
@@ -209,7 +228,7 @@ describe('money on the model path', () => {
     })
   })
 
-  test('a stream that the provider breaks off ends with an error event and an estimate', async () => {
+  test('a stream that the provider breaks off is not asked for again: it ends with an error event and an estimate (lesson 86)', async () => {
     await withPath({}, async ({ upstream, parts }) => {
       upstream.answerWith((_call, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -218,6 +237,7 @@ describe('money on the model path', () => {
       const reply = await parts.complete(workerCaller, { body: bodyOf({ stream: true }), signal: open() })
       const text = await drain(reply.body)
       const total = parts.spent(agentScope('scout'), today())
+      expect(upstream.calls).toHaveLength(1)
       expect(text).toContain('"code":"upstream-failed"')
       expect(text).not.toContain('[DONE]')
       expect(total).toMatchObject({ openNano: 0, calls: 1 })
@@ -270,7 +290,7 @@ describe('money on the model path', () => {
     })
   })
 
-  test('a model without a price is refused with the repair, and a local one costs nothing', async () => {
+  test('a model without a price is refused with the repair, and a local one costs nothing and counts (lesson 84)', async () => {
     const settings = {
       models: { 'openai/llama-x': { local: true } },
       providers: {

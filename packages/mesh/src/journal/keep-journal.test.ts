@@ -1,0 +1,295 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, test } from 'vitest'
+import { createManualClock } from '../../../../tests/support/manual-clock.ts'
+import { migrated } from '../runs/ledger-world.ts'
+import type { Database } from '../storage/database.ts'
+import { createAnchorFile } from './journal-anchors.ts'
+import { createJournalSeal } from './journal-seal.ts'
+import { createJournal } from './journal-table.ts'
+import { createJournalKeeper, prunedStepRows } from './keep-journal.ts'
+import { verifyJournal } from './verify-journal.ts'
+
+const dayMs = 24 * 3600_000
+const folders: string[] = []
+afterEach(async () => {
+  for (const folder of folders.splice(0)) await rm(folder, { recursive: true })
+})
+
+async function aMesh(options: { keepDays?: number; rowsMax?: number } = {}) {
+  const folder = await mkdtemp(join(tmpdir(), 'journal-'))
+  folders.push(folder)
+  const path = join(folder, 'anchors.jsonl')
+  const clock = createManualClock('2026-11-21T12:00:00Z')
+  const database = migrated()
+  const seal = createJournalSeal('the secret of the mesh')
+  const anchors = createAnchorFile(path)
+  const journal = createJournal({ database, clock, seal })
+  const heard: string[] = []
+  const keeperOfALife = () =>
+    createJournalKeeper({
+      database,
+      journal,
+      seal,
+      anchors,
+      clock,
+      retention: () => ({ keep_days: options.keepDays ?? 365, max_rows: options.rowsMax ?? 1_000_000 }),
+      onBroken: (detail) => heard.push(detail),
+    })
+  const write = (rows: number) => {
+    for (let row = 0; row < rows; row++) {
+      journal.append({ actor: 'agent:scout', action: 'run.settled', subject: `run_${row}`, detail: { row } })
+    }
+  }
+  const verify = (from: 'base' | 'latest' = 'base') => verifyJournal(database, { seal, anchors }, from)
+  return {
+    clock,
+    database,
+    seal,
+    anchors,
+    journal,
+    heard,
+    keeper: keeperOfALife(),
+    keeperOfALife,
+    write,
+    verify,
+    path,
+  }
+}
+
+const actions = (database: Database) =>
+  database
+    .prepare('SELECT action FROM journal ORDER BY seq')
+    .all()
+    .map((row) => row['action'])
+
+describe('a sealed journal', () => {
+  test('is whole after many lives, each of which reads only what came after the last', async () => {
+    const mesh = await aMesh()
+    for (let life = 0; life < 3; life++) {
+      const keeper = mesh.keeperOfALife()
+      keeper.verify()
+      mesh.write(10)
+      keeper.close()
+    }
+    expect(mesh.verify()).toEqual({ ok: true, rows: 30 })
+    expect(mesh.verify('latest')).toEqual({ ok: true, rows: 0, after: 30 })
+    expect(mesh.heard).toEqual([])
+  })
+
+  test.each<[string, (database: Database) => void]>([
+    ['a changed row', (database) => database.exec("UPDATE journal SET subject = 'x' WHERE seq = 8")],
+    ['a removed row', (database) => database.exec('DELETE FROM journal WHERE seq = 8')],
+    [
+      'swapped rows',
+      (database) =>
+        database.exec(
+          'UPDATE journal SET seq = 99 WHERE seq = 8; UPDATE journal SET seq = 8 WHERE seq = 9; UPDATE journal SET seq = 9 WHERE seq = 99',
+        ),
+    ],
+    ['rows cut off the end', (database) => database.exec('DELETE FROM journal WHERE seq > 12')],
+    [
+      'rows cut off the end, with the head set back to the last that is left',
+      (database) => {
+        database.exec('DELETE FROM journal WHERE seq > 12')
+        database.exec(
+          'UPDATE journal_head SET seq = 12, count = 12, hash = (SELECT hash FROM journal WHERE seq = 12)',
+        )
+      },
+    ],
+    [
+      'a row changed with all hashes after it made anew, the head too',
+      (database) => remade(database, (row) => (row.seq === 8 ? { ...row, subject: 'x' } : row)),
+    ],
+    [
+      'all rows gone, with head and checkpoints',
+      (database) =>
+        database.exec('DELETE FROM journal; DELETE FROM journal_head; DELETE FROM journal_checkpoints'),
+    ],
+    [
+      'a checkpoint that somebody else made',
+      (database) =>
+        database.exec(
+          "INSERT INTO journal_checkpoints SELECT 14, hash, 'accepted', 0, 'x' FROM journal WHERE seq = 14",
+        ),
+    ],
+  ])('shows %s, to a whole verification and to the start after it', async (_what, tamper) => {
+    const mesh = await aMesh()
+    mesh.keeper.verify()
+    mesh.write(5)
+    mesh.keeper.close()
+    mesh.write(10)
+    tamper(mesh.database)
+    expect(mesh.verify()).toMatchObject({ ok: false })
+    const next = mesh.keeperOfALife()
+    next.verify()
+    expect(next.broken()).not.toBeNull()
+    expect(mesh.heard).toEqual([next.broken()])
+  })
+
+  test('shows rows cut off behind an anchor even to who has the seal of an older head', async () => {
+    const mesh = await aMesh()
+    mesh.write(5)
+    const head = mesh.database.prepare('SELECT * FROM journal_head').get()
+    mesh.write(5)
+    mesh.keeper.close()
+    mesh.database.exec('DELETE FROM journal WHERE seq > 5; DELETE FROM journal_checkpoints')
+    mesh.database
+      .prepare('UPDATE journal_head SET seq = 5, count = 5, hash = ?, seal = ?')
+      .run(head?.['hash'] ?? '', head?.['seal'] ?? '')
+    expect(mesh.verify()).toMatchObject({ ok: false, brokenAt: 6 })
+    expect(mesh.verify().detail).toContain('anchored outside')
+  })
+
+  test.each([
+    ['a changed line', (text: string) => text.replace('"kind":"verified"', '"kind":"accepted"')],
+    ['a line that is none', (text: string) => `${text}x\n`],
+    ['no lines', () => ''],
+  ])('shows %s in the file of anchors', async (_what, change) => {
+    const mesh = await aMesh()
+    mesh.write(5)
+    mesh.keeper.close()
+    await writeFile(mesh.path, change(await readFile(mesh.path, 'utf8')))
+    expect(mesh.verify().detail).toContain('journal-anchors.jsonl')
+  })
+
+  test('of an older release, which sealed nothing, is taken once', async () => {
+    const mesh = await aMesh()
+    createJournal({ database: mesh.database, clock: mesh.clock }).append({
+      actor: 'system',
+      action: 'a.b',
+      subject: 'x',
+      detail: {},
+    })
+    mesh.keeper.verify()
+    expect(mesh.keeper.broken()).toBeNull()
+    mesh.database.exec("UPDATE journal_head SET seal = ''")
+    expect(mesh.verify()).toMatchObject({ ok: false, detail: 'the end was not written by this mesh' })
+  })
+})
+
+describe('a broken journal', () => {
+  test('goes on, tells it in its next row, and is never covered by a checkpoint', async () => {
+    const mesh = await aMesh()
+    mesh.write(10)
+    mesh.keeper.close()
+    mesh.database.exec("UPDATE journal SET actor = 'human:cli' WHERE seq = 3; DELETE FROM journal_head")
+    const next = mesh.keeperOfALife()
+    mesh.write(0)
+    next.verify()
+    expect(next.broken()).not.toBeNull()
+    const checkpoints = mesh.database.prepare('SELECT count(*) AS count FROM journal_checkpoints').get()
+    mesh.write(3)
+    await mesh.clock.advance(2 * 3600_000)
+    next.tend()
+    next.close()
+    expect(actions(mesh.database).slice(10)).toEqual(['journal.broken', ...Array(3).fill('run.settled')])
+    expect(mesh.database.prepare('SELECT count(*) AS count FROM journal_checkpoints').get()).toEqual(
+      checkpoints,
+    )
+  })
+
+  test('that a person accepted is verified from there on, and shows what is done to it then', async () => {
+    const mesh = await aMesh()
+    mesh.write(10)
+    mesh.keeper.close()
+    mesh.database.exec('DELETE FROM journal WHERE seq > 7')
+    const next = mesh.keeperOfALife()
+    next.verify()
+    next.accept('human:cli')
+    expect(next.broken()).toBeNull()
+    mesh.write(5)
+    expect(mesh.verify()).toMatchObject({ ok: true, rows: 5 })
+    next.close()
+    expect(mesh.keeperOfALife().broken()).toBeNull()
+    const accepted = mesh.database.prepare("SELECT * FROM journal WHERE action = 'journal.accepted'").get()
+    expect(accepted).toMatchObject({ actor: 'human:cli' })
+    expect(String(accepted?.['detail'])).toContain('row 10: ')
+    mesh.database.prepare('DELETE FROM journal WHERE seq = ?').run(Number(accepted?.['seq']) + 2)
+    expect(mesh.verify()).toMatchObject({ ok: false })
+  })
+
+  test('is noticed within the hour while the mesh runs', async () => {
+    const mesh = await aMesh()
+    mesh.keeper.verify()
+    mesh.write(10)
+    mesh.database.exec("UPDATE journal SET subject = 'x' WHERE seq = 4")
+    mesh.keeper.tend()
+    expect(mesh.keeper.broken()).toBeNull()
+    await mesh.clock.advance(3600_000)
+    mesh.keeper.tend()
+    expect(mesh.keeper.broken()).toBe('row 4: the row was changed')
+    expect(mesh.heard).toHaveLength(1)
+  })
+})
+
+describe('pruning', () => {
+  test('takes what is too old, leaves a sealed checkpoint in its place, and says so', async () => {
+    const mesh = await aMesh({ keepDays: 2 })
+    mesh.write(10)
+    await mesh.clock.advance(1.5 * dayMs)
+    mesh.write(10)
+    mesh.keeper.tend()
+    expect(mesh.verify()).toEqual({ ok: true, rows: 20 })
+    await mesh.clock.advance(dayMs)
+    mesh.keeper.tend()
+    expect(mesh.verify()).toEqual({ ok: true, rows: 11, after: 10 })
+    expect(actions(mesh.database).at(-1)).toBe('journal.pruned')
+    mesh.database.exec('DELETE FROM journal WHERE seq = 11')
+    expect(mesh.verify()).toMatchObject({ ok: false, brokenAt: 12 })
+  })
+
+  test('keeps at most so many rows, in steps that nobody waits for', async () => {
+    const mesh = await aMesh({ rowsMax: 1000 })
+    mesh.database.transaction(() => mesh.write(prunedStepRows + 2000))
+    mesh.keeper.tend()
+    expect(mesh.verify()).toMatchObject({ ok: true, after: prunedStepRows })
+    mesh.keeper.tend()
+    mesh.keeper.tend()
+    const { rows } = mesh.verify()
+    expect(rows).toBeGreaterThanOrEqual(1000)
+    expect(rows).toBeLessThanOrEqual(1002)
+  })
+
+  test('of everything leaves a chain that still holds and goes on', async () => {
+    const mesh = await aMesh({ keepDays: 1 })
+    mesh.write(5)
+    await mesh.clock.advance(3 * dayMs)
+    mesh.keeper.tend()
+    mesh.write(5)
+    mesh.keeper.close()
+    expect(mesh.verify()).toMatchObject({ ok: true, after: 5, rows: 6 })
+  })
+
+  test('is not a way to hide a row: what does not hold is kept and told', async () => {
+    const mesh = await aMesh({ keepDays: 1 })
+    mesh.write(10)
+    mesh.database.exec("UPDATE journal SET subject = 'x' WHERE seq = 4")
+    await mesh.clock.advance(1000)
+    await mesh.clock.advance(3 * dayMs)
+    mesh.keeper.tend()
+    expect(mesh.keeper.broken()).toBe('row 4: the row was changed')
+    expect(actions(mesh.database)).toHaveLength(11)
+  })
+})
+
+/** What somebody does who knows how the chain is made and not the secret. */
+function remade(
+  database: Database,
+  change: (row: { seq: number; subject: string }) => { seq: number; subject: string },
+): void {
+  const rows = database.prepare('SELECT * FROM journal ORDER BY seq').all()
+  database.exec('DELETE FROM journal; DELETE FROM journal_head')
+  const bare = rows.map((row) => ({
+    at: Number(row['at']),
+    actor: String(row['actor']),
+    action: String(row['action']),
+    detail: JSON.parse(String(row['detail'])) as Record<string, never>,
+    subject: change({ seq: Number(row['seq']), subject: String(row['subject']) }).subject,
+  }))
+  for (const row of bare) {
+    const clock = { now: () => row.at, sleep: () => Promise.resolve() }
+    createJournal({ database, clock }).append(row)
+  }
+}

@@ -1,0 +1,130 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { journalEndpoints } from '@flotilla/protocol/journal-api'
+import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
+import { moneyEndpoints } from '@flotilla/protocol/money-api'
+import { CloudEvent } from 'cloudevents'
+import { describe, expect, it } from 'vitest'
+import { aCassette, says } from '../support/cassettes.ts'
+import { eventually } from '../support/eventually.ts'
+import { flotilla } from '../support/flotilla-command.ts'
+import { startMeshForTest } from '../support/mesh-process.ts'
+import type { MeshProcess } from '../support/mesh-process.ts'
+
+const aMesh = () => startMeshForTest({ cassettes: { plain: aCassette({ turns: [says('Yes.')] }) } })
+
+interface Row {
+  readonly type: string
+  readonly subject: string
+  readonly data: { readonly actor: string; readonly detail: Record<string, unknown> }
+}
+
+async function rowsOf(
+  mesh: MeshProcess,
+  query: Record<string, string | number> = {},
+): Promise<readonly Row[]> {
+  const reply = await mesh.call(journalEndpoints.journalExport, { query })
+  expect(reply.headers['content-type']).toContain('application/x-ndjson')
+  const lines = reply.text.split('\n')
+  expect(lines.pop()).toBe('')
+  return lines.map((line) => {
+    const event = JSON.parse(line) as Record<string, unknown>
+    expect(new CloudEvent(event).validate()).toBe(true)
+    return event as unknown as Row
+  })
+}
+
+/** What somebody does who can write to the database and nothing else. */
+function tamper(mesh: MeshProcess, sql: string): void {
+  const database = new DatabaseSync(join(mesh.home, 'data', 'mesh.db'))
+  database.exec(sql)
+  database.close()
+}
+
+const readiness = async (mesh: MeshProcess) => (await mesh.call(meshHumanEndpoints.readyz)).json()
+
+describe('the journal of a running mesh', () => {
+  it('holds lifecycle, grants by hand, budgets, spending and runs, and is exported by filter', async () => {
+    const mesh = await aMesh()
+    await mesh.createWorker('scout')
+    await mesh.ask('hello', { agent: 'scout' })
+    await mesh.call(moneyEndpoints.budgetSet, { body: { scope: 'agent', id: 'scout', daily_usd: 5 } })
+    const path = join(mesh.home, 'config', 'permissions.json')
+    const file = JSON.parse(await readFile(path, 'utf8')) as {
+      permissions: Record<string, Record<string, unknown>>
+    }
+    file.permissions['scout'] = { ...file.permissions['scout'], can_spawn: true }
+    await writeFile(path, JSON.stringify(file))
+    const changed = await eventually('the edit is journalled', async () =>
+      (await rowsOf(mesh, { action: 'permission.changed' })).at(-1),
+    )
+    expect(changed).toMatchObject({
+      subject: 'scout',
+      data: { actor: 'human:file', detail: { can_spawn: { from: false, to: true } } },
+    })
+    const types = new Set((await rowsOf(mesh)).map(({ type }) => type.replace('flotilla.journal.', '')))
+    expect([...types]).toEqual(
+      expect.arrayContaining([
+        'mesh.started',
+        'agent.created',
+        'agent.started',
+        'permission.granted',
+        'run.submitted',
+        'run.settled',
+        'spend.settled',
+        'budget.changed',
+      ]),
+    )
+    const [spend] = await rowsOf(mesh, { action: 'spend.settled', agent: 'scout' })
+    expect(spend).toMatchObject({
+      data: { actor: 'agent:scout', detail: { model: 'scripted/plain', calls: 1, cost_usd: 0 } },
+    })
+    expect(await rowsOf(mesh, { since: Date.now() + 60_000 })).toEqual([])
+
+    const exported = await flotilla(mesh, 'journal', 'export', '--action', 'agent.*', '--since', '1h')
+    expect(exported.code, exported.err).toBe(0)
+    const lines = exported.out.trim().split('\n')
+    expect(lines.length).toBeGreaterThan(1)
+    for (const line of lines) expect((JSON.parse(line) as Row).type).toMatch(/^flotilla\.journal\.agent\./)
+  })
+
+  it('that was cut at its end, with a head made to fit, is found at the next start; a person may accept it', async () => {
+    const mesh = await aMesh()
+    await mesh.ask('hello')
+    expect(await readiness(mesh)).toMatchObject({ ready: true })
+    await mesh.terminate()
+    tamper(
+      mesh,
+      `DELETE FROM journal WHERE seq > (SELECT max(seq) - 3 FROM journal);
+       UPDATE journal_head SET seq = (SELECT max(seq) FROM journal), count = (SELECT max(seq) FROM journal),
+         hash = (SELECT hash FROM journal ORDER BY seq DESC LIMIT 1)`,
+    )
+    const verified = await flotilla({ home: mesh.home }, 'journal', 'verify')
+    expect(verified.code).toBe(1)
+    expect(verified.out).toContain('anchored outside')
+    await mesh.restart()
+    const reply = await mesh.call(meshHumanEndpoints.readyz)
+    expect(reply.status).toBe(503)
+    expect(reply.json()).toMatchObject({ ready: false, problems: [{ id: 'journal-broken' }] })
+    expect(mesh.log()).toContain('the journal was altered')
+    // It goes on, and keeps what it finds.
+    expect((await mesh.ask('hello', { session: 'after' })).state).toBe('done')
+    expect((await rowsOf(mesh, { action: 'journal.broken' })).length).toBe(1)
+    const accepted = await flotilla(mesh, 'journal', 'accept')
+    expect(accepted.out).toContain('Accepted as it stands')
+    expect(await readiness(mesh)).toMatchObject({ ready: true, problems: [] })
+    await mesh.terminate()
+    expect((await flotilla({ home: mesh.home }, 'journal', 'verify')).code).toBe(0)
+  })
+
+  it('that somebody made anew with right hashes is not taken: they do not know the secret', async () => {
+    const mesh = await aMesh()
+    await mesh.ask('hello')
+    await mesh.kill9()
+    tamper(mesh, "UPDATE journal_head SET seal = '0000'")
+    expect((await flotilla({ home: mesh.home }, 'journal', 'verify')).out).toContain(
+      'the end was not written by this mesh',
+    )
+  })
+})

@@ -1,0 +1,27 @@
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import process from 'node:process'
+import { text } from 'node:stream/consumers'
+import { repositoryRoot } from './mesh-process.ts'
+
+export interface CommandResult {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
+/** Runs the command line in a process of its own against a mesh at `url`, or on a home. */
+export async function flotilla(
+  at: { readonly url?: string; readonly home: string },
+  ...words: readonly string[]
+): Promise<CommandResult> {
+  const place = at.url === undefined ? [] : ['--url', at.url]
+  const main = join(repositoryRoot, 'packages', 'cli', 'src', 'main.ts')
+  const child = spawn(process.execPath, [main, ...words, ...place], {
+    env: { PATH: process.env['PATH'] ?? '', HOME: at.home, FLOTILLA_HOME: at.home },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const ended = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? -1)))
+  const [code, out, err] = await Promise.all([ended, text(child.stdout), text(child.stderr)])
+  return { code, out, err }
+}
