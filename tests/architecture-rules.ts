@@ -28,8 +28,8 @@ export const meshEdges: readonly Edge[] = [
   { from: 'events', to: ['storage'], why: 'an event is a row' },
   {
     from: 'policy',
-    to: ['config', 'runs', 'journal', 'events'],
-    why: 'decides from the permissions file; runs only for the ticket; the guard journals and announces refusals',
+    to: ['config', 'runs', 'storage', 'journal', 'events'],
+    why: 'decides from the permissions file; runs only for the ticket; the guard journals and announces refusals; what the journal was told of grants is a row',
   },
   { from: 'vault', to: ['policy', 'config'], why: 'keys come from .env' },
   {
@@ -53,6 +53,11 @@ export const meshEdges: readonly Edge[] = [
     why: 'a model call is charged to a run',
   },
   { from: 'egress', to: ['vault', 'policy', 'storage', 'journal', 'runs'], why: 'a fetch is made for a run' },
+  {
+    from: 'budgets',
+    to: ['policy', 'storage', 'events', 'journal'],
+    why: 'edits what the model door reserves by; the fleet and the sums are asked through ports',
+  },
   { from: 'blackboard', to: ['policy', 'storage', 'events', 'journal'], why: 'one noun' },
   { from: 'artifacts', to: ['policy', 'storage', 'events', 'journal', 'config'], why: 'one noun' },
   { from: 'skills', to: ['policy', 'journal'], why: 'checks sources; an agent runs what passed' },

@@ -16,9 +16,9 @@ export const limitsClauses = [
   { line: 249, id: 'limits:session-continues', state: 'covered', by: 'run-loop', text: 'Continuation prompts after a clean stop are at most `_MAX_SESSION_CONTINUES=5`.' },
   { line: 250, id: 'limits:heartbeat-iterations', state: 'planned', by: 'heartbeat', text: 'A heartbeat has `HEARTBEAT_MAX_ITERATIONS=12`.' },
   { line: 251, id: 'limits:bootstrap-chars', state: 'covered', by: 'workspace', text: 'The bootstrap injection into the system prompt is 48K chars in total.' },
-  { line: 252, id: 'limits:budget-daily', state: 'planned', by: 'llm', text: 'The daily token budget of an agent is USD 0.01 to 1000.' },
+  { line: 252, id: 'limits:budget-daily', state: 'covered', by: 'llm', text: 'The daily token budget of an agent is USD 0.01 to 1000.' },
   { line: 252, id: 'limits:budget-daily:before-dispatch', state: 'covered', by: 'llm', text: 'The daily token budget is enforced before dispatch.' },
-  { line: 253, id: 'limits:budget-monthly', state: 'planned', by: 'llm', text: 'The monthly token budget of an agent is USD 0.10 to 30000.' },
+  { line: 253, id: 'limits:budget-monthly', state: 'covered', by: 'llm', text: 'The monthly token budget of an agent is USD 0.10 to 30000.' },
   { line: 253, id: 'limits:budget-monthly:before-dispatch', state: 'covered', by: 'llm', text: 'The monthly token budget is enforced before dispatch.' },
   { line: 254, id: 'limits:tool-loop', state: 'covered', by: 'run-loop', text: 'Tool-loop detection warns at the 2nd repeat, blocks at the 4th and terminates at the 9th.' },
   { line: 255, id: 'limits:skill-source-chars', state: 'covered', by: 'skills', text: 'The source of a skill is at most 10,000 chars (`_MAX_SKILL_SIZE`).' },
@@ -78,5 +78,5 @@ export const limitsClauses = [
   { line: 282, id: 'limits:invisible-unicode:call-sites', state: 'planned', by: 'protocol', text: 'Invisible Unicode characters are stripped at 56 call sites.' },
   { line: 283, id: 'limits:dashboard-csp', state: 'deviates', decision: 'docs/decisions/2026-11-21-strict-dashboard-csp.md', text: 'The dashboard CSP allows `unsafe-inline` and `unsafe-eval`.' },
   { line: 283, id: 'limits:dashboard-auto-escaping', state: 'planned', by: 'dashboard', text: 'Template auto-escaping is the primary XSS defense of the dashboard.' },
-  { line: 284, id: 'limits:rate-limits', state: 'planned', by: 'api', text: 'The numeric values of the application rate limiter are not shown.', decided: 'docs/architecture.md#6.5' },
+  { line: 284, id: 'limits:rate-limits', state: 'covered', by: 'api', text: 'The numeric values of the application rate limiter are not shown.', decided: 'docs/architecture.md#6.5' },
 ] as const satisfies readonly Clause<'limits'>[]

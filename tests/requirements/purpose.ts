@@ -52,7 +52,7 @@ export const purposeClauses = [
   { line: 20, id: 'purpose:non-goal:sqlite-encryption', state: 'outside', why: 'a stated non-goal; encryption at rest is left to the disk', text: 'Engine SQLite databases are not encrypted at rest.' },
   { line: 20, id: 'purpose:env-file:mode-600', state: 'covered', by: 'vault', text: 'The `.env` file is set to mode 0o600.' },
   { line: 21, id: 'purpose:non-goal:session-revocation', state: 'outside', why: 'sessions are issued by the hosted front end, which is not part of the engine', text: 'Sessions issued by the hosted front end are stateless and non-revocable.' },
-  { line: 22, id: 'purpose:rate-limiter:in-memory', state: 'planned', by: 'api', text: 'The application rate limiter is in-memory and single-region.' },
+  { line: 22, id: 'purpose:rate-limiter:in-memory', state: 'covered', by: 'api', text: 'The application rate limiter is in-memory and single-region.' },
   { line: 22, id: 'purpose:non-goal:global-rate-limits', state: 'outside', why: 'a stated non-goal; limits count within one mesh', text: 'There are no global rate limits.' },
   { line: 23, id: 'purpose:observability:blackboard-xproject-count', state: 'planned', by: 'metrics', text: '`_blackboard_xproject_count` is observability-only and enforces nothing.' },
   { line: 23, id: 'purpose:observability:tool-denials-24h', state: 'covered', by: 'metrics', text: '`tool_denials_24h` is observability-only and enforces nothing.' },

@@ -3,7 +3,9 @@ import { InvalidArgumentError } from 'commander'
 import type { Command } from 'commander'
 import { commandAction, textOption } from '../command-action.ts'
 import type { CommandLine } from '../command-action.ts'
+import { CommandFailed } from '../command-failed.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
+import { exitCodes } from '../exit-codes.ts'
 import { formatUsd } from '../terminal/format.ts'
 import { budgetName, budgetRows } from './budget-rows.ts'
 
@@ -39,10 +41,10 @@ async function budget(context: CommandContext, line: CommandLine): Promise<void>
   }
   const edits = Object.keys(edit).length > 0
   if ((edits || project !== undefined) && named === null) {
-    throw new InvalidArgumentError('Say whose budget: an agent, project:NAME, or fleet.')
+    throw misused('say whose budget: an agent, project:NAME, or fleet')
   }
   if (project !== undefined && named?.scope !== 'agent') {
-    throw new InvalidArgumentError('Only an agent is charged to a project.')
+    throw misused('only an agent is charged to a project')
   }
   const client = await context.mesh()
   const { signal } = context
@@ -64,7 +66,7 @@ async function budget(context: CommandContext, line: CommandLine): Promise<void>
 function requireOne(budgets: readonly BudgetView[], named: Named): readonly BudgetView[] {
   const found = budgets.filter(({ scope, id }) => scope === named.scope && id === named.id)
   if (found.length > 0) return found
-  throw new InvalidArgumentError(`There is no ${named.scope} ${named.id}; flotilla budget lists all.`)
+  throw misused(`there is no ${named.scope} ${named.id}`)
 }
 
 function tell({ terminal }: CommandContext, budgets: readonly BudgetView[]): void {
@@ -85,7 +87,12 @@ function readName(text: string): Named {
   const [kind, id] = text.split(':')
   if (id === undefined) return { scope: 'agent', id: text }
   if ((kind === 'project' || kind === 'agent') && id !== '') return { scope: kind, id }
-  throw new InvalidArgumentError('Say an agent, project:NAME, or fleet.')
+  throw misused(`${text} is no agent, project:NAME or fleet`)
+}
+
+function misused(detail: string): CommandFailed {
+  const repair = 'See flotilla budget --help; flotilla budget alone lists all.'
+  return new CommandFailed('wrong-usage', { detail, repair, exitCode: exitCodes.usage })
 }
 
 function dollars(text: string): number | null {

@@ -4,6 +4,7 @@ import { collectJournal } from '../../../../tests/support/collected-ports.ts'
 import { createManualClock } from '../../../../tests/support/manual-clock.ts'
 import { verifies } from '../../../../tests/verifies.ts'
 import { ratePerMinute } from '../config/rate-per-minute.ts'
+import { settingsSchema } from '../config/settings-file.ts'
 import { createRateLimits, rateBucketOf } from './rate-limits.ts'
 
 describe('rate limits', () => {
@@ -25,6 +26,18 @@ describe('rate limits', () => {
       ]),
     )
     expect(rateBucketOf('DELETE', '/not/there/yet')).toBe('other')
+  })
+
+  test('have the numbers that the architecture page decides', () => {
+    verifies('limits:rate-limits')
+    expect(settingsSchema.parse({}).rate_limits).toEqual(ratePerMinute)
+    expect(ratePerMinute).toMatchObject({
+      llm: 600,
+      credentials: 600,
+      blackboard_read: 6000,
+      blackboard_write: 3000,
+      notify: 300,
+    })
   })
 
   test('are counted by bucket and agent in memory, and told to the journal once in a window', async () => {
