@@ -25,7 +25,7 @@ import {
   readiness,
   runUseCases,
 } from './compose-use-cases.ts'
-import { rateBucketOf } from './policy/rate-limits.ts'
+import { rateBucketOf } from '@flotilla/protocol/rate-buckets'
 import { systemClock } from './system-clock.ts'
 import { productVersion } from './version.ts'
 import { accessTokenPath } from '@flotilla/protocol/hosted'

@@ -1,11 +1,11 @@
 import { agentIdSchema } from '@flotilla/protocol/ids'
 import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
+import { ratePerMinute } from '@flotilla/protocol/rate-buckets'
+import type { RateBucket } from '@flotilla/protocol/rate-buckets'
 import * as z from 'zod'
 import { readTextFile } from './atomic-file.ts'
 import { readJsonDocument } from './json-document.ts'
-import { ratePerMinute } from './rate-per-minute.ts'
-import type { RateBucket } from './rate-per-minute.ts'
 
 const providerName = z
   .string()

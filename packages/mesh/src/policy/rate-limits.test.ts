@@ -1,30 +1,31 @@
 import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
+import { rateBucketOf, ratePerMinute } from '@flotilla/protocol/rate-buckets'
 import { describe, expect, test } from 'vitest'
 import { collectJournal } from '../../../../tests/support/collected-ports.ts'
 import { createManualClock } from '../../../../tests/support/manual-clock.ts'
 import { verifies } from '../../../../tests/verifies.ts'
-import { ratePerMinute } from '../config/rate-per-minute.ts'
 import { settingsSchema } from '../config/settings-file.ts'
-import { createRateLimits, rateBucketOf } from './rate-limits.ts'
+import { createRateLimits } from './rate-limits.ts'
 
 describe('rate limits', () => {
   test('stand for every endpoint of the agent door', () => {
-    const buckets = Object.values(meshAgentEndpoints).map(
-      ({ method, path }) => `${method} ${path} ${rateBucketOf(method, path)}`,
-    )
-    expect(buckets).toEqual(
-      expect.arrayContaining([
-        'POST /v1/chat/completions llm',
-        'GET /mesh/blackboard/{*key} blackboard_read',
-        'GET /mesh/blackboard blackboard_read',
-        'PUT /mesh/blackboard/{*key} blackboard_write',
-        'POST /mesh/http http',
-        'POST /mesh/notify notify',
-        'POST /mesh/tasks tasks',
-        'POST /mesh/artifacts artifacts',
-        'POST /mesh/lease other',
-      ]),
-    )
+    const buckets = Object.entries(meshAgentEndpoints).map(([name, { method, path }]) => [
+      name,
+      rateBucketOf(method, path),
+    ])
+    expect(Object.fromEntries(buckets)).toMatchObject({
+      chatCompletions: 'llm',
+      models: 'llm',
+      blackboardRead: 'blackboard_read',
+      blackboardList: 'blackboard_read',
+      blackboardWrite: 'blackboard_write',
+      httpRequest: 'http',
+      notify: 'notify',
+      handOff: 'tasks',
+      completeTask: 'tasks',
+      saveArtifact: 'artifacts',
+      lease: 'other',
+    })
     expect(rateBucketOf('DELETE', '/not/there/yet')).toBe('other')
   })
 

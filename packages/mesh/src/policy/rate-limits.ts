@@ -1,29 +1,9 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
-import type { RateBucket } from '../config/rate-per-minute.ts'
-import { ratePerMinute } from '../config/rate-per-minute.ts'
+import { ratePerMinute } from '@flotilla/protocol/rate-buckets'
+import type { RateBucket } from '@flotilla/protocol/rate-buckets'
 import type { Journal } from '../journal/journal.ts'
 import { createCallRate } from './call-rate.ts'
-
-/** Which bucket a call on the agent door is taken from: the first row that fits, by method and the start of the path. */
-const rows: readonly { readonly method?: string; readonly path: string; readonly bucket: RateBucket }[] = [
-  { path: '/v1/', bucket: 'llm' },
-  { method: 'GET', path: '/mesh/blackboard', bucket: 'blackboard_read' },
-  { path: '/mesh/blackboard', bucket: 'blackboard_write' },
-  { path: '/mesh/http', bucket: 'http' },
-  { path: '/mesh/credentials', bucket: 'credentials' },
-  { path: '/mesh/notify', bucket: 'notify' },
-  { path: '/mesh/tasks', bucket: 'tasks' },
-  { path: '/mesh/artifacts', bucket: 'artifacts' },
-]
-
-/** Pure. */
-export function rateBucketOf(method: string, path: string): RateBucket {
-  const row = rows.find(
-    (one) => path.startsWith(one.path) && (one.method === undefined || one.method === method),
-  )
-  return row?.bucket ?? 'other'
-}
 
 /** Calls per minute of each agent, by what they ask for. In memory, within one mesh. */
 export interface RateLimits {

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { headers } from '@flotilla/protocol/headers'
 import { Problem } from '@flotilla/protocol/problem'
+import { isModelSurface } from '@flotilla/protocol/rate-buckets'
 import { withOpenAiError } from '../../llm/openai-error.ts'
 import type { Caller } from '../../policy/caller.ts'
 import type { RunTicket } from '../../runs/run-ticket.ts'
@@ -99,7 +100,7 @@ export function createAgentGate(deps: AgentGateDeps) {
       try {
         deps.countCall(agentId, request.method, path)
       } catch (error) {
-        throw path.startsWith('/v1/') && error instanceof Problem ? withOpenAiError(error) : error
+        throw isModelSurface(path) && error instanceof Problem ? withOpenAiError(error) : error
       }
     },
   }

@@ -1,0 +1,42 @@
+/**
+ * Calls per minute that one agent may make, by what they ask for; each is a setting (`rate_limits`). A call that no row
+ * below names counts as `other`.
+ */
+export const ratePerMinute = {
+  llm: 600,
+  http: 600,
+  credentials: 600,
+  blackboard_read: 6000,
+  blackboard_write: 3000,
+  notify: 300,
+  tasks: 300,
+  artifacts: 300,
+  other: 3000,
+} as const
+
+export type RateBucket = keyof typeof ratePerMinute
+
+/** Which bucket a call on the agent door is taken from: the first row that fits, by method and the start of the path. */
+const rows: readonly { readonly method?: string; readonly path: string; readonly bucket: RateBucket }[] = [
+  { path: '/v1/', bucket: 'llm' },
+  { method: 'GET', path: '/mesh/blackboard', bucket: 'blackboard_read' },
+  { path: '/mesh/blackboard', bucket: 'blackboard_write' },
+  { path: '/mesh/http', bucket: 'http' },
+  { path: '/mesh/credentials', bucket: 'credentials' },
+  { path: '/mesh/notify', bucket: 'notify' },
+  { path: '/mesh/tasks', bucket: 'tasks' },
+  { path: '/mesh/artifacts', bucket: 'artifacts' },
+]
+
+/** Pure. */
+export function rateBucketOf(method: string, path: string): RateBucket {
+  const row = rows.find(
+    (one) => path.startsWith(one.path) && (one.method === undefined || one.method === method),
+  )
+  return row?.bucket ?? 'other'
+}
+
+/** On the surface that OpenAI's and other model clients speak to, who read errors in their own form. Pure. */
+export function isModelSurface(path: string): boolean {
+  return path.startsWith('/v1/')
+}
