@@ -202,15 +202,16 @@ describe('budgets', () => {
   })
 
   it('let go of what was set aside when whoever holds it is killed (lesson 65)', async () => {
-    const run = mesh.invoke('rich', 'run_command', {
+    await mesh.createWorker('held')
+    const run = mesh.invoke('held', 'run_command', {
       command: `node ${program} fake/pours 5`,
       timeout_s: 100,
     })
     run.catch(() => undefined)
-    const reserved = async () => (await budgetOf(mesh, 'agent', 'rich')).daily.reserved_usd
+    const reserved = async () => (await budgetOf(mesh, 'agent', 'held')).daily.reserved_usd
     await eventually('money is set aside', async () => (await reserved()) > 0.001)
-    const holder = (await mesh.agentProcesses()).find(({ agentId }) => agentId === 'rich')
-    if (!holder) throw new Error('rich has no process')
+    const holder = (await mesh.agentProcesses()).find(({ agentId }) => agentId === 'held')
+    if (!holder) throw new Error('held has no process')
     process.kill(-holder.pid, 'SIGKILL')
     await eventually('nothing is set aside any more', async () => (await reserved()) === 0, 5000)
     expect((await run).state).toBe('failed')
