@@ -115,6 +115,36 @@ export const edgeImports: readonly EdgeImport[] = [
     allowed: ['packages/mesh/src/llm/price-list.ts'],
     why: 'one price list',
   },
+  {
+    module: '@ai-sdk/anthropic',
+    allowed: ['packages/mesh/src/llm/ai-sdk/load-sdk.ts'],
+    why: 'providers with wires of their own, loaded with the first call',
+  },
+  {
+    module: '@ai-sdk/google',
+    allowed: ['packages/mesh/src/llm/ai-sdk/load-sdk.ts'],
+    why: 'providers with wires of their own, loaded with the first call',
+  },
+  {
+    module: '@ai-sdk/mistral',
+    allowed: ['packages/mesh/src/llm/ai-sdk/load-sdk.ts'],
+    why: 'providers with wires of their own, loaded with the first call',
+  },
+  {
+    module: '@ai-sdk/cohere',
+    allowed: ['packages/mesh/src/llm/ai-sdk/load-sdk.ts'],
+    why: 'providers with wires of their own, loaded with the first call',
+  },
+  {
+    module: '@ai-sdk/amazon-bedrock',
+    allowed: ['packages/mesh/src/llm/ai-sdk/load-sdk.ts'],
+    why: 'providers with wires of their own, loaded with the first call',
+  },
+  {
+    module: '@ai-sdk/azure',
+    allowed: ['packages/mesh/src/llm/ai-sdk/load-sdk.ts'],
+    why: 'providers with wires of their own, loaded with the first call',
+  },
   { module: 'commander', allowed: ['packages/cli/src/'], why: 'people’s side only' },
   {
     module: 'node:child_process',
@@ -135,7 +165,7 @@ export const adapterFiles: readonly {
     why: 'the fleet knows the port only',
   },
   {
-    file: /\/llm\/(openai-compatible|scripted)-provider\.ts$/,
+    file: /\/llm\/(openai-compatible|scripted|anthropic|ai-sdk|hashed-words)-provider\.ts$/,
     allowed: ['packages/mesh/src/compose-model-door.ts', 'packages/mesh/src/llm/'],
     why: 'the use case knows the port only',
   },

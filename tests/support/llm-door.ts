@@ -7,11 +7,13 @@ import { problemJson } from '@flotilla/protocol/problem-json'
 import { problemCatalog } from '@flotilla/protocol/problem-catalog'
 import { settingsSchema } from '../../packages/mesh/src/config/settings-file.ts'
 import type { Settings } from '../../packages/mesh/src/config/settings-file.ts'
+import { chatDialect } from '../../packages/mesh/src/llm/chat-dialect.ts'
+import type { Dialect } from '../../packages/mesh/src/llm/dialect.ts'
 import { createComplete } from '../../packages/mesh/src/llm/complete.ts'
 import type { Complete, CompleteDeps } from '../../packages/mesh/src/llm/complete.ts'
 import { createModelCatalog } from '../../packages/mesh/src/llm/model-catalog.ts'
 import type { ModelCatalog } from '../../packages/mesh/src/llm/model-catalog.ts'
-import { createOpenAiCompatibleProvider } from '../../packages/mesh/src/llm/openai-compatible-provider.ts'
+import { createMakeProvider } from '../../packages/mesh/src/llm/make-provider.ts'
 import { createSpendGate } from '../../packages/mesh/src/llm/reserve-settle.ts'
 import type { SpendGate } from '../../packages/mesh/src/llm/reserve-settle.ts'
 import { createScriptedProvider } from '../../packages/mesh/src/llm/scripted-provider.ts'
@@ -53,6 +55,7 @@ export interface LlmPartsOptions {
   readonly overrides?: Partial<CompleteDeps>
   readonly database?: Database
   readonly key?: string
+  readonly dialect?: Dialect
 }
 
 export const workerCaller: Caller = { kind: 'agent', agentId: 'scout', token: 'program', run: null }
@@ -80,9 +83,12 @@ export function aModelPath(options: LlmPartsOptions = {}): LlmParts {
       openai_api_key: options.key ?? (options.baseUrl === undefined ? undefined : 'sk-test-key-0123456789'),
     }),
     environmentDefaultModel: null,
-    makeOpenAiCompatible: createOpenAiCompatibleProvider,
-    makeScripted: (config) =>
-      createScriptedProvider({ ...config, folders: options.cassettes ?? [], clock, newId: countingIds() }),
+    makeProvider: createMakeProvider({
+      clock,
+      newId: countingIds(),
+      makeScripted: (config) =>
+        createScriptedProvider({ ...config, folders: options.cassettes ?? [], clock, newId: countingIds() }),
+    }),
   })
   const deps: CompleteDeps = {
     guard: () => {},
@@ -99,7 +105,7 @@ export function aModelPath(options: LlmPartsOptions = {}): LlmParts {
     ...options.overrides,
   }
   return {
-    complete: createComplete(deps),
+    complete: createComplete(deps, options.dialect ?? chatDialect),
     catalog,
     database,
     spend,
@@ -134,8 +140,13 @@ export function migrated(path = ':memory:'): Database {
 }
 
 export function aVault(system: Readonly<Record<string, string | undefined>>): Vault {
+  const secrets = new Map(
+    Object.entries(system).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, createSecret(name, value)] as const],
+    ),
+  )
   return {
-    system: (name) => (system[name] === undefined ? undefined : createSecret(name, system[name])),
+    system: (name) => secrets.get(name),
     agentTier: () => undefined,
     names: () => ({ system: Object.keys(system), agent: [] }),
     ensureSystem: async (name) => createSecret(name, 'made'),

@@ -108,10 +108,7 @@ export function agentDoor(parts: MeshParts): FastifyInstance {
   server.register(async (scope) =>
     modelRoutes(scope, {
       gate,
-      use: {
-        complete: (caller, body, signal) => modelDoor.complete(caller, { body, signal }),
-        listModels: modelDoor.listModels,
-      },
+      use: modelDoor,
     }),
   )
   return server

@@ -6,12 +6,16 @@ import type { EventBus } from './events/event-bus.ts'
 import { join } from 'node:path'
 import type { AgentRecord } from './fleet/agent-record.ts'
 import { createBudgetWarnings } from './llm/budget-warnings.ts'
+import { chatDialect } from './llm/chat-dialect.ts'
 import { createComplete } from './llm/complete.ts'
+import { createCountTokens } from './llm/count-tokens.ts'
+import { embeddingsDialect } from './llm/embeddings-dialect.ts'
 import { createHoldLease } from './llm/hold-lease.ts'
 import { createListModels } from './llm/list-models.ts'
 import { createModelCatalog } from './llm/model-catalog.ts'
 import type { ModelCatalog } from './llm/model-catalog.ts'
-import { createOpenAiCompatibleProvider } from './llm/openai-compatible-provider.ts'
+import { createMakeProvider } from './llm/make-provider.ts'
+import { messagesDialect } from './llm/messages-dialect.ts'
 import { createCassetteRecorder } from './llm/record-cassette.ts'
 import type { CassetteRecorder } from './llm/record-cassette.ts'
 import { createSpendGate } from './llm/reserve-settle.ts'
@@ -39,16 +43,18 @@ export function composeModels(parts: {
     settings: parts.settings.current,
     vault: parts.vault,
     environmentDefaultModel: parts.context.environment.defaultModel,
-    makeOpenAiCompatible: (config) => recorder.wrap(createOpenAiCompatibleProvider(config)),
-    makeScripted: ({ cassette }) =>
-      recorder.wrap(
+    makeProvider: createMakeProvider({
+      clock: systemClock,
+      newId: randomId,
+      listen: recorder.wrap,
+      makeScripted: ({ cassette }) =>
         createScriptedProvider({
           folders: parts.cassetteFolders,
           cassette,
           clock: systemClock,
           newId: randomId,
         }),
-      ),
+    }),
   })
   return { catalog, recorder }
 }
@@ -93,6 +99,19 @@ export function composeModelDoor(parts: {
   const watch = createModelWatch({ clock, log, events, journal })
   // Agents hear it at their start and the doors at theirs, so a change waits for the next start of the mesh.
   const keepAliveMs = keepAliveMsOf(settings())
+  const calls = {
+    ...models,
+    guard,
+    gate,
+    events,
+    holdLease,
+    clock,
+    log,
+    watch,
+    chance: randomChance,
+    keepAliveMs,
+    stopped,
+  }
   return {
     spend,
     gate,
@@ -100,19 +119,10 @@ export function composeModelDoor(parts: {
     holdLease,
     watch,
     keepAliveMs,
-    complete: createComplete({
-      ...models,
-      guard,
-      gate,
-      events,
-      holdLease,
-      clock,
-      log,
-      watch,
-      chance: randomChance,
-      keepAliveMs,
-      stopped,
-    }),
+    complete: createComplete(calls, chatDialect),
+    messages: createComplete(calls, messagesDialect),
+    embeddings: createComplete(calls, embeddingsDialect),
+    countTokens: createCountTokens({ ...models, guard }),
     models: createWatchedModels({ ...models, guard, clock, watch, agentIds: parts.agentIds }),
     listModels: createListModels({ ...models, guard, clock }),
     /** Once no call is open, and before the database closes. */

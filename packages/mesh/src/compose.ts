@@ -68,7 +68,7 @@ export interface Mesh {
 
 const housekeepingIntervalMs = 60_000
 const noModelYet =
-  'No model is set up yet: put FLOTILLA_SYSTEM_OPENAI_API_KEY=... into .env of the home and start again (flotilla doctor tells more)'
+  'No model is set up yet: put FLOTILLA_SYSTEM_OPENAI_API_KEY=... (or ANTHROPIC, GOOGLE, ...) into .env of the home and start again (flotilla doctor tells more)'
 const clock = systemClock
 const newId = randomId
 
@@ -149,6 +149,7 @@ async function composeParts({ context, home, paths, log }: MeshSettings) {
     proxyPort: () => egress.proxy.port(),
     meshIdentity: createMeshIdentity({ secret: meshSecret.reveal(), clock }),
     defaultModel: catalog.defaultModel,
+    requireModel: catalog.requireUsable,
     loopLimits: {
       FLOTILLA_MAX_ITERATIONS: String(environment.maxIterations),
       FLOTILLA_CHAT_MAX_TOOL_ROUNDS: String(environment.chatMaxToolRounds),

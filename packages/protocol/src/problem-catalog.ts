@@ -159,6 +159,30 @@ export const problemCatalog = {
     retryable: true,
     repair: 'Wait as long as Retry-After says.',
   },
+  'prompt-too-long': {
+    status: 400,
+    title: 'The prompt does not fit into the model',
+    retryable: false,
+    repair: 'Send less of the conversation, or use a model with a larger context.',
+  },
+  'model-call-rejected': {
+    status: 400,
+    title: 'The model provider rejects what the call says',
+    retryable: false,
+    repair: 'Correct what the detail names, in the words of the provider.',
+  },
+  'model-unknown': {
+    status: 404,
+    title: 'The model provider has no such model',
+    retryable: false,
+    repair: 'Check the name of the model with its provider.',
+  },
+  'model-overloaded': {
+    status: 529,
+    title: 'The model is overloaded',
+    retryable: true,
+    repair: 'Try again in some seconds, or use another model.',
+  },
   'provider-refused': {
     status: 502,
     title: 'The model provider refused the call',

@@ -16,6 +16,7 @@ import { modelFindings } from '../doctor/model-findings.ts'
 import { presetModel } from '../llm/preset-model.ts'
 import { journalTrust } from '../compose-journal.ts'
 import { verifyJournal } from '../journal/verify-journal.ts'
+import { providerPresets } from '../llm/provider-presets.ts'
 import { silentLog } from '../log.ts'
 import { createPermissionFile } from '../policy/permission-file.ts'
 import { inspectEngine } from '../sandbox/engine/ensure-engine.ts'
@@ -111,7 +112,15 @@ async function configuration(
     settings,
     hasSystemCredential: (name) => systemNames.includes(name),
   })
-  findings.push(...modelFindings({ settings, systemNames, defaultModel: preset }), await permissions(paths))
+  findings.push(
+    ...modelFindings({
+      settings,
+      systemNames,
+      defaultModel: preset,
+      presets: Object.keys(providerPresets),
+    }),
+    await permissions(paths),
+  )
   return findings
 }
 

@@ -26,6 +26,32 @@ const openAiCompatibleSchema = z.strictObject({
 
 const scriptedSchema = z.strictObject({ kind: z.literal('scripted'), cassette: z.string().min(1).max(200) })
 
+const sdkCommon = {
+  base_url: z.url({ protocol: /^https?$/ }).optional(),
+  /** Name of a system credential, without its prefix; without one, `PROVIDER_api_key`. */
+  api_key: z.string().optional(),
+}
+const plainSdkSchema = z.strictObject({
+  kind: z.enum(['anthropic', 'google', 'mistral', 'cohere']),
+  ...sdkCommon,
+})
+const bedrockSchema = z.strictObject({
+  kind: z.literal('bedrock'),
+  ...sdkCommon,
+  region: z.string().max(50).optional(),
+})
+const azureSchema = z.strictObject({
+  kind: z.literal('azure'),
+  ...sdkCommon,
+  resource_name: z
+    .string()
+    .regex(/^[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?$/, 'one label of a host name')
+    .optional(),
+  api_version: z.string().max(50).optional(),
+  /** Addresses of the older form, which name the deployment in their path. */
+  by_deployment: z.boolean().default(false),
+})
+
 const modelSchema = z.strictObject({
   price: z.strictObject({ input_per_mtok: usdPerMtok, output_per_mtok: usdPerMtok }).optional(),
   local: z.boolean().default(false),
@@ -72,7 +98,16 @@ const rate = (bucket: RateBucket) => z.number().int().min(1).max(1_000_000).defa
 export const settingsSchema = z.strictObject({
   default_model: modelName.optional(),
   providers: z
-    .record(providerName, z.discriminatedUnion('kind', [openAiCompatibleSchema, scriptedSchema]))
+    .record(
+      providerName,
+      z.discriminatedUnion('kind', [
+        openAiCompatibleSchema,
+        scriptedSchema,
+        plainSdkSchema,
+        bedrockSchema,
+        azureSchema,
+      ]),
+    )
     .default({}),
   /** By `provider/model`. */
   models: z.record(modelName, modelSchema).default({}),

@@ -19,7 +19,12 @@ test('a readable .env is an error with the command that mends it', async () => {
 })
 
 test('no provider and no model are warnings that say what to set', () => {
-  const findings = modelFindings({ settings: defaultSettings, systemNames: [], defaultModel: null })
+  const findings = modelFindings({
+    settings: defaultSettings,
+    systemNames: [],
+    defaultModel: null,
+    presets: ['openai'],
+  })
   expect(findings.map(({ id, level }) => [id, level])).toEqual([
     ['provider-configured', 'warning'],
     ['default-model', 'warning'],
@@ -38,7 +43,7 @@ test('a provider whose key is missing is an error that names the variable', () =
       },
     },
   }
-  const findings = modelFindings({ settings, systemNames: [], defaultModel: 'groq/x' })
+  const findings = modelFindings({ settings, systemNames: [], defaultModel: 'groq/x', presets: [] })
   expect(findings.find((finding) => finding.level === 'error')?.detail).toContain('FLOTILLA_SYSTEM_GROQ_KEY')
 })
 

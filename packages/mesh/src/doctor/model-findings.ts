@@ -3,25 +3,25 @@ import { failure, ok, warning } from './finding.ts'
 import type { DoctorFinding } from './finding.ts'
 
 const keyRepair =
-  'Put FLOTILLA_SYSTEM_OPENAI_API_KEY=... (or FLOTILLA_SYSTEM_OPENAI_BASE_URL=...) into .env of the home, or name a provider in config/settings.json.'
+  'Put a key such as FLOTILLA_SYSTEM_OPENAI_API_KEY=... or FLOTILLA_SYSTEM_ANTHROPIC_API_KEY=... into .env of the home, or name a provider in config/settings.json.'
 
 /** Whether agents have a model to think with. Pure. */
 export function modelFindings(known: {
   readonly settings: Settings
   readonly systemNames: readonly string[]
   readonly defaultModel: string | null
+  /** Providers that need no more than credentials. */
+  readonly presets: readonly string[]
 }): readonly DoctorFinding[] {
-  const { settings, systemNames, defaultModel } = known
+  const { settings, systemNames, defaultModel, presets } = known
   const providers = [
     ...Object.keys(settings.providers),
-    ...(systemNames.some((name) => name === 'openai_api_key' || name === 'openai_base_url')
-      ? ['openai']
-      : []),
+    ...presets.filter((name) =>
+      systemNames.some((held) => held === `${name}_api_key` || held === `${name}_base_url`),
+    ),
   ]
   const missing = Object.entries(settings.providers).flatMap(([name, provider]) =>
-    provider.kind === 'openai-compatible' &&
-    provider.api_key &&
-    !systemNames.includes(provider.api_key.toLowerCase())
+    'api_key' in provider && provider.api_key && !systemNames.includes(provider.api_key.toLowerCase())
       ? [
           failure(
             'provider-key',

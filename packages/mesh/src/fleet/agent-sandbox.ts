@@ -46,6 +46,9 @@ export function agentSandbox(asked: {
       FLOTILLA_INITIAL_INSTRUCTIONS: agent.instructions,
       OPENAI_BASE_URL: `${doorUrl(door)}/v1`,
       OPENAI_API_KEY: tokens.program,
+      // This client adds the version to the path by itself.
+      ANTHROPIC_BASE_URL: doorUrl(door),
+      ANTHROPIC_API_KEY: tokens.program,
       ...proxyVariables(door, { agentId: agent.id, token: tokens.program }),
     },
     briefingDirectory: asked.briefingDirectory,

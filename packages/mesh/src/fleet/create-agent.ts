@@ -22,6 +22,9 @@ export interface PermissionGrants {
   aboveOperatorCeiling(overrides: Partial<PermissionRecord>): string | null
 }
 
+/** Throws the Problem `unprocessable`, with what could be used, for a model whose provider is not set up. */
+export type RequireModel = (model: string) => void
+
 export interface NewAgent {
   readonly id: string
   readonly role: string
@@ -43,10 +46,12 @@ export function createAgent(deps: {
   readonly guard: Guard
   readonly grants: PermissionGrants
   readonly life: AgentLife
+  readonly requireModel: RequireModel
 }): CreateAgent {
   return async (caller, input) => {
     deps.guard(caller, { do: 'manage-fleet' })
     requireFreeId(input.id)
+    if (input.model !== undefined) deps.requireModel(input.model)
     const overrides = input.permissions ?? {}
     const above = caller.kind === 'agent' ? deps.grants.aboveOperatorCeiling(overrides) : null
     if (above !== null) throw new Problem('denied', { detail: above })

@@ -269,6 +269,7 @@ export async function aFleet(changes: Partial<FleetDeps> = {}): Promise<FleetWor
     proxyPort: () => 8421,
     meshIdentity: createMeshIdentity({ secret: 'a secret of this test', clock }),
     defaultModel: () => 'scripted/demo',
+    requireModel: () => {},
     loopLimits: { FLOTILLA_MAX_ITERATIONS: '20' },
     projectText: () => '',
     walls: { hold: () => true },

@@ -23,7 +23,7 @@ import { applyTemplate } from './apply-template.ts'
 import type { ApplyTemplate } from './apply-template.ts'
 import { createBriefings } from './briefings.ts'
 import { createAgent } from './create-agent.ts'
-import type { CreateAgent, PermissionGrants } from './create-agent.ts'
+import type { CreateAgent, PermissionGrants, RequireModel } from './create-agent.ts'
 import { deleteAgent } from './delete-agent.ts'
 import type { DeleteAgent } from './delete-agent.ts'
 import { createAgentConnections } from './ensure-running.ts'
@@ -72,6 +72,7 @@ export interface FleetDeps {
   readonly proxyPort: () => number
   readonly meshIdentity: MeshIdentity
   readonly defaultModel: () => string | null
+  readonly requireModel: RequireModel
   readonly loopLimits: Readonly<Record<string, string>>
   readonly projectText: (agentId: string) => string
   readonly walls: Walls

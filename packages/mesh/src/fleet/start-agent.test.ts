@@ -41,6 +41,8 @@ describe('starting an agent', () => {
       FLOTILLA_MAX_ITERATIONS: '20',
       OPENAI_BASE_URL: 'http://127.0.0.1:8420/v1',
       OPENAI_API_KEY: programTokenOf(0),
+      ANTHROPIC_BASE_URL: 'http://127.0.0.1:8420',
+      ANTHROPIC_API_KEY: programTokenOf(0),
     })
     expect(world.fleet.verifyToken(doorTokenOf(0))).toEqual({ agentId: 'w', token: 'door' })
     expect(world.fleet.verifyToken(programTokenOf(0))).toEqual({ agentId: 'w', token: 'program' })

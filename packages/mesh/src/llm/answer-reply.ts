@@ -1,6 +1,7 @@
 import { headers } from '@flotilla/protocol/headers'
 import { createByteStream } from './byte-stream.ts'
 import type { ByteStream } from './byte-stream.ts'
+import type { Dialect } from './dialect.ts'
 import type { Answered } from './dispatch.ts'
 import type { ProviderReply } from './llm-provider.ts'
 import { failureFromError } from './provider-failure.ts'
@@ -37,7 +38,7 @@ export function wholeAnswer({ answer, ...by }: Answer): CompletionReply {
 
 /** A stream, opened by its first words or by the silence before them, whichever comes first. */
 export async function streamedAnswer(
-  deps: { readonly silence: SilenceWatch; readonly watch: ModelWatch },
+  deps: { readonly silence: SilenceWatch; readonly watch: ModelWatch; readonly dialect: Dialect },
   streaming: {
     readonly dispatched: Promise<Answer>
     readonly wantsUsage: boolean
@@ -47,7 +48,7 @@ export async function streamedAnswer(
   },
 ): Promise<CompletionReply> {
   const { dispatched, ...rest } = streaming
-  const spoken = dispatched.then((answer) => spokenStream(deps.watch, answer))
+  const spoken = dispatched.then((answer) => spokenStream(deps, answer))
   spoken.catch(() => {})
   const first = await firstOf(dispatched, deps.silence)
   if (first !== null && 'whole' in first.answer) return wholeAnswer(first)
@@ -59,11 +60,20 @@ export async function streamedAnswer(
       'x-accel-buffering': 'no',
       ...(first === null ? {} : answeredBy(first)),
     },
-    body: relayStream({ ...rest, spoken, isLate: first === null, silence: deps.silence }),
+    body: relayStream({
+      ...rest,
+      spoken,
+      isLate: first === null,
+      silence: deps.silence,
+      dialect: deps.dialect,
+    }),
   }
 }
 
-function spokenStream(watch: ModelWatch, answered: Answer): SpokenStream {
+function spokenStream(
+  { watch, dialect }: { readonly watch: ModelWatch; readonly dialect: Dialect },
+  answered: Answer,
+): SpokenStream {
   const { answer, model, askedAt } = answered
   const signature = Object.entries(answeredBy(answered)).map(([name, value]) => `${name}: ${value}`)
   return {
@@ -72,7 +82,7 @@ function spokenStream(watch: ModelWatch, answered: Answer): SpokenStream {
       const failure = failureFromError(problem)
       if (failure) watch.failed(model, failure, askedAt)
     },
-    ...('whole' in answer ? asStream(answer.whole) : answer),
+    ...('whole' in answer ? asStream(answer.whole, dialect) : answer),
   }
 }
 
@@ -86,9 +96,9 @@ function visible(name: string): string {
 }
 
 /** A provider that was asked for a stream and gave one piece, when the client's stream has begun already. */
-function asStream(whole: WholeReply): Pick<SpokenStream, 'reply' | 'call'> {
+function asStream(whole: WholeReply, dialect: Dialect): Pick<SpokenStream, 'reply' | 'call'> {
   const body = createByteStream((sink) => {
-    sink.write(Buffer.concat([Buffer.from('data: '), whole.body, Buffer.from('\n\ndata: [DONE]\n\n')]))
+    sink.write(dialect.wholeAsEvents(whole.body))
     sink.end()
     return { resume: () => {}, cut: () => {} }
   })

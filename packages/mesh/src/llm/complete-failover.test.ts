@@ -118,27 +118,30 @@ describe('a chain of three models', () => {
     expect(spent()).toMatchObject({ calls: 1, openNano: 0 })
   })
 
-  test.each([400, 402, 404, 413, 422])(
-    '%i once is told and never repeated or passed on (lesson 128)',
-    async (status) => {
-      const { upstreams, ask, calls, health, spent } = await aChain()
-      refusing(upstreams.one, status)
-      await expect(ask()).rejects.toMatchObject({
-        code: 'provider-refused',
-        extra: { provider_status: status, attempts: 1, error: { attempts: 1 } },
-      })
-      expect(calls()).toEqual([1, 0, 0])
-      expect(health('one/m')).toBeUndefined()
-      expect(spent()).toMatchObject({ spentNano: 0, openNano: 0, calls: 0 })
-    },
-  )
+  test.each([
+    { status: 400, code: 'model-call-rejected' },
+    { status: 402, code: 'provider-refused' },
+    { status: 404, code: 'model-unknown' },
+    { status: 413, code: 'model-call-rejected' },
+    { status: 422, code: 'model-call-rejected' },
+  ])('$status once is told and never repeated or passed on (lesson 128)', async ({ status, code }) => {
+    const { upstreams, ask, calls, health, spent } = await aChain()
+    refusing(upstreams.one, status)
+    await expect(ask()).rejects.toMatchObject({
+      code,
+      extra: { provider_status: status, attempts: 1, error: { attempts: 1 } },
+    })
+    expect(calls()).toEqual([1, 0, 0])
+    expect(health('one/m')).toBeUndefined()
+    expect(spent()).toMatchObject({ spentNano: 0, openNano: 0, calls: 0 })
+  })
 
   test('a prompt that is too long is too long, whatever status says so', async () => {
     const { upstreams, ask, calls } = await aChain()
     upstreams.one.answerWith((_call, response) =>
       refuse(response, 500, { message: 'maximum context length is 8192 tokens' }),
     )
-    await expect(ask()).rejects.toMatchObject({ code: 'upstream-failed' })
+    await expect(ask()).rejects.toMatchObject({ code: 'prompt-too-long' })
     expect(calls()).toEqual([1, 0, 0])
   })
 

@@ -15,6 +15,7 @@ import {
 import type { LlmUpstream } from '../../../../tests/support/llm-upstream.ts'
 import { verifies } from '../../../../tests/verifies.ts'
 import type { Caller } from '../policy/caller.ts'
+import { chatDialect } from './chat-dialect.ts'
 import { createComplete } from './complete.ts'
 import { createOpenAiCompatibleProvider } from './openai-compatible-provider.ts'
 import type { ModelName } from './resolve-model.ts'
@@ -145,7 +146,7 @@ describe('money on the model path', () => {
     await withPath({}, async ({ upstream, parts }) => {
       upstream.answerWith((_call, response) => refuse(response, 400, { message: 'context too long' }))
       await expect(parts.complete(workerCaller, { body: bodyOf(), signal: open() })).rejects.toMatchObject({
-        code: 'provider-refused',
+        code: 'model-call-rejected',
         extra: { provider_status: 400 },
       })
       expect(upstream.calls).toHaveLength(1)
@@ -165,7 +166,7 @@ describe('money on the model path', () => {
         ...parts.catalog,
         find: (name: ModelName) => ({ ...parts.catalog.find(name), llm: hasty }),
       }
-      const complete = createComplete({ ...parts.deps, catalog })
+      const complete = createComplete({ ...parts.deps, catalog }, chatDialect)
       await expect(complete(workerCaller, { body: bodyOf(), signal: open() })).rejects.toMatchObject({
         code: 'upstream-timeout',
       })

@@ -152,7 +152,7 @@ describe('a completion', () => {
       }
       finish(404)
       expect(new TextDecoder().decode((await reader.next()).value as Uint8Array)).toContain(
-        '"code":"provider-refused"',
+        '"code":"model_not_found"',
       )
       expect((await reader.next()).done).toBe(true)
       expect(parts.spent(agentScope('scout'), utcDay(clock.now()))).toMatchObject({

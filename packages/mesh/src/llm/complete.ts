@@ -10,17 +10,15 @@ import type { AllowedModelsDeps } from './allowed-models.ts'
 import { streamedAnswer, wholeAnswer } from './answer-reply.ts'
 import type { CompletionReply, Received } from './answer-reply.ts'
 import { openCallAccount } from './call-account.ts'
+import type { CallParameters, Dialect } from './dialect.ts'
 import { dispatch } from './dispatch.ts'
-import { promptTokensAtMost } from './estimate.ts'
 import { fallbackChain } from './fallback-chain.ts'
 import { firstWords } from './first-words.ts'
 import type { HoldLease } from './hold-lease.ts'
 import type { ProviderReply, ProviderRequest } from './llm-provider.ts'
 import type { CatalogModel } from './model-catalog.ts'
 import { usdFromNano } from './money.ts'
-import { asProblem, withOpenAiError } from './openai-error.ts'
-import { readParameters } from './parameters.ts'
-import type { ChatParameters } from './parameters.ts'
+import { asProblem } from './openai-error.ts'
 import { createPriceList } from './price-list.ts'
 import type { Price, PricedModel } from './price-list.ts'
 import { wholeReply } from './reply-body.ts'
@@ -31,7 +29,7 @@ import type { SilenceWatch } from './silence-watch.ts'
 import type { ModelWatch } from './watch-models.ts'
 
 /**
- * One chat completion for an agent.
+ * One call of a model for an agent, in any form of the model surface: the rules are the same for all of them.
  *
  * 1. Nothing leaves before the guard, the list of models and the budget have said yes; the door has counted the call.
  * 2. Every reservation is settled or refunded, on every path, also when nobody reads the answer.
@@ -44,6 +42,8 @@ export interface CompletionInput {
   readonly body: Uint8Array
   /** Aborts when the client has gone. */
   readonly signal: AbortSignal
+  /** Features that are still tried out, by the names a client gives them. */
+  readonly betas?: readonly string[]
 }
 
 export interface CompleteDeps extends AllowedModelsDeps {
@@ -63,13 +63,14 @@ export interface CompleteDeps extends AllowedModelsDeps {
 }
 
 /**
- * Throws Problems, each with an `error` field that OpenAI's clients understand: `denied`,
+/**
+ * Throws Problems, each with what clients of the dialect look for: `denied`,
  * `body-too-large`, `bad-json`, `bad-request`, `model-not-allowed`, `model-unpriced`, `not-configured`,
  * `budget-exhausted`, and what the provider met. A stream that has begun ends with an error event instead.
  */
-export function createComplete(deps: CompleteDeps): Complete {
+export function createComplete(deps: CompleteDeps, dialect: Dialect): Complete {
   const silence = createSilenceWatch({ ...deps, intervalMs: deps.keepAliveMs ?? wireLimits.keepAliveMs })
-  const parts: Parts = { ...deps, silence, priceOf: createPriceList(deps.clock) }
+  const parts: Parts = { ...deps, dialect, silence, priceOf: createPriceList(deps.clock) }
   return async (caller, input) => {
     try {
       deps.guard(caller, { do: 'call-api', api: 'llm' })
@@ -78,12 +79,13 @@ export function createComplete(deps: CompleteDeps): Complete {
     } catch (error) {
       if (input.signal.aborted) throw error
       if (!(error instanceof Problem)) deps.log.error({ err: error }, 'model call failed inside')
-      throw withOpenAiError(asProblem(error))
+      throw dialect.dress(asProblem(error))
     }
   }
 }
 
 interface Parts extends CompleteDeps {
+  readonly dialect: Dialect
   readonly silence: SilenceWatch
   readonly priceOf: (model: PricedModel) => Price
 }
@@ -93,7 +95,8 @@ async function answer(
   caller: Extract<Caller, { kind: 'agent' }>,
   input: CompletionInput,
 ): Promise<CompletionReply> {
-  const parameters = readBounded(input.body)
+  const { dialect } = deps
+  const parameters = readBounded(dialect, input)
   const chain = fallbackChain(deps, caller.agentId, allowedModel(deps, caller.agentId, parameters.model))
   const release = deps.holdLease(caller.run)
   // The reader of a stream may leave without the client's going; a whole answer has no such reader.
@@ -104,7 +107,7 @@ async function answer(
     chain,
     signal: cutting?.signal ?? input.signal,
     open: (model) => openCall(deps, caller, { model, parameters }),
-    receive,
+    receive: (reply, opened) => receive(dialect, reply, opened),
   }).finally(release)
   if (!cutting) return wholeAnswer(await dispatched)
   return await streamedAnswer(deps, {
@@ -124,21 +127,25 @@ interface Opened extends OpenCall {
 async function openCall(
   deps: Parts,
   caller: Extract<Caller, { kind: 'agent' }>,
-  { model, parameters }: { readonly model: CatalogModel; readonly parameters: ChatParameters },
+  { model, parameters }: { readonly model: CatalogModel; readonly parameters: CallParameters },
 ): Promise<Opened> {
+  const { dialect } = deps
+  if (!model.llm.forms.has(dialect.form)) {
+    throw new Problem('bad-request', { detail: `${model.id} does not answer ${dialect.form} calls` })
+  }
   const price = deps.priceOf(model)
   const draft = JSON.stringify({ model: model.model, ...parameters.forwarded })
   const draftBytes = Buffer.byteLength(draft)
-  const promptTokens = promptTokensAtMost(parameters.forwarded, draftBytes)
+  const promptTokens = dialect.promptTokensAtMost(parameters.forwarded, draftBytes)
   const reservation = await deps.gate.reserve({
     agentId: caller.agentId,
     run: caller.run,
     model: model.id,
     promptTokens,
     promptNano: Math.ceil(promptTokens * price.inputNanoPerToken),
-    outputNanoPerToken: price.outputNanoPerToken,
+    outputNanoPerToken: dialect.hasOutput ? price.outputNanoPerToken : 0,
     answers: parameters.answers,
-    maxTokens: parameters.maxTokens?.value ?? model.defaultMaxTokens,
+    maxTokens: dialect.hasOutput ? (parameters.maxTokens?.value ?? model.defaultMaxTokens) : 1,
   })
   const account = openCallAccount(deps, {
     agentId: caller.agentId,
@@ -149,22 +156,22 @@ async function openCall(
     promptTokens,
     closed: deps.holdLease(caller.run),
   })
-  const request = requestFor(caller.agentId, model, { parameters, draft, draftBytes, reservation })
+  const request = requestFor(caller.agentId, model, { dialect, parameters, draft, draftBytes, reservation })
   return { model, request, account, costUsdOf: (usage) => usdFromNano(price.costNano(usage)) }
 }
 
-async function receive(reply: ProviderReply, opened: Opened): Promise<Received> {
+async function receive(dialect: Dialect, reply: ProviderReply, opened: Opened): Promise<Received> {
   const isStream = opened.request.stream && reply.contentType.includes('event-stream')
-  if (!isStream) return { whole: await wholeReply(reply, opened) }
+  if (!isStream) return { whole: await wholeReply(reply, opened, dialect) }
   const { account, model } = opened
-  return { reply: await firstWords(reply, { account, secrets: model.secrets }), call: opened }
+  return { reply: await firstWords(reply, { account, secrets: model.secrets, dialect }), call: opened }
 }
 
-function readBounded(body: Uint8Array): ChatParameters {
+function readBounded(dialect: Dialect, { body, betas }: CompletionInput): CallParameters {
   if (body.length > wireLimits.modelBodyMaxBytes) {
     throw new Problem('body-too-large', { detail: `at most ${wireLimits.modelBodyMaxBytes} bytes` })
   }
-  return readParameters(body)
+  return dialect.read(body, betas ?? [])
 }
 
 /** Made once: an abort without a reason makes an error with its stack each time. */
@@ -174,19 +181,31 @@ const readerLeft = new Error('the reader of the stream has left')
 function requestFor(
   agentId: string,
   model: CatalogModel,
-  call: { parameters: ChatParameters; draft: string; draftBytes: number; reservation: Reservation },
+  call: {
+    dialect: Dialect
+    parameters: CallParameters
+    draft: string
+    draftBytes: number
+    reservation: Reservation
+  },
 ): ProviderRequest {
-  const { parameters, draft, draftBytes, reservation } = call
-  const field = parameters.maxTokens?.field ?? (model.free ? null : model.boundField)
+  const { dialect, parameters, reservation } = call
+  const fitted = parameters.fit?.(reservation.maxTokens) ?? parameters.forwarded
+  const draft =
+    fitted === parameters.forwarded ? call.draft : JSON.stringify({ model: model.model, ...fitted })
+  const draftBytes = fitted === parameters.forwarded ? call.draftBytes : Buffer.byteLength(draft)
+  const field = parameters.maxTokens?.field ?? (model.free || !dialect.hasOutput ? null : model.boundField)
   const end = field === null ? '}' : `,"${field}":${reservation.maxTokens}}`
   const body = Buffer.allocUnsafe(draftBytes - 1 + end.length)
   body.write(draft, 'utf8')
   body.write(end, draftBytes - 1, 'latin1')
   return {
+    form: dialect.form,
     agentId,
     model: model.model,
     stream: parameters.stream,
-    parameters: parameters.forwarded,
+    parameters: fitted,
     body,
+    ...(parameters.betas === undefined ? {} : { betas: parameters.betas }),
   }
 }

@@ -3,6 +3,7 @@ import { chunkEvent, helloUsage, usageEvent } from '../../../../tests/support/ll
 import { createByteStream } from './byte-stream.ts'
 import type { ByteSink } from './byte-stream.ts'
 import type { CallAccount } from './call-account.ts'
+import { chatDialect } from './chat-dialect.ts'
 import { firstWords } from './first-words.ts'
 import type { ProviderReply } from './llm-provider.ts'
 import type { TokenUsage } from './usage.ts'
@@ -61,7 +62,7 @@ describe('a stream before its first words', () => {
   ])('is passed on from %s, and nothing is lost', async (_what, event) => {
     const source = aSource()
     const { account, closed } = anAccount()
-    const begun = firstWords(source.reply, { account, secrets: [] })
+    const begun = firstWords(source.reply, { account, secrets: [], dialect: chatDialect })
     expect(source.say(`: hello\n\n${role}`)).toBe(true)
     for (const piece of event.match(/[^]{1,7}/g) ?? []) source.say(piece)
     const reply = await begun
@@ -73,7 +74,11 @@ describe('a stream before its first words', () => {
 
   test('waits for its reader once it has begun', async () => {
     const source = aSource()
-    const begun = firstWords(source.reply, { account: anAccount().account, secrets: [] })
+    const begun = firstWords(source.reply, {
+      account: anAccount().account,
+      secrets: [],
+      dialect: chatDialect,
+    })
     expect(source.say(chunkEvent({ content: 'Hi' }))).toBe(false)
     const reply = await begun
     expect(source.asked.resumed).toBe(0)
@@ -86,7 +91,7 @@ describe('a stream before its first words', () => {
   test('that never says anything is a failure of the model, paid by the usage it told (lesson 103)', async () => {
     const source = aSource()
     const { account, closed } = anAccount()
-    const begun = firstWords(source.reply, { account, secrets: [] })
+    const begun = firstWords(source.reply, { account, secrets: [], dialect: chatDialect })
     source.say(`${role}${stop}${usageEvent()}data: [DONE]\n\n`)
     source.end()
     await expect(begun).rejects.toMatchObject({ code: 'model-failed' })
@@ -97,7 +102,7 @@ describe('a stream before its first words', () => {
   test('that breaks is told as what broke it, and paid by an estimate', async () => {
     const source = aSource()
     const { account, closed } = anAccount()
-    const begun = firstWords(source.reply, { account, secrets: [] })
+    const begun = firstWords(source.reply, { account, secrets: [], dialect: chatDialect })
     source.say(role)
     source.fail(new Error('reset'))
     await expect(begun).rejects.toThrow('reset')
@@ -106,7 +111,11 @@ describe('a stream before its first words', () => {
 
   test('that tells an error is one, and no key gets out with it', async () => {
     const source = aSource()
-    const begun = firstWords(source.reply, { account: anAccount().account, secrets: [] })
+    const begun = firstWords(source.reply, {
+      account: anAccount().account,
+      secrets: [],
+      dialect: chatDialect,
+    })
     source.say('data: {"error":{"message":"overloaded, key sk-abcdefghijkl"}}\n\n')
     await expect(begun).rejects.toMatchObject({
       code: 'upstream-failed',
@@ -116,7 +125,11 @@ describe('a stream before its first words', () => {
 
   test('is passed on as it is when it is silent in very many bytes', async () => {
     const source = aSource()
-    const begun = firstWords(source.reply, { account: anAccount().account, secrets: [] })
+    const begun = firstWords(source.reply, {
+      account: anAccount().account,
+      secrets: [],
+      dialect: chatDialect,
+    })
     const comment = `: ${'.'.repeat(1000)}\n\n`
     for (let count = 0; count < 70; count++) source.say(comment)
     const reply = await begun

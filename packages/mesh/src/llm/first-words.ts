@@ -5,7 +5,8 @@ import type { Secret } from '../vault/secret.ts'
 import { createByteStream, pipeBytes } from './byte-stream.ts'
 import type { ByteFlow, ByteSink, ByteStream } from './byte-stream.ts'
 import type { CallAccount } from './call-account.ts'
-import { emptyAnswer, isRecord, saysNothing } from './empty-answer.ts'
+import type { Dialect } from './dialect.ts'
+import { emptyAnswer, isRecord } from './empty-answer.ts'
 import type { ProviderReply } from './llm-provider.ts'
 import { createEventPasser, freshProgress } from './pass-stream.ts'
 
@@ -20,22 +21,22 @@ const silentMaxBytes = 64 * 1024
  */
 export async function firstWords(
   reply: ProviderReply,
-  of: { readonly account: CallAccount; readonly secrets: readonly Secret[] },
+  of: { readonly account: CallAccount; readonly secrets: readonly Secret[]; readonly dialect: Dialect },
 ): Promise<ProviderReply> {
   const held: Uint8Array[] = []
   try {
-    return { ...reply, body: await holdUntilSpoken(reply, held) }
+    return { ...reply, body: await holdUntilSpoken(reply, held, of.dialect) }
   } catch (error) {
-    settleByWhatCame(held, of.account)
+    settleByWhatCame(held, of)
     reply.discard()
     throw error instanceof StreamError ? problemOf(error, of.secrets) : error
   }
 }
 
 /** Reads on its own until the first words; from then on, and with them, it waits for its reader. */
-function holdUntilSpoken(reply: ProviderReply, held: Uint8Array[]): Promise<ByteStream> {
+function holdUntilSpoken(reply: ProviderReply, held: Uint8Array[], dialect: Dialect): Promise<ByteStream> {
   return new Promise((resolve, reject) => {
-    const listener = createListener()
+    const listener = createListener(dialect)
     let reader: ByteSink | null = null
     let flow: ByteFlow | null = null
     let isBegun = false
@@ -84,7 +85,7 @@ function holdUntilSpoken(reply: ProviderReply, held: Uint8Array[]): Promise<Byte
 }
 
 /** Tells from pieces of any size whether an event has said something. Throws what an event tells as an error. */
-function createListener(): { hears(bytes: Uint8Array): boolean } {
+function createListener(dialect: Dialect): { hears(bytes: Uint8Array): boolean } {
   const decoder = new StringDecoder('utf8')
   let rest = ''
   return {
@@ -94,12 +95,12 @@ function createListener(): { hears(bytes: Uint8Array): boolean } {
       if (!/\n\r?\n/.test(rest.slice(from))) return false
       const events = rest.split(/\n\r?\n/)
       rest = events.pop() ?? ''
-      return events.some(isSpoken)
+      return events.some((event) => isSpoken(event, dialect))
     },
   }
 }
 
-function isSpoken(event: string): boolean {
+function isSpoken(event: string, dialect: Dialect): boolean {
   const data = event
     .split(/\r?\n/)
     .flatMap((line) => (line.startsWith('data:') ? [line.slice('data:'.length)] : []))
@@ -116,7 +117,7 @@ function isSpoken(event: string): boolean {
   if (!isRecord(value)) return true
   const { error } = value
   if (error !== undefined && error !== null) throw new StreamError(messageOf(error))
-  return !saysNothing(value)
+  return !dialect.saysNothing(value)
 }
 
 /** What a stream tells instead of words. */
@@ -134,9 +135,13 @@ function messageOf(error: unknown): string {
   return typeof message === 'string' ? message : 'without a message'
 }
 
-function settleByWhatCame(held: readonly Uint8Array[], account: CallAccount): void {
+function settleByWhatCame(
+  held: readonly Uint8Array[],
+  { account, dialect }: { readonly account: CallAccount; readonly dialect: Dialect },
+): void {
   const progress = freshProgress()
-  const passer = createEventPasser(progress, { wantsUsage: false, costUsdOf: () => 0, onDone: () => {} })
+  const rules = { wantsUsage: false, costUsdOf: () => 0, onDone: () => {} }
+  const passer = createEventPasser(progress, rules, dialect.createStreamForm?.())
   passer.take(Buffer.concat(held))
   if (progress.usage === null) account.settleEstimate(progress)
   else account.settle(progress.usage)

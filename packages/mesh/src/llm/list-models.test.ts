@@ -6,7 +6,9 @@ import { describe, expect, test } from 'vitest'
 import { aModelPath, aVault, workerCaller } from '../../../../tests/support/llm-door.ts'
 import { startWebServer } from '../../../../tests/support/web-server.ts'
 import { settingsSchema } from '../config/settings-file.ts'
+import { randomId, systemClock } from '../system-clock.ts'
 import { createListModels } from './list-models.ts'
+import { createMakeProvider } from './make-provider.ts'
 import { createModelCatalog } from './model-catalog.ts'
 import { createOpenAiCompatibleProvider } from './openai-compatible-provider.ts'
 import { modelIsListed, resolveModel } from './resolve-model.ts'
@@ -20,8 +22,11 @@ function aCatalog(
     settings: () => settingsSchema.parse(settings),
     vault: aVault(system),
     environmentDefaultModel,
-    makeOpenAiCompatible: createOpenAiCompatibleProvider,
-    makeScripted: () => createOpenAiCompatibleProvider({ baseUrl: 'http://127.0.0.1:9', apiKey: null }),
+    makeProvider: createMakeProvider({
+      clock: systemClock,
+      newId: randomId,
+      makeScripted: () => createOpenAiCompatibleProvider({ baseUrl: 'http://127.0.0.1:9', apiKey: null }),
+    }),
   })
 }
 
@@ -36,9 +41,9 @@ describe('the list of models', () => {
     const parts = aModelPath({ settings, cassettes: [folder], agentModel: 'gpt-4o-mini' })
     const listModels = createListModels(parts.deps)
     const web = await startWebServer((_request, response) => {
-      void listModels(workerCaller).then((list) =>
-        response.setHeader('content-type', 'application/json').end(JSON.stringify(list)),
-      )
+      void listModels
+        .list(workerCaller, 'openai')
+        .then((list) => response.setHeader('content-type', 'application/json').end(JSON.stringify(list)))
     })
     const client = new OpenAI({ baseURL: `http://127.0.0.1:${web.port}/v1`, apiKey: 'x', maxRetries: 0 })
     const models = await client.models.list()

@@ -71,5 +71,12 @@ function aRequest(model: string, content: string, stream: boolean): ProviderRequ
     messages: [{ role: 'user', content }],
     ...(stream ? { stream, stream_options: { include_usage: true } } : {}),
   }
-  return { agentId: 'scout', model, stream, parameters, body: JSON.stringify({ model, ...parameters }) }
+  return {
+    form: 'chat',
+    agentId: 'scout',
+    model,
+    stream,
+    parameters,
+    body: JSON.stringify({ model, ...parameters }),
+  }
 }

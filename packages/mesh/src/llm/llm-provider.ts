@@ -1,12 +1,19 @@
 import type { JsonObject } from '@flotilla/protocol/json-value'
 
 /**
- * PORT. Somebody who completes chats in the form of `/v1/chat/completions`.
+ * How a call and its answer are written; each is the public API of that name: `/v1/chat/completions`,
+ * `/v1/messages`, `/v1/messages/count_tokens`, `/v1/embeddings`.
+ */
+export type ModelForm = 'chat' | 'messages' | 'token-count' | 'embeddings'
+
+/**
+ * PORT. Somebody who answers calls of models in one or more forms; to a form that is not among its `forms` it owes
+ * nothing, and nobody asks it.
  *
  * `complete` sends `body` as it is and resolves with the status and the bytes of the answer as they come; bytes are
  * not looked at, not buffered beyond one chunk, and not changed. It resolves once the status is known, whatever the
  * status is: a refusal by the far end is a reply and not an error. A streamed answer is `text/event-stream` and ends
- * with `data: [DONE]`.
+ * with `data: [DONE]` (chat) or the event `message_stop` (messages).
  *
  * It rejects with the Problem `provider-unreachable` when no connection could be made, so that nothing has left,
  * `upstream-failed` when the far end hung up, `upstream-timeout` when it was silent for too long, `provider-refused` when the provider itself cannot serve the call, and with the
@@ -16,6 +23,7 @@ import type { JsonObject } from '@flotilla/protocol/json-value'
  * provider keeps nothing between calls that a second process would miss.
  */
 export interface LlmProvider {
+  readonly forms: ReadonlySet<ModelForm>
   complete(request: ProviderRequest, options: { readonly signal: AbortSignal }): Promise<ProviderReply>
   /** Names of the models it can tell without asking anybody, without the provider's own. */
   modelNames(): Promise<readonly string[]>
@@ -24,11 +32,14 @@ export interface LlmProvider {
 }
 
 export interface ProviderRequest {
+  readonly form: ModelForm
   /** Who asks; only a cassette cares. */
   readonly agentId: string
   /** The provider's own name of the model, as in `body`. */
   readonly model: string
   readonly stream: boolean
+  /** Names of features that are still tried out and that the client asked for, of those that are let through. */
+  readonly betas?: readonly string[]
   /** The parsed form of `body`, to look into and not to send. */
   readonly parameters: JsonObject
   /** JSON as it goes out. */

@@ -1,10 +1,13 @@
 import { Problem } from '@flotilla/protocol/problem'
-import type { ModelSettings, ProviderSettings, Settings } from '../config/settings-file.ts'
+import type { ModelSettings, Settings } from '../config/settings-file.ts'
 import type { Secret } from '../vault/secret.ts'
 import type { Vault } from '../vault/vault.ts'
 import type { LlmProvider } from './llm-provider.ts'
+import type { MakeProvider } from './make-provider.ts'
 import type { PricedModel } from './price-list.ts'
 import { presetModel } from './preset-model.ts'
+import { boundFieldAt, setupOf, usableProviders } from './provider-setup.ts'
+import type { ProviderSetup } from './provider-setup.ts'
 import { fullName, resolveModel } from './resolve-model.ts'
 import type { ModelName } from './resolve-model.ts'
 
@@ -26,6 +29,8 @@ export interface ModelCatalog {
   defaultProvider(): string
   /** Throws the Problem `not-configured` when the provider is not set up. */
   find(name: ModelName): CatalogModel
+  /** Throws the Problem `unprocessable`, with the providers that are set up, where that of the model is not. */
+  requireUsable(model: string): void
   /** Full names of all models that are known without asking anybody. */
   names(): Promise<readonly string[]>
   close(): Promise<void>
@@ -36,30 +41,11 @@ export interface ModelCatalogDeps {
   readonly vault: Vault
   /** FLOTILLA_DEFAULT_MODEL; wins over the settings file. */
   readonly environmentDefaultModel: string | null
-  readonly makeOpenAiCompatible: (config: {
-    readonly baseUrl: string
-    readonly apiKey: Secret | null
-  }) => LlmProvider
-  readonly makeScripted: (config: { readonly cassette: string | null }) => LlmProvider
+  readonly makeProvider: MakeProvider
 }
-
-const openAiBaseUrl = 'https://api.openai.com/v1'
 
 /** Enough for a long answer, and accepted by the current models of the large providers. */
 const defaultMaxTokens = 16_384
-
-/** A provider as it is set up, by settings or by credentials alone. */
-type ProviderSetup =
-  | {
-      readonly kind: 'openai-compatible'
-      readonly baseUrl: string
-      readonly apiKey: string | null
-      readonly local: boolean
-    }
-  | { readonly kind: 'scripted'; readonly cassette: string | null }
-
-/** What `.env` alone may set a provider up with. */
-const presetCredentials = ['openai_base_url', 'openai_api_key'] as const
 
 interface Vaulted {
   readonly credential: string
@@ -70,8 +56,9 @@ interface Vaulted {
 const knownMax = 1000
 
 export function createModelCatalog(deps: ModelCatalogDeps): ModelCatalog {
-  /** By setup, so that a changed setting makes a new one; the old ones live until the end. */
-  const made = new Map<string, LlmProvider>()
+  /** By name; a changed setting makes a new one, and the old ones live until the end. */
+  const made = new Map<string, { readonly mark: string; readonly llm: LlmProvider }>()
+  const replaced: LlmProvider[] = []
 
   /** What was found by the same settings and secrets is found again. */
   const known = new Map<
@@ -88,17 +75,37 @@ export function createModelCatalog(deps: ModelCatalogDeps): ModelCatalog {
     return deps.vault.system(credential) === secret
   }
 
-  function providerFor(setup: ProviderSetup, apiKey: Secret | null): LlmProvider {
-    const key = JSON.stringify(setup)
-    let provider = made.get(key)
-    if (!provider) {
-      provider =
-        setup.kind === 'scripted'
-          ? deps.makeScripted({ cassette: setup.cassette })
-          : deps.makeOpenAiCompatible({ baseUrl: setup.baseUrl, apiKey })
-      made.set(key, provider)
+  const secretIds = new WeakMap<Secret, number>()
+  let secretsSeen = 0
+
+  /** Tells one secret from another without a look at it. */
+  function secretId(secret: Secret): number {
+    const known = secretIds.get(secret)
+    if (known !== undefined) return known
+    secretIds.set(secret, ++secretsSeen)
+    return secretsSeen
+  }
+
+  function providerFor(name: string, setup: ProviderSetup, marks: readonly Vaulted[]): LlmProvider {
+    // A credential that was changed is another object, and prints as all others do.
+    const mark = JSON.stringify([setup, marks.map(({ secret }) => (secret ? secretId(secret) : null))])
+    const known = made.get(name)
+    if (known?.mark === mark) return known.llm
+    if (known) replaced.push(known.llm)
+    const llm = deps.makeProvider(setup)
+    made.set(name, { mark, llm })
+    return llm
+  }
+
+  /** The setup of a provider, and the credentials that it hangs on, whether they are there or not. */
+  function look(provider: string): { setup: ProviderSetup; vaulted: readonly Vaulted[] } {
+    const vaulted: Vaulted[] = []
+    const system = (credential: string) => {
+      const secret = deps.vault.system(credential)
+      vaulted.push({ credential, secret })
+      return secret
     }
-    return provider
+    return { setup: setupOf({ settings: deps.settings, system }, provider), vaulted }
   }
 
   function defaultModel(): string | null {
@@ -109,39 +116,53 @@ export function createModelCatalog(deps: ModelCatalogDeps): ModelCatalog {
     })
   }
 
+  function providerOfDefault(): string {
+    return resolveModel(defaultModel() ?? '', 'openai')?.provider ?? 'openai'
+  }
+
   return {
     defaultModel,
-    defaultProvider: () => resolveModel(defaultModel() ?? '', 'openai')?.provider ?? 'openai',
+    defaultProvider: providerOfDefault,
     find(name) {
       const id = fullName(name)
       const settings = deps.settings()
       const found = known.get(id)
       if (found && found.settings === settings && found.vaulted.every(isVaulted)) return found.model
-      const setup = setupOf(deps, name.provider)
-      const apiKey = setup.kind === 'scripted' ? null : keyOf(deps.vault, name.provider, setup.apiKey)
+      const { setup, vaulted } = look(name.provider)
       const model: CatalogModel = {
         ...describe(name, setup, settings.models[id]),
-        llm: providerFor(setup, apiKey),
-        secrets: apiKey === null ? [] : [apiKey],
+        llm: providerFor(name.provider, setup, vaulted),
+        secrets: vaulted.flatMap(({ credential, secret }) =>
+          secret && !plainCredential.test(credential) ? [secret] : [],
+        ),
       }
       if (known.size >= knownMax) known.clear()
-      known.set(id, {
-        model,
-        settings,
-        vaulted: [...presetCredentials, ...(apiKey === null ? [] : [apiKey.name])].map((credential) => ({
-          credential,
-          secret: deps.vault.system(credential),
-        })),
-      })
+      known.set(id, { model, settings, vaulted })
       return model
+    },
+    requireUsable(wanted) {
+      const name = resolveModel(wanted, providerOfDefault())
+      try {
+        if (name === null) throw new Problem('not-configured', { detail: `${wanted} names no model` })
+        look(name.provider)
+      } catch (error) {
+        if (!(error instanceof Problem)) throw error
+        const system = (credential: string) => deps.vault.system(credential)
+        const usable = usableProviders({ settings: deps.settings, system })
+        throw new Problem('unprocessable', {
+          detail: `${error.detail}; set up are: ${usable.join(', ') || 'none yet'}`,
+          extra: { model: wanted, providers: usable },
+        })
+      }
     },
     async names() {
       const scripted = Object.entries(deps.settings().providers).filter(
         ([, provider]) => provider.kind === 'scripted',
       )
-      const providers = ['scripted', ...scripted.map(([name]) => name)]
+      const providers = ['scripted', 'offline', ...scripted.map(([name]) => name)]
       const played = providers.map(async (name) => {
-        const llm = providerFor(setupOf(deps, name), null)
+        const { setup, vaulted } = look(name)
+        const llm = providerFor(name, setup, vaulted)
         return (await llm.modelNames()).map((model) => fullName({ provider: name, model }))
       })
       const names = [...Object.keys(deps.settings().models), ...(await Promise.all(played)).flat()]
@@ -150,7 +171,7 @@ export function createModelCatalog(deps: ModelCatalogDeps): ModelCatalog {
       return [...new Set(names)]
     },
     async close() {
-      await Promise.all([...made.values()].map((provider) => provider.close()))
+      await Promise.all([...[...made.values()].map(({ llm }) => llm), ...replaced].map((llm) => llm.close()))
       made.clear()
     },
   }
@@ -161,71 +182,22 @@ function describe(
   setup: ProviderSetup,
   own: ModelSettings | undefined,
 ): Omit<CatalogModel, 'llm' | 'secrets'> {
-  const baseUrl = setup.kind === 'scripted' ? null : setup.baseUrl
-  const isOpenAi = baseUrl !== null && new URL(baseUrl).hostname === 'api.openai.com'
+  const baseUrl = 'baseUrl' in setup ? setup.baseUrl : null
+  const costsNothing = baseUrl === null || ('local' in setup && setup.local)
   return {
     id: fullName(name),
     provider: name.provider,
     model: name.model,
     baseUrl,
-    free: setup.kind === 'scripted' || setup.local || own?.local === true,
+    free: costsNothing || own?.local === true,
     price: own?.price ?? null,
     defaultMaxTokens: Math.min(
       own?.max_output_tokens ?? defaultMaxTokens,
       own?.context ?? Number.MAX_SAFE_INTEGER,
     ),
-    boundField: isOpenAi ? 'max_completion_tokens' : 'max_tokens',
+    boundField: boundFieldAt(baseUrl),
   }
 }
 
-function setupOf(deps: ModelCatalogDeps, provider: string): ProviderSetup {
-  const settings = deps.settings().providers
-  const configured = Object.hasOwn(settings, provider) ? settings[provider] : undefined
-  if (configured) return setupFrom(configured)
-  if (provider === 'scripted') return { kind: 'scripted', cassette: null }
-  if (provider === 'openai') {
-    const baseUrl = deps.vault.system('openai_base_url')
-    const apiKey = deps.vault.system('openai_api_key')
-    if (baseUrl || apiKey) {
-      return {
-        kind: 'openai-compatible',
-        baseUrl: checkedUrl(baseUrl?.reveal() ?? openAiBaseUrl),
-        apiKey: apiKey ? apiKey.name : null,
-        local: false,
-      }
-    }
-    throw new Problem('not-configured', {
-      detail:
-        'the provider openai is not set up: put FLOTILLA_SYSTEM_OPENAI_API_KEY or FLOTILLA_SYSTEM_OPENAI_BASE_URL into .env',
-    })
-  }
-  throw new Problem('not-configured', {
-    detail: `the provider ${provider} is not set up: name it under providers in config/settings.json`,
-  })
-}
-
-function setupFrom(configured: ProviderSettings): ProviderSetup {
-  if (configured.kind === 'scripted') return configured
-  return {
-    kind: 'openai-compatible',
-    baseUrl: configured.base_url,
-    apiKey: configured.api_key ?? null,
-    local: configured.local,
-  }
-}
-
-function keyOf(vault: Vault, provider: string, name: string | null): Secret | null {
-  if (name === null) return null
-  const secret = vault.system(name)
-  if (secret) return secret
-  throw new Problem('not-configured', {
-    detail: `the provider ${provider} wants the credential FLOTILLA_SYSTEM_${name.toUpperCase()}, which is not set`,
-  })
-}
-
-function checkedUrl(text: string): string {
-  if (URL.canParse(text) && /^https?:/.test(text)) return text
-  throw new Problem('not-configured', {
-    detail: 'FLOTILLA_SYSTEM_OPENAI_BASE_URL is not an http or https address',
-  })
-}
+/** Words that stand beside a key and are no secret themselves. */
+const plainCredential = /_(?:base_url|region|resource_name|api_version)$/

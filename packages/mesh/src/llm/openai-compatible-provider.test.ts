@@ -29,6 +29,7 @@ describeLlmProvider('openai-compatible', async () => {
 })
 
 const request: ProviderRequest = {
+  form: 'chat',
   agentId: 'scout',
   model: 'm',
   stream: false,

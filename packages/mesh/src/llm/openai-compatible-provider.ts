@@ -1,7 +1,8 @@
-import { Pool } from 'undici'
 import type { Secret } from '../vault/secret.ts'
 import type { LlmProvider } from './llm-provider.ts'
 import { exchange } from './provider-exchange.ts'
+import { openProviderPool } from './provider-pool.ts'
+import type { ProviderTimeouts } from './provider-pool.ts'
 
 export interface OpenAiCompatibleConfig {
   /** With its path, as in `https://api.openai.com/v1`. */
@@ -12,42 +13,21 @@ export interface OpenAiCompatibleConfig {
   readonly timeouts?: Partial<ProviderTimeouts>
 }
 
-export interface ProviderTimeouts {
-  readonly connectMs: number
-  /** From the request to the first header; a call that is not streamed has its whole answer in this. */
-  readonly headersMs: number
-  /** Longest silence within the body. */
-  readonly bodyIdleMs: number
-}
-
-export const providerTimeouts: ProviderTimeouts = {
-  connectMs: 10_000,
-  headersMs: 120_000,
-  bodyIdleMs: 120_000,
-}
-
-/** Connections to one provider; further calls wait for a free one. */
-const connectionsMax = 256
-/** Below what load balancers commonly close at, so that a call does not meet a closing connection. */
-const keepAliveMs = 30_000
-
-/** Anybody who serves `POST <base>/chat/completions`: OpenAI, Ollama, vLLM, llama.cpp and others. */
+/** Anybody who serves `POST <base>/chat/completions`, and `/embeddings` where it has models for them: OpenAI, Ollama, vLLM, llama.cpp and others. */
 export function createOpenAiCompatibleProvider(config: OpenAiCompatibleConfig): LlmProvider {
   const base = new URL(config.baseUrl)
-  const timeouts = { ...providerTimeouts, ...config.timeouts }
-  const path = `${base.pathname.replace(/\/+$/, '')}/chat/completions${base.search}`
-  const pool = new Pool(base.origin, {
-    connections: connectionsMax,
-    keepAliveTimeout: keepAliveMs,
-    connect: { timeout: timeouts.connectMs },
-    headersTimeout: timeouts.headersMs,
-    bodyTimeout: timeouts.bodyIdleMs,
-  })
+  const root = base.pathname.replace(/\/+$/, '')
+  const paths = {
+    chat: `${root}/chat/completions${base.search}`,
+    embeddings: `${root}/embeddings${base.search}`,
+  }
+  const pool = openProviderPool(base.origin, config.timeouts)
 
   const plainHeaders = headersFor('application/json', config.apiKey)
   const streamHeaders = headersFor('text/event-stream', config.apiKey)
 
   return {
+    forms: new Set(['chat', 'embeddings']),
     complete: (request, { signal }) =>
       exchange({
         pool,
@@ -55,7 +35,7 @@ export function createOpenAiCompatibleProvider(config: OpenAiCompatibleConfig): 
         signal,
         request: {
           method: 'POST',
-          path,
+          path: request.form === 'embeddings' ? paths.embeddings : paths.chat,
           headers: request.stream ? streamHeaders() : plainHeaders(),
           body: request.body,
         },

@@ -1,4 +1,5 @@
 import { problemCatalog } from '@flotilla/protocol/problem-catalog'
+import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
 import { Problem } from '@flotilla/protocol/problem'
 
 /** The error object that OpenAI's clients look for, in a reply's body and in a stream's event. */
@@ -10,13 +11,19 @@ export interface OpenAiError {
   readonly attempts?: number
 }
 
+/** Codes that clients of this form act on; all others are ours. */
+const openAiCodes: Partial<Record<ProblemCode, string>> = {
+  'prompt-too-long': 'context_length_exceeded',
+  'model-unknown': 'model_not_found',
+}
+
 export function openAiErrorOf(problem: Problem): OpenAiError {
   const type = problemCatalog[problem.code].status < 500 ? 'invalid_request_error' : 'server_error'
   const { attempts } = problem.extra
   return {
     message: problem.detail,
     type,
-    code: problem.code,
+    code: openAiCodes[problem.code] ?? problem.code,
     ...(typeof attempts === 'number' ? { attempts } : {}),
   }
 }

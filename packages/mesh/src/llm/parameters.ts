@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import { chatCompletionRequestSchema } from '@flotilla/protocol/llm-exchange'
-import { Problem } from '@flotilla/protocol/problem'
+import type { CallParameters } from './dialect.ts'
+import { badRequest, parseJsonBody, wholeNumber } from './json-body.ts'
 
 /** What of a request goes on to a provider; anything else in a body stays here. */
 const forwarded = [
@@ -30,24 +31,9 @@ const forwarded = [
 /** Answers per call; each may cost as much as the first. */
 const answersMax = 16
 
-export interface ChatParameters {
-  readonly model: string
-  readonly stream: boolean
-  /** The client asked for the usage at the end of its stream. */
-  readonly wantsUsage: boolean
-  readonly answers: number
-  /** The client's own bound on the answer, by the name it used. */
-  readonly maxTokens: {
-    readonly field: 'max_tokens' | 'max_completion_tokens'
-    readonly value: number
-  } | null
-  /** What is forwarded, but for model and bound; a stream always asks for its usage. */
-  readonly forwarded: JsonObject
-}
-
 /** Throws the Problem `bad-json` or `bad-request`. Pure. */
-export function readParameters(bytes: Uint8Array): ChatParameters {
-  const body = parseBody(bytes)
+export function readParameters(bytes: Uint8Array): CallParameters {
+  const body = parseJsonBody(bytes)
   const parsed = chatCompletionRequestSchema.safeParse(body)
   if (!parsed.success) {
     const issue = parsed.error.issues[0]
@@ -74,37 +60,10 @@ export function readParameters(bytes: Uint8Array): ChatParameters {
 }
 
 /** The newer name wins where a client sends both, since models that know it refuse the other. */
-function boundOf(body: JsonObject): ChatParameters['maxTokens'] {
+function boundOf(body: JsonObject): CallParameters['maxTokens'] {
   for (const field of ['max_completion_tokens', 'max_tokens'] as const) {
     const value = wholeNumber(body[field], field, Number.MAX_SAFE_INTEGER)
     if (value !== null) return { field, value }
   }
   return null
-}
-
-function wholeNumber(value: JsonValue | undefined, name: string, max: number): number | null {
-  if (value === undefined || value === null) return null
-  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 1 || value > max) {
-    throw badRequest(`${name}: a whole number from 1 to ${max} is expected`)
-  }
-  return value
-}
-
-const utf8 = new TextDecoder('utf-8', { fatal: true })
-
-function parseBody(bytes: Uint8Array): JsonObject {
-  let body: unknown
-  try {
-    body = JSON.parse(utf8.decode(bytes))
-  } catch (error) {
-    throw new Problem('bad-json', { cause: error })
-  }
-  if (typeof body !== 'object' || body === null || Array.isArray(body))
-    throw badRequest('an object is expected')
-  // JSON.parse makes JSON values and nothing else.
-  return body as JsonObject
-}
-
-function badRequest(detail: string): Problem {
-  return new Problem('bad-request', { detail })
 }

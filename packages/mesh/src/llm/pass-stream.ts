@@ -19,6 +19,20 @@ export interface StreamRules {
   readonly onDone: () => void
 }
 
+/** How one kind of stream says what must be known of it. */
+export interface StreamForm {
+  /** Is this the event after which nothing comes? */
+  isEnd(data: Buffer, from: number, end: number): boolean
+  /** Takes the usage out of an event that names one: the event as it goes on, or null where it stays here. */
+  tell(event: Buffer, progress: StreamProgress, rules: StreamRules): Buffer | null
+}
+
+/** The stream of a chat completion. */
+export const chatStream: StreamForm = {
+  isEnd: (data, from, end) => end - from < doneMaxBytes && data.subarray(from, end).includes('[DONE]'),
+  tell: withUsage,
+}
+
 export function freshProgress(): StreamProgress {
   return { events: 0, bytes: 0, smallestEventBytes: 0, usage: null }
 }
@@ -45,7 +59,11 @@ export interface EventPasser {
  * Passes whole events on, the same bytes but for the usage. Only events that name a usage are parsed, and what stays
  * as it is goes on in one piece. `take` throws the Problem `upstream-failed` for an event beyond any reason.
  */
-export function createEventPasser(progress: StreamProgress, rules: StreamRules): EventPasser {
+export function createEventPasser(
+  progress: StreamProgress,
+  rules: StreamRules,
+  form: StreamForm = chatStream,
+): EventPasser {
   let rest: Buffer = Buffer.alloc(0)
 
   return {
@@ -56,11 +74,11 @@ export function createEventPasser(progress: StreamProgress, rules: StreamRules):
       let unchangedFrom = 0
       let usageAt = data.indexOf(usageMark)
       for (let end = eventEnd(data, from); end !== -1; end = eventEnd(data, from)) {
-        if (end - from < doneMaxBytes && data.subarray(from, end).includes('[DONE]')) rules.onDone()
+        if (form.isEnd(data, from, end)) rules.onDone()
         else if (data[from] !== colon) countEvent(end - from, progress)
         if (usageAt !== -1 && usageAt < end) {
           const event = data.subarray(from, end)
-          const told = tellsUsage(event) ? withUsage(event, progress, rules) : event
+          const told = tellsUsage(event) ? form.tell(event, progress, rules) : event
           if (told !== event) {
             if (from > unchangedFrom) passed.push(data.subarray(unchangedFrom, from))
             if (told !== null) passed.push(told)
@@ -106,7 +124,8 @@ function withUsage(event: Buffer, progress: StreamProgress, rules: StreamRules):
   return Buffer.from(`data: ${JSON.stringify(told)}\n\n`)
 }
 
-function parsedData(event: Buffer): Record<string, unknown> | null {
+/** What the data of an event says; null for what is no JSON object. */
+export function parsedData(event: Buffer): Record<string, unknown> | null {
   const lines = event.toString('utf8').split(/\r?\n/)
   const text = lines
     .filter((line) => line.startsWith('data:'))

@@ -87,8 +87,9 @@ function listedPrice(model: PricedModel, now: number): Price | null {
     if (found === null) continue
     const prices = found.model_price
     const inputUsd = dearest(prices, ['input_mtok', 'cache_write_mtok', 'cache_write_1h_mtok'])
-    const outputUsd = dearest(prices, ['output_mtok'])
-    if (inputUsd === null || outputUsd === null) continue
+    // A model that only reads, as one for embeddings does, has no price for what it never writes.
+    const outputUsd = dearest(prices, ['output_mtok']) ?? 0
+    if (inputUsd === null) continue
     return {
       inputNanoPerToken: (inputUsd * nanoPerUsd) / tokensPerMtok,
       outputNanoPerToken: (outputUsd * nanoPerUsd) / tokensPerMtok,
@@ -97,6 +98,7 @@ function listedPrice(model: PricedModel, now: number): Price | null {
           {
             input_tokens: usage.promptTokens,
             cache_read_tokens: Math.min(usage.cachedTokens, usage.promptTokens),
+            ...cacheWrites(usage),
             output_tokens: usage.completionTokens,
           },
           model.model,
@@ -107,6 +109,16 @@ function listedPrice(model: PricedModel, now: number): Price | null {
     }
   }
   return null
+}
+
+/** What is kept for an hour is part of what is written. */
+function cacheWrites(usage: TokenUsage): { cache_write_tokens?: number; cache_write_1h_tokens?: number } {
+  const { cacheWriteTokens = 0, cacheWriteLongTokens = 0 } = usage
+  if (cacheWriteTokens === 0) return {}
+  return {
+    cache_write_tokens: cacheWriteTokens,
+    ...(cacheWriteLongTokens > 0 ? { cache_write_1h_tokens: cacheWriteLongTokens } : {}),
+  }
 }
 
 /** The highest price that any of the fields reaches, in any tier. */

@@ -9,15 +9,12 @@ import { problemFromRefusal } from './provider-problem.ts'
 /** A gateway gave up waiting: what stands behind it may have answered it in vain. */
 const mayBeBilledStatuses: readonly number[] = [504, 524]
 
-/** Providers say that a prompt is too long in several ways, some of them with a status of their own trouble. */
-const tooLongPattern = /context.{0,20}(?:length|window|size)|prompt is too long|too many (?:input )?tokens/i
-
 /** A refusal as it bears on what to do next. Reads the reply's body. */
 export async function failureFromRefusal(reply: ProviderReply, model: CatalogModel): Promise<Failure> {
   const problem = await problemFromRefusal(reply, model.provider, model.secrets)
   return {
     problem,
-    kind: reply.status !== 429 && tooLongPattern.test(problem.detail) ? null : kindOfStatus(reply.status),
+    kind: problem.code === 'prompt-too-long' ? null : kindOfStatus(reply.status),
     retryAfterMs: (reply.retryAfterSeconds ?? 0) * 1000,
     mayBeBilled: mayBeBilledStatuses.includes(reply.status),
   }

@@ -1,4 +1,5 @@
 import { Problem } from '@flotilla/protocol/problem'
+import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
 import * as z from 'zod'
 import { redact } from '../vault/redact.ts'
 import type { Secret } from '../vault/secret.ts'
@@ -11,6 +12,24 @@ const messageMaxChars = 500
 const refusalSchema = z.looseObject({
   error: z.union([z.string(), z.looseObject({ message: z.string().nullish() })]),
 })
+
+/** What is the caller's own to mend; a wrong key is ours, and must not look like a wrong token of the caller's. */
+const byStatus: Readonly<Partial<Record<number, ProblemCode>>> = {
+  400: 'model-call-rejected',
+  404: 'model-unknown',
+  413: 'model-call-rejected',
+  422: 'model-call-rejected',
+}
+
+const overloadedPattern = /\boverloaded\b/i
+
+/** Each provider says it in its own words, some with a status of their own trouble. */
+const tooLongPattern =
+  /context.{0,20}(?:length|window|size)|prompt is too long|(?:input|prompt).{0,40}(?:exceeds?|too (?:long|large)).{0,60}(?:tokens?|context|maximum)|too many (?:input )?tokens|input token count.{0,40}exceeds/i
+
+function isTooLong(status: number, message: string): boolean {
+  return status !== 429 && tooLongPattern.test(message)
+}
 
 /** What a provider's refusal is to our caller, in the provider's words and never with a key. Reads the reply's body. */
 export async function problemFromRefusal(
@@ -25,6 +44,11 @@ export async function problemFromRefusal(
     const retryAfterSeconds = Math.ceil(reply.retryAfterSeconds ?? 10)
     return new Problem('rate-limited', { detail, extra, retryAfterSeconds })
   }
+  if (isTooLong(reply.status, message)) return new Problem('prompt-too-long', { detail, extra })
+  if (reply.status === 529 || overloadedPattern.test(message))
+    return new Problem('model-overloaded', { detail, extra })
+  const own = byStatus[reply.status]
+  if (own) return new Problem(own, { detail, extra })
   if (reply.status === 408 || reply.status === 504) return new Problem('upstream-timeout', { detail, extra })
   return new Problem(reply.status >= 500 ? 'upstream-failed' : 'provider-refused', { detail, extra })
 }

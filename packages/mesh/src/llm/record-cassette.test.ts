@@ -26,6 +26,7 @@ describe('a recording', () => {
 
     async function call(messages: typeof answered | typeof asked, stream: boolean): Promise<void> {
       const request = {
+        form: 'chat' as const,
         agentId: 'scout',
         model: 'm',
         stream,
@@ -66,6 +67,7 @@ describe('a recording', () => {
     recorder.start()
     const parameters = { messages: told('task_0123456789abcdef') } as never
     const request = {
+      form: 'chat' as const,
       agentId: 'scout',
       model: 'm',
       stream: false,

@@ -2,9 +2,11 @@ import { Problem } from '@flotilla/protocol/problem'
 import { createByteStream, pipeBytes } from './byte-stream.ts'
 import type { ByteFlow, ByteSink, ByteStream } from './byte-stream.ts'
 import type { ProviderReply } from './llm-provider.ts'
-import { asProblem, errorEvent } from './openai-error.ts'
+import type { Dialect } from './dialect.ts'
+import { asProblem } from './openai-error.ts'
 import { createEventPasser, freshProgress } from './pass-stream.ts'
 import type { OpenCall } from './reply-body.ts'
+import type { TokenUsage } from './usage.ts'
 import type { SilenceWatch } from './silence-watch.ts'
 
 /** A comment that server-sent event readers skip, so that nobody on the way takes a silent connection for dead. */
@@ -23,6 +25,7 @@ export interface SpokenStream {
 export interface RelayInput {
   /** Whoever makes it has closed every account when it rejects. */
   readonly spoken: Promise<SpokenStream>
+  readonly dialect: Dialect
   /** The client has waited in silence so far. */
   readonly isLate: boolean
   readonly wantsUsage: boolean
@@ -55,11 +58,12 @@ export function relayStream(input: RelayInput): ByteStream {
     () => {},
   )
   return createByteStream((sink) => {
-    const passer = createEventPasser(progress, {
+    const rules = {
       wantsUsage: input.wantsUsage,
-      costUsdOf: (usage) => call?.costUsdOf(usage) ?? 0,
+      costUsdOf: (usage: TokenUsage) => call?.costUsdOf(usage) ?? 0,
       onDone: settle,
-    })
+    }
+    const passer = createEventPasser(progress, rules, input.dialect.createStreamForm?.())
     return relay(input, sink, {
       passer,
       settled: () => {
@@ -120,7 +124,7 @@ function relay(
     }
     const problem = asProblem(error)
     spoken?.broke(problem)
-    sink.write(errorEvent(spoken ? asFinal(problem) : problem))
+    sink.write(input.dialect.errorEvent(spoken ? asFinal(problem) : problem))
     sink.end()
   }
 

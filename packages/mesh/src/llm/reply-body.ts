@@ -1,10 +1,10 @@
 import { Problem } from '@flotilla/protocol/problem'
 import { pipeBytes } from './byte-stream.ts'
 import type { CallAccount } from './call-account.ts'
-import { emptyAnswer, saysNothing } from './empty-answer.ts'
+import type { Dialect } from './dialect.ts'
+import { emptyAnswer } from './empty-answer.ts'
 import type { ProviderReply } from './llm-provider.ts'
 import { freshProgress } from './pass-stream.ts'
-import { usageFrom } from './usage.ts'
 import type { TokenUsage } from './usage.ts'
 
 /** A call on its way: whose money it is. */
@@ -17,24 +17,23 @@ export interface OpenCall {
 const replyMaxBytes = 16 * 1024 * 1024
 
 /**
- * An answer in one piece, with `usage.cost_usd` added; settles. Throws the Problem `upstream-failed` for what is none,
- * and `model-failed` for one that says nothing.
+ * An answer in one piece, with its cost where the form has a place for it; settles. Throws the Problem
+ * `upstream-failed` for what is none, and `model-failed` for one that says nothing.
  */
 export async function wholeReply(
   reply: ProviderReply,
   call: OpenCall,
+  dialect: Dialect,
 ): Promise<{ status: number; headers: Record<string, string>; body: Uint8Array }> {
   try {
-    const answer = parsedAnswer(await collect(reply))
-    const usage = usageFrom(answer['usage'])
-    if (usage === null) {
-      call.account.settleEstimate({ ...freshProgress(), bytes: JSON.stringify(answer).length })
-    } else {
-      call.account.settle(usage)
-      answer['usage'] = { ...(answer['usage'] as object), cost_usd: call.costUsdOf(usage) }
-    }
-    if (saysNothing(answer)) throw emptyAnswer()
-    const body = Buffer.from(JSON.stringify(answer))
+    const text = await collect(reply)
+    const answer = parsedAnswer(text)
+    const usage = dialect.usageOf(answer)
+    if (usage === null) call.account.settleEstimate({ ...freshProgress(), bytes: text.length })
+    else call.account.settle(usage)
+    if (dialect.saysNothing(answer)) throw emptyAnswer()
+    const told = usage === null ? null : dialect.usageWithCost?.(answer, call.costUsdOf(usage))
+    const body = Buffer.from(told ? JSON.stringify({ ...answer, usage: told }) : text)
     return { status: 200, headers: { 'content-type': 'application/json; charset=utf-8' }, body }
   } finally {
     // Whatever broke on the way: the answer was paid for by then.
@@ -44,7 +43,7 @@ export async function wholeReply(
 }
 
 /** The pieces of an answer, joined. Rejects with what the reply fails with, or the Problem `upstream-failed`. */
-function collect(reply: ProviderReply): Promise<string> {
+export function collect(reply: ProviderReply): Promise<string> {
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = []
     let bytes = 0
@@ -61,7 +60,7 @@ function collect(reply: ProviderReply): Promise<string> {
   })
 }
 
-function parsedAnswer(text: string): Record<string, unknown> {
+export function parsedAnswer(text: string): Record<string, unknown> {
   let answer: unknown
   try {
     answer = JSON.parse(text)

@@ -24,6 +24,7 @@ export interface ScriptedProviderDeps {
 /** Plays cassettes. Costs nothing, knows nothing, keeps nothing: each call is answered from its conversation. */
 export function createScriptedProvider(deps: ScriptedProviderDeps): LlmProvider {
   return {
+    forms: new Set(['chat']),
     async complete(request, { signal }) {
       const name = deps.cassette ?? request.model
       const cassette = await loadCassette(deps.folders, name)

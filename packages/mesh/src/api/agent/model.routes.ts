@@ -1,9 +1,11 @@
 import type { ServerResponse } from 'node:http'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { wireLimits } from '@flotilla/protocol/limits'
 import { meshAgentApi as api, meshAgentEndpoints as endpoints } from '@flotilla/protocol/mesh-agent-api'
+import { modelApi, modelEndpoints } from '@flotilla/protocol/model-api'
 import { alreadySent, createBinder } from '../bind-endpoint.ts'
 import type { AgentCaller, createAgentGate } from './gate.ts'
+import { isAnthropicCall, refuseInDialect } from './model-errors.ts'
 
 export interface ModelReply {
   readonly status: number
@@ -27,10 +29,25 @@ const bypassed = { 'x-content-type-options': 'nosniff' }
 /** One for all: an abort with a fresh error costs its stack. */
 const clientWentAway = new Error('the client went away')
 
+interface ModelCall {
+  /** As it came: its keys, order and numbers are the client's business until the use case has read them. */
+  readonly body: Uint8Array
+  readonly signal: AbortSignal
+  readonly betas: readonly string[]
+}
+
+type CallModel = (caller: AgentCaller, call: ModelCall) => Promise<ModelReply>
+type ListForm = 'openai' | 'anthropic'
+
 export interface ModelUseCases {
-  /** `body` as it came: its keys, order and numbers are the client's business until the use case has read them. */
-  complete(caller: AgentCaller, body: Uint8Array, signal: AbortSignal): Promise<ModelReply>
-  listModels(caller: AgentCaller): unknown
+  readonly complete: CallModel
+  readonly messages: CallModel
+  readonly embeddings: CallModel
+  countTokens(caller: AgentCaller, call: ModelCall): Promise<{ readonly body: string }>
+  readonly listModels: {
+    list(caller: AgentCaller, form: ListForm): unknown
+    one(caller: AgentCaller, id: string, form: ListForm): unknown
+  }
 }
 
 export interface ModelRoutesDeps {
@@ -38,27 +55,21 @@ export interface ModelRoutesDeps {
   readonly use: ModelUseCases
 }
 
-/** The model surface: what any OpenAI client inside a container talks to. */
+/** The model surface: what any OpenAI or Anthropic client inside a container talks to. */
 export function modelRoutes(scope: FastifyInstance, { gate, use }: ModelRoutesDeps): void {
   const bind = createBinder(scope)
+  const bounds = { bodyMaxBytes: wireLimits.modelBodyMaxBytes }
   scope.addHook('onRequest', gate.refuseStrangers)
   scope.removeContentTypeParser('application/json')
   scope.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) =>
     done(null, body),
   )
+  refuseInDialect(scope)
 
-  bind(endpoints.models, api.models, async ({ raw }) => use.listModels(gate.modelSurface(raw)))
-  bind(
-    endpoints.chatCompletions,
-    { ...api.chatCompletions, bodyMaxBytes: wireLimits.modelBodyMaxBytes },
-    async ({ raw, reply }) => {
+  function answerBy(call: CallModel) {
+    return async ({ raw, reply }: { raw: FastifyRequest; reply: FastifyReply }) => {
       const caller = gate.modelSurface(raw)
-      const gone = new AbortController()
-      reply.raw.once('close', () => {
-        if (!reply.raw.writableFinished) gone.abort(clientWentAway)
-      })
-      const body = Buffer.isBuffer(raw.body) ? raw.body : Buffer.alloc(0)
-      const answer = await use.complete(caller, body, gone.signal)
+      const answer = await call(caller, callOf(raw, reply))
       // From here on the bytes bypass the framework, and its hooks with it.
       reply.hijack()
       if (answer.body instanceof Uint8Array) {
@@ -70,8 +81,46 @@ export function modelRoutes(scope: FastifyInstance, { gate, use }: ModelRoutesDe
         push(answer.body, reply.raw)
       }
       return alreadySent
-    },
+    }
+  }
+
+  bind(endpoints.models, api.models, async ({ raw }) =>
+    use.listModels.list(gate.modelSurface(raw), listForm(raw)),
   )
+  bind(modelEndpoints.model, modelApi.model, async ({ raw, params }) =>
+    use.listModels.one(gate.modelSurface(raw), params['id'] ?? '', listForm(raw)),
+  )
+  bind(endpoints.chatCompletions, { ...api.chatCompletions, ...bounds }, answerBy(use.complete))
+  bind(modelEndpoints.messages, { ...modelApi.messages, ...bounds }, answerBy(use.messages))
+  bind(modelEndpoints.embeddings, { ...modelApi.embeddings, ...bounds }, answerBy(use.embeddings))
+  bind(modelEndpoints.countTokens, { ...modelApi.countTokens, ...bounds }, async ({ raw, reply }) => {
+    const caller = gate.modelSurface(raw)
+    const { body } = await use.countTokens(caller, callOf(raw, reply))
+    void reply.type('application/json').send(body)
+    return alreadySent
+  })
+}
+
+function callOf(raw: FastifyRequest, reply: FastifyReply): ModelCall {
+  const gone = new AbortController()
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) gone.abort(clientWentAway)
+  })
+  return {
+    body: Buffer.isBuffer(raw.body) ? raw.body : Buffer.alloc(0),
+    signal: gone.signal,
+    betas: namesIn(raw.headers['anthropic-beta']),
+  }
+}
+
+function namesIn(header: string | string[] | undefined): readonly string[] {
+  if (header === undefined) return []
+  const text = Array.isArray(header) ? header.join(',') : header
+  return text.split(',').map((name) => name.trim())
+}
+
+function listForm(request: FastifyRequest): ListForm {
+  return isAnthropicCall(request) ? 'anthropic' : 'openai'
 }
 
 /** Writes what comes, asks for a pause while the client is slow, and cuts the source off when it goes. */

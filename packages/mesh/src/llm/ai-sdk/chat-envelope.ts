@@ -1,0 +1,46 @@
+import type { LanguageModelV4FinishReason, LanguageModelV4Usage } from '@ai-sdk/provider'
+import { Problem } from '@flotilla/protocol/problem'
+
+const finishReasons = {
+  stop: 'stop',
+  length: 'length',
+  'content-filter': 'content_filter',
+  'tool-calls': 'tool_calls',
+  other: 'stop',
+} as const
+
+/** Throws the Problem `upstream-failed` where the provider ended by an error of its own. Pure. */
+export function finishReasonOf(reason: LanguageModelV4FinishReason, hasCalls: boolean): string {
+  if (reason.unified === 'error') {
+    const detail = `the model ended its answer with ${reason.raw ?? 'an error'}`
+    throw new Problem('upstream-failed', { detail })
+  }
+  const hasNoReason = reason.unified === 'other' && reason.raw === undefined
+  if (reason.unified === 'interrupted' || hasNoReason) {
+    throw new Problem('upstream-failed', { detail: 'the model broke off its answer' })
+  }
+  // Some end a turn of calls as any other.
+  return hasCalls && reason.unified === 'stop' ? 'tool_calls' : finishReasons[reason.unified]
+}
+
+/** Pure. */
+export function chatUsageOf(usage: LanguageModelV4Usage): object {
+  const { inputTokens: input, outputTokens: output } = usage
+  const prompt = input.total ?? (input.noCache ?? 0) + (input.cacheRead ?? 0) + (input.cacheWrite ?? 0)
+  const completion = output.total ?? (output.text ?? 0) + (output.reasoning ?? 0)
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: prompt + completion,
+    prompt_tokens_details: {
+      cached_tokens: input.cacheRead ?? 0,
+      ...(input.cacheWrite ? { cache_write_tokens: input.cacheWrite } : {}),
+    },
+    completion_tokens_details: { reasoning_tokens: output.reasoning ?? 0 },
+  }
+}
+
+/** Has the provider told what the call used? */
+export function tellsUsage(usage: LanguageModelV4Usage): boolean {
+  return usage.inputTokens.total !== undefined || usage.outputTokens.total !== undefined
+}

@@ -1,0 +1,78 @@
+import type { LanguageModelV4GenerateResult } from '@ai-sdk/provider'
+import type { JsonObject } from '@flotilla/protocol/json-value'
+import { chatUsageOf, finishReasonOf, tellsUsage } from './chat-envelope.ts'
+import { detailOf, sealIn } from './sdk-reasoning.ts'
+import type { SdkRules } from './sdk-rules.ts'
+import type { ToolNames } from './tool-names.ts'
+
+/** What a chat completion says besides its answer. */
+export interface ChatHead {
+  readonly id: string
+  readonly model: string
+  readonly createdSeconds: number
+}
+
+/** A whole answer as one JSON text. Throws the Problem `upstream-failed` where it ended in an error. Pure. */
+export function chatFromResult(
+  result: LanguageModelV4GenerateResult,
+  { head, rules, names }: { readonly head: ChatHead; readonly rules: SdkRules; readonly names: ToolNames },
+): string {
+  let text: string | null = null
+  let thought = ''
+  const details: JsonObject[] = []
+  const calls: JsonObject[] = []
+  const images: JsonObject[] = []
+  for (const part of result.content) {
+    const seal = 'providerMetadata' in part ? sealIn(part.providerMetadata, rules) : noSeal
+    if (part.type === 'text') {
+      text = (text ?? '') + part.text
+      if (seal.signature) details.push(detailOf({ sealed: seal.signature, rules }))
+    } else if (part.type === 'reasoning') {
+      thought += part.text
+      details.push(detailOf({ text: part.text, ...seal, index: details.length, rules }))
+    } else if (part.type === 'tool-call' && part.providerExecuted !== true) {
+      const call = { name: names.back(part.toolName), arguments: part.input }
+      calls.push({ id: part.toolCallId, type: 'function', function: call })
+      if (seal.signature) {
+        details.push(detailOf({ sealed: seal.signature, callId: part.toolCallId, rules }))
+      }
+    } else if (part.type === 'file') images.push(imageOf(part))
+  }
+  const message = {
+    role: 'assistant',
+    content: text,
+    refusal: null,
+    ...(thought === '' ? {} : { reasoning_content: thought }),
+    ...(details.length === 0 ? {} : { reasoning_details: details }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+    ...(images.length === 0 ? {} : { images }),
+  }
+  return JSON.stringify({
+    id: result.response?.id ?? head.id,
+    object: 'chat.completion',
+    created: head.createdSeconds,
+    model: head.model,
+    choices: [
+      {
+        index: 0,
+        message,
+        logprobs: null,
+        finish_reason: finishReasonOf(result.finishReason, calls.length > 0),
+      },
+    ],
+    ...(tellsUsage(result.usage) ? { usage: chatUsageOf(result.usage) } : {}),
+  })
+}
+
+const noSeal = { signature: null, sealed: null }
+
+/** A picture that the model made. */
+export function imageOf(part: {
+  readonly mediaType: string
+  readonly data: { type: 'data'; data: Uint8Array | string } | { type: 'url'; url: URL }
+}): JsonObject {
+  if (part.data.type === 'url') return { type: 'image_url', image_url: { url: part.data.url.href } }
+  const { data } = part.data
+  const base64 = typeof data === 'string' ? data : Buffer.from(data).toString('base64')
+  return { type: 'image_url', image_url: { url: `data:${part.mediaType};base64,${base64}` } }
+}

@@ -1,0 +1,41 @@
+import { Problem } from '@flotilla/protocol/problem'
+import type { Pool } from 'undici'
+import { exchange } from '../provider-exchange.ts'
+
+/**
+ * The only way out for the packages: our own connections to one provider's origin, by the same transport as every
+ * other provider. Whatever address a package makes up elsewhere is the Problem `provider-refused`.
+ */
+export function createSdkFetch(pool: Pool, base: URL): typeof globalThis.fetch {
+  return async (input, init = {}) => {
+    const url = new URL(input instanceof Request ? input.url : input)
+    if (url.origin !== base.origin) {
+      throw new Problem('provider-refused', { detail: `a call would have left ${base.host}` })
+    }
+    const reply = await exchange({
+      pool,
+      host: base.host,
+      signal: init.signal ?? new AbortController().signal,
+      request: {
+        method: init.method === 'GET' ? 'GET' : 'POST',
+        path: `${url.pathname}${url.search}`,
+        headers: Object.fromEntries(new Headers(init.headers)),
+        body: bodyOf(init.body),
+      },
+    })
+    const retryAfter = reply.retryAfterSeconds
+    return new Response(ReadableStream.from(reply.body), {
+      status: reply.status,
+      headers: {
+        'content-type': reply.contentType,
+        ...(retryAfter === null ? {} : { 'retry-after': String(retryAfter) }),
+      },
+    })
+  }
+}
+
+function bodyOf(body: unknown): string | Uint8Array | null {
+  if (typeof body === 'string' || body instanceof Uint8Array) return body
+  if (body === null || body === undefined) return null
+  throw new Problem('provider-refused', { detail: 'a request body of an unknown kind' })
+}

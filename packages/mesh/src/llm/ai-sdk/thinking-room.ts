@@ -1,0 +1,61 @@
+import type { SdkChatRequest } from './chat-request.ts'
+import type { SdkKind } from './sdk-rules.ts'
+
+export type Effort = NonNullable<SdkChatRequest['reasoning_effort']>
+
+/** How a call may think, and what is left for its words. */
+export interface ThinkingRoom {
+  readonly maxOutputTokens: number | null
+  /** Tokens of thinking, where the provider is told so. */
+  readonly budget: number | null
+  /** An effort, where the package or the model decides what that means. */
+  readonly effort: Effort | null
+}
+
+/** Less than this, and Anthropic's models do not think at all. */
+const budgetMinTokens = 1024
+/** What thinking leaves for the answer, at least. */
+const answerMinTokens = 256
+
+const shares: Readonly<Record<Effort, number>> = {
+  none: 0,
+  minimal: 0.1,
+  low: 0.2,
+  medium: 0.5,
+  high: 0.8,
+  xhigh: 0.9,
+  max: 0.95,
+}
+
+/**
+ * Thinking is paid as the answer is, so both must fit into the one bound for which money was set aside. Packages that
+ * add thinking to the bound are given the bound without it. Pure.
+ */
+export function thinkingRoom(
+  asked: {
+    readonly bound: number | null
+    readonly budget: number | null
+    readonly effort: Effort | null
+    readonly isOff: boolean
+  },
+  provider: { readonly kind: SdkKind; readonly thinksByEffort: boolean },
+): ThinkingRoom {
+  const { bound, effort } = asked
+  if (asked.isOff) return { maxOutputTokens: bound, budget: null, effort: 'none' }
+  const wanted = asked.budget
+  if (wanted === null && (effort === null || effort === 'none')) {
+    return { maxOutputTokens: bound, budget: null, effort }
+  }
+  if (provider.kind === 'google')
+    return { maxOutputTokens: bound, budget: wanted, effort: wanted === null ? effort : null }
+  if (provider.thinksByEffort || provider.kind === 'mistral' || provider.kind === 'azure') {
+    return { maxOutputTokens: bound, budget: null, effort: effort ?? 'medium' }
+  }
+  if (bound === null)
+    return { maxOutputTokens: null, budget: wanted, effort: wanted === null ? effort : null }
+  const share = wanted ?? Math.round(bound * shares[effort ?? 'medium'])
+  const budget = Math.min(Math.max(share, budgetMinTokens), bound - answerMinTokens)
+  if (budget < budgetMinTokens) return { maxOutputTokens: bound, budget: null, effort: null }
+  const isAdded = provider.kind === 'anthropic' || provider.kind === 'bedrock'
+  return { maxOutputTokens: isAdded ? bound - budget : bound, budget, effort: null }
+}

@@ -1,0 +1,22 @@
+import type { Dialect } from './dialect.ts'
+import { saysNothing } from './empty-answer.ts'
+import { promptTokensAtMost } from './estimate.ts'
+import { errorEvent, withOpenAiError } from './openai-error.ts'
+import { readParameters } from './parameters.ts'
+import { chatStream } from './pass-stream.ts'
+import { usageFrom } from './usage.ts'
+
+/** `/v1/chat/completions`. */
+export const chatDialect: Dialect = {
+  form: 'chat',
+  read: readParameters,
+  promptTokensAtMost,
+  hasOutput: true,
+  usageOf: (answer) => usageFrom(answer['usage']),
+  saysNothing,
+  usageWithCost: (answer, costUsd) => ({ ...(answer['usage'] as object), cost_usd: costUsd }),
+  createStreamForm: () => chatStream,
+  wholeAsEvents: (body) => Buffer.concat([Buffer.from('data: '), body, Buffer.from('\n\ndata: [DONE]\n\n')]),
+  dress: withOpenAiError,
+  errorEvent,
+}

@@ -1,0 +1,49 @@
+import { wireLimits } from '@flotilla/protocol/limits'
+import { Problem } from '@flotilla/protocol/problem'
+import type { Guard } from '../policy/action.ts'
+import type { Caller } from '../policy/caller.ts'
+import { allowedModel } from './allowed-models.ts'
+import type { AllowedModelsDeps } from './allowed-models.ts'
+import { messagesTokensAbout } from './messages-estimate.ts'
+import { readCountParameters } from './messages-parameters.ts'
+import { problemFromRefusal } from './provider-problem.ts'
+import { collect } from './reply-body.ts'
+
+export interface CountTokensDeps extends AllowedModelsDeps {
+  readonly guard: Guard
+}
+
+export type CountTokens = (
+  caller: Caller,
+  input: { readonly body: Uint8Array; readonly signal: AbortSignal },
+) => Promise<{ readonly body: string }>
+
+/**
+ * How many tokens a prompt of `/v1/messages` has: the provider's own count where it has one, and about as many as
+ * text commonly makes where it has none. Costs nothing, and is asked once. Throws the same Problems as a call does, but for money.
+ */
+export function createCountTokens(deps: CountTokensDeps): CountTokens {
+  return async (caller, { body, signal }) => {
+    deps.guard(caller, { do: 'call-api', api: 'llm' })
+    if (caller.kind !== 'agent') throw new Problem('denied')
+    if (body.length > wireLimits.modelBodyMaxBytes) {
+      throw new Problem('body-too-large', { detail: `at most ${wireLimits.modelBodyMaxBytes} bytes` })
+    }
+    const { model: wanted, forwarded } = readCountParameters(body)
+    const model = deps.catalog.find(allowedModel(deps, caller.agentId, wanted))
+    if (!model.llm.forms.has('token-count')) {
+      return { body: JSON.stringify({ input_tokens: messagesTokensAbout(forwarded) }) }
+    }
+    const request = {
+      form: 'token-count' as const,
+      agentId: caller.agentId,
+      model: model.model,
+      stream: false,
+      parameters: forwarded,
+      body: JSON.stringify({ model: model.model, ...forwarded }),
+    }
+    const reply = await model.llm.complete(request, { signal })
+    if (reply.status !== 200) throw await problemFromRefusal(reply, model.provider, model.secrets)
+    return { body: await collect(reply) }
+  }
+}

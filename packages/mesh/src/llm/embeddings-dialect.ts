@@ -1,0 +1,19 @@
+import type { Dialect } from './dialect.ts'
+import { embeddingsTokensAtMost, readEmbeddingsParameters } from './embeddings-parameters.ts'
+import { errorEvent, withOpenAiError } from './openai-error.ts'
+import { usageFrom } from './usage.ts'
+
+/** `/v1/embeddings`. Its answers go on as the same bytes, which may be megabytes of numbers. */
+export const embeddingsDialect: Dialect = {
+  form: 'embeddings',
+  read: readEmbeddingsParameters,
+  promptTokensAtMost: embeddingsTokensAtMost,
+  hasOutput: false,
+  usageOf: (answer) => usageFrom(answer['usage']),
+  saysNothing: (said) => Array.isArray(said['data']) && said['data'].length === 0,
+  usageWithCost: null,
+  createStreamForm: null,
+  wholeAsEvents: (body) => body,
+  dress: withOpenAiError,
+  errorEvent,
+}

@@ -1,0 +1,29 @@
+import { isRecord } from './empty-answer.ts'
+
+/** Ends that explain a message without words: the caller's own bound, or the provider's filter. */
+const explainedEnds: readonly unknown[] = ['max_tokens', 'refusal', 'model_context_window_exceeded']
+
+/** Events that frame a message and say nothing themselves. */
+const framing: readonly unknown[] = ['message_start', 'ping', 'content_block_stop', 'message_stop']
+
+/** Is there no word, no call and no reason in this message, or in this event of its stream? Pure. */
+export function saysNoMessage(said: Readonly<Record<string, unknown>>): boolean {
+  const { type } = said
+  if (type === 'message') {
+    const { content } = said
+    return !explainedEnds.includes(said['stop_reason']) && Array.isArray(content) && content.every(isEmpty)
+  }
+  if (type === 'message_delta') {
+    return isRecord(said['delta']) && !explainedEnds.includes(said['delta']['stop_reason'])
+  }
+  if (type === 'content_block_start') return isEmpty(said['content_block'])
+  if (type === 'content_block_delta') return isEmpty(said['delta'])
+  return framing.includes(type)
+}
+
+/** Anything but an empty text counts as a word, so that what newer models say is not taken for silence. */
+function isEmpty(block: unknown): boolean {
+  if (!isRecord(block)) return false
+  const words = ['text', 'thinking'].flatMap((field) => (field in block ? [block[field]] : []))
+  return words.length > 0 && words.every((word) => word === '')
+}

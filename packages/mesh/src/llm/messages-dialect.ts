@@ -1,0 +1,22 @@
+import { anthropicErrorEvent } from './anthropic-error.ts'
+import type { Dialect } from './dialect.ts'
+import { saysNoMessage } from './empty-message.ts'
+import { messagesTokensAtMost } from './messages-estimate.ts'
+import { readMessagesParameters } from './messages-parameters.ts'
+import { createMessagesStream, messageAsEvents } from './messages-stream.ts'
+import { messagesUsageFrom } from './messages-usage.ts'
+
+/** `/v1/messages`. Its answers go on as the same bytes; the door writes its refusals. */
+export const messagesDialect: Dialect = {
+  form: 'messages',
+  read: readMessagesParameters,
+  promptTokensAtMost: messagesTokensAtMost,
+  hasOutput: true,
+  usageOf: (answer) => messagesUsageFrom(answer['usage']),
+  saysNothing: saysNoMessage,
+  usageWithCost: null,
+  createStreamForm: createMessagesStream,
+  wholeAsEvents: messageAsEvents,
+  dress: (problem) => problem,
+  errorEvent: anthropicErrorEvent,
+}

@@ -1,0 +1,101 @@
+import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
+import { plainTextOf, readReasoningDetails } from './reasoning-details.ts'
+
+/** What a server of chat completions takes beyond the common form; all else is refused by some, so it is taken away. */
+export interface ChatExtras {
+  readonly cacheControl?: boolean
+  /** How it wants earlier thinking back, if it does. */
+  readonly thinking?: 'reasoning_details' | 'reasoning_content'
+  /** An object `reasoning` beside the messages. */
+  readonly reasoning?: boolean
+  readonly topK?: boolean
+  readonly boundField: 'max_tokens' | 'max_completion_tokens'
+}
+
+/** Models that take an effort, by OpenAI's names; others refuse it. */
+const thinksByEffort = /(?:^|\/)(?:o\d|gpt-5|gpt-oss)/
+
+/** A translated request in the form that this server takes. Pure. */
+export function fitChat(request: JsonObject, extras: ChatExtras): JsonObject {
+  const {
+    messages,
+    tools,
+    max_tokens: bound,
+    top_k: topK,
+    reasoning,
+    reasoning_effort: effort,
+    ...rest
+  } = request
+  const thinks = typeof rest['model'] === 'string' && thinksByEffort.test(rest['model'])
+  return {
+    ...rest,
+    messages: fitMessages(Array.isArray(messages) ? messages : [], extras),
+    ...(Array.isArray(tools) ? { tools: tools.map((tool) => unmarked(tool, extras)) } : {}),
+    ...(bound === undefined ? {} : { [extras.boundField]: bound }),
+    ...(topK !== undefined && extras.topK === true ? { top_k: topK } : {}),
+    ...(reasoning !== undefined && extras.reasoning === true ? { reasoning } : {}),
+    ...(effort !== undefined && thinks && extras.reasoning !== true ? { reasoning_effort: effort } : {}),
+  }
+}
+
+function fitMessages(messages: readonly JsonValue[], extras: ChatExtras): JsonValue[] {
+  const fitted: JsonValue[] = []
+  let pictures: JsonValue[] = []
+  for (const message of messages) {
+    if (!isObject(message)) continue
+    if (message['role'] !== 'tool' && pictures.length > 0) {
+      fitted.push({ role: 'user', content: pictures })
+      pictures = []
+    }
+    const parts = message['content']
+    if (message['role'] === 'tool' && Array.isArray(parts)) {
+      pictures.push(...parts.filter((part) => !isText(part)).map((part) => unmarked(part, extras)))
+      fitted.push(fitMessage({ ...message, content: parts.filter(isText) }, extras))
+    } else fitted.push(fitMessage(message, extras))
+  }
+  if (pictures.length > 0) fitted.push({ role: 'user', content: pictures })
+  return fitted
+}
+
+function fitMessage(message: JsonObject, extras: ChatExtras): JsonObject {
+  const { content, tool_calls: calls, reasoning_details: details, is_error: isError, ...rest } = message
+  delete rest['cache_control']
+  const parts = Array.isArray(content) ? content.map((part) => unmarked(part, extras)) : content
+  const thought = plainTextOf(readReasoningDetails(details))
+  return {
+    ...rest,
+    content: isError === true ? failed(parts) : rest['role'] === 'tool' ? asText(parts) : (parts ?? null),
+    ...(Array.isArray(calls) ? { tool_calls: calls.map((call) => unmarked(call, {})) } : {}),
+    ...(details !== undefined && extras.thinking === 'reasoning_details'
+      ? { reasoning_details: details }
+      : {}),
+    ...(thought !== '' && extras.thinking === 'reasoning_content' ? { reasoning_content: thought } : {}),
+  }
+}
+
+/** A chat has no mark for a tool that failed, so its text says it. */
+function failed(content: JsonValue | undefined): string {
+  const text = asText(content)
+  return /^error\b/i.test(text) ? text : `Error: ${text}`
+}
+
+function asText(content: JsonValue | undefined): string {
+  if (typeof content === 'string') return content
+  return (Array.isArray(content) ? content : [])
+    .map((part) => (isObject(part) && typeof part['text'] === 'string' ? part['text'] : ''))
+    .join('\n')
+}
+
+function unmarked(value: JsonValue, extras: Pick<ChatExtras, 'cacheControl'>): JsonValue {
+  if (!isObject(value) || extras.cacheControl === true) return value
+  const { cache_control: _mark, ...rest } = value
+  return rest
+}
+
+function isText(part: JsonValue): boolean {
+  return isObject(part) && part['type'] === 'text'
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,61 @@
+import type { JsonObject } from '@flotilla/protocol/json-value'
+import type { LlmProvider, ProviderReply, ProviderRequest } from '../llm-provider.ts'
+import { collect, parsedAnswer } from '../reply-body.ts'
+import { messageFromChat } from './chat-to-message.ts'
+import { eventData } from './event-data.ts'
+import { createMessageEvents } from './message-events.ts'
+import { chatFromMessages } from './messages-to-chat.ts'
+
+/**
+ * The same provider, which now takes messages as well where it takes chats: each call is translated there and its
+ * answer back. `fit` brings the translated request into the form that the provider takes. Refusals pass as they are.
+ */
+export function messagesOverChat(
+  provider: LlmProvider,
+  fit: (request: JsonObject) => JsonObject = (request) => request,
+): LlmProvider {
+  if (provider.forms.has('messages') || !provider.forms.has('chat')) return provider
+  return {
+    ...provider,
+    forms: new Set([...provider.forms, 'messages']),
+    async complete(request, options) {
+      if (request.form !== 'messages') return await provider.complete(request, options)
+      const reply = await provider.complete(chatRequest(request, fit), options)
+      if (reply.status !== 200) return reply
+      const isStream = reply.contentType.includes('event-stream')
+      return { ...reply, body: isStream ? streamed(reply, request.model) : whole(reply, request.model) }
+    },
+  }
+}
+
+function chatRequest(request: ProviderRequest, fit: (request: JsonObject) => JsonObject): ProviderRequest {
+  const { model: _model, ...parameters } = fit(chatFromMessages(parsedBody(request)))
+  return {
+    form: 'chat',
+    agentId: request.agentId,
+    model: request.model,
+    stream: request.stream,
+    parameters,
+    body: JSON.stringify({ model: request.model, ...parameters }),
+  }
+}
+
+/** The bound on the answer stands in the body alone. */
+function parsedBody({ body }: ProviderRequest): JsonObject {
+  const text = typeof body === 'string' ? body : Buffer.from(body).toString('utf8')
+  return JSON.parse(text) as JsonObject
+}
+
+async function* whole(reply: ProviderReply, model: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(JSON.stringify(messageFromChat(parsedAnswer(await collect(reply)), model)))
+}
+
+async function* streamed(reply: ProviderReply, model: string): AsyncGenerator<Uint8Array> {
+  const events = createMessageEvents(model)
+  for await (const data of eventData(reply.body)) {
+    const text = events.take(data)
+    if (text !== '') yield Buffer.from(text)
+  }
+  const text = events.rest()
+  if (text !== '') yield Buffer.from(text)
+}

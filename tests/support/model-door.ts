@@ -1,0 +1,96 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { agentScope, utcDay } from '../../packages/mesh/src/llm/spend-table.ts'
+import { createServer } from '../../packages/mesh/src/api/server.ts'
+import { createAgentGate } from '../../packages/mesh/src/api/agent/gate.ts'
+import { modelRoutes } from '../../packages/mesh/src/api/agent/model.routes.ts'
+import { chatDialect } from '../../packages/mesh/src/llm/chat-dialect.ts'
+import { createComplete } from '../../packages/mesh/src/llm/complete.ts'
+import { createCountTokens } from '../../packages/mesh/src/llm/count-tokens.ts'
+import { embeddingsDialect } from '../../packages/mesh/src/llm/embeddings-dialect.ts'
+import { createListModels } from '../../packages/mesh/src/llm/list-models.ts'
+import { messagesDialect } from '../../packages/mesh/src/llm/messages-dialect.ts'
+import { silentLog } from '../../packages/mesh/src/log.ts'
+import { systemClock } from '../../packages/mesh/src/system-clock.ts'
+import { aModelPath } from './llm-door.ts'
+import type { LlmUpstream } from './llm-upstream.ts'
+import type { WireKind } from './model-wires.ts'
+import { startWireUpstream } from './wire-upstream.ts'
+
+export interface ModelDoorUnderTest {
+  /** Without the version, as Anthropic's client wants it. */
+  readonly rootUrl: string
+  readonly upstream: LlmUpstream
+  spentNano(): number
+  close(): Promise<void>
+}
+
+/** Waits pass fifty times faster, so that a refusal that is tried again is told soon. */
+const hasty: Clock = {
+  now: systemClock.now,
+  sleep: (ms, signal) => systemClock.sleep(ms / 50, signal),
+}
+
+const price = { input_per_mtok: 3, output_per_mtok: 15 }
+
+/** The model surface as it is served, with one provider behind it; the token of an agent is its id, `scout`. */
+export async function startModelDoor(
+  wire: WireKind,
+  model: string,
+  options: {
+    readonly dailyUsd?: number
+    readonly models?: readonly string[]
+    readonly settings?: object
+  } = {},
+): Promise<ModelDoorUnderTest> {
+  const upstream = await startWireUpstream(wire)
+  const provider = model.slice(0, model.indexOf('/'))
+  const known = ['anthropic', 'google', 'mistral', 'cohere', 'bedrock', 'azure'].includes(provider)
+  const kind = known ? provider : 'openai-compatible'
+  const region = provider === 'bedrock' ? { region: 'us-east-1' } : {}
+  const parts = aModelPath({
+    key: 'sk-upstream-key-0123456789',
+    agentModel: model,
+    ...(options.dailyUsd === undefined ? {} : { dailyUsd: options.dailyUsd }),
+    settings: {
+      default_model: model,
+      providers: {
+        [provider]: { kind, base_url: upstream.baseUrl, api_key: 'openai_api_key', ...region },
+      },
+      models: { [model]: { price } },
+      agents: { scout: { models: options.models ?? [] } },
+      ...options.settings,
+    },
+  })
+  const deps = { ...parts.deps, clock: hasty }
+  const server = createServer(silentLog)
+  server.register(async (scope) =>
+    modelRoutes(scope, {
+      gate: createAgentGate({
+        verifyToken: (token) => (token === 'scout' ? { agentId: token, token: 'program' } : null),
+        ticketOf: () => {
+          throw new Error('not asked')
+        },
+        countCall: () => {},
+        liveRunOf: (agentId) => ({ runId: 'run_0000000000000001', agentId, fence: 1 }) as never,
+      }),
+      use: {
+        complete: createComplete(deps, chatDialect),
+        messages: createComplete(deps, messagesDialect),
+        embeddings: createComplete(deps, embeddingsDialect),
+        countTokens: createCountTokens(deps),
+        listModels: createListModels(deps),
+      },
+    }),
+  )
+  const rootUrl = await server.listen({ port: 0, host: '127.0.0.1' })
+  return {
+    rootUrl,
+    upstream,
+    spentNano: () => parts.spent(agentScope('scout'), utcDay(systemClock.now())).spentNano,
+    close: async () => {
+      await server.close()
+      await parts.close()
+      await upstream.close()
+    },
+  }
+}
