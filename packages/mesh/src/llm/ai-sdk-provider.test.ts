@@ -243,6 +243,16 @@ describe('thinking', () => {
   })
 })
 
+test.each(['../../v1beta/files', 'm?key=other', 'm#', 'm%2f..', 'a b', ''])(
+  'a name that would lead a request elsewhere is refused: %j',
+  async (model) => {
+    const world = await aWorld('google')
+    await expect(ask({ ...world, model }, 'hi')).rejects.toMatchObject({ code: 'bad-request' })
+    expect(world.upstream.calls).toHaveLength(0)
+    await world.close()
+  },
+)
+
 test('a key, and nothing of the environment, is what a package goes out with', async () => {
   const world = await aWorld('bedrock')
   await ask(world, 'hi')

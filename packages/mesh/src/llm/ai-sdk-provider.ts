@@ -16,6 +16,7 @@ import { createSdkFetch } from './ai-sdk/sdk-fetch.ts'
 import { sdkRules } from './ai-sdk/sdk-rules.ts'
 import { createToolNames } from './ai-sdk/tool-names.ts'
 import type { LlmProvider, ModelForm, ProviderReply, ProviderRequest } from './llm-provider.ts'
+import { badRequest } from './json-body.ts'
 import { openProviderPool } from './provider-pool.ts'
 import type { ProviderTimeouts } from './provider-pool.ts'
 
@@ -42,6 +43,7 @@ export function createAiSdkProvider(config: AiSdkConfig): LlmProvider {
     forms: new Set(forms),
     async complete(request, { signal }) {
       signal.throwIfAborted()
+      requirePlainName(request.model)
       try {
         const models = await (loading ??= loadSdk(config, fetch))
         signal.throwIfAborted()
@@ -58,6 +60,12 @@ export function createAiSdkProvider(config: AiSdkConfig): LlmProvider {
     modelNames: async () => [],
     close: () => pool.destroy(),
   }
+}
+
+/** Packages put the name into the path of a request, so it must not lead to another one. */
+function requirePlainName(model: string): void {
+  if (/^[\w.:@/+-]{1,200}$/.test(model) && !model.includes('..')) return
+  throw badRequest(`model: ${model.slice(0, 100)} is no name of a model`)
 }
 
 interface Call {
