@@ -243,7 +243,6 @@ describe('a model call that cannot be made', () => {
     ['fake/status-401', 'provider-refused'],
     ['fake/breaks', 'upstream-failed'],
     ['fake/babbles', 'upstream-failed'],
-    ['nobody/model', 'not-configured'],
   ] as const)(
     'ends the run as failed with a code and words: %s is %s',
     { concurrent: true },

@@ -107,7 +107,7 @@ describe('a run whose model cannot answer', () => {
       fallback: ['dead/m', 'fake/good'],
       agents: ['faller'],
       price,
-      last_error: { code: 'upstream-failed', detail: 'fake answered 503: overloaded' },
+      last_error: { code: 'model-overloaded', detail: 'fake answered 503: overloaded' },
     })
     expect(of('fake/down')?.cool_down_seconds).toBeGreaterThan(0)
     expect(of('dead/m')).toMatchObject({ health: 'cooling', last_error: { code: 'provider-unreachable' } })
@@ -122,7 +122,7 @@ describe('a run whose model cannot answer', () => {
   it('hears at once of a request that is wrong, and nobody else is asked (lesson 128)', async () => {
     const before = upstream.calls.length
     const run = await mesh.ask('hello', { agent: 'wrong' })
-    expect(run.outcome).toMatchObject({ status: 'failed', code: 'provider-refused' })
+    expect(run.outcome).toMatchObject({ status: 'failed', code: 'model-call-rejected' })
     expect(upstream.calls.length).toBe(before + 1)
   })
 
