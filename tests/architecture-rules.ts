@@ -31,7 +31,11 @@ export const meshEdges: readonly Edge[] = [
     to: ['config', 'runs', 'storage', 'journal', 'events'],
     why: 'decides from the permissions file; runs only for the ticket; the guard journals and announces refusals; what the journal was told of grants is a row',
   },
-  { from: 'vault', to: ['policy', 'config'], why: 'keys come from .env' },
+  {
+    from: 'vault',
+    to: ['policy', 'config', 'storage', 'journal'],
+    why: 'keys come from .env; each use is journaled; what agents ask the owner for is a row',
+  },
   {
     from: 'fleet',
     to: ['sandbox', 'policy', 'storage', 'events', 'journal', 'config'],

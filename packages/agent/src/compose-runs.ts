@@ -5,6 +5,7 @@ import { handOffTools } from './builtin-tools/hand-off.ts'
 import { httpTools } from './builtin-tools/http.ts'
 import { messageTools } from './builtin-tools/messages.ts'
 import { shellTools } from './builtin-tools/shell.ts'
+import { vaultTools } from './builtin-tools/vault.ts'
 import { workspaceTools } from './builtin-tools/workspace.ts'
 import type { AgentEnvironment } from './environment.ts'
 import type { DataFiles } from './files/data-files.ts'
@@ -47,6 +48,7 @@ export function composeRuns(deps: {
     ...handOffTools(),
     ...messageTools({ files }),
     ...workspaceTools({ workspace }),
+    ...vaultTools(),
   ]
   const { agentId, role, kind } = environment
   const systemPrompt = async (mode: 'chat' | 'task') => {

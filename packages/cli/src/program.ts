@@ -5,6 +5,7 @@ import { addBlackboardCommand } from './commands/blackboard.ts'
 import { addBudgetCommand } from './commands/budget.ts'
 import { addChatCommand } from './commands/chat.ts'
 import { addCostsCommand } from './commands/costs.ts'
+import { addCredentialsCommand } from './commands/credentials.ts'
 import { addDemoCommand } from './commands/demo.ts'
 import { addDoctorCommand } from './commands/doctor.ts'
 import { addEventsCommand } from './commands/events.ts'
@@ -43,6 +44,7 @@ const commands = [
   addModelsCommand,
   addBudgetCommand,
   addArtifactsCommand,
+  addCredentialsCommand,
   addBlackboardCommand,
   addEventsCommand,
   addRestartCommand,

@@ -4,13 +4,14 @@ import { headers as headerNames, sessionCookieName } from '@flotilla/protocol/he
 import { journalApi, journalEndpoints } from '@flotilla/protocol/journal-api'
 import { meshHumanApi, meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { moneyApi, moneyEndpoints } from '@flotilla/protocol/money-api'
+import { vaultHumanApi, vaultHumanEndpoints } from '@flotilla/protocol/vault-api'
 import { Problem } from '@flotilla/protocol/problem'
 import { replyProblem } from './reply-problem.ts'
 import { meshUnreachable } from './unreachable.ts'
 
 /** Everything on the people's door. */
-const endpoints = { ...meshHumanEndpoints, ...moneyEndpoints, ...journalEndpoints } as const
-const api = { ...meshHumanApi, ...moneyApi, ...journalApi } as const
+const endpoints = { ...meshHumanEndpoints, ...moneyEndpoints, ...journalEndpoints, ...vaultHumanEndpoints } as const
+const api = { ...meshHumanApi, ...moneyApi, ...journalApi, ...vaultHumanApi } as const
 
 type Api = typeof api
 export type MeshHumanEndpointName = keyof typeof endpoints

@@ -2,6 +2,8 @@ import type { FastifyInstance } from 'fastify'
 import { agentRoutes } from './api/agent/agent.routes.ts'
 import { createAgentGate } from './api/agent/gate.ts'
 import { modelRoutes } from './api/agent/model.routes.ts'
+import { vaultAgentRoutes } from './api/agent/vault.routes.ts'
+import { credentialRoutes } from './api/human/credential.routes.ts'
 import { fleetRoutes } from './api/human/fleet.routes.ts'
 import { createHumanGate } from './api/human/gate.ts'
 import type { HumanGate } from './api/human/gate.ts'
@@ -26,6 +28,7 @@ import {
   runUseCases,
 } from './compose-use-cases.ts'
 import { rateBucketOf } from '@flotilla/protocol/rate-buckets'
+import { credentialUseCases, vaultAgentUseCases } from './compose-vault-doors.ts'
 import { systemClock } from './system-clock.ts'
 import { productVersion } from './version.ts'
 import { accessTokenPath } from '@flotilla/protocol/hosted'
@@ -87,6 +90,9 @@ function peopleRoutes(server: FastifyInstance, parts: MeshParts, gate: HumanGate
     }),
   )
   server.register(async (scope) => modelsRoutes(scope, { gate, use: { models: parts.modelDoor.models } }))
+  server.register(async (scope) =>
+    credentialRoutes(scope, { gate, use: credentialUseCases(parts.vaultRoom) }),
+  )
 }
 
 /** Containers, on the private network's gateway. */
@@ -105,6 +111,9 @@ export function agentDoor(parts: MeshParts): FastifyInstance {
     countCall: (agentId, method, path) => rates.take(agentId, rateBucketOf(method, path)),
   })
   server.register(async (scope) => agentRoutes(scope, { gate, effects, use: agentUseCases(parts) }))
+  server.register(async (scope) =>
+    vaultAgentRoutes(scope, { gate, effects, use: vaultAgentUseCases(parts.vaultRoom) }),
+  )
   server.register(async (scope) =>
     modelRoutes(scope, {
       gate,

@@ -32,6 +32,7 @@ import type { RateLimits } from './policy/rate-limits.ts'
 import type { LiveRuns } from './runs/live-runs.ts'
 import type { SandboxRuntime } from './sandbox/sandbox-runtime.ts'
 import type { Database } from './storage/database.ts'
+import type { OpenCredentials } from './vault/use-credentials.ts'
 import { systemClock } from './system-clock.ts'
 
 const clock = systemClock
@@ -49,6 +50,7 @@ export interface EgressParts {
   readonly database: Database
   readonly liveRunOf: LiveRuns['liveRunOf']
   readonly verifyToken: Fleet['verifyToken']
+  readonly credentials: OpenCredentials
   /** Ports that doors of the mesh listen on. */
   readonly doorPorts: () => readonly number[]
 }
@@ -58,7 +60,7 @@ const proxyConnections = { perAddressMax: 2 * passagesPerAgentMax, totalMax: 2 *
 
 /** The way out: one filter for whatever leaves in an agent's name. */
 export function composeEgress(parts: EgressParts) {
-  const { settings, rates, guard, journal, log, holdLease } = parts
+  const { settings, rates, guard, journal, log, holdLease, credentials } = parts
   const rules = () => settings.current().egress
   const networks = createClosedNetworks({
     networks: () => parts.runtime.networks(),
@@ -97,7 +99,8 @@ export function composeEgress(parts: EgressParts) {
   const rate = { take: (agentId: string) => rates.take(agentId, 'http') }
   const forwardRequest: ForwardRequest = (caller, request, signal) => {
     const fetch = createPinnedFetch(filterFor(caller.kind === 'agent' ? caller.agentId : ''))
-    return createForwardRequest({ guard, fetch, journal, clock, holdLease })(caller, request, signal)
+    const forward = createForwardRequest({ guard, fetch, journal, clock, holdLease, credentials })
+    return forward(caller, request, signal)
   }
   const counts = createEgressCounts({
     table: createEgressCountTable(parts.database),

@@ -12,6 +12,7 @@ import { composeEgress } from './compose-egress.ts'
 import { listen, listenForAgents } from './compose-listen.ts'
 import { composeBudgets } from './compose-budgets.ts'
 import { composeJournal, composeJournalKeeper, journalTrust, tellEnd, tellStart } from './compose-journal.ts'
+import { composeVault } from './compose-vault.ts'
 import { composeRuntime } from './compose-runtime.ts'
 import { createFileEditor, writeFileAtomically } from './config/atomic-file.ts'
 import type { DataPaths } from './config/data-paths.ts'
@@ -89,7 +90,9 @@ async function composeParts({ context, home, paths, log }: MeshSettings) {
   const settings = await watchSettings({
     path: paths.settingsFile,
     clock,
+    editor,
     onBroken: (detail) => log.error({ detail }, 'settings are not used; the last whole ones go on'),
+    onStripped: (names) => log.warn({ names }, 'secrets were taken out of the settings file'),
   })
   const journalKeeper = composeJournalKeeper({ database, journal, trust, settings, events, log })
   journalKeeper.verify()
@@ -197,7 +200,11 @@ async function composeParts({ context, home, paths, log }: MeshSettings) {
     findAgent: fleet.find,
     agentIds: () => fleet.list().map(({ id }) => id),
   })
+  const vaultRoom = await composeVault({
+    ...{ vault, meshSecret, paths, editor, rates, database, journal, guard, decide, notes, ledger, log },
+  })
   const egress = composeEgress({
+    credentials: vaultRoom.open,
     context,
     settings,
     rates,
@@ -244,6 +251,7 @@ async function composeParts({ context, home, paths, log }: MeshSettings) {
     modelDoor,
     forwardRequest: egress.forwardRequest,
     egress,
+    vaultRoom,
     effects,
     startedAt,
     isServing: () => serving,
@@ -331,6 +339,7 @@ export async function composeMesh(meshSettings: MeshSettings): Promise<Mesh> {
       await Promise.allSettled([
         parts.catalog.close(),
         parts.permissions.close(),
+        parts.vaultRoom.bindings.close(),
         parts.settings.close(),
         runtime.close(),
       ])
@@ -346,6 +355,7 @@ export async function composeMesh(meshSettings: MeshSettings): Promise<Mesh> {
         parts.effects.forgetOld()
         parts.budgets.journalSpend()
         parts.journalKeeper.tend()
+        parts.vaultRoom.requests.sweep()
       } catch (error) {
         log.error({ err: error }, 'the house could not be kept')
       }

@@ -62,6 +62,12 @@ export const problemCatalog = {
     retryable: false,
     repair: 'Call the door directly on 127.0.0.1 or localhost, not through a proxy.',
   },
+  'credential-refused': {
+    status: 403,
+    title: 'This credential is not filled in there',
+    retryable: false,
+    repair: 'Send it to a host that it is bound to, or ask the owner: flotilla credentials bind NAME HOST.',
+  },
   'address-refused': {
     status: 403,
     title: 'That address is not public',
@@ -92,6 +98,12 @@ export const problemCatalog = {
     title: 'The forward proxy was not shown a token',
     retryable: false,
     repair: 'Use HTTP_PROXY and HTTPS_PROXY as the environment of an agent has them.',
+  },
+  'credential-unknown': {
+    status: 404,
+    title: 'There is no such credential, or you may not use it',
+    retryable: false,
+    repair: 'Name one that vault_list gives, or ask the owner with request_credential.',
   },
   conflict: {
     status: 409,

@@ -6,6 +6,8 @@ export interface DataPaths {
   readonly envFile: string
   readonly configFolder: string
   readonly permissionsFile: string
+  /** Which credential may go to which host; the values are in `.env`. */
+  readonly credentialsFile: string
   readonly settingsFile: string
   readonly cronFile: string
   readonly watchersFile: string
@@ -39,6 +41,7 @@ export function dataPaths(home: string): DataPaths {
     envFile: join(home, '.env'),
     configFolder: config,
     permissionsFile: join(config, 'permissions.json'),
+    credentialsFile: join(config, 'credentials.json'),
     settingsFile: join(config, 'settings.json'),
     cronFile: join(config, 'cron.json'),
     watchersFile: join(config, 'watchers.yaml'),

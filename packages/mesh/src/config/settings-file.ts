@@ -5,6 +5,7 @@ import { ratePerMinute } from '@flotilla/protocol/rate-buckets'
 import type { RateBucket } from '@flotilla/protocol/rate-buckets'
 import * as z from 'zod'
 import { readTextFile } from './atomic-file.ts'
+import { withoutEnvironmentOnly } from './environment-only.ts'
 import { readJsonDocument } from './json-document.ts'
 
 const providerName = z
@@ -167,7 +168,8 @@ export const defaultSettings: Settings = settingsSchema.parse({})
 export async function readSettingsFile(path: string): Promise<Settings> {
   const text = await readTextFile(path)
   if (text === null) return defaultSettings
-  const reading = readJsonDocument(text, settingsSchema)
+  // Whoever reads the file ignores them, also where it could not be rewritten.
+  const reading = readJsonDocument(withoutEnvironmentOnly(text).text, settingsSchema)
   if (reading.ok) return reading.document.value
   throw new Problem('unprocessable', {
     detail: `config/settings.json line ${reading.line}: ${reading.reason}`,

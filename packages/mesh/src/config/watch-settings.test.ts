@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { systemClock } from '../system-clock.ts'
+import { createFileEditor } from './atomic-file.ts'
 import { watchSettings } from './watch-settings.ts'
 
 const folders: string[] = []
@@ -22,6 +23,8 @@ test('a settings file that cannot be looked at is told once, and the last whole 
     path: join(config, 'settings.json'),
     clock,
     onBroken: (detail) => told.push(detail),
+    editor: createFileEditor(),
+    onStripped: () => {},
   })
 
   // The folder becomes a file: looking at what is in it fails otherwise than by absence.

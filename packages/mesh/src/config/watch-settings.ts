@@ -1,5 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { sameStamp, stampOf } from './atomic-file.ts'
+import type { FileEditor } from './atomic-file.ts'
+import { stripEnvironmentOnly } from './environment-only.ts'
 import { readSettingsFile } from './settings-file.ts'
 import type { Settings } from './settings-file.ts'
 
@@ -15,23 +17,39 @@ export interface SettingsFile {
 
 /**
  * `config/settings.json`, read again when a hand changed it. At start a broken file is refused with its line;
- * later the last whole one goes on.
+ * later the last whole one goes on. Secrets that belong into the environment alone are taken out of the file.
  */
 export async function watchSettings(deps: {
   readonly path: string
   readonly clock: Clock
   readonly onBroken: (detail: string) => void
+  readonly editor: FileEditor
+  /** Names that belong into the environment alone were taken out of the file. */
+  readonly onStripped: (names: readonly string[]) => void
 }): Promise<SettingsFile> {
   const stopping = new AbortController()
+  await strip()
   let stamp = await stampOf(deps.path)
   let settings = await readSettingsFile(deps.path)
   let broken: string | null = null
+
+  async function strip(): Promise<void> {
+    try {
+      const names = await stripEnvironmentOnly(deps.editor, deps.path)
+      if (names.length > 0) deps.onStripped(names)
+    } catch (error) {
+      // They are ignored all the same; that they still stand there is for the owner to know.
+      const why = error instanceof Error ? error.message : String(error)
+      deps.onBroken(`config/settings.json holds secrets that it must not, and cannot be rewritten: ${why}`)
+    }
+  }
 
   async function look(): Promise<void> {
     try {
       const found = await stampOf(deps.path)
       if (sameStamp(found, stamp)) return
       stamp = found
+      await strip()
       settings = await readSettingsFile(deps.path)
       broken = null
     } catch (error) {

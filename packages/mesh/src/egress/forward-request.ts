@@ -7,6 +7,8 @@ import type { Guard } from '../policy/action.ts'
 import { actorOf } from '../policy/caller.ts'
 import type { Caller } from '../policy/caller.ts'
 import type { RunTicket } from '../runs/run-ticket.ts'
+import type { Scrub } from '../vault/scrub.ts'
+import type { OpenCredentials } from '../vault/use-credentials.ts'
 import { startDeadline } from './deadline.ts'
 import { followRedirects } from './follow-redirects.ts'
 import type { PinnedFetch } from './pinned-fetch.ts'
@@ -18,7 +20,8 @@ export type HttpReply = z.infer<typeof httpReplySchema>
 
 /**
  * `http_request`: fetches a public address for an agent. What an agent may reach is decided here and not in its
- * container. Throws `denied`, `bad-request`, `address-refused`, `upstream-failed`, `upstream-timeout`.
+ * container. Handles become credentials here and nowhere before. Throws `denied`, `rate-limited`, `bad-request`,
+ * `credential-unknown`, `credential-refused`, `address-refused`, `upstream-failed`, `upstream-timeout`.
  */
 export type ForwardRequest = (caller: Caller, request: HttpRequest, signal: AbortSignal) => Promise<HttpReply>
 
@@ -29,14 +32,18 @@ export interface ForwardRequestDeps {
   readonly clock: Clock
   /** Keeps the run's lease alive while the call is open; returns the way to stop. */
   readonly holdLease: (run: RunTicket | null) => () => void
+  /** Fills handles, and takes values out of answers. */
+  readonly credentials: OpenCredentials
 }
 
 export function createForwardRequest(deps: ForwardRequestDeps): ForwardRequest {
   return async (caller, request, signal) => {
     deps.guard(caller, { do: 'call-api', api: 'http' })
     if (caller.kind !== 'agent') throw new Problem('denied')
-    const url = parsedUrl(request.url)
     const headers = checkedHeaders(request.headers)
+    const credentials = deps.credentials(caller)
+    const filled = credentials.fill({ url: request.url, headers, body: request.body })
+    const { url } = filled
     const deadline = startDeadline(deps.clock, request.timeout_ms, signal)
     const release = deps.holdLease(caller.run)
     const record = (detail: Record<string, string | number>) =>
@@ -47,15 +54,15 @@ export function createForwardRequest(deps: ForwardRequestDeps): ForwardRequest {
         detail: { method: request.method, ...detail },
       })
     try {
-      const asked = { url, method: request.method, headers, body: request.body }
+      const asked = { ...filled, method: request.method }
       const { reply, url: answered } = await followRedirects(deps.fetch, asked, deadline.signal)
       try {
-        const text = await readText(reply, deadline.signal)
-        record({ status: reply.status, bytes: text.bytes, host: answered.host })
+        const text = await readText(reply, credentials.scrub, deadline.signal)
+        record({ status: reply.status, bytes: text.bytes, host: credentials.scrub.text(answered.host) })
         return {
           status: reply.status,
-          url: answered.href,
-          headers: shownHeaders(reply.headers),
+          url: credentials.scrub.text(answered.href),
+          headers: shownHeaders(credentials.scrub.record(reply.headers)),
           body: text.text,
           truncated: text.truncated,
         }
@@ -64,7 +71,9 @@ export function createForwardRequest(deps: ForwardRequestDeps): ForwardRequest {
       }
     } catch (error) {
       record({ problem: error instanceof Problem ? error.code : 'failed' })
-      throw error
+      throw error instanceof Problem || filled.carried !== null
+        ? withoutSecrets(error, credentials.scrub)
+        : error
     } finally {
       deadline.clear()
       release()
@@ -72,10 +81,15 @@ export function createForwardRequest(deps: ForwardRequestDeps): ForwardRequest {
   }
 }
 
-function parsedUrl(text: string): URL {
-  if (!URL.canParse(text))
-    throw new Problem('bad-request', { detail: 'url: an http or https address is expected' })
-  const url = new URL(text)
-  url.hash = ''
-  return url
+/** The cause may quote the far end's bytes, which logs would show. */
+function withoutSecrets(error: unknown, scrub: Scrub): unknown {
+  if (error instanceof Problem) {
+    const { detail, extra, retryAfterSeconds } = error
+    return new Problem(error.code, {
+      detail: scrub.text(detail),
+      extra,
+      ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    })
+  }
+  return new Error(scrub.text(error instanceof Error ? error.message : 'the request failed'))
 }

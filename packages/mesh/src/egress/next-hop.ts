@@ -1,3 +1,4 @@
+import { Problem } from '@flotilla/protocol/problem'
 import type { PinnedRequest } from './pinned-fetch.ts'
 
 /** Names of headers that may carry a secret. */
@@ -7,7 +8,8 @@ const redirects: readonly number[] = [301, 302, 303, 307, 308]
 
 /**
  * The request that a redirect asks for, or null for a reply that is none. On another origin everything that may carry
- * a secret stays behind; 301, 302 and 303 turn into GET without a body. Pure.
+ * a secret stays behind, and whatever a credential filled; 301, 302 and 303 turn into GET without a body. Throws the
+ * Problem `credential-refused` where the redirect would take a credential along. Pure.
  */
 export function nextHop(
   request: PinnedRequest,
@@ -19,14 +21,23 @@ export function nextHop(
   const url = new URL(location, request.url)
   url.hash = ''
   const toGet = status <= 303 && request.method !== 'HEAD' && request.method !== 'GET'
+  const stays = url.origin === request.url.origin
+  const carried = request.carried ?? null
+  if (!stays && carried !== null && (carried.isIn(url.href) || (carried.body && !toGet))) {
+    throw new Problem('credential-refused', {
+      detail: `${request.url.host} redirects to ${url.host}, and would take a credential along`,
+    })
+  }
   const kept = Object.entries(request.headers).filter(
     ([name]) =>
-      (url.origin === request.url.origin || !keyLike.test(name)) && !(toGet && /^content-/i.test(name)),
+      (stays || !(keyLike.test(name) || carried?.headers.includes(name))) &&
+      !(toGet && /^content-/i.test(name)),
   )
   return {
     url,
     method: toGet ? 'GET' : request.method,
     headers: Object.fromEntries(kept),
     body: toGet ? '' : request.body,
+    carried: stays ? carried : null,
   }
 }

@@ -6,6 +6,7 @@ import type { Destination } from './destination.ts'
 import { destinationOf } from './destination.ts'
 import { createJudgeDestination, pinnedLookup } from './judge-destination.ts'
 import type { JudgeDestinationDeps } from './judge-destination.ts'
+import type { Carried } from '../vault/use-credentials.ts'
 
 /**
  * One request to an address that was judged before.
@@ -22,6 +23,8 @@ export interface PinnedRequest {
   readonly headers: Readonly<Record<string, string>>
   /** Empty for none. */
   readonly body: string
+  /** What of it came out of credentials; null or absent for nothing. */
+  readonly carried?: Carried | null
 }
 
 export interface PinnedReply {

@@ -1,4 +1,5 @@
 import { Problem } from '@flotilla/protocol/problem'
+import type { Scrub } from '../vault/scrub.ts'
 import type { PinnedReply } from './pinned-fetch.ts'
 
 /** Decompressed bytes that are read of a body; a bomb is left at this point. */
@@ -13,8 +14,8 @@ export interface ReadText {
   readonly truncated: boolean
 }
 
-/** The start of a body as text. Throws the Problem `upstream-failed` where it breaks off, or the signal's reason. */
-export async function readText(reply: PinnedReply, signal: AbortSignal): Promise<ReadText> {
+/** The start of a body as text, scrubbed before it is cut. Throws the Problem `upstream-failed` where it breaks off, or the signal's reason. */
+export async function readText(reply: PinnedReply, scrub: Scrub, signal: AbortSignal): Promise<ReadText> {
   const chunks: Uint8Array[] = []
   let bytes = 0
   try {
@@ -32,11 +33,12 @@ export async function readText(reply: PinnedReply, signal: AbortSignal): Promise
     })
   }
   const whole = decode(Buffer.concat(chunks).subarray(0, bodyMaxBytes), reply.headers['content-type'])
-  const text = cut(whole)
+  const read = whole.slice(0, textMaxChars + scrub.reachChars)
+  const text = cut(scrub.text(read, bytes > bodyMaxBytes || read.length < whole.length))
   return {
     text,
     bytes: Math.min(bytes, bodyMaxBytes),
-    truncated: bytes > bodyMaxBytes || text.length < whole.length,
+    truncated: bytes > bodyMaxBytes || whole.length > textMaxChars,
   }
 }
 

@@ -7,6 +7,11 @@ export type Action =
   | { readonly do: 'write-blackboard'; readonly key: string }
   /** `llm`, `http` and later ones; the agent's `allowed_apis` names them. */
   | { readonly do: 'call-api'; readonly api: string }
+  /** A credential of the agent tier, by the name in its handle. Those of the mesh have no name that could stand here. */
+  | { readonly do: 'use-credential'; readonly name: string }
+  | { readonly do: 'request-credential' }
+  /** Store, bind and remove credentials: the owner alone. */
+  | { readonly do: 'manage-credentials' }
   | { readonly do: 'list-agents' }
   /** Lease, inbox, completing one's own task, artifacts, notes to the owner: what every agent may do for itself. */
   | { readonly do: 'act-for-self'; readonly agentId: string }

@@ -2,7 +2,7 @@ import { operatorAgentId } from '@flotilla/protocol/ids'
 import type { PermissionField, PermissionRecord } from '@flotilla/protocol/permission-record'
 import type { Action, Decision } from './action.ts'
 import type { Caller } from './caller.ts'
-import { keyMatches, listAllows } from './glob.ts'
+import { credentialMatches, keyMatches, listAllows } from './glob.ts'
 
 /** What `authorize` decides by. */
 export interface PermissionRecords {
@@ -19,11 +19,13 @@ const programApis: readonly string[] = ['llm', 'http']
 
 /** May this caller do this? What no line allows is denied. Pure. */
 export function authorize(records: PermissionRecords, caller: Caller, action: Action): Decision {
-  return caller.kind === 'agent' ? authorizeAgent(records, caller, action) : authorizePeople(action)
+  return caller.kind === 'agent'
+    ? authorizeAgent(records, caller, action)
+    : authorizePeople(caller.kind, action)
 }
 
 /** The owner, this machine and the mesh itself need no record; what belongs to an agent alone stays the agent's. */
-function authorizePeople(action: Action): Decision {
+function authorizePeople(kind: Exclude<Caller['kind'], 'agent'>, action: Action): Decision {
   switch (action.do) {
     case 'message-agent':
     case 'submit-run':
@@ -34,7 +36,11 @@ function authorizePeople(action: Action): Decision {
     case 'view-fleet':
     case 'manage-fleet':
       return allowed
+    case 'manage-credentials':
+      return kind === 'human' ? allowed : denied('only the owner can do this', null)
     case 'call-api':
+    case 'use-credential':
+    case 'request-credential':
     case 'act-for-self':
       return denied('only an agent can do this', null)
     default:
@@ -68,6 +74,14 @@ function authorizeByRecord(record: PermissionRecord, agentId: string, action: Ac
       return byKey(record, 'blackboard_read', action.key)
     case 'write-blackboard':
       return byKey(record, 'blackboard_write', action.key)
+    case 'use-credential':
+      return record.allowed_credentials.some((pattern) => credentialMatches(pattern, action.name))
+        ? allowed
+        : denied(`no pattern of allowed_credentials matches ${action.name}`, 'allowed_credentials')
+    case 'request-credential':
+      return byFlag(record, 'can_request_user_credentials')
+    case 'manage-credentials':
+      return denied('credentials are stored and bound by the owner alone', null)
     case 'list-agents':
       return allowed
     case 'act-for-self':
@@ -110,7 +124,10 @@ function byKey(
     : denied(`no pattern of ${field} matches ${key}`, field)
 }
 
-function byFlag(record: PermissionRecord, field: 'can_view_fleet_metrics' | 'can_manage_fleet'): Decision {
+function byFlag(
+  record: PermissionRecord,
+  field: 'can_view_fleet_metrics' | 'can_manage_fleet' | 'can_request_user_credentials',
+): Decision {
   return record[field] ? allowed : denied(`${field} is not set`, field)
 }
 

@@ -94,5 +94,6 @@ function subjectOf(action: Action): string {
   if ('to' in action) return action.to
   if ('key' in action) return action.key.slice(0, subjectMaxChars)
   if ('api' in action) return action.api
+  if ('name' in action) return action.name.slice(0, subjectMaxChars)
   return 'agentId' in action ? action.agentId : 'fleet'
 }

@@ -9,11 +9,12 @@ import { journalCheckpointsMigration } from './migrations/023-journal-checkpoint
 import { blackboardMigration } from './migrations/030-blackboard.ts'
 import { artifactsMigration } from './migrations/040-artifacts.ts'
 import { effectsMigration } from './migrations/050-effects.ts'
+import { credentialRequestsMigration } from './migrations/055-credential-requests.ts'
 import { egressMigration } from './migrations/060-egress.ts'
 
 /**
  * Every step of the schema. Numbers are kept by room: 1 to 9 ledger, 10 agents, 20 to 29 spend, budgets and journal,
- * 30 blackboard, 40 artifacts and notes, 50 effects, 60 egress.
+ * 30 blackboard, 40 artifacts and notes, 50 effects, 55 credential requests, 60 egress.
  */
 export const allMigrations: readonly Migration[] = [
   ledgerMigration,
@@ -26,5 +27,6 @@ export const allMigrations: readonly Migration[] = [
   blackboardMigration,
   artifactsMigration,
   effectsMigration,
+  credentialRequestsMigration,
   egressMigration,
 ]

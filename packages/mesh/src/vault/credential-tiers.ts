@@ -24,6 +24,11 @@ export function credentialNameOf(variable: string): CredentialName | null {
   return null
 }
 
+/** Whether a name can be given to a credential; one that begins like a variable of ours is a slip. Pure. */
+export function isCredentialName(name: string): boolean {
+  return nameForm.test(name) && !/^flotilla_(?:system|cred)_/i.test(name)
+}
+
 /** The variable that holds a credential. */
 export function variableOf(tier: CredentialTier, name: string): string {
   if (!nameForm.test(name)) throw new Error(`${name} is not a credential name`)

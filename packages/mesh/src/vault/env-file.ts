@@ -55,19 +55,28 @@ export async function readEnvFile(path: string): Promise<ReadonlyMap<string, str
   return parseEnvText(text)
 }
 
-/** Sets one variable and leaves every other line as it is. Throws the Problem `unprocessable` for a value with a line end. */
+/**
+ * Sets one variable, or takes it out for null, and leaves every other line as it is but for those that `replaces`
+ * names as well. Throws the Problem `unprocessable` for a value with a line end.
+ */
 export async function setEnvValue(
   editor: FileEditor,
   path: string,
-  entry: { readonly variable: string; readonly value: string },
+  entry: {
+    readonly variable: string
+    readonly value: string | null
+    readonly replaces?: (variable: string) => boolean
+  },
 ): Promise<void> {
-  const line = assignmentLine(entry.variable, entry.value)
+  const line = entry.value === null ? [] : [assignmentLine(entry.variable, entry.value)]
+  const isReplaced = (variable: string | undefined) =>
+    variable !== undefined && (variable === entry.variable || (entry.replaces?.(variable) ?? false))
   await editor.edit(
     path,
     (text) => {
-      const lines = (text ?? '').split('\n').filter((old) => assignment.exec(old)?.[1] !== entry.variable)
+      const lines = (text ?? '').split('\n').filter((old) => !isReplaced(assignment.exec(old)?.[1]))
       while (lines.at(-1) === '') lines.pop()
-      return [...lines, line, ''].join('\n')
+      return [...lines, ...line, ''].join('\n')
     },
     envFileMode,
   )

@@ -2,6 +2,7 @@ import type { FileEditor } from '../config/atomic-file.ts'
 import { credentialNameOf, variableOf } from './credential-tiers.ts'
 import type { CredentialTier } from './credential-tiers.ts'
 import { readEnvFile, setEnvValue } from './env-file.ts'
+import { Problem } from '@flotilla/protocol/problem'
 import { createSecret } from './secret.ts'
 import type { Secret } from './secret.ts'
 
@@ -12,6 +13,15 @@ export interface Vault {
   /** For agents by handle. Never finds a system credential, whatever the name. */
   agentTier(name: string): Secret | undefined
   names(): { readonly system: readonly string[]; readonly agent: readonly string[] }
+  /** Where the agent-tier credential of that name comes from; null where there is none. */
+  sourceOf(name: string): 'environment' | 'file' | null
+  /**
+   * Writes an agent-tier credential to `.env`; it holds from then on. Problem `conflict` for one that the environment
+   * sets, `unprocessable` for a name or value that cannot be written.
+   */
+  storeAgent(name: string, value: string): Promise<Secret>
+  /** False where there was none. Problem `conflict` for one that the environment sets. */
+  removeAgent(name: string): Promise<boolean>
   /** The system credential, made and written to `.env` when there is none yet. */
   ensureSystem(name: string, make: () => string): Promise<Secret>
 }
@@ -26,6 +36,7 @@ export interface VaultDeps {
 /** Loads both prefixes. Throws the Problem `unprocessable` when `.env` is broken. */
 export async function createVault(deps: VaultDeps): Promise<Vault> {
   const tiers: Record<CredentialTier, Map<string, Secret>> = { system: new Map(), agent: new Map() }
+  const fromEnvironment = new Set<string>()
 
   function take(variable: string, value: string | undefined): void {
     const credential = value ? credentialNameOf(variable) : null
@@ -33,9 +44,49 @@ export async function createVault(deps: VaultDeps): Promise<Vault> {
   }
 
   for (const [variable, value] of await readEnvFile(deps.envFilePath)) take(variable, value)
-  for (const [variable, value] of Object.entries(deps.env)) take(variable, value)
+  for (const [variable, value] of Object.entries(deps.env)) {
+    take(variable, value)
+    const credential = value ? credentialNameOf(variable) : null
+    if (credential?.tier === 'agent') fromEnvironment.add(credential.name)
+  }
+
+  function sourceOf(name: string): 'environment' | 'file' | null {
+    if (fromEnvironment.has(name)) return 'environment'
+    return tiers.agent.has(name) ? 'file' : null
+  }
+
+  /** Every spelling of the name goes, so that no older line comes back with the next start. */
+  async function writeAgent(name: string, value: string | null): Promise<void> {
+    if (sourceOf(name) === 'environment') {
+      throw new Problem('conflict', {
+        detail: `${variableOf('agent', name)} is set in the environment of the mesh; change it there`,
+      })
+    }
+    await setEnvValue(deps.editor, deps.envFilePath, {
+      variable: variableOf('agent', name),
+      value,
+      replaces: (variable) => {
+        const old = credentialNameOf(variable)
+        return old?.tier === 'agent' && old.name === name
+      },
+    })
+  }
 
   return {
+    sourceOf: (name) => sourceOf(name.toLowerCase()),
+    async storeAgent(name, value) {
+      const known = name.toLowerCase()
+      await writeAgent(known, value)
+      const secret = createSecret(known, value)
+      tiers.agent.set(known, secret)
+      return secret
+    },
+    async removeAgent(name) {
+      const known = name.toLowerCase()
+      if (!tiers.agent.has(known)) return false
+      await writeAgent(known, null)
+      return tiers.agent.delete(known)
+    },
     system: (name) => tiers.system.get(name.toLowerCase()),
     agentTier: (name) => tiers.agent.get(name.toLowerCase()),
     names: () => ({ system: [...tiers.system.keys()].toSorted(), agent: [...tiers.agent.keys()].toSorted() }),

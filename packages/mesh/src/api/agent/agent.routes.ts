@@ -103,23 +103,33 @@ export function agentRoutes(scope: FastifyInstance, { gate, effects, use }: Agen
   })
 
   function effect(raw: FastifyRequest, ifCutOff: 'again' | 'unknown', request: unknown) {
-    const caller = gate.doorOnly(raw)
-    const key = raw.headers[headers.idempotencyKey]
-    if (typeof key !== 'string' || key.length === 0 || key.length > 200) {
-      throw new Problem('bad-request', {
-        detail: `send ${headers.idempotencyKey} with every call that has an effect`,
-      })
-    }
-    const { runId } = requireRun(caller)
-    return {
-      caller,
-      key,
-      once: <T>(work: () => Promise<T> | T) => effects.once({ runId, key, request, ifCutOff }, work),
-    }
+    return effectOf({ gate, effects }, raw, ifCutOff, request)
   }
 }
 
 function requireRun(caller: AgentCaller): RunTicket {
   if (!caller.run) throw new Problem('stale-fence')
   return caller.run
+}
+
+/** The caller of a call with an effect, and the way to do its work once. Problems `bad-request`, `stale-fence`. */
+export function effectOf(
+  { gate, effects }: Pick<AgentRoutesDeps, 'gate' | 'effects'>,
+  raw: FastifyRequest,
+  ifCutOff: 'again' | 'unknown',
+  request: unknown,
+) {
+  const caller = gate.doorOnly(raw)
+  const key = raw.headers[headers.idempotencyKey]
+  if (typeof key !== 'string' || key.length === 0 || key.length > 200) {
+    throw new Problem('bad-request', {
+      detail: `send ${headers.idempotencyKey} with every call that has an effect`,
+    })
+  }
+  const { runId } = requireRun(caller)
+  return {
+    caller,
+    key,
+    once: <T>(work: () => Promise<T> | T) => effects.once({ runId, key, request, ifCutOff }, work),
+  }
 }

@@ -1,0 +1,199 @@
+import type { CredentialView } from '@flotilla/protocol/vault-api'
+import type { Command } from 'commander'
+import { commandAction, operand, textOption } from '../command-action.ts'
+import type { CommandLine } from '../command-action.ts'
+import type { CliDeps, CommandContext } from '../context.ts'
+import { readSecret } from '../terminal/read-secret.ts'
+import { renderTable } from '../terminal/table.ts'
+
+const hostForms = `
+HOST is where the credential may go: api.example.org, *.example.org (names below it), api.example.org:8443, or
+http://nas.lan:5000 where the connection is not encrypted. Nothing else ever receives it.`
+
+export function addCredentialsCommand(program: Command, deps: CliDeps): void {
+  const credentials = program
+    .command('credentials')
+    .summary('secrets that agents use without seeing them')
+    .description(
+      'Credentials of agents. An agent writes $CRED{name}; the mesh fills the value in for the hosts that you name, and takes it out of the answers.',
+    )
+    .addHelpText(
+      'after',
+      `
+Example:
+  $ flotilla credentials set github_token --host api.github.com < token.txt
+  $ flotilla credentials list
+
+An agent may use it once allowed_credentials of its record in config/permissions.json matches the name.`,
+    )
+  credentials
+    .command('list')
+    .summary('names, hosts and fingerprints')
+    .description(
+      'Lists all credentials of both tiers. Values are never shown; a fingerprint tells two values apart.',
+    )
+    .action(commandAction(deps, list))
+  credentials
+    .command('set')
+    .summary('store a credential, or replace its value')
+    .description(
+      'Reads the value from standard input, or asks for it without showing it: one line of 8 to 10000 characters. White space around it is cut off.',
+    )
+    .argument('<name>', 'letters, digits and _')
+    .option('--host <host>', 'where it may go; give it again for more hosts', collect)
+    .addHelpText(
+      'after',
+      `${hostForms}\n\nExample:\n  $ flotilla credentials set github_token --host api.github.com`,
+    )
+    .action(commandAction(deps, set))
+  credentials
+    .command('bind')
+    .summary('say to which hosts a credential may go')
+    .description('Replaces the hosts of a credential.')
+    .argument('<name>', 'name of the credential')
+    .argument('<host...>', 'hosts that may receive it')
+    .option('--note <text>', 'for people: what it is for')
+    .addHelpText(
+      'after',
+      `${hostForms}\n\nExample:\n  $ flotilla credentials bind github_token api.github.com uploads.github.com`,
+    )
+    .action(commandAction(deps, bind))
+  credentials
+    .command('unbind')
+    .summary('let a credential go nowhere any more')
+    .description('Takes the hosts of a credential away; its value stays stored.')
+    .argument('<name>', 'name of the credential')
+    .addHelpText('after', '\nExample:\n  $ flotilla credentials unbind github_token')
+    .action(commandAction(deps, unbind))
+  credentials
+    .command('remove')
+    .summary('delete a credential and its hosts')
+    .description('Deletes the value from .env and the hosts from config/credentials.json.')
+    .argument('<name>', 'name of the credential')
+    .addHelpText('after', '\nExample:\n  $ flotilla credentials remove github_token')
+    .action(commandAction(deps, remove))
+  credentials
+    .command('requests')
+    .summary('what agents asked you for')
+    .description('Lists requests of agents for credentials, newest first. Setting the credential grants it.')
+    .action(commandAction(deps, requests))
+  credentials
+    .command('deny')
+    .summary('say no to a request')
+    .description('Tells the agent that it does not get the credential.')
+    .argument('<request>', 'id of the request')
+    .option('--reason <text>', 'what the agent is told')
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ flotilla credentials deny cred_0123456789abcdef --reason "use the public API"',
+    )
+    .action(commandAction(deps, deny))
+}
+
+function collect(host: string, before: readonly string[] = []): readonly string[] {
+  return [...before, host]
+}
+
+function hostsOption(line: CommandLine): string[] | undefined {
+  const { host } = line.options
+  return Array.isArray(host) ? host.map(String) : undefined
+}
+
+async function list(context: CommandContext): Promise<void> {
+  const reply = await (await context.mesh()).call('credentials', { signal: context.signal })
+  context.terminal.printJson(reply)
+  if (reply.broken !== null) context.terminal.print(`No credential is filled in: ${reply.broken}`)
+  if (reply.credentials.length === 0) context.terminal.print('No credentials yet.')
+  else context.terminal.print(...renderTable(columns, reply.credentials.map(row)))
+}
+
+const columns = [
+  { title: 'NAME' },
+  { title: 'TIER' },
+  { title: 'FROM' },
+  { title: 'FINGERPRINT' },
+  { title: 'GOES TO' },
+  { title: 'NOTE' },
+]
+
+function row(view: CredentialView): string[] {
+  const goesTo = view.hosts.length > 0 ? view.hosts.join(', ') : `nowhere: ${view.unused_because ?? ''}`
+  const held =
+    view.hosts.length > 0 && view.unused_because !== null ? ` (held back: ${view.unused_because})` : ''
+  return [view.name, view.tier, view.source, view.fingerprint, goesTo + held, view.note]
+}
+
+async function set(context: CommandContext, line: CommandLine): Promise<void> {
+  const name = operand(line, 0)
+  const client = await context.mesh()
+  const value = await readSecret(context, `Value of ${name}: `)
+  const hosts = hostsOption(line)
+  const reply = await client.call('credentialSet', {
+    params: { name },
+    body: { value, ...(hosts === undefined ? {} : { hosts }) },
+    signal: context.signal,
+  })
+  context.terminal.printJson(reply)
+  context.terminal.print(`Stored ${reply.name} (fingerprint ${reply.fingerprint}).`, whereTo(reply))
+}
+
+async function bind(context: CommandContext, line: CommandLine): Promise<void> {
+  const [name = '', ...hosts] = line.operands
+  const note = textOption(line, 'note')
+  const reply = await (
+    await context.mesh()
+  ).call('credentialBind', {
+    params: { name },
+    body: { hosts, ...(note === undefined ? {} : { note }) },
+    signal: context.signal,
+  })
+  context.terminal.printJson(reply)
+  context.terminal.print(whereTo(reply))
+}
+
+async function unbind(context: CommandContext, line: CommandLine): Promise<void> {
+  const params = { name: operand(line, 0) }
+  const reply = await (await context.mesh()).call('credentialUnbind', { params, signal: context.signal })
+  context.terminal.printJson(reply)
+  context.terminal.print(whereTo(reply))
+}
+
+async function remove(context: CommandContext, line: CommandLine): Promise<void> {
+  const params = { name: operand(line, 0) }
+  const reply = await (await context.mesh()).call('credentialRemove', { params, signal: context.signal })
+  context.terminal.printJson(reply)
+  context.terminal.print(`Removed ${reply.removed}.`)
+}
+
+async function requests(context: CommandContext): Promise<void> {
+  const reply = await (await context.mesh()).call('credentialRequests', { signal: context.signal })
+  context.terminal.printJson(reply)
+  const rows = reply.requests.map((one) => [
+    one.id,
+    one.state,
+    one.agent_id,
+    one.name,
+    one.service,
+    one.description,
+  ])
+  const titles = ['REQUEST', 'STATE', 'AGENT', 'NAME', 'SERVICE', 'WHAT FOR'].map((title) => ({ title }))
+  context.terminal.print(...(rows.length === 0 ? ['No agent has asked.'] : renderTable(titles, rows)))
+}
+
+async function deny(context: CommandContext, line: CommandLine): Promise<void> {
+  const reply = await (
+    await context.mesh()
+  ).call('credentialRequestDeny', {
+    params: { id: operand(line, 0) },
+    body: { reason: textOption(line, 'reason') ?? '' },
+    signal: context.signal,
+  })
+  context.terminal.printJson(reply)
+  context.terminal.print(`${reply.agent_id} is told that it does not get ${reply.name}.`)
+}
+
+function whereTo(view: CredentialView): string {
+  if (view.unused_because !== null)
+    return `${view.name} is filled in nowhere: ${view.unused_because}. Next: flotilla credentials bind ${view.name} HOST`
+  return `${view.name} is filled in for ${view.hosts.join(', ')}.`
+}

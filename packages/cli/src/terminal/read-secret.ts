@@ -1,0 +1,53 @@
+import { createInterface } from 'node:readline'
+import { Writable } from 'node:stream'
+import { CommandFailed } from '../command-failed.ts'
+import type { CliDeps } from '../context.ts'
+
+/** More than any value may have; a file that was meant for another command is not read to its end. */
+const inputMaxChars = 64 * 1024
+
+/**
+ * A secret from standard input, or from the terminal without showing it; never from the command line, which other
+ * programs can see and shells remember.
+ */
+export async function readSecret(
+  deps: Pick<CliDeps, 'input' | 'err' | 'signal'>,
+  question: string,
+): Promise<string> {
+  const text = deps.input.isTTY === true ? await askHidden(deps, question) : await readAll(deps.input)
+  if (text.trim() !== '') return text
+  throw new CommandFailed('no-value', {
+    detail: 'No value was given.',
+    repair: 'Type it when asked, or send it in: flotilla credentials set NAME < file',
+  })
+}
+
+async function askHidden(
+  { input, err, signal }: Pick<CliDeps, 'input' | 'err' | 'signal'>,
+  question: string,
+): Promise<string> {
+  err.write(question)
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const lines = createInterface({ input, output: nowhere, terminal: true })
+  try {
+    const line = await new Promise<string>((resolve, reject) => {
+      lines.once('line', resolve)
+      lines.once('SIGINT', () => reject(new Error('interrupted')))
+      lines.once('close', () => resolve(''))
+      signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+    })
+    return line
+  } finally {
+    lines.close()
+    err.write('\n')
+  }
+}
+
+async function readAll(input: CliDeps['input']): Promise<string> {
+  let text = ''
+  for await (const chunk of input) {
+    text += String(chunk)
+    if (text.length > inputMaxChars) return text
+  }
+  return text
+}

@@ -1,0 +1,25 @@
+import { Problem } from '@flotilla/protocol/problem'
+
+/** Shorter ones cannot be told from ordinary words where they come back, so they could not be kept out of answers. */
+export const valueMinChars = 8
+export const valueMaxChars = 10_000
+
+/** Why a value cannot serve as a credential of an agent, or null. Never names the value. Pure. */
+export function valueFault(value: string): string | null {
+  if (value.length < valueMinChars) return `it has fewer than ${valueMinChars} characters`
+  if (value.length > valueMaxChars) return `it has more than ${valueMaxChars} characters`
+  return /\p{Cc}/u.test(value) ? 'it holds a line end or another control character' : null
+}
+
+/**
+ * A value as it is stored: white space around it, which pasting adds, is cut off; white space inside stays. Throws
+ * the Problem `unprocessable`. Pure.
+ */
+export function readCredentialValue(text: string): string {
+  const value = text.trim()
+  const fault = valueFault(value)
+  if (fault === null) return value
+  throw new Problem('unprocessable', {
+    detail: `the value cannot be stored: ${fault}; a credential is one line of ${valueMinChars} to ${valueMaxChars} characters (encode a key of several lines as base64)`,
+  })
+}

@@ -1,0 +1,106 @@
+/** Units that every needle has at least; all of them are looked for at once by these. */
+export const needleMinUnits = 8
+
+/** `from` to `to` (exclusive) in the units that were searched, and which needle it was. */
+export interface Occurrence {
+  readonly needle: number
+  readonly from: number
+  readonly to: number
+}
+
+const hashBase = 0x01000193
+const sieveSize = 1 << 16
+
+/**
+ * Finds needles in a long text: one pass over the text for the beginnings of all of them, and one more for each whose
+ * beginning was seen. Linear in the text whatever stands in it.
+ */
+export interface NeedleFinder {
+  /** With `openEnd`, also the beginning of a needle that the end of the units cuts off. */
+  find(units: Uint16Array, openEnd: boolean): readonly Occurrence[]
+}
+
+export function createNeedleFinder(needles: readonly Uint16Array[]): NeedleFinder {
+  const sieve = new Uint8Array(sieveSize)
+  const byHash = new Map<number, number[]>()
+  for (const [index, needle] of needles.entries()) {
+    const hash = hashOf(needle)
+    sieve[slotOf(hash)] = 1
+    byHash.set(hash, [...(byHash.get(hash) ?? []), index])
+  }
+  return {
+    find: (units, openEnd) =>
+      [...beginningsIn(units, { sieve, byHash })].flatMap((index) => {
+        const needle = needles[index]
+        return needle ? occurrences(units, { index, needle, openEnd }) : []
+      }),
+  }
+}
+
+/** Which needles can be in there at all. */
+function beginningsIn(
+  units: Uint16Array,
+  table: { readonly sieve: Uint8Array; readonly byHash: ReadonlyMap<number, readonly number[]> },
+): ReadonlySet<number> {
+  const seen = new Set<number>()
+  if (units.length < needleMinUnits || table.byHash.size === 0) return seen
+  let leaving = 1
+  for (let n = 0; n < needleMinUnits; n++) leaving = Math.imul(leaving, hashBase)
+  let hash = hashOf(units)
+  for (let end = needleMinUnits; ; end++) {
+    if (table.sieve[slotOf(hash)] === 1) for (const index of table.byHash.get(hash) ?? []) seen.add(index)
+    if (end >= units.length) return seen
+    const left = units[end - needleMinUnits] ?? 0
+    hash = (Math.imul(hash, hashBase) + (units[end] ?? 0) - Math.imul(left, leaving)) | 0
+  }
+}
+
+/** Knuth, Morris and Pratt. */
+function occurrences(
+  units: Uint16Array,
+  search: { readonly index: number; readonly needle: Uint16Array; readonly openEnd: boolean },
+): Occurrence[] {
+  const { index, needle, openEnd } = search
+  const fallback = fallbacksOf(needle)
+  const found: Occurrence[] = []
+  let matched = 0
+  for (let at = 0; at < units.length; at++) {
+    while (matched > 0 && units[at] !== needle[matched]) matched = fallback[matched - 1] ?? 0
+    if (units[at] === needle[matched]) matched++
+    if (matched < needle.length) continue
+    add(found, { needle: index, from: at + 1 - matched, to: at + 1 })
+    matched = fallback[matched - 1] ?? 0
+  }
+  if (openEnd && matched >= needleMinUnits) {
+    add(found, { needle: index, from: units.length - matched, to: units.length })
+  }
+  return found
+}
+
+/** Overlapping ones grow together, so that a text of one letter does not give one occurrence per letter. */
+function add(found: Occurrence[], next: Occurrence): void {
+  const last = found.at(-1)
+  if (last && next.from <= last.to) found[found.length - 1] = { ...last, to: next.to }
+  else found.push(next)
+}
+
+function fallbacksOf(needle: Uint16Array): Uint32Array {
+  const fallback = new Uint32Array(needle.length)
+  let matched = 0
+  for (let at = 1; at < needle.length; at++) {
+    while (matched > 0 && needle[at] !== needle[matched]) matched = fallback[matched - 1] ?? 0
+    if (needle[at] === needle[matched]) matched++
+    fallback[at] = matched
+  }
+  return fallback
+}
+
+function hashOf(units: Uint16Array): number {
+  let hash = 0
+  for (let at = 0; at < needleMinUnits; at++) hash = (Math.imul(hash, hashBase) + (units[at] ?? 0)) | 0
+  return hash
+}
+
+function slotOf(hash: number): number {
+  return (hash ^ (hash >>> 16)) & (sieveSize - 1)
+}

@@ -1,0 +1,37 @@
+import { Problem } from '@flotilla/protocol/problem'
+
+/** Handles that one request may hold; far above any real one, and it bounds what filling can make of a body. */
+export const handlesMax = 64
+
+const handle = /\$CRED\{([A-Za-z0-9][A-Za-z0-9_]{0,127})\}/g
+const opening = '$CRED{'
+
+/** The name behind a handle as the vault keeps it: case does not matter. */
+export function canonicalName(name: string): string {
+  return name.toLowerCase()
+}
+
+/** How an agent writes a credential. */
+export function handleFor(name: string): string {
+  return `${opening}${canonicalName(name)}}`
+}
+
+/**
+ * Names of the handles in a text, as often as they stand there. Throws the Problem `bad-request` for a handle that
+ * is begun and is none, such as one within another: what cannot be filled is not sent half filled. Pure.
+ */
+export function handleNames(text: string): readonly string[] {
+  const names: string[] = []
+  for (const found of text.matchAll(handle)) names.push(canonicalName(found[1] ?? ''))
+  if (text.split(opening).length - 1 !== names.length) {
+    throw new Problem('bad-request', {
+      detail: 'a handle is $CRED{name}, where name is letters, digits and _; handles do not nest',
+    })
+  }
+  return names
+}
+
+/** Every handle replaced at once, so that a value which looks like a handle is never read again. Pure. */
+export function replaceHandles(text: string, replacement: (name: string) => string): string {
+  return text.replace(handle, (_whole, name: string) => replacement(canonicalName(name)))
+}

@@ -1,0 +1,45 @@
+/** Where a credential may go, as its owner writes it: `api.example.org`, `*.example.org:8443`, `http://nas.lan:5000`. */
+export interface HostPattern {
+  readonly scheme: 'https' | 'http'
+  /** Lower case; what stands behind the star where `below` is set. */
+  readonly host: string
+  /** The host's names below it, at any depth, and not the host itself. */
+  readonly below: boolean
+  readonly port: number
+}
+
+const standardPorts = { https: 443, http: 80 } as const
+const form = /^(?:(https|http):\/\/)?(\*\.)?([^*/\\@?#%\s]+?)\/?$/i
+
+/** Null for what is no pattern; a star stands for names below a domain of two labels at least. Pure. */
+export function parseHostPattern(text: string): HostPattern | null {
+  const [, scheme = 'https', star, authority = ''] = form.exec(text) ?? []
+  const address = `${scheme.toLowerCase()}://${authority}`
+  if (authority === '' || !URL.canParse(address)) return null
+  const url = new URL(address)
+  const host = hostOf(url)
+  if (host === '' || url.pathname !== '/' || url.username !== '') return null
+  if (star !== undefined && (!/[a-z0-9]\.[a-z0-9-]*[a-z]/.test(host) || host.startsWith('['))) return null
+  return {
+    scheme: url.protocol === 'http:' ? 'http' : 'https',
+    host,
+    below: star !== undefined,
+    port: portOf(url),
+  }
+}
+
+/** Whether a request to `url` goes where the pattern says: same scheme, same port, and the host. Pure. */
+export function hostMatches(pattern: HostPattern, url: URL): boolean {
+  if (url.protocol !== `${pattern.scheme}:` || portOf(url) !== pattern.port) return false
+  const host = hostOf(url)
+  return pattern.below ? host.endsWith(`.${pattern.host}`) : host === pattern.host
+}
+
+/** Without the dot at the end of a full name. */
+function hostOf(url: URL): string {
+  return url.hostname.replace(/\.$/, '')
+}
+
+function portOf(url: URL): number {
+  return url.port === '' ? standardPorts[url.protocol === 'http:' ? 'http' : 'https'] : Number(url.port)
+}

@@ -1,0 +1,115 @@
+import { createNeedleFinder, needleMinUnits } from './find-needles.ts'
+import type { Occurrence } from './find-needles.ts'
+import type { Secret } from './secret.ts'
+import { folded, isBlank, textViews, unitsOf } from './text-views.ts'
+
+/**
+ * Takes the values of credentials out of what comes back: as they are, in either case, percent-encoded, escaped as
+ * JSON or XML, as hex, as base64 of either alphabet at any alignment, wrapped or not, and escaped twice. A far end
+ * that rearranges a value on purpose cannot be kept from it; that is what the binding to hosts is for.
+ */
+export interface Scrub {
+  /** With `isCut`, the text breaks off at its end, so that the beginning of a value there is taken out as well. */
+  text(text: string, isCut?: boolean): string
+  /** Names and values. */
+  record(record: Readonly<Record<string, string>>): Record<string, string>
+  isIn(text: string): boolean
+  /** Longest stretch of text that one value can fill, characters: read on so far before anything is cut off. */
+  readonly reachChars: number
+}
+
+const mark = '[secret]'
+/** `\\u00XX` twice over, with white space between. */
+const stretchPerChar = 16
+
+interface Needle {
+  readonly units: Uint16Array
+  /** Its ends share a base64 digit with what stands beside it. */
+  readonly isBase64: boolean
+}
+
+interface Range {
+  readonly from: number
+  readonly to: number
+}
+
+/** For one call of one agent; nothing is kept beside it. */
+export function createScrub(secrets: readonly Secret[]): Scrub {
+  const values = secrets.map((secret) => secret.reveal()).filter((value) => value.length >= needleMinUnits)
+  const needles = [...new Set(values)].flatMap(needlesOf)
+  const finder = createNeedleFinder(needles.map(({ units }) => units))
+  const reachChars = values.reduce((longest, value) => Math.max(longest, value.length * stretchPerChar), 0)
+
+  function rangesIn(text: string, isCut: boolean): Range[] {
+    if (needles.length === 0 || text.length < needleMinUnits) return []
+    return textViews(text).flatMap(({ units, starts, ends }) =>
+      finder.find(folded(units), isCut).map((found) => {
+        const range = { from: starts[found.from] ?? 0, to: ends[found.to - 1] ?? text.length }
+        return isBase64(found) ? widened(text, range) : range
+      }),
+    )
+  }
+
+  function isBase64({ needle }: Occurrence): boolean {
+    return needles[needle]?.isBase64 ?? false
+  }
+
+  const clean = (text: string, isCut = false): string => without(text, rangesIn(text, isCut))
+  return {
+    text: clean,
+    record: (record) =>
+      Object.fromEntries(Object.entries(record).map(([name, value]) => [clean(name), clean(value)])),
+    isIn: (text) => rangesIn(text, false).length > 0,
+    reachChars,
+  }
+}
+
+function without(text: string, ranges: readonly Range[]): string {
+  if (ranges.length === 0) return text
+  const parts: string[] = []
+  let done = 0
+  for (const { from, to } of ranges.toSorted((one, other) => one.from - other.from || one.to - other.to)) {
+    if (to <= done) continue
+    if (from >= done) parts.push(text.slice(done, from), mark)
+    done = to
+  }
+  parts.push(text.slice(done))
+  return parts.join('')
+}
+
+/** The digits beside a match hold bits of the value too. */
+function widened(text: string, { from, to }: Range): Range {
+  const isDigit = (at: number) => /[A-Za-z0-9+/_-]/.test(text[at] ?? '')
+  let end = isDigit(to) ? to + 1 : to
+  while (text[end] === '=' && end < to + 3) end++
+  return { from: isDigit(from - 1) ? from - 1 : from, to: end }
+}
+
+function needlesOf(value: string): Needle[] {
+  const forms = new Map<string, Needle>()
+  const add = (text: string, isBase64 = false) => {
+    const units = unitsOf(text)
+    for (const shape of [folded(units), folded(units.filter((unit) => !isBlank(unit)))]) {
+      if (shape.length >= needleMinUnits) forms.set(shape.join(), { units: shape, isBase64 })
+    }
+  }
+  for (const text of [value, value.toLowerCase(), value.toUpperCase()]) add(text)
+  // Escapes that stand for bytes read as one unit per byte.
+  add(Buffer.from(value).toString('latin1'))
+  for (const spelling of new Set([
+    value,
+    encodeURIComponent(value.toWellFormed()),
+    JSON.stringify(value).slice(1, -1),
+  ])) {
+    const bytes = Buffer.from(spelling)
+    add(bytes.toString('hex'))
+    for (const before of [0, 1, 2]) add(base64Core(bytes, before), true)
+  }
+  return [...forms.values()]
+}
+
+/** The digits of base64 that do not depend on what stands before and after the bytes. */
+function base64Core(bytes: Buffer, before: number): string {
+  const digits = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64')
+  return digits.slice(Math.ceil((before * 8) / 6), Math.floor(((before + bytes.length) * 8) / 6))
+}

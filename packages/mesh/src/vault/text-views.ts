@@ -1,0 +1,181 @@
+/**
+ * A text as somebody could read it: decoded, or without its white space. Each unit knows where in the original text
+ * it comes from, so that what is found in a view can be taken out of the original. Pure, and linear in the text.
+ */
+export interface TextView {
+  readonly units: Uint16Array
+  /** Where each unit begins in the original, and where it ends. */
+  readonly starts: Uint32Array
+  readonly ends: Uint32Array
+}
+
+/** The text itself, unescaped once and twice, and the last without white space (wrapped base64, folded headers). */
+export function textViews(text: string): readonly TextView[] {
+  const plain = plainView(text)
+  const once = unescaped(plain)
+  const twice = once === plain ? once : unescaped(once)
+  return [...new Set([plain, once, twice, squeezed(twice), squeezed(plain)])]
+}
+
+/** Units as they are compared: letters in one case, and the pairs that base64 and forms write in two ways as one. */
+export function folded(units: Uint16Array): Uint16Array {
+  const result = new Uint16Array(units.length)
+  for (let at = 0; at < units.length; at++) {
+    const unit = units[at] ?? 0
+    result[at] = unit < 0x80 ? (foldTable[unit] ?? 0) : unit
+  }
+  return result
+}
+
+const foldTable = Uint16Array.from({ length: 0x80 }, (_, unit) => {
+  if (unit >= 0x41 && unit <= 0x5a) return unit | 0x20
+  // Space and `-` as `+`, `_` as `/`.
+  if (unit === 0x20 || unit === 0x2d) return 0x2b
+  return unit === 0x5f ? 0x2f : unit
+})
+
+export function unitsOf(text: string): Uint16Array {
+  const units = new Uint16Array(text.length)
+  for (let at = 0; at < text.length; at++) units[at] = text.charCodeAt(at)
+  return units
+}
+
+/** Without white space and what draws nothing. */
+export function isBlank(unit: number): boolean {
+  return (
+    unit <= 0x20 || unit === 0xa0 || unit === 0xad || (unit >= 0x200b && unit <= 0x200d) || unit === 0xfeff
+  )
+}
+
+function plainView(text: string): TextView {
+  const starts = new Uint32Array(text.length)
+  const ends = new Uint32Array(text.length)
+  for (let at = 0; at < text.length; at++) {
+    starts[at] = at
+    ends[at] = at + 1
+  }
+  return { units: unitsOf(text), starts, ends }
+}
+
+/** `%41`, `\u0041`, `\x41`, `\n`, `\/`, `&#65;`, `&amp;` read once. */
+function unescaped(view: TextView): TextView {
+  const { units } = view
+  return rebuilt(view, (at) => {
+    switch (units[at]) {
+      case 0x25:
+        return percentEscape(units, at)
+      case 0x5c:
+        return backslashEscape(units, at)
+      case 0x26:
+        return entity(units, at)
+      default:
+        return null
+    }
+  })
+}
+
+function squeezed(view: TextView): TextView {
+  return rebuilt(view, (at) => (isBlank(view.units[at] ?? 0) ? nothing : null))
+}
+
+/** What stands at a place instead of one plain unit: the unit it means, or none, and how much of the text it takes. */
+interface Reading {
+  readonly unit: number | null
+  readonly length: number
+}
+
+const nothing: Reading = { unit: null, length: 1 }
+
+function rebuilt(view: TextView, read: (at: number) => Reading | null): TextView {
+  const { length } = view.units
+  const units = new Uint16Array(length)
+  const starts = new Uint32Array(length)
+  const ends = new Uint32Array(length)
+  let size = 0
+  let changed = false
+  for (let at = 0; at < length;) {
+    const reading = read(at)
+    const taken = reading?.length ?? 1
+    if (reading) changed = true
+    if (reading?.unit !== null) {
+      units[size] = reading?.unit ?? view.units[at] ?? 0
+      starts[size] = view.starts[at] ?? 0
+      ends[size] = view.ends[at + taken - 1] ?? 0
+      size++
+    }
+    at += taken
+  }
+  if (!changed) return view
+  return { units: units.subarray(0, size), starts: starts.subarray(0, size), ends: ends.subarray(0, size) }
+}
+
+function percentEscape(units: Uint16Array, at: number): Reading | null {
+  const unit = hexAt(units, at + 1, 2)
+  return unit === null ? null : { unit, length: 3 }
+}
+
+const shortEscapes: Readonly<Record<string, number>> = { n: 0x0a, r: 0x0d, t: 0x09, b: 0x08, f: 0x0c }
+
+function backslashEscape(units: Uint16Array, at: number): Reading | null {
+  const letter = String.fromCharCode(units[at + 1] ?? 0)
+  if (letter === 'u' || letter === 'x') {
+    const digits = letter === 'u' ? 4 : 2
+    const unit = hexAt(units, at + 2, digits)
+    return unit === null ? null : { unit, length: 2 + digits }
+  }
+  const unit = shortEscapes[letter] ?? (/["'\\/]/.test(letter) ? letter.charCodeAt(0) : null)
+  return unit === null ? null : { unit, length: 2 }
+}
+
+/** Without the ampersand. */
+const namedEntities: readonly (readonly [name: string, unit: number])[] = [
+  ['amp;', 0x26],
+  ['lt;', 0x3c],
+  ['gt;', 0x3e],
+  ['quot;', 0x22],
+  ['apos;', 0x27],
+]
+const entityDigitsMax = 6
+
+function entity(units: Uint16Array, at: number): Reading | null {
+  if (units[at + 1] === 0x23) return numericEntity(units, at + 2)
+  const known = namedEntities.find(([name]) => spells(units, at + 1, name))
+  return known ? { unit: known[1], length: known[0].length + 1 } : null
+}
+
+function numericEntity(units: Uint16Array, from: number): Reading | null {
+  const isHex = ((units[from] ?? 0) | 0x20) === 0x78
+  const first = isHex ? from + 1 : from
+  let [value, at] = [0, first]
+  for (; at < first + entityDigitsMax; at++) {
+    const digit = hexDigit(units[at] ?? 0)
+    if (digit < 0 || (!isHex && digit > 9)) break
+    value = value * (isHex ? 16 : 10) + digit
+  }
+  if (at === first || units[at] !== 0x3b) return null
+  // From the ampersand to the semicolon; `&#` stands before `from`.
+  return { unit: value & 0xffff, length: at - from + 3 }
+}
+
+function spells(units: Uint16Array, at: number, word: string): boolean {
+  for (let index = 0; index < word.length; index++) {
+    if (units[at + index] !== word.charCodeAt(index)) return false
+  }
+  return true
+}
+
+function hexAt(units: Uint16Array, at: number, digits: number): number | null {
+  let value = 0
+  for (let index = at; index < at + digits; index++) {
+    const digit = hexDigit(units[index] ?? 0)
+    if (digit < 0) return null
+    value = value * 16 + digit
+  }
+  return value
+}
+
+function hexDigit(unit: number): number {
+  if (unit >= 0x30 && unit <= 0x39) return unit - 0x30
+  const letter = unit | 0x20
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1
+}

@@ -1,0 +1,161 @@
+import * as z from 'zod/mini'
+import type { Endpoint, EndpointSchemas } from './endpoint.ts'
+import { agentIdSchema, idSchema } from './ids.ts'
+
+/** What an agent may ask of the vault: names and handles, never a value. */
+export const vaultAgentEndpoints = {
+  vaultList: { method: 'GET', path: '/mesh/credentials', summary: 'Credentials that the caller may use' },
+  vaultGenerate: {
+    method: 'POST',
+    path: '/mesh/credentials/generate',
+    summary: 'Makes a random credential and returns its handle',
+  },
+  credentialRequest: {
+    method: 'POST',
+    path: '/mesh/credentials/requests',
+    summary: 'Asks the owner for a credential',
+  },
+} as const satisfies Record<string, Endpoint>
+
+/** What the owner does with credentials. */
+export const vaultHumanEndpoints = {
+  credentials: { method: 'GET', path: '/api/credentials', summary: 'Names, bindings and fingerprints' },
+  credentialSet: {
+    method: 'PUT',
+    path: '/api/credentials/{name}',
+    summary: 'Stores an agent-tier credential',
+  },
+  credentialRemove: {
+    method: 'DELETE',
+    path: '/api/credentials/{name}',
+    summary: 'Removes it and its binding',
+  },
+  credentialBind: {
+    method: 'PUT',
+    path: '/api/credentials/{name}/binding',
+    summary: 'Says to which hosts a credential may go',
+  },
+  credentialUnbind: {
+    method: 'DELETE',
+    path: '/api/credentials/{name}/binding',
+    summary: 'Binds a credential to no host any more',
+  },
+  credentialRequests: {
+    method: 'GET',
+    path: '/api/credential-requests',
+    summary: 'What agents asked for, newest first',
+  },
+  credentialRequestDeny: {
+    method: 'POST',
+    path: '/api/credential-requests/{id}/deny',
+    summary: 'Says no to an agent that asked',
+  },
+} as const satisfies Record<string, Endpoint>
+
+export type VaultAgentEndpointName = keyof typeof vaultAgentEndpoints
+export type VaultHumanEndpointName = keyof typeof vaultHumanEndpoints
+
+export const credentialNameSchema = z
+  .string()
+  .check(
+    z.regex(
+      /^[A-Za-z0-9][A-Za-z0-9_]{0,127}$/,
+      'a credential name is 1 to 128 letters, digits and _, beginning with a letter or digit',
+    ),
+  )
+
+export const generatedCharsets = ['urlsafe', 'hex', 'alphanumeric'] as const
+export type GeneratedCharset = (typeof generatedCharsets)[number]
+
+export const vaultLimits = {
+  valueMaxChars: 10_000,
+  serviceMaxChars: 128,
+  descriptionMaxChars: 500,
+  generated: { lengthMin: 16, lengthMax: 256, lengthDefault: 32 },
+} as const
+
+const hosts = z.array(z.string().check(z.maxLength(300))).check(z.maxLength(50))
+const text = (maxChars: number) => z.string().check(z.minLength(1), z.maxLength(maxChars))
+
+export const credentialViewSchema = z.strictObject({
+  name: z.string(),
+  tier: z.enum(['system', 'agent']),
+  source: z.enum(['environment', 'file', 'mesh']),
+  /** Tells one value from another without telling any of it. */
+  fingerprint: z.string(),
+  hosts: z.array(z.string()),
+  note: z.string(),
+  /** Why it is filled in nowhere, or null where it is. */
+  unused_because: z.nullable(z.string()),
+})
+export type CredentialView = z.infer<typeof credentialViewSchema>
+
+export const requestStates = ['open', 'granted', 'denied', 'expired'] as const
+export const credentialRequestViewSchema = z.strictObject({
+  id: idSchema('cred'),
+  agent_id: agentIdSchema,
+  name: z.string(),
+  service: z.string(),
+  description: z.string(),
+  state: z.enum(requestStates),
+  created_at: z.number(),
+  answered_at: z.nullable(z.number()),
+})
+export type CredentialRequestView = z.infer<typeof credentialRequestViewSchema>
+
+export const vaultAgentApi = {
+  vaultList: {
+    response: z.strictObject({
+      credentials: z.array(
+        z.strictObject({ name: z.string(), handle: z.string(), hosts: z.array(z.string()) }),
+      ),
+    }),
+  },
+  vaultGenerate: {
+    request: z.strictObject({
+      name: credentialNameSchema,
+      length: z._default(
+        z.int().check(z.minimum(vaultLimits.generated.lengthMin), z.maximum(vaultLimits.generated.lengthMax)),
+        vaultLimits.generated.lengthDefault,
+      ),
+      charset: z._default(z.enum(generatedCharsets), 'urlsafe'),
+    }),
+    response: z.strictObject({ name: z.string(), handle: z.string() }),
+  },
+  credentialRequest: {
+    request: z.strictObject({
+      name: credentialNameSchema,
+      service: text(vaultLimits.serviceMaxChars),
+      description: text(vaultLimits.descriptionMaxChars),
+    }),
+    response: z.strictObject({ request_id: z.string(), state: z.enum(requestStates) }),
+  },
+} as const satisfies Record<VaultAgentEndpointName, EndpointSchemas>
+
+export const vaultHumanApi = {
+  credentials: {
+    response: z.strictObject({
+      credentials: z.array(credentialViewSchema),
+      /** With file and line, why no credential is filled in at all; null while the bindings are whole. */
+      broken: z.nullable(z.string()),
+    }),
+  },
+  credentialSet: {
+    request: z.strictObject({
+      value: z.string().check(z.maxLength(4 * vaultLimits.valueMaxChars)),
+      hosts: z.optional(hosts),
+    }),
+    response: credentialViewSchema,
+  },
+  credentialRemove: { response: z.strictObject({ removed: z.string() }) },
+  credentialBind: {
+    request: z.strictObject({ hosts, note: z.optional(z.string().check(z.maxLength(500))) }),
+    response: credentialViewSchema,
+  },
+  credentialUnbind: { response: credentialViewSchema },
+  credentialRequests: { response: z.strictObject({ requests: z.array(credentialRequestViewSchema) }) },
+  credentialRequestDeny: {
+    request: z.strictObject({ reason: z._default(z.string().check(z.maxLength(500)), '') }),
+    response: credentialRequestViewSchema,
+  },
+} as const satisfies Record<VaultHumanEndpointName, EndpointSchemas>
