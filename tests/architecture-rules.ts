@@ -228,6 +228,17 @@ export const bannedCalls: readonly BannedCall[] = [
     ],
     why: 'time is an argument',
   },
+  {
+    pattern: /\.reveal\(\)/,
+    allowed: [
+      'packages/mesh/src/vault/',
+      'packages/mesh/src/llm/openai-compatible-provider.ts',
+      'packages/mesh/src/llm/model-catalog.ts',
+      'packages/mesh/src/compose.ts',
+      'packages/mesh/src/compose-vault.ts',
+    ],
+    why: 'a secret is handed to the far end and seen by nobody on the way',
+  },
   { pattern: /\bMath\.random\(/, allowed: [], why: 'chance is an argument' },
   {
     pattern: /\bprocess\.env\b/,

@@ -38,7 +38,7 @@ export const authenticationClauses = [
   { line: 204, id: 'authentication:ceiling:wallet', state: 'covered', by: 'policy', text: 'The operator cannot grant `can_use_wallet=true`.' },
   { line: 204, id: 'authentication:ceiling:human', state: 'planned', by: 'policy', text: 'Granting `can_spawn=true` or `can_use_wallet=true` needs a human outside the chat surface.' },
   { line: 205, id: 'authentication:credentials:both-prefixes-loaded', state: 'covered', by: 'vault', text: 'The vault loads both prefix sets at startup.' },
-  { line: 205, id: 'authentication:credentials:handles-only', state: 'planned', by: 'vault', text: 'Agents only see `$CRED{name}` handles.' },
+  { line: 205, id: 'authentication:credentials:handles-only', state: 'covered', by: 'vault', text: 'Agents only see `$CRED{name}` handles.' },
   { line: 205, id: 'authentication:credentials:system-never', state: 'covered', by: 'vault', text: 'System credentials are never agent-accessible.' },
   { line: 206, id: 'authentication:agent-tokens', state: 'covered', by: 'api', text: 'How agent Bearer tokens are issued and checked is not shown.', decided: 'docs/architecture.md#2' },
 ] as const satisfies readonly Clause<'authentication'>[]

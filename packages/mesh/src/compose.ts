@@ -200,9 +200,8 @@ async function composeParts({ context, home, paths, log }: MeshSettings) {
     findAgent: fleet.find,
     agentIds: () => fleet.list().map(({ id }) => id),
   })
-  const vaultRoom = await composeVault({
-    ...{ vault, meshSecret, paths, editor, rates, database, journal, guard, decide, notes, ledger, log },
-  })
+  const kept = { vault, meshSecret, paths, editor, rates, database }
+  const vaultRoom = await composeVault({ ...kept, journal, guard, decide, notes, ledger, log })
   const egress = composeEgress({
     credentials: vaultRoom.open,
     context,

@@ -4,6 +4,7 @@ import { httpReplySchema, httpRequestSchema } from '@flotilla/protocol/mesh-agen
 import { Problem } from '@flotilla/protocol/problem'
 import { afterEach, describe, expect, test } from 'vitest'
 import { collectJournal } from '../../../../tests/support/collected-ports.ts'
+import { aCredentialRoom } from '../../../../tests/support/credential-room.ts'
 import { startWebServer } from '../../../../tests/support/web-server.ts'
 import type { WebServer } from '../../../../tests/support/web-server.ts'
 import { verifies } from '../../../../tests/verifies.ts'
@@ -58,6 +59,7 @@ function aDoor(
     journal,
     clock: systemClock,
     holdLease: () => () => {},
+    credentials: aCredentialRoom().open,
     ...more,
   })
   const ask = (url: string, request: object = {}) =>

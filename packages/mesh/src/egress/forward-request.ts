@@ -42,7 +42,7 @@ export function createForwardRequest(deps: ForwardRequestDeps): ForwardRequest {
     if (caller.kind !== 'agent') throw new Problem('denied')
     const headers = checkedHeaders(request.headers)
     const credentials = deps.credentials(caller)
-    const filled = credentials.fill({ url: request.url, headers, body: request.body })
+    const filled = credentials.fillIn({ url: request.url, headers, body: request.body })
     const { url } = filled
     const deadline = startDeadline(deps.clock, request.timeout_ms, signal)
     const release = deps.holdLease(caller.run)

@@ -43,7 +43,8 @@ export interface ManageCredentialsDeps {
 export function createManageCredentials(deps: ManageCredentialsDeps): ManageCredentials {
   const { vault, bindings, guard } = deps
 
-  function record(caller: Caller, action: string, name: string, detail: Record<string, string> = {}): void {
+  function record(caller: Caller, action: string, subject: { name: string; hosts?: string }): void {
+    const { name, ...detail } = subject
     deps.journal.append({ actor: actorOf(caller), action, subject: name, detail })
   }
 
@@ -78,7 +79,7 @@ export function createManageCredentials(deps: ManageCredentialsDeps): ManageCred
         detail: parsed.error.issues.map((issue) => issue.message).join('; '),
       })
     await bindings.edit(name, parsed.data)
-    record(caller, 'credential.bound', name, { hosts: parsed.data.hosts.join(', ').slice(0, 1000) })
+    record(caller, 'credential.bound', { name, hosts: parsed.data.hosts.join(', ').slice(0, 1000) })
   }
 
   return {
@@ -102,7 +103,7 @@ export function createManageCredentials(deps: ManageCredentialsDeps): ManageCred
       if (input.hosts !== undefined)
         await bind(caller, name, { hosts: input.hosts, note: bindings.bindingOf(name)?.note ?? '' })
       const secret = await vault.storeAgent(name, value)
-      record(caller, 'credential.stored', name)
+      record(caller, 'credential.stored', { name })
       deps.onStored(name)
       return agentView(secret)
     },
@@ -111,7 +112,7 @@ export function createManageCredentials(deps: ManageCredentialsDeps): ManageCred
       const { name } = required(readName(text))
       await vault.removeAgent(name)
       await bindings.edit(name, null)
-      record(caller, 'credential.removed', name)
+      record(caller, 'credential.removed', { name })
       return { removed: name }
     },
     async bind(caller, input) {
@@ -125,7 +126,7 @@ export function createManageCredentials(deps: ManageCredentialsDeps): ManageCred
       guard(caller, { do: 'manage-credentials' })
       const secret = required(readName(text))
       await bindings.edit(secret.name, null)
-      record(caller, 'credential.unbound', secret.name)
+      record(caller, 'credential.unbound', { name: secret.name })
       return agentView(secret)
     },
   }

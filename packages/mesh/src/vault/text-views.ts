@@ -57,11 +57,11 @@ function plainView(text: string): TextView {
   return { units: unitsOf(text), starts, ends }
 }
 
-/** `%41`, `\u0041`, `\x41`, `\n`, `\/`, `&#65;`, `&amp;` read once. */
+/** Percent signs, backslashes and entities of XML read once: `%41`, `\u0041`, `\x41`, `\n`, `\/`, `&amp;`. */
 function unescaped(view: TextView): TextView {
   const { units } = view
   return rebuilt(view, (at) => {
-    switch (units[at]) {
+    switch (units[at] ?? 0) {
       case 0x25:
         return percentEscape(units, at)
       case 0x5c:
@@ -153,7 +153,7 @@ function numericEntity(units: Uint16Array, from: number): Reading | null {
     value = value * (isHex ? 16 : 10) + digit
   }
   if (at === first || units[at] !== 0x3b) return null
-  // From the ampersand to the semicolon; `&#` stands before `from`.
+  // From the ampersand, which stands two before `from`, to the semicolon.
   return { unit: value & 0xffff, length: at - from + 3 }
 }
 

@@ -37,7 +37,7 @@ export interface CredentialCall {
    * same for a name that is not there and one that this agent may not use; `credential-refused` for a host, scheme or
    * port that it is not bound to; `bad-request`, `rate-limited`.
    */
-  fill(request: HandledRequest): FilledRequest
+  fillIn(request: HandledRequest): FilledRequest
   /** Takes every value that this agent could have sent out of what comes back, now or by an earlier call. */
   readonly scrub: Scrub
 }
@@ -125,7 +125,7 @@ export function createUseCredentials(deps: UseCredentialsDeps): OpenCredentials 
 
   return (caller) => ({
     scrub: createScrub(usable(caller)),
-    fill(request) {
+    fillIn(request) {
       const names = namesInRequest(request)
       if (names.length > 0) return filled(caller, request, names)
       return { url: destinationOf(request.url), headers: request.headers, body: request.body, carried: null }

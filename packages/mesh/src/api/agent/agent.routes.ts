@@ -3,7 +3,7 @@ import type * as z from 'zod'
 import { headers } from '@flotilla/protocol/headers'
 import { meshAgentApi as api, meshAgentEndpoints as endpoints } from '@flotilla/protocol/mesh-agent-api'
 import { Problem } from '@flotilla/protocol/problem'
-import type { EffectOnce } from '../../runs/effect-once.ts'
+import type { EffectCall, EffectOnce } from '../../runs/effect-once.ts'
 import type { RunTicket } from '../../runs/run-ticket.ts'
 import { createBinder } from '../bind-endpoint.ts'
 import { clientGone } from '../client-gone.ts'
@@ -103,7 +103,7 @@ export function agentRoutes(scope: FastifyInstance, { gate, effects, use }: Agen
   })
 
   function effect(raw: FastifyRequest, ifCutOff: 'again' | 'unknown', request: unknown) {
-    return effectOf({ gate, effects }, raw, ifCutOff, request)
+    return effectOf({ gate, effects }, raw, { ifCutOff, request })
   }
 }
 
@@ -116,8 +116,7 @@ function requireRun(caller: AgentCaller): RunTicket {
 export function effectOf(
   { gate, effects }: Pick<AgentRoutesDeps, 'gate' | 'effects'>,
   raw: FastifyRequest,
-  ifCutOff: 'again' | 'unknown',
-  request: unknown,
+  { ifCutOff, request }: Pick<EffectCall, 'ifCutOff' | 'request'>,
 ) {
   const caller = gate.doorOnly(raw)
   const key = raw.headers[headers.idempotencyKey]

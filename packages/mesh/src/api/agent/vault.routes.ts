@@ -33,11 +33,11 @@ export function vaultAgentRoutes(
   bind(endpoints.vaultList, api.vaultList, async ({ raw }) => use.list(gate.doorOnly(raw)))
   // The value is in a file and the answer in the database: where the mesh died in between, nobody knows.
   bind(endpoints.vaultGenerate, api.vaultGenerate, async ({ raw, body }) => {
-    const { caller, once } = effectOf({ gate, effects }, raw, 'unknown', body)
+    const { caller, once } = effectOf({ gate, effects }, raw, { ifCutOff: 'unknown', request: body })
     return once(async () => use.generate(caller, body))
   })
   bind(endpoints.credentialRequest, api.credentialRequest, async ({ raw, body }) => {
-    const { caller, once } = effectOf({ gate, effects }, raw, 'again', body)
+    const { caller, once } = effectOf({ gate, effects }, raw, { ifCutOff: 'again', request: body })
     return once(() => use.request(caller, body))
   })
 }

@@ -1,0 +1,139 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { destinationOf, fillRequest, namesInRequest } from './fill-handles.ts'
+
+const values: Readonly<Record<string, string>> = {
+  token: 'tok/en?&=#%+ü"<',
+  user: 'ann:x',
+  tricky: '$CRED{token} ${x} $1 $& `',
+}
+const valueOf = (name: string) => values[name] ?? ''
+const fill = (request: { url?: string; headers?: Record<string, string>; body?: string }) =>
+  fillRequest({ url: 'https://api.test/', headers: {}, body: '', ...request }, valueOf)
+
+describe('filling handles', () => {
+  test('encodes a value for where it stands in an address', () => {
+    const { url } = fill({ url: 'https://api.test/a/$CRED{token}/b?key=$CRED{TOKEN}&x=1#$CRED{token}' })
+    expect(url.pathname.split('/')).toHaveLength(4)
+    expect(decodeURIComponent(url.pathname)).toBe(`/a/${values['token']}/b`)
+    expect(url.searchParams.get('key')).toBe(values['token'])
+    expect([...url.searchParams.keys()]).toEqual(['key', 'x'])
+    expect(url.hash).toBe('')
+  })
+
+  test('makes Basic authorization of a user name and password', () => {
+    const filled = fill({ url: 'https://me%40x:$CRED{token}@api.test/p' })
+    expect(filled.url.href).toBe('https://api.test/p')
+    const [, encoded = ''] = (filled.headers['authorization'] ?? '').split(' ')
+    expect(Buffer.from(encoded, 'base64').toString()).toBe(`me@x:${values['token']}`)
+    expect(filled.filledHeaders).toEqual(['authorization'])
+    expect(() => fill({ url: 'https://$CRED{token}@api.test/', headers: { authorization: 'x' } })).toThrow(
+      expect.objectContaining({ code: 'bad-request' }),
+    )
+    expect(() => fill({ url: 'https://%zz:$CRED{token}@api.test/' })).toThrow(
+      expect.objectContaining({ code: 'bad-request' }),
+    )
+  })
+
+  test.each([
+    ['application/json', '{"a":"$CRED{token}","$CRED{token}":1}'],
+    ['', '{"a":"$CRED{token}","$CRED{token}":1}'],
+    ['application/problem+json; charset=utf-8', '{"a":"$CRED{token}","$CRED{token}":1}'],
+  ])('keeps JSON whole under the content type %j', (type, body) => {
+    const { body: filled } = fill({ body, headers: type === '' ? {} : { 'content-type': type } })
+    expect(JSON.parse(filled)).toEqual({ a: values['token'], [values['token'] ?? '']: 1 })
+  })
+
+  test('keeps forms and XML whole, and other texts as they are', () => {
+    const typed = (type: string, body: string) => fill({ body, headers: { 'content-type': type } }).body
+    expect([
+      ...new URLSearchParams(typed('application/x-www-form-urlencoded', 'a=$CRED{token}&b=1')),
+    ]).toEqual([
+      ['a', values['token']],
+      ['b', '1'],
+    ])
+    expect(typed('application/soap+xml', '<a b="$CRED{token}"/>')).toBe(
+      '<a b="tok/en?&#38;=#%+ü&#34;&#60;"/>',
+    )
+    expect(typed('text/plain', 'a $CRED{token}')).toBe(`a ${values['token']}`)
+  })
+
+  test('never reads a value again that looks like a handle or a pattern', () => {
+    expect(fill({ headers: { a: 'x $CRED{tricky} y' } }).headers['a']).toBe(`x ${values['tricky']} y`)
+    expect(fill({ body: '$CRED{tricky}$CRED{user}' }).body).toBe(`${values['tricky']}${values['user']}`)
+  })
+
+  test('knows which headers it filled, and whether the body', () => {
+    const filled = fill({ headers: { a: '$CRED{user}', b: 'plain' }, body: 'plain' })
+    expect([filled.filledHeaders, filled.filledBody]).toEqual([['a'], false])
+    expect(fill({ body: '$CRED{user}' }).filledBody).toBe(true)
+  })
+
+  test.each([
+    'https://$CRED{token}/',
+    'https://$CRED{token}.evil.test/',
+    'https://api.$CRED{token}/',
+    'https://api.test:$CRED{token}/',
+    '$CRED{token}://api.test/',
+    '$CRED{token}',
+    'https://x@$CRED{token}/',
+    'https://api.test/\n$CRED{token}',
+    'no address',
+  ])('refuses %j: a handle is no part of where a request goes', (url) => {
+    expect(() => destinationOf(url)).toThrow(expect.objectContaining({ code: 'bad-request' }))
+  })
+
+  test.each([
+    '$CRED{$CRED{token}}',
+    '$CRED{to ken}',
+    '$CRED{}',
+    '$CRED{token',
+    '$CRED{../token}',
+    '$CRED{tok\nen}',
+    '$CRED{ token}',
+    '$CRED{tökén}',
+    `$CRED{${'x'.repeat(129)}}`,
+  ])('refuses the begun handle %j anywhere', (text) => {
+    for (const request of [
+      { url: `https://api.test/${text}`, headers: {}, body: '' },
+      { url: 'https://api.test/', headers: { a: text }, body: '' },
+      { url: 'https://api.test/', headers: {}, body: text },
+    ])
+      expect(() => namesInRequest(request)).toThrow(expect.objectContaining({ code: 'bad-request' }))
+  })
+
+  test.each(['$cred{token}', '$CRED(token)', '%24CRED%7Btoken%7D', '\\u0024CRED{token}', '$ CRED{token}'])(
+    'leaves %j alone: it is no handle',
+    (text) => {
+      const request = { url: 'https://api.test/', headers: {}, body: text }
+      expect(namesInRequest(request)).toEqual([])
+      expect(fillRequest(request, valueOf).body).toBe(text)
+    },
+  )
+
+  test('refuses a value in a header that is no plain line of text', () => {
+    expect(() =>
+      fillRequest({ url: 'https://a.test/', headers: { a: '$CRED{x}' }, body: '' }, () => 'a\r\nb: c'),
+    ).toThrow(expect.objectContaining({ code: 'bad-request' }))
+  })
+
+  test('refuses more handles than a request has use for', () => {
+    const request = { url: 'https://api.test/', headers: {}, body: '$CRED{token}'.repeat(65) }
+    expect(() => namesInRequest(request)).toThrow(expect.objectContaining({ code: 'bad-request' }))
+  })
+
+  test('cannot be made to fill elsewhere by an address that imitates its place-holders', () => {
+    const urls = fc.webUrl({ withQueryParameters: true })
+    fc.assert(
+      fc.property(urls, fc.constantFrom('handleq0q', 'handlexq0q', 'HANDLEQ0Q'), (url, word) => {
+        const clean = new URL(url)
+        clean.pathname += `/${word}`
+        const text = `${clean.origin}${clean.pathname}?${word}&k=$CRED{user}`
+        const filled = fillRequest({ url: text, headers: {}, body: '' }, valueOf).url
+        expect(filled.host).toBe(clean.host)
+        expect(filled.pathname).toBe(clean.pathname)
+        expect(filled.searchParams.get('k')).toBe(values['user'])
+      }),
+    )
+  })
+})

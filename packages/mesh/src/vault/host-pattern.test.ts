@@ -1,0 +1,64 @@
+import { describe, expect, test } from 'vitest'
+import { hostMatches, parseHostPattern } from './host-pattern.ts'
+
+const goes = (pattern: string, url: string) => {
+  const parsed = parseHostPattern(pattern)
+  if (!parsed) throw new Error(`${pattern} is no pattern`)
+  return hostMatches(parsed, new URL(url))
+}
+
+describe('a host pattern', () => {
+  test.each([
+    ['api.example.org', 'https://api.example.org/x?y'],
+    ['API.Example.org', 'https://api.EXAMPLE.org./'],
+    ['api.example.org:443', 'https://api.example.org/'],
+    ['https://api.example.org', 'https://api.example.org:443/'],
+    ['api.example.org:8443', 'https://api.example.org:8443/'],
+    ['http://nas.lan:5000', 'http://nas.lan:5000/'],
+    ['http://nas.lan', 'http://nas.lan/'],
+    ['*.example.org', 'https://a.b.example.org/'],
+    ['[::1]:8080', 'https://[::1]:8080/'],
+    ['192.168.1.4', 'https://0xc0a80104/'],
+    ['bücher.example', 'https://xn--bcher-kva.example/'],
+  ])('%s lets a request to %s have it', (pattern, url) => {
+    expect(goes(pattern, url)).toBe(true)
+  })
+
+  test.each([
+    ['api.example.org', 'http://api.example.org/'],
+    ['api.example.org', 'https://api.example.org:8443/'],
+    ['api.example.org', 'https://example.org/'],
+    ['api.example.org', 'https://x.api.example.org/'],
+    ['api.example.org', 'https://api.example.org.evil.example/'],
+    ['api.example.org', 'https://evil.example/api.example.org'],
+    ['api.example.org', 'https://api.example.org@evil.example/'],
+    ['*.example.org', 'https://example.org/'],
+    ['*.example.org', 'https://evilexample.org/'],
+    ['*.example.org', 'https://a.example.org:8443/'],
+    ['http://nas.lan:5000', 'https://nas.lan:5000/'],
+    ['http://nas.lan:5000', 'http://nas.lan/'],
+  ])('%s keeps it from %s', (pattern, url) => {
+    expect(goes(pattern, url)).toBe(false)
+  })
+
+  test.each([
+    '',
+    '*',
+    '*.',
+    '*.org',
+    '*.*.example.org',
+    'a*.example.org',
+    'api.example.org/path',
+    'ftp://x.example',
+    'a@b.example',
+    'https://',
+    'x.example?q',
+    'x.example#h',
+    'two words',
+    '*.[::1]',
+    '*.192.168.1.1',
+    'x:99999',
+  ])('%j is none', (text) => {
+    expect(parseHostPattern(text)).toBe(null)
+  })
+})

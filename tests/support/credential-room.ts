@@ -1,0 +1,58 @@
+import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
+import { Problem } from '@flotilla/protocol/problem'
+import { authorize } from '../../packages/mesh/src/policy/authorize.ts'
+import { createCallRate } from '../../packages/mesh/src/policy/call-rate.ts'
+import type { Action, Decision, Guard } from '../../packages/mesh/src/policy/action.ts'
+import type { Caller } from '../../packages/mesh/src/policy/caller.ts'
+import type { Vault } from '../../packages/mesh/src/vault/vault.ts'
+import { createSecret } from '../../packages/mesh/src/vault/secret.ts'
+import { createUseCredentials } from '../../packages/mesh/src/vault/use-credentials.ts'
+import { collectJournal } from './collected-ports.ts'
+import { createManualClock } from './manual-clock.ts'
+
+export interface CredentialRoom {
+  /** Agent tier, by name. */
+  readonly values?: Readonly<Record<string, string>>
+  readonly system?: Readonly<Record<string, string>>
+  /** Hosts by name. */
+  readonly hosts?: Readonly<Record<string, readonly string[]>>
+  /** `allowed_credentials` by agent; everything for one that is not named. */
+  readonly allowed?: Readonly<Record<string, readonly string[]>>
+  readonly broken?: string
+  readonly perMinute?: number
+}
+
+/** The use of credentials as it is, over values that are given and decisions by permission records. */
+export function aCredentialRoom(room: CredentialRoom = {}) {
+  const journal = collectJournal()
+  const decide = (caller: Caller, action: Action): Decision =>
+    authorize(
+      {
+        broken: null,
+        recordOf: (agentId) =>
+          permissionRecordSchema.parse({ allowed_credentials: [...(room.allowed?.[agentId] ?? ['*'])] }),
+      },
+      caller,
+      action,
+    )
+  const guard: Guard = (caller, action) => {
+    const decision = decide(caller, action)
+    if (!decision.allowed) throw new Problem('denied', { detail: decision.reason })
+  }
+  const { values = {}, system = {} } = room
+  const vault: Vault = {
+    system: (name) => (system[name] === undefined ? undefined : createSecret(name, system[name])),
+    agentTier: (name) => (values[name] === undefined ? undefined : createSecret(name, values[name])),
+    names: () => ({ system: Object.keys(system), agent: Object.keys(values) }),
+    sourceOf: () => 'file',
+    storeAgent: async (name, value) => createSecret(name, value),
+    removeAgent: async () => false,
+    ensureSystem: async (name) => createSecret(name, 'made'),
+  }
+  const bindings = {
+    bindingOf: (name: string) => (room.hosts?.[name] ? { hosts: [...room.hosts[name]], note: '' } : null),
+    broken: () => room.broken ?? null,
+  }
+  const rate = createCallRate({ clock: createManualClock(), perMinute: () => room.perMinute ?? 600 })
+  return { journal, open: createUseCredentials({ vault, bindings, guard, decide, rate, journal }) }
+}
