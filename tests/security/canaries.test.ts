@@ -1,13 +1,11 @@
-import { mkdtemp, readFile, writeFile, mkdir } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { vaultHumanEndpoints } from '@flotilla/protocol/vault-api'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { aCanaryDay, decoy } from '../support/canary-day.ts'
+import { aCanaryDay, decoy, startCanaryMesh } from '../support/canary-day.ts'
 import type { CanaryDay } from '../support/canary-day.ts'
 import { createCanaryHunt } from '../support/canary-hunt.ts'
-import { openMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { verifies } from '../verifies.ts'
 
@@ -23,18 +21,6 @@ afterAll(async () => {
   await mesh?.stop()
   await day?.close()
 })
-
-async function startCanaryMesh({ options, envFile }: CanaryDay): Promise<MeshProcess> {
-  const home = await mkdtemp(join(tmpdir(), 'flotilla-canary-'))
-  for (const folder of ['config', 'cassettes']) await mkdir(join(home, folder), { recursive: true })
-  await writeFile(join(home, '.env'), envFile)
-  const settings = { default_model: 'scripted/day', ...options.settings }
-  await writeFile(join(home, 'config', 'settings.json'), JSON.stringify(settings, null, 2))
-  await writeFile(join(home, 'cassettes', 'day.json'), JSON.stringify(options.cassettes?.['day'], null, 2))
-  const opened = openMesh(home, options)
-  await opened.restart()
-  return opened
-}
 
 describe('after a day with credentials', () => {
   it('no canary of either tier is in any file, log, row, journal entry, event, metric or environment', async () => {

@@ -8,6 +8,7 @@ import { headers } from '@flotilla/protocol/headers'
 import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { meshInternalEndpoints } from '@flotilla/protocol/mesh-internal-api'
+import { vaultAgentEndpoints, vaultHumanEndpoints } from '@flotilla/protocol/vault-api'
 import type { RunView } from '@flotilla/protocol/run'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeMeshKey } from '../../packages/agent/src/testing/mesh-proof.ts'
@@ -53,7 +54,7 @@ async function atWork(id: string): Promise<typeof ann> {
 }
 
 describe("the people's door", () => {
-  const guarded = Object.entries<Endpoint>(meshHumanEndpoints).filter(
+  const guarded = Object.entries<Endpoint>({ ...meshHumanEndpoints, ...vaultHumanEndpoints }).filter(
     ([name]) => name !== 'healthz' && name !== 'readyz',
   )
   const writes = guarded.filter(([, endpoint]) => endpoint.method !== 'GET')
@@ -158,7 +159,7 @@ describe('the internal door', () => {
 })
 
 describe('the agent door', () => {
-  const all = Object.entries<Endpoint>(meshAgentEndpoints)
+  const all = Object.entries<Endpoint>({ ...meshAgentEndpoints, ...vaultAgentEndpoints })
   const tools = all.filter(([, endpoint]) => endpoint.path.startsWith('/mesh'))
   let calls = 0
   const knock = (
@@ -318,6 +319,8 @@ const bodies: Readonly<Record<string, unknown>> = {
   saveArtifact: { name: 'a.txt', content_base64: '' },
   notify: { message: 'm' },
   httpRequest: { url: 'http://127.0.0.1:1/' },
+  vaultGenerate: { name: 'x' },
+  credentialRequest: { name: 'x', service: 's', description: 'd' },
   chatCompletions: { model: 'scripted/works', messages: [{ role: 'user', content: 'work' }] },
 }
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { readFile, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { vaultHumanEndpoints } from '@flotilla/protocol/vault-api'
@@ -8,6 +9,7 @@ import { cassetteSchema } from '../../packages/mesh/src/llm/cassette.ts'
 import { environmentOnlyNames } from '../../packages/mesh/src/config/environment-only.ts'
 import { aCassette, calls, operatorHandsOff, says } from './cassettes.ts'
 import type { Canary } from './canary-hunt.ts'
+import { openMesh } from './mesh-process.ts'
 import type { MeshOptions, MeshProcess } from './mesh-process.ts'
 import { startWebServer } from './web-server.ts'
 import type { WebServer } from './web-server.ts'
@@ -235,11 +237,34 @@ function spellings(value: string): string[] {
     value.toUpperCase(),
     encodeURIComponent(value),
     [...bytes].map((byte) => `%${byte.toString(16)}`).join(''),
-    [...value].map((letter) => `\\u00${letter.charCodeAt(0).toString(16)}`).join(''),
+    Array.from(value)
+      .map((letter) => `\\u00${letter.charCodeAt(0).toString(16)}`)
+      .join(''),
     bytes.toString('hex'),
     ...['', 'a', 'ab'].flatMap((before) => [
       Buffer.from(`${before}${value}`).toString('base64'),
       Buffer.from(`${before}${value}z`).toString('base64url'),
     ]),
   ]
+}
+
+/** Starts a mesh whose home has the canaries from the first moment; whoever starts it must `stop` it. */
+export async function startCanaryMesh(
+  { options, envFile }: CanaryDay,
+  runtime: 'process' | 'docker' = 'process',
+): Promise<MeshProcess> {
+  const home = await mkdtemp(join(tmpdir(), 'flotilla-canary-'))
+  for (const folder of ['config', 'cassettes']) await mkdir(join(home, folder), { recursive: true })
+  await writeFile(join(home, '.env'), envFile)
+  const settings = { default_model: 'scripted/day', ...options.settings }
+  await writeFile(join(home, 'config', 'settings.json'), JSON.stringify(settings, null, 2))
+  await writeFile(join(home, 'cassettes', 'day.json'), JSON.stringify(options.cassettes?.['day'], null, 2))
+  const opened = openMesh(home, { ...options, runtime })
+  try {
+    await opened.restart()
+  } catch (error) {
+    await opened.stop()
+    throw error
+  }
+  return opened
 }

@@ -96,10 +96,15 @@ function needlesOf({ name, value }: Canary): Needle[] {
   return [
     ['its beginning', known.toLowerCase()],
     ['its end', tail.toLowerCase()],
-    ['backwards', [...known].toReversed().join('').toLowerCase()],
+    ['backwards', Array.from(known).toReversed().join('').toLowerCase()],
     ['hex', Buffer.from(known).toString('hex')],
     ['percent-encoded', [...Buffer.from(known)].map((byte) => `%${byte.toString(16)}`).join('')],
-    ['code points', [...known].map((letter) => `\\u00${letter.charCodeAt(0).toString(16)}`).join('')],
+    [
+      'code points',
+      Array.from(known)
+        .map((letter) => `\\u00${letter.charCodeAt(0).toString(16)}`)
+        .join(''),
+    ],
     ['UTF-16', Buffer.from(known.toLowerCase(), 'utf16le').toString('latin1')],
     ...base64.map((digits, at) => [`base64 at ${at}`, digits]),
     ...base64.map((digits, at) => [`base64url at ${at}`, digits.replaceAll('+', '-').replaceAll('/', '_')]),

@@ -1,0 +1,105 @@
+import { open, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { sandboxName } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
+import { aCanaryDay, decoy, startCanaryMesh } from '../support/canary-day.ts'
+import type { CanaryDay } from '../support/canary-day.ts'
+import { createCanaryHunt } from '../support/canary-hunt.ts'
+import type { CanaryHunt } from '../support/canary-hunt.ts'
+import type { MeshProcess } from '../support/mesh-process.ts'
+import { verifies } from '../verifies.ts'
+import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
+
+const found = await engineOfThisMachine()
+const agents = ['operator', 'clerk', 'thinker', 'player'] as const
+/** What a container's user can write, and what the mesh puts before it. */
+const folders = ['/data', '/briefing', '/home', '/var', '/run', '/etc', '/opt'] as const
+const memoryMaxBytes = 512 * 1024 * 1024
+
+withEngine(
+  'credentials in containers',
+  (engine) => {
+    let day: CanaryDay
+    let mesh: MeshProcess
+    let homeId: string
+    const container = (agent: string) => engine.docker.getContainer(sandboxName(homeId, agent))
+
+    beforeAll(async () => {
+      day = await aCanaryDay()
+      mesh = await startCanaryMesh(day, 'docker')
+      homeId = (await readFile(join(mesh.home, 'data', 'home-id'), 'utf8')).trim()
+      await day.work(mesh)
+    })
+    afterAll(async () => {
+      await mesh?.stop()
+      await day?.close()
+    })
+
+    /** Settings, log, files, and what every process of it was started with and holds in memory. */
+    async function searchContainer(hunt: CanaryHunt, agent: string): Promise<void> {
+      const one = container(agent)
+      hunt.search(`${agent}: settings`, JSON.stringify(await one.inspect()))
+      hunt.search(`${agent}: log`, await one.logs({ stdout: true, stderr: true, follow: false }))
+      for (const folder of folders) {
+        const archive = await one.getArchive({ path: folder }).catch(() => null)
+        const pieces: Buffer[] = []
+        if (archive) for await (const piece of archive) pieces.push(Buffer.from(piece))
+        hunt.search(`${agent}: ${folder}`, Buffer.concat(pieces))
+      }
+      const top = await one.top({ ps_args: '-eo pid' })
+      for (const [pid = ''] of top.Processes as string[][]) {
+        for (const name of ['environ', 'cmdline'])
+          hunt.search(`${agent}: ${name}`, await readFile(`/proc/${pid}/${name}`))
+        hunt.search(`${agent}: memory`, await memoryOf(pid))
+      }
+    }
+
+    it('no canary of either tier is in the environment, files, log or memory of any container', async () => {
+      verifies('authentication:credentials:system-never', 'authentication:zone-1:no-llm-keys')
+      const hunt = createCanaryHunt(day.canaries)
+      const control = createCanaryHunt([{ name: 'decoy', value: decoy }])
+      for (const agent of agents) {
+        // One that was not needed since the mesh was restarted does not run.
+        await mesh.invoke(agent, 'vault_list', {})
+        await searchContainer(hunt, agent)
+        await searchContainer(control, agent)
+      }
+      expect(hunt.findings()).toEqual([])
+      // What came back beside the canaries did get there: the search sees files and memory.
+      const seen = control.findings().map(({ place }) => place)
+      expect(seen).toEqual(expect.arrayContaining(['clerk: /data', 'clerk: memory']))
+    })
+
+    it('no canary is in the home of the mesh but for its environment file', async () => {
+      verifies('authentication:credentials:handles-only')
+      const hunt = createCanaryHunt(day.canaries)
+      hunt.search('what the mesh printed', mesh.log())
+      await hunt.searchFolder(mesh.home, [join(mesh.home, '.env')])
+      expect(hunt.searchDatabase(join(mesh.home, 'data', 'mesh.db'))).toBeGreaterThan(50)
+      expect(hunt.findings()).toEqual([])
+    })
+  },
+  found,
+)
+
+/** Writable memory of a process on this machine, as far as its owner or root may read it. */
+async function memoryOf(pid: string): Promise<Buffer> {
+  const maps = await readFile(`/proc/${pid}/maps`, 'utf8')
+  const memory = await open(`/proc/${pid}/mem`)
+  const pieces: Buffer[] = []
+  let bytes = 0
+  try {
+    for (const line of maps.split('\n')) {
+      const [, from = '', to = ''] = /^([0-9a-f]+)-([0-9a-f]+) rw/.exec(line) ?? []
+      const [start, size] = [Number.parseInt(from, 16), Number.parseInt(to, 16) - Number.parseInt(from, 16)]
+      if (from === '' || bytes + size > memoryMaxBytes) continue
+      const piece = Buffer.alloc(size)
+      const read = await memory.read(piece, 0, size, start).catch(() => null)
+      if (read) pieces.push(piece.subarray(0, read.bytesRead))
+      bytes += size
+    }
+  } finally {
+    await memory.close()
+  }
+  return Buffer.concat(pieces)
+}

@@ -1,0 +1,247 @@
+import { spawn } from 'node:child_process'
+import { readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import process from 'node:process'
+import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
+import { vaultHumanEndpoints } from '@flotilla/protocol/vault-api'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { aCassette, calls, says } from '../support/cassettes.ts'
+import { eventually } from '../support/eventually.ts'
+import { openLedger } from '../support/ledger-view.ts'
+import { repositoryRoot, startMesh } from '../support/mesh-process.ts'
+import type { MeshProcess } from '../support/mesh-process.ts'
+import { startWebServer } from '../support/web-server.ts'
+import type { WebServer } from '../support/web-server.ts'
+import { verifies } from '../verifies.ts'
+
+const value = 'p$ss \'word\' "of" `mine` \\ 1'
+let web: WebServer
+let mesh: MeshProcess
+let place: string
+
+const day = aCassette(
+  {
+    agent_kind: 'operator',
+    when: '^need a key$',
+    turns: [
+      calls('request_credential', { name: 'Wiki', service: 'wiki.test', description: 'to read a page' }),
+      says('I asked the owner.'),
+    ],
+  },
+  {
+    agent_kind: 'operator',
+    when: 'It is stored now\\. Write \\$CRED\\{wiki\\} in http_request; it is filled in for',
+    turns: [calls('vault_list', {}), says('I can go on: {{list}}', { capture: { list: '([\\s\\S]+)' } })],
+  },
+  { agent_kind: 'operator', when: 'The owner said no: not this year', turns: [says('Then not.')] },
+  {
+    agents: ['clerk'],
+    when: '^need a key$',
+    turns: [
+      calls('request_credential', { name: 'wiki', service: 'wiki.test', description: 'to read a page' }),
+      says('It said: {{why}}', { capture: { why: '([\\s\\S]+)' } }),
+    ],
+  },
+)
+
+beforeAll(async () => {
+  web = await startWebServer((request, response) => response.end(JSON.stringify(request.headers)))
+  place = `127.0.0.1:${web.port}`
+  mesh = await startMesh({ cassettes: { day }, settings: { egress: { allowed_private: [place] } } })
+  await mesh.createWorker('clerk')
+})
+afterAll(async () => {
+  await mesh?.stop()
+  await web?.close()
+})
+
+/** The command line as a person uses it, with the value on standard input. */
+function cli(
+  words: readonly string[],
+  input = '',
+): Promise<{ code: number | null; out: string; err: string }> {
+  const main = join(repositoryRoot, 'packages', 'cli', 'src', 'main.ts')
+  const child = spawn(process.execPath, [main, ...words], {
+    env: { ...process.env, FLOTILLA_HOME: mesh.home, FLOTILLA_PORT: new URL(mesh.url).port },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+  let [out, err] = ['', '']
+  child.stdout.on('data', (piece: Buffer) => (out += piece.toString()))
+  child.stderr.on('data', (piece: Buffer) => (err += piece.toString()))
+  child.stdin.end(input)
+  return new Promise((resolve) => child.once('close', (code) => resolve({ code, out, err })))
+}
+
+async function permit(agent: string, change: object): Promise<void> {
+  const path = join(mesh.home, 'config', 'permissions.json')
+  const file = JSON.parse(await readFile(path, 'utf8')) as { permissions: Record<string, object> }
+  file.permissions[agent] = { ...file.permissions[agent], ...change }
+  await writeFile(path, JSON.stringify(file, null, 2))
+  await eventually('the change is noticed', async () => {
+    const run = await mesh.invoke(agent, 'vault_list', {})
+    return run.outcome?.status === 'done' ? run : null
+  })
+  await new Promise((resolve) => setTimeout(resolve, 1100))
+}
+
+describe('the owner at the command line', () => {
+  it('stores a credential from standard input, bound, and sees no value of it anywhere', async () => {
+    verifies('purpose:env-file:mode-600', 'resources:credential:handle')
+    const set = await cli(['credentials', 'set', 'Wiki', '--host', `http://${place}`], `${value}\n`)
+    expect(set, set.err).toMatchObject({ code: 0 })
+    expect(set.out).toContain(`wiki is filled in for http://${place}.`)
+    const list = await cli(['credentials', 'list'])
+    expect(list.out).toMatch(/wiki +agent +file +[0-9a-f]{8} +http:\/\/127\.0\.0\.1:\d+/)
+    expect(list.out).toMatch(/mesh_secret +system +mesh +[0-9a-f]{8} +nowhere: it is for the mesh alone/)
+    expect(set.out + set.err + list.out).not.toContain('word')
+    expect((await stat(join(mesh.home, '.env'))).mode & 0o777).toBe(0o600)
+    expect(await readFile(join(mesh.home, 'config', 'credentials.json'), 'utf8')).not.toContain('word')
+  })
+
+  it('is told what is wrong with a value, a name or a host, and how it goes', async () => {
+    const short = await cli(['credentials', 'set', 'x'], 'short\n')
+    expect(short).toMatchObject({ code: 1 })
+    expect(short.err).toContain('fewer than 8 characters')
+    const lines = await cli(['credentials', 'set', 'x'], 'line one\nline two\n')
+    expect(lines.err).toContain('line end')
+    expect(lines.err).not.toContain('line one')
+    expect((await cli(['credentials', 'set', 'FLOTILLA_SYSTEM_X'], 'long enough')).err).toContain(
+      'leave FLOTILLA_CRED_ out',
+    )
+    expect((await cli(['credentials', 'bind', 'wiki', '*'])).err).toContain('a host is host, host:port')
+    expect((await cli(['credentials', 'bind', 'nothing', 'a.example'])).err).toContain(
+      'flotilla credentials list',
+    )
+    expect((await cli(['credentials', 'set', 'x'], '')).err).toContain('No value was given')
+    // A value on the command line is no way in.
+    expect((await cli(['credentials', 'set', 'x', 'the-value'])).code).toBe(2)
+  })
+})
+
+describe('an agent', () => {
+  it('uses it by its handle once its record allows the name, and not before', async () => {
+    verifies('resources:credential:agent-by-permission', 'resources:credential:substituted-server-side')
+    const request = { url: `http://me:$CRED{wiki}@${place}/`, headers: { 'x-key': '$CRED{WIKI}' } }
+    const before = await mesh.invoke('clerk', 'http_request', request)
+    expect(JSON.stringify(before.outcome)).toContain('credential-unknown')
+    expect(web.requests).toEqual([])
+    await permit('clerk', { allowed_credentials: ['W*'] })
+    const after = await mesh.invoke('clerk', 'http_request', request)
+    expect(after.outcome, JSON.stringify(after.outcome)).toMatchObject({ status: 'done' })
+    expect(web.requests[0]?.headers).toMatchObject({
+      'x-key': value,
+      authorization: `Basic ${Buffer.from(`me:${value}`).toString('base64')}`,
+    })
+    expect(JSON.stringify(after.outcome)).toContain('[secret]')
+    expect(JSON.stringify(after.outcome)).not.toContain('word')
+  })
+
+  it('cannot use it while the bindings file is broken, and can again when a hand has mended it', async () => {
+    const path = join(mesh.home, 'config', 'credentials.json')
+    const whole = await readFile(path, 'utf8')
+    const request = { url: `http://${place}/`, headers: { 'x-key': '$CRED{wiki}' } }
+    await writeFile(path, whole.replace('"hosts": [', '"hosts": [ 7,'))
+    await eventually('it is refused with the line', async () =>
+      JSON.stringify((await mesh.invoke('clerk', 'http_request', request)).outcome).includes(
+        'config/credentials.json line 4',
+      ),
+    )
+    expect((await cli(['credentials', 'list'])).out).toContain(
+      'No credential is filled in: config/credentials.json line 4',
+    )
+    await writeFile(path, whole)
+    await eventually(
+      'it is filled in again',
+      async () => (await mesh.invoke('clerk', 'http_request', request)).outcome?.status === 'done',
+    )
+  })
+
+  it('has a secret made, which goes nowhere until the owner binds it', async () => {
+    await permit('clerk', { allowed_credentials: ['w*', 'made_*'] })
+    const made = await mesh.invoke('clerk', 'vault_generate_secret', { name: 'made_db', length: 24 })
+    expect(made.outcome).toMatchObject({ result: { name: 'made_db', handle: '$CRED{made_db}' } })
+    const request = { url: `http://${place}/`, headers: { 'x-made': '$CRED{made_db}' } }
+    expect(JSON.stringify((await mesh.invoke('clerk', 'http_request', request)).outcome)).toContain(
+      'credential-refused',
+    )
+    const bound = await cli(['credentials', 'bind', 'made_db', `http://${place}`, '--note', 'made by clerk'])
+    expect(bound, bound.err).toMatchObject({ code: 0 })
+    const sent = await mesh.invoke('clerk', 'http_request', request)
+    expect(sent.outcome?.status).toBe('done')
+    expect(web.requests.at(-1)?.headers['x-made']).toMatch(/^[\w-]{24}$/)
+    const other = await mesh.invoke('clerk', 'vault_generate_secret', { name: 'other' })
+    expect(JSON.stringify(other.outcome)).toContain('denied')
+  })
+})
+
+describe('a request for a credential', () => {
+  it('is refused to a plain worker (lesson 42)', async () => {
+    verifies('resources:permission:can-request-user-credentials')
+    const run = await mesh.ask('need a key', { agent: 'clerk' })
+    expect(run.outcome?.text).toContain('can_request_user_credentials')
+    expect((await cli(['credentials', 'requests'])).out).toContain('No agent has asked.')
+  })
+
+  it('reaches the owner, outlives the mesh, and its answer comes as a run of the conversation that asked', async () => {
+    await permit('operator', { allowed_credentials: ['*'] })
+    await cli(['credentials', 'remove', 'wiki'])
+    const asked = await mesh.ask('need a key', { session: 'keys' })
+    expect(asked.outcome?.text).toBe('I asked the owner.')
+    await mesh.kill9()
+    await mesh.restart()
+    const shown = await cli(['credentials', 'requests'])
+    expect(shown.out).toMatch(/cred_[0-9a-f]{16} +open +operator +wiki +wiki\.test +to read a page/)
+    const ledger = openLedger(mesh.home)
+    expect(JSON.stringify(ledger.rows('SELECT message FROM notes'))).toContain(
+      'flotilla credentials set wiki --host HOST',
+    )
+    await cli(['credentials', 'set', 'wiki', '--host', `http://${place}`], 'another value of it')
+    const answer = await eventually('the answer is a run', async () =>
+      (await mesh.runs()).find(({ origin, state }) => origin.kind === 'system' && state === 'done'),
+    )
+    expect(answer).toMatchObject({ agent_id: 'operator', input: { kind: 'chat', session: 'keys' } })
+    expect(answer.outcome?.text).toContain('$CRED{wiki}')
+    expect((await cli(['credentials', 'requests'])).out).toContain('granted')
+    ledger.close()
+  })
+
+  it('that is denied is told as well, with the reason', async () => {
+    await cli(['credentials', 'remove', 'wiki'])
+    await mesh.ask('need a key')
+    const { requests } = (await mesh.call(vaultHumanEndpoints.credentialRequests)).json() as {
+      requests: { id: string; state: string }[]
+    }
+    const open = requests.find(({ state }) => state === 'open')
+    const said = await cli(['credentials', 'deny', open?.id ?? '', '--reason', 'not this year'])
+    expect(said.out).toContain('operator is told that it does not get wiki')
+    await eventually('the operator heard', async () =>
+      (await mesh.runs()).find(({ outcome }) => outcome?.text === 'Then not.'),
+    )
+  })
+
+  it('and every use, denial and binding stand in the journal, without a value', async () => {
+    const ledger = openLedger(mesh.home)
+    const rows = ledger.rows(
+      "SELECT actor, action, subject, detail FROM journal WHERE action LIKE 'credential.%'",
+    )
+    const actions = new Set(rows.map(({ action }) => String(action)))
+    for (const action of [
+      'used',
+      'refused',
+      'stored',
+      'bound',
+      'removed',
+      'generated',
+      'requested',
+      'request-granted',
+      'request-denied',
+    ])
+      expect([...actions]).toContain(`credential.${action}`)
+    const used = rows.find(({ action }) => action === 'credential.used')
+    expect(used).toMatchObject({ actor: 'agent:clerk', subject: 'wiki' })
+    expect(String(used?.['detail'])).toMatch(/"host":"127\.0\.0\.1:\d+".*"run":"run_/)
+    expect(JSON.stringify(rows)).not.toMatch(/word|another value/)
+    ledger.close()
+    expect((await mesh.call(meshHumanEndpoints.status)).status).toBe(200)
+  })
+})
