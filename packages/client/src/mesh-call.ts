@@ -10,7 +10,12 @@ import { replyProblem } from './reply-problem.ts'
 import { meshUnreachable } from './unreachable.ts'
 
 /** Everything on the people's door. */
-const endpoints = { ...meshHumanEndpoints, ...moneyEndpoints, ...journalEndpoints, ...vaultHumanEndpoints } as const
+const endpoints = {
+  ...meshHumanEndpoints,
+  ...moneyEndpoints,
+  ...journalEndpoints,
+  ...vaultHumanEndpoints,
+} as const
 const api = { ...meshHumanApi, ...moneyApi, ...journalApi, ...vaultHumanApi } as const
 
 type Api = typeof api

@@ -1,7 +1,5 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { operatorAgentId } from '@flotilla/protocol/ids'
-import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
 import { Problem } from '@flotilla/protocol/problem'
 import { createArtifacts } from './artifacts/artifacts.ts'
 import { createBlackboard } from './blackboard/blackboard.ts'
@@ -13,13 +11,13 @@ import { listen, listenForAgents } from './compose-listen.ts'
 import { composeBudgets } from './compose-budgets.ts'
 import { composeJournal, composeJournalKeeper, journalTrust, tellEnd, tellStart } from './compose-journal.ts'
 import { composeVault } from './compose-vault.ts'
+import { grantsIn, writeFirstPermissions } from './compose-permissions.ts'
 import { composeRuntime } from './compose-runtime.ts'
-import { createFileEditor, writeFileAtomically } from './config/atomic-file.ts'
+import { createFileEditor } from './config/atomic-file.ts'
 import type { DataPaths } from './config/data-paths.ts'
 import type { HomeFolder } from './config/home-folder.ts'
 import { watchSettings } from './config/watch-settings.ts'
 import { createEventBus } from './events/create-event-bus.ts'
-import type { PermissionGrants } from './fleet/create-agent.ts'
 import { createFleet } from './fleet/fleet.ts'
 import { createMeshIdentity } from './fleet/mesh-identity.ts'
 import type { Log } from './log.ts'
@@ -27,12 +25,9 @@ import { createNotes } from './notes/notes.ts'
 import { authorize } from './policy/authorize.ts'
 import { createRateLimits } from './policy/rate-limits.ts'
 import { createJournalGrants } from './policy/journal-grants.ts'
-import { operatorDefaultRecord, workerDefaultRecord } from './policy/default-records.ts'
 import { createDenialCounts } from './policy/denial-counts.ts'
 import { createGuard } from './policy/guard.ts'
-import { operatorMayChange } from './policy/operator-ceiling.ts'
 import { createPermissionFile } from './policy/permission-file.ts'
-import type { PermissionStore } from './policy/permission-file.ts'
 import { createEffectOnce } from './runs/effect-once.ts'
 import { createLedger } from './runs/ledger.ts'
 import { allMigrations } from './storage/all-migrations.ts'
@@ -374,33 +369,5 @@ export async function composeMesh(meshSettings: MeshSettings): Promise<Mesh> {
     for (const stop of await Promise.allSettled(stops)) {
       if (stop.status === 'rejected') log.warn({ err: stop.reason }, 'an agent was not stopped')
     }
-  }
-}
-
-/** A new home gets a file that allows nothing; where there was a fleet, a missing file is the owner's to explain. */
-async function writeFirstPermissions(paths: DataPaths): Promise<void> {
-  if (existsSync(paths.permissionsFile) || existsSync(paths.database)) return
-  await writeFileAtomically(paths.permissionsFile, '{\n  "permissions": {}\n}\n')
-}
-
-/** Permission records as the fleet asks for them. */
-function grantsIn(permissions: PermissionStore): PermissionGrants {
-  return {
-    grantDefaults: (agentId, kind, overrides) =>
-      permissions.edit((records) => ({
-        ...records,
-        [agentId]: permissionRecordSchema.parse({
-          ...(kind === 'operator' ? operatorDefaultRecord : workerDefaultRecord),
-          ...overrides,
-        }),
-      })),
-    revokeAll: (agentId) =>
-      permissions.edit((records) =>
-        Object.fromEntries(Object.entries(records).filter(([id]) => id !== agentId)),
-      ),
-    aboveOperatorCeiling: (overrides) => {
-      const verdict = operatorMayChange(workerDefaultRecord, overrides)
-      return verdict.allowed ? null : `${verdict.field}: ${verdict.reason}`
-    },
   }
 }

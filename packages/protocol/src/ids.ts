@@ -16,7 +16,18 @@ export const agentIdSchema = z
   )
 export type AgentId = string
 
-export const idPrefixes = ['run', 'task', 'evt', 'note', 'start', 'call', 'msg', 'sess', 'steer', 'cred'] as const
+export const idPrefixes = [
+  'run',
+  'task',
+  'evt',
+  'note',
+  'start',
+  'call',
+  'msg',
+  'sess',
+  'steer',
+  'cred',
+] as const
 export type IdPrefix = (typeof idPrefixes)[number]
 
 /** Makes a fresh id: the prefix, `_`, and 16 hex digits. An argument everywhere, so that tests can count. */

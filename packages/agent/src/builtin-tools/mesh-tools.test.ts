@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import { meshAgentApi, meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
+import { vaultAgentApi, vaultAgentEndpoints } from '@flotilla/protocol/vault-api'
 import { describe, expect, test } from 'vitest'
 import { createDataFiles } from '../files/data-files.ts'
 import type { RunMeshCall } from '../mesh/run-mesh.ts'
@@ -12,13 +13,20 @@ import { blackboardTools } from './blackboard.ts'
 import { handOffTools } from './hand-off.ts'
 import { httpTools } from './http.ts'
 import { messageTools } from './messages.ts'
+import { vaultTools } from './vault.ts'
 
 /** Runs a tool against a mesh that keeps what it is asked. */
 async function ask(name: string, input: JsonObject, taskId: string | null = null) {
   const data = mkdtempSync(join(tmpdir(), 'tools-'))
   const files = createDataFiles(data)
   await files.write('report.md', Buffer.from('ä'))
-  const tools: Tool[] = [...blackboardTools(), ...handOffTools(), ...httpTools(), ...messageTools({ files })]
+  const tools: Tool[] = [
+    ...blackboardTools(),
+    ...handOffTools(),
+    ...httpTools(),
+    ...messageTools({ files }),
+    ...vaultTools(),
+  ]
   const tool = tools.find((known) => known.definition.name === name)
   if (!tool) throw new Error(`there is no ${name}`)
   const calls: RunMeshCall[] = []
@@ -81,6 +89,18 @@ describe('what tools ask of the mesh', () => {
     expect(call).toMatchObject({ endpoint: meshAgentEndpoints[endpoint] })
     expect(call?.idempotencyKey).toBeUndefined()
     expect(tool.effect).toBe('none')
+  })
+
+  test.each([
+    ['vault_list', 'vaultList', {}],
+    ['vault_generate_secret', 'vaultGenerate', { name: 'a' }],
+    ['request_credential', 'credentialRequest', { name: 'a', service: 's', description: 'd' }],
+  ] as const)('%s asks the vault', async (name, endpoint, input) => {
+    const { call } = await ask(name, input)
+    expect(call).toMatchObject({ endpoint: vaultAgentEndpoints[endpoint] })
+    const api = vaultAgentApi[endpoint]
+    if ('request' in api) expect(api.request.safeParse(call?.body).error).toBeUndefined()
+    expect(call?.idempotencyKey).toBe('request' in api ? 'run_1:4' : undefined)
   })
 
   test('a file is sent as its bytes', async () => {

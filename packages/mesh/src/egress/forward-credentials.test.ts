@@ -7,7 +7,6 @@ import type { CredentialRoom } from '../../../../tests/support/credential-room.t
 import { startWebServer } from '../../../../tests/support/web-server.ts'
 import type { WebServer } from '../../../../tests/support/web-server.ts'
 import { verifies } from '../../../../tests/verifies.ts'
-import { createCallRate } from '../policy/call-rate.ts'
 import type { Caller } from '../policy/caller.ts'
 import { systemClock } from '../system-clock.ts'
 import { createForwardRequest } from './forward-request.ts'
@@ -39,7 +38,6 @@ function aDoor(ports: readonly number[], room: Partial<CredentialRoom> = {}) {
   const journal = collectJournal()
   const forward = createForwardRequest({
     guard: () => {},
-    rate: createCallRate({ clock: systemClock, perMinute: () => 600 }),
     fetch: createPinnedFetch({
       resolve: async () => [{ address: '127.0.0.1', family: 4 }],
       isAllowed: () => true,

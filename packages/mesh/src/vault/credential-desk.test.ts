@@ -11,7 +11,6 @@ import { createFileEditor } from '../config/atomic-file.ts'
 import { silentLog } from '../log.ts'
 import type { Action } from '../policy/action.ts'
 import { authorize } from '../policy/authorize.ts'
-import { createCallRate } from '../policy/call-rate.ts'
 import type { Caller } from '../policy/caller.ts'
 import { allMigrations } from '../storage/all-migrations.ts'
 import { openDatabase } from '../storage/database.ts'
@@ -89,7 +88,6 @@ async function aDesk() {
       told.push(request)
     },
   })
-  const rate = createCallRate({ clock, perMinute: () => 600 })
   let bytes = 0
   return {
     vault,
@@ -103,7 +101,6 @@ async function aDesk() {
     generate: createGenerateSecret({
       vault,
       guard,
-      rate,
       journal,
       randomBytes: (count) => Uint8Array.from({ length: count }, () => (bytes = (bytes * 31 + 7) % 256)),
     }),
