@@ -54,7 +54,7 @@ export const purposeClauses = [
   { line: 21, id: 'purpose:non-goal:session-revocation', state: 'outside', why: 'sessions are issued by the hosted front end, which is not part of the engine', text: 'Sessions issued by the hosted front end are stateless and non-revocable.' },
   { line: 22, id: 'purpose:rate-limiter:in-memory', state: 'covered', by: 'api', text: 'The application rate limiter is in-memory and single-region.' },
   { line: 22, id: 'purpose:non-goal:global-rate-limits', state: 'outside', why: 'a stated non-goal; limits count within one mesh', text: 'There are no global rate limits.' },
-  { line: 23, id: 'purpose:observability:blackboard-xproject-count', state: 'planned', by: 'metrics', text: '`_blackboard_xproject_count` is observability-only and enforces nothing.' },
+  { line: 23, id: 'purpose:observability:blackboard-xproject-count', state: 'covered', by: 'metrics', text: '`_blackboard_xproject_count` is observability-only and enforces nothing.' },
   { line: 23, id: 'purpose:observability:tool-denials-24h', state: 'covered', by: 'metrics', text: '`tool_denials_24h` is observability-only and enforces nothing.' },
   { line: 24, id: 'purpose:non-goal:air-gapped', state: 'outside', why: 'a stated non-goal; every agent needs mesh egress for the LLM proxy', text: 'There is no air-gapped mode: all agents need mesh egress for the LLM proxy.' },
   { line: 25, id: 'purpose:non-goal:single-sign-on', state: 'outside', why: 'a stated non-goal; the external auth-gate side-car completes the sign-on', text: 'The engine does not implement single sign-on end to end.' },

@@ -16,6 +16,7 @@ import { createPerformRun } from './loop/perform-run.ts'
 import type { PerformRun } from './loop/run-desk.ts'
 import type { Sessions } from './loop/sessions.ts'
 import { createMeshHttp } from './mesh/mesh-http.ts'
+import type { RunMesh } from './mesh/run-mesh.ts'
 import { joinBootstrap, readBootstrapFiles } from './prompt/bootstrap-files.ts'
 import { buildSystemPrompt } from './prompt/build-system-prompt.ts'
 import type { Tool } from './tools/tool.ts'
@@ -51,13 +52,25 @@ export function composeRuns(deps: {
     ...vaultTools(),
   ]
   const { agentId, role, kind } = environment
+  const toolsFor = async (mesh: RunMesh, signal: AbortSignal): Promise<readonly Tool[]> => {
+    if (kind !== 'operator') return tools
+    const { allowedOperatorTools } = await import('./builtin-tools/operator.ts')
+    try {
+      return [...tools, ...(await allowedOperatorTools({ mesh, signal }))]
+    } catch (error) {
+      signal.throwIfAborted()
+      log.warn({ err: error }, 'the mesh does not say what the operator may use')
+      return tools
+    }
+  }
   const systemPrompt = async (mode: 'chat' | 'task') => {
     const bootstrap = joinBootstrap(await readBootstrapFiles(workspace))
     return buildSystemPrompt({ agentId, role, kind, mode, bootstrap, now: clock.now() })
   }
   const perform = createPerformRun({
-    shared: { tools, bounds: environment, sessions, checkpoints, clock, systemPrompt },
+    shared: { bounds: environment, sessions, checkpoints, clock, systemPrompt },
     meshHttp,
+    toolsFor,
     modelFor: (mesh) => createMeshModel({ mesh, model: environment.model, clock }),
     log,
   })

@@ -62,7 +62,7 @@ export function contextOf(deps: CliDeps, command: Command): CommandContext {
   const elsewhere = (place.url ?? deps.environment.url) !== undefined
   const connect = async (baseUrl: string): Promise<MeshClient> => {
     const cookie = await sessionFor({ home: place.home, elsewhere }, deps.environment, deps.signal)
-    return createMeshClient({ baseUrl, cookie, clock: deps.clock })
+    return createMeshClient({ baseUrl, cookie, clock: deps.clock, userAgent: 'flotilla-cli' })
   }
   return {
     ...deps,

@@ -3,15 +3,19 @@ import { addApplyCommand } from './commands/apply.ts'
 import { addArtifactsCommand } from './commands/artifacts.ts'
 import { addBlackboardCommand } from './commands/blackboard.ts'
 import { addBudgetCommand } from './commands/budget.ts'
+import { addChangesCommands } from './commands/changes.ts'
 import { addChatCommand } from './commands/chat.ts'
 import { addCostsCommand } from './commands/costs.ts'
 import { addCredentialsCommand } from './commands/credentials.ts'
+import { addDeleteCommand } from './commands/delete.ts'
 import { addDemoCommand } from './commands/demo.ts'
 import { addDoctorCommand } from './commands/doctor.ts'
 import { addEventsCommand } from './commands/events.ts'
 import { addInvokeCommand } from './commands/invoke.ts'
 import { addJournalCommand } from './commands/journal.ts'
 import { addModelsCommand } from './commands/models.ts'
+import { addPendingCommands } from './commands/pending.ts'
+import { addPermissionsCommand } from './commands/permissions.ts'
 import { addPutCommand } from './commands/put.ts'
 import { addRecordCommand } from './commands/record.ts'
 import { addResetCommand } from './commands/reset.ts'
@@ -47,7 +51,11 @@ const commands = [
   addCredentialsCommand,
   addBlackboardCommand,
   addEventsCommand,
+  addPendingCommands,
+  addPermissionsCommand,
+  addChangesCommands,
   addRestartCommand,
+  addDeleteCommand,
   addWallsCommand,
   addDoctorCommand,
   addJournalCommand,

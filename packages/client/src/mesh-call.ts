@@ -1,37 +1,25 @@
 import { fillPath } from '@flotilla/protocol/endpoint'
 import type { EndpointSchemas } from '@flotilla/protocol/endpoint'
 import { headers as headerNames, sessionCookieName } from '@flotilla/protocol/headers'
-import { journalApi, journalEndpoints } from '@flotilla/protocol/journal-api'
-import { meshHumanApi, meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
-import { moneyApi, moneyEndpoints } from '@flotilla/protocol/money-api'
-import { vaultHumanApi, vaultHumanEndpoints } from '@flotilla/protocol/vault-api'
 import { Problem } from '@flotilla/protocol/problem'
+import { peopleApi, peopleEndpoints } from './people-api.ts'
+import type { PeopleEndpointName } from './people-api.ts'
 import { replyProblem } from './reply-problem.ts'
 import { meshUnreachable } from './unreachable.ts'
 
-/** Everything on the people's door. */
-const endpoints = {
-  ...meshHumanEndpoints,
-  ...moneyEndpoints,
-  ...journalEndpoints,
-  ...vaultHumanEndpoints,
-} as const
-const api = { ...meshHumanApi, ...moneyApi, ...journalApi, ...vaultHumanApi } as const
-
-type Api = typeof api
-export type MeshHumanEndpointName = keyof typeof endpoints
+type Api = typeof peopleApi
 
 /** What an endpoint answers, as its schema says; `unknown` where the reply is bytes. */
-export type Reply<N extends MeshHumanEndpointName> = Api[N] extends {
+export type Reply<N extends PeopleEndpointName> = Api[N] extends {
   readonly response: { readonly _zod: { readonly output: infer Output } }
 }
   ? Output
   : unknown
 
-type Input<N extends MeshHumanEndpointName, Part extends 'request' | 'query'> =
+type Input<N extends PeopleEndpointName, Part extends 'request' | 'query'> =
   Api[N] extends Record<Part, { readonly _zod: { readonly input: infer In } }> ? In : never
 
-export interface CallParts<N extends MeshHumanEndpointName> {
+export interface CallParts<N extends PeopleEndpointName> {
   /** Values for the braces of the path. */
   readonly params?: Readonly<Record<string, string>>
   readonly query?: Input<N, 'query'>
@@ -49,15 +37,16 @@ export interface MeshConnection {
   readonly fetch: typeof globalThis.fetch
   /** Value of the session cookie, for a hosted mesh. */
   readonly cookie?: string | undefined
+  readonly userAgent?: string | undefined
 }
 
 /** Sends one call. Rejects with a Problem when nobody answers or the answer refuses; an abort keeps its reason. */
-export async function sendCall<N extends MeshHumanEndpointName>(
+export async function sendCall<N extends PeopleEndpointName>(
   connection: MeshConnection,
   name: N,
   parts: CallParts<N>,
 ): Promise<Response> {
-  const endpoint = endpoints[name]
+  const endpoint = peopleEndpoints[name]
   const url = new URL(connection.baseUrl + fillPath(endpoint.path, parts.params ?? {}))
   for (const [key, value] of Object.entries(parts.query ?? {})) {
     if (typeof value === 'string' || typeof value === 'number') url.searchParams.set(key, `${value}`)
@@ -80,7 +69,7 @@ export async function sendCall<N extends MeshHumanEndpointName>(
 }
 
 /** Reads a JSON reply through the schema of its endpoint. */
-export async function readReply<N extends MeshHumanEndpointName>(
+export async function readReply<N extends PeopleEndpointName>(
   connection: MeshConnection,
   reply: { readonly of: N; readonly response: Response },
   signal?: AbortSignal,
@@ -122,8 +111,8 @@ export function parseJson(text: string): unknown {
   }
 }
 
-function parseReply<N extends MeshHumanEndpointName>(name: N, value: unknown): Reply<N> {
-  const schemas: EndpointSchemas = api[name]
+function parseReply<N extends PeopleEndpointName>(name: N, value: unknown): Reply<N> {
+  const schemas: EndpointSchemas = peopleApi[name]
   const schema = schemas.response
   if (schema === undefined) return value as Reply<N>
   const result = schema._zod.run({ value, issues: [] }, { async: false })
@@ -137,7 +126,7 @@ function parseReply<N extends MeshHumanEndpointName>(name: N, value: unknown): R
 }
 
 /** `readyz` answers 503 with its own body when the mesh is not ready: that is an answer, not a refusal. */
-function carriesReply(name: MeshHumanEndpointName, reply: Response): boolean {
+function carriesReply(name: PeopleEndpointName, reply: Response): boolean {
   return (
     name === 'readyz' &&
     reply.status === 503 &&
@@ -145,7 +134,7 @@ function carriesReply(name: MeshHumanEndpointName, reply: Response): boolean {
   )
 }
 
-function headersOf<N extends MeshHumanEndpointName>(
+function headersOf<N extends PeopleEndpointName>(
   connection: MeshConnection,
   method: string,
   parts: CallParts<N>,
@@ -156,6 +145,7 @@ function headersOf<N extends MeshHumanEndpointName>(
     ...(parts.body === undefined ? {} : { 'content-type': 'application/json' }),
     ...(parts.bytes === undefined ? {} : { 'content-type': 'application/octet-stream' }),
     ...(parts.idempotencyKey === undefined ? {} : { [headerNames.idempotencyKey]: parts.idempotencyKey }),
+    ...(connection.userAgent === undefined ? {} : { 'user-agent': connection.userAgent }),
     ...(connection.cookie === undefined ? {} : { cookie: `${sessionCookieName}=${connection.cookie}` }),
   }
 }

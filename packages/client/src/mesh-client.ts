@@ -4,7 +4,8 @@ import type { ChatStreamFrame } from '@flotilla/protocol/mesh-human-api'
 import { followEvents } from './follow-events.ts'
 import type { FollowOptions } from './follow-events.ts'
 import { reach, readReply, sendCall } from './mesh-call.ts'
-import type { CallParts, MeshConnection, MeshHumanEndpointName, Reply } from './mesh-call.ts'
+import type { CallParts, MeshConnection, Reply } from './mesh-call.ts'
+import type { PeopleEndpointName } from './people-api.ts'
 import { streamChat } from './stream-chat.ts'
 import type { ChatOptions } from './stream-chat.ts'
 import { systemClock } from './system-clock.ts'
@@ -14,17 +15,19 @@ export interface MeshClientOptions {
   readonly fetch?: typeof globalThis.fetch
   readonly cookie?: string | undefined
   readonly clock?: Clock
+  /** How the program calls itself; the mesh writes down through which surface a person came. */
+  readonly userAgent?: string
 }
 
 /** Typed calls to the people's door. Everything that fails rejects with a Problem. */
 export interface MeshClient {
   readonly baseUrl: string
   /** One call with a JSON reply, read through the schema of its endpoint. */
-  call<N extends MeshHumanEndpointName>(name: N, parts?: CallParts<N>): Promise<Reply<N>>
+  call<N extends PeopleEndpointName>(name: N, parts?: CallParts<N>): Promise<Reply<N>>
   /** One call whose reply is bytes: an artifact, a cassette, metrics. */
-  bytes<N extends MeshHumanEndpointName>(name: N, parts?: CallParts<N>): Promise<Uint8Array>
+  bytes<N extends PeopleEndpointName>(name: N, parts?: CallParts<N>): Promise<Uint8Array>
   /** One call whose reply is bytes without a known end, as they come. */
-  stream<N extends MeshHumanEndpointName>(
+  stream<N extends PeopleEndpointName>(
     name: N,
     parts?: CallParts<N>,
   ): AsyncGenerator<Uint8Array, void, undefined>
@@ -43,6 +46,7 @@ export function createMeshClient(options: MeshClientOptions): MeshClient {
     baseUrl: options.baseUrl.replace(/\/+$/, ''),
     fetch: options.fetch ?? globalThis.fetch,
     cookie: options.cookie,
+    userAgent: options.userAgent,
   }
   const deps = { connection, clock: options.clock ?? systemClock }
   return {

@@ -4,6 +4,7 @@ import { createAgentGate } from './api/agent/gate.ts'
 import { modelRoutes } from './api/agent/model.routes.ts'
 import { vaultAgentRoutes } from './api/agent/vault.routes.ts'
 import { credentialRoutes } from './api/human/credential.routes.ts'
+import { controlRoutes } from './api/human/control.routes.ts'
 import { fleetRoutes } from './api/human/fleet.routes.ts'
 import { createHumanGate } from './api/human/gate.ts'
 import type { HumanGate } from './api/human/gate.ts'
@@ -16,10 +17,13 @@ import { createInternalGate } from './api/internal/gate.ts'
 import { createPeerUsers } from './api/peer-user.ts'
 import { readAccessToken } from './config/access-token.ts'
 import { internalRoutes } from './api/internal/internal.routes.ts'
+import { operatorRoutes } from './api/operator/operator.routes.ts'
+import { operatorViewRoutes } from './api/operator/view.routes.ts'
 import { publicRoutes } from './api/public/public.routes.ts'
 import { createServer } from './api/server.ts'
-import type { MeshParts } from './compose.ts'
+import type { MeshParts } from './compose-parts.ts'
 import { journalUseCases, moneyUseCases } from './compose-money.ts'
+import { controlUseCases, operatorUseCases, operatorViewUseCases } from './compose-control-use-cases.ts'
 import {
   agentUseCases,
   fleetUseCases,
@@ -44,8 +48,14 @@ export function humanDoor(parts: MeshParts): FastifyInstance {
     isOwner: (user) => user === uid || user === 0 || parts.settings.current().local_users.includes(user),
   }
   peopleRoutes(server, parts, createHumanGate({ clock: systemClock, accessToken: readAccessToken, direct }))
+  const internal = createInternalGate(direct)
+  server.register(async (scope) => internalRoutes(scope, { gate: internal, use: internalUseCases(parts) }))
   server.register(async (scope) =>
-    internalRoutes(scope, { gate: createInternalGate(direct), use: internalUseCases(parts) }),
+    operatorViewRoutes(scope, {
+      identify: internal,
+      refuseStrangers: async (request) => void internal(request),
+      use: operatorViewUseCases(parts),
+    }),
   )
   return server
 }
@@ -93,6 +103,7 @@ function peopleRoutes(server: FastifyInstance, parts: MeshParts, gate: HumanGate
   server.register(async (scope) =>
     credentialRoutes(scope, { gate, use: credentialUseCases(parts.vaultRoom) }),
   )
+  server.register(async (scope) => controlRoutes(scope, { gate, use: controlUseCases(parts) }))
 }
 
 /** Containers, on the private network's gateway. */
@@ -111,6 +122,14 @@ export function agentDoor(parts: MeshParts): FastifyInstance {
     countCall: (agentId, method, path) => rates.take(agentId, rateBucketOf(method, path)),
   })
   server.register(async (scope) => agentRoutes(scope, { gate, effects, use: agentUseCases(parts) }))
+  server.register(async (scope) => operatorRoutes(scope, { gate, effects, use: operatorUseCases(parts) }))
+  server.register(async (scope) =>
+    operatorViewRoutes(scope, {
+      identify: gate.doorOnly,
+      refuseStrangers: gate.refuseStrangers,
+      use: operatorViewUseCases(parts),
+    }),
+  )
   server.register(async (scope) =>
     vaultAgentRoutes(scope, { gate, effects, use: vaultAgentUseCases(parts.vaultRoom) }),
   )

@@ -12,7 +12,7 @@ import type { Database } from './storage/database.ts'
 import { systemClock } from './system-clock.ts'
 import type { Secret } from './vault/secret.ts'
 import { productVersion } from './version.ts'
-import type { MeshParts } from './compose.ts'
+import type { MeshParts } from './compose-parts.ts'
 
 /** What the journal is verified against beside the database. */
 export function journalTrust(paths: DataPaths, meshSecret: Secret) {

@@ -1,4 +1,4 @@
-import type { MeshParts } from './compose.ts'
+import type { MeshParts } from './compose-parts.ts'
 import type { AgentActivity } from './fleet/fleet-view.ts'
 import { coolDownLeftMs } from './llm/model-health.ts'
 import type { Metric } from './metrics/prometheus-text.ts'
@@ -63,6 +63,23 @@ export function fleetMetrics(
       ),
     },
     ...modelMetrics(parts),
+    {
+      name: 'flotilla_blackboard_xproject_count',
+      kind: 'counter',
+      description: 'Uses of the part of the blackboard of a project that is not the own, by agent',
+      samples: agents.flatMap(({ id }) =>
+        Object.entries(parts.blackboard.crossProject.of(id)).map(([way, value]) => ({
+          labels: { agent: id, way },
+          value,
+        })),
+      ),
+    },
+    {
+      name: 'flotilla_approvals_pending',
+      kind: 'gauge',
+      description: 'Actions that wait for a person',
+      samples: [{ value: parts.control.approvals.pendingCount() }],
+    },
     {
       name: 'flotilla_wall_holds',
       kind: 'gauge',

@@ -71,6 +71,7 @@ export function composeModelDoor(parts: {
   readonly ledger: Ledger
   readonly findAgent: (agentId: string) => AgentRecord | null
   readonly agentIds: () => readonly string[]
+  readonly modelInUse: (agentId: string) => string | null
 }) {
   const { catalog, database, events, journal, guard, log, ledger } = parts
   const settings = parts.settings.current
@@ -94,7 +95,7 @@ export function composeModelDoor(parts: {
   const models = {
     catalog,
     settings,
-    agentModel: (agentId: string) => parts.findAgent(agentId)?.model ?? null,
+    agentModel: parts.modelInUse,
   }
   const watch = createModelWatch({ clock, log, events, journal })
   // Agents hear it at their start and the doors at theirs, so a change waits for the next start of the mesh.

@@ -1,7 +1,7 @@
 import { Problem } from '@flotilla/protocol/problem'
 import type { JournalUseCases } from './api/human/journal.routes.ts'
 import type { MoneyUseCases } from './api/human/money.routes.ts'
-import type { MeshParts } from './compose.ts'
+import type { MeshParts } from './compose-parts.ts'
 import { cloudEvent } from './journal/cloud-event.ts'
 import { exportJournal } from './journal/export-journal.ts'
 import type { JournalFilter } from './journal/export-journal.ts'

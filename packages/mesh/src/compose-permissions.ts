@@ -30,7 +30,7 @@ export function grantsIn(permissions: PermissionStore): PermissionGrants {
       ),
     aboveOperatorCeiling: (overrides) => {
       const verdict = operatorMayChange(workerDefaultRecord, overrides)
-      return verdict.allowed ? null : `${verdict.field}: ${verdict.reason}`
+      return verdict.allowed ? null : `${verdict.field.slice(0, 60)}: ${verdict.reason}`
     },
   }
 }

@@ -7,7 +7,7 @@ import type { AgentUseCases } from './api/agent/agent.routes.ts'
 import type { FleetUseCases } from './api/human/fleet.routes.ts'
 import type { RunUseCases } from './api/human/run.routes.ts'
 import type { InternalUseCases } from './api/internal/internal.routes.ts'
-import type { MeshParts } from './compose.ts'
+import type { MeshParts } from './compose-parts.ts'
 import { verifyJournal } from './journal/verify-journal.ts'
 import { agentScope, monthOf, utcDay } from './llm/spend-table.ts'
 import { usdFromNano } from './llm/money.ts'
@@ -134,7 +134,7 @@ export function fleetUseCases(parts: MeshParts): FleetUseCases {
     writeFile: async (caller, { agentId, path, content }) => {
       guard(caller, { do: 'manage-fleet' })
       const signal = AbortSignal.timeout(fileWriteMaxMs)
-      const connection = await fleet.ensureRunning(agentId, signal)
+      const connection = await fleet.reach(agentId, signal)
       await connection.writeFile(path, content, signal)
       return { path, size: content.length }
     },
@@ -205,7 +205,7 @@ export function readiness({ permissions, settings, walls, journalKeeper, isServi
   return { ready: problems.length === 0, problems }
 }
 
-function activityOf({ ledger, modelDoor }: MeshParts): (agentId: string) => AgentActivity {
+export function activityOf({ ledger, modelDoor }: MeshParts): (agentId: string) => AgentActivity {
   return (agentId) => ({
     ...ledger.laneOf(agentId),
     costTodayUsd: usdFromNano(
@@ -214,7 +214,7 @@ function activityOf({ ledger, modelDoor }: MeshParts): (agentId: string) => Agen
   })
 }
 
-function costsOf(
+export function costsOf(
   { modelDoor }: MeshParts,
   agentId: string,
   budget: { dailyUsd: number; monthlyUsd: number },

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini'
+import { approvalStates } from './agent-edit.ts'
 import { jsonValueSchema } from './json-value.ts'
 import { runOutcomeSchema, runStates } from './run.ts'
 import { steerStates } from './steer.ts'
@@ -131,6 +132,36 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     spent_usd: z.number(),
   }),
   z.strictObject({ type: z.literal('journal.broken'), detail: z.string() }),
+  z.strictObject({
+    type: z.literal('approval.asked'),
+    approval_id: z.string(),
+    agent_id: agentId,
+    run_id: z.nullable(z.string()),
+    summary: z.string(),
+    expires_at: z.number(),
+  }),
+  z.strictObject({
+    type: z.literal('approval.settled'),
+    approval_id: z.string(),
+    agent_id: agentId,
+    run_id: z.nullable(z.string()),
+    state: z.enum(approvalStates),
+    detail: z.string(),
+  }),
+  z.strictObject({
+    type: z.literal('agent.edited'),
+    agent_id: agentId,
+    field: z.string(),
+    actor: z.string(),
+    undo_token: z.string(),
+  }),
+  z.strictObject({
+    type: z.literal('edit.undone'),
+    agent_id: agentId,
+    field: z.string(),
+    actor: z.string(),
+    undo_token: z.string(),
+  }),
   z.strictObject({ type: z.literal('wall.failed'), wall_id: z.string(), detail: z.string() }),
   z.strictObject({ type: z.literal('permissions.broken'), detail: z.string() }),
 ])

@@ -27,6 +27,8 @@ export const idPrefixes = [
   'sess',
   'steer',
   'cred',
+  'appr',
+  'change',
 ] as const
 export type IdPrefix = (typeof idPrefixes)[number]
 

@@ -50,6 +50,12 @@ export const problemCatalog = {
     retryable: false,
     repair: 'Ask the owner to allow it in config/permissions.json.',
   },
+  'human-only': {
+    status: 403,
+    title: 'Only a person at the terminal or the dashboard can do this',
+    retryable: false,
+    repair: 'Ask the owner to do it there; it cannot be asked for or approved in a conversation.',
+  },
   'model-not-allowed': {
     status: 403,
     title: 'This agent may not use that model',
@@ -129,6 +135,30 @@ export const problemCatalog = {
     retryable: false,
     repair: 'Check the effect before doing it again under a new key.',
   },
+  'approval-changed': {
+    status: 409,
+    title: 'This is not what was asked for',
+    retryable: false,
+    repair: 'Look at it again (flotilla pending), and confirm what it shows now.',
+  },
+  'approval-used': {
+    status: 409,
+    title: 'This has been decided already',
+    retryable: false,
+    repair: 'See what became of it: flotilla pending --all. Ask again where it is still wanted.',
+  },
+  'undo-overtaken': {
+    status: 409,
+    title: 'The value was changed again since',
+    retryable: false,
+    repair: 'Compare the value now with the one you want, and edit it.',
+  },
+  'undo-used': {
+    status: 409,
+    title: 'This change was undone already',
+    retryable: false,
+    repair: 'Edit the value where it is not the one you want.',
+  },
   'hand-off-refused': {
     status: 409,
     title: 'This hand-off would loop or go too deep',
@@ -140,6 +170,18 @@ export const problemCatalog = {
     title: 'The agent works on another run',
     retryable: true,
     repair: 'Wait for the run to end.',
+  },
+  'approval-expired': {
+    status: 410,
+    title: 'Nobody confirmed this in time',
+    retryable: false,
+    repair: 'Have it asked for again where it is still wanted.',
+  },
+  'undo-expired': {
+    status: 410,
+    title: 'This change can no longer be undone',
+    retryable: false,
+    repair: 'Edit the value instead; flotilla changes shows what it was.',
   },
   'body-too-large': {
     status: 413,
@@ -164,6 +206,12 @@ export const problemCatalog = {
     title: 'This agent has too much work queued',
     retryable: true,
     repair: 'Wait for queued runs to end, or cancel some.',
+  },
+  'approvals-full': {
+    status: 429,
+    title: 'Too much waits for a person already',
+    retryable: true,
+    repair: 'Have the owner decide what waits: flotilla pending.',
   },
   'rate-limited': {
     status: 429,

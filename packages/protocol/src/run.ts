@@ -49,7 +49,7 @@ export const runViewSchema = z.strictObject({
   fence: z.number(),
   parent_id: z.nullable(runIdSchema),
   task_id: z.nullable(taskIdSchema),
-  /** Why it waits, when it does: ids of the open child tasks. */
+  /** Why it waits, when it does: ids of the open child tasks, and of what it asked a person for. */
   waiting_on: z.array(z.string()),
   /** Said to it while it worked, and the one that it came from, if it was a steer first; oldest first. */
   steers: z.array(steerViewSchema),

@@ -23,6 +23,9 @@ export const workspaceFiles = [
   { name: 'AGENTS.md', maxChars: caps['AGENTS.md'], readOnly: false, bootstrapOrder: null },
 ] as const satisfies readonly WorkspaceFile[]
 
+/** Those that the mesh does not write itself. */
+export const editableFiles = workspaceFiles.filter((file) => !file.readOnly).map((file) => file.name)
+
 export type WorkspaceFileName = (typeof workspaceFiles)[number]['name']
 
 export function findWorkspaceFile(name: string): WorkspaceFile | undefined {

@@ -77,7 +77,10 @@ export function openCalls(messages: readonly PromptMessage[]): readonly Requeste
   return []
 }
 
+/** Tools whose results come as a later turn: from another agent, or from a person who has to confirm. */
+const answeredLater: readonly string[] = ['hand_off', 'delete_agent']
+
 /** Pure. Whether this turn gave work away: then its end is a pause, and the results come as a later turn. */
 export function hasHandedOff(state: Pick<LoopState, 'toolOutputs'>): boolean {
-  return state.toolOutputs.some((made) => made.tool === 'hand_off' && made.ok)
+  return state.toolOutputs.some((made) => answeredLater.includes(made.tool) && made.ok)
 }

@@ -3,6 +3,7 @@ import type { LanguageModel } from '../llm/language-model.ts'
 import type { MeshHttp } from '../mesh/mesh-http.ts'
 import { createRunMesh } from '../mesh/run-mesh.ts'
 import type { RunMesh } from '../mesh/run-mesh.ts'
+import type { Tool } from '../tools/tool.ts'
 import { keepLease } from './keep-lease.ts'
 import { runChatTurn } from './run-chat-turn.ts'
 import type { RunContext } from './run-context.ts'
@@ -11,13 +12,15 @@ import type { RunRequest } from './run-request.ts'
 import { runTask } from './run-task.ts'
 import { runTool } from './run-tool.ts'
 
-type Shared = Omit<RunContext, 'inputHash' | 'stepsUsed' | 'hooks' | 'signal' | 'mesh' | 'model'>
+type Shared = Omit<RunContext, 'inputHash' | 'stepsUsed' | 'hooks' | 'signal' | 'mesh' | 'model' | 'tools'>
 
 /** Does a run of any kind, and keeps its lease meanwhile. */
 export function createPerformRun(deps: {
   shared: Shared
   meshHttp: MeshHttp
   modelFor: (mesh: RunMesh) => LanguageModel
+  /** What this run may use; asked anew for each, since rights change while the agent lives. */
+  toolsFor: (mesh: RunMesh, signal: AbortSignal) => Promise<readonly Tool[]>
   log: Log
 }): PerformRun {
   return async ({ request, inputHash, stepsUsed, hooks, signal }) => {
@@ -34,6 +37,7 @@ export function createPerformRun(deps: {
         signal,
         mesh,
         model: deps.modelFor(mesh),
+        tools: await deps.toolsFor(mesh, signal),
       }
       return await performKind(context, request)
     } finally {

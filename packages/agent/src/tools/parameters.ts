@@ -57,6 +57,16 @@ export function integer(description: string, bounds: { min: number; max: number 
   })
 }
 
+export function number(description: string, bounds: { min: number; max: number }): Field<number> {
+  const { min, max } = bounds
+  return field({ type: 'number', description, minimum: min, maximum: max }, (value, name) => {
+    const read =
+      typeof value === 'string' && /^-?\d{1,15}(?:\.\d{1,15})?$/.test(value) ? Number(value) : value
+    if (typeof read === 'number' && Number.isFinite(read) && read >= min && read <= max) return read
+    throw wrong(name, `a number from ${min} to ${max}`)
+  })
+}
+
 export function flag(description: string): Field<boolean> {
   return field({ type: 'boolean', description }, (value, name) => {
     if (value === true || value === 'true') return true

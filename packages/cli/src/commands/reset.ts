@@ -1,13 +1,11 @@
-import { createInterface } from 'node:readline/promises'
-import { Readable } from 'node:stream'
 import type { Command } from 'commander'
 import { commandAction, flagOption } from '../command-action.ts'
 import type { CommandLine } from '../command-action.ts'
 import { CommandFailed } from '../command-failed.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
-import { exitCodes } from '../exit-codes.ts'
 import { askMeshProgram } from '../mesh-process/ask-mesh-program.ts'
 import { readMeshFile } from '../mesh-process/mesh-file.ts'
+import { confirmByTyping } from '../terminal/confirm.ts'
 
 const timeoutMs = 180_000
 
@@ -32,7 +30,13 @@ async function reset(context: CommandContext, line: CommandLine): Promise<void> 
       repair: 'Stop it first: flotilla stop',
     })
   }
-  if (!flagOption(line, 'yes')) await confirm(context)
+  if (!flagOption(line, 'yes')) {
+    await confirmByTyping(context, {
+      what: `reset removes ${place.home} for good`,
+      question: `Remove ${place.home} for good?`,
+      answer: 'yes',
+    })
+  }
   terminal.progress.step('Removing containers, volumes and network')
   await removeFleet(context, place.home)
   terminal.progress.done()
@@ -52,27 +56,4 @@ export async function removeFleet(
     signal,
     timeoutMs,
   })
-}
-
-async function confirm(context: CommandContext): Promise<void> {
-  const { terminal, place, input } = context
-  if (input.isTTY !== true) {
-    throw new CommandFailed('not-confirmed', {
-      detail: `reset removes ${place.home} for good and nobody is here to confirm it.`,
-      repair: 'Add --yes.',
-      exitCode: exitCodes.usage,
-    })
-  }
-  const question = createInterface({ input: Readable.from(input), output: process.stderr })
-  const answer = await question.question(`Remove ${place.home} for good? Type yes: `, {
-    signal: context.signal,
-  })
-  question.close()
-  if (answer.trim() !== 'yes') {
-    throw new CommandFailed('not-confirmed', {
-      detail: 'Nothing was removed.',
-      repair: 'Type yes to remove it.',
-    })
-  }
-  terminal.note('')
 }

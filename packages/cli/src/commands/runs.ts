@@ -1,7 +1,7 @@
 import type { RunView } from '@flotilla/protocol/run'
 import type { SteerView } from '@flotilla/protocol/steer'
 import type { Command } from 'commander'
-import { commandAction, numberOption, textOption } from '../command-action.ts'
+import { commandAction, numberOption, operand, textOption } from '../command-action.ts'
 import type { CommandLine } from '../command-action.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { wholeNumber } from '../number-argument.ts'
@@ -24,9 +24,13 @@ export function addRunsCommand(program: Command, deps: CliDeps): void {
     .action(commandAction(deps, runs))
   program
     .command('cancel')
-    .summary('cancel a run')
-    .description('Cancels a queued, waiting or running run.')
-    .argument('<run>', 'id of the run')
+    .summary('cancel a run, or something that waits for you')
+    .description('Cancels a queued, waiting or running run, or lets something not happen that waits for you.')
+    .argument('<id>', 'id of the run, or of what flotilla pending shows')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ flotilla cancel run_0123456789abcdef\n  $ flotilla cancel appr_0123456789abcdef',
+    )
     .action(commandAction(deps, cancel))
 }
 
@@ -83,10 +87,14 @@ function steerWords(run: RunView, steer: SteerView): string {
 
 async function cancel(context: CommandContext, line: CommandLine): Promise<void> {
   const client = await context.mesh()
-  const run = await client.call('runCancel', {
-    params: { id: line.operands[0] ?? '' },
-    signal: context.signal,
-  })
+  const id = operand(line, 0)
+  if (id.startsWith('appr_')) {
+    const cancelled = await client.call('pendingCancel', { params: { id }, signal: context.signal })
+    context.terminal.printJson(cancelled)
+    context.terminal.print(`${cancelled.id} is ${cancelled.state}: it will not happen.`)
+    return
+  }
+  const run = await client.call('runCancel', { params: { id }, signal: context.signal })
   context.terminal.printJson(run)
   context.terminal.print(`${run.id} is ${run.state}.`)
 }

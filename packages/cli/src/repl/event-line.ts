@@ -77,6 +77,28 @@ export function eventLine(event: FleetEventBody, color: Color): string | null {
         event.agent_id,
         color.bad(`was denied ${event.action}: ${oneLine(event.reason, quotedMax)}`),
       )
+    case 'approval.asked':
+      return line(
+        color,
+        event.agent_id,
+        color.warning(
+          `asks you to ${oneLine(event.summary, 200)} (flotilla confirm ${event.approval_id}, or cancel)`,
+        ),
+      )
+    case 'approval.settled':
+      return line(
+        color,
+        event.agent_id,
+        `${event.approval_id} is ${event.state}${event.detail === '' ? '' : `: ${oneLine(event.detail, 200)}`}`,
+      )
+    case 'agent.edited':
+      return line(
+        color,
+        event.agent_id,
+        `has another ${event.field} by ${event.actor} (flotilla undo ${event.undo_token})`,
+      )
+    case 'edit.undone':
+      return line(color, event.agent_id, `has its ${event.field} back, by ${event.actor}`)
     case 'note.added':
       return line(color, event.agent_id, `notes: ${oneLine(event.message, 400)}`)
     case 'budget.changed':
@@ -116,7 +138,7 @@ function steerWords(event: Extract<FleetEventBody, { type: 'steer.changed' }>, c
 function runLine(event: Extract<FleetEventBody, { type: 'run.changed' }>, color: Color): string | null {
   if (event.state === 'queued' || event.state === 'running') return null
   if (event.state === 'waiting')
-    return line(color, event.agent_id, color.faint('waits for what it handed over'))
+    return line(color, event.agent_id, color.faint('waits for what it handed over or asked for'))
   if (event.state === 'done') return null
   const why = event.outcome === null ? '' : `: ${oneLine(event.outcome.text, quotedMax)}`
   return line(color, event.agent_id, color.bad(`run ${event.run_id} is ${event.state}${why}`))

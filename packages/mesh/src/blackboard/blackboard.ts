@@ -6,6 +6,8 @@ import type { Action, Decision, Guard } from '../policy/action.ts'
 import type { Caller } from '../policy/caller.ts'
 import type { Database } from '../storage/database.ts'
 import { createBlackboardTable } from './blackboard-table.ts'
+import { createCrossProjectCounts } from './cross-project-counts.ts'
+import type { CrossProjectCounts } from './cross-project-counts.ts'
 import { listEntries } from './list-entries.ts'
 import type { ListEntries } from './list-entries.ts'
 import { promote } from './promote.ts'
@@ -22,6 +24,8 @@ export interface Blackboard {
   readonly read: ReadEntry
   readonly list: ListEntries
   readonly promote: Promote
+  /** Uses of other projects' parts; enforces nothing. */
+  readonly crossProject: CrossProjectCounts
   /** Deletes rows that expired long enough ago; returns how many. */
   sweep(): number
   /** Sweeps every minute until the signal aborts. */
@@ -37,13 +41,19 @@ export function createBlackboard(deps: {
   readonly decide: (caller: Caller, action: Action) => Decision
   readonly journal: Journal
   readonly events: EventBus
+  /** The agent's project; nobody has one where it is left out. */
+  readonly projectOf?: (agentId: string) => string | null
 }): Blackboard {
   const table = createBlackboardTable(deps.database)
-  const write = writeEntry({ ...deps, table })
+  const crossProject = createCrossProjectCounts({ projectOf: deps.projectOf ?? (() => null) })
+  const write = counted(writeEntry({ ...deps, table }), (caller, { key }) =>
+    crossProject.count(caller, key, 'write'),
+  )
   const sweep = (): number => table.sweep(deps.clock.now())
   return {
     write,
-    read: readEntry({ ...deps, table }),
+    read: counted(readEntry({ ...deps, table }), (caller, key) => crossProject.count(caller, key, 'read')),
+    crossProject,
     list: listEntries({ ...deps, table }),
     promote: promote({ write }),
     sweep,
@@ -57,5 +67,17 @@ export function createBlackboard(deps: {
         }
       }
     },
+  }
+}
+
+/** Counts what was done, and not what was refused: refusals are counted as such. */
+function counted<Input, Reply>(
+  use: (caller: Caller, input: Input) => Reply,
+  count: (caller: Caller, input: Input) => void,
+): (caller: Caller, input: Input) => Reply {
+  return (caller, input) => {
+    const reply = use(caller, input)
+    count(caller, input)
+    return reply
   }
 }

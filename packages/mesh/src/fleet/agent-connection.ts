@@ -39,6 +39,7 @@ export interface AgentConnection {
   result(runId: string, waitSeconds: number, signal: AbortSignal): Promise<ResultReply>
   cancel(runId: string, fence: number, signal: AbortSignal): Promise<void>
   writeFile(path: string, content: Uint8Array, signal: AbortSignal): Promise<void>
+  readWorkspaceFile(name: string, signal: AbortSignal): Promise<string>
   writeWorkspaceFile(name: string, content: string, signal: AbortSignal): Promise<void>
 }
 

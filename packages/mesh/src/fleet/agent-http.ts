@@ -154,6 +154,10 @@ export function createAgentHttp(deps: AgentHttpDeps): AgentConnection {
       const send = { endpoint: 'fileWrite', params: { path }, bytes: content, signal } as const
       await call({ ...send, deadlineMs: uploadDeadlineMs }, agentApi.fileWrite.response)
     },
+    readWorkspaceFile: async (name, signal) => {
+      const send = { endpoint: 'workspaceRead', params: { file: name }, signal } as const
+      return (await call(send, agentApi.workspaceRead.response)).content
+    },
     writeWorkspaceFile: async (name, content, signal) => {
       const send = { endpoint: 'workspaceWrite', params: { file: name }, json: { content }, signal } as const
       await call(send, agentApi.workspaceWrite.response)

@@ -38,6 +38,8 @@ export interface AgentLife {
   readonly gone: SandboxGoneListeners
   /** Where agents that are ready are reached. */
   readonly addresses: Map<string, AgentAddress>
+  /** Sandboxes whose agent was changed since: the model that each was started with. Re-created before the next run. */
+  readonly outdated: Map<string, string | null>
   readonly connect: (agentId: string, address: AgentAddress) => AgentConnection
   readonly door: () => MeshDoor
   /** Model for agents that name none; null when the owner has chosen none either. */

@@ -8,6 +8,8 @@ import type { IssuedTokens } from './agent-tokens.ts'
 export const startIdLabel = 'flotilla.start'
 /** Which door and which mesh key a sandbox was told: one that knows others could not work for us. */
 export const doorLabel = 'flotilla.door'
+/** The model that a sandbox was started with, so that one adopted after a restart of ours is known to be outdated. */
+export const modelLabel = 'flotilla.model'
 
 export interface MeshDoor {
   readonly host: string
@@ -53,7 +55,7 @@ export function agentSandbox(asked: {
     },
     briefingDirectory: asked.briefingDirectory,
     files: {},
-    labels: { [startIdLabel]: asked.startId, [doorLabel]: doorMark(door) },
+    labels: { [startIdLabel]: asked.startId, [doorLabel]: doorMark(door), [modelLabel]: asked.model },
   }
 }
 

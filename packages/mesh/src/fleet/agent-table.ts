@@ -25,8 +25,12 @@ export interface AgentTable {
   setBudget(agentId: string, budget: AgentBudget): void
   /** Problem `unknown-agent`. */
   setProject(agentId: string, project: string | null): void
+  /** Writes what of the record may change; what is left out stays. */
+  change(agentId: string, change: AgentChanges): void
   remove(agentId: string): void
 }
+
+export type AgentChanges = Partial<Pick<AgentRecord, 'role' | 'model'>>
 
 const rowSchema = z
   .object({
@@ -143,6 +147,11 @@ export function createAgentTable(database: Database): AgentTable {
     setProject: (agentId, project) => {
       require(agentId)
       database.prepare('UPDATE agents SET project = ? WHERE id = ?').run(project, agentId)
+      forget(agentId)
+    },
+    change: (agentId, change) => {
+      const { role, model } = { ...require(agentId).record, ...change }
+      database.prepare('UPDATE agents SET role = ?, model = ? WHERE id = ?').run(role, model, agentId)
       forget(agentId)
     },
     remove: (agentId) => {

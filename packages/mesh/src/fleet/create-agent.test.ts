@@ -91,7 +91,7 @@ describe('creating an agent', () => {
     world = await aFleet({ guard: () => {} })
     const operator: Caller = { ...worker, agentId: 'operator' }
     const made = world.fleet.create(operator, { id: 'x', role: 'x', permissions: { can_spawn: true } })
-    await expect(made).rejects.toMatchObject({ code: 'denied' })
+    await expect(made).rejects.toMatchObject({ code: 'human-only' })
     await world.fleet.create(owner, { id: 'x', role: 'x', permissions: { can_spawn: true } })
     expect(world.grants.get('x')).toEqual({ can_spawn: true })
   })
@@ -187,14 +187,17 @@ describe('deleting an agent', () => {
     expect(await world.runtime.list()).toEqual([])
   })
 
-  test.each<Caller>([worker, { kind: 'internal' }, { kind: 'system' }])(
-    'is for people: case %#',
-    async (caller) => {
-      world = await aWorker({ guard: () => {} })
-      await expect(world.fleet.delete(caller, 'w')).rejects.toMatchObject({ code: 'denied' })
-      expect(world.fleet.find('w')).not.toBeNull()
-    },
-  )
+  test.each<Caller>([
+    worker,
+    { kind: 'agent', agentId: 'operator', token: 'door', run: null },
+    { kind: 'human', channel: 'telegram', user: 'owner' },
+    { kind: 'internal' },
+    { kind: 'system' },
+  ])('is for people at a terminal: case %#', async (caller) => {
+    world = await aWorker({ guard: () => {} })
+    await expect(world.fleet.delete(caller, 'w')).rejects.toMatchObject({ code: 'human-only' })
+    expect(world.fleet.find('w')).not.toBeNull()
+  })
 
   test('a new agent of the same id is a new agent', async () => {
     world = await aWorker()

@@ -19,7 +19,7 @@ export interface PermissionGrants {
   /** Takes the record away; one that is not there is no error. */
   revokeAll(agentId: string): void | Promise<void>
   /** Null when the operator may give these to a worker, else why not. */
-  aboveOperatorCeiling(overrides: Partial<PermissionRecord>): string | null
+  aboveOperatorCeiling(overrides: Readonly<Record<string, unknown>>): string | null
 }
 
 /** Throws the Problem `unprocessable`, with what could be used, for a model whose provider is not set up. */
@@ -39,7 +39,7 @@ export type CreateAgent = (caller: Caller, input: NewAgent) => Promise<AgentReco
 
 /**
  * Creates a worker; it is started when work reaches it. Everything or nothing: where the record of permissions cannot
- * be written, or the row cannot, neither stays. Problems `denied`, `reserved-agent-id`, `conflict`, `bad-request`,
+ * be written, or the row cannot, neither stays. Problems `denied`, `human-only`, `reserved-agent-id`, `conflict`, `bad-request`,
  * `unprocessable`.
  */
 export function createAgent(deps: {
@@ -54,7 +54,7 @@ export function createAgent(deps: {
     if (input.model !== undefined) deps.requireModel(input.model)
     const overrides = input.permissions ?? {}
     const above = caller.kind === 'agent' ? deps.grants.aboveOperatorCeiling(overrides) : null
-    if (above !== null) throw new Problem('denied', { detail: above })
+    if (above !== null) throw new Problem('human-only', { detail: above })
     const record: AgentRecord = {
       id: input.id,
       kind: 'worker',

@@ -1,18 +1,25 @@
 import { Problem } from '@flotilla/protocol/problem'
 import type { Guard } from '../policy/action.ts'
+import { requireAtTerminal } from '../policy/at-terminal.ts'
 import { actorOf } from '../policy/caller.ts'
 import type { Caller } from '../policy/caller.ts'
 import type { AgentLife } from './agent-life.ts'
+import type { AgentRow } from './agent-table.ts'
 import type { PermissionGrants } from './create-agent.ts'
 import type { AgentStarts } from './start-agent.ts'
 import { stopInTurn } from './stop-agent.ts'
 
-export type DeleteAgent = (caller: Caller, agentId: string) => Promise<void>
+/** `createdAt` binds the deletion to that very agent: one that was made anew under its id is another. */
+export type DeleteAgent = (
+  caller: Caller,
+  agentId: string,
+  only?: { readonly createdAt: number },
+) => Promise<void>
 
 /**
  * Deletes a worker for good: its sandbox, its data, tokens, permissions and briefing, and what other rooms keep for
- * it (`forget`). Costs and journal stay. For people alone. The row goes last, so that a deletion that broke off can
- * be asked for again. Problems `denied`, `unknown-agent`, `reserved-agent-id`.
+ * it (`forget`). Costs and journal stay. For people at a terminal alone. The row goes last, so that a deletion that
+ * broke off can be asked for again. Problems `denied`, `human-only`, `unknown-agent`, `reserved-agent-id`, `conflict`.
  */
 export function deleteAgent(deps: {
   readonly guard: Guard
@@ -23,16 +30,16 @@ export function deleteAgent(deps: {
   readonly forget: readonly ((agentId: string) => void | Promise<void>)[]
 }): DeleteAgent {
   const { life } = deps
-  return async (caller, agentId) => {
-    deps.guard(caller, { do: 'manage-fleet' })
-    if (caller.kind !== 'human') {
-      throw new Problem('denied', { detail: 'only a person can delete an agent' })
-    }
+  return async (caller, agentId, only) => {
+    deps.guard(caller, { do: 'manage-agent', agentId })
+    requireAtTerminal(caller, 'delete an agent')
     if (life.agents.require(agentId).record.kind === 'operator') {
       throw new Problem('reserved-agent-id', { detail: 'the operator cannot be deleted' })
     }
+    requireSame(life.agents.require(agentId), only)
     deps.starts.breakOff(agentId, 'the agent is being deleted')
     await life.turns.take(agentId, async () => {
+      requireSame(life.agents.require(agentId), only)
       await stopInTurn(life, agentId, { reason: 'deleted', gone: 'deleted' })
       await life.runtime.remove(agentId, { data: true })
       await life.briefings.remove(agentId)
@@ -45,4 +52,11 @@ export function deleteAgent(deps: {
     })
     await life.briefings.refresh()
   }
+}
+
+function requireSame({ record }: AgentRow, only: { readonly createdAt: number } | undefined): void {
+  if (only === undefined || record.createdAt === only.createdAt) return
+  throw new Problem('conflict', {
+    detail: `agent ${record.id} is not the one that was meant: it was made anew`,
+  })
 }

@@ -1,5 +1,5 @@
 import { Problem } from '@flotilla/protocol/problem'
-import type { AgentConnections } from './agent-connection.ts'
+import type { AgentConnection, AgentConnections } from './agent-connection.ts'
 import type { AgentLife } from './agent-life.ts'
 import { startIdLabel } from './agent-sandbox.ts'
 import type { AgentStarts } from './start-agent.ts'
@@ -9,23 +9,38 @@ export interface Walls {
   hold(): boolean
 }
 
-/** The ledger's way to agents: started when needed, one start for all who ask. */
-export function createAgentConnections(life: AgentLife, starts: AgentStarts, walls: Walls): AgentConnections {
+export interface Reach {
+  /** As `ensureRunning`, for what is no run: it never takes the sandbox from under one. */
+  reach(agentId: string, signal: AbortSignal): Promise<AgentConnection>
+}
+
+/** Everybody's way to agents: started when needed, one start for all who ask. */
+export function createAgentConnections(
+  life: AgentLife,
+  starts: AgentStarts,
+  walls: Walls,
+): AgentConnections & Reach {
+  async function reach(
+    agentId: string,
+    { fresh, signal }: { readonly fresh: boolean; readonly signal: AbortSignal },
+  ): Promise<AgentConnection> {
+    const row = life.agents.require(agentId)
+    if (!walls.hold()) {
+      throw new Problem('fleet-paused', { detail: 'a wall around the agents does not hold' })
+    }
+    signal.throwIfAborted()
+    if (fresh || row.state.kind !== 'ready' || !life.addresses.has(agentId)) {
+      await unlessAborted(starts.start(agentId, { fresh }), signal)
+    }
+    const address = life.addresses.get(agentId)
+    if (!address) throw new Problem('agent-unavailable', { detail: `agent ${agentId} was stopped meanwhile` })
+    return life.connect(agentId, address)
+  }
+
   return {
-    ensureRunning: async (agentId, signal) => {
-      const row = life.agents.require(agentId)
-      if (!walls.hold()) {
-        throw new Problem('fleet-paused', { detail: 'a wall around the agents does not hold' })
-      }
-      signal.throwIfAborted()
-      if (row.state.kind !== 'ready' || !life.addresses.has(agentId)) {
-        await unlessAborted(starts.start(agentId), signal)
-      }
-      const address = life.addresses.get(agentId)
-      if (!address)
-        throw new Problem('agent-unavailable', { detail: `agent ${agentId} was stopped meanwhile` })
-      return life.connect(agentId, address)
-    },
+    // Between two runs, so that one under way keeps the sandbox that it began in.
+    ensureRunning: (agentId, signal) => reach(agentId, { fresh: life.outdated.has(agentId), signal }),
+    reach: (agentId, signal) => reach(agentId, { fresh: false, signal }),
     connectIfRunning: async (agentId) => {
       const row = life.agents.find(agentId)
       if (row?.state.kind !== 'ready') return null

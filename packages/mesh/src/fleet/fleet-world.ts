@@ -231,7 +231,8 @@ export interface FleetWorld {
 
 /** Agents manage nothing, people everything. */
 const guard: Guard = (caller, action) => {
-  if (caller.kind === 'agent' && action.do === 'manage-fleet') throw new Problem('denied')
+  const manages = action.do === 'manage-fleet' || action.do === 'manage-agent'
+  if (caller.kind === 'agent' && manages) throw new Problem('denied')
 }
 
 export async function aFleet(changes: Partial<FleetDeps> = {}): Promise<FleetWorld> {
@@ -258,7 +259,7 @@ export async function aFleet(changes: Partial<FleetDeps> = {}): Promise<FleetWor
     grants: {
       grantDefaults: (agentId, _kind, overrides) => void grants.set(agentId, overrides),
       revokeAll: (agentId) => void grants.delete(agentId),
-      aboveOperatorCeiling: (overrides) => (overrides.can_spawn ? 'only a human can grant this' : null),
+      aboveOperatorCeiling: (overrides) => (overrides['can_spawn'] ? 'only a human can grant this' : null),
     },
     journal: { append: (entry) => void journal.push(entry) },
     events: bus,

@@ -26,8 +26,10 @@ import { createAgent } from './create-agent.ts'
 import type { CreateAgent, PermissionGrants, RequireModel } from './create-agent.ts'
 import { deleteAgent } from './delete-agent.ts'
 import type { DeleteAgent } from './delete-agent.ts'
+import { changeAgent } from './change-agent.ts'
+import type { ChangeAgent } from './change-agent.ts'
 import { createAgentConnections } from './ensure-running.ts'
-import type { Walls } from './ensure-running.ts'
+import type { Reach, Walls } from './ensure-running.ts'
 import { ensureOperator } from './ensure-operator.ts'
 import { agentView } from './fleet-view.ts'
 import type { AgentActivity } from './fleet-view.ts'
@@ -80,7 +82,7 @@ export interface FleetDeps {
   readonly forget: readonly ((agentId: string) => void | Promise<void>)[]
 }
 
-export interface Fleet extends AgentConnections {
+export interface Fleet extends AgentConnections, Reach {
   /** After the runtime is prepared and the agent door's port is known; before anything else. */
   reconcile(): Promise<ReconcileReport>
   ensureOperator(): Promise<void>
@@ -97,6 +99,10 @@ export interface Fleet extends AgentConnections {
   listAgents(caller: Caller): readonly AgentSummary[]
   readonly create: CreateAgent
   readonly delete: DeleteAgent
+  /** Writes changes of the record; a sandbox that runs is re-created before its next run where it has to be. */
+  readonly change: ChangeAgent
+  /** The model that the agent's sandbox works with: the record's, or the one before while a run goes on. */
+  modelInUse(agentId: string): string | null
   readonly restart: RestartAgent
   readonly stop: StopAgent
   readonly applyTemplate: ApplyTemplate
@@ -139,6 +145,8 @@ export function createFleet(deps: FleetDeps): Fleet {
       agents.list().map((row) => agentView(row, activityOf(row.record.id), deps.defaultModel())),
     listAgents: listAgents({ ...deps, agents }),
     create,
+    change: changeAgent(life),
+    modelInUse: (agentId) => life.outdated.get(agentId) ?? agents.find(agentId)?.record.model ?? null,
     delete: deleteAgent({ ...deps, life, starts, forget: [...deps.forget, health.forget] }),
     restart: restartAgent({ ...deps, life, starts }),
     stop: stopAgent(life, starts),
@@ -169,6 +177,7 @@ function createLife(deps: FleetDeps, http: Agent): AgentLife {
     briefings: createBriefings({ ...deps, agents }),
     gone: createSandboxGoneListeners(deps.log),
     addresses: new Map<string, AgentAddress>(),
+    outdated: new Map<string, string | null>(),
     connect: (agentId, address) => createAgentHttp({ agentId, address, identity: deps.meshIdentity, http }),
     door: () => ({
       host: deps.runtime.doorHost(),

@@ -1,6 +1,6 @@
 import type { SandboxState } from '../sandbox/sandbox-runtime.ts'
 import type { AgentLife } from './agent-life.ts'
-import { doorLabel, doorMark, startIdLabel } from './agent-sandbox.ts'
+import { doorLabel, doorMark, modelLabel, startIdLabel } from './agent-sandbox.ts'
 import type { AgentRow } from './agent-table.ts'
 
 export interface ReconcileReport {
@@ -59,6 +59,8 @@ async function isOurs(life: AgentLife, row: AgentRow, sandbox: SandboxState): Pr
 function adopt(life: AgentLife, row: AgentRow, sandbox: SandboxState): void {
   const { id } = row.record
   if (sandbox.address) life.addresses.set(id, sandbox.address)
+  const startedWith = sandbox.labels[modelLabel] ?? null
+  if (startedWith !== (row.record.model ?? life.defaultModel())) life.outdated.set(id, startedWith)
   life.database.transaction(() => {
     life.agents.move(id, { kind: 'answer', at: life.clock.now() })
     life.journal.append({

@@ -15,7 +15,7 @@ export function restartAgent(deps: {
   readonly walls: Walls
 }): RestartAgent {
   return async (caller, agentId) => {
-    deps.guard(caller, { do: 'manage-fleet' })
+    deps.guard(caller, { do: 'manage-agent', agentId })
     deps.life.agents.require(agentId)
     if (!deps.walls.hold()) {
       throw new Problem('fleet-paused', { detail: 'a wall around the agents does not hold' })

@@ -74,6 +74,7 @@ async function startOnce(life: AgentLife, before: AgentRow, signal: AbortSignal)
     return life.tokens.issue(id, startId)
   })
   life.addresses.delete(id)
+  life.outdated.delete(id)
   // The tokens of the sandbox that was there are dead from here on, so it is gone for its listeners (F4).
   if (before.state.kind === 'ready') life.gone.tell({ agentId: id, reason: 'restarted' })
   try {

@@ -1,3 +1,4 @@
+import { operatorTools } from '@flotilla/protocol/operator-tools'
 import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import { describe, expect, test } from 'vitest'
@@ -46,6 +47,19 @@ describe('SYSTEM.md', () => {
     const text = systemBrief({ agent: { ...agent, kind: 'operator' }, colleagues: [], permissions: null })
     expect(text).toMatch(/hand_off.*end your turn.*comes back to you by itself/s)
     expect(text).not.toContain('complete_task')
+  })
+
+  test('of the operator tells of the tools that its record allows, and of no others (lesson 127)', () => {
+    const operator = { ...agent, kind: 'operator' } as const
+    const told = (fields: Partial<PermissionRecord>) =>
+      systemBrief({ agent: operator, colleagues: [], permissions: record(fields) })
+    const all = told({ can_view_fleet_metrics: true, can_manage_fleet: true, can_edit_agent_config: true })
+    for (const { name, summary } of operatorTools) expect(all).toContain(`- \`${name}\`: ${summary}`)
+    expect(told({ can_edit_agent_config: true })).toContain('edit_agent')
+    expect(told({ can_edit_agent_config: true })).not.toContain('delete_agent')
+    expect(told({})).not.toContain('Looking after the fleet')
+    const worker = systemBrief({ agent, colleagues: [], permissions: record({ can_manage_fleet: true }) })
+    expect(worker).not.toContain('create_agent')
   })
 
   test('without a record says that nothing is allowed', () => {

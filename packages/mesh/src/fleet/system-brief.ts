@@ -1,4 +1,5 @@
 import { limits } from '@flotilla/protocol/limits'
+import { operatorTools } from '@flotilla/protocol/operator-tools'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import { joinPromptText, sanitizeForPrompt, truncatePromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
@@ -35,6 +36,7 @@ export function systemBrief(facts: {
     agent.kind === 'operator' ? leadWork : doWork,
     sharedRules,
     roster(facts.colleagues),
+    ...(agent.kind === 'operator' ? managing(facts.permissions) : []),
     permissionsInWords(facts.permissions),
     sanitizeForPrompt(
       `## Your budget\n\nAt most ${agent.budget.dailyUsd} US dollars a day and ${agent.budget.monthlyUsd} a month (UTC) for model calls. When it is used up, calls are refused until the next day or month; say so and stop.`,
@@ -98,6 +100,24 @@ function roster(colleagues: readonly Colleague[]): PromptText {
   const left = colleagues.length - lines.length
   const more = left > 0 ? [sanitizeForPrompt(`- and ${left} more, whom \`list_agents\` names`)] : []
   return joinPromptText([title, ...lines, ...more], '\n')
+}
+
+/** Only what its record allows: a tool that would be refused is not told of. */
+const neededFlags = {
+  'view-fleet': 'can_view_fleet_metrics',
+  'manage-fleet': 'can_manage_fleet',
+  'edit-agent-config': 'can_edit_agent_config',
+} as const satisfies Record<(typeof operatorTools)[number]['needs'], keyof PermissionRecord>
+
+function managing(record: PermissionRecord | null): PromptText[] {
+  const allowed = operatorTools.filter((tool) => record?.[neededFlags[tool.needs]] === true)
+  if (allowed.length === 0) return []
+  const lines = allowed.map(({ name, summary }) => `- \`${name}\`: ${summary}`)
+  return [
+    sanitizeForPrompt(
+      `## Looking after the fleet\n\n${lines.join('\n')}\n\nEdits count at once; tell the person what you changed and until when it can be undone. What waits for a person, they confirm at the terminal (\`flotilla pending\`) and never in this conversation. Rights that only a person may give are refused to you: say so, and do not try other words.`,
+    ),
+  ]
 }
 
 function permissionsInWords(record: PermissionRecord | null): PromptText {

@@ -4,12 +4,12 @@ import { agentIdSchema } from '@flotilla/protocol/ids'
 import { limits } from '@flotilla/protocol/limits'
 import { budgetSchema } from '@flotilla/protocol/mesh-human-api'
 import { projectNameSchema } from '@flotilla/protocol/money-api'
-import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import { Problem } from '@flotilla/protocol/problem'
 import { parseDocument } from 'yaml'
 import * as z from 'zod'
 import { readTextFile } from '../config/atomic-file.ts'
+import { readFields } from '../policy/permission-change.ts'
 import { reasonOf } from '../sandbox/sandbox-error.ts'
 import type { NewAgent } from './create-agent.ts'
 
@@ -33,18 +33,16 @@ export interface FleetTemplates {
   read(name: string): Promise<FleetTemplate>
 }
 
-/** Only fields that are written down count; the schema alone would fill in the rest and so take defaults away. */
+/** Only fields that are written down count. */
 const overridesSchema = z
   .record(z.string(), z.unknown())
   .transform((raw, context): Partial<PermissionRecord> => {
-    const parsed = permissionRecordSchema.safeParse(raw)
-    if (parsed.success) {
-      return Object.fromEntries(Object.entries(parsed.data).filter(([field]) => Object.hasOwn(raw, field)))
+    try {
+      return readFields(raw)
+    } catch (error) {
+      context.issues.push({ code: 'custom', message: reasonOf(error), input: raw })
+      return z.NEVER
     }
-    for (const issue of parsed.error.issues) {
-      context.issues.push({ code: 'custom', message: issue.message, path: [...issue.path], input: raw })
-    }
-    return z.NEVER
   })
 
 const templateSchema = z.strictObject({

@@ -1,14 +1,32 @@
+import type { PermissionField } from '@flotilla/protocol/permission-record'
 import type { Caller } from './caller.ts'
 
 /** Everything a caller can be allowed or refused. `authorize.ts` decides each; a new one must be decided to compile. */
 export type Action =
   | { readonly do: 'message-agent'; readonly to: string }
+  | { readonly do: 'publish-topic'; readonly topic: string }
+  | { readonly do: 'subscribe-topic'; readonly topic: string }
   | { readonly do: 'read-blackboard'; readonly key: string }
   | { readonly do: 'write-blackboard'; readonly key: string }
   /** `llm`, `http` and later ones; the agent's `allowed_apis` names them. */
   | { readonly do: 'call-api'; readonly api: string }
   /** A credential of the agent tier, by the name in its handle. Those of the mesh have no name that could stand here. */
   | { readonly do: 'use-credential'; readonly name: string }
+  | { readonly do: 'use-browser'; readonly browserAction: string }
+  | { readonly do: 'manage-cron' }
+  | { readonly do: 'spawn-agent' }
+  /** Look at addresses and balances. */
+  | { readonly do: 'use-wallet'; readonly chain: string }
+  | WalletSpend
+  /** Create agents, apply templates. */
+  | { readonly do: 'manage-fleet' }
+  /** Restart, stop or delete that agent; no agent does so to itself. */
+  | { readonly do: 'manage-agent'; readonly agentId: string }
+  | { readonly do: 'manage-projects' }
+  /** Change that agent's texts, model, budget or permissions; no agent changes its own. */
+  | { readonly do: 'edit-agent-config'; readonly agentId: string }
+  | { readonly do: 'view-fleet' }
+  | { readonly do: 'route-tasks' }
   | { readonly do: 'request-credential' }
   /** Store, bind and remove credentials: the owner alone. */
   | { readonly do: 'manage-credentials' }
@@ -19,17 +37,32 @@ export type Action =
   | { readonly do: 'submit-run'; readonly to: string }
   /** Say something to an agent that works; `gave` when the work that it does was given by the caller. */
   | { readonly do: 'steer-agent'; readonly to: string; readonly gave: boolean }
-  | { readonly do: 'view-fleet' }
-  | { readonly do: 'manage-fleet' }
+
+/** Move money. What was spent before is the wallet's own count, read in the same critical section. */
+export interface WalletSpend {
+  readonly do: 'spend-from-wallet'
+  readonly chain: string
+  /** Null for a plain transfer. */
+  readonly contract: string | null
+  readonly valueUsd: number
+  readonly spentTodayUsd: number
+  readonly spendsLastHour: number
+}
 
 export type Decision =
-  | { readonly allowed: true }
+  | {
+      readonly allowed: true
+      /** The field of the permission record that allows it; left out where no field is asked. */
+      readonly field?: PermissionField
+      /** Which entry of a list field, from 0. */
+      readonly entry?: number
+    }
   | {
       readonly allowed: false
       /** In words for the caller. */
       readonly reason: string
       /** The field of the permission record that would allow it, when one would. */
-      readonly field: string | null
+      readonly field: PermissionField | null
     }
 
 /** First statement of every use case: returns, or throws the Problem `denied` after counting and journalling it. */

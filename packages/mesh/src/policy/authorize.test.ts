@@ -85,7 +85,10 @@ describe('an agent', () => {
       'resources:permission:can-manage-fleet',
       'resources:permission:can-view-fleet-metrics',
     )
-    expect(authorize(recordsOf({ scout: aRecord(fields) }), scout, action)).toEqual({ allowed: true })
+    expect(authorize(recordsOf({ scout: aRecord(fields) }), scout, action)).toMatchObject({
+      allowed: true,
+      field,
+    })
     expect(authorize(recordsOf({ scout: aRecord() }), scout, action)).toMatchObject({ allowed: false, field })
   })
 

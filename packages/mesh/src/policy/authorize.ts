@@ -1,8 +1,10 @@
 import { operatorAgentId } from '@flotilla/protocol/ids'
-import type { PermissionField, PermissionRecord } from '@flotilla/protocol/permission-record'
+import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import type { Action, Decision } from './action.ts'
 import type { Caller } from './caller.ts'
-import { credentialMatches, keyMatches, listAllows } from './glob.ts'
+import { byFlag, byList, byName, denied } from './field-decisions.ts'
+import { credentialMatches, keyMatches } from './glob.ts'
+import { decideWalletSpend, decideWalletUse } from './wallet-decision.ts'
 
 /** What `authorize` decides by. */
 export interface PermissionRecords {
@@ -12,6 +14,7 @@ export interface PermissionRecords {
   readonly broken: string | null
 }
 
+/** Allowed, and no field of a record had to be asked. */
 const allowed: Decision = { allowed: true }
 
 /** Programs in a container hold a token for these alone. */
@@ -30,17 +33,28 @@ function authorizePeople(kind: Exclude<Caller['kind'], 'agent'>, action: Action)
     case 'message-agent':
     case 'submit-run':
     case 'steer-agent':
+    case 'publish-topic':
+    case 'subscribe-topic':
     case 'read-blackboard':
     case 'write-blackboard':
     case 'list-agents':
     case 'view-fleet':
     case 'manage-fleet':
+    case 'manage-agent':
+    case 'manage-projects':
+    case 'edit-agent-config':
+    case 'manage-cron':
+    case 'route-tasks':
       return allowed
     case 'manage-credentials':
       return kind === 'human' ? allowed : denied('only the owner can do this', null)
     case 'call-api':
     case 'use-credential':
     case 'request-credential':
+    case 'use-browser':
+    case 'spawn-agent':
+    case 'use-wallet':
+    case 'spend-from-wallet':
     case 'act-for-self':
       return denied('only an agent can do this', null)
     default:
@@ -68,16 +82,45 @@ function authorizeByRecord(record: PermissionRecord, agentId: string, action: Ac
       return byName(record, 'can_message', action.to)
     case 'steer-agent':
       return maySteer(record, agentId, action)
-    case 'call-api':
-      return byName(record, 'allowed_apis', action.api)
+    case 'publish-topic':
+      return byName(record, 'can_publish', action.topic)
+    case 'subscribe-topic':
+      return byName(record, 'can_subscribe', action.topic)
     case 'read-blackboard':
       return byKey(record, 'blackboard_read', action.key)
     case 'write-blackboard':
       return byKey(record, 'blackboard_write', action.key)
+    case 'call-api':
+      return byName(record, 'allowed_apis', action.api)
     case 'use-credential':
-      return record.allowed_credentials.some((pattern) => credentialMatches(pattern, action.name))
-        ? allowed
-        : denied(`no pattern of allowed_credentials matches ${action.name}`, 'allowed_credentials')
+      return byList(record, 'allowed_credentials', {
+        matches: (pattern) => credentialMatches(pattern, action.name),
+        otherwise: `no pattern of allowed_credentials matches ${action.name}`,
+      })
+    case 'use-browser':
+      return byBrowserAction(record, action.browserAction)
+    case 'manage-cron':
+      return byFlag(record, 'can_manage_cron')
+    case 'spawn-agent':
+      return byFlag(record, 'can_spawn')
+    case 'use-wallet':
+      return decideWalletUse(record, action.chain)
+    case 'spend-from-wallet':
+      return decideWalletSpend(record, action)
+    case 'manage-fleet':
+      return byFlag(record, 'can_manage_fleet')
+    case 'manage-agent':
+      if (action.agentId === agentId) return denied('no agent manages itself', null)
+      return byFlag(record, 'can_manage_fleet')
+    case 'manage-projects':
+      return byFlag(record, 'can_manage_projects')
+    case 'edit-agent-config':
+      if (action.agentId === agentId) return denied('no agent edits itself', null)
+      return byFlag(record, 'can_edit_agent_config')
+    case 'view-fleet':
+      return byFlag(record, 'can_view_fleet_metrics')
+    case 'route-tasks':
+      return byFlag(record, 'can_route_tasks')
     case 'request-credential':
       return byFlag(record, 'can_request_user_credentials')
     case 'manage-credentials':
@@ -86,10 +129,6 @@ function authorizeByRecord(record: PermissionRecord, agentId: string, action: Ac
       return allowed
     case 'act-for-self':
       return action.agentId === agentId ? allowed : denied('an agent acts for itself alone', null)
-    case 'view-fleet':
-      return byFlag(record, 'can_view_fleet_metrics')
-    case 'manage-fleet':
-      return byFlag(record, 'can_manage_fleet')
     case 'submit-run':
       return denied('agents give work to each other by hand-off', null)
     default:
@@ -110,25 +149,25 @@ function maySteer(
   return byName(record, 'can_message', to)
 }
 
-function byName(record: PermissionRecord, field: 'can_message' | 'allowed_apis', name: string): Decision {
-  return listAllows(record[field], name) ? allowed : denied(`${field} does not list ${name}`, field)
-}
-
 function byKey(
   record: PermissionRecord,
   field: 'blackboard_read' | 'blackboard_write',
   key: string,
 ): Decision {
-  return record[field].some((pattern) => keyMatches(pattern, key))
-    ? allowed
-    : denied(`no pattern of ${field} matches ${key}`, field)
+  return byList(record, field, {
+    matches: (pattern) => keyMatches(pattern, key),
+    otherwise: `no pattern of ${field} matches ${key}`,
+  })
 }
 
-function byFlag(
-  record: PermissionRecord,
-  field: 'can_view_fleet_metrics' | 'can_manage_fleet' | 'can_request_user_credentials',
-): Decision {
-  return record[field] ? allowed : denied(`${field} is not set`, field)
+/** Null and a lone `*` mean every action that the browser knows; an empty list none. */
+function byBrowserAction(record: PermissionRecord, browserAction: string): Decision {
+  const flag = byFlag(record, 'can_use_browser')
+  const actions = record.browser_actions
+  if (!flag.allowed || actions === null) return flag
+  return actions.includes('*') || actions.includes(browserAction)
+    ? { allowed: true, field: 'browser_actions' }
+    : denied(`browser_actions does not list ${browserAction}`, 'browser_actions')
 }
 
 function isForPrograms(action: Action): boolean {
@@ -138,8 +177,4 @@ function isForPrograms(action: Action): boolean {
 /** A new action does not compile until each switch above has decided it. */
 function undecided(action: never): Decision {
   return denied(`nothing allows ${JSON.stringify(action)}`, null)
-}
-
-function denied(reason: string, field: PermissionField | null): Decision {
-  return { allowed: false, reason, field }
 }

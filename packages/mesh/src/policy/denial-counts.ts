@@ -1,8 +1,8 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import type { Action } from './action.ts'
+import type { PermissionActionName } from '@flotilla/protocol/permission-actions'
 
-/** What was denied, as `tool_denials_24h` sorts it. */
-export type DenialCategory = Action['do']
+/** What was denied, as `tool_denials_24h` sorts it. An action that people are not told of does not compile in the guard. */
+export type DenialCategory = PermissionActionName
 
 /** Refusals of the last 24 hours by agent. For people to look at; nothing is decided by it. Lost at a restart. */
 export interface DenialCounts {

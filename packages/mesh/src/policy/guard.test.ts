@@ -12,6 +12,7 @@ import type { PermissionSnapshot } from './permission-file.ts'
 const scout: Caller = { kind: 'agent', agentId: 'scout', token: 'door', run: null }
 const snapshot: PermissionSnapshot = {
   broken: null,
+  brokenLine: null,
   recordOf: (agentId) => (agentId === 'scout' ? workerDefaultRecord : undefined),
   lineOf: (_agentId, field) => (field === undefined ? 3 : null),
 }

@@ -94,6 +94,9 @@ function subjectOf(action: Action): string {
   if ('to' in action) return action.to
   if ('key' in action) return action.key.slice(0, subjectMaxChars)
   if ('api' in action) return action.api
+  if ('topic' in action) return action.topic.slice(0, subjectMaxChars)
   if ('name' in action) return action.name.slice(0, subjectMaxChars)
+  if ('browserAction' in action) return action.browserAction.slice(0, subjectMaxChars)
+  if ('chain' in action) return action.chain.slice(0, subjectMaxChars)
   return 'agentId' in action ? action.agentId : 'fleet'
 }

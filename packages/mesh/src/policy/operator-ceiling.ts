@@ -1,5 +1,5 @@
-import { permissionFields } from '@flotilla/protocol/permission-record'
 import type { PermissionField, PermissionRecord } from '@flotilla/protocol/permission-record'
+import { isPermissionField } from './permission-change.ts'
 
 export type CeilingVerdict =
   | { readonly allowed: true }
@@ -43,7 +43,8 @@ export function operatorMayChange(
   change: Readonly<Record<string, unknown>>,
 ): CeilingVerdict {
   for (const [name, value] of Object.entries(change)) {
-    if (!isField(name)) return { allowed: false, field: name, reason: 'there is no such permission' }
+    if (!isPermissionField(name))
+      return { allowed: false, field: name, reason: 'there is no such permission' }
     const rule = rules[name]
     // Taking a right away is always the lower side, also for what only a human may give.
     if (rule === 'human-only' && value !== false) {
@@ -54,10 +55,6 @@ export function operatorMayChange(
     }
   }
   return { allowed: true }
-}
-
-function isField(name: string): name is PermissionField {
-  return Object.hasOwn(permissionFields, name)
 }
 
 function isLowered(before: unknown, after: unknown): boolean {

@@ -37,8 +37,10 @@ export interface PermissionStore {
 }
 
 export interface PermissionSnapshot extends PermissionRecords {
-  /** The line, from 1, of a record or of one of its fields; null when it does not stand in the file. */
-  lineOf(agentId: string, field?: string): number | null
+  /** The line, from 1, of a record, of one of its fields or of an entry of a list; null when it is not in the file. */
+  lineOf(agentId: string, field?: string, entry?: number): number | null
+  /** Where the fault of a broken file is; null while it is whole or missing. */
+  readonly brokenLine: number | null
 }
 
 export interface PermissionFileDeps {
@@ -152,7 +154,9 @@ function rewritten(
 function snapshotOf(text: string | null): PermissionSnapshot {
   if (text === null) return brokenSnapshot('config/permissions.json is missing')
   const reading = readJsonDocument(text, permissionFileSchema)
-  if (!reading.ok) return brokenSnapshot(`config/permissions.json line ${reading.line}: ${reading.reason}`)
+  if (!reading.ok) {
+    return brokenSnapshot(`config/permissions.json line ${reading.line}: ${reading.reason}`, reading.line)
+  }
   return wholeSnapshot(reading.document)
 }
 
@@ -160,12 +164,18 @@ function wholeSnapshot(document: JsonDocument<PermissionFile>): PermissionSnapsh
   const records = new Map(Object.entries(document.value.permissions))
   return {
     broken: null,
+    brokenLine: null,
     recordOf: (agentId) => records.get(agentId),
-    lineOf: (agentId, field) =>
-      document.lineOf(field === undefined ? ['permissions', agentId] : ['permissions', agentId, field]),
+    lineOf: (agentId, field, entry) =>
+      document.lineOf([
+        'permissions',
+        agentId,
+        ...(field === undefined ? [] : [field]),
+        ...(entry === undefined ? [] : [entry]),
+      ]),
   }
 }
 
-function brokenSnapshot(detail: string): PermissionSnapshot {
-  return { broken: detail, recordOf: () => undefined, lineOf: () => null }
+function brokenSnapshot(detail: string, line: number | null = null): PermissionSnapshot {
+  return { broken: detail, brokenLine: line, recordOf: () => undefined, lineOf: () => null }
 }

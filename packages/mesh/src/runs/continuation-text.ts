@@ -56,6 +56,10 @@ function noteText(note: RunNote): PromptText {
               ]),
         ].join('\n'),
       )
+    case 'approval-outcome':
+      return sanitizeForPrompt(
+        `What you asked a person for (${note.approvalId}: ${titleOf(note.summary)}) is ${note.state}. ${truncatePromptText(sanitizeForPrompt(note.detail), summaryMaxChars)}`,
+      )
     case 'task-reminder':
       return sanitizeForPrompt(
         `Your turn ended, but task ${note.taskId} "${titleOf(note.title)}" is still open. Call complete_task now with what you found, or with status failed or blocked and the reason. If you end without it, the task fails.`,

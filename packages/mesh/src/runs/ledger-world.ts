@@ -19,7 +19,7 @@ import { createHandDrivenClock } from './hand-driven-clock.ts'
 import type { HandDrivenClock } from './hand-driven-clock.ts'
 import { createLedger } from './ledger.ts'
 import type { RunRecord } from './run-record.ts'
-import type { RunSettledHandler } from './run-tasks.ts'
+import type { RunSettledHandler, RunTasks } from './run-tasks.ts'
 import type { SteerRunInput } from './steer-run.ts'
 import type { SteerRecord } from './steer-table.ts'
 
@@ -32,6 +32,8 @@ export interface WorldOptions {
   readonly newId?: NewId
   readonly onRunSettled?: readonly RunSettledHandler[]
   readonly promote?: Promote
+  /** What other rooms add to what a run waits for. */
+  readonly wrapTasks?: (book: RunTasks) => RunTasks
 }
 
 /** A ledger with its tasks over fake agents, for tests; give it the parts of another to play a restart. */
@@ -50,7 +52,7 @@ export function aLedgerWorld(options: WorldOptions = {}) {
     log: silentLog,
     connections: agents,
     agentExists: (agentId) => agentId !== 'nobody',
-    tasks: createTaskBook({ table: taskTable, moveTask }),
+    tasks: (options.wrapTasks ?? ((book) => book))(createTaskBook({ table: taskTable, moveTask })),
     promote: options.promote ?? (() => {}),
     onRunSettled: options.onRunSettled ?? [],
   })

@@ -83,6 +83,8 @@ export interface Ledger {
   list(page: { readonly agentId?: string; readonly limit: number }): readonly RunRecord[]
   view(run: RunRecord): RunView
   countByState(): Readonly<Record<RunState, number>>
+  /** Runs of one agent that ended since `then` (milliseconds since 1970), by how. */
+  endedSince(agentId: string, then: number): Readonly<Record<string, number>>
   laneOf(agentId: string): { readonly busy: boolean; readonly queued: number; readonly waiting: number }
   /** The agent's sandbox is no more: its running run, if any, is looked at now and not when its lease dies (R2). */
   agentGone(agentId: string): void
@@ -154,6 +156,7 @@ export function createLedger(deps: LedgerDeps): Ledger {
         steers.ofRun(run.id).map(steerView),
       ),
     countByState: table.countByState,
+    endedSince: table.endedSince,
     laneOf: table.laneOf,
     agentGone: (agentId) => {
       const run = table.runningOf(agentId)

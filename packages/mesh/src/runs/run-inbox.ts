@@ -1,4 +1,5 @@
 import { terminalRunStates } from '@flotilla/protocol/run'
+import { approvalStates } from '@flotilla/protocol/agent-edit'
 import { taskStates } from '@flotilla/protocol/task'
 import { jsonValueSchema } from '@flotilla/protocol/json-value'
 import * as z from 'zod'
@@ -15,6 +16,14 @@ export const runNoteSchema = z.discriminatedUnion('kind', [
     state: z.enum(taskStates),
     summary: z.string(),
     result: z.nullable(jsonValueSchema),
+  }),
+  /** What a person decided on something that the run asked for. */
+  z.strictObject({
+    kind: z.literal('approval-outcome'),
+    approvalId: z.string(),
+    summary: z.string(),
+    state: z.enum(approvalStates),
+    detail: z.string(),
   }),
   /** Its task is still open although its turn has ended. */
   z.strictObject({ kind: z.literal('task-reminder'), taskId: z.string(), title: z.string() }),

@@ -125,6 +125,16 @@ export function createRunTable(database: Database) {
             limit,
           ),
     countByState: (): Record<RunState, number> => countStates(database),
+    /** Runs of one agent that ended since, by how; states that none ended in are left out. */
+    endedSince: (agentId: string, then: number): Readonly<Record<string, number>> =>
+      Object.fromEntries(
+        database
+          .prepare(
+            'SELECT state, count(*) AS count FROM runs WHERE agent_id = ? AND ended_at >= ? GROUP BY state ORDER BY state',
+          )
+          .all(agentId, then)
+          .map((row) => [String(row['state']), Number(row['count'])]),
+      ),
     renewLease: (id: string, fence: number, until: number): boolean =>
       database
         .prepare("UPDATE runs SET lease_until = ? WHERE id = ? AND fence = ? AND state = 'running'")

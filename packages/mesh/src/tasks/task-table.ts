@@ -87,6 +87,15 @@ export function createTaskTable(database: Database) {
         assignee,
         limit,
       ),
+    /** Open ones that nothing happened to since, the oldest first. */
+    staleSince: (then: number, page: { readonly agentId?: string | undefined; readonly limit: number }) =>
+      many(
+        `SELECT ${columns} FROM tasks WHERE ${open} AND updated_at <= ? AND (? = '' OR assignee = ?) ORDER BY updated_at LIMIT ?`,
+        then,
+        page.agentId ?? '',
+        page.agentId ?? '',
+        page.limit,
+      ),
     givenBy: (creator: string, limit: number) =>
       many(`SELECT ${columns} FROM tasks WHERE creator = ? ORDER BY position DESC LIMIT ?`, creator, limit),
     list: ({ agentId, limit }: { readonly agentId?: string; readonly limit: number }) =>

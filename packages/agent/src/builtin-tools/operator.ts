@@ -1,0 +1,234 @@
+import { editableFiles, findWorkspaceFile } from '@flotilla/protocol/workspace-file'
+import type { JsonValue } from '@flotilla/protocol/json-value'
+import { operatorEndpoints, operatorViewEndpoints } from '@flotilla/protocol/operator-endpoints'
+import { operatorTools } from '@flotilla/protocol/operator-tools'
+import type { OperatorToolName } from '@flotilla/protocol/operator-tools'
+import { Problem } from '@flotilla/protocol/problem'
+import {
+  anyJson,
+  choice,
+  integer,
+  isJsonObject,
+  jsonObject,
+  number,
+  optional,
+  text,
+  withDefault,
+} from '../tools/parameters.ts'
+import { defineTool, meshToolTimeoutMs, succeeded } from '../tools/tool.ts'
+import type { Tool, ToolContext } from '../tools/tool.ts'
+
+const agentId = text('Id of the agent', { minChars: 1, maxChars: 64 })
+const reason = withDefault(text('Why, for the record', { maxChars: 500 }), '')
+const limit = optional(integer('How many', { min: 1, max: 200 }))
+const fields = ['role', 'model', 'budget', 'permissions', ...editableFiles] as const
+
+/**
+ * What the operator does to the fleet, by name. The table of the protocol names the tools and what each needs; a tool
+ * without a row there, or a row without a tool, does not compile. The mesh decides and holds the ceiling.
+ */
+export function operatorToolTable(): Readonly<Record<OperatorToolName, Tool>> {
+  return {
+    inspect_fleet: view('inspect_fleet', {}, ({ mesh, signal }) =>
+      mesh.call({ endpoint: operatorEndpoints.agents, signal }),
+    ),
+    inspect_agent: inspectAgent,
+    list_stale_tasks: view(
+      'list_stale_tasks',
+      { hours: withDefault(integer('Nothing happened for so many hours', { min: 1, max: 720 }), 24) },
+      ({ mesh, signal }, { hours }) =>
+        mesh.call({ endpoint: operatorViewEndpoints.staleTasks, query: { hours: String(hours) }, signal }),
+    ),
+    read_audit: view(
+      'read_audit',
+      {
+        after: optional(integer('Rows after this number; left out, the newest', { min: 0, max: 1e15 })),
+        limit,
+      },
+      ({ mesh, signal }, query) =>
+        mesh.call({ endpoint: operatorViewEndpoints.audit, query: texts(query), signal }),
+    ),
+    create_agent: createAgent,
+    restart_agent: act('restart_agent', { agent_id: agentId }, ({ agent_id: id }) => ({
+      endpoint: operatorEndpoints.agentRestart,
+      params: { id },
+      body: {},
+    })),
+    stop_agent: act('stop_agent', { agent_id: agentId }, ({ agent_id: id }) => ({
+      endpoint: operatorEndpoints.agentStop,
+      params: { id },
+      body: {},
+    })),
+    delete_agent: act('delete_agent', { agent_id: agentId, reason }, ({ agent_id: id, ...body }) => ({
+      endpoint: operatorEndpoints.agentDelete,
+      params: { id },
+      body,
+    })),
+    list_pending: view('list_pending', {}, ({ mesh, signal }) =>
+      mesh.call({ endpoint: operatorEndpoints.pending, signal }),
+    ),
+    cancel_pending: act(
+      'cancel_pending',
+      { id: text('Id of what waits', { minChars: 1, maxChars: 64 }) },
+      ({ id }) => ({ endpoint: operatorEndpoints.pendingCancel, params: { id }, body: {} }),
+    ),
+    edit_agent: editAgent,
+    undo_change: act(
+      'undo_change',
+      { undo_token: text('The undo_token of your change', { minChars: 1, maxChars: 64 }) },
+      ({ undo_token: token }) => ({ endpoint: operatorEndpoints.changeUndo, params: { token }, body: {} }),
+    ),
+    list_changes: view('list_changes', { limit }, ({ mesh, signal }, query) =>
+      mesh.call({ endpoint: operatorEndpoints.changes, query: texts(query), signal }),
+    ),
+  }
+}
+
+/**
+ * The tools that the mesh lets the operator use at this moment; none where it does not say. What would be refused is
+ * not offered.
+ */
+export async function allowedOperatorTools(
+  context: Pick<ToolContext, 'mesh' | 'signal'>,
+): Promise<readonly Tool[]> {
+  const { mesh, signal } = context
+  const reply = await mesh.call({ endpoint: operatorEndpoints.tools, signal })
+  const names: unknown = isJsonObject(reply) ? reply['tools'] : null
+  if (!Array.isArray(names)) return []
+  const table = operatorToolTable()
+  return operatorTools.filter(({ name }) => names.includes(name)).map(({ name }) => table[name])
+}
+
+type Shape = Parameters<typeof defineTool>[0]['parameters']
+type Options<S extends Shape> = Parameters<typeof defineTool<S>>[0]
+type Read<S extends Shape> = Parameters<Options<S>['run']>[0]
+
+/** The words for the model are those of the briefing. */
+function summaryOf(name: OperatorToolName): string {
+  const summary = operatorTools.find((tool) => tool.name === name)?.summary ?? ''
+  return `${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`
+}
+
+function view<S extends Shape>(
+  name: OperatorToolName,
+  parameters: S,
+  ask: (context: ToolContext, values: Read<S>) => Promise<unknown>,
+): Tool {
+  return defineTool({
+    name,
+    description: summaryOf(name),
+    parameters,
+    effect: 'none',
+    timeoutMs: meshToolTimeoutMs,
+    run: async (values, context) => succeeded(await ask(context, values)),
+  })
+}
+
+function act<S extends Shape>(
+  name: OperatorToolName,
+  parameters: S,
+  call: (values: Read<S>) => {
+    endpoint: (typeof operatorEndpoints)[keyof typeof operatorEndpoints]
+    params?: Record<string, string>
+    body: unknown
+  },
+): Tool {
+  return defineTool({
+    name,
+    description: `${summaryOf(name)}${more[name] ?? ''}`,
+    parameters,
+    effect: 'mesh',
+    timeoutMs: meshToolTimeoutMs,
+    run: async (values, { mesh, signal, idempotencyKey }) =>
+      succeeded(await mesh.call({ ...call(values), signal, idempotencyKey, timeoutMs: meshToolTimeoutMs })),
+  })
+}
+
+const more: Partial<Record<OperatorToolName, string>> = {
+  delete_agent:
+    ' It returns at once. End your turn with one sentence that says what the person has to confirm; you are called again with what they decided. Nobody can confirm it in a conversation.',
+  edit_agent:
+    ' It counts at once and can be undone for some minutes with undo_change. What only a person may give (can_spawn, can_use_wallet, more APIs, credentials, control rights or higher wallet limits) is refused; tell the person to set it themselves.',
+}
+
+const inspectAgent = view(
+  'inspect_agent',
+  { agent_id: agentId, file: optional(choice('One of its texts', editableFiles)) },
+  async ({ mesh, signal }, { agent_id: id, file }) => {
+    const config = await mesh.call({ endpoint: operatorEndpoints.agentConfig, params: { id }, signal })
+    if (file === undefined) return config
+    const params = { id, file }
+    return { config, text: await mesh.call({ endpoint: operatorEndpoints.agentFile, params, signal }) }
+  },
+)
+
+const createAgent = act(
+  'create_agent',
+  {
+    id: agentId,
+    role: text('What it is for, in one or two sentences', { minChars: 1, maxChars: 500 }),
+    instructions: withDefault(
+      text('How it works: its INSTRUCTIONS.md', {
+        maxChars: findWorkspaceFile('INSTRUCTIONS.md')?.maxChars ?? 0,
+      }),
+      '',
+    ),
+    model: optional(text('provider/model; left out, the model of the fleet', { maxChars: 200 })),
+    daily_usd: optional(number('Budget a day, US dollars', { min: 0.01, max: 1000 })),
+    monthly_usd: optional(number('Budget a month, US dollars', { min: 0.1, max: 30_000 })),
+    permissions: withDefault(
+      jsonObject('Fields of its permission record that differ from a worker’s defaults'),
+      {},
+    ),
+  },
+  ({ daily_usd, monthly_usd, ...body }) => ({
+    endpoint: operatorEndpoints.agentCreate,
+    body: { ...body, ...budgetOf(daily_usd, monthly_usd) },
+  }),
+)
+
+function budgetOf(daily: number | undefined, monthly: number | undefined) {
+  if (daily === undefined && monthly === undefined) return {}
+  if (daily === undefined || monthly === undefined) {
+    throw new Problem('bad-request', { detail: 'Give daily_usd and monthly_usd together, or neither.' })
+  }
+  return { budget: { daily_usd: daily, monthly_usd: monthly } }
+}
+
+const editAgent = act(
+  'edit_agent',
+  {
+    agent_id: agentId,
+    field: choice('What to change', fields),
+    value: anyJson(
+      'The new value: a text for role, model and files (null model follows the fleet); {"daily_usd":1} or {"monthly_usd":20} or both for budget; {"field":value} for permissions, lists whole',
+    ),
+    reason,
+  },
+  ({ agent_id: id, field, value, reason: why }) => ({
+    endpoint: operatorEndpoints.agentEdit,
+    params: { id },
+    body: { field, value: editValue(field, value), reason: why },
+  }),
+)
+
+/** Models write objects as text now and then; what is meant is plain. */
+function editValue(field: (typeof fields)[number], value: JsonValue): unknown {
+  const read =
+    typeof value === 'string' && (field === 'budget' || field === 'permissions') ? parse(value) : value
+  return field === 'permissions' ? { set: read } : read
+}
+
+function parse(value: string): unknown {
+  try {
+    return JSON.parse(value)
+  } catch {
+    return value
+  }
+}
+
+function texts(query: Readonly<Record<string, number | undefined>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])),
+  )
+}

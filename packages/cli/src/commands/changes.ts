@@ -1,0 +1,178 @@
+import { readFile } from 'node:fs/promises'
+import type { AgentEdit, ChangeView } from '@flotilla/protocol/agent-edit'
+import { editableFiles } from '@flotilla/protocol/workspace-file'
+import type { Command } from 'commander'
+import { commandAction, flagOption, numberOption, operand, textOption } from '../command-action.ts'
+import type { CommandLine } from '../command-action.ts'
+import { CommandFailed } from '../command-failed.ts'
+import type { CliDeps, CommandContext } from '../context.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { wholeNumber } from '../number-argument.ts'
+import { oneLine } from '../terminal/color.ts'
+import { confirmByTyping } from '../terminal/confirm.ts'
+import { formatDuration, formatTime } from '../terminal/format.ts'
+import { renderTable } from '../terminal/table.ts'
+
+const valueColumns = 40
+
+export function addChangesCommands(program: Command, deps: CliDeps): void {
+  program
+    .command('edit')
+    .summary('change an agent')
+    .description(
+      'Changes one thing of an agent, at once: texts can be undone for 5 minutes, the model for 30.',
+    )
+    .argument('<agent>', 'id of the agent')
+    .argument('<field>', `role, model, or one of ${editableFiles.join(', ')}`)
+    .argument('<value>', 'the new value; @file reads it from a file; model default follows the fleet')
+    .option('--reason <words>', 'why, for the record')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ flotilla edit auditor role 'Reads contracts.'
+  $ flotilla edit auditor model openai/gpt-5-mini
+  $ flotilla edit auditor SOUL.md @soul.md`,
+    )
+    .action(commandAction(deps, edit))
+  program
+    .command('changes')
+    .summary('changes of agents, and which can be undone')
+    .description('Lists changes of agents by people and by the operator, newest first.')
+    .option('--agent <id>', 'only changes of this agent')
+    .option('--limit <count>', 'how many', wholeNumber(1, 200), 20)
+    .addHelpText('after', '\nExample:\n  $ flotilla changes --agent auditor')
+    .action(commandAction(deps, changes))
+  program
+    .command('undo')
+    .summary('take a change back')
+    .description('Takes a change back while it still stands; without a token the newest that can be undone.')
+    .argument('[token]', 'undo token, as flotilla changes shows it')
+    .option('-y, --yes', 'do not ask, where no token is given')
+    .addHelpText('after', '\nExamples:\n  $ flotilla undo\n  $ flotilla undo change_0123456789abcdef')
+    .action(commandAction(deps, undo))
+}
+
+/** How to take a change back, as long as that goes. */
+export function undoHint(change: ChangeView): string {
+  const later = change.takes_effect === 'next-run' ? ' It counts from the next run on.' : ''
+  return `Undo within ${formatDuration(change.expires_at - change.applied_at)}: flotilla undo ${change.undo_token}.${later}`
+}
+
+async function edit(context: CommandContext, line: CommandLine): Promise<void> {
+  const id = operand(line, 0)
+  const change = await (
+    await context.mesh()
+  ).call('agentEdit', {
+    params: { id },
+    body: { ...(await readEdit(line)), reason: textOption(line, 'reason') ?? '' },
+    idempotencyKey: context.newKey(),
+    signal: context.signal,
+  })
+  context.terminal.printJson(change)
+  context.terminal.print(`${change.field} of ${id} is changed.`, undoHint(change))
+}
+
+async function readEdit(line: CommandLine): Promise<Pick<AgentEdit, 'field' | 'value'> & AgentEdit> {
+  const field = operand(line, 1)
+  const text = await readValue(operand(line, 2))
+  if (field === 'role') return { field, value: text, reason: '' }
+  if (field === 'model') return { field, value: text === 'default' ? null : text, reason: '' }
+  const file = editableFiles.find((name) => name === field)
+  if (file) return { field: file, value: text, reason: '' }
+  throw new CommandFailed('bad-field', {
+    detail: `${field} cannot be changed here.`,
+    repair: `Name role, model, or one of ${editableFiles.join(', ')}. For permissions see: flotilla permissions set --help`,
+    exitCode: exitCodes.usage,
+  })
+}
+
+async function readValue(word: string): Promise<string> {
+  if (!word.startsWith('@')) return word
+  return readFile(word.slice(1), 'utf8').catch((error: unknown) => {
+    throw new CommandFailed('file-unreadable', {
+      detail: `${word.slice(1)} cannot be read: ${error instanceof Error ? error.message : 'unknown reason'}`,
+      repair: 'Check the path and its permissions.',
+    })
+  })
+}
+
+async function changes(context: CommandContext, line: CommandLine): Promise<void> {
+  const { terminal, signal } = context
+  const agent = textOption(line, 'agent')
+  const limit = numberOption(line, 'limit') ?? 20
+  const query = { limit, ...(agent === undefined ? {} : { agent }) }
+  const reply = await (await context.mesh()).call('changes', { query, signal })
+  terminal.printJson(reply)
+  if (reply.changes.length === 0) return terminal.print('Nothing was changed yet.')
+  terminal.print(...changeRows(reply.changes, context.clock.now()))
+}
+
+function changeRows(list: readonly ChangeView[], now: number): string[] {
+  return renderTable(
+    [
+      { title: 'TOKEN' },
+      { title: 'WHEN (UTC)' },
+      { title: 'AGENT' },
+      { title: 'FIELD' },
+      { title: 'BY' },
+      { title: 'WAS' },
+      { title: 'IS' },
+      { title: 'UNDO' },
+    ],
+    list.map((change) => [
+      change.undo_token,
+      formatTime(change.applied_at),
+      change.agent_id,
+      change.field,
+      change.actor,
+      oneLine(say(change.before), valueColumns),
+      oneLine(say(change.after), valueColumns),
+      undoWords(change, now),
+    ]),
+  )
+}
+
+function undoWords(change: ChangeView, now: number): string {
+  if (change.state === 'undone') return `undone by ${change.undone_by ?? 'somebody'}`
+  if (change.state !== 'applied') return change.state
+  const left = change.expires_at - now
+  return left > 0 ? `for ${formatDuration(left)}` : 'too late'
+}
+
+function say(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+async function undo(context: CommandContext, line: CommandLine): Promise<void> {
+  const client = await context.mesh()
+  const token = line.operands[0] ?? (await newestUndoable(context, line))
+  const change = await client.call('changeUndo', { params: { token }, signal: context.signal })
+  context.terminal.printJson(change)
+  context.terminal.print(
+    `${change.field} of ${change.agent_id} is as it was before: ${oneLine(say(change.before), 200)}`,
+  )
+}
+
+async function newestUndoable(context: CommandContext, line: CommandLine): Promise<string> {
+  const reply = await (
+    await context.mesh()
+  ).call('changes', { query: { limit: 200 }, signal: context.signal })
+  const now = context.clock.now()
+  const newest = reply.changes.find((change) => change.state === 'applied' && change.expires_at > now)
+  if (!newest) {
+    throw new CommandFailed('nothing-to-undo', {
+      detail: 'There is no change that can still be undone.',
+      repair: 'flotilla changes shows what was changed; set it to what it was.',
+    })
+  }
+  if (!flagOption(line, 'yes')) {
+    context.terminal.note(...changeRows([newest], now), '')
+    await confirmByTyping(context, {
+      what: `undo takes back ${newest.undo_token}, the newest change`,
+      question: 'Take this change back?',
+      answer: 'yes',
+    })
+  }
+  return newest.undo_token
+}

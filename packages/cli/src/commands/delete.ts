@@ -1,0 +1,38 @@
+import type { Command } from 'commander'
+import { commandAction, flagOption, operand } from '../command-action.ts'
+import type { CommandLine } from '../command-action.ts'
+import type { CliDeps, CommandContext } from '../context.ts'
+import { confirmByTyping } from '../terminal/confirm.ts'
+
+export function addDeleteCommand(program: Command, deps: CliDeps): void {
+  program
+    .command('delete')
+    .summary('delete an agent for good')
+    .description(
+      'Deletes an agent: its container, everything below its /data, its saved artifacts, its tokens and its permissions. Its costs and journal stay.',
+    )
+    .argument('<agent>', 'id of the agent')
+    .option('-y, --yes', 'do not ask')
+    .addHelpText('after', '\nExample:\n  $ flotilla delete auditor')
+    .action(commandAction(deps, remove))
+}
+
+async function remove(context: CommandContext, line: CommandLine): Promise<void> {
+  const { terminal, signal } = context
+  const client = await context.mesh()
+  const id = operand(line, 0)
+  // An agent that is not there is told before anybody has to type its name.
+  await client.call('agentConfig', { params: { id }, signal })
+  if (!flagOption(line, 'yes')) {
+    await confirmByTyping(context, {
+      what: `delete removes agent ${id} with its data for good`,
+      question: `Delete agent ${id} with its data for good?`,
+      answer: id,
+    })
+  }
+  terminal.progress.step(`Deleting ${id}`)
+  const reply = await client.call('agentDelete', { params: { id }, signal })
+  terminal.progress.done()
+  terminal.printJson(reply)
+  terminal.print(`${reply.deleted} is deleted.`)
+}

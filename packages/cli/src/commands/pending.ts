@@ -1,0 +1,95 @@
+import type { ApprovalView } from '@flotilla/protocol/agent-edit'
+import type { Command } from 'commander'
+import { commandAction, flagOption, operand } from '../command-action.ts'
+import type { CommandLine } from '../command-action.ts'
+import type { CliDeps, CommandContext } from '../context.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { oneLine, printable } from '../terminal/color.ts'
+import { confirmByTyping } from '../terminal/confirm.ts'
+import { formatDuration, formatTime } from '../terminal/format.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+
+export function addPendingCommands(program: Command, deps: CliDeps): void {
+  program
+    .command('pending')
+    .summary('what waits for you')
+    .description('Shows what agents asked you for and exactly what will happen when you confirm it.')
+    .argument('[id]', 'id of one')
+    .option('--all', 'also what was decided')
+    .addHelpText('after', '\nExamples:\n  $ flotilla pending\n  $ flotilla pending appr_0123456789abcdef')
+    .action(commandAction(deps, pending))
+  program
+    .command('confirm')
+    .summary('let something happen that waits for you')
+    .description('Shows exactly what will happen, asks, and lets it happen: once, and only as it was shown.')
+    .argument('<id>', 'id, as flotilla pending shows it')
+    .option('-y, --yes', 'do not ask')
+    .addHelpText('after', '\nExample:\n  $ flotilla confirm appr_0123456789abcdef')
+    .action(commandAction(deps, confirm))
+}
+
+async function pending(context: CommandContext, line: CommandLine): Promise<void> {
+  const { terminal, signal } = context
+  const client = await context.mesh()
+  const id = line.operands[0]
+  if (id !== undefined) {
+    const one = await client.call('pendingOne', { params: { id }, signal })
+    terminal.printJson(one)
+    terminal.print(...approvalLines(one, context))
+    return
+  }
+  const reply = await client.call('pending', {
+    query: { state: flagOption(line, 'all') ? 'all' : 'open' },
+    signal,
+  })
+  terminal.printJson(reply)
+  if (reply.pending.length === 0) return terminal.print('Nothing waits for you.')
+  for (const one of reply.pending) terminal.print(...approvalLines(one, context), '')
+  if (reply.pending.some(({ state }) => state === 'pending')) {
+    terminal.print('Decide with: flotilla confirm <id>, or flotilla cancel <id>')
+  }
+}
+
+function approvalLines(
+  one: ApprovalView,
+  { terminal, clock }: { terminal: Terminal; clock: CommandContext['clock'] },
+): string[] {
+  const { color } = terminal
+  const through = `${one.origin.kind} through ${one.origin.channel}`
+  return [
+    `${color.strong(one.id)} ${oneLine(one.summary, 200)}`,
+    `  asked by   ${one.asked_by}, for ${through}${one.run_id === null ? '' : `, in ${one.run_id}`}`,
+    `  asked at   ${formatTime(one.created_at)} UTC`,
+    ...(one.state === 'pending'
+      ? [
+          `  expires    in ${formatDuration(Math.max(0, one.expires_at - clock.now()))}`,
+          ...one.consequences.map((words) => `  ${color.warning('→')} ${printable(words)}`),
+          `  exactly    ${one.kind} ${oneLine(JSON.stringify(one.args), 300)}`,
+        ]
+      : [
+          `  state      ${one.state}${one.resolved_by === null ? '' : ` by ${one.resolved_by}`}`,
+          ...(one.detail === '' ? [] : [`  ${printable(one.detail)}`]),
+        ]),
+  ]
+}
+
+async function confirm(context: CommandContext, line: CommandLine): Promise<void> {
+  const { terminal, signal } = context
+  const client = await context.mesh()
+  const id = operand(line, 0)
+  const shown = await client.call('pendingOne', { params: { id }, signal })
+  if (shown.state === 'pending') {
+    terminal.note(...approvalLines(shown, context), '')
+    if (!flagOption(line, 'yes')) {
+      await confirmByTyping(context, {
+        what: `this would ${oneLine(shown.summary, 200)}`,
+        question: 'Let it happen?',
+        answer: 'yes',
+      })
+    }
+  }
+  const done = await client.call('pendingConfirm', { params: { id }, body: { digest: shown.digest }, signal })
+  terminal.printJson(done)
+  terminal.print(`${done.id} is ${done.state}: ${printable(done.detail)}`)
+  if (done.state !== 'done') context.setExitCode(exitCodes.failed)
+}

@@ -1,0 +1,185 @@
+import type { ExplanationView } from '@flotilla/protocol/control-api'
+import { permissionActions } from '@flotilla/protocol/permission-actions'
+import { permissionFields } from '@flotilla/protocol/permission-record'
+import type { PermissionRecord } from '@flotilla/protocol/permission-record'
+import { Option } from 'commander'
+import type { Command } from 'commander'
+import { commandAction, flagOption, operand, textOption } from '../command-action.ts'
+import type { CommandLine } from '../command-action.ts'
+import type { CliDeps, CommandContext } from '../context.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { printable } from '../terminal/color.ts'
+import { confirmByTyping } from '../terminal/confirm.ts'
+import { renderTable } from '../terminal/table.ts'
+import { undoHint } from './changes.ts'
+import { parseAssignments } from './permission-assignments.ts'
+
+/** What the operator cannot give, and so nobody by mistake. */
+const grave = ['can_spawn', 'can_use_wallet'] as const
+
+export function addPermissionsCommand(program: Command, deps: CliDeps): void {
+  const permissions = program
+    .command('permissions')
+    .summary('what agents may do, and why')
+    .description(
+      'Shows, sets and explains what an agent may do. config/permissions.json says the same and may be edited by hand.',
+    )
+  permissions
+    .command('show')
+    .summary('the permission record of an agent')
+    .description('Shows every field of the permission record of an agent.')
+    .argument('<agent>', 'id of the agent')
+    .addHelpText('after', '\nExample:\n  $ flotilla permissions show auditor')
+    .action(commandAction(deps, show))
+  permissions
+    .command('set')
+    .summary('change fields of the record')
+    .description(
+      'Sets fields, or adds entries to lists and takes them away. Counts at once; can be undone for 30 minutes.',
+    )
+    .argument('<agent>', 'id of the agent')
+    .argument('<change...>', 'field=value, field+=entry,entry or field-=entry')
+    .option('-y, --yes', 'do not ask before granting can_spawn or can_use_wallet')
+    .addHelpText(
+      'after',
+      `
+Fields:
+  ${wrapped(Object.keys(permissionFields))}
+
+Examples:
+  $ flotilla permissions set auditor can_message+=writer blackboard_write='output/**,status/*'
+  $ flotilla permissions set auditor can_manage_cron=true
+  $ flotilla permissions set auditor browser_actions=null`,
+    )
+    .action(commandAction(deps, set))
+  permissions
+    .command('explain')
+    .summary('whether an agent may do something, and by which line')
+    .description(
+      'Says whether an agent may do something and by which line of which file. Exit code 4 when it is denied.',
+    )
+    .argument('<agent>', 'id of the agent')
+    .argument('<action>', 'what it would do')
+    .argument('[resource]', 'what it would do it to')
+    .addOption(
+      new Option('--as <token>', 'which of its tokens asks: its own process, or a program that it runs')
+        .choices(['door', 'program'])
+        .default('door'),
+    )
+    .addHelpText(
+      'after',
+      `
+Actions:
+${permissionActions.map(({ name, resource }) => `  ${name.padEnd(20)} ${resource ?? ''}`.trimEnd()).join('\n')}
+
+Examples:
+  $ flotilla permissions explain auditor write-blackboard output/report
+  $ flotilla permissions explain auditor call-api llm --as program`,
+    )
+    .action(commandAction(deps, explain))
+}
+
+async function show(context: CommandContext, line: CommandLine): Promise<void> {
+  const { terminal, signal } = context
+  const id = operand(line, 0)
+  const { permissions } = await (await context.mesh()).call('agentConfig', { params: { id }, signal })
+  terminal.printJson(permissions)
+  if (permissions === null) {
+    terminal.print(`${id} has no permission record: everything is denied.`)
+    return
+  }
+  terminal.print(...recordRows(permissions))
+}
+
+function recordRows(record: PermissionRecord): string[] {
+  return renderTable(
+    [{ title: 'FIELD' }, { title: 'VALUE', columnsMax: 90 }],
+    Object.entries(record).map(([field, value]) => [field, printable(inWords(value))]),
+  )
+}
+
+function inWords(value: PermissionRecord[keyof PermissionRecord]): string {
+  if (value === null) return 'all'
+  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.join(', ')
+  return String(value)
+}
+
+async function set(context: CommandContext, line: CommandLine): Promise<void> {
+  const { terminal, signal } = context
+  const id = operand(line, 0)
+  const value = parseAssignments(line.operands.slice(1))
+  const granted = grave.filter((field) => value.set[field] === true)
+  if (granted.length > 0 && !flagOption(line, 'yes')) {
+    await confirmByTyping(context, {
+      what: `this gives ${granted.join(' and ')} to ${id}`,
+      question: `Give ${granted.join(' and ')} to ${id}?`,
+      answer: 'yes',
+    })
+  }
+  const change = await (
+    await context.mesh()
+  ).call('agentEdit', {
+    params: { id },
+    body: { field: 'permissions', value },
+    idempotencyKey: context.newKey(),
+    signal,
+  })
+  terminal.printJson(change)
+  terminal.print(...changedRows(change.before, change.after), undoHint(change))
+}
+
+function changedRows(before: unknown, after: unknown): string[] {
+  const was = new Map(entriesOf(before))
+  return renderTable(
+    [{ title: 'FIELD' }, { title: 'WAS', columnsMax: 50 }, { title: 'IS', columnsMax: 50 }],
+    entriesOf(after).map(([field, value]) => [
+      field,
+      printable(JSON.stringify(was.get(field))),
+      printable(JSON.stringify(value)),
+    ]),
+  )
+}
+
+function entriesOf(value: unknown): [string, unknown][] {
+  return typeof value === 'object' && value !== null ? Object.entries(value) : []
+}
+
+async function explain(context: CommandContext, line: CommandLine): Promise<void> {
+  const { terminal, signal } = context
+  const resource = line.operands[2]
+  const told = await (
+    await context.mesh()
+  ).call('permissionsExplain', {
+    params: { id: operand(line, 0) },
+    query: {
+      action: operand(line, 1),
+      as: textOption(line, 'as') === 'program' ? 'program' : 'door',
+      ...(resource === undefined ? {} : { resource }),
+    },
+    signal,
+  })
+  terminal.printJson(told)
+  const { color } = terminal
+  terminal.print(
+    told.allowed
+      ? `${color.good('allowed')}: ${told.reason}`
+      : `${color.bad('denied')}: ${printable(told.reason)}`,
+    `  by ${whereOf(told)}`,
+    ...(told.repair === '' ? [] : [`  ${printable(told.repair)}`]),
+  )
+  if (!told.allowed) context.setExitCode(exitCodes.refused)
+}
+
+function whereOf({ file, line, field }: ExplanationView): string {
+  return `${line === null ? file : `${file}:${line}`}${field === null ? '' : ` (${field})`}`
+}
+
+function wrapped(words: readonly string[]): string {
+  const lines: string[] = []
+  for (const word of words) {
+    const last = lines.at(-1)
+    if (last === undefined || last.length + word.length > 90) lines.push(word)
+    else lines[lines.length - 1] = `${last}  ${word}`
+  }
+  return lines.join('\n  ')
+}

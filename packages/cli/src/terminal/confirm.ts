@@ -1,0 +1,38 @@
+import { createInterface } from 'node:readline/promises'
+import { Readable } from 'node:stream'
+import { CommandFailed } from '../command-failed.ts'
+import type { CommandContext } from '../context.ts'
+import { exitCodes } from '../exit-codes.ts'
+
+export interface Confirmation {
+  /** What will happen, for where nobody can be asked: `reset removes X for good`. */
+  readonly what: string
+  /** The question without its end: `Remove X for good?`. */
+  readonly question: string
+  /** What has to be typed. */
+  readonly answer: string
+}
+
+/** Has a person type the answer. Without a terminal, and with any other answer, it fails and says what to do. */
+export async function confirmByTyping(context: CommandContext, asked: Confirmation): Promise<void> {
+  const { terminal, input } = context
+  if (input.isTTY !== true) {
+    throw new CommandFailed('not-confirmed', {
+      detail: `${asked.what} and nobody is here to confirm it.`,
+      repair: 'Add --yes.',
+      exitCode: exitCodes.usage,
+    })
+  }
+  const question = createInterface({ input: Readable.from(input), output: process.stderr })
+  const typed = await question.question(`${asked.question} Type ${asked.answer}: `, {
+    signal: context.signal,
+  })
+  question.close()
+  if (typed.trim() !== asked.answer) {
+    throw new CommandFailed('not-confirmed', {
+      detail: 'Nothing was done.',
+      repair: `Type ${asked.answer} to do it.`,
+    })
+  }
+  terminal.note('')
+}

@@ -1,0 +1,23 @@
+import { controlApi, controlEndpoints } from '@flotilla/protocol/control-api'
+import { journalApi, journalEndpoints } from '@flotilla/protocol/journal-api'
+import { meshHumanApi, meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
+import { moneyApi, moneyEndpoints } from '@flotilla/protocol/money-api'
+import { vaultHumanApi, vaultHumanEndpoints } from '@flotilla/protocol/vault-api'
+
+/** Every endpoint of the people's door, and their schemas under the same names. */
+export const peopleEndpoints = {
+  ...meshHumanEndpoints,
+  ...moneyEndpoints,
+  ...journalEndpoints,
+  ...controlEndpoints,
+  ...vaultHumanEndpoints,
+} as const
+export const peopleApi = {
+  ...meshHumanApi,
+  ...moneyApi,
+  ...journalApi,
+  ...controlApi,
+  ...vaultHumanApi,
+} as const
+
+export type PeopleEndpointName = keyof typeof peopleEndpoints

@@ -1,0 +1,13 @@
+import { operatorAgentId } from '@flotilla/protocol/ids'
+import { Problem } from '@flotilla/protocol/problem'
+import type { Caller } from '../../policy/caller.ts'
+
+/**
+ * Zone 2.5: the operator's own process by its door token, or a program of this machine through the internal gate.
+ * Comes before anything is looked up, so that a refusal says nothing about what there is. Problem `denied`.
+ */
+export function requireOperatorOrInternal(caller: Caller): Caller {
+  const isOperator = caller.kind === 'agent' && caller.token === 'door' && caller.agentId === operatorAgentId
+  if (isOperator || caller.kind === 'internal') return caller
+  throw new Problem('denied', { detail: 'this is for the operator and for programs of this machine' })
+}

@@ -1,0 +1,41 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type * as z from 'zod'
+import { operatorViewApi as api } from '@flotilla/protocol/operator-api'
+import { operatorViewEndpoints as endpoints } from '@flotilla/protocol/operator-endpoints'
+import type { Caller } from '../../policy/caller.ts'
+import { createBinder } from '../bind-endpoint.ts'
+import { requireOperatorOrInternal } from './gate.ts'
+
+type Answer<Name extends keyof typeof api> = z.input<(typeof api)[Name]['response']>
+type Query<Name extends 'staleTasks' | 'audit'> = z.output<(typeof api)[Name]['query']>
+
+/** Figures of the fleet; each use case decides for itself whether the caller may. */
+export interface OperatorViewUseCases {
+  metrics(caller: Caller): Answer<'metrics'>
+  agentMetrics(caller: Caller, agentId: string): Answer<'agentMetrics'>
+  staleTasks(caller: Caller, query: Query<'staleTasks'>): Answer<'staleTasks'>
+  audit(caller: Caller, query: Query<'audit'>): Answer<'audit'>
+}
+
+export interface OperatorViewDeps {
+  /** The gate of the door on which these stand. */
+  readonly identify: (request: FastifyRequest) => Caller
+  /** Goes before the body is read. */
+  readonly refuseStrangers: (request: FastifyRequest, reply: FastifyReply) => Promise<void>
+  readonly use: OperatorViewUseCases
+}
+
+/** Stands on the agent door for the operator and on the people's port for programs of this machine. */
+export function operatorViewRoutes(scope: FastifyInstance, deps: OperatorViewDeps): void {
+  const bind = createBinder(scope)
+  const { use } = deps
+  const callerOf = (raw: FastifyRequest): Caller => requireOperatorOrInternal(deps.identify(raw))
+  scope.addHook('onRequest', async (request, reply) => deps.refuseStrangers(request, reply))
+
+  bind(endpoints.metrics, api.metrics, async ({ raw }) => use.metrics(callerOf(raw)))
+  bind(endpoints.agentMetrics, api.agentMetrics, async ({ raw, params }) =>
+    use.agentMetrics(callerOf(raw), params['id'] ?? ''),
+  )
+  bind(endpoints.staleTasks, api.staleTasks, async ({ raw, query }) => use.staleTasks(callerOf(raw), query))
+  bind(endpoints.audit, api.audit, async ({ raw, query }) => use.audit(callerOf(raw), query))
+}

@@ -1,0 +1,32 @@
+import type { JsonObject } from '@flotilla/protocol/json-value'
+import type { Action } from '../policy/action.ts'
+import type { PersonAtTerminal } from '../policy/at-terminal.ts'
+
+/** What a person has to decide, in words. */
+export interface ApprovalWords {
+  /** An agent's id or the like. */
+  readonly subject: string
+  /** One line. */
+  readonly summary: string
+  /** What will happen, a sentence each. */
+  readonly consequences: readonly string[]
+}
+
+/**
+ * One kind of action that waits for a person: who may ask, what it will do, and how it is done. A room that has such
+ * an action adds a row to the table that `compose` gives to this room.
+ */
+export interface ApprovalKind {
+  /** What whoever asks must be allowed. */
+  action(args: JsonObject): Action
+  /** As it is now; throws a Problem where the action cannot be done at all. */
+  describe(args: JsonObject): ApprovalWords
+  /**
+   * Does it, as the person who confirmed, and says in words what was done. A Problem ends it as failed, with its
+   * detail. `ifCutOff` says what a mesh that died in the middle does with it at its next start.
+   */
+  carryOut(person: PersonAtTerminal, args: JsonObject): Promise<string>
+  readonly ifCutOff: 'again' | 'unknown'
+}
+
+export type ApprovalKinds = Readonly<Record<string, ApprovalKind>>

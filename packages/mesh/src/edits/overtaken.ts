@@ -1,0 +1,17 @@
+import type { JsonValue } from '@flotilla/protocol/json-value'
+import { Problem } from '@flotilla/protocol/problem'
+
+/** Values in a problem, characters of their JSON. */
+const shownMaxChars = 2000
+
+/** What stands there is not what the change made: undoing it would take somebody's later change away. */
+export function overtaken(now: JsonValue, made: JsonValue): Problem {
+  return new Problem('undo-overtaken', {
+    detail: `it is ${shown(now).slice(0, 200)} now, and the change had made it ${shown(made).slice(0, 200)}`,
+    extra: { now: shown(now), made: shown(made) },
+  })
+}
+
+function shown(value: JsonValue): string {
+  return JSON.stringify(value).slice(0, shownMaxChars)
+}

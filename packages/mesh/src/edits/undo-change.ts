@@ -1,0 +1,75 @@
+import { Problem } from '@flotilla/protocol/problem'
+import { actorOf } from '../policy/caller.ts'
+import type { Caller } from '../policy/caller.ts'
+import type { AgentEdit } from '@flotilla/protocol/agent-edit'
+import type { EditParts } from './apply-edit.ts'
+import type { ChangeRow } from './change-table.ts'
+import { journalValue } from './journal-value.ts'
+
+/**
+ * Takes a change back. A person may undo every change, an agent its own: those of others look as if they were not
+ * there. Problems, each of its own: `not-found`, `undo-used`, `undo-expired`, `undo-overtaken` with both values where
+ * the value was changed since, `human-only` where it would raise what only a person may raise.
+ */
+export type UndoChange = (caller: Caller, token: string) => Promise<ChangeRow>
+
+export function createUndoChange(parts: EditParts): UndoChange {
+  const { table, clock } = parts
+
+  /** Null also for what the caller may not know of. */
+  function mine(caller: Caller, token: string): ChangeRow | null {
+    const row = table.find(token)
+    if (!row || !parts.fleet.find(row.agent_id)) return null
+    return caller.kind !== 'agent' || row.actor === actorOf(caller) ? row : null
+  }
+
+  function required(caller: Caller, token: string): ChangeRow {
+    const row = mine(caller, token)
+    if (row) return row
+    throw new Problem('not-found', { detail: `there is no change ${token.slice(0, 60)}` })
+  }
+
+  function requireOpen(row: ChangeRow): void {
+    if (row.state === 'undone') {
+      throw new Problem('undo-used', { detail: `${row.undone_by ?? 'somebody'} undid this change already` })
+    }
+    if (row.state !== 'applied') throw new Problem('conflict', { detail: `this change is ${row.state}` })
+    if (row.expires_at <= clock.now()) {
+      throw new Problem('undo-expired', {
+        detail: `it could be undone until ${new Date(row.expires_at).toISOString()}`,
+      })
+    }
+  }
+
+  return async (caller, token) => {
+    parts.guard(caller, { do: 'edit-agent-config', agentId: mine(caller, token)?.agent_id ?? '' })
+    const { agent_id: agentId } = required(caller, token)
+    return parts.turns.take(agentId, async () => {
+      const row = required(caller, token)
+      requireOpen(row)
+      const field = row.field as AgentEdit['field'] // rows are made from edits alone
+      await parts.editableOf(field).putBack(caller, { agentId, before: row.before, after: row.after })
+      const undone = parts.database.transaction(() => tell(parts, caller, row))
+      await parts.fleet.refreshBriefings()
+      return undone
+    })
+  }
+}
+
+function tell(parts: EditParts, caller: Caller, row: ChangeRow): ChangeRow {
+  parts.table.undone(row.id, actorOf(caller), parts.clock.now())
+  parts.journal.append({
+    actor: actorOf(caller),
+    action: 'edit.undone',
+    subject: row.agent_id,
+    detail: { field: row.field, change: row.id, restored: journalValue(row.before) },
+  })
+  parts.events.publish({
+    type: 'edit.undone',
+    agent_id: row.agent_id,
+    field: row.field,
+    actor: actorOf(caller),
+    undo_token: row.id,
+  })
+  return parts.table.find(row.id) ?? row
+}

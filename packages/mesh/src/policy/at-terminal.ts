@@ -1,0 +1,18 @@
+import { Problem } from '@flotilla/protocol/problem'
+import type { Caller } from './caller.ts'
+
+/** Where a person is known to look at what they decide: never a chat, whose words may be another's. */
+const terminalChannels: readonly string[] = ['cli', 'api', 'dashboard']
+
+export type PersonAtTerminal = Extract<Caller, { kind: 'human' }>
+
+/** Whether the caller is a person on a terminal or on the dashboard. Pure. */
+export function isAtTerminal(caller: Caller): caller is PersonAtTerminal {
+  return caller.kind === 'human' && terminalChannels.includes(caller.channel)
+}
+
+/** Problem `human-only` for everybody else: agents, chats, programs of this machine and the mesh itself. */
+export function requireAtTerminal(caller: Caller, what: string): PersonAtTerminal {
+  if (isAtTerminal(caller)) return caller
+  throw new Problem('human-only', { detail: `only a person at the terminal or the dashboard can ${what}` })
+}

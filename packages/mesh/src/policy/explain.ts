@@ -1,0 +1,140 @@
+import { findPermissionAction, permissionActions } from '@flotilla/protocol/permission-actions'
+import type { PermissionActionName } from '@flotilla/protocol/permission-actions'
+import { Problem } from '@flotilla/protocol/problem'
+import type { Action, Decision } from './action.ts'
+import { authorize } from './authorize.ts'
+import type { PermissionSnapshot } from './permission-file.ts'
+
+export interface Question {
+  readonly agentId: string
+  readonly action: string
+  readonly resource: string | null
+  /** Which of the agent's two tokens asks. */
+  readonly as: 'door' | 'program'
+}
+
+export interface Explanation {
+  readonly allowed: boolean
+  readonly reason: string
+  readonly field: string | null
+  readonly file: string
+  /** From 1; null where no line of the file decides. */
+  readonly line: number | null
+  /** What would change a denial; empty where nothing would, or nothing has to. */
+  readonly repair: string
+}
+
+const file = 'config/permissions.json'
+
+/** Each name with the action that the guard is asked about; a name without one does not compile. */
+const actionOf: {
+  readonly [Name in PermissionActionName]: (resource: string) => Extract<Action, { readonly do: Name }>
+} = {
+  'message-agent': (to) => ({ do: 'message-agent', to }),
+  // As for work that others gave: the harder question.
+  'steer-agent': (to) => ({ do: 'steer-agent', to, gave: false }),
+  'publish-topic': (topic) => ({ do: 'publish-topic', topic }),
+  'subscribe-topic': (topic) => ({ do: 'subscribe-topic', topic }),
+  'read-blackboard': (key) => ({ do: 'read-blackboard', key }),
+  'write-blackboard': (key) => ({ do: 'write-blackboard', key }),
+  'call-api': (api) => ({ do: 'call-api', api }),
+  'use-credential': (name) => ({ do: 'use-credential', name }),
+  'use-browser': (browserAction) => ({ do: 'use-browser', browserAction }),
+  'manage-cron': () => ({ do: 'manage-cron' }),
+  'spawn-agent': () => ({ do: 'spawn-agent' }),
+  'use-wallet': (chain) => ({ do: 'use-wallet', chain }),
+  'spend-from-wallet': (resource) => {
+    const [chain = '', usd = '', contract = ''] = resource.split(',').map((part) => part.trim())
+    const valueUsd = usd === '' ? 0 : Number(usd)
+    return {
+      do: 'spend-from-wallet',
+      chain,
+      contract: contract === '' ? null : contract,
+      valueUsd,
+      spentTodayUsd: 0,
+      spendsLastHour: 0,
+    }
+  },
+  'manage-fleet': () => ({ do: 'manage-fleet' }),
+  'manage-agent': (agentId) => ({ do: 'manage-agent', agentId }),
+  'manage-projects': () => ({ do: 'manage-projects' }),
+  'edit-agent-config': (agentId) => ({ do: 'edit-agent-config', agentId }),
+  'view-fleet': () => ({ do: 'view-fleet' }),
+  'route-tasks': () => ({ do: 'route-tasks' }),
+  'request-credential': () => ({ do: 'request-credential' }),
+  'manage-credentials': () => ({ do: 'manage-credentials' }),
+  'list-agents': () => ({ do: 'list-agents' }),
+  'act-for-self': (agentId) => ({ do: 'act-for-self', agentId }),
+  'submit-run': (to) => ({ do: 'submit-run', to }),
+}
+
+/**
+ * What `authorize` says on the question and which line of the file it goes by. Problem `bad-request` for an action
+ * that does not exist or lacks its resource; it lists what there is. Pure.
+ */
+export function explain(snapshot: PermissionSnapshot, question: Question): Explanation {
+  const action = readAction(question)
+  const { agentId, as } = question
+  const decision = authorize(snapshot, { kind: 'agent', agentId, token: as, run: null }, action)
+  const field = decision.field ?? null
+  const line = lineOf(snapshot, agentId, decision)
+  return {
+    allowed: decision.allowed,
+    reason: decision.allowed ? allowedBy(agentId, field) : decision.reason,
+    field,
+    file,
+    line,
+    repair: decision.allowed ? '' : repairOf(snapshot, question, decision),
+  }
+}
+
+function readAction({ action: name, resource }: Question): Action {
+  const known = findPermissionAction(name)
+  if (!known) {
+    const names = permissionActions.map((action) => action.name).join(', ')
+    throw new Problem('bad-request', {
+      detail: `there is no action ${name.slice(0, 60)}; there are ${names}`,
+    })
+  }
+  if (known.resource === null) {
+    if (resource !== null) throw new Problem('bad-request', { detail: `${name} takes no resource` })
+  } else if (resource === null || resource === '') {
+    throw new Problem('bad-request', {
+      detail: `${name} wants its resource (${known.resource}), for example: ${name} ${known.example}`,
+    })
+  }
+  return actionOf[known.name](resource ?? '')
+}
+
+/** The entry where one allows, else the field, else the record that lacks it; the line of the fault in a broken file. */
+function lineOf(snapshot: PermissionSnapshot, agentId: string, decision: Decision): number | null {
+  if (snapshot.broken !== null) return snapshot.brokenLine
+  const field = decision.field ?? null
+  if (field === null) return snapshot.lineOf(agentId)
+  const entry = decision.allowed ? decision.entry : undefined
+  return snapshot.lineOf(agentId, field, entry) ?? snapshot.lineOf(agentId, field) ?? snapshot.lineOf(agentId)
+}
+
+function allowedBy(agentId: string, field: string | null): string {
+  return field === null
+    ? 'every agent that has a permission record may do this'
+    : `${field} of ${agentId} allows it`
+}
+
+function repairOf(snapshot: PermissionSnapshot, question: Question, decision: Decision): string {
+  const { agentId, resource } = question
+  if (snapshot.broken !== null) return `Mend ${file} by hand; everything is denied until it is whole.`
+  if (snapshot.recordOf(agentId) === undefined) {
+    return `Give it a record: flotilla permissions set ${agentId} can_message=operator`
+  }
+  const field = decision.field ?? null
+  if (field === null) return ''
+  const set = (words: string) => `Allow it with: flotilla permissions set ${agentId} ${words}`
+  if (field.startsWith('can_') && !lists.includes(field)) return set(`${field}=true`)
+  if (field.startsWith('wallet_spend_') || field.startsWith('wallet_rate_')) return set(`${field}=NUMBER`)
+  const parts = question.action === 'spend-from-wallet' ? (resource ?? '').split(',') : [resource ?? '']
+  const entry = field === 'wallet_allowed_contracts' ? parts[2] : parts[0]
+  return set(`'${field}+=${(entry ?? '').trim()}'`)
+}
+
+const lists: readonly string[] = ['can_message', 'can_publish', 'can_subscribe']

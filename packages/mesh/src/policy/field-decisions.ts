@@ -1,0 +1,37 @@
+import type { PermissionField, PermissionRecord } from '@flotilla/protocol/permission-record'
+import type { Decision } from './action.ts'
+import { listAllows } from './glob.ts'
+
+/** How one field of a record answers. Pure. */
+
+type FieldOf<Value> = {
+  [Field in PermissionField]: PermissionRecord[Field] extends Value ? Field : never
+}[PermissionField]
+export type ListField = FieldOf<string[]>
+export type FlagField = FieldOf<boolean>
+
+/** The first entry that matches allows; none denies. */
+export function byList(
+  record: PermissionRecord,
+  field: ListField,
+  asked: { readonly matches: (entry: string) => boolean; readonly otherwise: string },
+): Decision {
+  const entry = record[field].findIndex(asked.matches)
+  return entry === -1 ? denied(asked.otherwise, field) : { allowed: true, field, entry }
+}
+
+/** A list of exact names; a lone `*` means everything. */
+export function byName(record: PermissionRecord, field: ListField, name: string): Decision {
+  return byList(record, field, {
+    matches: (entry) => listAllows([entry], name),
+    otherwise: `${field} does not list ${name}`,
+  })
+}
+
+export function byFlag(record: PermissionRecord, field: FlagField): Decision {
+  return record[field] ? { allowed: true, field } : denied(`${field} is not set`, field)
+}
+
+export function denied(reason: string, field: PermissionField | null): Decision {
+  return { allowed: false, reason, field }
+}

@@ -1,0 +1,56 @@
+import type { PermissionRecord } from '@flotilla/protocol/permission-record'
+import { Problem } from '@flotilla/protocol/problem'
+import type { EventBus } from '../events/event-bus.ts'
+import type { Journal } from '../journal/journal.ts'
+import type { Log } from '../log.ts'
+import { isAtTerminal } from './at-terminal.ts'
+import { actorOf } from './caller.ts'
+import type { Caller } from './caller.ts'
+import type { DenialCounts } from './denial-counts.ts'
+import { operatorMayChange } from './operator-ceiling.ts'
+import type { SubmittedFields } from './permission-change.ts'
+
+/** Names that callers make up, in records and replies, characters. */
+const nameMaxChars = 60
+
+export interface CeilingQuestion {
+  readonly agentId: string
+  /** What stands now. */
+  readonly current: PermissionRecord
+  readonly fields: SubmittedFields
+}
+
+/**
+ * Holds the operator's ceiling: everybody who is not a person at the terminal has it, whatever the words and the way.
+ * An attempt above it is a denial, counted, journalled and announced like one. Problem `human-only`: such a thing
+ * never becomes a proposal.
+ */
+export type HoldCeiling = (caller: Caller, question: CeilingQuestion) => void
+
+export function createHoldCeiling(deps: {
+  readonly denials: DenialCounts
+  readonly journal: Journal
+  readonly events: Pick<EventBus, 'publish'>
+  readonly log: Log
+}): HoldCeiling {
+  return (caller, { agentId, current, fields }) => {
+    if (isAtTerminal(caller)) return
+    const verdict = operatorMayChange(current, fields)
+    if (verdict.allowed) return
+    const field = verdict.field.slice(0, nameMaxChars)
+    const { reason } = verdict
+    const actor = actorOf(caller)
+    deps.log.warn({ actor, agentId, field, reason }, 'an edit above the ceiling was refused')
+    deps.journal.append({ actor, action: 'ceiling.refused', subject: agentId, detail: { field, reason } })
+    if (caller.kind === 'agent') {
+      deps.denials.add(caller.agentId, 'edit-agent-config')
+      deps.events.publish({
+        type: 'call.denied',
+        agent_id: caller.agentId,
+        action: 'edit-agent-config',
+        reason: `${field} of ${agentId}: ${reason}`,
+      })
+    }
+    throw new Problem('human-only', { detail: `${field}: ${reason}`, extra: { field } })
+  }
+}

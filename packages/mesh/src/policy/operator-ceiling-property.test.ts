@@ -1,0 +1,137 @@
+import { permissionFields, permissionRecordSchema } from '@flotilla/protocol/permission-record'
+import type { PermissionField, PermissionRecord } from '@flotilla/protocol/permission-record'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { verifies } from '../../../../tests/verifies.ts'
+import { operatorMayChange } from './operator-ceiling.ts'
+import { readFields } from './permission-change.ts'
+
+const fields = Object.keys(permissionFields) as PermissionField[]
+const entry = fc.constantFrom('*', 'a', 'b', 'llm', 'http')
+const list = fc.uniqueArray(entry, { maxLength: 4 })
+const amount = fc.constantFrom(0, 1, 5, 10)
+
+/** Any value that the field can hold. */
+function valueFor(field: PermissionField): fc.Arbitrary<unknown> {
+  const empty = permissionRecordSchema.parse({})[field]
+  if (field === 'browser_actions') return fc.option(list)
+  if (Array.isArray(empty)) return list
+  return typeof empty === 'boolean' ? fc.boolean() : amount
+}
+
+const anyRecord: fc.Arbitrary<PermissionRecord> = fc
+  .record(Object.fromEntries(fields.map((field) => [field, valueFor(field)])))
+  .map((record) => permissionRecordSchema.parse(record))
+/** Any change, also of values that no field can hold and of names that are none. */
+const anyName = fc.oneof(
+  fc.constantFrom(...fields),
+  fc.constantFrom(
+    'CAN_SPAWN',
+    'can_spawn ',
+    ' can_spawn',
+    'can-spawn',
+    'сan_spawn',
+    'can_spawn\u200b',
+    'canSpawn',
+  ),
+  fc.constantFrom('__proto__', 'constructor', 'toString', '', 'permissions', 'permissions.can_spawn'),
+)
+const anyValue = fc.oneof(
+  ...fields.map(valueFor),
+  fc.constantFrom<unknown>(
+    'true',
+    'yes',
+    1,
+    0,
+    null,
+    [true],
+    { value: true },
+    '*',
+    [['*']],
+    ['a', '*'],
+    -1,
+    1e9,
+  ),
+)
+const anyChange = fc.dictionary(anyName, anyValue, { maxKeys: 4 })
+
+/** Whether `after` lets an agent do more than `before`, in what the operator may only lower. */
+function raised(before: PermissionRecord, after: PermissionRecord): PermissionField[] {
+  const more = (name: PermissionField, one: unknown, other: unknown): boolean => {
+    if (typeof one === 'boolean') return !one && other === true
+    if (typeof one === 'number' && typeof other === 'number') {
+      const limit = (value: number): number => (value === 0 ? Number.POSITIVE_INFINITY : value)
+      // Setting a limit where the fleet-wide one held is a change that only a person may make: it could be above it.
+      return limit(other) > limit(one) || (one === 0 && other !== 0)
+    }
+    if (Array.isArray(one) && Array.isArray(other)) {
+      return !one.includes('*') && other.some((wanted) => !one.includes(wanted))
+    }
+    throw new Error(`${name} is of no known kind`)
+  }
+  const lowerOnly = fields.filter(
+    (name) =>
+      name.startsWith('wallet_') ||
+      name === 'can_spawn' ||
+      name === 'can_use_wallet' ||
+      name === 'allowed_apis' ||
+      name === 'allowed_credentials' ||
+      [
+        'can_manage_fleet',
+        'can_manage_projects',
+        'can_edit_agent_config',
+        'can_view_fleet_metrics',
+        'can_route_tasks',
+        'can_request_user_credentials',
+      ].includes(name),
+  )
+  return lowerOnly.filter((name) => more(name, before[name], after[name]))
+}
+
+describe("the operator's ceiling over every field and value", () => {
+  test('lets nothing rise that only a person may raise (lessons 6, 7)', () => {
+    verifies(
+      'authentication:ceiling:spawn',
+      'authentication:ceiling:wallet',
+      'resources:operator:ceiling-spawn',
+      'resources:operator:ceiling-wallet',
+    )
+    fc.assert(
+      fc.property(anyRecord, anyChange, (current, change) => {
+        if (!operatorMayChange(current, change).allowed) return
+        let read: Partial<PermissionRecord>
+        try {
+          read = readFields(change)
+        } catch {
+          return
+        }
+        expect(raised(current, { ...current, ...read })).toEqual([])
+        expect(Object.keys(change).every((name) => Object.hasOwn(permissionFields, name))).toBe(true)
+      }),
+      { numRuns: 3000 },
+    )
+  })
+
+  test('lets rights be taken away, whatever they are (lesson 7)', () => {
+    fc.assert(
+      fc.property(anyRecord, fc.constantFrom(...fields), (current, field) => {
+        const before = current[field]
+        const lowered = Array.isArray(before) ? [] : typeof before === 'boolean' ? false : before
+        expect(operatorMayChange(current, { [field]: lowered }).allowed).toBe(true)
+      }),
+    )
+  })
+
+  test('refuses every name that is no field (lesson 6)', () => {
+    const current = permissionRecordSchema.parse({})
+    fc.assert(
+      fc.property(
+        fc.string().filter((name) => !Object.hasOwn(permissionFields, name)),
+        anyValue,
+        (name, value) => {
+          expect(operatorMayChange(current, Object.fromEntries([[name, value]])).allowed).toBe(false)
+        },
+      ),
+    )
+  })
+})

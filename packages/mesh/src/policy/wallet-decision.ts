@@ -1,0 +1,52 @@
+import type { PermissionRecord } from '@flotilla/protocol/permission-record'
+import type { Decision, WalletSpend } from './action.ts'
+import { byFlag, byList, byName, denied } from './field-decisions.ts'
+
+/** May the agent look at this chain? Pure. */
+export function decideWalletUse(record: PermissionRecord, chain: string): Decision {
+  const flag = byFlag(record, 'can_use_wallet')
+  if (!flag.allowed) return flag
+  const listed = byName(record, 'wallet_allowed_chains', chain)
+  return listed.allowed ? flag : listed
+}
+
+/**
+ * May the agent spend this? Every limit of the record has to hold. A limit of 0 sets none here: the fleet-wide one of
+ * the wallet applies. A value that is no number is refused, since no limit could hold it. Pure.
+ */
+export function decideWalletSpend(record: PermissionRecord, spend: WalletSpend): Decision {
+  const use = decideWalletUse(record, spend.chain)
+  if (!use.allowed) return use
+  const { contract, valueUsd, spentTodayUsd, spendsLastHour } = spend
+  if (contract !== null) {
+    const listed = byList(record, 'wallet_allowed_contracts', {
+      matches: (entry) => entry === '*' || sameAddress(entry, contract),
+      otherwise: `wallet_allowed_contracts does not list ${contract}`,
+    })
+    if (!listed.allowed) return listed
+  }
+  if (!(Number.isFinite(valueUsd) && valueUsd >= 0 && spentTodayUsd >= 0)) {
+    return denied('the value of this transfer is not known', null)
+  }
+  const perTransfer = record.wallet_spend_limit_per_tx_usd
+  if (perTransfer > 0 && valueUsd > perTransfer) {
+    return denied(`at most ${perTransfer} US dollars in one transfer`, 'wallet_spend_limit_per_tx_usd')
+  }
+  const daily = record.wallet_spend_limit_daily_usd
+  if (daily > 0 && spentTodayUsd + valueUsd > daily) {
+    return denied(`at most ${daily} US dollars a day`, 'wallet_spend_limit_daily_usd')
+  }
+  const hourly = record.wallet_rate_limit_per_hour
+  if (hourly > 0 && spendsLastHour >= hourly) {
+    return denied(`at most ${hourly} transfers an hour`, 'wallet_rate_limit_per_hour')
+  }
+  return use
+}
+
+/** Hexadecimal addresses carry their checksum in the case of their letters; others mean what case they have. */
+function sameAddress(one: string, other: string): boolean {
+  const hexadecimal = /^0x[0-9a-f]+$/i
+  return hexadecimal.test(one) && hexadecimal.test(other)
+    ? one.toLowerCase() === other.toLowerCase()
+    : one === other
+}

@@ -1,0 +1,134 @@
+import * as z from 'zod/mini'
+import { agentIdSchema, idSchema } from './ids.ts'
+import { jsonObjectSchema, jsonValueSchema } from './json-value.ts'
+import { limits } from './limits.ts'
+import { originSchema } from './origin.ts'
+import { permissionRecordSchema } from './permission-record.ts'
+import { editableFiles } from './workspace-file.ts'
+
+/** Texts of one edit, characters. */
+const fileMaxChars = 100_000
+const reasonMaxChars = 500
+
+/** What of an agent can be changed, and for how long a change can be taken back, milliseconds. */
+export const undoWindowsMs = { text: 5 * 60_000, setting: 30 * 60_000 } as const
+
+export function undoWindowMs(field: string): number {
+  return field === 'model' || field === 'permissions' || field === 'budget'
+    ? undoWindowsMs.setting
+    : undoWindowsMs.text
+}
+
+/** Entries of permissions: values as they come, so that what does not belong is refused by name and not dropped. */
+const submitted = z.record(z.string(), jsonValueSchema)
+const entries = z.record(z.string(), z.array(z.string()))
+export const permissionChangeSchema = z.strictObject({
+  /** The whole new value of each field. */
+  set: z._default(submitted, {}),
+  /** Entries that a list shall have or lack, whatever else is in it: two such edits at once lose nothing. */
+  add: z._default(entries, {}),
+  remove: z._default(entries, {}),
+})
+export type PermissionChange = z.infer<typeof permissionChangeSchema>
+
+const reason = z._default(z.string().check(z.maxLength(reasonMaxChars)), '')
+
+/** One edit of an agent. Applied at once; the reply says how long it can be taken back. */
+export const agentEditSchema = z.discriminatedUnion('field', [
+  z.strictObject({
+    field: z.literal('role'),
+    value: z.string().check(z.minLength(1), z.maxLength(500)),
+    reason,
+  }),
+  z.strictObject({
+    field: z.literal('model'),
+    /** Null follows the fleet's default. */
+    value: z.nullable(z.string().check(z.minLength(1), z.maxLength(200))),
+    reason,
+  }),
+  z.strictObject({
+    field: z.literal('budget'),
+    /** A period that is left out keeps its limit. */
+    value: z.strictObject({
+      daily_usd: z.optional(
+        z.number().check(z.minimum(limits.budgetDailyUsd.min), z.maximum(limits.budgetDailyUsd.max)),
+      ),
+      monthly_usd: z.optional(
+        z.number().check(z.minimum(limits.budgetMonthlyUsd.min), z.maximum(limits.budgetMonthlyUsd.max)),
+      ),
+    }),
+    reason,
+  }),
+  z.strictObject({ field: z.literal('permissions'), value: permissionChangeSchema, reason }),
+  z.strictObject({
+    field: z.enum(editableFiles),
+    value: z.string().check(z.maxLength(fileMaxChars)),
+    reason,
+  }),
+])
+export type AgentEdit = z.infer<typeof agentEditSchema>
+
+export const changeStates = ['applying', 'applied', 'undone', 'failed'] as const
+
+/** A change that was made, or tried. Long texts are cut in lists. Times are milliseconds since 1970. */
+export const changeViewSchema = z.strictObject({
+  undo_token: idSchema('change'),
+  agent_id: agentIdSchema,
+  field: z.string(),
+  before: jsonValueSchema,
+  after: jsonValueSchema,
+  actor: z.string(),
+  reason: z.string(),
+  state: z.enum(changeStates),
+  applied_at: z.number(),
+  /** Until then it can be undone, once. */
+  expires_at: z.number(),
+  undone_by: z.nullable(z.string()),
+  /** `now`, or with the agent's next run: a sandbox keeps the model and the role that it was started with. */
+  takes_effect: z.enum(['now', 'next-run']),
+})
+export type ChangeView = z.infer<typeof changeViewSchema>
+
+export const approvalStates = ['pending', 'confirmed', 'done', 'failed', 'cancelled', 'expired'] as const
+export type ApprovalState = (typeof approvalStates)[number]
+
+/** Something that waits for a person, or waited. */
+export const approvalViewSchema = z.strictObject({
+  id: idSchema('appr'),
+  kind: z.string(),
+  /** What it is done to, such as an agent's id. */
+  subject: z.string(),
+  summary: z.string(),
+  /** What will happen, a sentence each, as it is at this moment. */
+  consequences: z.array(z.string()),
+  /** Exactly what was asked for. */
+  args: jsonObjectSchema,
+  /** SHA-256 of kind and args in canonical JSON; a confirmation names it. */
+  digest: z.string(),
+  asked_by: z.string(),
+  origin: originSchema,
+  run_id: z.nullable(z.string()),
+  state: z.enum(approvalStates),
+  created_at: z.number(),
+  expires_at: z.number(),
+  resolved_at: z.nullable(z.number()),
+  resolved_by: z.nullable(z.string()),
+  detail: z.string(),
+})
+export type ApprovalView = z.infer<typeof approvalViewSchema>
+
+/** How an agent is set up, as people and the operator read it. */
+export const agentConfigSchema = z.strictObject({
+  id: agentIdSchema,
+  kind: z.enum(['operator', 'worker']),
+  role: z.string(),
+  /** Null follows the fleet's default. */
+  model: z.nullable(z.string()),
+  /** Whose budget its calls are charged to, beside its own; null for none. */
+  project: z.nullable(z.string()),
+  budget: z.strictObject({ daily_usd: z.number(), monthly_usd: z.number() }),
+  /** Null where it has no record: then everything is denied. */
+  permissions: z.nullable(permissionRecordSchema),
+  created_at: z.number(),
+})
+export type AgentConfig = z.infer<typeof agentConfigSchema>

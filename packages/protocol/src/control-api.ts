@@ -1,0 +1,94 @@
+import * as z from 'zod/mini'
+import { agentConfigSchema, agentEditSchema, approvalViewSchema, changeViewSchema } from './agent-edit.ts'
+import type { Endpoint, EndpointSchemas } from './endpoint.ts'
+
+/** The people's door, continued: what agents may do, changes and their undoing, and what waits for a person. */
+export const controlEndpoints = {
+  agentConfig: {
+    method: 'GET',
+    path: '/api/agents/{id}/config',
+    summary: 'Role, model, budget and permissions of an agent',
+  },
+  agentEdit: {
+    method: 'POST',
+    path: '/api/agents/{id}/edit',
+    summary: 'Changes one thing of an agent, at once; can be undone for a while',
+  },
+  agentDelete: {
+    method: 'DELETE',
+    path: '/api/agents/{id}',
+    summary: 'Deletes an agent with its data, tokens and permissions',
+  },
+  permissionsExplain: {
+    method: 'GET',
+    path: '/api/agents/{id}/permissions/explain',
+    summary: 'Whether an agent may do something, and by which line of which file',
+  },
+  changes: { method: 'GET', path: '/api/changes', summary: 'Changes of agents, newest first' },
+  changeUndo: {
+    method: 'POST',
+    path: '/api/changes/{token}/undo',
+    summary: 'Takes a change back, once, while it still stands',
+  },
+  pending: { method: 'GET', path: '/api/pending', summary: 'What waits for a person' },
+  pendingOne: { method: 'GET', path: '/api/pending/{id}', summary: 'One of them, whatever became of it' },
+  pendingConfirm: {
+    method: 'POST',
+    path: '/api/pending/{id}/confirm',
+    summary: 'Lets it happen, exactly as it was shown',
+  },
+  pendingCancel: { method: 'POST', path: '/api/pending/{id}/cancel', summary: 'Lets it not happen' },
+} as const satisfies Record<string, Endpoint>
+
+export type ControlEndpointName = keyof typeof controlEndpoints
+
+export const explanationSchema = z.strictObject({
+  agent_id: z.string(),
+  action: z.string(),
+  resource: z.nullable(z.string()),
+  as: z.enum(['door', 'program']),
+  allowed: z.boolean(),
+  reason: z.string(),
+  /** The field of the permission record that decides, when one does. */
+  field: z.nullable(z.string()),
+  file: z.string(),
+  /** From 1; null when no line of the file decides. */
+  line: z.nullable(z.int()),
+  repair: z.string(),
+})
+export type ExplanationView = z.infer<typeof explanationSchema>
+
+const listLimit = z._default(z.coerce.number().check(z.minimum(1), z.maximum(200)), 50)
+
+export const controlApi = {
+  agentConfig: { response: agentConfigSchema },
+  agentEdit: { request: agentEditSchema, response: changeViewSchema },
+  agentDelete: { response: z.strictObject({ deleted: z.string() }) },
+  permissionsExplain: {
+    query: z.strictObject({
+      action: z.string().check(z.maxLength(100)),
+      resource: z.optional(z.string().check(z.maxLength(600))),
+      as: z._default(z.enum(['door', 'program']), 'door'),
+    }),
+    response: explanationSchema,
+  },
+  changes: {
+    query: z.strictObject({ agent: z.optional(z.string()), limit: listLimit }),
+    response: z.strictObject({ changes: z.array(changeViewSchema) }),
+  },
+  changeUndo: { response: changeViewSchema },
+  pending: {
+    /** `open` for what can still be decided, `all` for what was, too. */
+    query: z.strictObject({ state: z._default(z.enum(['open', 'all']), 'open'), limit: listLimit }),
+    response: z.strictObject({ pending: z.array(approvalViewSchema) }),
+  },
+  pendingOne: { response: approvalViewSchema },
+  pendingConfirm: {
+    request: z.strictObject({
+      /** The digest that the person was shown. */
+      digest: z.string().check(z.regex(/^[0-9a-f]{64}$/, 'a digest is 64 hex digits')),
+    }),
+    response: approvalViewSchema,
+  },
+  pendingCancel: { response: approvalViewSchema },
+} as const satisfies Record<ControlEndpointName, EndpointSchemas>

@@ -1,0 +1,77 @@
+import type { Endpoint } from './endpoint.ts'
+
+/**
+ * Figures behind the operator-or-internal gate: on the agent door for the operator, on loopback for this machine.
+ * Plain values without schemas, so that the operator's first run need not load them; `operator-api.ts` has those.
+ */
+export const operatorViewEndpoints = {
+  metrics: { method: 'GET', path: '/mesh/operator/metrics', summary: 'The whole fleet in figures' },
+  agentMetrics: {
+    method: 'GET',
+    path: '/mesh/operator/agents/{id}/metrics',
+    summary: 'One agent in figures',
+  },
+  staleTasks: {
+    method: 'GET',
+    path: '/mesh/operator/stale-tasks',
+    summary: 'Open tasks that nothing happened to for hours',
+  },
+  audit: { method: 'GET', path: '/mesh/operator/audit', summary: 'Rows of the journal, oldest first' },
+} as const satisfies Record<string, Endpoint>
+
+export type OperatorViewEndpointName = keyof typeof operatorViewEndpoints
+
+/** What the operator does to the fleet, on the agent door alone. */
+export const operatorEndpoints = {
+  tools: {
+    method: 'GET',
+    path: '/mesh/operator/tools',
+    summary: 'Names of the tools that the operator may use now',
+  },
+  agents: { method: 'GET', path: '/mesh/operator/agents', summary: 'Every agent with its state and cost' },
+  agentConfig: { method: 'GET', path: '/mesh/operator/agents/{id}', summary: 'How an agent is set up' },
+  agentFile: {
+    method: 'GET',
+    path: '/mesh/operator/agents/{id}/files/{file}',
+    summary: 'One workspace text of an agent',
+  },
+  agentCreate: { method: 'POST', path: '/mesh/operator/agents', summary: 'Creates a worker' },
+  agentEdit: {
+    method: 'POST',
+    path: '/mesh/operator/agents/{id}/edit',
+    summary: 'Changes one thing of an agent, below the ceiling',
+  },
+  agentRestart: {
+    method: 'POST',
+    path: '/mesh/operator/agents/{id}/restart',
+    summary: 'Re-creates the container of an agent',
+  },
+  agentStop: {
+    method: 'POST',
+    path: '/mesh/operator/agents/{id}/stop',
+    summary: 'Stops the container of an agent',
+  },
+  agentDelete: {
+    method: 'POST',
+    path: '/mesh/operator/agents/{id}/delete',
+    summary: 'Asks a person to delete an agent',
+  },
+  changes: {
+    method: 'GET',
+    path: '/mesh/operator/changes',
+    summary: 'Changes of the operator, newest first',
+  },
+  changeUndo: {
+    method: 'POST',
+    path: '/mesh/operator/changes/{token}/undo',
+    summary: 'Takes back a change of the operator',
+  },
+  pending: { method: 'GET', path: '/mesh/operator/pending', summary: 'What the operator asked a person for' },
+  pendingCancel: {
+    method: 'POST',
+    path: '/mesh/operator/pending/{id}/cancel',
+    summary: 'Takes back what the operator asked for',
+  },
+} as const satisfies Record<string, Endpoint>
+
+export type OperatorEndpointName = keyof typeof operatorEndpoints

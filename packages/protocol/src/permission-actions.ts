@@ -1,0 +1,44 @@
+/** One thing that can be allowed or refused, as people ask about it. */
+export interface PermissionAction {
+  readonly name: string
+  /** What the resource names, in words; null where the action has none. */
+  readonly resource: string | null
+  readonly example: string | null
+}
+
+/**
+ * Every action that the mesh decides by permission, for help texts and for `permissions explain`. The mesh maps each
+ * name to the very action that its guard is asked about.
+ */
+export const permissionActions = [
+  { name: 'message-agent', resource: 'id of the other agent', example: 'auditor' },
+  { name: 'steer-agent', resource: 'id of the other agent', example: 'auditor' },
+  { name: 'publish-topic', resource: 'topic', example: 'builds' },
+  { name: 'subscribe-topic', resource: 'topic', example: 'builds' },
+  { name: 'read-blackboard', resource: 'key', example: 'output/report' },
+  { name: 'write-blackboard', resource: 'key', example: 'output/report' },
+  { name: 'call-api', resource: 'name of the API', example: 'llm' },
+  { name: 'use-credential', resource: 'name of the credential', example: 'github_token' },
+  { name: 'use-browser', resource: 'browser action', example: 'navigate' },
+  { name: 'manage-cron', resource: null, example: null },
+  { name: 'spawn-agent', resource: null, example: null },
+  { name: 'use-wallet', resource: 'chain', example: 'ethereum' },
+  { name: 'spend-from-wallet', resource: 'CHAIN,USD or CHAIN,USD,CONTRACT', example: 'ethereum,2.50' },
+  { name: 'manage-fleet', resource: null, example: null },
+  { name: 'manage-agent', resource: 'id of the other agent', example: 'auditor' },
+  { name: 'manage-projects', resource: null, example: null },
+  { name: 'edit-agent-config', resource: 'id of the other agent', example: 'auditor' },
+  { name: 'view-fleet', resource: null, example: null },
+  { name: 'route-tasks', resource: null, example: null },
+  { name: 'request-credential', resource: null, example: null },
+  { name: 'manage-credentials', resource: null, example: null },
+  { name: 'list-agents', resource: null, example: null },
+  { name: 'act-for-self', resource: 'id of the agent itself', example: 'auditor' },
+  { name: 'submit-run', resource: 'id of an agent', example: 'auditor' },
+] as const satisfies readonly PermissionAction[]
+
+export type PermissionActionName = (typeof permissionActions)[number]['name']
+
+export function findPermissionAction(name: string): (typeof permissionActions)[number] | undefined {
+  return permissionActions.find((action) => action.name === name)
+}

@@ -1,0 +1,330 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { controlEndpoints } from '@flotilla/protocol/control-api'
+import { fillPath } from '@flotilla/protocol/endpoint'
+import type { Endpoint } from '@flotilla/protocol/endpoint'
+import { headers } from '@flotilla/protocol/headers'
+import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
+import { operatorEndpoints, operatorViewEndpoints } from '@flotilla/protocol/operator-endpoints'
+import { permissionFields } from '@flotilla/protocol/permission-record'
+import type { RunView } from '@flotilla/protocol/run'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { agentSurroundings } from '../support/agent-surroundings.ts'
+import type { AgentSurroundings } from '../support/agent-surroundings.ts'
+import { aCassette, runs, says } from '../support/cassettes.ts'
+import { eventually } from '../support/eventually.ts'
+import { httpCall } from '../support/http-call.ts'
+import type { Reply } from '../support/http-call.ts'
+import { startMesh } from '../support/mesh-process.ts'
+import type { MeshProcess } from '../support/mesh-process.ts'
+import { addDoorToken } from '../support/own-token.ts'
+import { expectProblem } from '../support/problem-matcher.ts'
+import { verifies } from '../verifies.ts'
+
+const works = aCassette({
+  when: '^work$',
+  turns: [runs('sleep 100', { timeoutSeconds: 120 }), says('Done.')],
+})
+
+let mesh: MeshProcess
+type AtWork = { run: RunView; token: string } & AgentSurroundings
+let operator: AtWork
+let ann: AtWork
+let count = 0
+
+beforeAll(async () => {
+  mesh = await startMesh({ cassettes: { works } })
+  await mesh.createWorker('ann')
+  await mesh.createWorker('target')
+  operator = await atWork('operator')
+  ann = await atWork('ann')
+})
+afterAll(() => mesh.stop())
+
+async function atWork(id: string): Promise<AtWork> {
+  const runId = await mesh.submit('work', { agent: id })
+  const run = await eventually(`${id} works`, async () => {
+    const view = await mesh.run(runId)
+    return view.state === 'running' ? view : null
+  })
+  return { ...(await agentSurroundings(mesh, id)), run, token: addDoorToken(mesh.home, id) }
+}
+
+interface Knock {
+  readonly who: AtWork
+  readonly token?: string
+  readonly params?: Record<string, string>
+  readonly body?: unknown
+  readonly raw?: string
+  readonly more?: Record<string, string>
+}
+
+function knock(
+  endpoint: Endpoint,
+  { who, token = who.token, params = {}, body = {}, raw, more = {} }: Knock,
+): Promise<Reply> {
+  const writes = endpoint.method !== 'GET'
+  const path = fillPath(endpoint.path, { id: 'target', file: 'SOUL.md', token: 'change_0', ...params })
+  return httpCall({
+    method: endpoint.method,
+    url: `${who.door}${path}`,
+    headers: {
+      authorization: `Bearer ${token}`,
+      [headers.runId]: who.run.id,
+      [headers.runFence]: String(who.run.fence),
+      [headers.idempotencyKey]: `key ${(count += 1)}`,
+      ...(writes ? { 'content-type': 'application/json' } : {}),
+      ...more,
+    },
+    ...(writes ? { body: raw ?? JSON.stringify(body) } : {}),
+  })
+}
+
+const bodies: Readonly<Record<string, unknown>> = {
+  agentCreate: { id: 'new', role: 'new' },
+  agentEdit: { field: 'role', value: 'x' },
+}
+const all = Object.entries<Endpoint>({ ...operatorEndpoints, ...operatorViewEndpoints })
+const record = async () => {
+  const text = await readFile(join(mesh.home, 'config', 'permissions.json'), 'utf8')
+  return (JSON.parse(text) as { permissions: Record<string, Record<string, unknown>> }).permissions
+}
+
+describe('the operator’s part of the agent door', () => {
+  it.each(all)('refuses %s to a worker, to programs and without a token', async (name, endpoint) => {
+    verifies(
+      'endpoints:operator:fleet-metrics',
+      'endpoints:operator:agent-metrics',
+      'endpoints:operator:stale-tasks',
+      'endpoints:operator:audit',
+      'authentication:operator-or-internal:fleet-metrics',
+      'authentication:operator-or-internal:agent-metrics',
+      'authentication:operator-or-internal:stale-tasks',
+      'authentication:operator-or-internal:audit',
+    )
+    const body = bodies[name] ?? {}
+    expectProblem(await knock(endpoint, { who: ann, body }), 'denied')
+    // Names in headers are nobody (lesson 3), and the marker of the internal door means nothing here (lesson 4).
+    const more = { 'x-agent-id': 'operator', [headers.meshInternal]: '1' }
+    expectProblem(await knock(endpoint, { who: ann, body, more }), 'denied')
+    expectProblem(await knock(endpoint, { who: operator, token: operator.programToken, body }), 'denied')
+    expectProblem(await knock(endpoint, { who: operator, token: 'guess', body }), 'unauthenticated')
+    // Missing and forbidden look the same to a worker (lesson 43).
+    const missing = await knock(endpoint, { who: ann, body, params: { id: 'nobody', token: 'change_1' } })
+    const there = await knock(endpoint, { who: ann, body })
+    expect([missing.status, missing.json()['detail']]).toEqual([there.status, there.json()['detail']])
+  })
+
+  it.each(Object.entries<Endpoint>(operatorViewEndpoints))(
+    'answers %s to the operator',
+    async (_name, endpoint) => {
+      const reply = await knock(endpoint, { who: operator })
+      expect(reply.status, reply.text).toBe(200)
+    },
+  )
+
+  it.each(Object.entries<Endpoint>(operatorEndpoints))(
+    'is not on the people’s port: %s',
+    async (_name, endpoint) => {
+      const reply = await mesh.call(endpoint, {
+        params: { id: 'target', file: 'SOUL.md', token: 'change_0' },
+        headers: { [headers.meshInternal]: '1' },
+        ...(endpoint.method === 'GET' ? {} : { body: {} }),
+      })
+      expectProblem(reply, 'not-found')
+    },
+  )
+
+  it('confirms nothing: there is no such path for an agent, whatever it carries', async () => {
+    const asked = await knock(operatorEndpoints.agentDelete, { who: operator })
+    const { id, digest } = asked.json() as { id: string; digest: string }
+    for (const path of [`/mesh/operator/pending/${id}/confirm`, `/api/pending/${id}/confirm`]) {
+      const endpoint = { method: 'POST', path, summary: '' } as const
+      expectProblem(
+        await knock(endpoint, { who: operator, body: { digest }, more: { [headers.requestedWith]: 'x' } }),
+        'not-found',
+      )
+    }
+    expect((await record())['target']).toBeDefined()
+    await mesh.call(controlEndpoints.pendingCancel, { params: { id } })
+  })
+})
+
+describe('figures on the people’s port', () => {
+  it.each(Object.entries<Endpoint>(operatorViewEndpoints))(
+    'are for programs of this machine with the marker: %s',
+    async (_name, endpoint) => {
+      const ask = (more: Record<string, string>) =>
+        mesh.call(endpoint, { params: { id: 'ann' }, headers: more })
+      expect((await ask({ [headers.meshInternal]: '1' })).status).toBe(200)
+      expectProblem(await ask({}), 'unauthenticated')
+      expectProblem(
+        await ask({ [headers.meshInternal]: '1', 'x-forwarded-for': '10.0.0.1' }),
+        'unauthenticated',
+      )
+    },
+  )
+
+  it('show refusals and other projects’ keys, and nothing follows from either', async () => {
+    verifies('purpose:observability:tool-denials-24h', 'purpose:observability:blackboard-xproject-count')
+    const figures = async () =>
+      (
+        await mesh.call(operatorViewEndpoints.agentMetrics, {
+          params: { id: 'ann' },
+          headers: { [headers.meshInternal]: '1' },
+        })
+      ).json()
+    const write = (key: string) =>
+      knock(meshAgentEndpoints.blackboardWrite, { who: ann, params: { key }, body: { value: 1 } })
+    expectProblem(await write('projects/theirs/plan'), 'denied')
+    const add = { add: { blackboard_write: ['projects/**'] } }
+    await mesh.call(controlEndpoints.agentEdit, {
+      params: { id: 'ann' },
+      body: { field: 'permissions', value: add },
+    })
+    expect((await write('projects/theirs/plan')).status).toBe(200)
+    expect(await figures()).toMatchObject({
+      id: 'ann',
+      tool_denials_24h: { 'write-blackboard': 1 },
+      _blackboard_xproject_count: { read: 0, write: 1 },
+    })
+    // However often: it is counted and done.
+    expect((await write('projects/theirs/plan')).status).toBe(200)
+    expect(await figures()).toMatchObject({ _blackboard_xproject_count: { read: 0, write: 2 } })
+  })
+})
+
+describe('the ceiling on the wire (lesson 6)', () => {
+  const edit = (raw: string) => knock(operatorEndpoints.agentEdit, { who: operator, raw })
+  const set = (fields: string) => `{"field":"permissions","value":{"set":${fields}}}`
+
+  it.each([
+    ['plainly', set('{"can_spawn":true}')],
+    ['among others', set('{"can_message":["a"],"can_use_wallet":true}')],
+    ['as text', set('{"can_spawn":"true"}')],
+    ['as a number', set('{"can_spawn":1}')],
+    ['as a list', set('{"can_spawn":[true]}')],
+    ['as an object', set('{"can_spawn":{"value":true}}')],
+    ['in capitals', set('{"CAN_SPAWN":true}')],
+    ['with a blank', set('{"can_spawn ":true}')],
+    ['with a look-alike letter', set('{"сan_spawn":true}')],
+    ['with an invisible letter', set('{"can_spawn\\u200b":true}')],
+    ['escaped', set('{"can_\\u0073pawn":true}')],
+    ['twice, the harmless one last', set('{"can_spawn":true,"can_spawn":false,"can_use_wallet":true}')],
+    ['twice, the harmless one first', set('{"can_spawn":false,"can_spawn":true}')],
+    ['nested', set('{"permissions":{"can_spawn":true}}')],
+    ['as a path', set('{"target.can_spawn":true}')],
+    ['as a prototype', set('{"constructor":{"prototype":{"can_spawn":true}}}')],
+    ['as an entry of a list', '{"field":"permissions","value":{"add":{"can_spawn":["true"]}}}'],
+    ['in a field of its own', '{"field":"can_spawn","value":true}'],
+    ['beside another field', '{"field":"role","value":"x","permissions":{"can_spawn":true}}'],
+    ['through the budget', '{"field":"budget","value":{"daily_usd":1,"can_spawn":true}}'],
+    ['as more APIs', set('{"allowed_apis":["*"]}')],
+    ['as one API more', '{"field":"permissions","value":{"add":{"allowed_apis":["wallet"]}}}'],
+    ['as credentials', set('{"allowed_credentials":["*"]}')],
+    ['as a control flag', set('{"can_manage_fleet":true}')],
+    ['as no wallet limit', set('{"wallet_spend_limit_daily_usd":1000000}')],
+  ])('refuses a right that is asked for %s', async (_how, raw) => {
+    verifies('errors:ceiling:spawn-refused', 'errors:ceiling:wallet-refused')
+    const before = await record()
+    expectProblem(await edit(raw), 'human-only', 'bad-request', 'bad-json')
+    expect(await record()).toEqual(before)
+  })
+
+  it('refuses every field that only a person may raise, alone and at creation (lessons 7, 8)', async () => {
+    const raises: Readonly<Record<string, unknown>> = {
+      allowed_apis: ['llm', 'http', 'more'],
+      allowed_credentials: ['x'],
+      can_spawn: true,
+      can_use_wallet: true,
+      wallet_allowed_chains: ['ethereum'],
+      wallet_spend_limit_per_tx_usd: 1,
+      wallet_spend_limit_daily_usd: 1,
+      wallet_rate_limit_per_hour: 1,
+      wallet_allowed_contracts: ['0x1'],
+      can_manage_fleet: true,
+      can_manage_projects: true,
+      can_edit_agent_config: true,
+      can_view_fleet_metrics: true,
+      can_route_tasks: true,
+      can_request_user_credentials: true,
+    }
+    for (const [field, value] of Object.entries(raises)) {
+      expect(Object.hasOwn(permissionFields, field)).toBe(true)
+      expectProblem(
+        await edit(JSON.stringify({ field: 'permissions', value: { set: { [field]: value } } })),
+        'human-only',
+      )
+      const create = { id: `new-${field}`, role: 'x', permissions: { [field]: value } }
+      expectProblem(
+        await knock(operatorEndpoints.agentCreate, { who: operator, body: create }),
+        'human-only',
+        'bad-request',
+      )
+      expect((await record())[create.id]).toBeUndefined()
+    }
+  })
+
+  it('leaves it to a person whose budget a new worker is charged to', async () => {
+    const create = { id: 'charged', role: 'x', project: 'acme' }
+    expectProblem(await knock(operatorEndpoints.agentCreate, { who: operator, body: create }), 'bad-request')
+    expect((await record())['charged']).toBeUndefined()
+  })
+
+  it('lets the operator lower, and widen what is its to give', async () => {
+    const lower = await edit(set('{"allowed_apis":["llm"],"can_message":["operator","ann"]}'))
+    expect(lower.status, lower.text).toBe(200)
+    expect((await record())['target']).toMatchObject({
+      allowed_apis: ['llm'],
+      can_message: ['operator', 'ann'],
+    })
+    expectProblem(await edit(set('{"allowed_apis":["llm","http"]}')), 'human-only')
+  })
+
+  it('holds for a person’s lowering too: the operator undoes only what it did itself', async () => {
+    const change = (value: boolean) =>
+      mesh.call(controlEndpoints.agentEdit, {
+        params: { id: 'target' },
+        body: { field: 'permissions', value: { set: { can_spawn: value } } },
+      })
+    await change(true)
+    const token = String((await change(false)).json()['undo_token'])
+    expectProblem(
+      await knock(operatorEndpoints.changeUndo, { who: operator, params: { token } }),
+      'not-found',
+    )
+    expect((await record())['target']).toMatchObject({ can_spawn: false })
+  })
+
+  it('is counted, journalled and never waits for a confirmation', async () => {
+    const marked = { headers: { [headers.meshInternal]: '1' } }
+    const figures = (
+      await mesh.call(operatorViewEndpoints.agentMetrics, { params: { id: 'operator' }, ...marked })
+    ).json()
+    const denials = figures['tool_denials_24h'] as Record<string, number>
+    expect(denials['edit-agent-config']).toBeGreaterThan(10)
+    const audit = await mesh.call(operatorViewEndpoints.audit, { query: { limit: 500 }, ...marked })
+    expect(audit.text).toContain('ceiling.refused')
+    expect((await mesh.call(controlEndpoints.pending)).json()).toEqual({ pending: [] })
+  })
+
+  it('keeps the operator from itself: edits, stops, restarts and deletions (lesson 124)', async () => {
+    for (const endpoint of [
+      operatorEndpoints.agentEdit,
+      operatorEndpoints.agentRestart,
+      operatorEndpoints.agentStop,
+      operatorEndpoints.agentDelete,
+    ]) {
+      const body = endpoint === operatorEndpoints.agentEdit ? { field: 'role', value: 'king' } : {}
+      expectProblem(await knock(endpoint, { who: operator, params: { id: 'operator' }, body }), 'denied')
+    }
+  })
+})
+
+describe('the operator sees all, a worker its own (lesson 125)', () => {
+  it('lists every agent to the operator', async () => {
+    const reply = await knock(operatorEndpoints.agents, { who: operator })
+    const { agents } = reply.json() as { agents: { id: string }[] }
+    expect(agents.map(({ id }) => id).toSorted()).toEqual(['ann', 'operator', 'target'])
+  })
+})

@@ -1,0 +1,104 @@
+import { mkdtemp, readFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { permissionFileSchema, permissionRecordSchema } from '@flotilla/protocol/permission-record'
+import type { PermissionRecord } from '@flotilla/protocol/permission-record'
+import type { BudgetEdit } from '../../packages/mesh/src/budgets/budget-scope.ts'
+import { createBudgetTable } from '../../packages/mesh/src/budgets/budget-table.ts'
+import { createSetBudget } from '../../packages/mesh/src/budgets/set-budget.ts'
+import { createFileEditor } from '../../packages/mesh/src/config/atomic-file.ts'
+import { aFleet } from '../../packages/mesh/src/fleet/fleet-world.ts'
+import type { FleetWorld } from '../../packages/mesh/src/fleet/fleet-world.ts'
+import type { JournalEntry } from '../../packages/mesh/src/journal/journal.ts'
+import { silentLog } from '../../packages/mesh/src/log.ts'
+import type { Action } from '../../packages/mesh/src/policy/action.ts'
+import { authorize } from '../../packages/mesh/src/policy/authorize.ts'
+import type { Caller } from '../../packages/mesh/src/policy/caller.ts'
+import { operatorDefaultRecord, workerDefaultRecord } from '../../packages/mesh/src/policy/default-records.ts'
+import { createDenialCounts } from '../../packages/mesh/src/policy/denial-counts.ts'
+import { createGuard } from '../../packages/mesh/src/policy/guard.ts'
+import { createHoldCeiling } from '../../packages/mesh/src/policy/hold-ceiling.ts'
+import { createPermissionFile } from '../../packages/mesh/src/policy/permission-file.ts'
+import type { PermissionStore } from '../../packages/mesh/src/policy/permission-file.ts'
+import { createEdits } from '../../packages/mesh/src/edits/edits.ts'
+import type { Edits } from '../../packages/mesh/src/edits/edits.ts'
+
+/** Edits for tests: real rows, a real permissions file and real rules; texts lie in memory. */
+
+export const operator: Caller = { kind: 'agent', agentId: 'operator', token: 'door', run: null }
+export const atTerminal: Caller = { kind: 'human', channel: 'cli' }
+export const inChat: Caller = { kind: 'human', channel: 'telegram', user: 'owner' }
+
+export interface EditsWorld {
+  readonly edits: Edits
+  readonly world: FleetWorld
+  readonly permissions: PermissionStore
+  readonly permissionsPath: string
+  readonly texts: Map<string, string>
+  readonly journal: readonly JournalEntry[]
+  readonly decide: (caller: Caller, action: Action) => boolean
+  recordOf(agentId: string): Promise<PermissionRecord | undefined>
+  /** Edits on the same rows, as after a restart. */
+  again(): Edits
+  close(): Promise<void>
+}
+
+export async function anEditsWorld(workers: readonly string[] = ['w']): Promise<EditsWorld> {
+  const world = await aFleet()
+  const { database, clock, journal } = world
+  const permissionsPath = join(await mkdtemp(join(tmpdir(), 'edits-')), 'permissions.json')
+  const permissions = await createPermissionFile({
+    path: permissionsPath,
+    editor: createFileEditor(),
+    clock,
+    log: silentLog,
+    onBroken: () => {},
+  })
+  await permissions.edit(() => ({
+    operator: operatorDefaultRecord,
+    ...Object.fromEntries(workers.map((id) => [id, permissionRecordSchema.parse(workerDefaultRecord)])),
+  }))
+  await world.fleet.ensureOperator()
+  for (const id of workers) await world.fleet.create(atTerminal, { id, role: 'works' })
+  const texts = new Map<string, string>()
+  const shared = { ...world.deps, denials: createDenialCounts(clock), permissions }
+  const guard = createGuard(shared)
+  const setBudget = createSetBudget({
+    ...shared,
+    guard,
+    table: createBudgetTable(database),
+    agents: world.fleet,
+    rebalance: () => {},
+  })
+  const deps = {
+    ...shared,
+    guard,
+    holdCeiling: createHoldCeiling(shared),
+    setBudget: (caller: Caller, id: string, limits: BudgetEdit) =>
+      void setBudget(caller, { scope: 'agent', id }, limits),
+    fleet: {
+      ...world.fleet,
+      reach: async (agentId: string) => ({
+        readWorkspaceFile: async (name: string) => texts.get(`${agentId}/${name}`) ?? '',
+        writeWorkspaceFile: async (name: string, content: string) =>
+          void texts.set(`${agentId}/${name}`, content),
+      }),
+    },
+  }
+  return {
+    edits: createEdits(deps),
+    world,
+    permissions,
+    permissionsPath,
+    texts,
+    journal,
+    decide: (caller, action) => authorize(permissions.snapshot(), caller, action).allowed,
+    recordOf: async (agentId) =>
+      permissionFileSchema.parse(JSON.parse(await readFile(permissionsPath, 'utf8'))).permissions[agentId],
+    again: () => createEdits({ ...deps, database }),
+    close: async () => {
+      await permissions.close()
+      await world.close()
+    },
+  }
+}
