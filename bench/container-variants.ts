@@ -47,6 +47,7 @@ export function containerVariants(ground: BenchGround): Readonly<Record<VariantN
         publicKeyBase64url: ground.identity.publicKeyBase64url,
       },
       briefingDirectory: ground.briefingDirectory,
+      dataLimitBytes: 5 * 1024 ** 3,
       loopLimits: {},
     }),
   })

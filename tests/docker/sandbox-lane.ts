@@ -63,8 +63,10 @@ export interface DockerHome {
   readonly homeTag: string
   readonly runtime: SandboxRuntime
   readonly briefingDirectory: string
+  readonly volumesFolder: string
+  readonly specOf: (spec: Partial<SandboxSpec> & { readonly agentId: string }) => SandboxSpec
   /** Another runtime over the same home, prepared. */
-  readonly again: () => Promise<SandboxRuntime>
+  readonly again: (changes?: Partial<DockerRuntimeOptions>) => Promise<SandboxRuntime>
   /** Starts an agent that runs the subject and waits until it answers. */
   readonly start: (spec: Partial<SandboxSpec> & { readonly agentId: string }) => Promise<SandboxState>
   /** Runs a shell command inside as the agent would. */
@@ -93,16 +95,24 @@ export async function openDockerHome(
     packageDirectory: root,
     agentEntry: await writeSubject(directory),
     doorPorts: [8420, 8421],
+    volumesFolder: join(directory, 'volumes'),
+    path: process.env['PATH'] ?? '',
     clock: systemClock,
     log: silentLog,
     ...changes,
   }
-  const again = async () => {
-    const runtime = createDockerRuntime(options)
+  const again = async (more: Partial<DockerRuntimeOptions> = {}) => {
+    const runtime = createDockerRuntime({ ...options, ...more })
     await runtime.prepare({ progress: (step) => process.stderr.write(`${step}\n`) })
     return runtime
   }
   const runtime = await again()
+  const specOf: DockerHome['specOf'] = (spec) =>
+    aSpec({
+      briefingDirectory,
+      ...spec,
+      environment: { FLOTILLA_AGENT_ID: spec.agentId, ...spec.environment },
+    })
   const tag = homeTag(homeId)
   return {
     engine,
@@ -110,11 +120,12 @@ export async function openDockerHome(
     homeTag: tag,
     runtime,
     briefingDirectory,
+    volumesFolder: options.volumesFolder,
+    specOf,
     again,
     run: subjectHands.run,
     async start(spec) {
-      const environment = { FLOTILLA_AGENT_ID: spec.agentId, ...spec.environment }
-      const state = await runtime.start(aSpec({ briefingDirectory, ...spec, environment }))
+      const state = await runtime.start(specOf(spec))
       await subjectHands.answers(state)
       return state
     },

@@ -9,6 +9,7 @@ import { vaultTools } from './builtin-tools/vault.ts'
 import { workspaceTools } from './builtin-tools/workspace.ts'
 import type { AgentEnvironment } from './environment.ts'
 import type { DataFiles } from './files/data-files.ts'
+import { keepReserve } from './files/state-file.ts'
 import { createMeshModel } from './llm/mesh-model.ts'
 import type { Log } from './log.ts'
 import type { Checkpoints } from './loop/checkpoints.ts'
@@ -71,6 +72,7 @@ export function composeRuns(deps: {
     shared: { bounds: environment, sessions, checkpoints, clock, systemPrompt },
     meshHttp,
     toolsFor,
+    keepReserve: () => keepReserve(environment.dataDirectory),
     modelFor: (mesh) => createMeshModel({ mesh, model: environment.model, clock }),
     log,
   })

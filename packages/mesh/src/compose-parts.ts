@@ -12,6 +12,8 @@ import { cassetteFolders, composeModelDoor, composeModels, keepAliveMsOf } from 
 import { composeTasks } from './compose-tasks.ts'
 import { grantsIn, writeFirstPermissions } from './compose-permissions.ts'
 import { composeRuntime } from './compose-runtime.ts'
+import { composeStorage } from './compose-storage.ts'
+import { dataLimitBytes } from './config/settings-file.ts'
 import { createFileEditor } from './config/atomic-file.ts'
 import type { DataPaths } from './config/data-paths.ts'
 import type { HomeFolder } from './config/home-folder.ts'
@@ -29,9 +31,6 @@ import { createGuard } from './policy/guard.ts'
 import { createPermissionFile } from './policy/permission-file.ts'
 import { createEffectOnce } from './runs/effect-once.ts'
 import { createLedger } from './runs/ledger.ts'
-import { allMigrations } from './storage/all-migrations.ts'
-import { openDatabase } from './storage/database.ts'
-import { migrate } from './storage/migrate.ts'
 import { randomId, randomToken, systemClock } from './system-clock.ts'
 import { createMoveTask } from './tasks/move-task.ts'
 import { createTaskBook } from './tasks/task-book.ts'
@@ -56,10 +55,7 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
   const vault = await createVault({ env, envFilePath: paths.envFile, editor })
   const meshSecret = await vault.ensureSystem('mesh_secret', randomToken)
   await writeFirstPermissions(paths)
-  const database = openDatabase(paths.database, {
-    onEffectError: (error) => log.error({ err: error }, 'what followed a commit failed'),
-  })
-  migrate(database, allMigrations, paths.database)
+  const { database, diskRoom } = composeStorage(paths, log)
   const trust = journalTrust(paths, meshSecret)
   const journal = composeJournal({ database, trust })
   const events = createEventBus({ database, clock, log })
@@ -144,6 +140,7 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
       FLOTILLA_CHAT_MAX_TOTAL_ROUNDS: String(environment.chatMaxTotalRounds),
       FLOTILLA_KEEP_ALIVE_MS: String(keepAliveMsOf(settings.current())),
     },
+    dataLimitBytes: (agentId) => dataLimitBytes(settings.current(), agentId),
     projectText: () => '',
     walls: { hold: () => walls.state().broken === null },
     forget: [
@@ -165,6 +162,7 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
     journal,
     events,
     connections: fleet,
+    diskRoom,
     agentExists: (agentId) => fleet.find(agentId) !== null,
     tasks: waitingForPeople(createTaskBook({ table: taskTable, moveTask }), database),
     onRunSettled: [(run) => control.approvals.runSettled(run)],
@@ -256,6 +254,7 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
     effects,
     control,
     startedAt,
+    diskRoom,
     isServing: () => serving,
     setServing: (value: boolean) => {
       serving = value

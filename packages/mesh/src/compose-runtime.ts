@@ -45,6 +45,8 @@ export function composeRuntime({ context, homeId, paths, log }: RuntimeParts): S
     packageDirectory: repositoryRoot,
     agentEntry,
     baseImage: env['FLOTILLA_BASE_IMAGE'],
+    volumesFolder: paths.volumesFolder,
+    path: env['PATH'] ?? '',
     doorPorts: [environment.agentPort, proxyPort],
     clock: systemClock,
     log,

@@ -111,7 +111,7 @@ export function fleetUseCases(parts: MeshParts): FleetUseCases {
         home: parts.paths.home,
         pid: parts.context.pid,
         uptime_seconds: Math.round((systemClock.now() - parts.startedAt) / 1000),
-        runtime: { kind: parts.runtime.kind, isolates: parts.runtime.isolates },
+        runtime: runtimeView(parts),
         ready: readiness(parts),
         agents: [...fleet.view(activity)],
         runs: { ...parts.ledger.countByState() },
@@ -172,6 +172,15 @@ export function fleetUseCases(parts: MeshParts): FleetUseCases {
   }
 }
 
+function runtimeView({ runtime, settings, isServing }: MeshParts) {
+  return {
+    kind: runtime.kind,
+    isolates: runtime.isolates,
+    data_bound: isServing() ? runtime.dataBound().kind : ('unknown' as const),
+    data_limit_mb: settings.current().data_limit_mb,
+  }
+}
+
 /** A file goes in at once or not at all; nobody waits longer for a container that does not answer. */
 const fileWriteMaxMs = 120_000
 
@@ -191,7 +200,7 @@ export function internalUseCases({ walls, guard, database, trust }: MeshParts): 
 }
 
 /** What keeps the mesh from running agents now, if anything does. */
-export function readiness({ permissions, settings, walls, journalKeeper, isServing }: MeshParts) {
+export function readiness({ permissions, settings, walls, journalKeeper, diskRoom, isServing }: MeshParts) {
   const problems: { id: string; detail: string }[] = []
   const broken = permissions.snapshot().broken
   if (broken !== null) problems.push({ id: 'permissions-broken', detail: `everything is denied: ${broken}` })
@@ -201,6 +210,8 @@ export function readiness({ permissions, settings, walls, journalKeeper, isServi
   if (brokenWall !== null) problems.push({ id: 'walls', detail: brokenWall })
   const badJournal = journalKeeper.broken()
   if (badJournal !== null) problems.push({ id: 'journal-broken', detail: badJournal })
+  const shortage = diskRoom.shortage()
+  if (shortage !== null) problems.push({ id: 'disk-full', detail: shortage })
   if (!isServing()) problems.push({ id: 'starting', detail: 'the fleet is being started' })
   return { ready: problems.length === 0, problems }
 }

@@ -17,6 +17,8 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     exit_code: z.number(),
     out_of_memory: z.boolean(),
   }),
+  /** It runs, and not quite as asked. */
+  z.strictObject({ type: z.literal('agent.warned'), agent_id: agentId, message: z.string() }),
   z.strictObject({
     type: z.literal('run.changed'),
     agent_id: agentId,

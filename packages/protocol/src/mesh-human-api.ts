@@ -144,7 +144,13 @@ export const meshHumanApi = {
       home: z.string(),
       pid: z.int(),
       uptime_seconds: z.number(),
-      runtime: z.strictObject({ kind: z.string(), isolates: z.boolean() }),
+      runtime: z.strictObject({
+        kind: z.string(),
+        isolates: z.boolean(),
+        /** What bounds the data of an agent created now; `unknown` while the engine is being prepared. */
+        data_bound: z.enum(['volume', 'meter', 'unknown']),
+        data_limit_mb: z.int(),
+      }),
       ready: readyReplySchema,
       agents: z.array(agentViewSchema),
       runs: z.record(z.string(), z.int()),

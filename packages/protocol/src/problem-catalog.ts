@@ -285,6 +285,13 @@ export const problemCatalog = {
     retryable: true,
     repair: 'Free some space where the home is; nothing that was accepted is lost.',
   },
+  'data-full': {
+    status: 507,
+    title: 'The data of the agent has reached its size limit',
+    retryable: false,
+    repair:
+      'Delete what is not needed below /data, or raise data_limit_mb in config/settings.json and restart the agent.',
+  },
   'upstream-timeout': {
     status: 504,
     title: 'The far end took too long',

@@ -4,6 +4,7 @@ import { integer, text, withDefault } from '../tools/parameters.ts'
 import { defineTool } from '../tools/tool.ts'
 import type { Tool } from '../tools/tool.ts'
 import { runProgram } from './run-program.ts'
+import type { ProgramEnd } from './run-program.ts'
 
 const timeoutMaxSeconds = 300
 
@@ -40,8 +41,20 @@ export function shellTools(deps: {
         })
         const how = ended.signalName === null ? `exit code ${ended.code}` : `killed by ${ended.signalName}`
         const late = ended.timedOut ? ` after ${values.timeout_s} s: time was up` : ''
-        return { output: `${how}${late}\n${ended.output}`, ok: ended.code === 0 && !ended.timedOut }
+        return {
+          output: `${how}${late}${tooLarge(ended)}\n${ended.output}`,
+          ok: ended.code === 0 && !ended.timedOut,
+        }
       },
     }),
   ]
+}
+
+/** What a shell ends with when such a signal ended the command. */
+const tooLargeExit = 128 + 25
+
+function tooLarge({ code, signalName }: ProgramEnd): string {
+  return signalName === 'SIGXFSZ' || code === tooLargeExit
+    ? ': it wrote a file that would be larger than all of /data may be'
+    : ''
 }

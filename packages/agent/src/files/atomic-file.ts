@@ -6,14 +6,20 @@ import { codeOf } from './walk-path.ts'
 export async function writeAtomically(path: string, content: string): Promise<void> {
   await promises.mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const temporary = `${path}.next`
-  const handle = await promises.open(temporary, 'w', 0o600)
   try {
-    await handle.writeFile(content)
-    await handle.sync()
-  } finally {
-    await handle.close()
+    const handle = await promises.open(temporary, 'w', 0o600)
+    try {
+      await handle.writeFile(content)
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    await promises.rename(temporary, path)
+  } catch (error) {
+    // A half that was written takes room, which may be what is missing.
+    await removeFile(temporary).catch(() => undefined)
+    throw error
   }
-  await promises.rename(temporary, path)
 }
 
 /** The file as one JSON value; null when it is missing, `undefined` when it is not JSON. */

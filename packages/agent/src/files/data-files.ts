@@ -3,6 +3,7 @@ import type { FileHandle } from 'node:fs/promises'
 import { Problem } from '@flotilla/protocol/problem'
 import { stateFolder } from '../door-token.ts'
 import { refusal, toSegments } from './data-path.ts'
+import { isDiskFull } from './state-file.ts'
 import { assertInside, codeOf, inside, withPlace } from './walk-path.ts'
 import type { Place } from './walk-path.ts'
 
@@ -231,12 +232,12 @@ function asProblem(error: unknown): unknown {
     EACCES: 'The file system does not allow it.',
     EPERM: 'The file system does not allow it.',
     EROFS: 'The file system is read-only.',
-    ENOSPC: 'The disk is full.',
-    EDQUOT: 'The disk is full.',
     ENAMETOOLONG: 'A name on the path is too long.',
     ENXIO: 'That is not a plain file.',
   }
   const code = codeOf(error)
+  if (isDiskFull(error))
+    return new Problem('data-full', { detail: 'No space left below /data.', cause: error })
   if (code === 'ENOENT') return new Problem('not-found', { detail: 'There is no such file.', cause: error })
   if (code === 'ELOOP') return refusal('A link appeared on the path.')
   const reason = reasons[code]

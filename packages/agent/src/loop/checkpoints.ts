@@ -1,7 +1,8 @@
 import { promises, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { stateFolder } from '../door-token.ts'
-import { readJsonFile, removeFile, writeAtomically } from '../files/atomic-file.ts'
+import { readJsonFile, removeFile } from '../files/atomic-file.ts'
+import { writeState } from '../files/state-file.ts'
 import type { LoopState } from './loop-state.ts'
 
 /** Unfinished runs that are remembered; an older one starts afresh when it is sent again. */
@@ -30,7 +31,7 @@ export function createCheckpoints(dataDirectory: string): Checkpoints {
         known.add(state.runId)
         await forgetOldest(folder, await names())
       }
-      await writeAtomically(fileOf(state.runId), JSON.stringify(state))
+      await writeState(dataDirectory, fileOf(state.runId), JSON.stringify(state))
     },
     load: async (runId) => {
       const value = await readJsonFile(fileOf(runId))

@@ -2,7 +2,8 @@ import { promises } from 'node:fs'
 import { join } from 'node:path'
 import type { TaskResult } from '@flotilla/protocol/agent-api'
 import { stateFolder } from '../door-token.ts'
-import { readJsonFile, writeAtomically } from '../files/atomic-file.ts'
+import { readJsonFile } from '../files/atomic-file.ts'
+import { writeState } from '../files/state-file.ts'
 import { forgetOldest } from './checkpoints.ts'
 
 const outcomesMax = 20
@@ -33,7 +34,7 @@ export function createOutcomes(dataDirectory: string): Outcomes {
       for (const oldest of [...recent.keys()].slice(0, -outcomesMax)) recent.delete(oldest)
       const names = await promises.readdir(folder).catch(() => [])
       await forgetOldest(folder, names, outcomesMax - 1)
-      await writeAtomically(join(folder, `${runId}.json`), JSON.stringify(outcome))
+      await writeState(dataDirectory, join(folder, `${runId}.json`), JSON.stringify(outcome))
     },
     find: async (runId) =>
       recent.get(runId) ?? readOutcome(runId, await readJsonFile(join(folder, `${runId}.json`))),

@@ -18,6 +18,8 @@ type Shared = Omit<RunContext, 'inputHash' | 'stepsUsed' | 'hooks' | 'signal' | 
 export function createPerformRun(deps: {
   shared: Shared
   meshHttp: MeshHttp
+  /** So that what the run must remember has room even where its programs fill the disk. */
+  keepReserve: () => Promise<void>
   modelFor: (mesh: RunMesh) => LanguageModel
   /** What this run may use; asked anew for each, since rights change while the agent lives. */
   toolsFor: (mesh: RunMesh, signal: AbortSignal) => Promise<readonly Tool[]>
@@ -29,6 +31,7 @@ export function createPerformRun(deps: {
     const leaseSignal = AbortSignal.any([alive.signal, signal])
     const lease = keepLease({ mesh, clock: deps.shared.clock, log: deps.log }, leaseSignal)
     try {
+      await deps.keepReserve()
       const context = {
         ...deps.shared,
         inputHash,

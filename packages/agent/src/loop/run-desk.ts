@@ -2,6 +2,7 @@ import type { ChatFrame, ResultReply, TaskResult } from '@flotilla/protocol/agen
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 import type { SteerMessage } from '@flotilla/protocol/steer'
+import { isDiskFull } from '../files/state-file.ts'
 import type { Log } from '../log.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import { createLiveRun } from './live-run.ts'
@@ -90,17 +91,25 @@ export function createRunDesk(deps: {
     if (!leftOver) {
       if (done.result.status === 'complete') counts.completed += 1
       else counts.failed += 1
-      try {
-        await outcomes.save({ inputHash, lastStep: done.lastStep, result: done.result })
-        await deps.checkpoints.remove(run.request.runId)
-      } catch (err) {
-        // It is kept in memory; a full disk must not swallow the answer.
-        log.error({ runId: run.request.runId, err }, 'the outcome could not be stored')
-      }
+      await store(run.request.runId, { inputHash, lastStep: done.lastStep, result: done.result })
     }
     if (current === run) current = null
     run.end(done.result)
     log.info({ runId: run.request.runId, fence: run.request.fence, status: done.result.status }, 'run ended')
+  }
+  const store = async (runId: string, outcome: KeptOutcome): Promise<void> => {
+    try {
+      await outcomes.save(outcome).catch(async (error: unknown) => {
+        if (!isDiskFull(error)) throw error
+        // The outcome says all that its checkpoint did.
+        await deps.checkpoints.remove(runId)
+        await outcomes.save(outcome)
+      })
+      await deps.checkpoints.remove(runId)
+    } catch (err) {
+      // It is kept in memory; a full disk must not swallow the answer.
+      log.error({ runId, err }, 'the outcome could not be stored')
+    }
   }
   const start = (request: RunRequest, inputHash: string, kept: KeptOutcome | null): LiveRun => {
     const run = createLiveRun(request, clock)
@@ -113,7 +122,7 @@ export function createRunDesk(deps: {
       .perform(job)
       .catch((err: unknown) => {
         log.error({ runId: request.runId, err }, 'a run failed inside')
-        return { result: failedInside(request), lastStep: run.step() }
+        return { result: failedInside(request, err), lastStep: run.step() }
       })
       .then((done) => finish(run, done, inputHash))
     return run
@@ -192,7 +201,10 @@ export function createRunDesk(deps: {
   }
 }
 
-function failedInside(request: RunRequest): TaskResult {
+function failedInside(request: RunRequest, err: unknown): TaskResult {
+  const error = isDiskFull(err)
+    ? { code: 'data-full', detail: 'There is no room left below /data for what the run must remember.' }
+    : { code: 'internal-error', detail: 'The agent failed inside; its log says more.' }
   return {
     run_id: request.runId,
     fence: request.fence,
@@ -200,7 +212,7 @@ function failedInside(request: RunRequest): TaskResult {
     status: 'failed',
     result: null,
     response: '',
-    error: { code: 'internal-error', detail: 'The agent failed inside; its log says more.' },
+    error,
     promote_to_blackboard: {},
     tool_outputs: [],
     tokens_used: 0,

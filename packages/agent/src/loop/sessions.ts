@@ -2,7 +2,8 @@ import { promises } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '@flotilla/protocol/clock'
 import { stateFolder } from '../door-token.ts'
-import { readJsonFile, writeAtomically } from '../files/atomic-file.ts'
+import { readJsonFile } from '../files/atomic-file.ts'
+import { writeState } from '../files/state-file.ts'
 import { codeOf } from '../files/walk-path.ts'
 import type { PromptMessage } from '../llm/language-model.ts'
 import { forgetOldest } from './checkpoints.ts'
@@ -43,7 +44,11 @@ export function createSessions(deps: { dataDirectory: string; clock: Clock }): S
       if (mark !== markOf(session)) return
       const { fingerprint } = await import('./fingerprint.ts')
       const content = { session, ...state, messages: cutHistory(state.messages, state.taskId !== null) }
-      await writeAtomically(join(folder, `${fingerprint(session)}.json`), JSON.stringify(content))
+      await writeState(
+        deps.dataDirectory,
+        join(folder, `${fingerprint(session)}.json`),
+        JSON.stringify(content),
+      )
     },
     reset: async (session) => {
       resets.set(session, markOf(session) + 1)

@@ -4,6 +4,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { problemCatalog } from '@flotilla/protocol/problem-catalog'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
+import { isDiskFull } from '../files/state-file.ts'
 import { cutMiddle } from './cut-middle.ts'
 import type { TaskCompletion, Tool, ToolContext } from './tool.ts'
 
@@ -64,7 +65,8 @@ export async function executeToolCall(
   }
 }
 
-function describeFailure(tool: Tool, error: unknown): { output: PromptText; code: string } {
+function describeFailure(tool: Tool, thrown: unknown): { output: PromptText; code: string } {
+  const error = isDiskFull(thrown) ? dataFull(thrown) : thrown
   const code = error instanceof Problem ? error.code : 'internal-error'
   const detail = error instanceof Error ? error.message : String(error)
   const repair = error instanceof Problem ? ` ${problemCatalog[error.code].repair}` : ''
@@ -73,6 +75,11 @@ function describeFailure(tool: Tool, error: unknown): { output: PromptText; code
     output: cutMiddle(sanitizeForPrompt(`Error (${code}): ${detail}${repair}${shape}`), toolOutputMaxChars),
     code,
   }
+}
+
+function dataFull(cause: unknown): Problem {
+  const said = cause instanceof Error ? cause.message : String(cause)
+  return new Problem('data-full', { detail: `${said}.`, cause })
 }
 
 /** The tool's parameters in words for a model that got them wrong. */

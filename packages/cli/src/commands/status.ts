@@ -46,10 +46,20 @@ function show({ terminal }: CommandContext, reply: Reply<'status'>): void {
     reply.runtime.isolates
       ? `Runtime ${reply.runtime.kind}: agents are isolated.`
       : color.warning(`Runtime ${reply.runtime.kind}: nothing isolates the agents.`),
+    dataWords(reply.runtime),
     reply.ready.ready ? color.good('Ready.') : color.bad('Not ready to run agents:'),
     ...reply.ready.problems.map((problem) => `  ${color.bad('✗')} ${problem.id}: ${problem.detail}`),
     `Runs: ${counts.length === 0 ? 'none yet' : counts.join(', ')}`,
     '',
     ...agentRows(reply.agents),
   )
+}
+
+function dataWords({ data_bound: bound, data_limit_mb: limitMb }: Reply<'status'>['runtime']): string {
+  const how = {
+    volume: 'by a volume of that size',
+    meter: 'counted every minute; over it they are stopped',
+    unknown: 'not known yet how',
+  }[bound]
+  return `Data of agents: ${limitMb} MB each, ${how}.`
 }

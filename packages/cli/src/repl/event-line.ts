@@ -19,6 +19,8 @@ export function eventLine(event: FleetEventBody, color: Color): string | null {
       return line(color, event.agent_id, `is ready after ${formatDuration(event.ready_ms)}`)
     case 'agent.stopped':
       return line(color, event.agent_id, `stopped: ${oneLine(event.reason, quotedMax)}`)
+    case 'agent.warned':
+      return line(color, event.agent_id, color.warning(oneLine(event.message, 200)))
     case 'agent.died':
       return line(
         color,

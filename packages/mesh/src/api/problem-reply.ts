@@ -3,6 +3,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { problemCatalog } from '@flotilla/protocol/problem-catalog'
 import { problemContentType, problemJson } from '@flotilla/protocol/problem-json'
 import type { Log } from '../log.ts'
+import { isDiskFull } from '../disk-full.ts'
 
 /** The one place that turns a failure into an answer. What is not a Problem says nothing about itself outside. */
 export function installProblemReplies(server: FastifyInstance, log: Log): void {
@@ -59,13 +60,4 @@ export function asProblem(error: unknown): Problem {
     default:
       return new Problem('internal-error', { cause: error })
   }
-}
-
-/** SQLite's result code for a full disk, and the system's. */
-const sqliteFull = 13
-
-function isDiskFull(error: unknown): boolean {
-  if (!(error instanceof Error)) return false
-  if ('code' in error && error.code === 'ENOSPC') return true
-  return 'errcode' in error && typeof error.errcode === 'number' && (error.errcode & 0xff) === sqliteFull
 }

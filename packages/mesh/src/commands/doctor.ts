@@ -8,7 +8,8 @@ import * as z from 'zod'
 import { createFileEditor, readTextFile } from '../config/atomic-file.ts'
 import { dataPaths } from '../config/data-paths.ts'
 import type { DataPaths } from '../config/data-paths.ts'
-import { defaultSettings, readSettingsFile } from '../config/settings-file.ts'
+import { dataLimitBytes, defaultSettings, readSettingsFile } from '../config/settings-file.ts'
+import { dataFindings } from '../doctor/data-findings.ts'
 import { diskFinding, fileFindings } from '../doctor/file-findings.ts'
 import { failure, ok, warning } from '../doctor/finding.ts'
 import type { DoctorFinding } from '../doctor/finding.ts'
@@ -19,7 +20,9 @@ import { verifyJournal } from '../journal/verify-journal.ts'
 import { providerPresets } from '../llm/provider-presets.ts'
 import { silentLog } from '../log.ts'
 import { createPermissionFile } from '../policy/permission-file.ts'
+import { inspectDataBound } from '../sandbox/docker/inspect-data.ts'
 import { inspectEngine } from '../sandbox/engine/ensure-engine.ts'
+import { listVolumes } from '../sandbox/volume/limited-volumes.ts'
 import { openDatabase } from '../storage/database.ts'
 import { systemClock } from '../system-clock.ts'
 import type { Secret } from '../vault/secret.ts'
@@ -38,6 +41,7 @@ export async function doctor(context: CommandContext): Promise<number> {
     ...(await fileFindings(paths)),
     await disk(paths),
     ...(await engine(context)),
+    ...(await data(context, paths)),
     await port(context.environment.port, running),
     ...(await configuration(context, paths)),
     await journal(paths, context),
@@ -73,6 +77,21 @@ async function engine({ environment, env, uid }: CommandContext): Promise<readon
   return found.map(({ id, ok: good, detail, repair }) =>
     good ? ok(id, detail) : failure(id, detail, repair),
   )
+}
+
+async function data({ environment, env, uid }: CommandContext, paths: DataPaths) {
+  const settings = await readSettingsFile(paths.settingsFile).catch(() => defaultSettings)
+  const hints = { uid, engineSocket: environment.engineSocket ?? undefined, dockerHost: env['DOCKER_HOST'] }
+  const bound =
+    environment.runtime === 'process'
+      ? ({ kind: 'meter', why: 'agents run as plain processes' } as const)
+      : await inspectDataBound(hints, { uid, path: env['PATH'] ?? '' })
+  const volumes = await listVolumes(paths.volumesFolder)
+  return dataFindings({
+    meteredBecause: bound.kind === 'meter' ? bound.why : null,
+    limitMb: settings.data_limit_mb,
+    volumes: volumes.map((volume) => ({ ...volume, limitBytes: dataLimitBytes(settings, volume.agentId) })),
+  })
 }
 
 async function port(wanted: number, running: MeshState | null): Promise<DoctorFinding> {

@@ -22,6 +22,8 @@ export interface DataPaths {
   readonly briefsFolder: string
   /** Volumes of agents under the `process` runtime. */
   readonly agentsFolder: string
+  /** Images of agents' limited volumes, one file each. */
+  readonly volumesFolder: string
   readonly runtimeFolder: string
   readonly logsFolder: string
   readonly logFile: string
@@ -52,6 +54,7 @@ export function dataPaths(home: string): DataPaths {
     artifactsFolder: join(data, 'artifacts'),
     briefsFolder: join(data, 'briefs'),
     agentsFolder: join(data, 'agents'),
+    volumesFolder: join(data, 'volumes'),
     runtimeFolder: runtime,
     logsFolder: logs,
     logFile: join(logs, 'mesh.log'),

@@ -22,6 +22,7 @@ export async function openHomeFolder(paths: DataPaths): Promise<HomeFolder> {
     paths.dataFolder,
     paths.artifactsFolder,
     paths.agentsFolder,
+    paths.volumesFolder,
     paths.logsFolder,
     paths.runtimeFolder,
   ]

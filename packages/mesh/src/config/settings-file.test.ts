@@ -2,13 +2,28 @@ import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { defaultSettings, readSettingsFile } from './settings-file.ts'
+import { dataLimitBytes, defaultSettings, readSettingsFile } from './settings-file.ts'
 
 async function reading(text: string) {
   const path = join(await mkdtemp(join(tmpdir(), 'settings-')), 'settings.json')
   await writeFile(path, text)
   return await readSettingsFile(path)
 }
+
+describe('the limit on the data of an agent', () => {
+  test('is 5 GB, unless the fleet or the agent has another', async () => {
+    expect(dataLimitBytes(defaultSettings, 'clerk')).toBe(5 * 1024 ** 3)
+    const settings = await reading('{"data_limit_mb": 100, "agents": {"clerk": {"data_limit_mb": 200}}}')
+    expect(dataLimitBytes(settings, 'clerk')).toBe(200 * 1024 ** 2)
+    expect(dataLimitBytes(settings, 'other')).toBe(100 * 1024 ** 2)
+  })
+
+  test.each([63, 64.5, 1_048_577, '5GB'])('of %s is refused', async (limit) => {
+    await expect(reading(JSON.stringify({ data_limit_mb: limit }))).rejects.toMatchObject({
+      code: 'unprocessable',
+    })
+  })
+})
 
 describe('the settings file', () => {
   test('that is missing gives the defaults', async () => {

@@ -95,6 +95,8 @@ const egressSchema = z.strictObject({
 })
 
 const rate = (bucket: RateBucket) => z.number().int().min(1).max(1_000_000).default(ratePerMinute[bucket])
+/** Below 64 MB an agent's own state would have no room; 1 TB is more than any machine that this runs on. */
+const dataLimitMb = z.number().int().min(64).max(1_048_576)
 
 export const settingsSchema = z.strictObject({
   default_model: modelName.optional(),
@@ -113,7 +115,14 @@ export const settingsSchema = z.strictObject({
   /** By `provider/model`. */
   models: z.record(modelName, modelSchema).default({}),
   agents: z
-    .record(agentIdSchema, z.strictObject({ models: z.array(modelName).max(100).default([]) }))
+    .record(
+      agentIdSchema,
+      z.strictObject({
+        models: z.array(modelName).max(100).default([]),
+        /** Instead of the fleet's own. */
+        data_limit_mb: dataLimitMb.optional(),
+      }),
+    )
     .default({}),
   /** Numbers of users of this machine who may act for the owner, beside root and the user the mesh runs as. */
   local_users: z.array(z.number().int().min(1).max(4_294_967_294)).max(1000).default([]),
@@ -124,6 +133,8 @@ export const settingsSchema = z.strictObject({
     .max(wireLimits.keepAliveMs / 1000)
     .default(wireLimits.keepAliveMs / 1000),
   egress: egressSchema.prefault({}),
+  /** What an agent may keep below /data, in MB of 1024 × 1024 bytes. A change holds from the agent's next start. */
+  data_limit_mb: dataLimitMb.default(5120),
   /** Calls per minute and agent. */
   rate_limits: z
     .strictObject({
@@ -160,6 +171,11 @@ export type ProviderSettings = Settings['providers'][string]
 export type ModelSettings = Settings['models'][string]
 
 export const defaultSettings: Settings = settingsSchema.parse({})
+
+/** Pure. */
+export function dataLimitBytes(settings: Settings, agentId: string): number {
+  return (settings.agents[agentId]?.data_limit_mb ?? settings.data_limit_mb) * 1024 * 1024
+}
 
 /**
  * `config/settings.json`; a missing file gives the defaults. Throws the Problem `unprocessable` with file, line and

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { dataPaths } from '../config/data-paths.ts'
 import { defaultSettings } from '../config/settings-file.ts'
+import { dataFindings } from './data-findings.ts'
 import { diskFinding, fileFindings } from './file-findings.ts'
 import { modelFindings } from './model-findings.ts'
 
@@ -50,4 +51,24 @@ test('a provider whose key is missing is an error that names the variable', () =
 test('little disk space is a warning', () => {
   expect(diskFinding({ bytes: 1024, path: '/' }).level).toBe('warning')
   expect(diskFinding({ bytes: 1024 ** 4, path: '/' }).level).toBe('ok')
+})
+
+test('what bounds the data of agents is told, and where it is a meter, why', () => {
+  const known = { limitMb: 5120, volumes: [] }
+  expect(dataFindings({ ...known, meteredBecause: null })).toMatchObject([{ id: 'data-limit', level: 'ok' }])
+  const [metered] = dataFindings({ ...known, meteredBecause: 'the mesh does not run as root' })
+  expect(metered).toMatchObject({ id: 'data-limit', level: 'warning' })
+  expect(metered?.detail).toContain('does not run as root')
+})
+
+test('a volume that is larger than its lowered limit is named', () => {
+  const mb = 1024 * 1024
+  const volumes = [
+    { agentId: 'fits', sizeBytes: 64 * mb, limitBytes: 64 * mb },
+    { agentId: 'large', sizeBytes: 200 * mb, limitBytes: 64 * mb },
+  ]
+  const found = dataFindings({ meteredBecause: null, limitMb: 64, volumes })
+  expect(found.slice(1)).toMatchObject([
+    { id: 'data-limit-kept', detail: expect.stringContaining('large has 200 MB') as unknown },
+  ])
 })

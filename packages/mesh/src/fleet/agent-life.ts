@@ -46,4 +46,6 @@ export interface AgentLife {
   readonly defaultModel: () => string | null
   /** Loop limits by variable name, for the environment of every agent. */
   readonly loopLimits: Readonly<Record<string, string>>
+  /** What the agent may keep, by the settings of the moment. */
+  readonly dataLimitBytes: (agentId: string) => number
 }

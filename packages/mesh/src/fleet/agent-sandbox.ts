@@ -29,6 +29,7 @@ export function agentSandbox(asked: {
   readonly briefingDirectory: string
   /** Loop limits by variable name. */
   readonly loopLimits: Readonly<Record<string, string>>
+  readonly dataLimitBytes: number
 }): SandboxSpec {
   const { agent, door, tokens } = asked
   return {
@@ -37,6 +38,7 @@ export function agentSandbox(asked: {
     ...sandboxSizes[agent.kind],
     pidsLimit: sandboxHardening.pidsLimit,
     tmpSizeBytes: sandboxHardening.tmpSizeBytes,
+    dataLimitBytes: asked.dataLimitBytes,
     environment: {
       ...asked.loopLimits,
       FLOTILLA_AGENT_ID: agent.id,

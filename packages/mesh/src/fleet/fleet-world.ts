@@ -15,7 +15,7 @@ import type { JournalEntry } from '../journal/journal.ts'
 import { silentLog } from '../log.ts'
 import type { Guard } from '../policy/action.ts'
 import type { Caller } from '../policy/caller.ts'
-import type { SandboxEnd, SandboxRuntime, SandboxState } from '../sandbox/sandbox-runtime.ts'
+import type { DataUse, SandboxEnd, SandboxRuntime, SandboxState } from '../sandbox/sandbox-runtime.ts'
 import type { SandboxSpec } from '../sandbox/sandbox-spec.ts'
 import { openDatabase } from '../storage/database.ts'
 import type { Database } from '../storage/database.ts'
@@ -84,6 +84,12 @@ export interface PlayedRuntime extends SandboxRuntime {
   readonly removed: { agentId: string; data: boolean }[]
   /** Agents whose process runs and does not answer. */
   readonly mute: Set<string>
+  /** What agents keep, as it is measured. */
+  readonly uses: Map<string, DataUse>
+  /** Who was measured, each time. */
+  readonly measured: string[][]
+  /** Given along with the state of each start. */
+  warnings: readonly string[]
   /** Called in `start`, before the process runs; a rejection is a failed start. */
   beforeStart: (spec: SandboxSpec) => Promise<void>
   /** The process ends by itself. */
@@ -132,6 +138,9 @@ export function playedRuntime(): PlayedRuntime {
     started: [],
     doorTokens: [],
     removed: [],
+    uses: new Map(),
+    measured: [],
+    warnings: [],
     mute,
     beforeStart: async () => {},
     doorHost: () => '127.0.0.1',
@@ -144,7 +153,7 @@ export function playedRuntime(): PlayedRuntime {
       await close(sandboxes.get(spec.agentId))
       await runtime.beforeStart(spec)
       await run(spec)
-      return stateOf(sandboxes.get(spec.agentId)!)
+      return { ...stateOf(sandboxes.get(spec.agentId)!), warnings: runtime.warnings }
     },
     stop: async (agentId) => {
       const sandbox = sandboxes.get(agentId)
@@ -161,6 +170,12 @@ export function playedRuntime(): PlayedRuntime {
     },
     list: async () => [...sandboxes.values()].map(stateOf),
     logs: async () => 'boot\n\u001B[31mno such model\u001B[0m\n',
+    dataBound: () => ({ kind: 'meter', why: 'nothing bounds what is played' }),
+    measureData: async (agentIds) => {
+      runtime.measured.push([...agentIds])
+      return new Map([...runtime.uses].filter(([agentId]) => agentIds.includes(agentId)))
+    },
+    onEngineBack: () => () => {},
     onEnd: (listener) => {
       listeners.add(listener)
       return () => listeners.delete(listener)
@@ -272,6 +287,7 @@ export async function aFleet(changes: Partial<FleetDeps> = {}): Promise<FleetWor
     defaultModel: () => 'scripted/demo',
     requireModel: () => {},
     loopLimits: { FLOTILLA_MAX_ITERATIONS: '20' },
+    dataLimitBytes: () => 100 * 1024 * 1024,
     projectText: () => '',
     walls: { hold: () => true },
     forget: [],

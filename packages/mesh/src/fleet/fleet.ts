@@ -36,6 +36,7 @@ import type { AgentActivity } from './fleet-view.ts'
 import { watchHealth } from './health.ts'
 import { listAgents } from './list-agents.ts'
 import type { AgentSummary } from './list-agents.ts'
+import { createDataMeter } from './meter-data.ts'
 import type { MeshIdentity } from './mesh-identity.ts'
 import { reconcileFleet } from './reconcile-fleet.ts'
 import type { ReconcileReport } from './reconcile-fleet.ts'
@@ -76,6 +77,8 @@ export interface FleetDeps {
   readonly defaultModel: () => string | null
   readonly requireModel: RequireModel
   readonly loopLimits: Readonly<Record<string, string>>
+  /** What the agent may keep, by the settings of the moment. */
+  readonly dataLimitBytes: (agentId: string) => number
   readonly projectText: (agentId: string) => string
   readonly walls: Walls
   /** What other rooms keep by agent and must drop when it is deleted. */
@@ -124,8 +127,9 @@ export function createFleet(deps: FleetDeps): Fleet {
   const http = new Agent({ keepAlive: true, maxSockets: socketsPerAgentMax })
   const life = createLife(deps, http)
   const { agents } = life
-  const starts = createAgentStarts(life)
-  const health = watchHealth(life, starts, deps.walls)
+  const meter = createDataMeter(life)
+  const starts = createAgentStarts(life, meter)
+  const health = watchHealth(life, starts, { walls: deps.walls, meter })
   const create = createAgent({ ...deps, life })
   const templates = createTemplates(deps.templateFolders)
   const view = (agentId: string, activityOf: (agentId: string) => AgentActivity): AgentView =>

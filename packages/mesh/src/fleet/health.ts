@@ -2,7 +2,9 @@ import type { SandboxEnd } from '../sandbox/sandbox-runtime.ts'
 import type { AgentLife } from './agent-life.ts'
 import { startIdLabel } from './agent-sandbox.ts'
 import type { AgentRow } from './agent-table.ts'
+import { endSandbox } from './end-sandbox.ts'
 import type { Walls } from './ensure-running.ts'
+import type { DataMeter } from './meter-data.ts'
 import { restartDueAt, restartsKept } from './restart-backoff.ts'
 import type { AgentStarts } from './start-agent.ts'
 
@@ -13,7 +15,6 @@ const missesMax = 3
 const wellAgainMs = 600_000
 /** Agents asked at once. */
 const askedAtOnce = 16
-const stopGraceMs = 2000
 
 export interface FleetHealth {
   /** Asks every agent that should answer, and starts again what failed and is due. */
@@ -34,9 +35,13 @@ interface Watch {
 
 /**
  * Looks after agents that hang or end: three unanswered questions end a sandbox, and what failed is started again
- * with growing pauses. An end that nobody asked for is announced at once; the ledger decides what to send again.
+ * with growing pauses. Data that no volume bounds is metered along the way. An end that nobody asked for is announced at once; the ledger decides what to send again.
  */
-export function watchHealth(life: AgentLife, starts: AgentStarts, walls: Walls): FleetHealth {
+export function watchHealth(
+  life: AgentLife,
+  starts: AgentStarts,
+  { walls, meter }: { readonly walls: Walls; readonly meter: DataMeter },
+): FleetHealth {
   const watches = new Map<string, Watch>()
 
   function watchOf(agentId: string): Watch {
@@ -61,7 +66,9 @@ export function watchHealth(life: AgentLife, starts: AgentStarts, walls: Walls):
     life.log.warn({ agentId: id, misses: watch.misses }, 'agent did not answer')
     if (watch.misses < missesMax) return
     watch.misses = 0
-    await life.turns.take(id, () => endHungAgent(life, row))
+    await life.turns.take(id, () =>
+      endSandbox(life, row, { reason: 'it stopped answering', action: 'agent.hung', gone: 'died' }),
+    )
   }
 
   async function startAgain(row: AgentRow): Promise<void> {
@@ -89,6 +96,9 @@ export function watchHealth(life: AgentLife, starts: AgentStarts, walls: Walls):
         }),
       )
     }
+    await meter.sweep().catch((error: unknown) => {
+      life.log.warn({ err: error }, 'what agents keep could not be counted')
+    })
   }
 
   const stopHearing = life.runtime.onEnd((end) => {
@@ -112,30 +122,6 @@ export function watchHealth(life: AgentLife, starts: AgentStarts, walls: Walls):
       }
     },
   }
-}
-
-/** In the agent's turn. Nothing where the agent was started again, or stopped, since the question was asked. */
-async function endHungAgent(life: AgentLife, asked: AgentRow): Promise<void> {
-  const { id } = asked.record
-  const row = life.agents.find(id)
-  if (row?.state.kind !== 'ready' || row.startId !== asked.startId) return
-  life.tokens.revoke(id)
-  life.addresses.delete(id)
-  await life.runtime.stop(id, { graceMs: stopGraceMs }).catch((error: unknown) => {
-    life.log.error({ agentId: id, err: error }, 'a hung sandbox could not be stopped')
-  })
-  const reason = 'it stopped answering'
-  life.database.transaction(() => {
-    life.agents.move(id, { kind: 'fail', reason, at: life.clock.now() })
-    life.journal.append({
-      actor: 'system',
-      action: 'agent.hung',
-      subject: id,
-      detail: { start_id: row.startId ?? '' },
-    })
-    life.events.publish({ type: 'agent.stopped', agent_id: id, reason })
-  })
-  life.gone.tell({ agentId: id, reason: 'died' })
 }
 
 /** In the agent's turn. An end of an earlier sandbox, told late, is not the end of the one that runs now. */

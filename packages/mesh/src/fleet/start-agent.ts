@@ -4,6 +4,7 @@ import { reasonOf } from '../sandbox/sandbox-error.ts'
 import type { AgentLife } from './agent-life.ts'
 import { agentSandbox } from './agent-sandbox.ts'
 import type { AgentRow } from './agent-table.ts'
+import type { DataMeter } from './meter-data.ts'
 import { waitUntilReady } from './wait-until-ready.ts'
 
 /** Of what the process printed last, in the reason of a failed start, bytes. */
@@ -15,7 +16,8 @@ const stopGraceMs = 2000
 export interface AgentStarts {
   /**
    * Resolves when the agent answers; at once when it is ready and `fresh` is not set. `fresh` re-creates the sandbox,
-   * unless a start is under way, which is as fresh. Problems `unknown-agent`, `agent-unavailable`, `not-configured`.
+   * unless a start is under way, which is as fresh. Problems `unknown-agent`, `agent-unavailable`, `not-configured`,
+   * `data-full`.
    */
   start(agentId: string, options?: { readonly fresh?: boolean }): Promise<void>
   /** Breaks off the start that is under way; it fails with this reason. */
@@ -23,7 +25,7 @@ export interface AgentStarts {
   breakOffAll(reason: string): void
 }
 
-export function createAgentStarts(life: AgentLife): AgentStarts {
+export function createAgentStarts(life: AgentLife, meter: DataMeter): AgentStarts {
   const underWay = new Map<string, { readonly done: Promise<void>; readonly controller: AbortController }>()
 
   function start(agentId: string, options: { readonly fresh?: boolean } = {}): Promise<void> {
@@ -34,6 +36,7 @@ export function createAgentStarts(life: AgentLife): AgentStarts {
       .take(agentId, async () => {
         const row = life.agents.require(agentId)
         if (row.state.kind === 'ready' && options.fresh !== true && life.addresses.has(agentId)) return
+        await meter.requireRoom(row)
         await startOnce(life, row, controller.signal)
       })
       .finally(() => {
@@ -90,6 +93,7 @@ async function startOnce(life: AgentLife, before: AgentRow, signal: AbortSignal)
         door: life.door(),
         briefingDirectory: life.briefings.directoryOf(id),
         loopLimits: life.loopLimits,
+        dataLimitBytes: life.dataLimitBytes(id),
       }),
     )
     if (!sandbox.address) throw new Error('the runtime gave no address')
@@ -98,13 +102,21 @@ async function startOnce(life: AgentLife, before: AgentRow, signal: AbortSignal)
     // Before any run: what a run starts must not find it.
     await life.briefings.takeDoorToken(id)
     life.addresses.set(id, sandbox.address)
-    announce(life, { agentId: id, startId, readyMs: life.clock.now() - since })
+    announce(life, {
+      agentId: id,
+      startId,
+      readyMs: life.clock.now() - since,
+      warnings: sandbox.warnings ?? [],
+    })
   } catch (error) {
     throw await rollBack(life, { agentId: id, startId, error: signal.aborted ? signal.reason : error })
   }
 }
 
-function announce(life: AgentLife, started: { agentId: string; startId: string; readyMs: number }): void {
+function announce(
+  life: AgentLife,
+  started: { agentId: string; startId: string; readyMs: number; warnings: readonly string[] },
+): void {
   const { agentId, startId, readyMs } = started
   life.database.transaction(() => {
     life.agents.move(agentId, { kind: 'answer', at: life.clock.now() })
@@ -115,7 +127,13 @@ function announce(life: AgentLife, started: { agentId: string; startId: string; 
       detail: { start_id: startId, ready_ms: readyMs },
     })
     life.events.publish({ type: 'agent.started', agent_id: agentId, ready_ms: readyMs })
+    for (const message of started.warnings) {
+      life.journal.append({ actor: 'system', action: 'agent.warned', subject: agentId, detail: { message } })
+      life.events.publish({ type: 'agent.warned', agent_id: agentId, message })
+    }
   })
+  for (const warning of started.warnings)
+    life.log.warn({ agentId, warning }, 'agent runs, not quite as asked')
   life.log.info({ agentId, startId, readyMs }, 'agent started')
 }
 

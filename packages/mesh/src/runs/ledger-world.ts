@@ -34,6 +34,7 @@ export interface WorldOptions {
   readonly promote?: Promote
   /** What other rooms add to what a run waits for. */
   readonly wrapTasks?: (book: RunTasks) => RunTasks
+  readonly requireDiskRoom?: () => void
 }
 
 /** A ledger with its tasks over fake agents, for tests; give it the parts of another to play a restart. */
@@ -51,6 +52,7 @@ export function aLedgerWorld(options: WorldOptions = {}) {
     ...shared,
     log: silentLog,
     connections: agents,
+    diskRoom: { require: options.requireDiskRoom ?? (() => {}) },
     agentExists: (agentId) => agentId !== 'nobody',
     tasks: (options.wrapTasks ?? ((book) => book))(createTaskBook({ table: taskTable, moveTask })),
     promote: options.promote ?? (() => {}),

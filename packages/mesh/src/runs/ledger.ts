@@ -7,6 +7,7 @@ import type { Journal } from '../journal/journal.ts'
 import type { Log } from '../log.ts'
 import type { Guard } from '../policy/action.ts'
 import type { Database } from '../storage/database.ts'
+import type { DiskRoom } from '../storage/disk-room.ts'
 import { createCancelRun } from './cancel-run.ts'
 import type { CancelRun } from './cancel-run.ts'
 import { createDeliverSteers } from './deliver-steers.ts'
@@ -59,6 +60,7 @@ export interface LedgerDeps {
   readonly events: EventBus
   readonly connections: AgentConnections
   readonly agentExists: (agentId: string) => boolean
+  readonly diskRoom: Pick<DiskRoom, 'require'>
   readonly tasks: RunTasks
   readonly promote: Promote
   /** Called in order inside every settlement, after the tasks. */

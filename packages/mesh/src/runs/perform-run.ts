@@ -110,7 +110,7 @@ function unreachable(deps: PerformRunDeps, run: RunRecord, error: unknown): void
     deps.move(run, { kind: 'postponed', availableAt: deps.clock.now() + pausedRetryMs })
   } else if (problem.code === 'unknown-agent') {
     deps.settle(run, failedOutcome(run, 'unknown-agent', 'The agent was deleted.'))
-  } else if (problem.code === 'not-configured') {
+  } else if (problem.code === 'not-configured' || problem.code === 'data-full') {
     // Only the owner can change that; another attempt would say the same, later.
     deps.settle(run, failedOutcome(run, problem.code, problem.detail))
   } else {

@@ -8,6 +8,7 @@ import type { Guard } from '../policy/action.ts'
 import { actorOf } from '../policy/caller.ts'
 import type { Caller } from '../policy/caller.ts'
 import type { Database } from '../storage/database.ts'
+import type { DiskRoom } from '../storage/disk-room.ts'
 import type { LiveRuns } from './live-runs.ts'
 import type { RunRecord } from './run-record.ts'
 import type { IdempotencyMark, RunTable } from './run-table.ts'
@@ -43,6 +44,7 @@ export interface SteerRunDeps {
   readonly steers: SteerTable
   readonly guard: Guard
   readonly agentExists: (agentId: string) => boolean
+  readonly diskRoom: Pick<DiskRoom, 'require'>
   readonly become: BecomeRun
   readonly live: LiveRuns
   readonly deliver: (run: RunRecord) => void

@@ -11,6 +11,7 @@ import type { Guard } from '../policy/action.ts'
 import { actorOf } from '../policy/caller.ts'
 import type { Caller } from '../policy/caller.ts'
 import type { Database } from '../storage/database.ts'
+import type { DiskRoom } from '../storage/disk-room.ts'
 import type { LaneBell } from './lane-bell.ts'
 import { announceRun } from './move-run.ts'
 import type { RunRecord } from './run-record.ts'
@@ -36,7 +37,7 @@ export interface SubmitRunInput {
 
 /**
  * The one way in (R1): the run is a row before anything happens. Problems: `denied`, `unknown-agent`,
- * `lane-full` with Retry-After (R6), `conflict` where the key was used for something else.
+ * `lane-full` and `disk-full` with Retry-After (R6), `conflict` where the key was used for something else.
  */
 export type SubmitRun = (caller: Caller, submitted: SubmitRunInput) => RunRecord
 
@@ -46,6 +47,7 @@ export interface SubmitRunDeps {
   readonly steers: SteerTable
   readonly guard: Guard
   readonly agentExists: (agentId: string) => boolean
+  readonly diskRoom: Pick<DiskRoom, 'require'>
   readonly enter: EnterRun
 }
 
@@ -77,11 +79,19 @@ export function createSubmitRun(deps: SubmitRunDeps): SubmitRun {
   }
 }
 
-/** Lane bound of R6; a steer that waits holds the place of the run that it may become. */
+/**
+ * Room on the disk, and in the lane (R6); a steer that waits holds the place of the run that it may become. Problems
+ * `disk-full`, `lane-full`.
+ */
 export function requireRoom(
-  { table, steers }: { readonly table: RunTable; readonly steers: SteerTable },
+  {
+    table,
+    steers,
+    diskRoom,
+  }: { readonly table: RunTable; readonly steers: SteerTable; readonly diskRoom: Pick<DiskRoom, 'require'> },
   agentId: string,
 ): void {
+  diskRoom.require()
   if (table.queuedCount(agentId) + steers.waitingInLane(agentId) < wireLimits.laneQueueMax) return
   throw new Problem('lane-full', { retryAfterSeconds: laneFullRetrySeconds, extra: { agent: agentId } })
 }

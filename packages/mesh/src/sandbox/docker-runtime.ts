@@ -9,9 +9,12 @@ import {
   type ContainerGround,
 } from './docker/container-options.ts'
 import { inspectSchema, listSchema, logText, runningState, stateOf } from './docker/container-state.ts'
+import { openAgentVolume, type AgentVolume } from './docker/agent-volume.ts'
 import { eraseHome } from './docker/erase-home.ts'
 import { engineDialect, type EngineDialect } from './docker/engine-dialect.ts'
 import { seedEntries } from './docker/seed-files.ts'
+import { measureVolumes } from './docker/measure-volumes.ts'
+import { tryVolumes } from './docker/try-volumes.ts'
 import { warmPageCache } from './docker/warm-page-cache.ts'
 import { watchEngine, type EngineEvent } from './docker/watch-ends.ts'
 import type { Engine } from './engine/connect-engine.ts'
@@ -22,10 +25,13 @@ import { bundleAgent } from './image/bundle-agent.ts'
 import { isStatus } from './image/engine-images.ts'
 import { engineNetworks, ensurePrivateNetwork, type PrivateNetwork } from './network/private-network.ts'
 import { reasonOf, SandboxError } from './sandbox-error.ts'
-import type { SandboxEnd, SandboxRuntime, SandboxState } from './sandbox-runtime.ts'
+import type { DataBound, SandboxEnd, SandboxRuntime, SandboxState } from './sandbox-runtime.ts'
 import { homeTag, sandboxName, type SandboxSpec } from './sandbox-spec.ts'
 import { createStartGate } from './start-gate.ts'
 import { tarArchive } from './tar-archive.ts'
+import { createLimitedVolumes, type LimitedVolumes } from './volume/limited-volumes.ts'
+import { findVolumePrograms } from './volume/volume-facts.ts'
+import type { VolumePrograms } from './volume/volume-image.ts'
 import { verifyWalls } from './walls/verify-walls.ts'
 
 const startsPerCore = 2
@@ -52,6 +58,10 @@ export interface DockerRuntimeOptions {
   /** The agent's entry file; bundled when its sources changed. */
   readonly agentEntry: string
   readonly baseImage?: string | undefined
+  /** Where volumes of a fixed size are kept. Belongs to one home. */
+  readonly volumesFolder: string
+  /** PATH of the mesh: where the programs that make volumes are found. */
+  readonly path: string
   /** Ports of the agent door and the forward proxy: all that agents may reach on the host. */
   readonly doorPorts: readonly number[]
   readonly clock: Clock
@@ -64,6 +74,8 @@ interface Ready {
   readonly dialect: EngineDialect
   readonly network: PrivateNetwork
   readonly ground: ContainerGround
+  readonly bound: DataBound
+  readonly volumes: LimitedVolumes
 }
 
 /** ADAPTER of `sandbox-runtime.ts`: one hardened container per agent, through the API of Docker or Podman. */
@@ -72,10 +84,14 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
   const listeners = new Set<(end: SandboxEnd) => void>()
   /** Containers whose end nobody asked for yet, by id. */
   const running = new Map<string, string>()
+  const backListeners = new Set<() => void>()
   const closing = new AbortController()
+  let programs: VolumePrograms = new Map()
+  const volumes = createLimitedVolumes({ folder: options.volumesFolder, programs: () => programs })
   let ready: Ready | null = null
   let watching: Promise<void> | null = null
   let lost = false
+  let connectedBefore = false
   let gate = createStartGate(startsPerCore)
 
   function prepared(): Ready {
@@ -151,11 +167,19 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
         sysctls,
         logOptions,
       }
-      ready = { engine, dialect, network, ground }
+      const bound = ready?.bound ?? { kind: 'meter', why: 'volumes were not tried yet' }
+      ready = { engine, dialect, network, ground, bound, volumes }
       if (!first) return
       gate = createStartGate(startsPerCore * engine.cpus)
       await removeLeftovers(engine, tag)
-      await warmPageCache(engine, { image: image.reference, homeTag: tag, signal })
+      programs = await findVolumePrograms(options.path)
+      if (options.uid === 0) await volumes.sweep()
+      const [tried] = await Promise.all([
+        tryVolumes(engine, { uid: options.uid, programs, volumes, ground, signal }),
+        warmPageCache(engine, { image: image.reference, homeTag: tag, signal }),
+      ])
+      ready = { ...ready, bound: tried }
+      if (tried.kind === 'meter') options.log.warn({ why: tried.why }, 'the data of agents is metered')
       await new Promise<void>((resolve) => {
         watching ??= watchEngine(engine, {
           homeTag: tag,
@@ -163,6 +187,9 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
           signal: closing.signal,
           onConnected: () => {
             lost = false
+            // A stream that ends in order is not told as lost, and the engine may be another one since.
+            if (connectedBefore) for (const listener of backListeners) listener()
+            connectedBefore = true
             return catchUp().finally(resolve)
           },
           onEvent,
@@ -201,11 +228,12 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
       forget(agentId)
       const { engine } = prepared()
       await removeContainer(engine, sandboxName(options.homeId, agentId))
-      if (data)
-        await engine.docker
-          .getVolume(volumeName(options.homeId, agentId))
-          .remove()
-          .catch(unlessStatus([404]))
+      if (!data) return
+      await engine.docker
+        .getVolume(volumeName(options.homeId, agentId))
+        .remove()
+        .catch(unlessStatus([404]))
+      await volumes.remove(agentId)
     },
 
     inspect: (agentId) => inspectContainer(prepared(), sandboxName(options.homeId, agentId)),
@@ -239,6 +267,19 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
         .toString('utf8')
     },
 
+    dataBound: () => prepared().bound,
+
+    measureData(agentIds) {
+      const { engine, ground } = prepared()
+      const home = { homeId: options.homeId, homeTag: tag, image: ground.image }
+      return measureVolumes(engine, home, agentIds)
+    },
+
+    onEngineBack(listener) {
+      backListeners.add(listener)
+      return () => backListeners.delete(listener)
+    },
+
     onEnd(listener) {
       listeners.add(listener)
       return () => listeners.delete(listener)
@@ -246,14 +287,15 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
 
     async erase({ progress, signal }) {
       const { engine } = await findEngine(options)
-      if (engine === null) {
-        progress('No container engine answers, so this home has nothing in one')
-        return
-      }
       signal?.throwIfAborted()
-      running.clear()
-      progress('Removing containers, their data and their network')
-      await eraseHome(engine, { homeTag: tag, uid: options.uid })
+      if (engine === null) progress('No container engine answers, so this home has nothing in one')
+      else {
+        running.clear()
+        progress('Removing containers, their data and their network')
+        await eraseHome(engine, { homeTag: tag, uid: options.uid })
+      }
+      programs = await findVolumePrograms(options.path)
+      await volumes.erase()
       ready = null
     },
 
@@ -265,29 +307,31 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
 }
 
 async function startContainer(
-  { engine, dialect, ground }: Ready,
+  { engine, dialect, ground, volumes, bound }: Ready,
   spec: SandboxSpec,
   track: { readonly onCreated: (id: string) => void; readonly onFailed: (id: string) => void },
 ): Promise<SandboxState> {
   const { docker } = engine
   const files = seedEntries(spec.files)
   let created: string | null = null
+  let volume: AgentVolume | null = null
   try {
     await removeContainer(engine, sandboxName(ground.homeId, spec.agentId))
-    if (dialect.createsVolumesFirst) {
+    volume = await openAgentVolume(engine, volumes, { homeId: ground.homeId, spec, bound })
+    if (dialect.createsVolumesFirst && !volume.limited) {
       await docker.createVolume({
         Name: volumeName(ground.homeId, spec.agentId),
         Labels: volumeLabels(ground.homeId, spec.agentId),
       })
     }
-    const container = await docker.createContainer(containerOptions(ground, spec))
+    const container = await docker.createContainer(containerOptions(ground, spec, volume.limited))
     created = container.id
     if (files.length > 0) await container.putArchive(Readable.from(tarArchive(files)), { path: '/data' })
     track.onCreated(container.id)
     await container.start()
     const state = stateOf(inspectSchema.parse(await container.inspect()), ground.network.name)
     if (state === null) throw new TypeError('a container without its label')
-    return state
+    return volume.warnings.length === 0 ? state : { ...state, warnings: volume.warnings }
   } catch (cause) {
     if (created !== null) {
       track.onFailed(created)
@@ -298,6 +342,8 @@ async function startContainer(
       `The sandbox of ${spec.agentId} could not be started: ${reasonOf(cause)}\nRepair: run \`flotilla doctor\`, then start the agent again.`,
       { cause },
     )
+  } finally {
+    await volume?.release()
   }
 }
 
@@ -317,7 +363,8 @@ async function removeLeftovers(engine: Engine, tag: string): Promise<void> {
     await engine.docker.listContainers({ all: true, filters: { label } }),
   )) {
     const role = container.Labels?.[labelKeys.role] ?? ''
-    if (['probe', 'warm-up', 'firewall'].includes(role)) await removeContainer(engine, container.Id)
+    if (['probe', 'warm-up', 'firewall', 'trial', 'meter'].includes(role))
+      await removeContainer(engine, container.Id)
   }
 }
 

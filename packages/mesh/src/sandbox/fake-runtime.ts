@@ -1,6 +1,6 @@
 import { seedEntries } from './docker/seed-files.ts'
 import { reasonOf, SandboxError } from './sandbox-error.ts'
-import type { SandboxEnd, SandboxRuntime, SandboxState, WallReport } from './sandbox-runtime.ts'
+import type { DataUse, SandboxEnd, SandboxRuntime, SandboxState, WallReport } from './sandbox-runtime.ts'
 import type { SandboxSpec } from './sandbox-spec.ts'
 
 /** What fake sandboxes share, as containers share an engine: it outlives the runtimes that look at it. */
@@ -9,6 +9,8 @@ export interface FakeEngine {
   /** What agents keep; outlives their sandboxes. Path below `/data` to text. */
   readonly data: Map<string, Map<string, string>>
   readonly watchers: Set<(end: SandboxEnd) => void>
+  /** Called by a test to play an engine that comes back. */
+  readonly backWatchers: Set<() => void>
 }
 
 export interface FakeSandbox {
@@ -28,7 +30,7 @@ export interface FakeRuntimeOptions {
 }
 
 export function createFakeEngine(): FakeEngine {
-  return { sandboxes: new Map(), data: new Map(), watchers: new Set() }
+  return { sandboxes: new Map(), data: new Map(), watchers: new Set(), backWatchers: new Set() }
 }
 
 /** Ends a sandbox as if its process had ended by itself. Nothing happens where none runs. */
@@ -96,6 +98,20 @@ export function createFakeRuntime(options: FakeRuntimeOptions): SandboxRuntime {
     list: async () => [...engine.sandboxes.values()].map((sandbox) => sandbox.state),
     logs: async (agentId, maxBytes) => lastBytes(engine.sandboxes.get(agentId)?.log ?? '', maxBytes),
 
+    dataBound: () => ({ kind: 'meter', why: 'nothing bounds a fake' }),
+    measureData: async (agentIds) =>
+      new Map(
+        agentIds.flatMap((agentId) => {
+          const kept = engine.data.get(agentId)
+          return kept ? [[agentId, useOf(kept)] as const] : []
+        }),
+      ),
+
+    onEngineBack(listener) {
+      engine.backWatchers.add(listener)
+      return () => engine.backWatchers.delete(listener)
+    },
+
     onEnd(listener) {
       listeners.add(listener)
       return () => listeners.delete(listener)
@@ -111,6 +127,11 @@ function halt(engine: FakeEngine, sandbox: FakeSandbox, end: SandboxEnd): void {
   const { agentId, labels } = sandbox.state
   const exit = { code: end.code, outOfMemory: end.outOfMemory }
   engine.sandboxes.set(agentId, { ...sandbox, state: { agentId, running: false, labels, exit } })
+}
+
+function useOf(kept: ReadonlyMap<string, string>): DataUse {
+  const bytes = [...kept.values()].reduce((sum, text) => sum + Buffer.byteLength(text), 0)
+  return { bytes, files: kept.size, complete: true }
 }
 
 function lastBytes(text: string, maxBytes: number): string {

@@ -15,6 +15,7 @@ import {
   writeRecord,
   type ProcessRecord,
 } from './process/process-record.ts'
+import { measureFolders } from './process/measure-folders.ts'
 import { reasonOf, SandboxError } from './sandbox-error.ts'
 import type { SandboxEnd, SandboxRuntime, SandboxState } from './sandbox-runtime.ts'
 import type { SandboxSpec } from './sandbox-spec.ts'
@@ -155,6 +156,12 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
 
     list: async () => Promise.all((await readAllRecords(options.dataRoot)).map(stateOf)),
     logs: (agentId, maxBytes) => lastBytes(join(folderOf(agentId), 'log'), maxBytes),
+
+    dataBound: () => ({ kind: 'meter', why: 'agents run as plain processes' }),
+    measureData: (agentIds) =>
+      measureFolders(agentIds.map((agentId) => ({ agentId, path: join(folderOf(agentId), 'data') }))),
+    // There is no engine that could be away.
+    onEngineBack: () => () => undefined,
 
     onEnd(listener) {
       listeners.add(listener)

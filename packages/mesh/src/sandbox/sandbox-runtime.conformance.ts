@@ -31,6 +31,7 @@ export function aSpec(spec: Partial<SandboxSpec> & { readonly briefingDirectory:
     ...sandboxSizes.worker,
     pidsLimit: sandboxHardening.pidsLimit,
     tmpSizeBytes: sandboxHardening.tmpSizeBytes,
+    dataLimitBytes: 64 * 1024 * 1024,
     environment: {},
     files: {},
     labels: { 'flotilla.start': 's-1' },
@@ -175,6 +176,22 @@ export function sandboxRuntimeConformance(name: string, open: () => Promise<Conf
       await waitUntil(() => stays.ends.length > 0)
       expect(left.ends).toEqual([])
       stays.leave()
+    })
+
+    it('data is bounded by a volume, or it is measured (S7)', async () => {
+      const bound = home.runtime.dataBound()
+      const before = await home.runtime.measureData(['never-was'])
+      expect([...before.keys()]).toEqual([])
+      const state = await started({ agentId: 'measured' })
+      await home.writeFile(state, 'kept', 'x'.repeat(9_000))
+      const use = (await home.runtime.measureData(['measured', 'never-was'])).get('measured')
+      if (bound.kind === 'volume') expect(use).toBeUndefined()
+      else {
+        expect(bound.why).not.toBe('')
+        expect(use?.bytes).toBeGreaterThanOrEqual(9_000)
+        expect(use?.files).toBeGreaterThanOrEqual(1)
+        expect(use?.complete).toBe(true)
+      }
     })
 
     it('ids that differ by a dash or a capital alone share nothing', async () => {

@@ -10,6 +10,8 @@ import type { SandboxSpec } from './sandbox-spec.ts'
  * - S4 `list` returns every sandbox of this home, also those that an earlier process of ours started.
  * - S5 an end that nobody asked for reaches `onEnd` listeners once; ends asked for by `stop` and `remove` do not.
  * - S6 anything that cannot be done rejects with `SandboxError`, whose message names the repair.
+ * - S7 data that is there is kept whatever its limit: a limit that cannot be had is a warning of the state that `start`
+ *   gives, and data that was limited once is never started without its limit.
  */
 export interface SandboxRuntime {
   readonly kind: string
@@ -38,6 +40,12 @@ export interface SandboxRuntime {
   list(): Promise<readonly SandboxState[]>
   /** The last `maxBytes` of what the process printed. */
   logs(agentId: string, maxBytes: number): Promise<string>
+  /** What bounds the data of agents that are created now. Known after `prepare`. */
+  dataBound(): DataBound
+  /** What agents keep whose data no volume bounds; others, and those without data, are left out. */
+  measureData(agentIds: readonly string[]): Promise<ReadonlyMap<string, DataUse>>
+  /** Hears each time the engine is back after it was out of reach: it may have changed networks and rules meanwhile. */
+  onEngineBack(listener: () => void): () => void
   onEnd(listener: (end: SandboxEnd) => void): () => void
   /** Deletes everything that this home has: sandboxes, their data, network and rules. Needs no `prepare`. Idempotent. */
   erase(options: { readonly progress: (step: string) => void; readonly signal?: AbortSignal }): Promise<void>
@@ -61,6 +69,21 @@ export interface SandboxState {
   readonly labels: Readonly<Record<string, string>>
   /** Set when not running: exit code, and whether memory ran out. */
   readonly exit?: { readonly code: number; readonly outOfMemory: boolean }
+  /** What was asked of this start and could not be had, in words for the owner. */
+  readonly warnings?: readonly string[]
+}
+
+/** `volume`: nothing can be written past the limit. `meter`: it is looked at now and then, and writing is stopped. */
+export type DataBound =
+  | { readonly kind: 'volume' }
+  | { readonly kind: 'meter'; /** Why it is no volume. */ readonly why: string }
+
+export interface DataUse {
+  readonly bytes: number
+  /** Files and folders. */
+  readonly files: number
+  /** False where counting took too long: then both are at least so many. */
+  readonly complete: boolean
 }
 
 export interface SandboxEnd {

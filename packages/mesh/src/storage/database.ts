@@ -28,6 +28,8 @@ export interface DatabaseOptions {
    * although the commit stands.
    */
   readonly onEffectError?: (error: unknown) => void
+  /** Hears what made a transaction roll back, before its caller does. */
+  readonly onError?: (error: unknown) => void
 }
 
 /** Opens `path` (or `:memory:`) in WAL mode; FULL, since the ledger, budgets and journal promise durability. */
@@ -62,6 +64,7 @@ export function openDatabase(path: string, options: DatabaseOptions = {}): Datab
       // SQLite has ended the transaction by itself after some errors, a full disk among them.
       if (sqlite.isTransaction) sqlite.exec('ROLLBACK')
       open = null
+      options.onError?.(error)
       due.run(mine.rolledBack)
       throw error
     }

@@ -10,8 +10,10 @@ const wallCheckIntervalMs = 10 * 60 * 1000
 /** Between two looks while one does not hold, so that a mended wall soon lets the fleet go on. */
 const brokenWallCheckIntervalMs = 30 * 1000
 
+const triedAgain = 'the container engine was away; the walls are being tried again'
+
 export interface WallWatchDeps {
-  readonly runtime: Pick<SandboxRuntime, 'verifyWalls' | 'isolates'>
+  readonly runtime: Pick<SandboxRuntime, 'verifyWalls' | 'isolates' | 'onEngineBack'>
   /** Known once the agent door listens. */
   readonly doorPort: () => number
   readonly clock: Clock
@@ -35,8 +37,11 @@ export interface WallState {
 export function createWallWatch(deps: WallWatchDeps) {
   let state: WallState = { checkedAt: null, walls: [], broken: 'the walls have not been tried yet' }
   let underWay: Promise<WallState> | null = null
+  /** How often the engine came back. A look that began before the last time proves nothing. */
+  let returns = 0
 
   async function look(signal?: AbortSignal): Promise<WallState> {
+    const began = returns
     let walls: readonly WallReport[]
     try {
       walls = await deps.runtime.verifyWalls({ doorPort: deps.doorPort(), ...(signal ? { signal } : {}) })
@@ -47,7 +52,11 @@ export function createWallWatch(deps: WallWatchDeps) {
     announce(walls)
     const failed = walls.filter((wall) => !wall.holds)
     const broken = failed.length === 0 ? null : failed.map((wall) => `${wall.id}: ${wall.detail}`).join('; ')
-    state = { checkedAt: deps.clock.now(), walls, broken }
+    state = {
+      checkedAt: deps.clock.now(),
+      walls,
+      broken: began === returns ? broken : (broken ?? triedAgain),
+    }
     return state
   }
 
@@ -74,17 +83,28 @@ export function createWallWatch(deps: WallWatchDeps) {
     return underWay
   }
 
+  /** An engine that was away may have made its networks and rules anew: until a fresh look, nothing is believed. */
+  async function doubt(signal: AbortSignal): Promise<void> {
+    returns++
+    state = { ...state, broken: triedAgain }
+    deps.log.info({}, 'the container engine is back; the walls are tried again')
+    await underWay?.catch(() => undefined)
+    if (!signal.aborted) await verify(signal)
+  }
+
   return {
     /** Looks now; callers at the same time share one look. */
     verify,
     state: () => state,
-    /** Looks again and again until the signal aborts. */
+    /** Looks again and again, and whenever the engine comes back, until the signal aborts. */
     async watch(signal: AbortSignal): Promise<void> {
+      const stopHearing = deps.runtime.onEngineBack(() => void doubt(signal))
       while (!signal.aborted) {
         const pauseMs = state.broken === null ? wallCheckIntervalMs : brokenWallCheckIntervalMs
         await deps.clock.sleep(pauseMs, signal).catch(() => {})
         if (!signal.aborted) await verify(signal)
       }
+      stopHearing()
     },
   }
 }

@@ -56,6 +56,7 @@ export type WallSize = Pick<SandboxSpec, 'memoryLimitBytes' | 'cpu' | 'pidsLimit
 export function containerOptions(
   ground: ContainerGround,
   spec: SandboxSpec,
+  limitedVolume = false,
 ): Dockerode.ContainerCreateOptions {
   const labels = agentLabels(ground.homeId, spec)
   return {
@@ -73,13 +74,15 @@ export function containerOptions(
     Healthcheck: { Test: ['NONE'] },
     HostConfig: {
       ...hardenedHost(ground, spec),
+      Ulimits: [...ground.ulimits, { Name: 'fsize', Soft: spec.dataLimitBytes, Hard: spec.dataLimitBytes }],
       Mounts: [
         {
           Type: 'volume',
           Source: volumeName(ground.homeId, spec.agentId),
           Target: '/data',
           VolumeOptions: {
-            NoCopy: false,
+            // One of a fixed size belongs to the agent from the beginning, and has its options already.
+            NoCopy: limitedVolume,
             Labels: volumeLabels(ground.homeId, spec.agentId),
             DriverConfig: { Name: 'local', Options: {} },
           },

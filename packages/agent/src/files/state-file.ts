@@ -1,0 +1,63 @@
+import { promises } from 'node:fs'
+import { join } from 'node:path'
+import { stateFolder } from '../door-token.ts'
+import { removeFile, writeAtomically } from './atomic-file.ts'
+import { codeOf } from './walk-path.ts'
+
+/** Together enough for the checkpoint, the conversation and the outcome of a run. */
+const reservePieces = 8
+const pieceBytes = 256 * 1024
+
+/** Whether the disk has no more room, or allows no larger file. */
+export function isDiskFull(error: unknown): boolean {
+  return ['ENOSPC', 'EDQUOT', 'EFBIG'].includes(codeOf(error))
+}
+
+/**
+ * The agent's own state is written even where its programs have filled the disk: then a reserve is given up for it,
+ * piece by piece, so that the run can go on, hear of the full disk, and make room. Rejects with the system's error
+ * where that is used up too.
+ */
+export async function writeState(dataDirectory: string, path: string, content: string): Promise<void> {
+  for (let piece = 0; ; piece++) {
+    try {
+      return await writeAtomically(path, content)
+    } catch (error) {
+      if (!isDiskFull(error) || piece >= reservePieces) throw error
+      await removeFile(pieceOf(dataDirectory, piece))
+    }
+  }
+}
+
+/** Lays down what is missing of the reserve. A disk without room for it is no error. */
+export async function keepReserve(dataDirectory: string): Promise<void> {
+  const folder = reserveOf(dataDirectory)
+  const there = new Set(await promises.readdir(folder).catch(() => []))
+  if (there.size >= reservePieces) return
+  const content = Buffer.alloc(pieceBytes)
+  try {
+    await promises.mkdir(folder, { recursive: true, mode: 0o700 })
+    for (let piece = 0; piece < reservePieces; piece++) {
+      if (!there.has(String(piece))) await layDown(pieceOf(dataDirectory, piece), content)
+    }
+  } catch (error) {
+    if (!isDiskFull(error)) throw error
+  }
+}
+
+async function layDown(path: string, content: Buffer): Promise<void> {
+  try {
+    await promises.writeFile(path, content, { mode: 0o600 })
+  } catch (error) {
+    await removeFile(path)
+    throw error
+  }
+}
+
+function reserveOf(dataDirectory: string): string {
+  return join(dataDirectory, stateFolder, 'reserve')
+}
+
+function pieceOf(dataDirectory: string, piece: number): string {
+  return join(reserveOf(dataDirectory), String(piece))
+}

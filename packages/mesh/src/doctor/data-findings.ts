@@ -1,0 +1,39 @@
+import { ok, warning } from './finding.ts'
+import type { DoctorFinding } from './finding.ts'
+
+/** What bounds the data of agents, and volumes that are larger than their limit now says. Pure. */
+export function dataFindings(known: {
+  /** Null where it is a volume; else why not. */
+  readonly meteredBecause: string | null
+  readonly limitMb: number
+  readonly volumes: readonly {
+    readonly agentId: string
+    readonly sizeBytes: number
+    readonly limitBytes: number
+  }[]
+}): readonly DoctorFinding[] {
+  const { meteredBecause, limitMb } = known
+  const bound =
+    meteredBecause === null
+      ? ok('data-limit', `each agent's /data is a volume of ${limitMb} MB; nothing can be written past it`)
+      : warning(
+          'data-limit',
+          `each agent's /data is metered: ${meteredBecause}. An agent over ${limitMb} MB is stopped within about a minute and a half, so it can fill the disk before that`,
+          'Run the mesh as root beside Docker, with e2fsprogs and loop devices; agents created then get volumes.',
+        )
+  const larger = known.volumes.filter(({ sizeBytes, limitBytes }) => sizeBytes - limitBytes >= 1024 * 1024)
+  return [
+    bound,
+    ...larger.map(({ agentId, sizeBytes, limitBytes }) =>
+      warning(
+        'data-limit-kept',
+        `the volume of ${agentId} has ${inMb(sizeBytes)}, its limit is ${inMb(limitBytes)}: a lower limit holds from its next start, if its data fits`,
+        `Free space below its /data, then: flotilla restart ${agentId}`,
+      ),
+    ),
+  ]
+}
+
+function inMb(bytes: number): string {
+  return `${Math.ceil(bytes / (1024 * 1024))} MB`
+}

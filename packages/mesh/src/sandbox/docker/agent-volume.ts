@@ -1,0 +1,87 @@
+import * as z from 'zod'
+import type { Engine } from '../engine/connect-engine.ts'
+import { isStatus } from '../image/engine-images.ts'
+import { SandboxError } from '../sandbox-error.ts'
+import type { DataBound } from '../sandbox-runtime.ts'
+import type { SandboxSpec } from '../sandbox-spec.ts'
+import type { LimitedVolumes } from '../volume/limited-volumes.ts'
+import { volumeLabels, volumeName } from './container-options.ts'
+
+const volumeSchema = z.looseObject({ Options: z.record(z.string(), z.string()).nullish() })
+
+/** No devices, no programs that raise privileges; space of deleted files goes back to the disk; errors are loud. */
+const mountOptions = 'nodev,nosuid,noatime,discard,errors=remount-ro'
+
+/** An agent's volume, ready for its container to be made. */
+export interface AgentVolume {
+  readonly limited: boolean
+  readonly warnings: readonly string[]
+  /** Once the container has its mount, or will never have it. */
+  release(): Promise<void>
+}
+
+export type VolumeSpec = Pick<SandboxSpec, 'agentId' | 'dataLimitBytes'>
+
+const plain: AgentVolume = { limited: false, warnings: [], release: async () => undefined }
+
+/**
+ * Brings the engine's volume of an agent about (S7). What is there already decides: a volume from before limits stays
+ * what it is; one that has a file of its own is started with it or not at all. Only a new agent gets what this
+ * machine can do now.
+ */
+export async function openAgentVolume(
+  engine: Engine,
+  volumes: LimitedVolumes,
+  asked: { readonly homeId: string; readonly spec: VolumeSpec; readonly bound: DataBound },
+): Promise<AgentVolume> {
+  const { homeId, spec, bound } = asked
+  const { agentId } = spec
+  const name = volumeName(homeId, agentId)
+  const device = await deviceOf(engine, name)
+  const limitedBefore = typeof device === 'string' || volumes.has(agentId)
+  if (device === null || (device === undefined && !limitedBefore && bound.kind === 'meter')) return plain
+  if (bound.kind === 'meter') throw outOfReach(agentId, bound.why)
+  if (typeof device === 'string' && !volumes.has(agentId)) throw imageGone(agentId, name)
+  const open = await volumes.open(agentId, spec.dataLimitBytes)
+  try {
+    if (device !== volumes.linkOf(agentId)) {
+      // A home that was moved has its link elsewhere; the engine's own entry holds no data.
+      if (typeof device === 'string') await engine.docker.getVolume(name).remove()
+      await engine.docker.createVolume({
+        Name: name,
+        Driver: 'local',
+        DriverOpts: { type: 'ext4', device: volumes.linkOf(agentId), o: mountOptions },
+        Labels: volumeLabels(homeId, agentId),
+      })
+    }
+  } catch (error) {
+    await open.release()
+    throw error
+  }
+  return { limited: true, warnings: open.refused === null ? [] : [open.refused], release: open.release }
+}
+
+/** What the engine mounts as the volume: a path; null for a folder of its own; undefined where there is no volume. */
+async function deviceOf(engine: Engine, name: string): Promise<string | null | undefined> {
+  try {
+    const volume = volumeSchema.parse(await engine.docker.getVolume(name).inspect())
+    return volume.Options?.['device'] ?? null
+  } catch (error) {
+    if (isStatus(error, 404)) return undefined
+    throw error
+  }
+}
+
+function outOfReach(agentId: string, why: string): SandboxError {
+  return new SandboxError(
+    'volume-out-of-reach',
+    `The data of ${agentId} is in a volume of a fixed size, which cannot be attached now: ${why}.\nRepair: run Flotilla as before (as root, beside Docker), or delete the agent.`,
+  )
+}
+
+function imageGone(agentId: string, name: string): SandboxError {
+  return new SandboxError(
+    'volume-missing',
+    `The file that holds the data of ${agentId} is not in data/volumes of the home any more.\nRepair: put it back from a copy; or, to begin with empty data, run: docker volume rm ${name}`,
+  )
+}

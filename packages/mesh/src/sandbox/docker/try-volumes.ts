@@ -1,0 +1,83 @@
+import type { Engine } from '../engine/connect-engine.ts'
+import { runOnce } from '../run-once.ts'
+import { reasonOf } from '../sandbox-error.ts'
+import type { DataBound } from '../sandbox-runtime.ts'
+import { homeTag, sandboxHardening, sandboxSizes } from '../sandbox-spec.ts'
+import type { LimitedVolumes } from '../volume/limited-volumes.ts'
+import { hasLoopDevices } from '../volume/volume-facts.ts'
+import { volumePrograms, volumeSupport } from '../volume/volume-support.ts'
+import type { VolumePrograms } from '../volume/volume-image.ts'
+import { openAgentVolume } from './agent-volume.ts'
+import { hardenedHost, labelKeys, volumeName, type ContainerGround } from './container-options.ts'
+
+/** No agent can have this id. */
+const trialId = '.trial'
+const trialBytes = 16 * 1024 * 1024
+const trialTimeoutMs = 60_000
+
+/** What this machine and this engine promise of themselves; nothing is made. */
+export async function volumesPromised(
+  engine: Engine,
+  uid: number,
+  programs: VolumePrograms,
+): Promise<DataBound> {
+  return volumeSupport({
+    uid,
+    flavour: engine.facts.flavour,
+    securityOptions: engine.facts.securityOptions,
+    missingPrograms: volumePrograms.filter((name) => !programs.has(name)),
+    hasLoopDevices: await hasLoopDevices(),
+  })
+}
+
+/**
+ * Where volumes of a fixed size are promised, has the engine mount one for a throw-away container that writes into
+ * it. What does not work here is a reason to meter, not a failure.
+ */
+export async function tryVolumes(
+  engine: Engine,
+  options: {
+    readonly uid: number
+    readonly programs: VolumePrograms
+    readonly volumes: LimitedVolumes
+    readonly ground: ContainerGround
+    readonly signal?: AbortSignal | undefined
+  },
+): Promise<DataBound> {
+  const { volumes, ground } = options
+  const promised = await volumesPromised(engine, options.uid, options.programs)
+  if (promised.kind === 'meter') return promised
+  const { homeId } = ground
+  const name = volumeName(homeId, trialId)
+  try {
+    const spec = { agentId: trialId, dataLimitBytes: trialBytes }
+    const volume = await openAgentVolume(engine, volumes, { homeId, spec, bound: promised })
+    const done = await runOnce(engine, {
+      image: ground.image,
+      command: ['sh', '-c', 'grep -q " /data ext4 rw,nosuid,nodev" /proc/mounts && echo x > /data/trial'],
+      labels: { [labelKeys.home]: homeTag(homeId), [labelKeys.role]: 'trial' },
+      host: {
+        ...hardenedHost(ground, { ...sandboxSizes.worker, ...sandboxHardening }),
+        NetworkMode: 'none',
+        Mounts: [{ Type: 'volume', Source: name, Target: '/data' }],
+      },
+      user: `${sandboxHardening.uid}:${sandboxHardening.uid}`,
+      timeoutMs: trialTimeoutMs,
+      signal: options.signal,
+    }).finally(() => volume.release())
+    if (done.code === 0) return promised
+    return {
+      kind: 'meter',
+      why: `a volume that was tried could not be written to: ${done.output.slice(-300)}`,
+    }
+  } catch (error) {
+    options.signal?.throwIfAborted()
+    return { kind: 'meter', why: `a volume that was tried could not be mounted: ${reasonOf(error)}` }
+  } finally {
+    await engine.docker
+      .getVolume(name)
+      .remove()
+      .catch(() => undefined)
+    await volumes.remove(trialId)
+  }
+}

@@ -1,0 +1,39 @@
+import { open } from 'node:fs/promises'
+
+/** What an ext4 file system says of itself. */
+export interface Ext4Size {
+  readonly sizeBytes: number
+  /** As of the last time it was put away in order. */
+  readonly usedBytes: number
+}
+
+const superblockAt = 1024
+const superblockBytes = 1024
+const magic = 0xef53
+
+/** Null where it is no ext4. Pure; the fields are those of the kernel's `ext4_super_block`. */
+export function readSuperblock(bytes: Buffer): Ext4Size | null {
+  if (bytes.length < superblockBytes || bytes.readUInt16LE(0x38) !== magic) return null
+  const blockBytes = 1024 * 2 ** bytes.readUInt32LE(0x18)
+  const is64Bit = (bytes.readUInt32LE(0x60) & 0x80) !== 0
+  const count = (low: number, high: number) =>
+    bytes.readUInt32LE(low) + (is64Bit ? bytes.readUInt32LE(high) * 2 ** 32 : 0)
+  const blocks = count(0x4, 0x150)
+  return { sizeBytes: blocks * blockBytes, usedBytes: (blocks - count(0xc, 0x158)) * blockBytes }
+}
+
+/** Of a file that holds such a file system. */
+export async function ext4Size(path: string): Promise<Ext4Size | null> {
+  const file = await open(path, 'r')
+  try {
+    const { buffer, bytesRead } = await file.read(
+      Buffer.alloc(superblockBytes),
+      0,
+      superblockBytes,
+      superblockAt,
+    )
+    return readSuperblock(buffer.subarray(0, bytesRead))
+  } finally {
+    await file.close()
+  }
+}

@@ -1,0 +1,114 @@
+import { mkdir, readdir, rename, rm, symlink } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { ext4Size } from './ext4-size.ts'
+import { createStartGate } from '../start-gate.ts'
+import {
+  attachImage,
+  createImage,
+  detachDevice,
+  devicesIn,
+  fitImage,
+  type VolumePrograms,
+} from './volume-image.ts'
+
+/** Volumes made or attached at once; each is a handful of short programs. */
+const atOnce = 4
+
+/**
+ * Volumes of a fixed size, one file per agent.
+ *
+ * - V1 The engine mounts a volume from a link whose path never changes; the link leads to a loop device only while a
+ *   container is being started, because device numbers change hands.
+ * - V2 A device is let go as soon as the container has its mount. The kernel frees it with the last mount, so no
+ *   device outlives its container, whoever ends it, and a mesh that is killed leaves at most the one it was about
+ *   to hand over, which the next start lets go.
+ * - V3 Data is deleted by `remove` and `erase` alone.
+ */
+export interface LimitedVolumes {
+  /** Path from which the engine mounts an agent's volume. */
+  linkOf(agentId: string): string
+  has(agentId: string): boolean
+  /** Makes the volume where there is none, and brings it to its limit. `release` is called once it is mounted. */
+  open(agentId: string, limitBytes: number): Promise<OpenVolume>
+  remove(agentId: string): Promise<void>
+  /** Lets go of devices that a process of ours left behind. */
+  sweep(): Promise<void>
+  erase(): Promise<void>
+}
+
+export interface OpenVolume {
+  /** In words why the volume has another size than was asked for. */
+  readonly refused: string | null
+  release(): Promise<void>
+}
+
+export function createLimitedVolumes(options: {
+  /** Of the home, for the owner alone. */
+  readonly folder: string
+  readonly programs: () => VolumePrograms
+}): LimitedVolumes {
+  const { folder } = options
+  const gate = createStartGate(atOnce)
+  const nameOf = (agentId: string) => Buffer.from(agentId, 'utf8').toString('hex')
+  const imageOf = (agentId: string) => join(folder, `${nameOf(agentId)}.ext4`)
+  const linkOf = (agentId: string) => join(folder, `${nameOf(agentId)}.device`)
+
+  async function sweep(): Promise<void> {
+    const programs = options.programs()
+    for (const device of await devicesIn(programs, folder)) await detachDevice(programs, device)
+    for (const name of await readdir(folder).catch(() => [])) {
+      if (/\.(device|new|next)$/.test(name)) await rm(join(folder, name), { force: true })
+    }
+  }
+
+  return {
+    linkOf,
+    has: (agentId) => existsSync(imageOf(agentId)),
+    open: (agentId, limitBytes) =>
+      gate(async () => {
+        const programs = options.programs()
+        const [image, link] = [imageOf(agentId), linkOf(agentId)]
+        await mkdir(folder, { recursive: true, mode: 0o700 })
+        if (!existsSync(image)) await createImage(programs, image, limitBytes)
+        const device = await attachImage(programs, image)
+        const release = async () => {
+          await rm(link, { force: true }) // V1
+          await detachDevice(programs, device) // V2
+        }
+        try {
+          const refused = await fitImage(programs, { image, device }, limitBytes)
+          await rm(`${link}.next`, { force: true })
+          await symlink(device, `${link}.next`)
+          await rename(`${link}.next`, link)
+          return { refused, release }
+        } catch (error) {
+          await release()
+          throw error
+        }
+      }),
+    remove: async (agentId) => {
+      await rm(linkOf(agentId), { force: true })
+      await rm(imageOf(agentId), { force: true })
+    },
+    sweep,
+    erase: async () => {
+      await sweep()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** The volumes of a home as they lie in its folder; a folder that is not there has none. */
+export async function listVolumes(
+  folder: string,
+): Promise<readonly { readonly agentId: string; readonly sizeBytes: number }[]> {
+  const found: { agentId: string; sizeBytes: number }[] = []
+  for (const name of await readdir(folder).catch(() => [])) {
+    if (!name.endsWith('.ext4')) continue
+    const size = await ext4Size(join(folder, name))
+    const agentId = Buffer.from(name.slice(0, -'.ext4'.length), 'hex').toString('utf8')
+    if (size) found.push({ agentId, sizeBytes: size.sizeBytes })
+  }
+  return found
+}

@@ -1,0 +1,41 @@
+import type { DataUse } from '../sandbox-runtime.ts'
+
+/** Nobody's data is counted for longer. */
+export const countMaxSeconds = 20
+/** Beyond this an agent has too many files whatever its limit. */
+const filesMax = 2_000_000
+/** Folders counted by one call, so that a call has an end. */
+export const foldersPerCountMax = 50
+
+/**
+ * A shell script that prints one line for each folder: bytes on the disk, files, and `whole` or `part`. A file with
+ * several names counts once; counting ends after 20 s, or at two million files. Pure.
+ */
+export function countScript(folders: readonly string[]): string {
+  return folders
+    .map(
+      (path) =>
+        `{ timeout ${countMaxSeconds} find ${quoted(path)} -xdev -printf '%b %y%n %i\\n' 2>/dev/null; echo "end $?"; } | ` +
+        // The line that tells the end comes through although files are cut off.
+        `awk '$1 == "end" { whole = ($2 == 0 || $2 == 1) && !cut; next } cut { next } ` +
+        `/^[0-9]+ f/ && $2 != "f1" && seen[$3]++ { next } { blocks += $1; files++ } files > ${filesMax} { cut = 1 } ` +
+        `END { printf "%.0f %.0f %s\\n", blocks * 512, files, whole ? "whole" : "part" }'`,
+    )
+    .join('\n')
+}
+
+/** One use per line of what the script printed, in its order. Pure. */
+export function readCounts(printed: string): readonly DataUse[] {
+  return printed
+    .trim()
+    .split('\n')
+    .flatMap((line) => {
+      const [, bytes, files, how] = /^(\d+) (\d+) (whole|part)$/.exec(line.trim()) ?? []
+      if (bytes === undefined || files === undefined) return []
+      return [{ bytes: Number(bytes), files: Number(files), complete: how === 'whole' }]
+    })
+}
+
+function quoted(path: string): string {
+  return `'${path.replaceAll("'", String.raw`'\''`)}'`
+}

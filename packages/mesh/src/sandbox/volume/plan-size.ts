@@ -1,0 +1,27 @@
+import type { Ext4Size } from './ext4-size.ts'
+
+export type SizePlan =
+  | { readonly kind: 'keep' }
+  | { readonly kind: 'grow' }
+  | { readonly kind: 'shrink' }
+  /** The limit was lowered below what is there: the volume stays as it is. */
+  | { readonly kind: 'refuse'; readonly words: string }
+
+/** A limit that differs by less is the same one: file systems end at whole groups. */
+const sameWithinBytes = 1024 * 1024
+
+/** What becomes of a volume whose limit is another now. Pure. */
+export function planSize(now: Ext4Size, limitBytes: number): SizePlan {
+  if (Math.abs(now.sizeBytes - limitBytes) < sameWithinBytes) return { kind: 'keep' }
+  if (limitBytes > now.sizeBytes) return { kind: 'grow' }
+  if (limitBytes > now.usedBytes) return { kind: 'shrink' }
+  return { kind: 'refuse', words: refusedWords(now, limitBytes) }
+}
+
+export function refusedWords(now: Ext4Size, limitBytes: number): string {
+  return `the limit of ${inMb(limitBytes)} is below what its data takes (${inMb(now.usedBytes)}): it keeps ${inMb(now.sizeBytes)}; free space below /data and restart the agent, or raise data_limit_mb in config/settings.json`
+}
+
+export function inMb(bytes: number): string {
+  return `${Math.ceil(bytes / (1024 * 1024))} MB`
+}

@@ -1,0 +1,131 @@
+import { chmod, open, rename, rm, truncate } from 'node:fs/promises'
+import { sandboxHardening } from '../sandbox-spec.ts'
+import { SandboxError } from '../sandbox-error.ts'
+import { lastWords, runCommand, type CommandResult } from '../run-command.ts'
+import { ext4Size } from './ext4-size.ts'
+import { fileCountMax } from './file-count-max.ts'
+import type { volumePrograms } from './volume-support.ts'
+import { planSize, refusedWords } from './plan-size.ts'
+
+const quickMs = 30_000
+/** A whole check of a large volume on a slow disk. */
+const checkMs = 10 * 60_000
+const slowPrograms: readonly string[] = ['e2fsck', 'resize2fs']
+
+/** Bits of what `e2fsck` ends with. */
+const fsck = { uncorrected: 4, failed: 8 } as const
+
+/** Programs by name, as `findVolumePrograms` gives them. */
+export type VolumePrograms = ReadonlyMap<string, string>
+
+/**
+ * An ext4 file system of `limitBytes` in a sparse file: it takes of the disk what is in it. It belongs to the agent,
+ * has no `lost+found`, and appears whole or not at all.
+ */
+export async function createImage(
+  programs: VolumePrograms,
+  image: string,
+  limitBytes: number,
+): Promise<void> {
+  const unfinished = `${image}.new`
+  await rm(unfinished, { force: true })
+  const file = await open(unfinished, 'wx', 0o600)
+  await file.truncate(limitBytes)
+  await file.close()
+  const owner = `root_owner=${sandboxHardening.uid}:${sandboxHardening.uid}`
+  await must(programs, 'mkfs.ext4', [
+    '-qF',
+    '-b4096',
+    '-m0',
+    `-N${fileCountMax(limitBytes)}`,
+    `-E${owner},lazy_itable_init=1,lazy_journal_init=1,nodiscard`,
+    unfinished,
+  ])
+  await must(programs, 'debugfs', ['-w', '-R', 'rmdir lost+found', unfinished])
+  await must(programs, 'debugfs', ['-w', '-R', 'set_inode_field / mode 040700', unfinished])
+  await chmod(unfinished, 0o600)
+  await rename(unfinished, image)
+}
+
+/** The loop device over the image; one that is there already is used again, so that there are never two. */
+export async function attachImage(programs: VolumePrograms, image: string): Promise<string> {
+  const done = await must(programs, 'losetup', ['--find', '--show', '--nooverlap', image])
+  return done.stdout.trim()
+}
+
+/** Lets go of a device: at once, or as soon as nothing is mounted from it. */
+export async function detachDevice(programs: VolumePrograms, device: string): Promise<void> {
+  await run(programs, 'losetup', ['--detach', device])
+}
+
+/** Devices over files in the folder, also over files that were deleted. */
+export async function devicesIn(programs: VolumePrograms, folder: string): Promise<readonly string[]> {
+  const { stdout } = await run(programs, 'losetup', ['--list', '--noheadings', '--output', 'NAME,BACK-FILE'])
+  return stdout.split('\n').flatMap((line) => {
+    const [, device, file] = /^(\S+)\s+(.*)$/.exec(line.trim()) ?? []
+    return device && file?.startsWith(`${folder}/`) ? [device] : []
+  })
+}
+
+/**
+ * Mends what a power cut left and brings the file system to its limit. Answers in words why it kept another size.
+ * Nothing is touched while the file system is in use. Rejects with `SandboxError` `volume-damaged`.
+ */
+export async function fitImage(
+  programs: VolumePrograms,
+  at: { readonly image: string; readonly device: string },
+  limitBytes: number,
+): Promise<string | null> {
+  const checked = await run(programs, 'e2fsck', ['-p', at.device])
+  if ((checked.code & fsck.failed) !== 0) return null
+  if ((checked.code & fsck.uncorrected) !== 0) throw damaged(at.image, checked)
+  const now = await ext4Size(at.image)
+  if (now === null) throw damaged(at.image, checked)
+  const plan = planSize(now, limitBytes)
+  if (plan.kind === 'keep') return null
+  if (plan.kind === 'refuse') return plan.words
+  if (plan.kind === 'grow') {
+    await truncate(at.image, limitBytes)
+    await must(programs, 'losetup', ['--set-capacity', at.device])
+  }
+  // It will not change a size before a whole check, which puts a lost+found there that nobody wants.
+  const whole = await run(programs, 'e2fsck', ['-f', '-p', at.device])
+  if ((whole.code & (fsck.failed | fsck.uncorrected)) !== 0) throw damaged(at.image, whole)
+  const blocks = String(Math.floor(limitBytes / 4096))
+  const sized = await run(programs, 'resize2fs', [at.device, blocks])
+  await run(programs, 'debugfs', ['-w', '-R', 'rmdir lost+found', at.device])
+  if (plan.kind === 'grow') return sized.code === 0 ? null : lastWords(sized)
+  if (sized.code !== 0) return refusedWords(now, limitBytes)
+  await truncate(at.image, limitBytes)
+  await must(programs, 'losetup', ['--set-capacity', at.device])
+  return null
+}
+
+function damaged(image: string, said: CommandResult): SandboxError {
+  return new SandboxError(
+    'volume-damaged',
+    `The volume ${image} is damaged: ${lastWords(said)}\nRepair: keep a copy of that file, then run e2fsck -f ${image}`,
+  )
+}
+
+async function must(
+  programs: VolumePrograms,
+  name: (typeof volumePrograms)[number],
+  args: readonly string[],
+): Promise<CommandResult> {
+  const done = await run(programs, name, args)
+  if (done.code === 0) return done
+  throw new SandboxError(
+    'volume-failed',
+    `${name} failed: ${lastWords(done)}\nRepair: look for free space where the home is, and for free loop devices (losetup -l).`,
+  )
+}
+
+function run(
+  programs: VolumePrograms,
+  name: (typeof volumePrograms)[number],
+  args: readonly string[],
+): Promise<CommandResult> {
+  const timeoutMs = slowPrograms.includes(name) ? checkMs : quickMs
+  return runCommand(programs.get(name) ?? name, args, { timeoutMs })
+}

@@ -1,0 +1,30 @@
+import type { DataBound } from '../sandbox-runtime.ts'
+
+/** Programs that make and mend the volumes; Debian has them in `e2fsprogs` and `mount`. */
+export const volumePrograms = ['mkfs.ext4', 'e2fsck', 'resize2fs', 'debugfs', 'losetup'] as const
+
+export interface VolumeFacts {
+  /** Of the mesh. */
+  readonly uid: number
+  readonly flavour: 'docker' | 'podman'
+  /** As the engine tells them: `name=userns` and the like. */
+  readonly securityOptions: readonly string[]
+  readonly missingPrograms: readonly string[]
+  readonly hasLoopDevices: boolean
+}
+
+/** Whether agents get volumes of a fixed size here; else why not. Pure. */
+export function volumeSupport(facts: VolumeFacts): DataBound {
+  const why = reason(facts)
+  return why === null ? { kind: 'volume' } : { kind: 'meter', why }
+}
+
+function reason(facts: VolumeFacts): string | null {
+  if (facts.uid !== 0) return 'the mesh does not run as root'
+  if (facts.flavour !== 'docker') return `volumes of a fixed size are not made with ${facts.flavour}`
+  if (facts.securityOptions.some((option) => option.includes('userns')))
+    return 'the engine maps user ids to others'
+  if (facts.missingPrograms.length > 0)
+    return `${facts.missingPrograms.join(', ')} not found (apt-get install -y e2fsprogs mount)`
+  return facts.hasLoopDevices ? null : 'this machine has no loop devices (/dev/loop-control)'
+}

@@ -1,0 +1,295 @@
+import { access, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { expect, it, onTestFinished } from 'vitest'
+import { volumeName, volumeLabels } from '../../packages/mesh/src/sandbox/docker/container-options.ts'
+import { runCommand } from '../../packages/mesh/src/sandbox/run-command.ts'
+import { sandboxName } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
+import type { DockerHome } from './sandbox-lane.ts'
+import { engineOfThisMachine, openDockerHome, useDockerHome, withEngine } from './sandbox-lane.ts'
+
+const found = await engineOfThisMachine()
+const mb = 1024 * 1024
+/** What `ulimit -f` counts in. */
+const shellBlockBytes = 512
+const isRoot = process.getuid?.() === 0
+
+const run = (command: string, ...args: string[]) => runCommand(command, args, { timeoutMs: 30_000 })
+const devicesOver = async (folder: string) =>
+  (await run('losetup', '--list', '--noheadings', '--output', 'NAME,BACK-FILE')).stdout
+    .split('\n')
+    .filter((line) => line.includes(folder))
+const exists = (path: string) =>
+  access(path).then(
+    () => true,
+    () => false,
+  )
+
+if (isRoot)
+  withEngine(
+    'a volume of a fixed size',
+    (engine) => {
+      const home = useDockerHome(engine)
+      const imageOf = (agentId: string) =>
+        join(home().volumesFolder, `${Buffer.from(agentId, 'utf8').toString('hex')}.ext4`)
+      const sizeInside = async (state: Parameters<DockerHome['run']>[0]) =>
+        Number((await home().run(state, 'df -B1 --output=size /data | tail -1')).text)
+
+      it('is what agents get here', () => {
+        expect(home().runtime.dataBound()).toEqual({ kind: 'volume' })
+      })
+
+      it('is the agent’s own, empty, in a file for the owner alone that takes what is in it', async () => {
+        const state = await home().start({ agentId: 'fresh', dataLimitBytes: 5120 * mb })
+        const seen = await home().run(
+          state,
+          'stat -c "%u %g %a" /data; ls -A /data | wc -l; grep " /data " /proc/mounts; ulimit -f; df --output=itotal /data | tail -1',
+        )
+        expect(seen.text).toMatch(/^1000 1000 700\n0\n/)
+        expect(seen.text).toMatch(/ \/data ext4 rw,nosuid,nodev,noatime/)
+        const [limit, inodes] = seen.text.trim().split('\n').slice(-2).map(Number)
+        expect((limit ?? 0) * shellBlockBytes).toBe(5120 * mb)
+        expect(inodes).toBe(327_680)
+        const file = await stat(imageOf('fresh'))
+        expect(file.mode & 0o777).toBe(0o600)
+        expect(file.size).toBe(5120 * mb)
+        expect(file.blocks * 512).toBeLessThan(64 * mb)
+      })
+
+      it('refuses what is past its limit, in one file or in many, and the agent answers on', async () => {
+        const state = await home().start({ agentId: 'greedy' })
+        const one = await home().run(state, 'fallocate -l 6G /data/x; ls -s /data/x 2>/dev/null')
+        expect(one.text).not.toMatch(/^[1-9]\d{4,}/)
+        const many = await home().run(
+          state,
+          'for i in $(seq 20); do dd if=/dev/zero of=/data/f$i bs=1M count=8 2>&1 | grep -o "No space left.*"; done | sort -u; df --output=pcent /data | tail -1',
+        )
+        expect(many.text).toMatch(/No space left on device\s+(99|100)%/)
+        expect((await stat(imageOf('greedy'))).blocks * 512).toBeLessThanOrEqual(65 * mb)
+        const files = await home().run(
+          state,
+          'rm -f /data/f*; mkdir /data/d; cd /data/d; seq 30000 | xargs touch 2>&1 | grep -o "No space left.*" | head -1; df --output=ipcent /data | tail -1',
+        )
+        expect(files.text).toMatch(/No space left on device\s+(99|100)%/)
+        expect((await home().run(state, 'rm -rf /data/d; echo alive')).text).toBe('alive\n')
+      })
+
+      it('gives back to the disk what the agent deletes', async () => {
+        const state = await home().start({ agentId: 'tidy', dataLimitBytes: 200 * mb })
+        await home().run(state, 'dd if=/dev/urandom of=/data/big bs=1M count=100 2>/dev/null; sync')
+        expect((await stat(imageOf('tidy'))).blocks * 512).toBeGreaterThan(90 * mb)
+        await home().run(state, 'rm /data/big; sync')
+        await expect
+          .poll(async () => (await stat(imageOf('tidy'))).blocks * 512, { timeout: 20_000 })
+          .toBeLessThan(50 * mb)
+      })
+
+      it('keeps its data over restarts of the agent and of the mesh, and over a killed container', async () => {
+        const state = await home().start({ agentId: 'kept' })
+        await home().run(state, 'echo one > /data/note')
+        const again = await home().start({ agentId: 'kept' })
+        expect((await home().run(again, 'cat /data/note; echo two >> /data/note; sync')).text).toBe('one\n')
+        await engine.docker.getContainer(sandboxName(home().homeId, 'kept')).kill()
+        const later = await home().again()
+        const third = await home().start({ agentId: 'kept' })
+        expect((await home().run(third, 'cat /data/note')).text).toBe('one\ntwo\n')
+        await later.close()
+      })
+
+      it('finds its data under another device number, as after a reboot', async () => {
+        const state = await home().start({ agentId: 'moved' })
+        await home().run(state, 'echo mine > /data/note')
+        await home().runtime.stop('moved', { graceMs: 2000 })
+        // Somebody else takes the device that is free now.
+        const other = join(await mkdtemp(join(tmpdir(), 'flotilla-loop-')), 'other')
+        await writeFile(other, Buffer.alloc(mb))
+        const taken = (await run('losetup', '--find', '--show', other)).stdout.trim()
+        onTestFinished(async () => {
+          await run('losetup', '--detach', taken)
+        })
+        const again = await home().start({ agentId: 'moved' })
+        expect((await home().run(again, 'cat /data/note')).text).toBe('mine\n')
+      })
+
+      it('leaves no device and no link behind that could lead to another’s data', async () => {
+        const state = await home().start({ agentId: 'linked' })
+        expect(await exists(imageOf('linked').replace('.ext4', '.device'))).toBe(false)
+        expect((await devicesOver(imageOf('linked'))).length).toBe(1)
+        await home().runtime.stop('linked', { graceMs: 2000 })
+        await expect.poll(() => devicesOver(imageOf('linked')), { timeout: 10_000 }).toEqual([])
+        expect(state.running).toBe(true)
+      })
+
+      it('lets go of a device that a killed mesh was about to hand over', async () => {
+        await home().start({ agentId: 'orphan' })
+        await home().runtime.stop('orphan', { graceMs: 2000 })
+        await run('losetup', '--find', '--show', '--nooverlap', imageOf('orphan'))
+        expect(await devicesOver(imageOf('orphan'))).toHaveLength(1)
+        const later = await home().again()
+        expect(await devicesOver(imageOf('orphan'))).toEqual([])
+        await later.close()
+      })
+
+      it('grows when its limit is raised, and shrinks when its data fits', async () => {
+        const small = await home().start({ agentId: 'sized', dataLimitBytes: 64 * mb })
+        await home().run(small, 'echo here > /data/note')
+        const before = await sizeInside(small)
+        const large = await home().start({ agentId: 'sized', dataLimitBytes: 300 * mb })
+        expect(large.warnings).toBeUndefined()
+        expect(await sizeInside(large)).toBeGreaterThan(before + 200 * mb)
+        expect((await home().run(large, 'cat /data/note; ls -A /data')).text).toBe('here\nnote\n')
+        const less = await home().start({ agentId: 'sized', dataLimitBytes: 100 * mb })
+        expect(less.warnings).toBeUndefined()
+        expect(await sizeInside(less)).toBeLessThan(100 * mb)
+        expect((await stat(imageOf('sized'))).size).toBe(100 * mb)
+        expect((await home().run(less, 'cat /data/note; ls -A /data')).text).toBe('here\nnote\n')
+      })
+
+      it('keeps its size when the limit is lowered below its use, says so, and the agent runs', async () => {
+        const full = await home().start({ agentId: 'refused', dataLimitBytes: 300 * mb })
+        await home().run(
+          full,
+          'dd if=/dev/urandom of=/data/big bs=1M count=120 2>/dev/null; md5sum /data/big > /data/sum; sync',
+        )
+        const after = await home().start({ agentId: 'refused', dataLimitBytes: 64 * mb })
+        expect(after.warnings).toEqual([expect.stringMatching(/limit of 64 MB is below.*keeps 300 MB/)])
+        expect((await home().run(after, 'md5sum -c /data/sum')).text).toContain('OK')
+        const raised = await home().start({ agentId: 'refused', dataLimitBytes: 300 * mb })
+        expect(raised.warnings).toBeUndefined()
+      })
+
+      it('is mended after it was cut off in the middle of writing', async () => {
+        const state = await home().start({ agentId: 'cut' })
+        await home().run(state, 'echo safe > /data/note; sync')
+        const writing = home()
+          .run(state, 'while :; do dd if=/dev/urandom of=/data/w$RANDOM bs=64k count=4 2>/dev/null; done')
+          .catch(() => null)
+        await new Promise((resolve) => setTimeout(resolve, 300))
+        await run('cp', '--sparse=always', imageOf('cut'), `${imageOf('cut')}.copy`)
+        await engine.docker.getContainer(sandboxName(home().homeId, 'cut')).kill()
+        await writing
+        // What the disk held at that moment, as a power cut leaves it.
+        await expect.poll(() => devicesOver(imageOf('cut')), { timeout: 10_000 }).toEqual([])
+        await rename(`${imageOf('cut')}.copy`, imageOf('cut'))
+        const again = await home().start({ agentId: 'cut' })
+        expect((await home().run(again, 'cat /data/note; touch /data/writable && echo yes')).text).toBe(
+          'safe\nyes\n',
+        )
+      })
+
+      it('is refused rather than begun anew when its file is gone', async () => {
+        await home().start({ agentId: 'lost' })
+        await home().runtime.stop('lost', { graceMs: 2000 })
+        await rename(imageOf('lost'), `${imageOf('lost')}.backup`)
+        await expect(home().start({ agentId: 'lost' })).rejects.toThrow(/data\/volumes.*\n?.*put it back/s)
+        await rename(`${imageOf('lost')}.backup`, imageOf('lost'))
+        expect((await home().start({ agentId: 'lost' })).running).toBe(true)
+      })
+
+      it('is never begun anew by a mesh that cannot attach it', async () => {
+        const state = await home().start({ agentId: 'rooted' })
+        await home().run(state, 'echo mine > /data/note')
+        const other = await home().again({ uid: 1000 })
+        onTestFinished(() => other.close())
+        expect(other.dataBound()).toMatchObject({ kind: 'meter', why: 'the mesh does not run as root' })
+        await expect(other.start(home().specOf({ agentId: 'rooted' }))).rejects.toThrow(/cannot be attached/)
+        const again = await home().start({ agentId: 'rooted' })
+        expect((await home().run(again, 'cat /data/note')).text).toBe('mine\n')
+      })
+
+      it('leaves a volume from before limits as it is, and it is measured', async () => {
+        const name = volumeName(home().homeId, 'older')
+        await engine.docker.createVolume({ Name: name, Labels: volumeLabels(home().homeId, 'older') })
+        const state = await home().start({ agentId: 'older' })
+        expect((await home().run(state, 'grep -c " /data ext4.*nosuid" /proc/mounts')).text).toBe('0\n')
+        await home().run(
+          state,
+          'mkdir /data/hidden; dd if=/dev/zero of=/data/hidden/x bs=1M count=20 2>/dev/null; chmod 0 /data/hidden',
+        )
+        const uses = await home().runtime.measureData(['older', 'fresh', 'nobody'])
+        expect([...uses.keys()]).toEqual(['older'])
+        expect(uses.get('older')?.complete).toBe(true)
+        expect(uses.get('older')?.bytes).toBeGreaterThanOrEqual(20 * mb)
+        expect(await exists(imageOf('older'))).toBe(false)
+      })
+
+      it('goes away with its agent, and the next agent of that name begins empty (lesson 10)', async () => {
+        const state = await home().start({ agentId: 'mortal' })
+        await home().run(state, 'echo mine > /data/note')
+        await home().runtime.remove('mortal', { data: true })
+        expect(await exists(imageOf('mortal'))).toBe(false)
+        await expect.poll(() => devicesOver(imageOf('mortal')), { timeout: 10_000 }).toEqual([])
+        const next = await home().start({ agentId: 'mortal' })
+        expect((await home().run(next, 'ls -A /data')).text).toBe('')
+      })
+    },
+    found,
+  )
+
+if (isRoot)
+  withEngine(
+    'a home with volumes of a fixed size',
+    (engine) => {
+      it('may be moved', async () => {
+        const first = await mkdtemp(join(tmpdir(), 'flotilla-volumes-'))
+        const home = await openDockerHome(engine, { volumesFolder: first })
+        onTestFinished(() => home.close())
+        const state = await home.start({ agentId: 'nomad' })
+        await home.run(state, 'echo mine > /data/note')
+        await home.runtime.remove('nomad', { data: false })
+        const second = `${first}-moved`
+        await rename(first, second)
+        onTestFinished(() => rm(second, { recursive: true, force: true }))
+        const moved = await home.again({ volumesFolder: second })
+        onTestFinished(() => moved.close())
+        const again = await moved.start(home.specOf({ agentId: 'nomad' }))
+        await expect
+          .poll(
+            () =>
+              home.run(again, 'cat /data/note').then(
+                (said) => said.text,
+                () => '',
+              ),
+            { timeout: 20_000 },
+          )
+          .toBe('mine\n')
+        await moved.remove('nomad', { data: true })
+      })
+
+      it('leaves no file and no device once it is erased', async () => {
+        const home = await openDockerHome(engine)
+        onTestFinished(() => home.close())
+        await Promise.all(['a', 'b'].map((agentId) => home.start({ agentId })))
+        expect(await devicesOver(home.volumesFolder)).toHaveLength(2)
+        const later = await home.again()
+        onTestFinished(() => later.close())
+        await later.erase({ progress: () => {} })
+        expect(await exists(home.volumesFolder)).toBe(false)
+        await expect.poll(() => devicesOver(home.volumesFolder), { timeout: 10_000 }).toEqual([])
+      })
+
+      it('meters, and says why, where a volume cannot be mounted', async () => {
+        const folder = await mkdtemp(join(tmpdir(), 'flotilla-no-loop-'))
+        onTestFinished(() => rm(folder, { recursive: true, force: true }))
+        // Programs that are there and fail, as on a machine whose kernel has no loop devices left.
+        await mkdir(join(folder, 'bin'))
+        await writeFile(join(folder, 'bin', 'losetup'), '#!/bin/sh\necho no free device >&2\nexit 1\n', {
+          mode: 0o755,
+        })
+        const home = await openDockerHome(engine, {
+          path: `${join(folder, 'bin')}:${process.env['PATH'] ?? ''}`,
+        })
+        onTestFinished(() => home.close())
+        expect(home.runtime.dataBound()).toMatchObject({
+          kind: 'meter',
+          why: expect.stringContaining('no free device') as unknown,
+        })
+        const state = await home.start({ agentId: 'plain' })
+        expect((await home.runtime.measureData(['plain'])).get('plain')?.files).toBeGreaterThan(0)
+        expect((await home.run(state, 'ulimit -f')).text.trim()).toBe(String((64 * mb) / shellBlockBytes))
+        expect(await readFile(join(home.volumesFolder, 'x'), 'utf8').catch(() => null)).toBeNull()
+      })
+    },
+    found,
+  )

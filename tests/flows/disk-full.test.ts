@@ -1,0 +1,148 @@
+import { execFileSync } from 'node:child_process'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { closeSync, openSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { aCassette, runs, says } from '../support/cassettes.ts'
+import { eventually } from '../support/eventually.ts'
+import { openLedger } from '../support/ledger-view.ts'
+import { openMesh, startMeshForTest } from '../support/mesh-process.ts'
+import type { MeshProcess } from '../support/mesh-process.ts'
+
+const mb = 1024 * 1024
+const cassette = aCassette(
+  { when: '^slow$', turns: [runs('sleep 3; echo slept'), says('Slept.')] },
+  {
+    when: '^hoard$',
+    turns: [runs('head -c 90M /dev/zero > hoard; sleep 100', { timeoutSeconds: 200 }), says('Kept.')],
+  },
+  { turns: [says('Yes.')] },
+)
+
+/** A mesh whose data folder is a file system of its own with so much room. */
+async function meshOnSmallDisk(sizeMb: number): Promise<{ mesh: MeshProcess; data: string }> {
+  const home = await mkdtemp(join(tmpdir(), 'flotilla-flow-'))
+  const data = join(home, 'data')
+  for (const name of ['config', 'cassettes', 'data']) await mkdir(join(home, name))
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${sizeMb}m,mode=700`, 'tmpfs', data])
+  onTestFinished(async () => {
+    execFileSync('umount', [data])
+    await rm(home, { recursive: true, force: true })
+  })
+  await writeFile(join(home, 'config', 'settings.json'), JSON.stringify({ default_model: 'scripted/disk' }))
+  await writeFile(join(home, 'cassettes', 'disk.json'), JSON.stringify(cassette))
+  const mesh = openMesh(home)
+  onTestFinished(async () => {
+    await mesh.terminate()
+  })
+  await mesh.restart()
+  return { mesh, data }
+}
+
+/** Takes room until `leaveBytes` are left; all of it when 0. */
+function take(data: string, leaveBytes: number): void {
+  const file = openSync(join(data, 'filler'), 'a')
+  try {
+    for (let pieceBytes = mb; pieceBytes >= 4096;) {
+      try {
+        if (free(data) - pieceBytes < leaveBytes) pieceBytes /= 2
+        else writeSync(file, Buffer.alloc(pieceBytes))
+      } catch {
+        pieceBytes /= 2
+      }
+    }
+  } finally {
+    closeSync(file)
+  }
+}
+
+function free(data: string): number {
+  return Number(execFileSync('df', ['-B1', '--output=avail', data]).toString().split('\n')[1])
+}
+
+describe.skipIf(process.getuid?.() !== 0)('a mesh whose disk is full', () => {
+  it('refuses new work with the reason, ends what it accepted, and goes on once there is room', async () => {
+    const { mesh, data } = await meshOnSmallDisk(96)
+    await mesh.ask('hello')
+    const accepted = await mesh.submit('slow', { session: 'accepted', key: 'once' })
+    take(data, 20 * mb)
+    const ready = await mesh.call(meshHumanEndpoints.readyz)
+    expect(ready.status).toBe(503)
+    expect(ready.json()['problems']).toMatchObject([
+      { id: 'disk-full', detail: expect.stringContaining('MB free where') as unknown },
+    ])
+    const asking = () =>
+      mesh.call(meshHumanEndpoints.chat, {
+        params: { id: 'operator' },
+        body: { message: 'hi', session: 's' },
+      })
+    const refused = await asking()
+    expect(refused.status).toBe(507)
+    expect(refused.json()).toMatchObject({ code: 'disk-full' })
+    expect(refused.headers['retry-after']).toBe('30')
+    expect((await mesh.runs()).length).toBe(2)
+    // What was accepted before is not new work, also when it is asked for again.
+    expect(await mesh.submit('slow', { session: 'accepted', key: 'once' })).toBe(accepted)
+    expect((await mesh.ended(accepted)).outcome).toMatchObject({ status: 'done', text: 'Slept.' })
+    await rm(join(data, 'filler'))
+    expect((await mesh.call(meshHumanEndpoints.readyz)).status).toBe(200)
+    expect((await mesh.ask('hello', { session: 'again' })).outcome?.text).toBe('Yes.')
+  })
+
+  it('lives on without a byte left, and every run has one outcome when there is room again', async () => {
+    const { mesh, data } = await meshOnSmallDisk(96)
+    const accepted = await mesh.submit('slow')
+    await eventually('it works', async () => (await mesh.run(accepted)).state === 'running')
+    take(data, 0)
+    await new Promise((resolve) => setTimeout(resolve, 6000))
+    expect((await mesh.call(meshHumanEndpoints.healthz)).status).toBe(200)
+    expect((await mesh.call(meshHumanEndpoints.readyz)).json()['problems']).toMatchObject([
+      { id: 'disk-full' },
+    ])
+    await rm(join(data, 'filler'))
+    const run = await mesh.ended(accepted, 120_000)
+    expect(['done', 'failed']).toContain(run.state)
+    const ledger = openLedger(mesh.home)
+    expect(ledger.endings().get(accepted)).toBe(1)
+    ledger.close()
+    expect((await mesh.ask('hello', { session: 'again' })).outcome?.text).toBe('Yes.')
+  })
+})
+
+describe('an agent without a volume', () => {
+  it('is stopped over its limit, its run ends with the reason, and it runs again with a higher one', async () => {
+    const mesh = await startMeshForTest({
+      cassettes: { disk: cassette },
+      settings: { agents: { clerk: { data_limit_mb: 64 } } },
+    })
+    await mesh.createWorker('clerk')
+    const run = await mesh.ended(await mesh.submit('hoard', { agent: 'clerk' }), 150_000)
+    expect(run).toMatchObject({ state: 'failed', outcome: { code: 'data-full' } })
+    expect(run.outcome?.text).toMatch(/keeps \d+ MB of 64 MB.*data_limit_mb.*flotilla restart clerk/)
+    const ledger = openLedger(mesh.home)
+    expect(ledger.endings().get(run.id)).toBe(1)
+    ledger.close()
+    const status = (await mesh.call(meshHumanEndpoints.status)).json()
+    expect(status['agents']).toContainEqual(
+      expect.objectContaining({
+        id: 'clerk',
+        state: 'failed',
+        last_error: expect.stringMatching(/^data-full/) as unknown,
+      }),
+    )
+    const settings = join(mesh.home, 'config', 'settings.json')
+    const text = await readFile(settings, 'utf8')
+    await writeFile(settings, text.replace('"data_limit_mb": 64', '"data_limit_mb": 200'))
+    await eventually('it starts with the new limit', async () => {
+      const reply = await mesh.call(meshHumanEndpoints.agentRestart, {
+        params: { id: 'clerk' },
+        timeoutMs: 60_000,
+      })
+      return reply.status === 200
+    })
+    expect((await mesh.ask('well?', { agent: 'clerk', session: 'after' })).outcome?.text).toBe('Yes.')
+  })
+})
