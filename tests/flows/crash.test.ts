@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -42,9 +42,13 @@ const cassette = aCassette(
     agents: ['left', 'right'],
     when: '^slow (\\d+)$',
     turns: [
-      runs('echo "slow {{n}}" >> effects; sleep 1.5; echo "slow {{n}} end" >> effects', {
-        capture: { n: '^slow (\\d+)$' },
-      }),
+      // Until the test lets it go, or a minute has passed.
+      runs(
+        'echo "slow {{n}}" >> effects; for i in $(seq 1200); do [ -e go ] && break; sleep 0.05; done; echo "slow {{n}} end" >> effects',
+        {
+          capture: { n: '^slow (\\d+)$' },
+        },
+      ),
       runs('echo "after {{n}}" >> effects'),
       says('Slow {{n}} is through.'),
     ],
@@ -92,6 +96,11 @@ function expectOneOutcomeEach(mesh: MeshProcess, ended: readonly RunView[]): voi
   }
 }
 
+/** Lets what is slow go on to its end. */
+async function letGo(mesh: MeshProcess): Promise<void> {
+  for (const agent of ['left', 'right']) await writeFile(join(mesh.dataOf(agent), 'go'), '')
+}
+
 const twice = (lines: readonly string[]) => lines.filter((line, index) => lines.indexOf(line) !== index)
 
 describe('a killed mesh', () => {
@@ -114,6 +123,7 @@ describe('a killed mesh', () => {
     const processes = await mesh.agentProcesses()
     expect(await Promise.all(processes.map(isAlive))).toEqual(processes.map(() => true))
     // Both tools end meanwhile, and both agents ask for a model that is not there.
+    await letGo(mesh)
     await eventually('the agents work on without a mesh', async () => {
       const lines = [...(await linesOf(mesh, 'left')), ...(await linesOf(mesh, 'right'))]
       return lines.includes('slow 1 end') && lines.includes('slow 2 end')
@@ -205,6 +215,7 @@ describe('a killed mesh', () => {
     const processes = await mesh.agentProcesses()
     await mesh.kill9()
     for (const { pid } of processes) process.kill(-pid, 'SIGKILL')
+    await letGo(mesh)
     await mesh.restart()
     for (const id of [left, right, queued]) expect((await mesh.ended(id)).state).toBe('done')
     // A run that was cut off waits a moment before its next attempt, and lets others of its lane go first.
@@ -242,6 +253,7 @@ describe('a killed agent', () => {
       return left.includes('slow 1') && right.includes('slow 2')
     })
     await killAgent(mesh, 'left')
+    await letGo(mesh)
 
     const [cutRun, otherRun] = [await mesh.ended(cut), await mesh.ended(other)]
     expect(otherRun).toMatchObject({ state: 'done', attempt: 1 })

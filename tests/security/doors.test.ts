@@ -5,7 +5,12 @@ import { agentEndpoints } from '@flotilla/protocol/agent-endpoints'
 import { fillPath } from '@flotilla/protocol/endpoint'
 import type { Endpoint } from '@flotilla/protocol/endpoint'
 import { headers } from '@flotilla/protocol/headers'
+import { controlEndpoints } from '@flotilla/protocol/control-api'
+import { journalEndpoints } from '@flotilla/protocol/journal-api'
 import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
+import { modelsEndpoints } from '@flotilla/protocol/models-api'
+import { moneyEndpoints } from '@flotilla/protocol/money-api'
+import { operatorEndpoints, operatorViewEndpoints } from '@flotilla/protocol/operator-endpoints'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { meshInternalEndpoints } from '@flotilla/protocol/mesh-internal-api'
 import { vaultAgentEndpoints, vaultHumanEndpoints } from '@flotilla/protocol/vault-api'
@@ -28,7 +33,15 @@ const works = aCassette({
   when: '^work$',
   turns: [runs('sleep 100', { timeoutSeconds: 120 }), says('Done.')],
 })
-const params = { id: 'task_1', key: 'tasks/x', name: 'x', agent: 'ann', path: 'x', file: 'SOUL.md' }
+const params = {
+  id: 'task_1',
+  token: 'undo_1',
+  key: 'tasks/x',
+  name: 'x',
+  agent: 'ann',
+  path: 'x',
+  file: 'SOUL.md',
+}
 
 let mesh: MeshProcess
 /** Both work on a run all the time. */
@@ -54,9 +67,14 @@ async function atWork(id: string): Promise<typeof ann> {
 }
 
 describe("the people's door", () => {
-  const guarded = Object.entries<Endpoint>({ ...meshHumanEndpoints, ...vaultHumanEndpoints }).filter(
-    ([name]) => name !== 'healthz' && name !== 'readyz',
-  )
+  const guarded = everyOf(
+    meshHumanEndpoints,
+    vaultHumanEndpoints,
+    controlEndpoints,
+    journalEndpoints,
+    modelsEndpoints,
+    moneyEndpoints,
+  ).filter(([name]) => nameOf(name) !== 'healthz' && nameOf(name) !== 'readyz')
   const writes = guarded.filter(([, endpoint]) => endpoint.method !== 'GET')
   const call = (endpoint: Endpoint, more: Record<string, string>) =>
     mesh.call(endpoint, { params, headers: more, ...(endpoint.method === 'GET' ? {} : { body: {} }) })
@@ -159,7 +177,7 @@ describe('the internal door', () => {
 })
 
 describe('the agent door', () => {
-  const all = Object.entries<Endpoint>({ ...meshAgentEndpoints, ...vaultAgentEndpoints })
+  const all = everyOf(meshAgentEndpoints, vaultAgentEndpoints, operatorEndpoints, operatorViewEndpoints)
   const tools = all.filter(([, endpoint]) => endpoint.path.startsWith('/mesh'))
   let calls = 0
   const knock = (
@@ -191,7 +209,7 @@ describe('the agent door', () => {
   it.each(all)(
     'refuses %s to an agent that names the run of another, or a fence that is over',
     async (name, endpoint) => {
-      const body = bodies[name] ?? {}
+      const body = bodies[nameOf(name)] ?? {}
       expectProblem(await knock(endpoint, ann.token, { more: ticket(bob), body }), 'stale-fence')
       const over = { [headers.runId]: ann.run.id, [headers.runFence]: String(ann.run.fence - 1) }
       expectProblem(await knock(endpoint, ann.token, { more: over, body }), 'stale-fence')
@@ -201,7 +219,7 @@ describe('the agent door', () => {
 
   it.each(tools)('denies %s to programs', async (name, endpoint) => {
     expectProblem(
-      await knock(endpoint, ann.programToken, { more: ticket(ann), body: bodies[name] }),
+      await knock(endpoint, ann.programToken, { more: ticket(ann), body: bodies[nameOf(name)] }),
       'denied',
     )
   })
@@ -311,6 +329,18 @@ describe("an agent's own server", () => {
   })
 })
 
+/** Every endpoint of these, by its address: names are each file's own. */
+function everyOf(...files: readonly Readonly<Record<string, Endpoint>>[]): [string, Endpoint][] {
+  return files.flatMap((file) =>
+    Object.entries(file).map(([name, endpoint]): [string, Endpoint] => [
+      `${name} (${endpoint.method} ${endpoint.path})`,
+      endpoint,
+    ]),
+  )
+}
+
+const nameOf = (title: string): string => title.split(' ')[0] ?? ''
+
 /** Bodies that fit, so that nothing but the caller can be wrong. */
 const bodies: Readonly<Record<string, unknown>> = {
   blackboardWrite: { value: 1 },
@@ -318,6 +348,10 @@ const bodies: Readonly<Record<string, unknown>> = {
   completeTask: { summary: 's' },
   saveArtifact: { name: 'a.txt', content_base64: '' },
   notify: { message: 'm' },
+  steer: { text: 't' },
+  steersTaken: { ids: ['steer_0123456789ab'], step: 1 },
+  agentCreate: { id: 'x', role: 'r' },
+  agentEdit: { field: 'role', value: 'r', reason: 'r' },
   httpRequest: { url: 'http://127.0.0.1:1/' },
   vaultGenerate: { name: 'x' },
   credentialRequest: { name: 'x', service: 's', description: 'd' },
