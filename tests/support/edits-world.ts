@@ -20,6 +20,7 @@ import { createGuard } from '../../packages/mesh/src/policy/guard.ts'
 import { createHoldCeiling } from '../../packages/mesh/src/policy/hold-ceiling.ts'
 import { createPermissionFile } from '../../packages/mesh/src/policy/permission-file.ts'
 import type { PermissionStore } from '../../packages/mesh/src/policy/permission-file.ts'
+import { createManualClock } from './manual-clock.ts'
 import { createEdits } from '../../packages/mesh/src/edits/edits.ts'
 import type { Edits } from '../../packages/mesh/src/edits/edits.ts'
 
@@ -50,7 +51,8 @@ export async function anEditsWorld(workers: readonly string[] = ['w']): Promise<
   const permissions = await createPermissionFile({
     path: permissionsPath,
     editor: createFileEditor(),
-    clock,
+    // The fleet's clock lets short pauses pass by themselves, and the file is looked at between short pauses.
+    clock: createManualClock(),
     log: silentLog,
     onBroken: () => {},
   })
