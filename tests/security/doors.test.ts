@@ -345,6 +345,8 @@ const nameOf = (title: string): string => title.split(' ')[0] ?? ''
 const bodies: Readonly<Record<string, unknown>> = {
   blackboardWrite: { value: 1 },
   handOff: { to: 'operator', title: 't' },
+  steer: { text: 't' },
+  steersTaken: { ids: ['steer_1'], step: 0 },
   completeTask: { summary: 's' },
   saveArtifact: { name: 'a.txt', content_base64: '' },
   notify: { message: 'm' },
