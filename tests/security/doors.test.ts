@@ -8,6 +8,7 @@ import { headers } from '@flotilla/protocol/headers'
 import { controlEndpoints } from '@flotilla/protocol/control-api'
 import { journalEndpoints } from '@flotilla/protocol/journal-api'
 import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
+import { modelEndpoints } from '@flotilla/protocol/model-api'
 import { modelsEndpoints } from '@flotilla/protocol/models-api'
 import { moneyEndpoints } from '@flotilla/protocol/money-api'
 import { operatorEndpoints, operatorViewEndpoints } from '@flotilla/protocol/operator-endpoints'
@@ -177,7 +178,16 @@ describe('the internal door', () => {
 })
 
 describe('the agent door', () => {
-  const all = everyOf(meshAgentEndpoints, vaultAgentEndpoints, operatorEndpoints, operatorViewEndpoints)
+  // The rest of the model surface refuses in words of its own; its clients' tests hear them.
+  const { embeddings, model } = modelEndpoints
+  const models = { embeddings, model }
+  const all = everyOf(
+    meshAgentEndpoints,
+    models,
+    vaultAgentEndpoints,
+    operatorEndpoints,
+    operatorViewEndpoints,
+  )
   const tools = all.filter(([, endpoint]) => endpoint.path.startsWith('/mesh'))
   let calls = 0
   const knock = (
@@ -348,6 +358,7 @@ const bodies: Readonly<Record<string, unknown>> = {
   steer: { text: 't' },
   steersTaken: { ids: ['steer_1'], step: 0 },
   completeTask: { summary: 's' },
+  embeddings: { model: 'offline/hashed-words', input: 'work' },
   saveArtifact: { name: 'a.txt', content_base64: '' },
   notify: { message: 'm' },
   steer: { text: 't' },
