@@ -361,8 +361,6 @@ const bodies: Readonly<Record<string, unknown>> = {
   embeddings: { model: 'offline/hashed-words', input: 'work' },
   saveArtifact: { name: 'a.txt', content_base64: '' },
   notify: { message: 'm' },
-  steer: { text: 't' },
-  steersTaken: { ids: ['steer_0123456789ab'], step: 1 },
   agentCreate: { id: 'x', role: 'r' },
   agentEdit: { field: 'role', value: 'r', reason: 'r' },
   httpRequest: { url: 'http://127.0.0.1:1/' },
