@@ -34,7 +34,8 @@ export async function readText(reply: PinnedReply, scrub: Scrub, signal: AbortSi
   }
   const whole = decode(Buffer.concat(chunks).subarray(0, bodyMaxBytes), reply.headers['content-type'])
   const read = whole.slice(0, textMaxChars + scrub.reachChars)
-  const text = cut(scrub.text(read, bytes > bodyMaxBytes || read.length < whole.length))
+  const isCut = bytes > bodyMaxBytes || read.length < whole.length
+  const text = cut(isCut ? scrub.cutText(read) : scrub.text(read))
   return {
     text,
     bytes: Math.min(bytes, bodyMaxBytes),

@@ -16,8 +16,7 @@ const sieveSize = 1 << 16
  * beginning was seen. Linear in the text whatever stands in it.
  */
 export interface NeedleFinder {
-  /** With `openEnd`, also the beginning of a needle that the end of the units cuts off. */
-  find(units: Uint16Array, openEnd: boolean): readonly Occurrence[]
+  find(units: Uint16Array): readonly Occurrence[]
 }
 
 export function createNeedleFinder(needles: readonly Uint16Array[]): NeedleFinder {
@@ -29,10 +28,10 @@ export function createNeedleFinder(needles: readonly Uint16Array[]): NeedleFinde
     byHash.set(hash, [...(byHash.get(hash) ?? []), index])
   }
   return {
-    find: (units, openEnd) =>
+    find: (units) =>
       [...beginningsIn(units, { sieve, byHash })].flatMap((index) => {
         const needle = needles[index]
-        return needle ? occurrences(units, { index, needle, openEnd }) : []
+        return needle ? occurrences(units, { index, needle }) : []
       }),
   }
 }
@@ -58,9 +57,9 @@ function beginningsIn(
 /** Knuth, Morris and Pratt. */
 function occurrences(
   units: Uint16Array,
-  search: { readonly index: number; readonly needle: Uint16Array; readonly openEnd: boolean },
+  search: { readonly index: number; readonly needle: Uint16Array },
 ): Occurrence[] {
-  const { index, needle, openEnd } = search
+  const { index, needle } = search
   const fallback = fallbacksOf(needle)
   const found: Occurrence[] = []
   let matched = 0
@@ -70,9 +69,6 @@ function occurrences(
     if (matched < needle.length) continue
     add(found, { needle: index, from: at + 1 - matched, to: at + 1 })
     matched = fallback[matched - 1] ?? 0
-  }
-  if (openEnd && matched >= needleMinUnits) {
-    add(found, { needle: index, from: units.length - matched, to: units.length })
   }
   return found
 }

@@ -9,8 +9,13 @@ import { folded, isBlank, textViews, unitsOf } from './text-views.ts'
  * that rearranges a value on purpose cannot be kept from it; that is what the binding to hosts is for.
  */
 export interface Scrub {
-  /** With `isCut`, the text breaks off at its end, so that the beginning of a value there is taken out as well. */
-  text(text: string, isCut?: boolean): string
+  text(text: string): string
+  /**
+   * Of a text that breaks off at its end: without its last `reachChars`, in which a value may have begun whose rest
+   * nobody sees. They are left out whatever stands there. Were only what begins like a value left out, whoever wrote
+   * the text could try a value letter by letter.
+   */
+  cutText(text: string): string
   /** Names and values. */
   record(record: Readonly<Record<string, string>>): Record<string, string>
   isIn(text: string): boolean
@@ -40,10 +45,10 @@ export function createScrub(secrets: readonly Secret[]): Scrub {
   const finder = createNeedleFinder(needles.map(({ units }) => units))
   const reachChars = values.reduce((longest, value) => Math.max(longest, value.length * stretchPerChar), 0)
 
-  function rangesIn(text: string, isCut: boolean): Range[] {
+  function rangesIn(text: string): Range[] {
     if (needles.length === 0 || text.length < needleMinUnits) return []
     return textViews(text).flatMap(({ units, starts, ends }) =>
-      finder.find(folded(units), isCut).map((found) => {
+      finder.find(folded(units)).map((found) => {
         const range = { from: starts[found.from] ?? 0, to: ends[found.to - 1] ?? text.length }
         return isBase64(found) ? widened(text, range) : range
       }),
@@ -54,12 +59,17 @@ export function createScrub(secrets: readonly Secret[]): Scrub {
     return needles[needle]?.isBase64 ?? false
   }
 
-  const clean = (text: string, isCut = false): string => without(text, rangesIn(text, isCut))
+  const clean = (text: string): string => without(text, rangesIn(text))
   return {
     text: clean,
+    cutText: (text) => {
+      const end = Math.max(0, text.length - reachChars)
+      const whole = rangesIn(text).filter(({ from }) => from < end)
+      return without(text.slice(0, end), whole)
+    },
     record: (record) =>
       Object.fromEntries(Object.entries(record).map(([name, value]) => [clean(name), clean(value)])),
-    isIn: (text) => rangesIn(text, false).length > 0,
+    isIn: (text) => rangesIn(text).length > 0,
     reachChars,
   }
 }
