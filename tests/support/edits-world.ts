@@ -2,6 +2,7 @@ import { mkdtemp, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { permissionFileSchema, permissionRecordSchema } from '@flotilla/protocol/permission-record'
+import { Problem } from '@flotilla/protocol/problem'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import type { BudgetEdit } from '../../packages/mesh/src/budgets/budget-scope.ts'
 import { createBudgetTable } from '../../packages/mesh/src/budgets/budget-table.ts'
@@ -28,6 +29,8 @@ import type { Edits } from '../../packages/mesh/src/edits/edits.ts'
 
 export const operator: Caller = { kind: 'agent', agentId: 'operator', token: 'door', run: null }
 export const atTerminal: Caller = { kind: 'human', channel: 'cli' }
+/** A model that this world has not set up. */
+export const noModel = 'nobody/none'
 export const inChat: Caller = { kind: 'human', channel: 'telegram', user: 'owner' }
 
 export interface EditsWorld {
@@ -76,6 +79,9 @@ export async function anEditsWorld(workers: readonly string[] = ['w']): Promise<
     ...shared,
     guard,
     holdCeiling: createHoldCeiling(shared),
+    requireModel: (model: string) => {
+      if (model === noModel) throw new Problem('unprocessable')
+    },
     setBudget: (caller: Caller, id: string, limits: BudgetEdit) =>
       void setBudget(caller, { scope: 'agent', id }, limits),
     fleet: {

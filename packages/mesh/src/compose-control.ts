@@ -10,6 +10,7 @@ import type { SetBudget } from './budgets/set-budget.ts'
 import { createEdits } from './edits/edits.ts'
 import type { EventBus } from './events/event-bus.ts'
 import type { AgentRecord } from './fleet/agent-record.ts'
+import type { RequireModel } from './fleet/create-agent.ts'
 import type { Fleet } from './fleet/fleet.ts'
 import type { Journal } from './journal/journal.ts'
 import type { Log } from './log.ts'
@@ -30,6 +31,7 @@ export function composeControl(parts: {
   readonly ledger: Ledger
   readonly permissions: PermissionStore
   readonly setBudget: SetBudget
+  readonly requireModel: RequireModel
   readonly denials: DenialCounts
   readonly guard: Guard
   readonly journal: Journal

@@ -210,6 +210,7 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
     ledger,
     permissions,
     setBudget: budgets.setBudget,
+    requireModel: catalog.requireUsable,
     denials,
     guard,
     journal,

@@ -3,6 +3,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import * as z from 'zod'
 import type { AgentBudget, AgentRecord } from '../fleet/agent-record.ts'
+import type { RequireModel } from '../fleet/create-agent.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { Caller } from '../policy/caller.ts'
 import { sameJson } from './change-table.ts'
@@ -28,7 +29,12 @@ export interface RecordEditables {
 
 const budgetSchema = z.strictObject({ daily_usd: z.number(), monthly_usd: z.number() })
 
-export function editRecord(fleet: RecordFleet, setBudget: SetAgentBudget): RecordEditables {
+export function editRecord(deps: {
+  readonly fleet: RecordFleet
+  readonly setBudget: SetAgentBudget
+  readonly requireModel: RequireModel
+}): RecordEditables {
+  const { fleet, setBudget } = deps
   return {
     role: {
       apply: async (_caller, { agentId, edit, begin }) => {
@@ -46,6 +52,7 @@ export function editRecord(fleet: RecordFleet, setBudget: SetAgentBudget): Recor
     },
     model: {
       apply: async (_caller, { agentId, edit, begin }) => {
+        if (edit.value !== null) deps.requireModel(edit.value)
         begin({ before: found(fleet, agentId).model, after: edit.value })
         return fleet.change(agentId, { model: edit.value }).takesEffect
       },

@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import type { AgentEdit } from '@flotilla/protocol/agent-edit'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { patient } from '../fleet/fleet-world.ts'
-import { anEditsWorld, atTerminal, inChat, operator } from '../../../../tests/support/edits-world.ts'
+import { anEditsWorld, atTerminal, inChat, noModel, operator } from '../../../../tests/support/edits-world.ts'
 import type { EditsWorld } from '../../../../tests/support/edits-world.ts'
 
 const minuteMs = 60_000
@@ -47,6 +47,14 @@ describe('an edit', () => {
     const { edits, world } = made
     await edits.apply(atTerminal, 'w', { edit: { field: 'budget', value: { daily_usd: 3 }, reason: '' } })
     expect(world.fleet.find('w')?.budget).toEqual({ dailyUsd: 3, monthlyUsd: 200 })
+  })
+
+  test('to a model that nobody set up is refused, and nothing is written', async () => {
+    const { edits, world } = made
+    const edit: AgentEdit = { field: 'model', value: noModel, reason: '' }
+    await expect(edits.apply(operator, 'w', { edit })).rejects.toMatchObject({ code: 'unprocessable' })
+    expect(world.fleet.find('w')?.model).toBeNull()
+    expect(edits.list(operator, { limit: 10 })).toEqual([])
   })
 
   test('with a key that was used is the same change, and no other', async () => {

@@ -6,6 +6,7 @@ import type { JsonValue } from '@flotilla/protocol/json-value'
 import { Problem } from '@flotilla/protocol/problem'
 import type { EventBus } from '../events/event-bus.ts'
 import { createAgentTurns } from '../fleet/agent-turns.ts'
+import type { RequireModel } from '../fleet/create-agent.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { Log } from '../log.ts'
@@ -32,6 +33,7 @@ export interface EditsDeps {
   readonly permissions: Pick<PermissionStore, 'edit'>
   readonly holdCeiling: HoldCeiling
   readonly setBudget: SetAgentBudget
+  readonly requireModel: RequireModel
   readonly guard: Guard
   readonly journal: Journal
   readonly events: Pick<EventBus, 'publish'>
@@ -90,7 +92,7 @@ export function createEdits(deps: EditsDeps): Edits {
 
 /** Which field is edited how. A field without a row does not compile. */
 function createEditables(deps: EditsDeps): (field: AgentEdit['field']) => Editable {
-  const { role, model, budget } = editRecord(deps.fleet, deps.setBudget)
+  const { role, model, budget } = editRecord(deps)
   const permissions = editPermissions({
     permissions: deps.permissions,
     holdCeiling: deps.holdCeiling,

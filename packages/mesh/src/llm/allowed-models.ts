@@ -1,7 +1,7 @@
 import { Problem } from '@flotilla/protocol/problem'
 import type { Settings } from '../config/settings-file.ts'
 import type { ModelCatalog } from './model-catalog.ts'
-import { fullName, modelIsListed, resolveModel } from './resolve-model.ts'
+import { fullName, modelIsListed, namesMany, resolveModel } from './resolve-model.ts'
 import type { ModelName } from './resolve-model.ts'
 
 export interface AllowedModelsDeps {
@@ -11,12 +11,15 @@ export interface AllowedModelsDeps {
   readonly agentModel: (agentId: string) => string | null
 }
 
-/** What an agent may use: its own model, and what the owner's settings add for it. */
+/**
+ * What an agent may use: its own model, and what the owner's settings add for it. Only those may name many at once: an
+ * agent's own model is set by the operator too, who must not open all of a provider with it.
+ */
 export function allowListOf(deps: AllowedModelsDeps, agentId: string): readonly string[] {
   const own = deps.agentModel(agentId) ?? deps.catalog.defaultModel()
   const agents = deps.settings().agents
   const added = Object.hasOwn(agents, agentId) ? (agents[agentId]?.models ?? []) : []
-  return own === null ? added : [own, ...added]
+  return own === null || namesMany(own) ? added : [own, ...added]
 }
 
 /** The model that was asked for. Throws the Problem `model-not-allowed`. */

@@ -7,6 +7,7 @@ import { aModelPath, aVault, workerCaller } from '../../../../tests/support/llm-
 import { startWebServer } from '../../../../tests/support/web-server.ts'
 import { settingsSchema } from '../config/settings-file.ts'
 import { randomId, systemClock } from '../system-clock.ts'
+import { allowedModel } from './allowed-models.ts'
 import { createListModels } from './list-models.ts'
 import { createMakeProvider } from './make-provider.ts'
 import { createModelCatalog } from './model-catalog.ts'
@@ -57,7 +58,27 @@ describe('the list of models', () => {
   })
 })
 
+describe('what an agent may use', () => {
+  test.each(['*', 'openai/*', 'groq/*'])(
+    "is the owner's list alone where %s is called the agent's own model",
+    async (own) => {
+      const settings = { agents: { scout: { models: ['groq/llama'] } } }
+      const parts = aModelPath({ settings, agentModel: own })
+      const allows = (wanted: string) => () => allowedModel(parts.deps, 'scout', wanted)
+      for (const wanted of ['openai/o1-pro', 'anthropic/opus', 'groq/other', own]) {
+        expect(allows(wanted), wanted).toThrow(expect.objectContaining({ code: 'model-not-allowed' }))
+      }
+      expect(allows('groq/llama')()).toEqual({ provider: 'groq', model: 'llama' })
+      await parts.close()
+    },
+  )
+})
+
 describe('the catalog', () => {
+  test.each(['*', 'scripted/*'])('takes %s for no model that an agent can be set to', (name) => {
+    expect(() => aCatalog({}, {}).requireUsable(name)).toThrow(expect.objectContaining({ code: 'unprocessable' }))
+  })
+
   test('has openai as soon as its key or its address is set, and says how until then', () => {
     const name = { provider: 'openai', model: 'gpt-4o' }
     expect(() => aCatalog({}, {}).find(name)).toThrow('FLOTILLA_SYSTEM_OPENAI_API_KEY')

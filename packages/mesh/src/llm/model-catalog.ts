@@ -8,7 +8,7 @@ import type { PricedModel } from './price-list.ts'
 import { presetModel } from './preset-model.ts'
 import { boundFieldAt, setupOf, usableProviders } from './provider-setup.ts'
 import type { ProviderSetup } from './provider-setup.ts'
-import { fullName, resolveModel } from './resolve-model.ts'
+import { fullName, namesMany, resolveModel } from './resolve-model.ts'
 import type { ModelName } from './resolve-model.ts'
 
 /** A model that can be called now. */
@@ -143,7 +143,7 @@ export function createModelCatalog(deps: ModelCatalogDeps): ModelCatalog {
     requireUsable(wanted) {
       const name = resolveModel(wanted, providerOfDefault())
       try {
-        if (name === null) throw new Problem('not-configured', { detail: `${wanted} names no model` })
+        if (name === null || namesMany(wanted)) throw new Problem('not-configured', { detail: `${wanted} names no model` })
         look(name.provider)
       } catch (error) {
         if (!(error instanceof Problem)) throw error

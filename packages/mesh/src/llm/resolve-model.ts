@@ -16,6 +16,11 @@ export function fullName(name: ModelName): string {
   return `${name.provider}/${name.model}`
 }
 
+/** True for `*` and `provider/*`, which stand in lists and are no model. Pure. */
+export function namesMany(name: string): boolean {
+  return name.slice(name.indexOf('/') + 1) === '*'
+}
+
 /**
  * May a list of model names, bare or full, `*` or `provider/*`, be read as allowing this model? Pure.
  */
