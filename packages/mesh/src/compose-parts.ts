@@ -149,6 +149,8 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
       (id) => egress.counts.forget(id),
       blackboard.crossProject.forget,
       (id) => control.forget(id),
+      (id) => vaultRoom.requests.forget(id),
+      denials.forget,
     ],
   })
   const taskTable = createTaskTable(database)

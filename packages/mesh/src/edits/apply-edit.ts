@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { undoWindowMs } from '@flotilla/protocol/agent-edit'
 import type { AgentEdit } from '@flotilla/protocol/agent-edit'
 import { Problem } from '@flotilla/protocol/problem'
@@ -7,7 +8,6 @@ import { journalValue } from './journal-value.ts'
 import { actorOf } from '../policy/caller.ts'
 import type { Caller } from '../policy/caller.ts'
 import type { ChangeRow, ChangeTable } from './change-table.ts'
-import { sameJson } from './change-table.ts'
 import type { Editable } from './editable.ts'
 import type { EditsDeps } from './edits.ts'
 
@@ -36,8 +36,9 @@ export function createApplyEdit(parts: EditParts): ApplyEdit {
     requireAgent(parts, agentId)
     return parts.turns.take(agentId, async () => {
       requireAgent(parts, agentId)
+      const digest = digestOf(agentId, edit)
       const known = idempotencyKey === undefined ? null : table.findByKey(actorOf(caller), idempotencyKey)
-      if (known) return sameChange(known, agentId, edit)
+      if (known) return sameChange(known, digest)
       const id = parts.newId('change')
       const at = clock.now()
       let begun = false
@@ -55,6 +56,7 @@ export function createApplyEdit(parts: EditParts): ApplyEdit {
               actor: actorOf(caller),
               reason: sanitizeForPrompt(edit.reason),
               idempotency_key: idempotencyKey ?? null,
+              digest,
               applied_at: at,
               expires_at: at + undoWindowMs(edit.field),
             })
@@ -106,9 +108,12 @@ function finish(
   })
 }
 
-function sameChange(known: ChangeRow, agentId: string, edit: AgentEdit): ChangeRow {
-  const same = known.agent_id === agentId && known.field === edit.field
-  const sameText = typeof edit.value !== 'string' || sameJson(known.after, edit.value)
-  if (same && sameText) return known
+function sameChange(known: ChangeRow, digest: string): ChangeRow {
+  if (known.digest === digest) return known
   throw new Problem('conflict', { detail: 'this idempotency key was used for another edit' })
+}
+
+/** Of what was asked for, not of what was written, which may be another text or stand for several edits. */
+function digestOf(agentId: string, edit: AgentEdit): string {
+  return createHash('sha256').update(JSON.stringify({ agentId, edit })).digest('hex')
 }

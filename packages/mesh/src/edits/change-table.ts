@@ -14,6 +14,8 @@ const rowSchema = z.object({
   actor: z.string(),
   reason: z.string(),
   idempotency_key: z.string().nullable(),
+  /** SHA-256 of the edit as it was asked for. */
+  digest: z.string(),
   state: z.enum(changeStates),
   takes_effect: z.enum(['now', 'next-run']),
   applied_at: z.number(),
@@ -27,7 +29,7 @@ export type ChangeRow = Readonly<z.infer<typeof rowSchema>>
 export type NewChange = Omit<ChangeRow, 'state' | 'takes_effect' | 'undone_at' | 'undone_by'>
 
 const columns =
-  'id, agent_id, field, before, after, actor, reason, idempotency_key, state, takes_effect, applied_at, expires_at, undone_at, undone_by'
+  'id, agent_id, field, before, after, actor, reason, idempotency_key, digest, state, takes_effect, applied_at, expires_at, undone_at, undone_by'
 /** Older ones are in the journal alone, by digest. */
 const keptMax = 2000
 
@@ -46,8 +48,8 @@ export function createChangeTable(database: Database) {
     begin: (change: NewChange): void => {
       database
         .prepare(
-          `INSERT INTO changes (id, agent_id, field, before, after, actor, reason, idempotency_key, state, takes_effect, applied_at, expires_at)
-           VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'applying', 'now', ?, ?)
+          `INSERT INTO changes (id, agent_id, field, before, after, actor, reason, idempotency_key, digest, state, takes_effect, applied_at, expires_at)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'applying', 'now', ?, ?)
            ON CONFLICT (id) DO UPDATE SET before = excluded.before, after = excluded.after`,
         )
         .run(
@@ -59,6 +61,7 @@ export function createChangeTable(database: Database) {
           change.actor,
           change.reason,
           change.idempotency_key,
+          change.digest,
           change.applied_at,
           change.expires_at,
         )

@@ -67,6 +67,30 @@ describe('an edit', () => {
     expect(edits.list(operator, { limit: 10 })).toHaveLength(1)
   })
 
+  test('with a key that was used for another value of the same field is a conflict, whatever the field', async () => {
+    const { edits } = made
+    const pairs: readonly (readonly [AgentEdit, AgentEdit])[] = [
+      [permissions({ can_message: ['x'] }), permissions({ can_message: ['y'] })],
+      [
+        { field: 'budget', value: { daily_usd: 3 }, reason: '' },
+        { field: 'budget', value: { daily_usd: 4 }, reason: '' },
+      ],
+      [
+        { field: 'model', value: 'scripted/b', reason: '' },
+        { field: 'model', value: null, reason: '' },
+      ],
+      [role(' a '), role('b')],
+    ]
+    for (const [one, other] of pairs) {
+      const idempotencyKey = one.field
+      const first = await edits.apply(atTerminal, 'w', { edit: one, idempotencyKey })
+      const repeat = await edits.apply(atTerminal, 'w', { edit: one, idempotencyKey })
+      expect(repeat.undo_token, one.field).toBe(first.undo_token)
+      const refused = edits.apply(atTerminal, 'w', { edit: other, idempotencyKey })
+      await expect(refused, one.field).rejects.toMatchObject({ code: 'conflict' })
+    }
+  })
+
   test('of the operator by itself is refused, and by a person is not (lesson 124)', async () => {
     const { edits } = made
     await expect(edits.apply(operator, 'operator', { edit: role('king') })).rejects.toMatchObject({

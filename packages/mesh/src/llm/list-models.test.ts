@@ -76,7 +76,9 @@ describe('what an agent may use', () => {
 
 describe('the catalog', () => {
   test.each(['*', 'scripted/*'])('takes %s for no model that an agent can be set to', (name) => {
-    expect(() => aCatalog({}, {}).requireUsable(name)).toThrow(expect.objectContaining({ code: 'unprocessable' }))
+    expect(() => aCatalog({}, {}).requireUsable(name)).toThrow(
+      expect.objectContaining({ code: 'unprocessable' }),
+    )
   })
 
   test('has openai as soon as its key or its address is set, and says how until then', () => {

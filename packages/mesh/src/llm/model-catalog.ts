@@ -143,7 +143,8 @@ export function createModelCatalog(deps: ModelCatalogDeps): ModelCatalog {
     requireUsable(wanted) {
       const name = resolveModel(wanted, providerOfDefault())
       try {
-        if (name === null || namesMany(wanted)) throw new Problem('not-configured', { detail: `${wanted} names no model` })
+        if (name === null || namesMany(wanted))
+          throw new Problem('not-configured', { detail: `${wanted} names no model` })
         look(name.provider)
       } catch (error) {
         if (!(error instanceof Problem)) throw error

@@ -9,6 +9,8 @@ export interface DenialCounts {
   add(agentId: string, category: DenialCategory): void
   /** `tool_denials_24h` of one agent. */
   last24Hours(agentId: string): Readonly<Partial<Record<DenialCategory, number>>>
+  /** When the agent is deleted. */
+  forget(agentId: string): void
 }
 
 const hourMs = 3600 * 1000
@@ -52,5 +54,6 @@ export function createDenialCounts(clock: Clock): DenialCounts {
       }
       return total
     },
+    forget: (agentId) => void bucketsByAgent.delete(agentId),
   }
 }

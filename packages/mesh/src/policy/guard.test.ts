@@ -56,6 +56,13 @@ describe('the guard', () => {
     expect(events.bodies).toMatchObject([{ type: 'call.denied', agent_id: 'scout', action: 'message-agent' }])
   })
 
+  test('counts nothing of an agent that was deleted for one made anew under its id', () => {
+    const { guard, denials } = aGuard()
+    expect(() => guard(scout, { do: 'message-agent', to: 'a' })).toThrow('can_message')
+    denials.forget('scout')
+    expect(denials.last24Hours('scout')).toEqual({})
+  })
+
   test('counts every denial of the last day by kind', async () => {
     verifies('purpose:observability:tool-denials-24h')
     const { guard, clock, denials } = aGuard()

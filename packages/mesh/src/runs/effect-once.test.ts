@@ -81,6 +81,21 @@ test('a run whose answers fill their room is refused more of them, and another r
   expect(await effects.once({ ...call, runId: 'run_2' }, () => 1)).toBe(1)
 })
 
+test('a run that is answered nothing very often fills its room too', async () => {
+  const { database, effects } = anEffect()
+  database
+    .prepare(
+      `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 140000)
+       INSERT INTO effect (run_id, key, request_digest, begun_at, reply)
+       SELECT 'run_1', 'run_1:' || i, 'digest', 1000, '{}' FROM n`,
+    )
+    .run()
+  await expect(effects.once({ ...call, key: 'next' }, () => 1)).rejects.toMatchObject({
+    code: 'unprocessable',
+  })
+  expect(await effects.once({ ...call, runId: 'run_2' }, () => 1)).toBe(1)
+})
+
 test('the answers of a run are let go a minute after its end, and not before', async () => {
   const world = aLedgerWorld()
   world.ledger.start()

@@ -8,6 +8,8 @@ import type { Database } from '../storage/database.ts'
  * repeats a call with ever new keys would fill it.
  */
 const repliesMaxBytes = 64 * 1024 * 1024
+/** What a row takes beside its answer, bytes: ids, key, digest and index. Most answers are shorter than that. */
+const rowBytes = 500
 /** A run that has ended is refused at the door, so that no repeat can come any more. */
 const keptAfterEndMs = 60_000
 /** Rows of runs that never end are kept for longer than any run may live. */
@@ -45,8 +47,10 @@ export function createEffectOnce({
     const known = bytesByRun.get(runId)
     if (known !== undefined) return known
     const row = database
-      .prepare('SELECT coalesce(sum(octet_length(reply)), 0) AS bytes FROM effect WHERE run_id = ?')
-      .get(runId)
+      .prepare(
+        'SELECT coalesce(sum(coalesce(octet_length(reply), 0) + ?), 0) AS bytes FROM effect WHERE run_id = ?',
+      )
+      .get(rowBytes, runId)
     const bytes = Number(row?.['bytes'] ?? 0)
     bytesByRun.set(runId, bytes)
     return bytes
@@ -75,7 +79,7 @@ export function createEffectOnce({
       database
         .prepare('UPDATE effect SET reply = ? WHERE run_id = ? AND key = ?')
         .run(text, call.runId, call.key)
-      bytesByRun.set(call.runId, keptBytes(call.runId) + Buffer.byteLength(text))
+      bytesByRun.set(call.runId, keptBytes(call.runId) + Buffer.byteLength(text) + rowBytes)
       return reply
     } catch (error) {
       database.prepare('DELETE FROM effect WHERE run_id = ? AND key = ?').run(call.runId, call.key)

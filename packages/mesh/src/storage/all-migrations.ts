@@ -12,10 +12,11 @@ import { effectsMigration } from './migrations/050-effects.ts'
 import { credentialRequestsMigration } from './migrations/055-credential-requests.ts'
 import { egressMigration } from './migrations/060-egress.ts'
 import { controlMigration } from './migrations/070-control.ts'
+import { changeDigestsMigration } from './migrations/071-change-digests.ts'
 
 /**
  * Every step of the schema. Numbers are kept by room: 1 to 9 ledger, 10 agents, 20 to 29 spend, budgets and journal,
- * 30 blackboard, 40 artifacts and notes, 50 effects, 55 credential requests, 60 egress, 70 approvals and changes.
+ * 30 blackboard, 40 artifacts and notes, 50 effects, 55 credential requests, 60 egress, 70 and 71 approvals and changes.
  */
 export const allMigrations: readonly Migration[] = [
   ledgerMigration,
@@ -31,4 +32,5 @@ export const allMigrations: readonly Migration[] = [
   credentialRequestsMigration,
   egressMigration,
   controlMigration,
+  changeDigestsMigration,
 ]

@@ -245,6 +245,19 @@ describe('an agent', () => {
 describe('a request for a credential', () => {
   const asked = { name: 'GitHub', service: 'GitHub, api.github.com', description: 'open\nissues\u202E' }
 
+  test('of an agent that was deleted is gone, and one made anew under its id is told nothing', async () => {
+    const { requests, manage, told, lane } = await aDesk()
+    requests.request(agent('lead'), asked)
+    lane.full = true
+    const answered = requests.request(agent('lead'), { ...asked, name: 'gitlab' })
+    requests.deny(owner, answered.id, 'no')
+    requests.forget('lead')
+    lane.full = false
+    await manage.set(owner, { name: asked.name, value: 'value-of-github' })
+    requests.sweep()
+    expect([told, requests.list(owner)]).toEqual([[], []])
+  })
+
   test('needs its permission (lesson 42)', async () => {
     verifies('resources:permission:can-request-user-credentials')
     const { requests, notes } = await aDesk()

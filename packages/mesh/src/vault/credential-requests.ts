@@ -44,6 +44,8 @@ export interface CredentialRequests {
   granted(name: string): void
   /** Expires old questions and tells what is not told yet; on a timer. */
   sweep(): void
+  /** When the agent is deleted: one made anew under its id asked for nothing, and is told nothing. */
+  forget(agentId: string): void
 }
 
 export interface CredentialRequestsDeps {
@@ -161,6 +163,7 @@ export function createCredentialRequests(deps: CredentialRequestsDeps): Credenti
         answer(request, 'expired', { actor: 'system', reason: 'nobody answered' })
       tellUntold()
     },
+    forget: table.forget,
   }
 }
 

@@ -97,6 +97,9 @@ export function createRequestTable(database: Database) {
     markTold: (id: string, at: number) => {
       database.prepare('UPDATE credential_requests SET told_at = ? WHERE id = ?').run(at, id)
     },
+    forget: (agentId: string) => {
+      database.prepare('DELETE FROM credential_requests WHERE agent_id = ?').run(agentId)
+    },
     /** Keeps the newest of those that are over. */
     trim: (kept: number) => {
       database
