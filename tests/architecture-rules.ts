@@ -220,6 +220,19 @@ export const bannedComments: readonly RegExp[] = [
   /(?:\/\/|\*).*\bTODO\b/,
 ]
 
+/** What takes a caller in a room of the mesh asks the guard. These do not, and say why. */
+export const unguardedFiles: readonly { readonly file: string; readonly why: string }[] = [
+  { file: 'policy/action.ts', why: 'declares the guard itself' },
+  { file: 'policy/hold-ceiling.ts', why: 'decides, for a use case that has asked the guard' },
+  { file: 'edits/editable.ts', why: 'declares what `apply-edit` and `undo-change` call behind the guard' },
+  { file: 'edits/edit-record.ts', why: 'is called by `apply-edit` and `undo-change` behind the guard' },
+  { file: 'runs/follow-run.ts', why: 'declares what is done in the name of a run that was let in' },
+  { file: 'fleet/briefings.ts', why: 'asks what an agent may, to tell it so, and does nothing for a caller' },
+  { file: 'fleet/fleet.ts', why: 'puts the use cases of its room together' },
+  { file: 'blackboard/list-entries.ts', why: 'shows of each entry only what `decide` allows to be read' },
+  { file: 'blackboard/cross-project-counts.ts', why: 'counts for people; nothing is decided by it' },
+]
+
 export interface BannedCall {
   readonly pattern: RegExp
   readonly allowed: readonly string[]

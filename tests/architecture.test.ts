@@ -12,6 +12,7 @@ import {
   maxLines,
   meshEdges,
   packageEdges,
+  unguardedFiles,
 } from './architecture-rules.ts'
 import { readSourceFiles, repositoryRoot } from './source-files.ts'
 
@@ -124,6 +125,27 @@ describe('the architecture', () => {
       expect(offenders.map((file) => file.path)).toEqual([])
     },
   )
+
+  test('what takes a caller in a room of the mesh asks the guard, or says why not', () => {
+    const takesCaller = /\(\s*caller: Caller[,)]/
+    const unguarded = sources
+      .filter((file) => meshRoom(file.path) !== undefined && meshRoom(file.path) !== 'api')
+      .filter(({ text }) => /export (?:type \w+ =|interface)/.test(text))
+      .filter(({ text }) =>
+        text
+          .split(/^export (?=type|interface)/m)
+          .slice(1)
+          .some(declaresUse),
+      )
+      .filter(({ text }) => !/\bguard\(caller\b/.test(text))
+      .map((file) => file.path.replace('packages/mesh/src/', ''))
+    expect(unguarded.toSorted()).toEqual(unguardedFiles.map((row) => row.file).toSorted())
+
+    /** A type or interface whose functions take a caller; it ends with the first line that is not indented. */
+    function declaresUse(declared: string): boolean {
+      return takesCaller.test(/^[\s\S]*?\n(?=\S)/.exec(declared)?.[0] ?? declared)
+    }
+  })
 
   test('importing a module does nothing and keeps nothing', () => {
     const offenders = sources.filter((file) => /^(?:export )?let /m.test(file.text))

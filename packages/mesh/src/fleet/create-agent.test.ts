@@ -87,11 +87,16 @@ describe('creating an agent', () => {
     expect(world.fleet.list()).toEqual([])
   })
 
-  test('the operator gives no more than its ceiling', async () => {
+  test('nobody but a person at the terminal gives more than the operator may', async () => {
     world = await aFleet({ guard: () => {} })
     const operator: Caller = { ...worker, agentId: 'operator' }
     const made = world.fleet.create(operator, { id: 'x', role: 'x', permissions: { can_spawn: true } })
     await expect(made).rejects.toMatchObject({ code: 'human-only' })
+    const chat = { kind: 'human', channel: 'telegram', user: 'owner' } as const
+    for (const caller of [chat, { kind: 'internal' } as const]) {
+      const asked = world.fleet.create(caller, { id: 'x', role: 'x', permissions: { can_spawn: true } })
+      await expect(asked).rejects.toMatchObject({ code: 'human-only' })
+    }
     await world.fleet.create(owner, { id: 'x', role: 'x', permissions: { can_spawn: true } })
     expect(world.grants.get('x')).toEqual({ can_spawn: true })
   })

@@ -4,6 +4,7 @@ import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { Guard } from '../policy/action.ts'
+import { isAtTerminal } from '../policy/at-terminal.ts'
 import { actorOf } from '../policy/caller.ts'
 import type { Caller } from '../policy/caller.ts'
 import type { AgentLife } from './agent-life.ts'
@@ -53,7 +54,7 @@ export function createAgent(deps: {
     requireFreeId(input.id)
     if (input.model !== undefined) deps.requireModel(input.model)
     const overrides = input.permissions ?? {}
-    const above = caller.kind === 'agent' ? deps.grants.aboveOperatorCeiling(overrides) : null
+    const above = isAtTerminal(caller) ? null : deps.grants.aboveOperatorCeiling(overrides)
     if (above !== null) throw new Problem('human-only', { detail: above })
     const record: AgentRecord = {
       id: input.id,

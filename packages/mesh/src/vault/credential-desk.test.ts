@@ -1,4 +1,4 @@
-import { mkdtemp } from 'node:fs/promises'
+import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
@@ -92,6 +92,7 @@ async function aDesk() {
   return {
     vault,
     bindings,
+    bindingsPath: join(folder, 'credentials.json'),
     journal,
     notes,
     told,
@@ -240,6 +241,16 @@ describe('an agent', () => {
       code: 'bad-request',
     })
   })
+})
+
+test('a credential that is removed while its binding cannot be is gone, and that is journaled', async () => {
+  const { manage, vault, bindings, bindingsPath, journal } = await aDesk()
+  await manage.set(owner, { name: 'github', value: 'value-of-github', hosts: ['api.github.com'] })
+  await writeFile(bindingsPath, '{')
+  await bindings.refresh()
+  await expect(manage.remove(owner, 'github')).rejects.toMatchObject({ code: 'unprocessable' })
+  expect(vault.agentTier('github')).toBeUndefined()
+  expect(journal.entries.at(-1)).toMatchObject({ action: 'credential.removed', subject: 'github' })
 })
 
 describe('a request for a credential', () => {

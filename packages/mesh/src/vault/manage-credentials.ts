@@ -111,8 +111,9 @@ export function createManageCredentials(deps: ManageCredentialsDeps): ManageCred
       guard(caller, { do: 'manage-credentials' })
       const { name } = required(readName(text))
       await vault.removeAgent(name)
-      await bindings.edit(name, null)
+      // The value is gone whatever becomes of the binding, whose file may be broken.
       record(caller, 'credential.removed', { name })
+      await bindings.edit(name, null)
       return { removed: name }
     },
     async bind(caller, input) {

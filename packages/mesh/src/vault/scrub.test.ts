@@ -1,9 +1,10 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createScrub } from './scrub.ts'
+import { createScrubs } from './scrub.ts'
 import { createSecret } from './secret.ts'
 
 const value = 'sk-Live_ä"%+/x 9zQ'
+const createScrub = createScrubs()
 const scrubOf = (...values: string[]) => createScrub(values.map((one) => createSecret('a', one)))
 
 describe('scrubbing', () => {
@@ -116,6 +117,19 @@ describe('scrubbing', () => {
     expect(one.text(text)).toBe('[secret] secret-of-two')
     expect(two.text(text)).toBe('secret-of-one [secret]')
     expect(createScrub([]).text(text)).toBe(text)
+  })
+
+  test('spells a value once for all calls', () => {
+    let reads = 0
+    const held = { name: 'a', reveal: () => (reads++, 'value-0123456789') }
+    const scrubFor = createScrubs()
+    const readsOf = () => {
+      reads = 0
+      expect(scrubFor([held]).text('value-0123456789')).toBe('[secret]')
+      return reads
+    }
+    const first = readsOf()
+    expect([readsOf(), readsOf()]).toEqual([first - 1, first - 1])
   })
 
   test('takes the longer of two values out whole', () => {

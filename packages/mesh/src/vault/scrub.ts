@@ -38,10 +38,27 @@ interface Range {
   readonly to: number
 }
 
-/** For one call of one agent; nothing is kept beside it. */
-export function createScrub(secrets: readonly Secret[]): Scrub {
-  const values = secrets.map((secret) => secret.reveal()).filter((value) => value.length >= needleMinUnits)
-  const needles = [...new Set(values)].flatMap(needlesOf)
+/** A scrub for one call of one agent. */
+export type ScrubFor = (secrets: readonly Secret[]) => Scrub
+
+/**
+ * The spellings of a value are worked out once for as long as it is held: with a thousand credentials they are half a
+ * second's work, which no call may cost.
+ */
+export function createScrubs(): ScrubFor {
+  const known = new WeakMap<Secret, readonly Needle[]>()
+  return (secrets) =>
+    scrubOf(secrets, (secret) => {
+      const needles = known.get(secret) ?? needlesOf(secret.reveal())
+      known.set(secret, needles)
+      return needles
+    })
+}
+
+function scrubOf(secrets: readonly Secret[], needlesFor: (secret: Secret) => readonly Needle[]): Scrub {
+  const long = secrets.filter((secret) => secret.reveal().length >= needleMinUnits)
+  const values = long.map((secret) => secret.reveal())
+  const needles = long.flatMap(needlesFor)
   const finder = createNeedleFinder(needles.map(({ units }) => units))
   const reachChars = values.reduce((longest, value) => Math.max(longest, value.length * stretchPerChar), 0)
 

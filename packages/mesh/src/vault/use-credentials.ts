@@ -9,7 +9,7 @@ import { valueFault } from './credential-value.ts'
 import { destinationOf, fillRequest, namesInRequest } from './fill-handles.ts'
 import type { HandledRequest } from './fill-handles.ts'
 import { hostMatches, parseHostPattern } from './host-pattern.ts'
-import { createScrub } from './scrub.ts'
+import { createScrubs } from './scrub.ts'
 import type { Scrub } from './scrub.ts'
 import type { Secret } from './secret.ts'
 import type { Vault } from './vault.ts'
@@ -59,6 +59,7 @@ const cuttingHeaders: readonly string[] = ['range', 'if-range']
 
 export function createUseCredentials(deps: UseCredentialsDeps): OpenCredentials {
   const { vault, bindings, journal } = deps
+  const scrubFor = createScrubs()
 
   function usable(caller: Caller): readonly Secret[] {
     return vault
@@ -114,7 +115,7 @@ export function createUseCredentials(deps: UseCredentialsDeps): OpenCredentials 
       throw new Problem('bad-request', { detail: `the header ${cutting} cannot go with a credential` })
     const parts = fillRequest(request, (name) => secrets.get(name)?.reveal() ?? '')
     for (const name of names) record('credential.used', name, {})
-    const { isIn } = createScrub([...secrets.values()])
+    const { isIn } = scrubFor([...secrets.values()])
     return {
       url: parts.url,
       headers: parts.headers,
@@ -124,7 +125,7 @@ export function createUseCredentials(deps: UseCredentialsDeps): OpenCredentials 
   }
 
   return (caller) => ({
-    scrub: createScrub(usable(caller)),
+    scrub: scrubFor(usable(caller)),
     fillIn(request) {
       const names = namesInRequest(request)
       if (names.length > 0) return filled(caller, request, names)
