@@ -3,6 +3,7 @@ import { addApplyCommand } from './commands/apply.ts'
 import { addArtifactsCommand } from './commands/artifacts.ts'
 import { addBlackboardCommand } from './commands/blackboard.ts'
 import { addBudgetCommand } from './commands/budget.ts'
+import { addArchiveCommands } from './commands/archive.ts'
 import { addChangesCommands } from './commands/changes.ts'
 import { addChatCommand } from './commands/chat.ts'
 import { addCostsCommand } from './commands/costs.ts'
@@ -55,6 +56,7 @@ const commands = [
   addPermissionsCommand,
   addChangesCommands,
   addRestartCommand,
+  addArchiveCommands,
   addDeleteCommand,
   addWallsCommand,
   addDoctorCommand,

@@ -30,6 +30,14 @@ export function controlUseCases(parts: MeshParts): ControlUseCases {
       await fleet.delete(caller, agentId)
       return { deleted: agentId }
     },
+    archiveAgent: async (caller, agentId) => {
+      await fleet.archive.archive(caller, agentId)
+      return fleet.viewOf(agentId, activityOf(parts))
+    },
+    unarchiveAgent: (caller, agentId) => {
+      fleet.archive.unarchive(caller, agentId)
+      return fleet.viewOf(agentId, activityOf(parts))
+    },
     explain: (caller, agentId, { action, resource = null, as }) => {
       guard(caller, { do: 'view-fleet' })
       const snapshot = permissions.snapshot()

@@ -165,7 +165,10 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
     events,
     connections: fleet,
     diskRoom,
-    agentExists: (agentId) => fleet.find(agentId) !== null,
+    agentExists: (agentId) => {
+      fleet.refuseArchived(agentId)
+      return fleet.find(agentId) !== null
+    },
     tasks: waitingForPeople(createTaskBook({ table: taskTable, moveTask }), database),
     onRunSettled: [(run) => control.approvals.runSettled(run)],
     promote: (caller, entries) => {

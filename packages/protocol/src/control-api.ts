@@ -1,6 +1,7 @@
 import * as z from 'zod/mini'
 import { agentConfigSchema, agentEditSchema, approvalViewSchema, changeViewSchema } from './agent-edit.ts'
 import type { Endpoint, EndpointSchemas } from './endpoint.ts'
+import { agentViewSchema } from './mesh-human-api.ts'
 
 /** The people's door, continued: what agents may do, changes and their undoing, and what waits for a person. */
 export const controlEndpoints = {
@@ -18,6 +19,16 @@ export const controlEndpoints = {
     method: 'DELETE',
     path: '/api/agents/{id}',
     summary: 'Deletes an agent with its data, tokens and permissions',
+  },
+  agentArchive: {
+    method: 'POST',
+    path: '/api/agents/{id}/archive',
+    summary: 'Puts an agent away: stopped, without tokens, given no work; it keeps what it has',
+  },
+  agentUnarchive: {
+    method: 'POST',
+    path: '/api/agents/{id}/unarchive',
+    summary: 'Takes an archived agent back',
   },
   permissionsExplain: {
     method: 'GET',
@@ -64,6 +75,8 @@ export const controlApi = {
   agentConfig: { response: agentConfigSchema },
   agentEdit: { request: agentEditSchema, response: changeViewSchema },
   agentDelete: { response: z.strictObject({ deleted: z.string() }) },
+  agentArchive: { response: agentViewSchema },
+  agentUnarchive: { response: agentViewSchema },
   permissionsExplain: {
     query: z.strictObject({
       action: z.string().check(z.maxLength(100)),

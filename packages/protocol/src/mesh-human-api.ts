@@ -85,6 +85,8 @@ export const agentViewSchema = z.strictObject({
   waiting: z.int(),
   cost_today_usd: z.number(),
   budget: z.strictObject({ daily_usd: z.number(), monthly_usd: z.number() }),
+  /** Put away: nothing starts it and it is given no work. */
+  archived: z.boolean(),
   last_error: z.nullable(z.string()),
 })
 export type AgentView = z.infer<typeof agentViewSchema>

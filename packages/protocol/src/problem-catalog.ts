@@ -20,6 +20,12 @@ export const problemCatalog = {
     retryable: false,
     repair: 'Correct the fields that the detail names; unknown fields are refused.',
   },
+  'agent-archived': {
+    status: 409,
+    title: 'That agent is archived',
+    retryable: false,
+    repair: 'Give the work to another agent, or take this one back with flotilla unarchive.',
+  },
   'reserved-agent-id': {
     status: 400,
     title: 'That agent id is reserved',

@@ -21,7 +21,7 @@ export function agentRows(agents: readonly AgentView[]): string[] {
     agents.map((agent) => [
       agent.id,
       agent.kind,
-      agent.busy ? `${agent.state}, working` : agent.state,
+      agent.archived ? 'archived' : agent.busy ? `${agent.state}, working` : agent.state,
       `${agent.queued}`,
       `${agent.waiting}`,
       formatUsd(agent.cost_today_usd),

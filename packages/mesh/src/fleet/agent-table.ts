@@ -9,6 +9,8 @@ export interface AgentRow {
   readonly record: AgentRecord
   readonly state: AgentState
   readonly startId: string | null
+  /** When it was put away, milliseconds since 1970; null for one that may run. */
+  readonly archivedAt: number | null
 }
 
 export interface AgentTable {
@@ -25,6 +27,8 @@ export interface AgentTable {
   setBudget(agentId: string, budget: AgentBudget): void
   /** Problem `unknown-agent`. */
   setProject(agentId: string, project: string | null): void
+  /** Problem `unknown-agent`. */
+  setArchived(agentId: string, archivedAt: number | null): void
   /** Writes what of the record may change; what is left out stays. */
   change(agentId: string, change: AgentChanges): void
   remove(agentId: string): void
@@ -47,6 +51,7 @@ const rowSchema = z
     state_since: z.number(),
     state_reason: z.string().nullable(),
     start_id: z.string().nullable(),
+    archived_at: z.number().nullable(),
   })
   .transform((row): AgentRow => ({
     record: {
@@ -61,6 +66,7 @@ const rowSchema = z
     },
     state: readState(row.state, row.state_since, row.state_reason),
     startId: row.start_id,
+    archivedAt: row.archived_at,
   }))
 
 export function createAgentTable(database: Database): AgentTable {
@@ -147,6 +153,11 @@ export function createAgentTable(database: Database): AgentTable {
     setProject: (agentId, project) => {
       require(agentId)
       database.prepare('UPDATE agents SET project = ? WHERE id = ?').run(project, agentId)
+      forget(agentId)
+    },
+    setArchived: (agentId, archivedAt) => {
+      require(agentId)
+      database.prepare('UPDATE agents SET archived_at = ? WHERE id = ?').run(archivedAt, agentId)
       forget(agentId)
     },
     change: (agentId, change) => {

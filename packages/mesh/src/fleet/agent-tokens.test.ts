@@ -3,6 +3,7 @@ import { randomToken } from '../system-clock.ts'
 import { openDatabase } from '../storage/database.ts'
 import { agentsMigration } from '../storage/migrations/010-agents.ts'
 import { agentProjectsMigration } from '../storage/migrations/022-agent-projects.ts'
+import { agentArchiveMigration } from '../storage/migrations/024-agent-archive.ts'
 import { createAgentTable } from './agent-table.ts'
 import { createAgentTokens } from './agent-tokens.ts'
 
@@ -10,6 +11,7 @@ function tokensOf(...agentIds: string[]) {
   const database = openDatabase(':memory:')
   database.exec(agentsMigration.sql)
   database.exec(agentProjectsMigration.sql)
+  database.exec(agentArchiveMigration.sql)
   const agents = createAgentTable(database)
   const budget = { dailyUsd: 1, monthlyUsd: 1 }
   for (const id of agentIds) {

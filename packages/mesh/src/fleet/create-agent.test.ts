@@ -249,6 +249,7 @@ describe('what is listed', () => {
         waiting: 2,
         cost_today_usd: 0.5,
         budget: { daily_usd: 2, monthly_usd: 3 },
+        archived: false,
         last_error: null,
       },
       expect.objectContaining({ id: 'x', model: 'scripted/demo', busy: false }),

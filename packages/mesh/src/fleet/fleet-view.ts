@@ -24,6 +24,7 @@ export function agentView(row: AgentRow, activity: AgentActivity, defaultModel: 
     waiting: activity.waiting,
     cost_today_usd: activity.costTodayUsd,
     budget: { daily_usd: record.budget.dailyUsd, monthly_usd: record.budget.monthlyUsd },
+    archived: row.archivedAt !== null,
     last_error: state.kind === 'failed' ? state.reason : null,
   }
 }

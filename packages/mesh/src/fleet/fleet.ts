@@ -24,6 +24,8 @@ import type { ApplyTemplate } from './apply-template.ts'
 import { createBriefings } from './briefings.ts'
 import { createAgent } from './create-agent.ts'
 import type { CreateAgent, PermissionGrants, RequireModel } from './create-agent.ts'
+import { createArchive, refuseArchived } from './archive-agent.ts'
+import type { Archive } from './archive-agent.ts'
 import { deleteAgent } from './delete-agent.ts'
 import type { DeleteAgent } from './delete-agent.ts'
 import { changeAgent } from './change-agent.ts'
@@ -102,6 +104,9 @@ export interface Fleet extends AgentConnections, Reach {
   listAgents(caller: Caller): readonly AgentSummary[]
   readonly create: CreateAgent
   readonly delete: DeleteAgent
+  readonly archive: Archive
+  /** Problem `agent-archived`, for whoever gives work. */
+  refuseArchived(agentId: string): void
   /** Writes changes of the record; a sandbox that runs is re-created before its next run where it has to be. */
   readonly change: ChangeAgent
   /** The model that the agent's sandbox works with: the record's, or the one before while a run goes on. */
@@ -152,6 +157,11 @@ export function createFleet(deps: FleetDeps): Fleet {
     change: changeAgent(life),
     modelInUse: (agentId) => life.outdated.get(agentId) ?? agents.find(agentId)?.record.model ?? null,
     delete: deleteAgent({ ...deps, life, starts, forget: [...deps.forget, health.forget] }),
+    archive: createArchive({ ...deps, life, starts }),
+    refuseArchived: (agentId) => {
+      const row = agents.find(agentId)
+      if (row) refuseArchived(row)
+    },
     restart: restartAgent({ ...deps, life, starts }),
     stop: stopAgent(life, starts),
     applyTemplate: applyTemplate({ ...deps, templates, agents, create }),

@@ -73,7 +73,7 @@ export function watchHealth(
 
   async function startAgain(row: AgentRow): Promise<void> {
     const { id } = row.record
-    if (row.state.kind !== 'failed' || !walls.hold()) return
+    if (row.state.kind !== 'failed' || row.archivedAt !== null || !walls.hold()) return
     const watch = watchOf(id)
     if (life.clock.now() < restartDueAt(watch.restarts, row.state.since)) return
     watch.restarts = [...watch.restarts, life.clock.now()].slice(-restartsKept)

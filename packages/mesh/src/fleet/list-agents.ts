@@ -17,6 +17,7 @@ export function listAgents(deps: {
     return deps.agents
       .list()
       .filter(({ record }) => caller.kind !== 'agent' || caller.agentId !== record.id)
+      .filter(({ archivedAt }) => archivedAt === null)
       .filter(({ record }) => deps.decide(caller, { do: 'message-agent', to: record.id }).allowed)
       .map(({ record, state }) => ({
         id: record.id,

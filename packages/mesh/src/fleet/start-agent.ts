@@ -2,6 +2,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { reasonOf } from '../sandbox/sandbox-error.ts'
 import type { AgentLife } from './agent-life.ts'
+import { refuseArchived } from './archive-agent.ts'
 import { agentSandbox } from './agent-sandbox.ts'
 import type { AgentRow } from './agent-table.ts'
 import type { DataMeter } from './meter-data.ts'
@@ -35,6 +36,7 @@ export function createAgentStarts(life: AgentLife, meter: DataMeter): AgentStart
     const done = life.turns
       .take(agentId, async () => {
         const row = life.agents.require(agentId)
+        refuseArchived(row)
         if (row.state.kind === 'ready' && options.fresh !== true && life.addresses.has(agentId)) return
         await meter.requireRoom(row)
         await startOnce(life, row, controller.signal)

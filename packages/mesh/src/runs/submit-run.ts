@@ -46,6 +46,7 @@ export interface SubmitRunDeps {
   readonly table: RunTable
   readonly steers: SteerTable
   readonly guard: Guard
+  /** Throws the Problem `agent-archived` for one that is given no work. */
   readonly agentExists: (agentId: string) => boolean
   readonly diskRoom: Pick<DiskRoom, 'require'>
   readonly enter: EnterRun

@@ -1,6 +1,7 @@
 import type { Migration } from './migrate.ts'
 import { ledgerMigration } from './migrations/001-ledger.ts'
 import { steersMigration } from './migrations/002-steers.ts'
+import { agentArchiveMigration } from './migrations/024-agent-archive.ts'
 import { agentsMigration } from './migrations/010-agents.ts'
 import { spendMigration } from './migrations/020-spend.ts'
 import { budgetsMigration } from './migrations/021-budgets.ts'
@@ -26,6 +27,7 @@ export const allMigrations: readonly Migration[] = [
   budgetsMigration,
   agentProjectsMigration,
   journalCheckpointsMigration,
+  agentArchiveMigration,
   blackboardMigration,
   artifactsMigration,
   effectsMigration,

@@ -21,6 +21,8 @@ export interface ControlUseCases {
     asked: { edit: Body<'agentEdit'>; idempotencyKey?: string },
   ): Answer<'agentEdit'>
   deleteAgent(caller: Caller, agentId: string): Answer<'agentDelete'>
+  archiveAgent(caller: Caller, agentId: string): Answer<'agentArchive'>
+  unarchiveAgent(caller: Caller, agentId: string): Answer<'agentUnarchive'>
   explain(caller: Caller, agentId: string, query: Query<'permissionsExplain'>): Answer<'permissionsExplain'>
   changes(caller: Caller, query: Query<'changes'>): Answer<'changes'>
   undo(caller: Caller, token: string): Answer<'changeUndo'>
@@ -55,6 +57,12 @@ export function controlRoutes(scope: FastifyInstance, { gate, use }: ControlRout
   })
   bind(endpoints.agentDelete, api.agentDelete, async ({ raw, params }) =>
     use.deleteAgent(gate(raw), params['id'] ?? ''),
+  )
+  bind(endpoints.agentArchive, api.agentArchive, async ({ raw, params }) =>
+    use.archiveAgent(gate(raw), params['id'] ?? ''),
+  )
+  bind(endpoints.agentUnarchive, api.agentUnarchive, async ({ raw, params }) =>
+    use.unarchiveAgent(gate(raw), params['id'] ?? ''),
   )
   bind(endpoints.permissionsExplain, api.permissionsExplain, async ({ raw, params, query }) =>
     use.explain(gate(raw), params['id'] ?? '', query),
