@@ -5,14 +5,14 @@ import { fileCountMax } from '../sandbox/volume/file-count-max.ts'
 export function judgeData(agentId: string, use: DataUse, limitBytes: number): string | null {
   const over = overLimit(use, limitBytes)
   if (over === null) return null
-  return `data-full: the data of ${agentId} is over its limit: ${over}. Free space below its /data, or raise data_limit_mb in config/settings.json, then restart it: flotilla restart ${agentId}`
+  return `data-full: ${agentId} ${over} below /data. Free space there, or raise data_limit_mb in config/settings.json, then: flotilla restart ${agentId}`
 }
 
 function overLimit(use: DataUse, limitBytes: number): string | null {
   const atLeast = use.complete ? '' : 'at least '
-  if (use.bytes > limitBytes) return `it keeps ${atLeast}${inMb(use.bytes)} of ${inMb(limitBytes)}`
+  if (use.bytes > limitBytes) return `keeps ${atLeast}${inMb(use.bytes)} of ${inMb(limitBytes)}`
   const filesMax = fileCountMax(limitBytes)
-  return use.files > filesMax ? `it keeps ${atLeast}${use.files} files of ${filesMax}` : null
+  return use.files > filesMax ? `keeps ${atLeast}${use.files} files of ${filesMax}` : null
 }
 
 function inMb(bytes: number): string {
