@@ -287,7 +287,7 @@ if (isRoot)
         })
         const state = await home.start({ agentId: 'plain' })
         expect((await home.runtime.measureData(['plain'])).get('plain')?.files).toBeGreaterThan(0)
-        expect((await home.run(state, 'ulimit -f')).text.trim()).toBe(String((64 * mb) / shellBlockBytes))
+        expect((await home.run(state, 'ulimit -f')).text.trim()).toBe(String((100 * mb) / shellBlockBytes))
         expect(await readFile(join(home.volumesFolder, 'x'), 'utf8').catch(() => null)).toBeNull()
       })
     },

@@ -10,7 +10,7 @@ export interface SandboxSpec {
   readonly cpu: { readonly quotaUs: number; readonly periodUs: number }
   readonly pidsLimit: number
   readonly tmpSizeBytes: number
-  /** What may lie below `/data` in all; no single file can be larger. */
+  /** What may lie below `/data` in all. */
   readonly dataLimitBytes: number
   /** Environment of the agent process. Never holds a key or the door token. */
   readonly environment: Readonly<Record<string, string>>

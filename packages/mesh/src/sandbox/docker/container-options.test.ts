@@ -42,6 +42,14 @@ describe('containerOptions', () => {
     })
   })
 
+  it('no file can be larger than all of /data, or all of /tmp', () => {
+    const largest = (dataLimitBytes: number) =>
+      containerOptions(ground, aSpec({ briefingDirectory: '/b', dataLimitBytes })).HostConfig?.Ulimits
+    const gigabyte = 1024 ** 3
+    expect(largest(gigabyte)).toEqual([{ Name: 'fsize', Soft: gigabyte, Hard: gigabyte }])
+    expect(largest(1)).toEqual([{ Name: 'fsize', Soft: 104_857_600, Hard: 104_857_600 }])
+  })
+
   it('a spec cannot take over the labels, the home or the compile cache', () => {
     const spec = aSpec({
       briefingDirectory: '/b',

@@ -59,6 +59,8 @@ export function containerOptions(
   limitedVolume = false,
 ): Dockerode.ContainerCreateOptions {
   const labels = agentLabels(ground.homeId, spec)
+  // The limit of a process holds everywhere, and /tmp may be filled by one file.
+  const largestFile = Math.max(spec.dataLimitBytes, spec.tmpSizeBytes)
   return {
     name: sandboxName(ground.homeId, spec.agentId),
     Image: ground.image,
@@ -74,7 +76,7 @@ export function containerOptions(
     Healthcheck: { Test: ['NONE'] },
     HostConfig: {
       ...hardenedHost(ground, spec),
-      Ulimits: [...ground.ulimits, { Name: 'fsize', Soft: spec.dataLimitBytes, Hard: spec.dataLimitBytes }],
+      Ulimits: [...ground.ulimits, { Name: 'fsize', Soft: largestFile, Hard: largestFile }],
       Mounts: [
         {
           Type: 'volume',
