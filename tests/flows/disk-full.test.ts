@@ -108,6 +108,8 @@ describe.skipIf(process.getuid?.() !== 0)('a mesh whose disk is full', () => {
     const ledger = openLedger(mesh.home)
     expect(ledger.endings().get(accepted)).toBe(1)
     ledger.close()
+    // A write that failed keeps new work out for some seconds more.
+    await eventually('it is ready', async () => (await mesh.call(meshHumanEndpoints.readyz)).status === 200)
     expect((await mesh.ask('hello', { session: 'again' })).outcome?.text).toBe('Yes.')
   })
 })
