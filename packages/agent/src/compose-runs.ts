@@ -3,6 +3,7 @@ import { blackboardTools } from './builtin-tools/blackboard.ts'
 import { fileTools } from './builtin-tools/files.ts'
 import { handOffTools } from './builtin-tools/hand-off.ts'
 import { httpTools } from './builtin-tools/http.ts'
+import { memoryTools } from './builtin-tools/memory.ts'
 import { messageTools } from './builtin-tools/messages.ts'
 import { shellTools } from './builtin-tools/shell.ts'
 import { vaultTools } from './builtin-tools/vault.ts'
@@ -12,10 +13,12 @@ import type { DataFiles } from './files/data-files.ts'
 import { keepReserve } from './files/state-file.ts'
 import { createMeshModel } from './llm/mesh-model.ts'
 import type { Log } from './log.ts'
+import { createLearnings } from './learnings/learnings.ts'
 import type { Checkpoints } from './loop/checkpoints.ts'
 import { createPerformRun } from './loop/perform-run.ts'
 import type { PerformRun } from './loop/run-desk.ts'
 import type { Sessions } from './loop/sessions.ts'
+import { createMemory } from './memory/memory.ts'
 import { createMeshHttp } from './mesh/mesh-http.ts'
 import type { RunMesh } from './mesh/run-mesh.ts'
 import { joinBootstrap, readBootstrapFiles } from './prompt/bootstrap-files.ts'
@@ -26,7 +29,7 @@ import type { Workspace } from './workspace/workspace.ts'
 export interface RunParts {
   readonly perform: PerformRun
   readonly tools: readonly Tool[]
-  close(): void
+  close(): Promise<void>
 }
 
 /** The half of the composition that the first run loads: schemas, child processes, the way to the mesh. */
@@ -42,6 +45,9 @@ export function composeRuns(deps: {
 }): RunParts {
   const { environment, files, workspace, sessions, checkpoints, clock, log } = deps
   const meshHttp = createMeshHttp({ ...environment.mesh, doorToken: deps.doorToken, clock, log })
+  const { dataDirectory, embeddingModel } = environment
+  const memory = createMemory({ dataDirectory, embeddingModel, clock, log })
+  const learnings = createLearnings({ files, clock, log })
   const tools = [
     ...shellTools({ files, environment: environment.programEnvironment, clock }),
     ...fileTools({ files }),
@@ -51,6 +57,7 @@ export function composeRuns(deps: {
     ...messageTools({ files }),
     ...workspaceTools({ workspace }),
     ...vaultTools(),
+    ...memoryTools({ memory, embeddingModel }),
   ]
   const { agentId, role, kind } = environment
   const toolsFor = async (mesh: RunMesh, signal: AbortSignal): Promise<readonly Tool[]> => {
@@ -69,12 +76,16 @@ export function composeRuns(deps: {
     return buildSystemPrompt({ agentId, role, kind, mode, bootstrap, now: clock.now() })
   }
   const perform = createPerformRun({
-    shared: { bounds: environment, sessions, checkpoints, clock, systemPrompt },
+    shared: { bounds: environment, sessions, checkpoints, clock, learnings, systemPrompt },
     meshHttp,
     toolsFor,
     keepReserve: () => keepReserve(environment.dataDirectory),
     modelFor: (mesh) => createMeshModel({ mesh, model: environment.model, clock }),
     log,
   })
-  return { perform, tools, close: () => meshHttp.close() }
+  const close = async () => {
+    await memory.close()
+    meshHttp.close()
+  }
+  return { perform, tools, close }
 }

@@ -88,7 +88,7 @@ export function compose(deps: {
       // Whoever listens to the run sees the line break and asks for the outcome later.
       server.closeAllConnections()
       await desk.stop()
-      ;(await runParts)?.close()
+      await (await runParts)?.close()
     },
   }
 }

@@ -7,6 +7,8 @@ export interface AgentEnvironment {
   readonly kind: 'operator' | 'worker'
   readonly mesh: { readonly host: string; readonly port: number }
   readonly model: string
+  /** Null when nobody set one. */
+  readonly embeddingModel: string | null
   /** Raw Ed25519 public key of the mesh, base64url. */
   readonly meshPublicKey: string
   readonly port: number
@@ -56,6 +58,7 @@ export function readEnvironment(variables: Variables): AgentEnvironment {
     kind: kind === 'operator' ? 'operator' : 'worker',
     mesh,
     model: required('FLOTILLA_MODEL'),
+    embeddingModel: variables['FLOTILLA_EMBEDDING_MODEL']?.trim() || null,
     meshPublicKey,
     port: readPort(variables['FLOTILLA_PORT'], complaints),
     listenHost: variables['FLOTILLA_LISTEN_HOST'] ?? '',

@@ -139,6 +139,7 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
       FLOTILLA_CHAT_MAX_TOOL_ROUNDS: String(environment.chatMaxToolRounds),
       FLOTILLA_CHAT_MAX_TOTAL_ROUNDS: String(environment.chatMaxTotalRounds),
       FLOTILLA_KEEP_ALIVE_MS: String(keepAliveMsOf(settings.current())),
+      FLOTILLA_EMBEDDING_MODEL: settings.current().embedding_model ?? '',
     },
     dataLimitBytes: (agentId) => dataLimitBytes(settings.current(), agentId),
     projectText: () => '',

@@ -4,6 +4,7 @@ import type { EndpointSchemas } from './endpoint.ts'
 import { agentIdSchema, runIdSchema, taskIdSchema } from './ids.ts'
 import { jsonObjectSchema, jsonValueSchema } from './json-value.ts'
 import { wireLimits } from './limits.ts'
+import { originSchema } from './origin.ts'
 import { steerMessagesSchema } from './steer.ts'
 import { taskAssignmentSchema } from './task.ts'
 import { toolOutputSchema } from './tool-call.ts'
@@ -37,13 +38,21 @@ export const chatRequestSchema = z.strictObject({
   session: z.string().check(z.maxLength(200)),
   /** Said to the run before this attempt of it began. No part of what is asked. */
   steers: z.optional(steerMessagesSchema),
+  /** Whose words the message is. No part of what is asked either. */
+  origin: z.optional(originSchema),
 })
 export type ChatRequest = z.infer<typeof chatRequestSchema>
 
 export const steerRequestSchema = z.strictObject({ ...runCall, steers: steerMessagesSchema })
 export type SteerRequest = z.infer<typeof steerRequestSchema>
 
-export const invokeRequestSchema = z.strictObject({ ...runCall, tool: z.string(), params: jsonObjectSchema })
+export const invokeRequestSchema = z.strictObject({
+  ...runCall,
+  tool: z.string(),
+  params: jsonObjectSchema,
+  origin: z.optional(originSchema),
+})
+export type InvokeRequest = z.infer<typeof invokeRequestSchema>
 
 /** `accepted` false means that another run holds the agent; `status` says which way. */
 export const acceptedSchema = z.strictObject({

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini'
 import { agentIdSchema, runIdSchema, taskIdSchema } from './ids.ts'
 import { jsonObjectSchema, jsonValueSchema } from './json-value.ts'
+import { originSchema } from './origin.ts'
 import { steerMessagesSchema } from './steer.ts'
 
 export const taskStates = [
@@ -51,6 +52,8 @@ export const taskAssignmentSchema = z.strictObject({
   token_budget: z.nullable(tokenBudgetSchema),
   /** Said to the run before this attempt of it began. No part of what is asked. */
   steers: z.optional(steerMessagesSchema),
+  /** Who gave it. No part of what is asked either. */
+  origin: z.optional(originSchema),
 })
 export type TaskAssignment = z.infer<typeof taskAssignmentSchema>
 

@@ -3,6 +3,8 @@ import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { TaskCompletion } from '../tools/tool.ts'
 import { openCalls } from './loop-state.ts'
 import type { LoopState } from './loop-state.ts'
+import { provenanceOf } from './run-provenance.ts'
+import type { RunBeginning } from './run-provenance.ts'
 import type { RunContext } from './run-context.ts'
 import { dropUnacknowledged } from './take-steers.ts'
 import type { RunEnd } from './task-result.ts'
@@ -13,7 +15,7 @@ import type { RunEnd } from './task-result.ts'
  */
 export async function closeTurn(
   context: RunContext,
-  turn: { session: string; mark: number; taskId: string | null },
+  turn: { session: string; mark: number; taskId: string | null; beginning: RunBeginning },
   ended: { state: LoopState; end: RunEnd },
 ): Promise<void> {
   const { state, end } = ended
@@ -27,7 +29,9 @@ export async function closeTurn(
     state.messages.push({ role: 'assistant', content: words, toolCalls: [] })
   }
   const { messages, rounds } = state
-  const stored = { messages, rounds: rounds.session, continues: rounds.continues, taskId: turn.taskId }
+  const { trust } = provenanceOf({ ...state, beginning: turn.beginning })
+  const { taskId } = turn
+  const stored = { messages, rounds: rounds.session, continues: rounds.continues, taskId, trust }
   await context.sessions.save(turn.session, stored, turn.mark)
 }
 

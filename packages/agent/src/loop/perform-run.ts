@@ -26,9 +26,10 @@ export function createPerformRun(deps: {
   log: Log
 }): PerformRun {
   return async ({ request, inputHash, stepsUsed, hooks, signal }) => {
-    const mesh = createRunMesh(deps.meshHttp, request, () => hooks.onTakenOver())
     const alive = new AbortController()
     const leaseSignal = AbortSignal.any([alive.signal, signal])
+    const { runId, fence } = request
+    const mesh = createRunMesh(deps.meshHttp, { runId, fence, ended: leaseSignal }, () => hooks.onTakenOver())
     const lease = keepLease({ mesh, clock: deps.shared.clock, log: deps.log }, leaseSignal)
     try {
       await deps.keepReserve()

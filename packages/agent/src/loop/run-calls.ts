@@ -11,6 +11,7 @@ import { judgeBefore, lastResultHash, recordCall, shouldWarn } from './loop-dete
 import { openCalls } from './loop-state.ts'
 import type { LoopState } from './loop-state.ts'
 import { notices } from './notices.ts'
+import { beginningOf, provenanceOf } from './run-provenance.ts'
 import type { RoundsDeps, RoundsEnd } from './run-rounds.ts'
 import { stableJson } from './run-request.ts'
 import { boundInput } from './task-result.ts'
@@ -51,6 +52,7 @@ export async function runCalls(
     warn ||= shouldWarn(state.calls, record)
     state.calls = recordCall(state.calls, record)
     await settle(deps, { state, call, input }, end)
+    if (!end.ok) await deps.learnings?.recordToolFailure({ tool: call.name, input, output: end.output })
   }
   if (warn) {
     state.messages.push({ role: 'system', content: notices.repeated })
@@ -78,7 +80,13 @@ async function perform(
   await deps.saveCheckpoint(state)
   deps.onStep(step)
   deps.onFrame({ type: 'tool_start', step, name: call.name, input: boundInput(input) })
-  const context = { mesh: deps.mesh, idempotencyKey: `${state.runId}:${step}`, taskId: deps.taskId, signal }
+  const context = {
+    mesh: deps.mesh,
+    idempotencyKey: `${state.runId}:${step}`,
+    taskId: deps.taskId,
+    signal,
+    provenance: () => provenanceOf({ ...state, beginning: deps.beginning ?? beginningOf(undefined, null) }),
+  }
   const end = await executeToolCall(tool, input, { context, clock: deps.clock })
   // A call that ended because the run was stopped keeps its intent, for whoever goes on with the run.
   signal.throwIfAborted()

@@ -1,9 +1,11 @@
+import type { PromptMessage } from '../llm/language-model.ts'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { abortedEnd, closeTurn, completedEnd } from './close-turn.ts'
 import { resumeState } from './resume-state.ts'
 import type { RunContext } from './run-context.ts'
 import type { PerformedRun } from './run-desk.ts'
 import type { RunRequest } from './run-request.ts'
+import { beginningOf } from './run-provenance.ts'
 import { runRounds } from './run-rounds.ts'
 import type { RoundsEnd } from './run-rounds.ts'
 import { taskResult } from './task-result.ts'
@@ -22,6 +24,8 @@ export async function runChatTurn(
   const { clock, bounds } = context
   const session = await context.sessions.load(request.session)
   const { taskId } = session
+  const beginning = beginningOf(request.origin, session.trust)
+  if (request.origin?.kind === 'human') await recordCorrection(context, session.messages, request.message)
   const state = await resumeState(context, request.runId, {
     messages: [...session.messages, { role: 'user', content: sanitizeForPrompt(request.message) }],
     rounds: { turn: 0, session: session.rounds, continues: session.continues },
@@ -40,6 +44,8 @@ export async function runChatTurn(
         },
         spending: null,
         taskId,
+        beginning,
+        learnings: context.learnings,
         // Here the mesh reminds, which knows what else is still to come.
         remindsOfTask: false,
         emptyRetriesMax,
@@ -51,9 +57,23 @@ export async function runChatTurn(
       context.signal,
     ),
   )
-  await closeTurn(context, { session: request.session, mark: session.mark, taskId }, { state, end })
+  await closeTurn(
+    context,
+    { session: request.session, mark: session.mark, taskId, beginning },
+    { state, end },
+  )
   const facts = { ...state, taskId, durationMs: clock.now() - state.startedAt }
   return { result: taskResult(request, end, facts), lastStep: state.step }
+}
+
+/** What the owner says against the agent’s last words is a lesson. Sent again after a crash, it is known. */
+async function recordCorrection(
+  context: RunContext,
+  before: readonly PromptMessage[],
+  message: string,
+): Promise<void> {
+  const last = before.findLast((said) => said.role === 'assistant' && said.content !== '')
+  await context.learnings?.recordCorrection({ said: last?.content ?? '', answer: message })
 }
 
 /** Runs the rounds; an abort becomes an end too. */

@@ -1,5 +1,6 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { LanguageModel } from '../llm/language-model.ts'
+import type { Learnings } from '../learnings/learnings.ts'
 import type { RunMesh } from '../mesh/run-mesh.ts'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { Tool } from '../tools/tool.ts'
@@ -27,6 +28,7 @@ export interface RunContext {
   readonly sessions: Sessions
   readonly checkpoints: Checkpoints
   readonly clock: Clock
+  readonly learnings?: Learnings | undefined
   /** Reads the workspace anew: the agent may have changed it since the last run. */
   systemPrompt(mode: 'chat' | 'task'): Promise<PromptText>
 }

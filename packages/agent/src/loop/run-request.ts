@@ -1,3 +1,4 @@
+import type { Origin } from '@flotilla/protocol/origin'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import type { SteerMessage } from '@flotilla/protocol/steer'
 import type { TaskAssignment } from '@flotilla/protocol/task'
@@ -11,6 +12,7 @@ export type RunRequest =
       readonly message: string
       readonly session: string
       readonly steers: readonly SteerMessage[]
+      readonly origin?: Origin | undefined
     }
   | {
       readonly kind: 'task'
@@ -24,12 +26,18 @@ export type RunRequest =
       readonly fence: number
       readonly tool: string
       readonly params: JsonObject
+      readonly origin?: Origin | undefined
     }
 
 /** What was said to the run before this attempt. Pure. */
 export function steersOf(request: RunRequest): readonly SteerMessage[] {
   if (request.kind === 'tool') return []
   return (request.kind === 'chat' ? request.steers : request.assignment.steers) ?? []
+}
+
+/** Who asks, as the mesh says. No part of what is asked. Pure. */
+export function originOf(request: RunRequest): Origin | undefined {
+  return request.kind === 'task' ? request.assignment.origin : request.origin
 }
 
 /** What is asked, without run and fence, as one text: a run sent again with the same text is the same work. Pure. */

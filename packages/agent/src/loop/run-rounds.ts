@@ -3,6 +3,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
+import type { Learnings } from '../learnings/learnings.ts'
 import type { LanguageModel, ModelAnswer } from '../llm/language-model.ts'
 import { compactContext } from '../prompt/compact-context.ts'
 import type { TaskCompletion, Tool } from '../tools/tool.ts'
@@ -11,6 +12,7 @@ import { hasHandedOff, openCalls } from './loop-state.ts'
 import type { LoopState } from './loop-state.ts'
 import { countContinuation, countRound, judgeRound } from './round-budget.ts'
 import type { RoundLimits, RoundVerdict } from './round-budget.ts'
+import type { RunBeginning } from './run-provenance.ts'
 import { runCalls } from './run-calls.ts'
 import { takeSteers } from './take-steers.ts'
 import type { TakeSteersDeps } from './take-steers.ts'
@@ -29,6 +31,9 @@ export interface RoundsDeps extends TakeSteersDeps {
   /** What the run may spend in all, or null. */
   readonly spending: { readonly maxTokens: number; readonly maxCostUsd: number } | null
   readonly taskId: string | null
+  /** Without it nothing in the conversation is trusted. */
+  readonly beginning?: RunBeginning
+  readonly learnings?: Learnings | undefined
   /** Whether an agent that ends its turn with the task open is reminded, once. */
   readonly remindsOfTask: boolean
   /** How often an empty answer is asked for again. */

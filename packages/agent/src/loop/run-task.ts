@@ -11,6 +11,8 @@ import { resumeState } from './resume-state.ts'
 import type { RunContext } from './run-context.ts'
 import type { PerformedRun } from './run-desk.ts'
 import type { RunRequest } from './run-request.ts'
+import { beginningOf } from './run-provenance.ts'
+import type { RunBeginning } from './run-provenance.ts'
 import { runRounds } from './run-rounds.ts'
 import { taskResult } from './task-result.ts'
 import type { RunEnd } from './task-result.ts'
@@ -29,13 +31,14 @@ export async function runTask(
   const { assignment } = request
   const { clock } = context
   const session = sessionOf(assignment)
-  const { mark } = await context.sessions.load(session)
+  const { mark, trust } = await context.sessions.load(session)
+  const beginning = beginningOf(assignment.origin, trust)
   const state = await resumeState(context, request.runId, {
     messages: [{ role: 'user', content: describeTask(assignment) }],
     rounds: { turn: 0, session: 0, continues: 0 },
   })
-  const end = await endInTime(context, { assignment, state })
-  await closeTurn(context, { session, mark, taskId: assignment.task_id }, { state, end })
+  const end = await endInTime(context, { assignment, state, beginning })
+  await closeTurn(context, { session, mark, taskId: assignment.task_id, beginning }, { state, end })
   const facts = { ...state, taskId: assignment.task_id, durationMs: clock.now() - state.startedAt }
   return { result: taskResult(request, end, facts), lastStep: state.step }
 }
@@ -43,6 +46,7 @@ export async function runTask(
 interface Work {
   readonly assignment: TaskAssignment
   readonly state: LoopState
+  readonly beginning: RunBeginning
 }
 
 async function endInTime(context: RunContext, work: Work): Promise<RunEnd> {
@@ -86,6 +90,8 @@ async function workUntilEnd(context: RunContext, work: Work, signal: AbortSignal
       bounds: { kind: 'task', iterationsMax: context.bounds.taskIterationsMax },
       spending: budget && { maxTokens: budget.max_tokens, maxCostUsd: budget.max_cost_usd },
       taskId: assignment.task_id,
+      beginning: work.beginning,
+      learnings: context.learnings,
       remindsOfTask: true,
       emptyRetriesMax: 1 + assignment.max_retries,
       clock: context.clock,

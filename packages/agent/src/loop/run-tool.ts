@@ -2,6 +2,7 @@ import type { JsonValue } from '@flotilla/protocol/json-value'
 import { executeToolCall } from '../tools/execute-tool-call.ts'
 import type { ToolCallEnd } from '../tools/execute-tool-call.ts'
 import { notices } from './notices.ts'
+import { beginningOf, provenanceOf } from './run-provenance.ts'
 import { resumeState } from './resume-state.ts'
 import { abortedEnd } from './close-turn.ts'
 import type { RunContext } from './run-context.ts'
@@ -40,6 +41,7 @@ export async function runTool(
     idempotencyKey: `${request.runId}:${step}`,
     taskId: null,
     signal: context.signal,
+    provenance: () => provenanceOf({ ...state, beginning: beginningOf(request.origin, null) }),
   }
   const end = await executeToolCall(tool, request.params, { context: call, clock })
   if (context.signal.aborted) return report(abortedEnd(context.signal))
@@ -53,6 +55,10 @@ export async function runTool(
     duration_ms: end.durationMs,
   })
   await context.checkpoints.save(state)
+  if (!end.ok) {
+    const { tool: name, params } = request
+    await context.learnings?.recordToolFailure({ tool: name, input: params, output: end.output })
+  }
   return report(endOf(end))
 }
 

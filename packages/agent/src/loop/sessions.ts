@@ -6,6 +6,8 @@ import { readJsonFile } from '../files/atomic-file.ts'
 import { writeState } from '../files/state-file.ts'
 import { codeOf } from '../files/walk-path.ts'
 import type { PromptMessage } from '../llm/language-model.ts'
+import { isTrust } from '../memory/trust.ts'
+import type { Trust } from '../memory/trust.ts'
 import { forgetOldest } from './checkpoints.ts'
 import { cutHistory } from './cut-history.ts'
 
@@ -17,6 +19,8 @@ export interface Session {
   readonly continues: number
   /** The task that this conversation is about, when it began as one. */
   readonly taskId: string | null
+  /** By the least trusted text in it; null when nothing was said yet. */
+  readonly trust: Trust | null
 }
 
 /** Conversations, one file each. A turn that began before its conversation was forgotten is not written back. */
@@ -66,7 +70,7 @@ export function createSessions(deps: { dataDirectory: string; clock: Clock }): S
 }
 
 async function readSession(session: string, value: unknown): Promise<Session> {
-  const empty = { messages: [], rounds: 0, continues: 0, taskId: null }
+  const empty = { messages: [], rounds: 0, continues: 0, taskId: null, trust: null }
   if (typeof value !== 'object' || value === null) return empty
   const { readMessages } = await import('./read-loop-state.ts')
   const messages = readMessages('messages' in value ? value.messages : null)
@@ -76,6 +80,8 @@ async function readSession(session: string, value: unknown): Promise<Session> {
     rounds: countOf('rounds' in value ? value.rounds : 0),
     continues: countOf('continues' in value ? value.continues : 0),
     taskId: 'taskId' in value && typeof value.taskId === 'string' ? value.taskId : null,
+    // A conversation that does not say how far it can be believed cannot.
+    trust: 'trust' in value && isTrust(value.trust) ? value.trust : 'outside',
   }
 }
 

@@ -8,10 +8,17 @@ export type RunMeshCall = Omit<MeshCall, 'ticket'>
 export interface RunMesh {
   call(call: RunMeshCall): Promise<unknown>
   open(call: RunMeshCall): Promise<IncomingMessage>
+  /** Aborted when the run is over, for work that goes on behind a tool's answer. */
+  readonly ended?: AbortSignal
 }
 
 /** `onTakenOver` hears once that the mesh calls our fence stale: this attempt must stop. */
-export function createRunMesh(mesh: MeshHttp, ticket: RunTicket, onTakenOver: () => void): RunMesh {
+export function createRunMesh(
+  mesh: MeshHttp,
+  ticket: RunTicket & { readonly ended?: AbortSignal },
+  onTakenOver: () => void,
+): RunMesh {
+  const { ended, ...run } = ticket
   const watch = async <T>(answer: Promise<T>): Promise<T> => {
     try {
       return await answer
@@ -21,7 +28,8 @@ export function createRunMesh(mesh: MeshHttp, ticket: RunTicket, onTakenOver: ()
     }
   }
   return {
-    call: (call) => watch(mesh.call({ ...call, ticket })),
-    open: (call) => watch(mesh.open({ ...call, ticket })),
+    call: (call) => watch(mesh.call({ ...call, ticket: run })),
+    open: (call) => watch(mesh.open({ ...call, ticket: run })),
+    ...(ended === undefined ? {} : { ended }),
   }
 }

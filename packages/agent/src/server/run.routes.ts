@@ -32,8 +32,8 @@ export function runRoutes(deps: {
     invoke: async (call) => {
       const body = await readJson(call.request)
       const { agentApi } = await import('@flotilla/protocol/agent-api')
-      const { run_id: runId, fence, tool, params } = parseWith(agentApi.invoke.request, body)
-      return accept({ kind: 'tool', runId, fence, tool, params })
+      const { run_id: runId, fence, tool, params, origin } = parseWith(agentApi.invoke.request, body)
+      return accept({ kind: 'tool', runId, fence, tool, params, origin })
     },
     cancel: async (call) => {
       const body = await readJson(call.request)

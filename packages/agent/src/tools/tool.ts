@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import type { ToolDefinition } from '@flotilla/protocol/tool-call'
 import { meshAwayMaxMs } from '../mesh/mesh-http.ts'
+import type { Trust } from '../memory/trust.ts'
 import type { RunMesh } from '../mesh/run-mesh.ts'
 import { parameters } from './parameters.ts'
 import type { Shape, Values } from './parameters.ts'
@@ -19,6 +20,17 @@ export interface TaskCompletion {
   readonly result: JsonValue
 }
 
+/** What stood behind a call: who asked, and what was read before it. */
+export interface CallProvenance {
+  readonly runId: string
+  /** Kind of origin, `unknown` when nobody said. */
+  readonly origin: string
+  readonly channel: string
+  /** By the least trusted text in the conversation. */
+  readonly trust: Trust
+  readonly urls: readonly string[]
+}
+
 export interface ToolContext {
   readonly mesh: RunMesh
   /** `<run>:<step>`: the same for the same call, also after a crash. */
@@ -26,6 +38,8 @@ export interface ToolContext {
   /** The task that this run works on, in task mode. */
   readonly taskId: string | null
   readonly signal: AbortSignal
+  /** Asked by tools that keep what they are given. Without it nothing is known, and nothing is trusted. */
+  readonly provenance?: () => CallProvenance
 }
 
 export interface ToolAnswer {

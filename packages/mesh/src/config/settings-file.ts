@@ -100,6 +100,8 @@ const dataLimitMb = z.number().int().min(64).max(1_048_576)
 
 export const settingsSchema = z.strictObject({
   default_model: modelName.optional(),
+  /** Makes the vectors of agents’ memories, which are searched by words alone without; read when the mesh starts. */
+  embedding_model: modelName.optional(),
   providers: z
     .record(
       providerName,

@@ -2,11 +2,11 @@ import type {
   AgentStatus,
   ChatFrame,
   ChatRequest,
+  InvokeRequest,
   ResultReply,
   SteerRequest,
   TaskResult,
 } from '@flotilla/protocol/agent-api'
-import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { TaskAssignment } from '@flotilla/protocol/task'
 
 /**
@@ -27,10 +27,7 @@ export interface AgentConnection {
   ): Promise<TaskResult | null>
   /** Resolves to whether the agent took it; sending a run again attaches to it, or continues it. */
   task(assignment: TaskAssignment, signal: AbortSignal): Promise<boolean>
-  invoke(
-    call: { run_id: string; fence: number; tool: string; params: JsonObject },
-    signal: AbortSignal,
-  ): Promise<boolean>
+  invoke(request: InvokeRequest, signal: AbortSignal): Promise<boolean>
   /** Says something to a run; false when the agent does not work on it under that fence. Again is the same as once. */
   steer(request: SteerRequest, signal: AbortSignal): Promise<boolean>
   /** Shows what a run does until it ends or the line breaks. For show alone: it never rejects and decides nothing. */

@@ -1,6 +1,7 @@
 import type { ChatFrame, TaskResult } from '@flotilla/protocol/agent-api'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { JsonObject } from '@flotilla/protocol/json-value'
+import type { Origin } from '@flotilla/protocol/origin'
 import { Problem } from '@flotilla/protocol/problem'
 import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
 import type { EventBus } from '../events/event-bus.ts'
@@ -95,6 +96,7 @@ function speak(
     fence: run.fence,
     message: messageOf(deps, run),
     session: sessionOf(run),
+    origin: wordsFrom(run),
     ...steersBeside(deps.steers.ofTurn(run.id, run.turn)),
   }
   return connection.chatStream(request, show(deps, run, signal), signal)
@@ -125,6 +127,11 @@ function messageOf(deps: FollowRunDeps, run: RunRecord): string {
   return run.input.kind === 'chat' || run.input.kind === 'heartbeat' ? run.input.message : ''
 }
 
+/** A later turn reads what other agents made of the work that it gave them, whoever began it. */
+function wordsFrom(run: RunRecord): Origin {
+  return run.turn > 0 ? { kind: 'agent', channel: 'agent' } : run.origin
+}
+
 /** Gives a task or a tool call; false when the agent would not take it. */
 async function send(deps: FollowRunDeps, run: RunRecord, { connection, signal }: Line): Promise<boolean> {
   for (let tries = 0; tries < busyTriesMax; tries++) {
@@ -137,12 +144,12 @@ async function send(deps: FollowRunDeps, run: RunRecord, { connection, signal }:
 function sendOnce(deps: FollowRunDeps, run: RunRecord, { connection, signal }: Line): Promise<boolean> {
   if (run.input.kind === 'tool') {
     const { tool, params } = run.input
-    return connection.invoke({ run_id: run.id, fence: run.fence, tool, params }, signal)
+    return connection.invoke({ run_id: run.id, fence: run.fence, tool, params, origin: run.origin }, signal)
   }
   const assignment = taskAssignment(run, deps.tasks)
   if (!assignment) throw new Problem('not-found', { detail: 'its task is gone' })
   const steers = steersBeside(deps.steers.ofTurn(run.id, run.turn))
-  return connection.task({ ...assignment, ...steers }, signal)
+  return connection.task({ ...assignment, origin: run.origin, ...steers }, signal)
 }
 
 /** Waits for the outcome of work that is not a conversation, and shows meanwhile what the agent does. */

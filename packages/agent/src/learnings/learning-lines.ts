@@ -1,0 +1,53 @@
+import { sanitizeForPrompt, truncatePromptText } from '@flotilla/protocol/sanitize-for-prompt'
+
+const errorMaxChars = 300
+const inputMaxChars = 200
+const saidMaxChars = 200
+const correctionMaxChars = 500
+const stampPattern = /^- \[[^\]]*\] /
+
+/** Pure. One line for the file: when, which tool, what it said, and with what it was called. */
+export function failureLine(
+  failure: { readonly tool: string; readonly input: unknown; readonly output: string },
+  when: string,
+): string {
+  const input = oneLine(JSON.stringify(failure.input) ?? '', inputMaxChars)
+  return `- [${when}] **${oneLine(failure.tool, 80)}**: ${oneLine(failure.output, errorMaxChars)} (called with ${input})`
+}
+
+/** Pure. One line for the file: when, what was said, and what the owner answered. */
+export function correctionLine(
+  exchange: { readonly said: string; readonly answer: string },
+  when: string,
+): string {
+  return `- [${when}] I said: "${oneLine(exchange.said, saidMaxChars)}" Correction: "${oneLine(exchange.answer, correctionMaxChars)}"`
+}
+
+/** Pure. Two lines that differ only in when they were written. */
+export function isSameLearning(one: string, other: string): boolean {
+  return one.replace(stampPattern, '') === other.replace(stampPattern, '')
+}
+
+/** Pure. The newest lines, at most so many and together within so many characters, in their order. */
+export function newestWithin(
+  lines: readonly string[],
+  linesMax: number,
+  maxChars: number = Number.POSITIVE_INFINITY,
+): readonly string[] {
+  const kept: string[] = []
+  let chars = 0
+  for (const line of lines.slice(-linesMax).toReversed()) {
+    chars += line.length + 1
+    if (chars > maxChars) break
+    kept.push(line)
+  }
+  return kept.toReversed()
+}
+
+function oneLine(text: string, maxChars: number): string {
+  return truncatePromptText(
+    sanitizeForPrompt(sanitizeForPrompt(text).replace(/\s+/gu, ' ').trim()),
+    maxChars,
+    '…',
+  )
+}

@@ -1,0 +1,155 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { Problem } from '@flotilla/protocol/problem'
+import { problemCatalog } from '@flotilla/protocol/problem-catalog'
+import type { Log } from '../log.ts'
+import type { EmbedTexts } from './embed-texts.ts'
+import type { PendingText, VectorIndex } from './vector-index.ts'
+
+/** Texts in one call; with their longest they fit one body of the model surface. */
+export const embedBatchMax = 64
+/** A question waits so long for its vector, and is answered by words then. */
+export const questionWaitMs = 5000
+/** Waits after failures in a row; the last one again and again, since no failure is for ever. */
+export const backOffMs = [1000, 5000, 30_000, 120_000, 600_000] as const
+
+/** A run that is going on: how it embeds, and a signal that is aborted when it is over. */
+export interface EmbeddingSource {
+  readonly embed: EmbedTexts
+  readonly ended: AbortSignal
+}
+
+/**
+ * Embeds what waits in the file, whenever a run that uses the memory is going on. After a failure nothing is asked for
+ * a while, longer with each in a row, and then again: an outage costs vectors late and never for ever. A text that is
+ * refused by itself goes to the end of the queue, so that it stops nobody else.
+ */
+export interface EmbeddingQueue {
+  /** Works until nothing waits or the run is over. One run at a time. Never rejects. */
+  work(source: EmbeddingSource): Promise<void>
+  /** The vector of a question; null while the model is away, and then at once. */
+  question(source: EmbeddingSource, text: string, signal: AbortSignal): Promise<Float32Array | null>
+  /** After a failure, until it is tried again. */
+  isResting(): boolean
+  /** Why the last call failed, until one succeeds. */
+  failure(): string | null
+}
+
+export function createEmbeddingQueue(deps: { vectors: VectorIndex; clock: Clock; log: Log }): EmbeddingQueue {
+  const { vectors, clock, log } = deps
+  let failures = 0
+  let notBefore = 0
+  let failure: string | null = null
+  let working: { readonly run: AbortSignal; readonly done: Promise<void> } | null = null
+
+  const failed = (error: unknown): void => {
+    notBefore = clock.now() + waitAfter(failures)
+    failures += 1
+    failure = error instanceof Error ? error.message : String(error)
+    if (failures === 1) log.warn({ err: error }, 'embeddings fail, memory searches by words meanwhile')
+  }
+  const succeeded = (): void => {
+    if (failures > 0) log.info({ failures }, 'embeddings work again')
+    failures = 0
+    notBefore = 0
+    failure = null
+  }
+  const embedBatch = async (source: EmbeddingSource, batch: readonly PendingText[]): Promise<boolean> => {
+    try {
+      const found = await source.embed(
+        batch.map(({ text }) => text),
+        source.ended,
+      )
+      const embedded = batch.map((pending, index) => ({
+        ...pending,
+        vector: found[index] ?? new Float32Array(),
+      }))
+      if (!vectors.store(embedded))
+        throw new Problem('model-failed', { detail: 'The vectors are of no usable length.' })
+      succeeded()
+      return true
+    } catch (error) {
+      if (source.ended.aborted) return false
+      failed(error)
+      if (isRefusal(error)) vectors.markFailed(batch.map(({ id }) => id))
+      return false
+    }
+  }
+  const workUntilDone = async (source: EmbeddingSource): Promise<void> => {
+    try {
+      while (!source.ended.aborted) {
+        const waitMs = notBefore - clock.now()
+        if (waitMs > 0) await clock.sleep(waitMs, source.ended)
+        const batch = nextBatch(vectors.pending(embedBatchMax))
+        if (batch.length === 0) return
+        await embedBatch(source, batch)
+      }
+    } catch (error) {
+      if (!source.ended.aborted) log.error({ err: error }, 'the work on embeddings broke off')
+    }
+  }
+  return {
+    work: (source) => {
+      if (working?.run === source.ended) return working.done
+      const before = working?.done ?? Promise.resolve()
+      const mine = {
+        run: source.ended,
+        done: before
+          .then(() => workUntilDone(source))
+          .finally(() => {
+            if (working === mine) working = null
+          }),
+      }
+      working = mine
+      return mine.done
+    },
+    question: async (source, text, signal) => {
+      if (clock.now() < notBefore) return null
+      const over = AbortSignal.any([signal, source.ended])
+      try {
+        const [vector] = await inTime(clock, questionWaitMs, (late) =>
+          source.embed([text], AbortSignal.any([over, late])),
+        )
+        succeeded()
+        return vector ?? null
+      } catch (error) {
+        signal.throwIfAborted()
+        if (!over.aborted) failed(error)
+        return null
+      }
+    },
+    isResting: () => clock.now() < notBefore,
+    failure: () => failure,
+  }
+}
+
+async function inTime<T>(clock: Clock, maxMs: number, work: (late: AbortSignal) => Promise<T>): Promise<T> {
+  const late = new AbortController()
+  const timer = new AbortController()
+  const timeUp = clock.sleep(maxMs, timer.signal).then(
+    () => late.abort(new Error(`no vector in ${maxMs} ms`)),
+    () => undefined,
+  )
+  try {
+    return await work(late.signal)
+  } finally {
+    timer.abort()
+    await timeUp
+  }
+}
+
+/** Pure. Milliseconds to wait after so many failures in a row before this one. */
+export function waitAfter(failures: number): number {
+  return backOffMs[Math.min(failures, backOffMs.length - 1)]! // the index is inside the list
+}
+
+/** Pure. Texts that were refused together are tried one by one, so that one of them does not hold up the others. */
+export function nextBatch(pending: readonly PendingText[]): readonly PendingText[] {
+  return (pending[0]?.failures ?? 0) > 0
+    ? pending.slice(0, 1)
+    : pending.filter(({ failures }) => failures === 0)
+}
+
+/** The call was heard and these texts were not taken; anything else is the way there and no fault of theirs. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof Problem && !problemCatalog[error.code].retryable
+}

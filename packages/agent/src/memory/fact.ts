@@ -1,0 +1,54 @@
+import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
+import type { Trust } from './trust.ts'
+
+export const factTextMaxChars = 4000
+export const factKeyMaxChars = 200
+export const factCategoryMaxChars = 64
+/** Facts in one memory; beyond them the one that was not used for longest gives way, never an owner’s. */
+export const factsMax = 20_000
+export const sourceUrlsMax = 5
+
+/** Where a fact comes from. */
+export interface FactSource {
+  readonly runId: string
+  /** The tool, or the part of the agent, that saved it. */
+  readonly tool: string
+  /** Kind of origin of the run, `unknown` when nobody said. */
+  readonly origin: string
+  readonly channel: string
+  /** Addresses that were fetched in the conversation before. */
+  readonly urls: readonly string[]
+}
+
+/** One thing to remember. Times are milliseconds since 1970. */
+export interface Fact {
+  readonly id: number
+  readonly key: PromptText | null
+  readonly text: PromptText
+  readonly category: PromptText
+  readonly source: FactSource
+  readonly trust: Trust
+  readonly createdAt: number
+  readonly lastUsedAt: number
+  /** Runs that found it. */
+  readonly useCount: number
+}
+
+/** A fact as it is saved. */
+export interface NewFact {
+  readonly text: string
+  readonly key?: string | undefined
+  readonly category?: string | undefined
+  readonly source: FactSource
+  readonly trust: Trust
+}
+
+export function factName(id: number): string {
+  return `fact_${id}`
+}
+
+/** Pure. The number in `fact_12`; null when it names no fact. */
+export function readFactName(name: string): number | null {
+  const digits = /^fact_(\d{1,15})$/.exec(name.trim())?.[1]
+  return digits === undefined ? null : Number(digits)
+}

@@ -1,0 +1,147 @@
+import { accessSync, mkdirSync, renameSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
+import type { Log } from '../log.ts'
+import { applySchema } from './memory-schema.ts'
+
+/** SQLite’s own cache of pages, KiB: an operator has 128 MB for everything. */
+const pageCacheKib = 1024
+const busyTimeoutMs = 5000
+/** SQLITE_NOTADB and SQLITE_CORRUPT. */
+const brokenCodes: readonly number[] = [26, 11]
+
+/** The memory’s file. Everything on it is synchronous, so that a transaction never interleaves. */
+export interface MemoryDatabase {
+  /** False where the vector extension is missing: then there is only the search by words. */
+  readonly hasVectors: boolean
+  /** Prepared once per text and kept; callers pass constant SQL and bind every value. */
+  prepare(sql: string): StatementSync
+  exec(sql: string): void
+  /**
+   * Runs one writing statement. The vector extension leaves numbers behind as the last inserted one that are no
+   * numbers of JavaScript’s, and `run` of a plain statement throws over them.
+   */
+  write(sql: string, ...values: readonly SQLInputValue[]): { changes: number; insertedId: number }
+  /** All of `work` or nothing. Not nested, not for async work. */
+  transaction<T>(work: () => T): T
+  close(): void
+}
+
+/**
+ * Opens the file, made when missing. SQLite is loaded here and nowhere else, with the first use of the memory. A file
+ * that is broken is put aside under another name and begun anew, and the log says so: the agent goes on.
+ */
+export async function openMemoryDatabase(path: string, log: Log): Promise<MemoryDatabase> {
+  const sqlite = await import('node:sqlite')
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  try {
+    return openFile(sqlite.DatabaseSync, path, log)
+  } catch (error) {
+    if (!isBroken(error)) throw error
+    const aside = `${path}.broken`
+    log.error({ err: error, aside }, 'the memory is broken and begun anew')
+    renameSync(path, aside)
+    for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true })
+    return openFile(sqlite.DatabaseSync, path, log)
+  }
+}
+
+function openFile(Database: typeof DatabaseSync, path: string, log: Log): MemoryDatabase {
+  const sqlite = new Database(path, { allowExtension: true, defensive: true })
+  try {
+    sqlite.exec(
+      `PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA cache_size=-${pageCacheKib}; PRAGMA mmap_size=0; PRAGMA busy_timeout=${busyTimeoutMs}; PRAGMA trusted_schema=OFF; PRAGMA temp_store=FILE;`,
+    )
+    const hasVectors = loadVectors(sqlite, log)
+    applySchema({
+      exec: (sql) => sqlite.exec(sql),
+      version: () => Number(sqlite.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0),
+    })
+    return onDatabase(sqlite, hasVectors)
+  } catch (error) {
+    sqlite.close()
+    throw error
+  }
+}
+
+function onDatabase(sqlite: DatabaseSync, hasVectors: boolean): MemoryDatabase {
+  const statements = new Map<string, StatementSync>()
+  const prepare = (sql: string): StatementSync => {
+    const known = statements.get(sql)
+    if (known) return known
+    const statement = sqlite.prepare(sql)
+    statements.set(sql, statement)
+    return statement
+  }
+  return {
+    hasVectors,
+    prepare,
+    write: (sql, ...values) => {
+      const statement = prepare(sql)
+      statement.setReadBigInts(true)
+      const { changes, lastInsertRowid } = statement.run(...values)
+      return { changes: Number(changes), insertedId: Number(lastInsertRowid) }
+    },
+    exec: (sql) => sqlite.exec(sql),
+    transaction: (work) => {
+      sqlite.exec('BEGIN IMMEDIATE')
+      try {
+        const result = work()
+        sqlite.exec('COMMIT')
+        return result
+      } catch (error) {
+        // SQLite has ended the transaction by itself after some errors, a full disk among them.
+        if (sqlite.isTransaction) sqlite.exec('ROLLBACK')
+        throw error
+      }
+    },
+    close: () => {
+      statements.clear()
+      sqlite.close()
+    },
+  }
+}
+
+/** Whether the extension is there and loads. After it no other can be loaded. */
+function loadVectors(sqlite: DatabaseSync, log: Log): boolean {
+  const path = findVectorExtension()
+  try {
+    if (path !== null) sqlite.loadExtension(path)
+    return path !== null
+  } catch (err) {
+    log.warn({ err, path }, 'the vector extension does not load, memory searches by words alone')
+    return false
+  } finally {
+    sqlite.enableLoadExtension(false)
+  }
+}
+
+/** Beside the bundle in a container; the package where the agent runs from its sources. */
+export function findVectorExtension(): string | null {
+  // The bundle is CommonJS and knows its folder by this name; sources are modules and know it by the other.
+  const here = typeof __dirname === 'string' ? __dirname : import.meta.dirname
+  const beside = join(here, 'parts', 'vec0.so')
+  try {
+    accessSync(beside)
+    return beside
+  } catch {
+    return packagedExtension(here)
+  }
+}
+
+function packagedExtension(here: string): string | null {
+  const find = createRequire(join(here, 'memory-database.ts'))
+  for (const architecture of ['x64', 'arm64']) {
+    try {
+      return find.resolve(`sqlite-vec-linux-${architecture}/vec0.so`)
+    } catch {
+      // Not installed for this architecture.
+    }
+  }
+  return null
+}
+
+function isBroken(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && brokenCodes.includes(Number(error.errcode) & 0xff)
+}

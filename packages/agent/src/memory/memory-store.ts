@@ -1,0 +1,196 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { Problem } from '@flotilla/protocol/problem'
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import { factCategoryMaxChars, factKeyMaxChars, factName, factsMax, factTextMaxChars } from './fact.ts'
+import type { Fact, NewFact } from './fact.ts'
+import { createFactTable } from './fact-table.ts'
+import type { FactTable, FactWrite } from './fact-table.ts'
+import type { MemoryDatabase } from './memory-database.ts'
+import { rankFacts } from './score-facts.ts'
+import { leastTrusted } from './trust.ts'
+import type { Trust } from './trust.ts'
+import type { VectorIndex } from './vector-index.ts'
+
+/** Best of each search that are ranked together. */
+const candidatesMax = 50
+
+export interface SavedFact {
+  readonly fact: Fact
+  /** `known` when the very same text was there already. */
+  readonly change: 'new' | 'replaced' | 'known'
+  /** A fact that gave way, since the memory is full. */
+  readonly gaveWay: Fact | null
+}
+
+export interface FoundFact extends Fact {
+  readonly score: number
+}
+
+export interface FactQuestion {
+  readonly text: string
+  /** Null searches by words alone. */
+  readonly vector: Float32Array | null
+  readonly category: string | null
+  readonly maxResults: number
+  /** The run that asks; what it finds is reinforced, once for each run. */
+  readonly runId: string
+}
+
+/**
+ * What an agent remembers.
+ *
+ * - **M1** One key, one fact: a save under a known key replaces the fact, whatever else is like it.
+ * - **M2** The same text without a key is one fact. Texts that are merely alike stay apart: likeness of vectors cannot
+ *   tell port 8080 from port 8081.
+ * - **M3** What strangers can write never takes the place of what the owner said, nor makes it forgotten.
+ * - **M4** Text is cleaned on its way in and on its way out.
+ */
+export interface MemoryStore {
+  /** Problems: `unprocessable` for nothing visible, `body-too-large`, `denied` by M3. */
+  save(fact: NewFact): SavedFact
+  /** By id or by key. Problems `not-found`, `denied` by M3. */
+  forget(which: { id: number } | { key: string }, by: Trust): Fact
+  search(question: FactQuestion): readonly FoundFact[]
+  categories(): readonly string[]
+  count(): number
+}
+
+export function createMemoryStore(deps: {
+  database: MemoryDatabase
+  /** Null where no model makes vectors, or the extension is missing. */
+  vectors: VectorIndex | null
+  clock: Clock
+  maxFacts?: number
+}): MemoryStore {
+  const { database, vectors, clock, maxFacts = factsMax } = deps
+  const table = createFactTable(database)
+
+  const remove = (fact: Fact): Fact => {
+    table.remove(fact.id)
+    vectors?.remove(fact.id)
+    return fact
+  }
+  const makeRoom = (): Fact | null => {
+    if (table.count() < maxFacts) return null
+    const weakest = table.leastUsed()
+    const fact = weakest === null ? null : table.find(weakest)
+    if (fact === null) {
+      throw new Problem('unprocessable', {
+        detail: `The memory holds ${maxFacts} facts of the owner’s; forget some first.`,
+      })
+    }
+    return remove(fact)
+  }
+  const put = (fact: FactWrite): Omit<SavedFact, 'fact'> & { id: number } => {
+    const known = knownFact(table, fact)
+    if (known === null) {
+      const gaveWay = makeRoom()
+      return { id: table.insert(fact), change: 'new', gaveWay }
+    }
+    const sameText = known.text === fact.text
+    // The very same words change nothing but may be better vouched for now.
+    if (
+      sameText &&
+      (fact.key === null || fact.key === known.key) &&
+      !isBetter(fact.from.trust, known.trust)
+    ) {
+      table.markUsed([known.id], fact.from.source.runId, fact.now)
+      return { id: known.id, change: 'known', gaveWay: null }
+    }
+    if (!sameText) requireMayChange(known, fact.from.trust)
+    table.replace(known.id, { ...fact, key: fact.key ?? known.key })
+    if (!sameText) vectors?.remove(known.id)
+    return { id: known.id, change: sameText ? 'known' : 'replaced', gaveWay: null }
+  }
+  return {
+    save: (fact) => {
+      const write = { ...cleanFact(fact), from: fact, now: clock.now() }
+      return database.transaction(() => {
+        const { id, ...rest } = put(write)
+        return { fact: requireFact(table.find(id)), ...rest }
+      })
+    },
+    forget: (which, by) =>
+      database.transaction(() => {
+        const fact = requireFact(
+          'id' in which ? table.find(which.id) : table.byKey(sanitizeForPrompt(which.key).trim()),
+        )
+        requireMayChange(fact, by)
+        return remove(fact)
+      }),
+    search: (question) => {
+      const { runId, maxResults } = question
+      const now = clock.now()
+      const best = rankFacts(candidatesOf(table, vectors, question), now).slice(0, maxResults)
+      const ids = best.map(({ factId }) => factId)
+      const facts = new Map(table.all(ids).map((fact) => [fact.id, fact]))
+      if (ids.length > 0) table.markUsed(ids, runId, now)
+      return best.flatMap(({ factId, score }) => {
+        const fact = facts.get(factId)
+        return fact === undefined ? [] : [{ ...fact, score }]
+      })
+    },
+    categories: () => table.categories(),
+    count: () => table.count(),
+  }
+}
+
+/** The fact that a save is about: by its key, else by its text (M1, M2). */
+function knownFact(table: FactTable, fact: FactWrite): Fact | null {
+  const byKey = fact.key === null ? null : table.byKey(fact.key)
+  if (byKey !== null) return byKey
+  const sameText = table.byText(fact.text)
+  // A fact with a key of its own is another fact, though it says the same.
+  return fact.key !== null && sameText?.key !== null ? null : sameText
+}
+
+const none: ReadonlyMap<number, number> = new Map()
+
+function candidatesOf(table: FactTable, vectors: VectorIndex | null, question: FactQuestion) {
+  const options = { category: question.category, limit: candidatesMax }
+  const words = table.byWords(question.text, options)
+  const near = question.vector === null ? none : (vectors?.nearest(question.vector, options) ?? none)
+  const others = [...words.keys()].filter((id) => !near.has(id))
+  const rest = question.vector === null ? none : (vectors?.cosines(question.vector, others) ?? none)
+  const ids = [...new Set([...near.keys(), ...words.keys()])]
+  const uses = table.uses(ids)
+  return ids.flatMap((factId) => {
+    const use = uses.get(factId)
+    const cosine = near.get(factId) ?? rest.get(factId) ?? null
+    return use === undefined ? [] : [{ factId, cosine, words: words.get(factId) ?? null, ...use }]
+  })
+}
+
+function cleanFact(fact: NewFact): { text: string; key: string | null; category: string } {
+  const text = sanitizeForPrompt(fact.text).trim()
+  const key = sanitizeForPrompt(fact.key ?? '').trim()
+  const category = sanitizeForPrompt(fact.category ?? '')
+    .trim()
+    .toLowerCase()
+  if (text === '') throw new Problem('unprocessable', { detail: 'The fact has no visible text.' })
+  const tooLong =
+    text.length > factTextMaxChars || key.length > factKeyMaxChars || category.length > factCategoryMaxChars
+  if (tooLong) {
+    throw new Problem('body-too-large', {
+      detail: `A fact has at most ${factTextMaxChars} characters, its key ${factKeyMaxChars}, its category ${factCategoryMaxChars}; say it shorter, or keep a file and remember where it is.`,
+    })
+  }
+  return { text, key: key === '' ? null : key, category: category === '' ? 'general' : category }
+}
+
+function isBetter(trust: Trust, than: Trust): boolean {
+  return trust !== than && leastTrusted([trust, than]) === than
+}
+
+/** M3. */
+function requireMayChange(fact: Fact, by: Trust): void {
+  if (fact.trust !== 'owner' || by !== 'outside') return
+  throw new Problem('denied', {
+    detail: `${fact.key ?? factName(fact.id)} was said by the owner, and this conversation has read text from outside, which may not change it. Save under another key, or ask the owner to say it in a new conversation.`,
+  })
+}
+
+function requireFact(fact: Fact | null): Fact {
+  if (fact !== null) return fact
+  throw new Problem('not-found', { detail: 'There is no such fact; memory_search shows ids and keys.' })
+}

@@ -1,0 +1,140 @@
+import { join } from 'node:path'
+import type { Clock } from '@flotilla/protocol/clock'
+import { stateFolder } from '../door-token.ts'
+import type { Log } from '../log.ts'
+import { createEmbeddingQueue, embedBatchMax } from './embedding-queue.ts'
+import type { EmbeddingQueue, EmbeddingSource } from './embedding-queue.ts'
+import type { Fact, NewFact } from './fact.ts'
+import { openMemoryDatabase } from './memory-database.ts'
+import { createMemoryStore } from './memory-store.ts'
+import type { FactQuestion, FoundFact, MemoryStore, SavedFact } from './memory-store.ts'
+import type { Trust } from './trust.ts'
+import { createVectorIndex } from './vector-index.ts'
+import type { VectorIndex } from './vector-index.ts'
+
+/** A save waits so long for its vector, and leaves it to the queue then. */
+const saveWaitMs = 3000
+
+/** How the facts were found, or can be: by words and meaning, or by words alone, and then why. */
+export type SearchWay =
+  | { readonly kind: 'words-and-meaning'; readonly unembedded: number }
+  | { readonly kind: 'words'; readonly why: string }
+
+export interface MemoryAnswer {
+  readonly facts: readonly FoundFact[]
+  readonly way: SearchWay
+  readonly categories: readonly string[]
+}
+
+/** Facts that outlive conversations. Nothing is opened, and SQLite is not loaded, before the first use. */
+export interface Memory {
+  search(
+    question: Omit<FactQuestion, 'vector'>,
+    source: EmbeddingSource | null,
+    signal: AbortSignal,
+  ): Promise<MemoryAnswer>
+  save(fact: NewFact, source: EmbeddingSource | null): Promise<SavedFact & { way: SearchWay }>
+  /** For whoever saves without being asked. Nothing of a run that failed is kept, since its words are no facts. */
+  saveFacts(
+    facts: readonly NewFact[],
+    run: { runOk: boolean; source: EmbeddingSource | null },
+  ): Promise<{ saved: number; refused: number }>
+  forget(which: { id: number } | { key: string }, by: Trust): Promise<Fact>
+  close(): Promise<void>
+}
+
+interface OpenMemory {
+  readonly store: MemoryStore
+  readonly vectors: VectorIndex | null
+  readonly queue: EmbeddingQueue | null
+  /** Why there will be no vectors; null when there can be. */
+  readonly why: string | null
+  close(): void
+}
+
+export function createMemory(deps: {
+  dataDirectory: string
+  /** Null when nobody set one: then memory searches by words alone. */
+  embeddingModel: string | null
+  clock: Clock
+  log: Log
+}): Memory {
+  const { clock } = deps
+  let opening: Promise<OpenMemory> | null = null
+  const opened = (): Promise<OpenMemory> => {
+    opening ??= openMemory(deps).catch((error: unknown) => {
+      opening = null
+      throw error
+    })
+    return opening
+  }
+  return {
+    search: async (question, source, signal) => {
+      const memory = await opened()
+      const { store, vectors, queue } = memory
+      const vector =
+        queue === null || source === null ? null : await queue.question(source, question.text, signal)
+      if (source !== null) void queue?.work(source)
+      const usable = vector !== null && vectors !== null && vectors.fits(vector) ? vector : null
+      const facts = store.search({ ...question, vector: usable })
+      return { facts, way: wayOf(memory, usable !== null), categories: store.categories() }
+    },
+    save: async (fact, source) => {
+      const memory = await opened()
+      const { store, vectors, queue } = memory
+      const saved = store.save(fact)
+      if (queue !== null && source !== null && !queue.isResting() && isSoonDone(vectors)) {
+        const timer = new AbortController()
+        const timeUp = clock.sleep(saveWaitMs, timer.signal).catch(() => undefined)
+        await Promise.race([queue.work(source), timeUp])
+        timer.abort()
+      } else if (source !== null) {
+        void queue?.work(source)
+      }
+      return { ...saved, way: wayOf(memory, vectors?.has(saved.fact.id) === true) }
+    },
+    saveFacts: async (facts, { runOk, source }) => {
+      if (!runOk || facts.length === 0) return { saved: 0, refused: 0 }
+      const { store, queue } = await opened()
+      let refused = 0
+      for (const fact of facts) {
+        try {
+          store.save(fact)
+        } catch (error) {
+          refused += 1
+          deps.log.warn({ err: error }, 'a fact was not saved')
+        }
+      }
+      if (queue !== null && source !== null) void queue.work(source)
+      return { saved: facts.length - refused, refused }
+    },
+    forget: async (which, by) => (await opened()).store.forget(which, by),
+    close: async () => {
+      const memory = await opening?.catch(() => null)
+      opening = null
+      memory?.close()
+    },
+  }
+}
+
+/** One call away: more would not be waited for anyway. */
+function isSoonDone(vectors: VectorIndex | null): boolean {
+  return vectors !== null && vectors.pendingCount() <= embedBatchMax
+}
+
+function wayOf({ vectors, queue, why }: OpenMemory, byMeaning: boolean): SearchWay {
+  if (byMeaning && vectors !== null) return { kind: 'words-and-meaning', unembedded: vectors.pendingCount() }
+  return { kind: 'words', why: why ?? queue?.failure() ?? 'the embedding model has not answered yet' }
+}
+
+async function openMemory(deps: Parameters<typeof createMemory>[0]): Promise<OpenMemory> {
+  const { clock, log, embeddingModel } = deps
+  const database = await openMemoryDatabase(join(deps.dataDirectory, stateFolder, 'memory.db'), log)
+  const vectors =
+    database.hasVectors && embeddingModel !== null ? createVectorIndex(database, embeddingModel) : null
+  const queue = vectors === null ? null : createEmbeddingQueue({ vectors, clock, log })
+  const missing = database.hasVectors ? 'no embedding model is set' : 'the vector extension is not installed'
+  const why = vectors === null ? missing : null
+  const store = createMemoryStore({ database, vectors, clock })
+  return { store, vectors, queue, why, close: () => database.close() }
+}

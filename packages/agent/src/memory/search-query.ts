@@ -1,0 +1,34 @@
+const wordsMax = 24
+const wordMaxChars = 64
+/** What writes without spaces between words: each character counts as one. */
+const unspaced =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
+const wordPattern = /[\p{L}\p{M}\p{N}]+/gu
+
+/** Pure. A text as its words with spaces between them, for the index. */
+export function foldText(text: string): string {
+  return wordsIn(text).map(spaced).join(' ')
+}
+
+/**
+ * Pure. What a question asks of the index: its words, any of which may match. Every word is quoted, so that no text can
+ * write an expression. Null when there is no word in it.
+ */
+export function searchExpression(question: string): string | null {
+  const words = [...new Set(wordsIn(question))].filter(isTelling).slice(0, wordsMax)
+  return words.length === 0 ? null : words.map((word) => `"${spaced(word)}"`).join(' OR ')
+}
+
+function wordsIn(text: string): readonly string[] {
+  const words = text.normalize('NFKC').toLowerCase().match(wordPattern) ?? []
+  return words.map((word) => word.slice(0, wordMaxChars))
+}
+
+/** A single letter says nothing; a digit or a Han character may. */
+function isTelling(word: string): boolean {
+  return word.length > 1 || /\p{N}/u.test(word) || unspaced.test(word)
+}
+
+function spaced(word: string): string {
+  return unspaced.test(word) ? Array.from(word).join(' ') : word
+}

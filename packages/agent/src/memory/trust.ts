@@ -1,0 +1,64 @@
+import type { Origin } from '@flotilla/protocol/origin'
+
+/**
+ * How far a fact may be believed: by the least trusted text that whoever saved it had read. `owner`: only a person’s
+ * words; `self`: the agent on its own account; `agent`: other agents; `outside`: anything that strangers can write.
+ */
+export const trustLevels = ['owner', 'self', 'agent', 'outside'] as const
+export type Trust = (typeof trustLevels)[number]
+
+export function isTrust(value: unknown): value is Trust {
+  return trustLevels.some((level) => level === value)
+}
+
+/** Pure. Of nothing read: `owner`, since nobody has said anything else. */
+export function leastTrusted(levels: readonly Trust[]): Trust {
+  const ranks = levels.map((level) => trustLevels.indexOf(level))
+  return trustLevels[Math.max(0, ...ranks)]! // ranks are places in the list
+}
+
+/** Pure. Whoever is not known is a stranger. */
+export function trustOfOrigin(origin: Origin | null | undefined): Trust {
+  switch (origin?.kind) {
+    case 'human':
+      return 'owner'
+    case 'system':
+    case 'cron':
+    case 'heartbeat':
+      return 'self'
+    case 'operator':
+    case 'agent':
+      return 'agent'
+    case 'webhook':
+    case 'watcher':
+    case undefined:
+      return 'outside'
+  }
+}
+
+/** What the results of a tool are made of. A tool that is not here may bring anything from anywhere. */
+const trustOfTools: Readonly<Record<string, Trust>> = {
+  memory_save: 'self',
+  memory_forget: 'self',
+  update_workspace: 'self',
+  write_file: 'self',
+  write_blackboard: 'self',
+  notify_user: 'self',
+  save_artifact: 'self',
+  hand_off: 'self',
+  complete_task: 'self',
+  read_blackboard: 'agent',
+  list_blackboard: 'agent',
+  list_agents: 'agent',
+  check_inbox: 'agent',
+}
+
+/**
+ * Pure. What a model has read in one result of a tool. Facts from memory bring the label that they were saved with,
+ * so that nothing is washed clean by being saved and found again.
+ */
+export function trustOfResult(tool: string, output: string): Trust {
+  if (tool !== 'memory_search') return trustOfTools[tool] ?? 'outside'
+  // Inside a JSON text every quote is escaped: only a label of ours reads like this.
+  return leastTrusted(['self', ...trustLevels.filter((level) => output.includes(`"trust": "${level}"`))])
+}

@@ -1,0 +1,148 @@
+import type { MemoryDatabase } from './memory-database.ts'
+
+const dimensionsMax = 8192
+
+export interface PendingText {
+  readonly id: number
+  readonly text: string
+  readonly failures: number
+}
+
+export interface EmbeddedText extends PendingText {
+  readonly vector: Float32Array
+}
+
+/**
+ * Vectors of one model in one space, never mixed: with another model, or another length from the same one, all are
+ * dropped and made anew as there is time. What waits for its vector is the queue, in the file, so that it outlives us.
+ */
+export interface VectorIndex {
+  /** Waiting texts, those that failed before after the others. */
+  pending(limit: number): readonly PendingText[]
+  pendingCount(): number
+  /** What was changed or forgotten meanwhile is left out. False when the vectors are unusable. */
+  store(texts: readonly EmbeddedText[]): boolean
+  markFailed(ids: readonly number[]): void
+  has(id: number): boolean
+  /** Whether a question of that length can be compared; when the model makes other vectors now, all wait again. */
+  fits(question: Float32Array): boolean
+  remove(id: number): void
+  nearest(
+    question: Float32Array,
+    options: { category: string | null; limit: number },
+  ): ReadonlyMap<number, number>
+  /** Cosines of the facts that have a vector. */
+  cosines(question: Float32Array, ids: readonly number[]): ReadonlyMap<number, number>
+}
+
+export function createVectorIndex(database: MemoryDatabase, model: string): VectorIndex {
+  const { prepare, write } = database
+  const space = prepare('SELECT model, dimension FROM vector_space').get()
+  let dimension = space?.['model'] === model ? readDimension(space['dimension']) : null
+  if (space !== undefined && dimension === null) database.transaction(() => reset(database))
+
+  /** Null where the question is of another space than the facts. */
+  const bytesOf = (vector: Float32Array): Uint8Array | null =>
+    vector.length === dimension ? asBytes(vector) : null
+  const startAnew = (): void => {
+    database.transaction(() => reset(database))
+    dimension = null
+  }
+  return {
+    pending: (limit) =>
+      prepare(
+        'SELECT id, text, embed_failures FROM facts WHERE embedded = 0 ORDER BY embed_failures, id LIMIT ?',
+      )
+        .all(limit)
+        .map((row) => ({
+          id: Number(row['id']),
+          text: String(row['text']),
+          failures: Number(row['embed_failures']),
+        })),
+    pendingCount: () =>
+      Number(prepare('SELECT count(*) AS n FROM facts WHERE embedded = 0').get()?.['n'] ?? 0),
+    store: (texts) => {
+      const found = texts[0]?.vector.length ?? 0
+      if (found === 0 || found > dimensionsMax || texts.some(({ vector }) => vector.length !== found))
+        return false
+      database.transaction(() => {
+        if (found !== dimension) {
+          reset(database)
+          database.exec(
+            `CREATE VIRTUAL TABLE fact_vectors USING vec0(fact_id INTEGER PRIMARY KEY, embedding float[${found}] distance_metric=cosine)`,
+          )
+          write('INSERT INTO vector_space (one, model, dimension) VALUES (1, ?, ?)', model, found)
+        }
+        for (const { id, text, vector } of texts) {
+          const { changes } = write(
+            'UPDATE facts SET embedded = 1, embed_failures = 0 WHERE id = ? AND text = ?',
+            id,
+            text,
+          )
+          if (changes === 0) continue
+          write('DELETE FROM fact_vectors WHERE fact_id = ?', BigInt(id))
+          write('INSERT INTO fact_vectors (fact_id, embedding) VALUES (?, ?)', BigInt(id), asBytes(vector))
+        }
+      })
+      dimension = found
+      return true
+    },
+    markFailed: (ids) => {
+      write(
+        'UPDATE facts SET embed_failures = embed_failures + 1 WHERE id IN (SELECT value FROM json_each(?))',
+        JSON.stringify(ids),
+      )
+    },
+    has: (id) => prepare('SELECT 1 FROM facts WHERE id = ? AND embedded = 1').get(id) !== undefined,
+    fits: (question) => {
+      if (dimension !== null && question.length !== dimension) startAnew()
+      return question.length === dimension
+    },
+    remove: (id) => {
+      if (dimension !== null) write('DELETE FROM fact_vectors WHERE fact_id = ?', BigInt(id))
+    },
+    nearest: (question, { category, limit }) => {
+      const bytes = bytesOf(question)
+      if (bytes === null) return new Map()
+      const rows =
+        category === null
+          ? prepare('SELECT fact_id, distance FROM fact_vectors WHERE embedding MATCH ? AND k = ?').all(
+              bytes,
+              limit,
+            )
+          : prepare(
+              `SELECT fact_id, distance FROM fact_vectors WHERE embedding MATCH ? AND k = ?
+                 AND fact_id IN (SELECT id FROM facts WHERE category = ?)`,
+            ).all(bytes, limit, category)
+      return cosinesOf(rows)
+    },
+    cosines: (question, ids) => {
+      const bytes = bytesOf(question)
+      if (bytes === null) return new Map()
+      const rows = prepare(
+        `SELECT fact_id, vec_distance_cosine(embedding, ?) AS distance FROM fact_vectors
+         WHERE fact_id IN (SELECT value FROM json_each(?))`,
+      ).all(bytes, JSON.stringify(ids))
+      return cosinesOf(rows)
+    },
+  }
+}
+
+/** Everything waits again. Statements on the table that goes are prepared anew by SQLite itself. */
+function reset(database: MemoryDatabase): void {
+  database.exec('DROP TABLE IF EXISTS fact_vectors; DELETE FROM vector_space; UPDATE facts SET embedded = 0;')
+}
+
+function cosinesOf(rows: readonly Readonly<Record<string, unknown>>[]): ReadonlyMap<number, number> {
+  // A vector of zeros, of a text without words, has no angle to anything.
+  const pairs = rows.map((row) => [Number(row['fact_id']), 1 - Number(row['distance'] ?? 1)] as const)
+  return new Map(pairs.filter(([, cosine]) => Number.isFinite(cosine)))
+}
+
+function asBytes(vector: Float32Array): Uint8Array {
+  return new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength)
+}
+
+function readDimension(value: unknown): number | null {
+  return typeof value === 'number' && value > 0 && value <= dimensionsMax ? value : null
+}
