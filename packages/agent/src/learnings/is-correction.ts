@@ -3,14 +3,14 @@
  * its end; "no" and its like only where something is said against what was said.
  */
 const beginnings: readonly string[] = [
-  'no[,.;:!–-]+ *(?!problem|worries|need|thanks|thank|rush|hurry)',
+  'no[,.;:!–-]+(?![,.;:!–-]| *(?:problem|worries|need|thanks|thank|rush|hurry))',
   "no +(?:that|this|it|i|you|not|the|don't|do +not)\\b",
   'nope\\b',
   'wrong\\b',
   "(?:that|this|it)(?:'s| +is| +was) +(?:wrong|not +(?:right|correct|true|what)|incorrect)\\b",
   'incorrect\\b',
   'not +(?:quite|what +i|like +that|that +one)\\b',
-  'actually[, ] *(?!good|great|nice|thanks|thank|fine|perfect|that works)',
+  'actually[, ](?! *(?:good|great|nice|thanks|thank|fine|perfect|that works))',
   'i +(?:meant|mean|said|asked +for|told +you)\\b',
   "i +(?:didn't|did +not) +(?:mean|say|ask)\\b",
   "you(?:'ve| +have)? +(?:misunderstood|misread|got +(?:it|that) +wrong|forgot|missed)\\b",

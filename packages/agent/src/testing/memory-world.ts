@@ -10,7 +10,7 @@ import { createMemoryStore } from '../memory/memory-store.ts'
 import { createVectorIndex } from '../memory/vector-index.ts'
 import { quietLog } from './quiet-log.ts'
 
-/** A clock that moves when told; sleeping passes at once and moves it. */
+/** A clock that moves when told; sleeping moves it and takes a moment only. */
 export function handClock(startAt = 1_000_000) {
   let now = startAt
   const waitsMs: number[] = []
@@ -19,6 +19,10 @@ export function handClock(startAt = 1_000_000) {
     sleep: async (ms, signal) => {
       signal?.throwIfAborted()
       waitsMs.push(ms)
+      await new Promise((resolve) => {
+        setTimeout(resolve, 10)
+      })
+      signal?.throwIfAborted()
       now += ms
     },
   }
