@@ -8,10 +8,18 @@ import type { Bench, BenchReport } from './bench.ts'
 import { egressBench } from './egress.ts'
 import { machineLine, readMachineFacts } from './machine-facts.ts'
 import { modelDoorBench } from './model-door.ts'
+import { memoryBench } from './memory.ts'
 import { moneyBench } from './money.ts'
 import { renderTable } from './table.ts'
 
-const benches: readonly Bench[] = [agentStartBench, agentMemoryBench, modelDoorBench, egressBench, moneyBench]
+const benches: readonly Bench[] = [
+  agentStartBench,
+  agentMemoryBench,
+  modelDoorBench,
+  egressBench,
+  memoryBench,
+  moneyBench,
+]
 const runsMax = 200
 
 const usage = [

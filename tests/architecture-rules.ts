@@ -114,8 +114,8 @@ export const edgeImports: readonly EdgeImport[] = [
   { module: 'dockerode', allowed: ['packages/mesh/src/sandbox/'], why: 'one engine, one room' },
   {
     module: 'node:sqlite',
-    allowed: ['packages/mesh/src/storage/database.ts'],
-    why: 'one way to the database',
+    allowed: ['packages/mesh/src/storage/database.ts', 'packages/agent/src/memory/memory-database.ts'],
+    why: 'one way to each database: the mesh’s, and an agent’s memory',
   },
   { module: 'fastify', allowed: ['packages/mesh/src/api/'], why: 'the doors' },
   {

@@ -15,7 +15,7 @@ describe('the memory of an agent', () => {
       aFact('The staging server listens on port 8080', { category: ' Server ', source, trust: 'outside' }),
     )
     store.save(aFact('The owner likes short answers'))
-    const [found, ...others] = ask(store, 'which port has the staging server?')
+    const [found, ...others] = ask(store, 'which port has the staging server of the owner?')
     expect(found).toMatchObject({
       text: 'The staging server listens on port 8080',
       category: 'server',

@@ -121,7 +121,8 @@ export function createMemoryStore(deps: {
     search: (question) => {
       const { runId, maxResults } = question
       const now = clock.now()
-      const best = rankFacts(candidatesOf(table, vectors, question), now).slice(0, maxResults)
+      const background = question.vector === null ? 0 : (vectors?.background(question.vector) ?? 0)
+      const best = rankFacts(candidatesOf(table, vectors, question), { now, background }).slice(0, maxResults)
       const ids = best.map(({ factId }) => factId)
       const facts = new Map(table.all(ids).map((fact) => [fact.id, fact]))
       if (ids.length > 0) table.markUsed(ids, runId, now)

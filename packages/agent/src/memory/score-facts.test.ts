@@ -12,9 +12,18 @@ const like = (factId: number, cosine: number | null, words: number | null): Like
 })
 
 describe('the score of a fact', () => {
-  test('meaning counts 0.7 and words 0.3, both spread over the candidates', () => {
+  test('meaning counts 0.7 and words 0.3', () => {
     const scores = hybridLikeness([like(1, 0.9, null), like(2, 0.8, 4), like(3, 0.5, 2)])
-    expect(scores.map(({ score }) => Number(score.toFixed(4)))).toEqual([0.7, 0.7 * 0.75 + 0.3, 0.15])
+    expect(scores.map(({ score }) => Number(score.toFixed(4)))).toEqual([0.63, 0.86, 0.5])
+  })
+
+  test('what any fact has in likeness counts as nothing, and no likeness is below nothing', () => {
+    const scores = hybridLikeness(
+      [like(1, 1, null), like(2, 0.9, null), like(3, 0.8, null), like(4, 0.1, null)],
+      0.8,
+    )
+    expect(scores.map(({ score }) => Number(score.toFixed(4)))).toEqual([0.7, 0.35, 0, 0])
+    expect(hybridLikeness([like(1, 1, 1)], 1)[0]?.score).toBeCloseTo(0.3)
   })
 
   test('without any vector the words decide alone, from 0 to 1', () => {
@@ -23,13 +32,8 @@ describe('the score of a fact', () => {
   })
 
   test('a fact that has no vector yet is judged by its words among facts that have', () => {
-    const scores = hybridLikeness([like(1, null, 5), like(2, 0.9, 5), like(3, 0.1, null)])
+    const scores = hybridLikeness([like(1, null, 5), like(2, 1, 5), like(3, 0, null)])
     expect(scores.map(({ score }) => score)).toEqual([1, 1, 0])
-  })
-
-  test('a single candidate by meaning is the best there is', () => {
-    expect(hybridLikeness([like(1, 0.2, null)])).toEqual([{ factId: 1, score: 0.7 }])
-    expect(hybridLikeness([])).toEqual([])
   })
 
   test('what is not used fades to half and no further, slower the more it was used', () => {
@@ -56,7 +60,7 @@ describe('the score of a fact', () => {
         { ...like(2, null, 1), lastUsedAt: at, useCount: 0 },
         { ...like(3, null, 1), lastUsedAt: at, useCount: 5 },
       ],
-      at,
+      { now: at },
     )
     expect(ranked.map(({ factId }) => factId)).toEqual([3, 2, 1])
   })

@@ -29,19 +29,16 @@ export interface ScoredFact {
 }
 
 /**
- * Pure. Likeness of every candidate, 0 to 1: 0.7 by meaning and 0.3 by words, each spread over the candidates, since
- * what a cosine is worth differs from model to model. A fact without a vector is judged by its words alone; when no
- * question has a vector, all are.
+ * Pure. Likeness of every candidate, 0 to 1: 0.7 by meaning and 0.3 by words. `background` is the cosine that any fact
+ * has to the question, which differs from model to model: it counts as nothing. A fact without a vector is judged by its
+ * words alone; when the question has none, all are.
  */
-export function hybridLikeness(candidates: readonly Likeness[]): readonly ScoredFact[] {
-  const cosines = candidates.flatMap(({ cosine }) => (cosine === null ? [] : [cosine]))
-  const best = Math.max(...cosines)
-  const spread = best - Math.min(...cosines)
+export function hybridLikeness(candidates: readonly Likeness[], background = 0): readonly ScoredFact[] {
   const mostWords = Math.max(0, ...candidates.map(({ words }) => words ?? 0))
   return candidates.map(({ factId, cosine, words }) => {
     const keyword = words === null || mostWords === 0 ? 0 : words / mostWords
     if (cosine === null) return { factId, score: keyword }
-    const vector = spread > 0 ? 1 - (best - cosine) / spread : 1
+    const vector = background < 1 ? Math.min(1, Math.max(0, (cosine - background) / (1 - background))) : 0
     return { factId, score: hybridWeights.vector * vector + hybridWeights.keyword * keyword }
   })
 }
@@ -58,8 +55,11 @@ export function reinforcement(use: FactUse): number {
 }
 
 /** Pure. Likeness × decay × reinforcement, best first; equal ones in the order of their ids. */
-export function rankFacts(candidates: readonly (Likeness & FactUse)[], now: number): readonly ScoredFact[] {
-  const likeness = hybridLikeness(candidates)
+export function rankFacts(
+  candidates: readonly (Likeness & FactUse)[],
+  { now, background }: { readonly now: number; readonly background?: number },
+): readonly ScoredFact[] {
+  const likeness = hybridLikeness(candidates, background)
   return candidates
     .map((candidate, index) => ({
       factId: candidate.factId,

@@ -3,6 +3,12 @@ const wordMaxChars = 64
 /** What writes without spaces between words: each character counts as one. */
 const unspaced =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
+/** Words of questions that stand in most texts: they find nothing and cost the most. */
+const empty = new Set(
+  'a an and are at be by did do does for from had has have he her his how i in is it its me my not of on or our she that the their they this to was we were what when where which who why will with you your'.split(
+    ' ',
+  ),
+)
 const wordPattern = /[\p{L}\p{M}\p{N}]+/gu
 
 /** Pure. A text as its words with spaces between them, for the index. */
@@ -12,10 +18,12 @@ export function foldText(text: string): string {
 
 /**
  * Pure. What a question asks of the index: its words, any of which may match. Every word is quoted, so that no text can
- * write an expression. Null when there is no word in it.
+ * write an expression. Words that say nothing count only where there is no other. Null when there is no word in it.
  */
 export function searchExpression(question: string): string | null {
-  const words = [...new Set(wordsIn(question))].filter(isTelling).slice(0, wordsMax)
+  const found = [...new Set(wordsIn(question))].filter(isTelling)
+  const telling = found.filter((word) => !empty.has(word))
+  const words = (telling.length > 0 ? telling : found).slice(0, wordsMax)
   return words.length === 0 ? null : words.map((word) => `"${spaced(word)}"`).join(' OR ')
 }
 

@@ -1,6 +1,9 @@
 import type { MemoryDatabase } from './memory-database.ts'
 
 const dimensionsMax = 8192
+/** Facts whose likeness to a question is looked at to know what likeness is worth; fewer than these say nothing. */
+const sampleMax = 32
+const sampleMin = 16
 
 export interface PendingText {
   readonly id: number
@@ -31,6 +34,8 @@ export interface VectorIndex {
     question: Float32Array,
     options: { category: string | null; limit: number },
   ): ReadonlyMap<number, number>
+  /** The middle cosine of some facts from all over to the question: what likeness is worth nothing. */
+  background(question: Float32Array): number
   /** Cosines of the facts that have a vector. */
   cosines(question: Float32Array, ids: readonly number[]): ReadonlyMap<number, number>
 }
@@ -44,6 +49,13 @@ export function createVectorIndex(database: MemoryDatabase, model: string): Vect
   /** Null where the question is of another space than the facts. */
   const bytesOf = (vector: Float32Array): Uint8Array | null =>
     vector.length === dimension ? asBytes(vector) : null
+  const cosinesTo = (bytes: Uint8Array, ids: readonly number[]): ReadonlyMap<number, number> => {
+    const rows = prepare(
+      `SELECT fact_id, vec_distance_cosine(embedding, ?) AS distance FROM fact_vectors
+       WHERE fact_id IN (SELECT value FROM json_each(?))`,
+    ).all(bytes, JSON.stringify(ids))
+    return cosinesOf(rows)
+  }
   const startAnew = (): void => {
     database.transaction(() => reset(database))
     dimension = null
@@ -116,14 +128,25 @@ export function createVectorIndex(database: MemoryDatabase, model: string): Vect
             ).all(bytes, limit, category)
       return cosinesOf(rows)
     },
+    background: (question) => {
+      const bytes = bytesOf(question)
+      const embedded = Number(prepare('SELECT count(*) AS n FROM facts WHERE embedded = 1').get()?.['n'] ?? 0)
+      if (bytes === null || embedded < sampleMin) return 0
+      const rows = prepare('SELECT id FROM facts WHERE embedded = 1 AND id % ? = 0 LIMIT ?').all(
+        Math.max(1, Math.floor(embedded / sampleMax)),
+        sampleMax,
+      )
+      const sample = [
+        ...cosinesTo(
+          bytes,
+          rows.map((row) => Number(row['id'])),
+        ).values(),
+      ].sort((a, b) => a - b)
+      return sample[Math.floor(sample.length / 2)] ?? 0
+    },
     cosines: (question, ids) => {
       const bytes = bytesOf(question)
-      if (bytes === null) return new Map()
-      const rows = prepare(
-        `SELECT fact_id, vec_distance_cosine(embedding, ?) AS distance FROM fact_vectors
-         WHERE fact_id IN (SELECT value FROM json_each(?))`,
-      ).all(bytes, JSON.stringify(ids))
-      return cosinesOf(rows)
+      return bytes === null ? new Map<number, number>() : cosinesTo(bytes, ids)
     },
   }
 }

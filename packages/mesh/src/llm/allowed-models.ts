@@ -12,14 +12,16 @@ export interface AllowedModelsDeps {
 }
 
 /**
- * What an agent may use: its own model, and what the owner's settings add for it. Only those may name many at once: an
- * agent's own model is set by the operator too, who must not open all of a provider with it.
+ * What an agent may use: its own model, the one of all memories, and what the owner's settings add for it. Only the
+ * owner's may name many at once: an agent's own model is set by the operator too, who must not open all of a provider
+ * with it.
  */
 export function allowListOf(deps: AllowedModelsDeps, agentId: string): readonly string[] {
   const own = deps.agentModel(agentId) ?? deps.catalog.defaultModel()
-  const agents = deps.settings().agents
+  const { agents, embedding_model: ofMemories } = deps.settings()
   const added = Object.hasOwn(agents, agentId) ? (agents[agentId]?.models ?? []) : []
-  return own === null || namesMany(own) ? added : [own, ...added]
+  const single = own === null || namesMany(own) ? null : own
+  return [single, ofMemories, ...added].filter((name) => typeof name === 'string')
 }
 
 /** The model that was asked for. Throws the Problem `model-not-allowed`. */

@@ -36,6 +36,7 @@ test('an assignee gets a whole TaskAssignment under the fence of its run', async
       timeout_s: 14_400,
       max_retries: 2,
       token_budget: null,
+      origin: { kind: 'operator', channel: 'agent', user: 'operator' },
     },
   ])
   await world.ledger.close()

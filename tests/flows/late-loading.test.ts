@@ -1,0 +1,72 @@
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startAgent } from '../../packages/agent/src/testing/agent-process.ts'
+import type { TestAgent } from '../../packages/agent/src/testing/agent-process.ts'
+import { modelAnswers, startFakeMesh } from '../../packages/agent/src/testing/fake-mesh.ts'
+import type { FakeMesh } from '../../packages/agent/src/testing/fake-mesh.ts'
+import { bundleAgent } from '../../packages/mesh/src/sandbox/image/bundle-agent.ts'
+import { repositoryRoot } from '../support/mesh-process.ts'
+
+/** Writes the name of every module as it is loaded. */
+const listener = (list: string) => `
+  const { appendFileSync } = require('node:fs')
+  const Module = require('node:module')
+  const load = Module._load
+  Module._load = function (name, ...rest) {
+    appendFileSync(${JSON.stringify(list)}, name + '\\n')
+    return load.call(this, name, ...rest)
+  }`
+
+describe('the bundle of an agent', () => {
+  let folder: string
+  let mesh: FakeMesh
+  let agent: TestAgent
+  const loaded = () => readFileSync(join(folder, 'loaded'), 'utf8').split('\n')
+  const chat = (runId: string, fence: number, message: string) =>
+    agent.call('POST', '/chat', { body: { run_id: runId, fence, message, session: 'main' } })
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'late-'))
+    const entry = join(repositoryRoot, 'packages', 'agent', 'src', 'main.ts')
+    const bundle = await bundleAgent({ entry, cacheDirectory: folder })
+    const hook = join(folder, 'listener.cjs')
+    writeFileSync(hook, listener(join(folder, 'loaded')))
+    mesh = await startFakeMesh([
+      ({ path }) => (path === '/mesh/lease' ? { lease_until: Date.now() + 60_000 } : undefined),
+      modelAnswers([
+        { text: 'Hello.' },
+        { calls: [{ name: 'memory_save', arguments: { content: 'tea is at four' } }] },
+        { text: 'Saved.' },
+      ]),
+    ])
+    agent = await startAgent({
+      spawnMain: (environment) =>
+        spawn(process.execPath, ['--require', hook, bundle.files[0]?.path ?? ''], {
+          env: { PATH: process.env['PATH'], ...environment },
+          stdio: ['ignore', 'pipe', 'pipe'],
+        }),
+      meshUrl: mesh.url,
+    })
+  })
+  afterAll(async () => {
+    await agent?.stop()
+    await mesh?.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  it('loads SQLite with the first use of the memory and not before', async () => {
+    expect((await agent.call('GET', '/status')).status).toBe(200)
+    expect((await chat('run_1', 1, 'hello')).json()).toMatchObject({ status: 'complete' })
+    expect(loaded()).toContain('node:http')
+    expect(loaded()).not.toContain('node:sqlite')
+    expect(existsSync(join(agent.data, '.flotilla', 'memory.db'))).toBe(false)
+
+    expect((await chat('run_2', 2, 'remember')).json()).toMatchObject({ status: 'complete' })
+    expect(loaded()).toContain('node:sqlite')
+    expect(existsSync(join(agent.data, '.flotilla', 'memory.db'))).toBe(true)
+  })
+})
