@@ -77,7 +77,7 @@ describe('the score of a fact', () => {
       fc.property(fc.array(candidate), fc.nat(), (candidates, now) => {
         const ranked = rankFacts(
           candidates.map((one, factId) => ({ ...one, factId })),
-          now,
+          { now },
         )
         expect(ranked).toHaveLength(candidates.length)
         for (const { score } of ranked) expect(score >= 0 && score <= 1.5).toBe(true)

@@ -49,12 +49,13 @@ export function createVectorIndex(database: MemoryDatabase, model: string): Vect
   /** Null where the question is of another space than the facts. */
   const bytesOf = (vector: Float32Array): Uint8Array | null =>
     vector.length === dimension ? asBytes(vector) : null
+  /** One by one: for several at once the extension reads all. */
   const cosinesTo = (bytes: Uint8Array, ids: readonly number[]): ReadonlyMap<number, number> => {
-    const rows = prepare(
-      `SELECT fact_id, vec_distance_cosine(embedding, ?) AS distance FROM fact_vectors
-       WHERE fact_id IN (SELECT value FROM json_each(?))`,
-    ).all(bytes, JSON.stringify(ids))
-    return cosinesOf(rows)
+    const statement = prepare(
+      'SELECT fact_id, vec_distance_cosine(embedding, ?) AS distance FROM fact_vectors WHERE fact_id = ?',
+    )
+    const rows = ids.map((id) => statement.get(bytes, BigInt(id)))
+    return cosinesOf(rows.filter((row) => row !== undefined))
   }
   const startAnew = (): void => {
     database.transaction(() => reset(database))
@@ -130,19 +131,15 @@ export function createVectorIndex(database: MemoryDatabase, model: string): Vect
     },
     background: (question) => {
       const bytes = bytesOf(question)
-      const embedded = Number(prepare('SELECT count(*) AS n FROM facts WHERE embedded = 1').get()?.['n'] ?? 0)
-      if (bytes === null || embedded < sampleMin) return 0
-      const rows = prepare('SELECT id FROM facts WHERE embedded = 1 AND id % ? = 0 LIMIT ?').all(
-        Math.max(1, Math.floor(embedded / sampleMax)),
-        sampleMax,
+      if (bytes === null) return 0
+      const newest = Number(prepare('SELECT max(id) AS id FROM facts').get()?.['id'] ?? 0)
+      const step = Math.max(1, newest / sampleMax)
+      const ids = Array.from(
+        { length: Math.min(sampleMax, newest) },
+        (_, place) => Math.floor(place * step) + 1,
       )
-      const sample = [
-        ...cosinesTo(
-          bytes,
-          rows.map((row) => Number(row['id'])),
-        ).values(),
-      ].sort((a, b) => a - b)
-      return sample[Math.floor(sample.length / 2)] ?? 0
+      const sample = [...cosinesTo(bytes, ids).values()].sort((a, b) => a - b)
+      return sample.length < sampleMin ? 0 : (sample[Math.floor(sample.length / 2)] ?? 0)
     },
     cosines: (question, ids) => {
       const bytes = bytesOf(question)
