@@ -54,7 +54,7 @@ describe('the memory of an agent', () => {
           vectors?.store(vectors.pending(50).map((pending) => ({ ...pending, vector: wordVector('same') })))
         }
         const rows = rowsOf(database)
-        const keys = rows.flatMap((row) => (row['key'] === null ? [] : [String(row['key'])]))
+        const keys = rows.flatMap((row) => (typeof row['key'] === 'string' ? [row['key']] : []))
         expect(new Set(keys).size).toBe(keys.length)
         for (const [name, value] of last)
           expect(rows.find((row) => row['key'] === name)?.['text']).toBe(value)
@@ -73,10 +73,8 @@ describe('the memory of an agent', () => {
     expect(second).toMatchObject({ change: 'replaced', fact: { id: first.fact.id, text: 'lives in Basel' } })
     expect(ask(store, 'Bern')).toEqual([])
     const before = rowsOf(database)
-    const broken = database.prepare
     database.exec("CREATE TRIGGER no BEFORE UPDATE ON facts BEGIN SELECT RAISE(ABORT, 'no'); END")
     expect(() => store.save(aFact('lives in Chur', { key: 'owner.city' }))).toThrow('no')
-    expect(broken).toBe(database.prepare)
     expect(rowsOf(database)).toEqual(before)
   })
 
