@@ -8,6 +8,7 @@ import { messageTools } from './builtin-tools/messages.ts'
 import { shellTools } from './builtin-tools/shell.ts'
 import { vaultTools } from './builtin-tools/vault.ts'
 import { workspaceTools } from './builtin-tools/workspace.ts'
+import { composeContext } from './compose-context.ts'
 import type { AgentEnvironment } from './environment.ts'
 import type { DataFiles } from './files/data-files.ts'
 import { keepReserve } from './files/state-file.ts'
@@ -22,6 +23,8 @@ import { createMemory } from './memory/memory.ts'
 import { createMeshHttp } from './mesh/mesh-http.ts'
 import type { RunMesh } from './mesh/run-mesh.ts'
 import { joinBootstrap, readBootstrapFiles } from './prompt/bootstrap-files.ts'
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import { readLearnings } from './prompt/read-learnings.ts'
 import { buildSystemPrompt } from './prompt/build-system-prompt.ts'
 import type { Tool } from './tools/tool.ts'
 import type { Workspace } from './workspace/workspace.ts'
@@ -73,10 +76,28 @@ export function composeRuns(deps: {
   }
   const systemPrompt = async (mode: 'chat' | 'task') => {
     const bootstrap = joinBootstrap(await readBootstrapFiles(workspace))
-    return buildSystemPrompt({ agentId, role, kind, mode, bootstrap, now: clock.now() })
+    return buildSystemPrompt({
+      agentId,
+      role: sanitizeForPrompt(role),
+      kind,
+      mode,
+      bootstrap,
+      learnings: await readLearnings(files),
+      now: clock.now(),
+    })
   }
+  const { context, recordRun } = composeContext({ environment, files, clock, log })
   const perform = createPerformRun({
-    shared: { bounds: environment, sessions, checkpoints, clock, learnings, systemPrompt },
+    shared: {
+      context,
+      recordRun,
+      bounds: environment,
+      sessions,
+      checkpoints,
+      clock,
+      learnings,
+      systemPrompt,
+    },
     meshHttp,
     toolsFor,
     keepReserve: () => keepReserve(environment.dataDirectory),

@@ -41,7 +41,7 @@ export function compose(deps: {
   let runParts: Promise<RunParts> | null = null
 
   const files = createDataFiles(dataDirectory)
-  const workspace = createWorkspace({ files, briefingDirectory, initialInstructions })
+  const workspace = createWorkspace({ files, briefingDirectory, initialInstructions, clock })
   const sessions = createSessions({ dataDirectory, clock })
   const checkpoints = createCheckpoints(dataDirectory)
   const outcomes = createOutcomes(dataDirectory)

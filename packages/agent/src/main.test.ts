@@ -246,9 +246,11 @@ describe('a real agent process at work', () => {
       expect(messagesOf(mesh).map((message) => message.role)).toEqual([
         'system',
         'user',
+        'user',
         'assistant',
         'tool',
         'assistant',
+        'user',
         'user',
       ])
     })
@@ -259,7 +261,7 @@ describe('a real agent process at work', () => {
       await agent.call('POST', '/chat', { body: chat('run_1', 1) })
       await agent.call('POST', '/chat/reset', { body: { session: 'main' } })
       await agent.call('POST', '/chat', { body: chat('run_2', 2, 'who?') })
-      expect(messagesOf(mesh)).toHaveLength(2)
+      expect(messagesOf(mesh)).toHaveLength(3)
       expect(readdirSync(join(agent.data, '.flotilla', 'archives'))).toHaveLength(1)
     })
   })

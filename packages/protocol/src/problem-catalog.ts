@@ -322,6 +322,12 @@ export const problemCatalog = {
     retryable: false,
     repair: 'Rephrase the request, or mend the tool that keeps failing.',
   },
+  'context-exhausted': {
+    status: 422,
+    title: 'The conversation does not fit into the model and cannot be made smaller',
+    retryable: false,
+    repair: 'Use a model with a larger context, set its context under models, or begin a new conversation.',
+  },
   'rounds-exhausted': {
     status: 500,
     title: 'The agent used all its rounds',

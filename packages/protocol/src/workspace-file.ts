@@ -7,20 +7,90 @@ export interface WorkspaceFile {
   readonly readOnly: boolean
   /** Position in the system prompt; null means that it is not part of it. */
   readonly bootstrapOrder: number | null
+  /** Changed by the agent itself, with `update_workspace`; the others change through the door alone. */
+  readonly agentMayWrite: boolean
+  /** Below the data directory. The mesh's own files are in the briefing instead. */
+  readonly path: string
 }
+
+/** AGENTS.md is for programs that work in the tree, and those look for it at its root. */
+const rootFile = 'AGENTS.md'
 
 const caps = limits.workspaceFileMaxChars
 
 export const workspaceFiles = [
-  { name: 'PROJECT.md', maxChars: null, readOnly: true, bootstrapOrder: 1 },
-  { name: 'SYSTEM.md', maxChars: caps['SYSTEM.md'], readOnly: true, bootstrapOrder: 2 },
-  { name: 'INSTRUCTIONS.md', maxChars: caps['INSTRUCTIONS.md'], readOnly: false, bootstrapOrder: 3 },
-  { name: 'SOUL.md', maxChars: caps['SOUL.md'], readOnly: false, bootstrapOrder: 4 },
-  { name: 'USER.md', maxChars: caps['USER.md'], readOnly: false, bootstrapOrder: 5 },
-  { name: 'MEMORY.md', maxChars: caps['MEMORY.md'], readOnly: false, bootstrapOrder: 6 },
-  { name: 'HEARTBEAT.md', maxChars: null, readOnly: false, bootstrapOrder: null },
-  { name: 'INTERFACE.md', maxChars: caps['INTERFACE.md'], readOnly: false, bootstrapOrder: null },
-  { name: 'AGENTS.md', maxChars: caps['AGENTS.md'], readOnly: false, bootstrapOrder: null },
+  {
+    name: 'PROJECT.md',
+    maxChars: null,
+    readOnly: true,
+    bootstrapOrder: 1,
+    agentMayWrite: false,
+    path: 'workspace/PROJECT.md',
+  },
+  {
+    name: 'SYSTEM.md',
+    maxChars: caps['SYSTEM.md'],
+    readOnly: true,
+    bootstrapOrder: 2,
+    agentMayWrite: false,
+    path: 'workspace/SYSTEM.md',
+  },
+  {
+    name: 'INSTRUCTIONS.md',
+    maxChars: caps['INSTRUCTIONS.md'],
+    readOnly: false,
+    bootstrapOrder: 3,
+    agentMayWrite: true,
+    path: 'workspace/INSTRUCTIONS.md',
+  },
+  {
+    name: 'SOUL.md',
+    maxChars: caps['SOUL.md'],
+    readOnly: false,
+    bootstrapOrder: 4,
+    agentMayWrite: true,
+    path: 'workspace/SOUL.md',
+  },
+  {
+    name: 'USER.md',
+    maxChars: caps['USER.md'],
+    readOnly: false,
+    bootstrapOrder: 5,
+    agentMayWrite: true,
+    path: 'workspace/USER.md',
+  },
+  {
+    name: 'MEMORY.md',
+    maxChars: caps['MEMORY.md'],
+    readOnly: false,
+    bootstrapOrder: 6,
+    agentMayWrite: true,
+    path: 'workspace/MEMORY.md',
+  },
+  {
+    name: 'HEARTBEAT.md',
+    maxChars: null,
+    readOnly: false,
+    bootstrapOrder: null,
+    agentMayWrite: true,
+    path: 'workspace/HEARTBEAT.md',
+  },
+  {
+    name: 'INTERFACE.md',
+    maxChars: caps['INTERFACE.md'],
+    readOnly: false,
+    bootstrapOrder: null,
+    agentMayWrite: false,
+    path: 'workspace/INTERFACE.md',
+  },
+  {
+    name: 'AGENTS.md',
+    maxChars: caps['AGENTS.md'],
+    readOnly: false,
+    bootstrapOrder: null,
+    agentMayWrite: false,
+    path: rootFile,
+  },
 ] as const satisfies readonly WorkspaceFile[]
 
 /** Those that the mesh does not write itself. */

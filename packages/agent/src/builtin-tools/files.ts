@@ -1,5 +1,5 @@
 import { Problem } from '@flotilla/protocol/problem'
-import { findWorkspaceFile } from '@flotilla/protocol/workspace-file'
+import { workspaceFiles } from '@flotilla/protocol/workspace-file'
 import type { DataFiles } from '../files/data-files.ts'
 import { flag, integer, text, withDefault } from '../tools/parameters.ts'
 import { defineTool, succeeded } from '../tools/tool.ts'
@@ -84,9 +84,10 @@ export function fileTools(deps: { files: DataFiles }): Tool[] {
 
 /** The files that make an agent what it is change by `update_workspace` alone, which keeps their caps. */
 export function refuseIdentityFile(relativePath: string): string | null {
-  const [folder, name, ...rest] = relativePath.split('/')
-  if (folder !== 'workspace' || name === undefined || rest.length > 0) return null
-  return findWorkspaceFile(name) ? `${name} is changed with update_workspace, if at all.` : null
+  const file = workspaceFiles.find(
+    ({ name, path }) => relativePath === path || relativePath === `workspace/${name}`,
+  )
+  return file ? `${file.name} is changed with update_workspace, if at all.` : null
 }
 
 function takeLines(content: string, range: { offset: number; limit: number }): string {

@@ -4,8 +4,9 @@ import { defineTool, succeeded } from '../tools/tool.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { Workspace } from '../workspace/workspace.ts'
 
-const writable = workspaceFiles.filter((file) => !file.readOnly).map((file) => file.name)
-const contentMaxChars = 100_000
+const writable = workspaceFiles.filter((file) => file.agentMayWrite).map((file) => file.name)
+/** Also what a file without a cap of its own may get from its agent. */
+const contentMaxChars = 32_000
 const workspaceTimeoutMs = 30_000
 
 /** The agent's own memory and manners, which its later prompts are made of. */
@@ -14,7 +15,7 @@ export function workspaceTools(deps: { workspace: Workspace }): Tool[] {
     defineTool({
       name: 'update_workspace',
       description:
-        'Replaces one of your own workspace files, such as MEMORY.md, which you read at the start of every conversation.',
+        'Replaces one of your own workspace files: INSTRUCTIONS.md, SOUL.md, USER.md and MEMORY.md, which you read at the start of every run, or HEARTBEAT.md, your rules for heartbeats. What stood there is kept in workspace/backups.',
       parameters: {
         filename: choice('Which file', writable),
         content: text('The whole new content', { maxChars: contentMaxChars }),

@@ -29,6 +29,8 @@ export interface DataFiles {
     options?: WriteOptions,
   ): Promise<number>
   list(path: string, options: { recursive: boolean; entriesMax: number }): Promise<readonly FileEntry[]>
+  /** Takes a file away, or the link that stands under its name; never a directory. */
+  remove(path: string): Promise<void>
   /** The directory's path as programs see it, once all links are followed. */
   directory(path: string): Promise<string>
 }
@@ -36,6 +38,8 @@ export interface DataFiles {
 export interface WriteOptions {
   readonly append?: boolean
   readonly maxBytes?: number
+  /** Also against a power cut: the content is on the disk before it takes its place. */
+  readonly durable?: boolean
   /** Given the place below the data directory once links are followed; answers why it must stay, or null. */
   readonly refuse?: (relativePath: string) => string | null
 }
@@ -102,6 +106,7 @@ export function createDataFiles(dataDirectory: string): DataFiles {
           content,
           part: `.part-${process.pid}-${parts}`,
           maxBytes: options.maxBytes,
+          durable: options.durable === true,
         })
       }),
     list: async (path, options) =>
@@ -110,6 +115,8 @@ export function createDataFiles(dataDirectory: string): DataFiles {
         await listInto(entries, { directory: place.directory, name: place.name, prefix: '' }, options)
         return entries.filter((entry) => place.relativePath !== '' || !isState(entry.path))
       }),
+    remove: async (path) =>
+      at(path, false, async (place) => promises.unlink(inside(place.directory, place.name))),
     directory: async (path) =>
       at(path, false, async (place) => {
         const handle = await promises.open(
@@ -155,6 +162,7 @@ async function replace(job: {
   content: AsyncIterable<Uint8Array> | Uint8Array
   part: string
   maxBytes: number | undefined
+  durable: boolean
 }): Promise<number> {
   const { place } = job
   const target = inside(place.directory, place.name)
@@ -166,6 +174,7 @@ async function replace(job: {
   try {
     await assertInside(job.root, handle)
     const size = await writeAll(handle, job.content, job.maxBytes ?? Infinity)
+    if (job.durable) await handle.sync()
     if (before?.isFile()) await promises.chmod(part, before.mode & 0o777)
     await promises.rename(part, target)
     return size

@@ -25,6 +25,7 @@ export function createAnswerAssembly(): AnswerAssembly {
   let text = ''
   let finish: string | null = null
   let tokens = 0
+  let promptTokens = 0
   let costUsd = 0
   let failure: { code: string; detail: string } | null = null
   const calls: PartialCall[] = []
@@ -46,6 +47,7 @@ export function createAnswerAssembly(): AnswerAssembly {
       }
       const usage = asRecord(chunk['usage'])
       tokens = Math.max(tokens, numberOf(usage['prompt_tokens']) + numberOf(usage['completion_tokens']))
+      promptTokens = Math.max(promptTokens, numberOf(usage['prompt_tokens']))
       costUsd = Math.max(costUsd, numberOf(usage['cost_usd']), numberOf(chunk['cost_usd']))
       const choice = asRecord(asList(chunk['choices'])[0])
       if (typeof choice['finish_reason'] === 'string') finish = choice['finish_reason']
@@ -63,6 +65,8 @@ export function createAnswerAssembly(): AnswerAssembly {
       toolCalls: calls.filter((call) => call.name !== '').map(withId),
       cutOff: finish === 'length',
       tokens: Math.trunc(tokens),
+      promptTokens: Math.trunc(promptTokens),
+      answeredBy: null,
       costUsd,
     }),
   }

@@ -29,6 +29,10 @@ export interface ModelAnswer {
   /** True when the model was cut off by its own length limit. */
   readonly cutOff: boolean
   readonly tokens: number
+  /** Of them, what the prompt had; 0 where nobody said. */
+  readonly promptTokens: number
+  /** Name of the model that answered, which may stand in for the one that was asked; null where nobody said. */
+  readonly answeredBy: string | null
   readonly costUsd: number
 }
 

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Clock } from '@flotilla/protocol/clock'
+import { headers } from '@flotilla/protocol/headers'
 import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
 import { Problem } from '@flotilla/protocol/problem'
 import { isProblemCode, problemCatalog } from '@flotilla/protocol/problem-catalog'
@@ -88,7 +89,8 @@ async function readAnswer(reply: IncomingMessage, onText: (delta: string) => voi
   }
   if (!assembly.isWhole())
     throw new Problem('upstream-failed', { detail: 'The answer of the model broke off.', extra: begun })
-  return assembly.answer()
+  const answeredBy = reply.headers[headers.answeringModel]
+  return { ...assembly.answer(), answeredBy: typeof answeredBy === 'string' ? answeredBy : null }
 }
 
 function asProblem(error: unknown): Problem {

@@ -19,7 +19,16 @@ export function createScriptedModel(steps: readonly ScriptedStep[]): ScriptedMod
       asked.push({ ...request, messages: [...request.messages] })
       if (step === undefined) throw new Problem('model-failed', { detail: 'The script has ended.' })
       if (step instanceof Problem) throw step
-      const answer = { text: '', toolCalls: [], cutOff: false, tokens: 10, costUsd: 0.001, ...step }
+      const answer = {
+        text: '',
+        toolCalls: [],
+        cutOff: false,
+        tokens: 10,
+        promptTokens: 0,
+        answeredBy: null,
+        costUsd: 0.001,
+        ...step,
+      }
       if (answer.text !== '') onText(answer.text)
       return answer
     },

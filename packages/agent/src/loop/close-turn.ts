@@ -28,11 +28,13 @@ export async function closeTurn(
     const words = sanitizeForPrompt(`[This turn ended without an answer: ${end.detail}]`)
     state.messages.push({ role: 'assistant', content: words, toolCalls: [] })
   }
-  const { messages, rounds } = state
+  const { messages, rounds, flushed } = state
   const { trust } = provenanceOf({ ...state, beginning: turn.beginning })
+  const { session: sessionRounds, continues } = rounds
   const { taskId } = turn
-  const stored = { messages, rounds: rounds.session, continues: rounds.continues, taskId, trust }
+  const stored = { messages, rounds: sessionRounds, continues, flushed, taskId, trust }
   await context.sessions.save(turn.session, stored, turn.mark)
+  await context.recordRun({ session: turn.session, state, end })
 }
 
 /** Pure. */

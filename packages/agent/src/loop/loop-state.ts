@@ -36,6 +36,8 @@ export interface LoopState {
   calls: readonly CallRecord[]
   toolOutputs: ToolOutput[]
   pending: PendingCall | null
+  /** Facts of this stretch of the conversation, since its last compaction, were handed to memory. */
+  flushed: boolean
   /** The task's agent was reminded once to close it. */
   nudged: boolean
   completion: TaskCompletion | null
@@ -51,8 +53,10 @@ export function freshState(start: {
   step: number
   messages: PromptMessage[]
   rounds: RoundCount
+  flushed?: boolean
 }): LoopState {
   return {
+    flushed: false,
     ...start,
     tokens: 0,
     costUsd: 0,

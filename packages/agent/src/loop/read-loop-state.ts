@@ -32,6 +32,7 @@ export function readLoopState(value: unknown): LoopState | null {
     calls: list(state['calls']).flatMap(readCallRecord),
     toolOutputs: list(state['toolOutputs']).flatMap(readToolOutput),
     pending: readPending(state['pending']),
+    flushed: state['flushed'] === true,
     nudged: nudged === true,
     completion: readCompletion(state['completion']),
     ...readSteers(state, messages.length),

@@ -1,5 +1,6 @@
 import type { PromptMessage } from '../llm/language-model.ts'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import { momentMessage } from '../prompt/moment-message.ts'
 import { abortedEnd, closeTurn, completedEnd } from './close-turn.ts'
 import { resumeState } from './resume-state.ts'
 import type { RunContext } from './run-context.ts'
@@ -27,13 +28,19 @@ export async function runChatTurn(
   const beginning = beginningOf(request.origin, session.trust)
   if (request.origin?.kind === 'human') await recordCorrection(context, session.messages, request.message)
   const state = await resumeState(context, request.runId, {
-    messages: [...session.messages, { role: 'user', content: sanitizeForPrompt(request.message) }],
+    messages: [
+      ...session.messages,
+      momentMessage(clock.now()),
+      { role: 'user', content: sanitizeForPrompt(request.message) },
+    ],
     rounds: { turn: 0, session: session.rounds, continues: session.continues },
+    flushed: session.flushed,
   })
   const end = await endOf(context, async () =>
     runRounds(
       {
         model: context.model,
+        context: context.context,
         mesh: context.mesh,
         tools: context.tools,
         systemPrompt: await context.systemPrompt(taskId === null ? 'chat' : 'task'),

@@ -1,8 +1,10 @@
+import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { LanguageModel } from '../llm/language-model.ts'
 import type { Learnings } from '../learnings/learnings.ts'
 import type { RunMesh } from '../mesh/run-mesh.ts'
-import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
+import type { ContextKeeper } from '../context/context-keeper.ts'
+import type { RecordRun } from '../context/record-run.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import type { RunHooks } from './run-desk.ts'
@@ -29,6 +31,9 @@ export interface RunContext {
   readonly checkpoints: Checkpoints
   readonly clock: Clock
   readonly learnings?: Learnings | undefined
+  readonly context: ContextKeeper
+  /** Writes a line about the run into the day's log. Never rejects. */
+  readonly recordRun: RecordRun
   /** Reads the workspace anew: the agent may have changed it since the last run. */
   systemPrompt(mode: 'chat' | 'task'): Promise<PromptText>
 }

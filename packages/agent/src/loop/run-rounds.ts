@@ -5,7 +5,8 @@ import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { Learnings } from '../learnings/learnings.ts'
 import type { LanguageModel, ModelAnswer } from '../llm/language-model.ts'
-import { compactContext } from '../prompt/compact-context.ts'
+import type { ContextKeeper } from '../context/context-keeper.ts'
+import type { ContextTurn } from '../context/context-turn.ts'
 import type { TaskCompletion, Tool } from '../tools/tool.ts'
 import { notices } from './notices.ts'
 import { hasHandedOff, openCalls } from './loop-state.ts'
@@ -25,6 +26,8 @@ export type RoundsEnd =
 
 export interface RoundsDeps extends TakeSteersDeps {
   readonly model: LanguageModel
+  /** Keeps the conversation within the model's window. */
+  readonly context: ContextKeeper
   readonly tools: readonly Tool[]
   readonly systemPrompt: PromptText
   readonly bounds: RoundLimits
@@ -75,6 +78,7 @@ export async function runRounds(deps: RoundsDeps, state: LoopState, signal: Abor
     if (verdict === 'exhausted')
       return { kind: 'failed', code: 'rounds-exhausted', detail: notices.roundsUsed }
     if (verdict === 'continue') {
+      await deps.context.compact(contextTurn(deps, state, deps.tools), signal)
       state.rounds = countContinuation(state.rounds)
       state.calls = []
       state.messages.push({ role: 'user', content: notices.continuation })
@@ -152,23 +156,28 @@ async function answerOf(
     ? [{ role: 'system' as const, content: inTask ? notices.lastIteration : notices.lastAnswer }]
     : []
   try {
-    return await deps.model.answer(
+    return await deps.context.ask(
+      contextTurn(deps, state, offered),
       {
-        messages: [
-          { role: 'system', content: deps.systemPrompt },
-          ...compactContext(state.messages),
-          ...notice,
-        ],
-        tools: offered.map((tool) => tool.definition),
+        notices: notice,
         mayCallTools: !last || inTask,
         answerTokensMax: deps.spending === null ? null : Math.max(1, deps.spending.maxTokens - state.tokens),
+        onText: (content) => deps.onFrame({ type: 'text_delta', content }),
       },
-      (content) => deps.onFrame({ type: 'text_delta', content }),
       signal,
     )
   } catch (error) {
     signal.throwIfAborted()
     return error instanceof Problem ? error : new Problem('model-failed', { cause: error })
+  }
+}
+
+function contextTurn(deps: RoundsDeps, state: LoopState, offered: readonly Tool[]): ContextTurn {
+  return {
+    ...deps,
+    state,
+    tools: offered.map((tool) => tool.definition),
+    pinFirst: deps.taskId !== null,
   }
 }
 

@@ -84,6 +84,7 @@ async function workUntilEnd(context: RunContext, work: Work, signal: AbortSignal
   const ended = await runRounds(
     {
       model: context.model,
+      context: context.context,
       mesh: context.mesh,
       tools: context.tools,
       systemPrompt: await context.systemPrompt('task'),

@@ -5,6 +5,7 @@ import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { expect, test } from 'vitest'
 import { createScriptedModel } from '../llm/scripted-model.ts'
 import { systemClock } from '../system-clock.ts'
+import { aContextKeeper } from '../testing/context-parts.ts'
 import { fakeTool, noMesh } from '../testing/loop-parts.ts'
 import type { Tool, ToolEffect } from '../tools/tool.ts'
 import { createCheckpoints } from './checkpoints.ts'
@@ -30,6 +31,8 @@ function aContext(tools: readonly Tool[]): RunContext {
     mesh: noMesh,
     model: createScriptedModel([]),
     tools,
+    context: aContextKeeper(),
+    recordRun: async () => undefined,
     bounds: { taskIterationsMax: 1, chatRoundsPerTurnMax: 1, chatRoundsPerSessionMax: 1 },
     sessions: createSessions({ dataDirectory: data, clock: systemClock }),
     checkpoints: createCheckpoints(data),

@@ -9,7 +9,6 @@ import type { PromptMessage } from '../llm/language-model.ts'
 import { isTrust } from '../memory/trust.ts'
 import type { Trust } from '../memory/trust.ts'
 import { forgetOldest } from './checkpoints.ts'
-import { cutHistory } from './cut-history.ts'
 
 const archivesMax = 100
 
@@ -17,6 +16,8 @@ export interface Session {
   readonly messages: readonly PromptMessage[]
   readonly rounds: number
   readonly continues: number
+  /** Facts of it were handed to memory since it was last compacted. */
+  readonly flushed: boolean
   /** The task that this conversation is about, when it began as one. */
   readonly taskId: string | null
   /** By the least trusted text in it; null when nothing was said yet. */
@@ -47,7 +48,7 @@ export function createSessions(deps: { dataDirectory: string; clock: Clock }): S
     save: async (session, state, mark) => {
       if (mark !== markOf(session)) return
       const { fingerprint } = await import('./fingerprint.ts')
-      const content = { session, ...state, messages: cutHistory(state.messages, state.taskId !== null) }
+      const content = { session, ...state }
       await writeState(
         deps.dataDirectory,
         join(folder, `${fingerprint(session)}.json`),
@@ -70,7 +71,7 @@ export function createSessions(deps: { dataDirectory: string; clock: Clock }): S
 }
 
 async function readSession(session: string, value: unknown): Promise<Session> {
-  const empty = { messages: [], rounds: 0, continues: 0, taskId: null, trust: null }
+  const empty = { messages: [], rounds: 0, continues: 0, flushed: false, taskId: null, trust: null }
   if (typeof value !== 'object' || value === null) return empty
   const { readMessages } = await import('./read-loop-state.ts')
   const messages = readMessages('messages' in value ? value.messages : null)
@@ -79,6 +80,7 @@ async function readSession(session: string, value: unknown): Promise<Session> {
     messages,
     rounds: countOf('rounds' in value ? value.rounds : 0),
     continues: countOf('continues' in value ? value.continues : 0),
+    flushed: 'flushed' in value && value.flushed === true,
     taskId: 'taskId' in value && typeof value.taskId === 'string' ? value.taskId : null,
     // A conversation that does not say how far it can be believed cannot.
     trust: 'trust' in value && isTrust(value.trust) ? value.trust : 'outside',

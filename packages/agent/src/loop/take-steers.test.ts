@@ -78,7 +78,15 @@ describe('what is said to a run at work', () => {
     const model: LanguageModel = {
       answer: async () => {
         said.push(word('a'))
-        return { text: 'only', toolCalls: [], tokens: 1, costUsd: 0, cutOff: false }
+        return {
+          text: 'only',
+          toolCalls: [],
+          tokens: 1,
+          promptTokens: 0,
+          answeredBy: null,
+          costUsd: 0,
+          cutOff: false,
+        }
       },
     }
     const { mesh, told } = hearingMesh()
@@ -157,7 +165,15 @@ async function playLives(
           said.push(word(arrived))
         maybeKilled()
         const toolCalls = round < 2 ? calls([`c${round}`, 'tool', '{"value":"1"}']) : []
-        return { text: round < 2 ? '' : `answer ${round}`, toolCalls, tokens: 1, costUsd: 0, cutOff: false }
+        return {
+          text: round < 2 ? '' : `answer ${round}`,
+          toolCalls,
+          tokens: 1,
+          promptTokens: 0,
+          answeredBy: null,
+          costUsd: 0,
+          cutOff: false,
+        }
       },
     }
     const mesh: RunMesh = {

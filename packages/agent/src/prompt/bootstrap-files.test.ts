@@ -29,7 +29,31 @@ describe('the bootstrap', () => {
 
   test('a file above its cap ends with a note', () => {
     const joined = joinBootstrap([text('SOUL.md', 'x'.repeat(5000))])
-    expect(joined.endsWith('longer than its limit]')).toBe(true)
+    expect(joined.endsWith('longer than its limit; memory_search finds what is missing]')).toBe(true)
+  })
+
+  test('a project that says too much cannot push MEMORY.md out', () => {
+    const joined = joinBootstrap([
+      text('PROJECT.md', 'p'.repeat(500_000)),
+      text('MEMORY.md', `${'m'.repeat(15_000)}the last thing remembered`),
+    ])
+    expect(joined.length).toBeLessThanOrEqual(48_000)
+    expect(joined).toContain('the last thing remembered')
+    expect(joined.indexOf('memory_search')).toBeLessThan(joined.indexOf('[MEMORY.md]'))
+  })
+
+  test('the files come in their order', () => {
+    const inPrompt = workspaceFiles
+      .filter((file) => file.bootstrapOrder !== null)
+      .toSorted((a, b) => a.bootstrapOrder - b.bootstrapOrder)
+    expect(inPrompt.map((file) => file.name)).toEqual([
+      'PROJECT.md',
+      'SYSTEM.md',
+      'INSTRUCTIONS.md',
+      'SOUL.md',
+      'USER.md',
+      'MEMORY.md',
+    ])
   })
 
   test('what nobody can see is taken out', () => {

@@ -11,7 +11,7 @@ export interface BootstrapText {
 }
 
 const separator = '\n\n---\n\n'
-const cutNote = '\n[cut here: the file is longer than its limit]'
+const cutNote = '\n[cut here: longer than its limit; memory_search finds what is missing]'
 
 /** The workspace files that are part of the prompt, in their order. Files that nobody has written are left out. */
 export async function readBootstrapFiles(workspace: Workspace): Promise<readonly BootstrapText[]> {

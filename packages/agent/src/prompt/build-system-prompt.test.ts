@@ -4,10 +4,11 @@ import { buildSystemPrompt } from './build-system-prompt.ts'
 
 const parts = {
   agentId: 'w1',
-  role: 'counts things',
+  role: sanitizeForPrompt('counts things'),
   kind: 'worker',
   mode: 'chat',
   bootstrap: sanitizeForPrompt('[SOUL.md]\nbe kind'),
+  learnings: sanitizeForPrompt('## Learnings\n- the sea is wet'),
   now: Date.UTC(2030, 0, 2),
 } as const
 
@@ -23,6 +24,8 @@ test('a task is told to be closed and a conversation is not', () => {
   expect(buildSystemPrompt(parts)).not.toContain('complete_task')
 })
 
-test('a role is cleaned like any text', () => {
-  expect(buildSystemPrompt({ ...parts, role: 'a\u202Eb' })).toContain('Your role: ab.')
+test('what was learnt comes after the files and before the day', () => {
+  const prompt = buildSystemPrompt(parts)
+  expect(prompt.indexOf('be kind')).toBeLessThan(prompt.indexOf('the sea is wet'))
+  expect(prompt.indexOf('the sea is wet')).toBeLessThan(prompt.indexOf('Today is'))
 })

@@ -2,6 +2,7 @@ import type { ChatFrame } from '@flotilla/protocol/agent-api'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { LanguageModel, RequestedCall } from '../llm/language-model.ts'
 import { freshState } from '../loop/loop-state.ts'
+import { aContextKeeper } from './context-parts.ts'
 import type { LoopState } from '../loop/loop-state.ts'
 import type { RoundsDeps } from '../loop/run-rounds.ts'
 import type { RunMesh } from '../mesh/run-mesh.ts'
@@ -60,6 +61,7 @@ export function loopParts(model: LanguageModel, tools: readonly Tool[], changes:
   const frames: ChatFrame[] = []
   const deps: RoundsDeps = {
     model,
+    context: aContextKeeper(),
     mesh: noMesh,
     tools,
     systemPrompt: sanitizeForPrompt('be good'),

@@ -3,11 +3,10 @@ import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { DataFiles } from '../files/data-files.ts'
-import { workspaceFolder } from './workspace.ts'
+import { createDailyLog } from './daily-log.ts'
 import type { Workspace } from './workspace.ts'
 
 const dailyLogsMaxChars = 8000
-const dailyLogMaxBytes = 1024 * 1024
 const logDays = 2
 const dayMs = 24 * 3600 * 1000
 
@@ -32,15 +31,15 @@ export async function readHeartbeatContext(sources: HeartbeatSources) {
 }
 
 async function readDailyLogs({ files, clock }: HeartbeatSources): Promise<string> {
+  const dailyLog = createDailyLog({ files, clock })
   const logs: string[] = []
   for (let daysAgo = logDays - 1; daysAgo >= 0; daysAgo -= 1) {
     const day = new Date(clock.now() - daysAgo * dayMs).toISOString().slice(0, 10)
-    const path = `${workspaceFolder}/memory/${day}.md`
-    const content = await files.read(path, dailyLogMaxBytes).catch((error: unknown) => {
+    const content = await dailyLog.read(day).catch((error: unknown) => {
       if (error instanceof Problem) return null
       throw error
     })
-    if (content) logs.push(`## ${day}\n${content.toString('utf8').trim()}`)
+    if (content) logs.push(`## ${day}\n${content}`)
   }
   // The newest lines matter, so it is the beginning that is left out.
   return sanitizeForPrompt(logs.join('\n\n').slice(-dailyLogsMaxChars))

@@ -1,10 +1,15 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { limits } from '@flotilla/protocol/limits'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../../tests/verifies.ts'
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import { refuseIdentityFile } from '../builtin-tools/files.ts'
+import { workspaceTools } from '../builtin-tools/workspace.ts'
 import { createDataFiles } from '../files/data-files.ts'
+import { noMesh } from '../testing/loop-parts.ts'
+import { createDailyLog, dailyLogMaxBytes } from './daily-log.ts'
 import { readHeartbeatContext } from './heartbeat-context.ts'
 import { createWorkspace } from './workspace.ts'
 
@@ -15,7 +20,7 @@ function aWorkspace(initialInstructions = '') {
   const data = mkdtempSync(join(tmpdir(), 'workspace-'))
   const briefing = mkdtempSync(join(tmpdir(), 'briefing-'))
   const files = createDataFiles(data)
-  const workspace = createWorkspace({ files, briefingDirectory: briefing, initialInstructions })
+  const workspace = createWorkspace({ files, briefingDirectory: briefing, initialInstructions, clock })
   return { data, briefing, files, workspace }
 }
 
@@ -35,7 +40,12 @@ describe('the workspace', () => {
     const { data, briefing, files, workspace } = aWorkspace('count things')
     expect(await workspace.read('INSTRUCTIONS.md')).toBe('count things')
     await workspace.write('INSTRUCTIONS.md', 'changed')
-    const later = createWorkspace({ files, briefingDirectory: briefing, initialInstructions: 'count things' })
+    const later = createWorkspace({
+      files,
+      briefingDirectory: briefing,
+      initialInstructions: 'count things',
+      clock,
+    })
     expect(await later.read('INSTRUCTIONS.md')).toBe('changed')
     expect(existsSync(join(data, 'workspace'))).toBe(true)
   })
@@ -98,6 +108,127 @@ describe('the workspace', () => {
     expect(await workspace.isDefault('SOUL.md')).toBe(true)
     await workspace.write('SOUL.md', '# Something else')
     expect(await workspace.isDefault('SOUL.md')).toBe(false)
+  })
+})
+
+describe('what a workspace file was before', () => {
+  const backups = (data: string): string[] => readdirSync(join(data, 'workspace', 'backups')).toSorted()
+
+  test('is kept under its time, the newest twenty of each file, and a scaffold is not', async () => {
+    let at = now
+    const { data, briefing, files } = aWorkspace()
+    const ticking = { ...clock, now: () => (at += 1000) }
+    const workspace = createWorkspace({
+      files,
+      briefingDirectory: briefing,
+      initialInstructions: '',
+      clock: ticking,
+    })
+    await workspace.write('SOUL.md', 'version 0')
+    expect(existsSync(join(data, 'workspace', 'backups'))).toBe(false)
+    await workspace.write('SOUL.md', 'version 0')
+    expect(existsSync(join(data, 'workspace', 'backups'))).toBe(false)
+    await workspace.write('USER.md', 'me')
+    for (let version = 1; version <= 25; version += 1) await workspace.write('SOUL.md', `version ${version}`)
+    await workspace.write('USER.md', 'you')
+    const kept = backups(data)
+    expect(kept.filter((name) => name.startsWith('SOUL.md.2030-05-10T12-'))).toHaveLength(20)
+    expect(kept.filter((name) => name.startsWith('USER.md.'))).toHaveLength(1)
+    const texts = kept.map((name) => readFileSync(join(data, 'workspace', 'backups', name), 'utf8'))
+    expect(texts).toContain('version 24')
+    expect(texts).toContain('version 5')
+    expect(texts).not.toContain('version 4')
+  })
+
+  test('two changes in one millisecond are two backups', async () => {
+    const { data, workspace } = aWorkspace()
+    for (const content of ['a', 'b', 'c']) await workspace.write('SOUL.md', content)
+    expect(backups(data)).toHaveLength(2)
+  })
+})
+
+test('AGENTS.md stands at the root of the data directory, where programs look for it', async () => {
+  verifies('resources:workspace:agents-at-root')
+  const { data, files, workspace } = aWorkspace()
+  await workspace.write('AGENTS.md', 'use npm')
+  expect(readFileSync(join(data, 'AGENTS.md'), 'utf8')).toBe('use npm')
+  expect(existsSync(join(data, 'workspace', 'AGENTS.md'))).toBe(false)
+  const refused = files.write('AGENTS.md', Buffer.from('x'), { refuse: refuseIdentityFile })
+  await expect(refused).rejects.toMatchObject({ code: 'path-refused' })
+})
+
+describe('update_workspace', () => {
+  const [tool] = workspaceTools({ workspace: aWorkspace().workspace })
+  const call = (filename: string, content = 'x') =>
+    tool?.run(
+      { filename, content },
+      { mesh: noMesh, idempotencyKey: '', taskId: null, signal: new AbortController().signal },
+    )
+
+  test.each(['INSTRUCTIONS.md', 'SOUL.md', 'USER.md', 'MEMORY.md', 'HEARTBEAT.md'])(
+    'changes %s',
+    async (name) => {
+      expect(await call(name)).toMatchObject({ ok: true })
+    },
+  )
+
+  test.each(['PROJECT.md', 'SYSTEM.md', 'AGENTS.md', 'INTERFACE.md', 'OTHER.md', '../x'])(
+    'does not change %s',
+    async (name) => {
+      await expect(call(name)).rejects.toMatchObject({ code: 'bad-request' })
+    },
+  )
+
+  test('takes 32,000 characters where the file has no cap of its own', async () => {
+    expect(await call('HEARTBEAT.md', 'x'.repeat(32_000))).toMatchObject({ ok: true })
+    await expect(call('HEARTBEAT.md', 'x'.repeat(32_001))).rejects.toMatchObject({ code: 'bad-request' })
+  })
+})
+
+describe('the log of the day', () => {
+  const aLog = () => {
+    const parts = aWorkspace()
+    return { ...parts, log: createDailyLog({ files: parts.files, clock }) }
+  }
+  const dayFile = (data: string): string =>
+    readFileSync(join(data, 'workspace', 'memory', '2030-05-10.md'), 'utf8')
+
+  test('gets a line for each entry, once, cleaned and bounded', async () => {
+    const { data, log } = aLog()
+    await Promise.all(
+      ['run_1', 'run_2', 'run_1'].map((mark) =>
+        log.append({ mark, text: sanitizeForPrompt(`did a\u202Eb ${mark}`) }),
+      ),
+    )
+    await log.append({ mark: 'run_3', text: sanitizeForPrompt('x'.repeat(10_000)) })
+    const lines = dayFile(data).trim().split('\n')
+    expect(lines.slice(0, 2)).toEqual(['- 12:00 did ab run_1 (run_1)', '- 12:00 did ab run_2 (run_2)'])
+    expect(lines.slice(2).join('').length).toBeLessThan(4100)
+  })
+
+  test('that grows beyond its bound loses its older half and says so', async () => {
+    const { data, log } = aLog()
+    mkdirSync(join(data, 'workspace', 'memory'), { recursive: true })
+    const path = join(data, 'workspace', 'memory', '2030-05-10.md')
+    const entry = `- 11:00 ${'x'.repeat(991)}\n`
+    writeFileSync(path, `- 10:00 the first\n${entry.repeat(Math.ceil(dailyLogMaxBytes / entry.length))}`)
+    await log.append({ mark: 'run_9', text: sanitizeForPrompt('the newest') })
+    const text = dayFile(data)
+    expect(text.length).toBeLessThan(dailyLogMaxBytes)
+    expect(text.startsWith('[older entries of this day were left out]\n- 11:00')).toBe(true)
+    expect(text.endsWith('the newest (run_9)\n')).toBe(true)
+  })
+
+  test('words that leave a conversation are kept whole, in at most a hundred files', async () => {
+    const { data, log } = aLog()
+    const place = await log.keepTranscript('run_1-../../x', sanitizeForPrompt('w'.repeat(300_000)))
+    expect(place).toBe('workspace/memory/transcripts/2030-05-10-run_1-------x.md')
+    expect(readFileSync(join(data, place), 'utf8')).toHaveLength(300_000)
+    for (let run = 0; run < 104; run += 1)
+      await log.keepTranscript(`run_x${100 + run}`, sanitizeForPrompt('w'))
+    const names = readdirSync(join(data, 'workspace', 'memory', 'transcripts'))
+    expect(names).toHaveLength(100)
+    expect(names).toContain('2030-05-10-run_x203.md')
   })
 })
 

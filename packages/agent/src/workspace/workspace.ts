@@ -2,9 +2,11 @@ import { promises } from 'node:fs'
 import { join } from 'node:path'
 import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import type { Clock } from '@flotilla/protocol/clock'
 import { findWorkspaceFile, workspaceFiles } from '@flotilla/protocol/workspace-file'
 import type { WorkspaceFile } from '@flotilla/protocol/workspace-file'
 import type { DataFiles } from '../files/data-files.ts'
+import { keepBackup } from './backups.ts'
 import { codeOf } from '../files/walk-path.ts'
 
 export const workspaceFolder = 'workspace'
@@ -36,6 +38,7 @@ export function createWorkspace(deps: {
   files: DataFiles
   briefingDirectory: string
   initialInstructions: string
+  clock: Clock
 }): Workspace {
   const { files } = deps
   let scaffolded: Promise<void> | null = null
@@ -43,7 +46,7 @@ export function createWorkspace(deps: {
   const readStored = async (file: WorkspaceFile): Promise<string | null> => {
     try {
       if (file.readOnly) return await promises.readFile(join(deps.briefingDirectory, file.name), 'utf8')
-      return (await files.read(`${workspaceFolder}/${file.name}`, uncappedMaxBytes)).toString('utf8')
+      return (await files.read(file.path, uncappedMaxBytes)).toString('utf8')
     } catch (error) {
       const missing = error instanceof Problem ? error.code === 'not-found' : codeOf(error) === 'ENOENT'
       if (missing) return null
@@ -51,7 +54,13 @@ export function createWorkspace(deps: {
     }
   }
   const store = async (file: WorkspaceFile, content: string): Promise<number> =>
-    files.write(`${workspaceFolder}/${file.name}`, Buffer.from(content))
+    files.write(file.path, Buffer.from(content), { durable: true })
+  /** What someone wrote is kept beside, under the time at which it was replaced. */
+  const backUp = async (file: WorkspaceFile, next: string): Promise<void> => {
+    const before = await readStored(file)
+    if (before === null || before === next || isDefaultContent(file, before)) return
+    await keepBackup({ files, clock: deps.clock }, file.name, before)
+  }
   /** On the first use and not at the start: an agent that is not asked anything writes nothing. */
   const scaffold = async (): Promise<void> => {
     for (const file of workspaceFiles) {
@@ -98,6 +107,7 @@ export function createWorkspace(deps: {
         throw new Problem('body-too-large', { detail: `${name} has at most ${file.maxChars} characters.` })
       }
       await ready()
+      await backUp(file, clean)
       await store(file, clean)
       return { filename: name, size: clean.length }
     },

@@ -4,6 +4,7 @@ import type { Guard } from '../policy/action.ts'
 import type { Caller } from '../policy/caller.ts'
 import { allowListOf, namesAllowed } from './allowed-models.ts'
 import type { AllowedModelsDeps } from './allowed-models.ts'
+import { windowOfModel } from './model-window.ts'
 import { fullName, modelIsListed, resolveModel } from './resolve-model.ts'
 
 /** Whose client asks: each has a form of its own for the same list. */
@@ -37,6 +38,7 @@ export function createListModels(deps: ListModelsDeps): ListModels {
           object: 'model',
           created: Math.floor(startedAt / 1000),
           owned_by: id.slice(0, id.indexOf('/')),
+          ...contextLength(deps, id),
         }
   }
 
@@ -58,4 +60,11 @@ export function createListModels(deps: ListModelsDeps): ListModels {
       return entry(fullName(name), form)
     },
   }
+}
+
+/** Tokens that fit into it, under the name that gateways use; left out when nobody knows. */
+function contextLength(deps: AllowedModelsDeps, id: string): { readonly context_length?: number } {
+  const name = resolveModel(id, deps.catalog.defaultProvider())
+  const tokens = name ? windowOfModel(deps.settings(), name) : null
+  return tokens === null ? {} : { context_length: tokens }
 }

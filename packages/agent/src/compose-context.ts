@@ -1,0 +1,49 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { joinPromptText, sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import { createContextKeeper } from './context/context-keeper.ts'
+import type { ContextKeeper } from './context/context-keeper.ts'
+import { createTokenCounter } from './context/count-tokens.ts'
+import { hasOurTokenizer } from './context/estimate-tokens.ts'
+import type { FactKeeper } from './context/fact-keeper.ts'
+import { createModelBook } from './context/model-facts.ts'
+import { createRecordRun } from './context/record-run.ts'
+import type { RecordRun } from './context/record-run.ts'
+import type { AgentEnvironment } from './environment.ts'
+import type { DataFiles } from './files/data-files.ts'
+import type { Log } from './log.ts'
+import { fingerprint } from './loop/fingerprint.ts'
+import { createDailyLog } from './workspace/daily-log.ts'
+import type { DailyLog } from './workspace/daily-log.ts'
+
+/** What keeps conversations within their windows and what leaves them within reach. Loads nothing by itself. */
+export function composeContext(deps: {
+  environment: AgentEnvironment
+  files: DataFiles
+  clock: Clock
+  log: Log
+}): { context: ContextKeeper; recordRun: RecordRun; dailyLog: DailyLog } {
+  const { environment, files, clock, log } = deps
+  const { model, dataDirectory, kind } = environment
+  const dailyLog = createDailyLog({ files, clock })
+  // An operator's container has no room for the tokenizer; what the model tells of its usage corrects the guess.
+  const counts = kind === 'worker' && hasOurTokenizer(model)
+  const tokenizer = counts ? createTokenCounter(() => import('./parts/tokenizer.ts')) : null
+  const book = createModelBook({ dataDirectory, clock })
+  return {
+    context: createContextKeeper({ model, book, tokenizer, factKeeper: logFacts(dailyLog), dailyLog, log }),
+    recordRun: createRecordRun({ dailyLog, log }),
+    dailyLog,
+  }
+}
+
+/** Facts go into the log of the day, where searches and heartbeats find them. */
+function logFacts(dailyLog: DailyLog): FactKeeper {
+  return {
+    saveFacts: async (facts, { runId, runOk }) => {
+      if (!runOk) return { saved: 0 }
+      const text = joinPromptText([sanitizeForPrompt('Worth keeping:'), ...facts], '\n  - ')
+      await dailyLog.append({ mark: `${runId}-facts-${fingerprint(text).slice(0, 12)}`, text })
+      return { saved: facts.length }
+    },
+  }
+}

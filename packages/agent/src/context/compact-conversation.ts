@@ -1,0 +1,175 @@
+import { joinPromptText, sanitizeForPrompt, truncatePromptText } from '@flotilla/protocol/sanitize-for-prompt'
+import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
+import type { PromptMessage } from '../llm/language-model.ts'
+import { fingerprint } from '../loop/fingerprint.ts'
+import { askForFacts, askForSummary, outline } from './ask-aside.ts'
+import type { ContextKeep, ContextTurn } from './context-turn.ts'
+import { isSummary, summaryMessage } from './context-words.ts'
+import { cutGroups } from './cut-groups.ts'
+import type { CutConversation } from './cut-groups.ts'
+import { estimateMessage } from './estimate-tokens.ts'
+import type { ContextSize } from './measure-context.ts'
+import { renderTranscript } from './render-transcript.ts'
+
+/** Part of the window that is in use after a compaction. */
+const afterShare = 0.45
+/** A cut that yields less than this is not worth a call of the model, tokens by the rough count. */
+const worthCuttingTokens = 400
+/** Part of the window that the model is shown of what it condenses, and the most that is shown. */
+const transcriptShare = 0.5
+const transcriptMaxChars = 60_000
+const charsPerToken = 3
+const excerptMaxChars = 1500
+
+/** What a compaction would take out now. Pure. */
+export function planCut(
+  messages: readonly PromptMessage[],
+  rule: { readonly size: ContextSize; readonly pinFirst: boolean },
+): CutConversation & { readonly worthIt: boolean } {
+  const { size } = rule
+  const conversation = Math.max(1, size.counted - size.frameCounted)
+  const ratio = size.tokens / Math.max(1, size.counted)
+  const room = (size.windowTokens * afterShare) / ratio - size.frameCounted
+  const cut = cutGroups(messages, {
+    room: (room * size.rough) / conversation,
+    sizeOf: estimateMessage,
+    pinFirst: rule.pinFirst,
+    isSummary,
+  })
+  const words = cut.dropped.filter((message) => !isSummary(message))
+  return { ...cut, worthIt: sizeOf(words) >= worthCuttingTokens }
+}
+
+/**
+ * Puts a summary in the place of what is cut. The words go to disk first, the model's account of them comes back as
+ * untrusted text, and the conversation changes in one write with the checkpoint: killed before it, the run does all
+ * this again. When the model has no summary to give, an outline of what was said takes its place.
+ */
+export async function compactConversation(
+  keep: ContextKeep,
+  turn: ContextTurn,
+  rule: { readonly cut: CutConversation; readonly size: ContextSize },
+  signal: AbortSignal,
+): Promise<void> {
+  const { state } = turn
+  const { kept, dropped } = rule.cut
+  await flushFacts(keep, turn, { messages: dropped, size: rule.size }, signal)
+  const summary = await summarize(keep, turn, { messages: dropped, size: rule.size }, signal)
+  const keptIn = await keepWords(keep, turn, { messages: dropped, what: 'compacted', words: summary })
+  const message = fitSummary(summary, keptIn, sizeOf(dropped))
+  const [first, ...others] = kept
+  state.messages =
+    turn.pinFirst && first !== undefined && first === state.messages[0]
+      ? [first, message, ...others]
+      : [message, ...kept]
+  state.flushed = false
+  await turn.saveCheckpoint(state)
+  keep.log.info({ runId: state.runId, dropped: dropped.length, kept: kept.length }, 'conversation compacted')
+}
+
+/** Asks for facts and hands them to memory, once for each stretch of a conversation. Never fails the run. */
+export async function flushFacts(
+  keep: ContextKeep,
+  turn: ContextTurn,
+  rule: { readonly messages: readonly PromptMessage[]; readonly size: ContextSize },
+  signal: AbortSignal,
+): Promise<void> {
+  const { state } = turn
+  if (state.flushed) return
+  try {
+    const ask = { messages: rule.messages, transcriptMaxChars: shownChars(rule.size) }
+    const { facts, tokens, costUsd } = await askForFacts(turn.model, ask, signal)
+    state.tokens += tokens
+    state.costUsd += costUsd
+    if (facts === null) keep.log.warn({ runId: state.runId }, 'the model named no facts that can be read')
+    else if (facts.length > 0) {
+      const run = { runId: state.runId, runOk: somethingWorked(state.messages, state.toolOutputs) }
+      const { saved } = await keep.factKeeper.saveFacts(facts, run)
+      keep.log.info({ runId: state.runId, saved, named: facts.length }, 'facts of the conversation saved')
+    }
+  } catch (error) {
+    signal.throwIfAborted()
+    keep.log.warn({ runId: state.runId, err: error }, 'facts of the conversation could not be saved')
+  }
+  state.flushed = true
+  await turn.saveCheckpoint(state)
+}
+
+async function summarize(
+  keep: ContextKeep,
+  turn: ContextTurn,
+  rule: { readonly messages: readonly PromptMessage[]; readonly size: ContextSize },
+  signal: AbortSignal,
+): Promise<PromptText> {
+  const { state } = turn
+  try {
+    const ask = { messages: rule.messages, transcriptMaxChars: shownChars(rule.size) }
+    const { text, tokens, costUsd } = await askForSummary(turn.model, ask, signal)
+    state.tokens += tokens
+    state.costUsd += costUsd
+    if (text.trim() !== '') return text
+    keep.log.warn({ runId: state.runId }, 'the model gave no summary; an outline takes its place')
+  } catch (error) {
+    signal.throwIfAborted()
+    keep.log.warn({ runId: state.runId, err: error }, 'no summary could be had; an outline takes its place')
+  }
+  return outline(rule.messages)
+}
+
+/** Words on their way out of a conversation, on disk and in the day's log. Answers where; null when the disk refused. */
+export async function keepWords(
+  keep: ContextKeep,
+  turn: ContextTurn,
+  rule: { readonly messages: readonly PromptMessage[]; readonly what: string; readonly words: PromptText },
+): Promise<string | null> {
+  const { runId } = turn.state
+  const text = renderTranscript(rule.messages)
+  const mark = `${runId}-${fingerprint(text).slice(0, 12)}`
+  try {
+    const place = await keep.dailyLog.keepTranscript(mark, text)
+    const what = sanitizeForPrompt(
+      `Conversation ${rule.what}: ${rule.messages.length} messages are now in ${place}.`,
+    )
+    const excerpt = truncatePromptText(rule.words, excerptMaxChars)
+    await keep.dailyLog.append({ mark, text: joinPromptText([what, excerpt], ' ') })
+    return place
+  } catch (error) {
+    keep.log.error({ runId, err: error }, 'words that leave a conversation could not be kept')
+    return null
+  }
+}
+
+/** A summary that is longer than what it stands for would be none. */
+function fitSummary(summary: PromptText, keptIn: string | null, droppedTokens: number): PromptMessage {
+  let text = summary
+  let message = summaryMessage(text, keptIn)
+  while (estimateMessage(message) >= droppedTokens && text.length > 0) {
+    text = truncatePromptText(text, Math.floor(text.length / 2), '')
+    message = summaryMessage(text, keptIn)
+  }
+  return message
+}
+
+function shownChars(size: ContextSize): number {
+  return Math.floor(Math.min(transcriptMaxChars, size.windowTokens * transcriptShare * charsPerToken))
+}
+
+function sizeOf(messages: readonly PromptMessage[]): number {
+  return messages.reduce((sum, message) => sum + estimateMessage(message), 0)
+}
+
+/** A conversation in which nothing but failures was said holds no facts. */
+function somethingWorked(
+  messages: readonly PromptMessage[],
+  made: readonly { readonly ok: boolean }[],
+): boolean {
+  const answered = messages.some(
+    (message) =>
+      message.role === 'assistant' && message.toolCalls.length === 0 && !isFailure(message.content),
+  )
+  return answered || made.some(({ ok }) => ok)
+}
+
+function isFailure(text: string): boolean {
+  return text.startsWith('[This turn ended without an answer')
+}

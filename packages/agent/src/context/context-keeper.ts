@@ -1,0 +1,157 @@
+import { Problem } from '@flotilla/protocol/problem'
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import type { ModelAnswer, PromptMessage } from '../llm/language-model.ts'
+import { learnFromOverflow, learnFromUsage } from './calibration.ts'
+import { compactConversation, flushFacts, keepWords, planCut } from './compact-conversation.ts'
+import type { ContextKeep, ContextTurn } from './context-turn.ts'
+import { fullnessNote } from './context-words.ts'
+import { contextShares, decideContext } from './decide-context.ts'
+import { estimateMessage } from './estimate-tokens.ts'
+import { isOverflow } from './is-overflow.ts'
+import { measureContext } from './measure-context.ts'
+import type { ContextSize, MeasureDeps } from './measure-context.ts'
+import { shortenMessages } from './shorten-messages.ts'
+
+/** Refusals because of length that one question survives; each makes it smaller. */
+const overflowsMax = 4
+/** A flush, a compaction and a prune; more would mean that a step did nothing. */
+const stepsMax = 4
+const pruneToShare = 0.6
+/** Room below which the answer is bounded, so that prompt and answer fit the window together. */
+const answerRoomTokens = 16_384
+const answerMinTokens = 256
+
+export interface AskRequest {
+  /** Said after the conversation and not part of it. */
+  readonly notices: readonly PromptMessage[]
+  readonly mayCallTools: boolean
+  readonly answerTokensMax: number | null
+  readonly onText: (delta: string) => void
+}
+
+/**
+ * Keeps a conversation within its model's window. Invariants:
+ *
+ * - **X1** A request goes out only when it fits by all that is known, and a refusal teaches what was not known.
+ * - **X2** Whole groups leave the conversation, through `cutGroups` alone; what is left to shorten says so.
+ * - **X3** What leaves is on disk before it is gone, and the model is told that and where.
+ * - **X4** Every step makes the conversation smaller; one that cannot is the Problem `context-exhausted`.
+ */
+export interface ContextKeeper {
+  /** One answer of the model to the conversation. Rejects as the model does, with `context-exhausted`, or aborted. */
+  ask(turn: ContextTurn, request: AskRequest, signal: AbortSignal): Promise<ModelAnswer>
+  /** Compacts now, if there is anything worth it. */
+  compact(turn: ContextTurn, signal: AbortSignal): Promise<void>
+}
+
+export function createContextKeeper(deps: MeasureDeps & ContextKeep): ContextKeeper {
+  const measure = (turn: ContextTurn, signal: AbortSignal): Promise<ContextSize> =>
+    measureContext(deps, { ...turn, messages: turn.state.messages }, signal)
+
+  const prune = async (turn: ContextTurn, size: ContextSize): Promise<void> => {
+    const { state } = turn
+    const ratio = size.tokens / Math.max(1, size.counted)
+    const conversation = Math.max(1, size.counted - size.frameCounted)
+    const room = (size.windowTokens * pruneToShare) / ratio - size.frameCounted
+    const rule = {
+      room: (room * size.rough) / conversation,
+      sizeOf: estimateMessage,
+      keptIn: 'workspace/memory/transcripts',
+    }
+    const { messages, before } = shortenMessages(state.messages, rule)
+    if (before.length === 0) throw exhausted(size)
+    await keepWords(deps, turn, {
+      messages: before,
+      what: 'shortened',
+      words: sanitizeForPrompt('Long texts lost their middle.'),
+    })
+    state.messages = [...messages]
+    await turn.saveCheckpoint(state)
+    deps.log.warn({ runId: state.runId, shortened: before.length }, 'conversation shortened')
+  }
+  /** `belowCounted`: the last request had so many and was refused. */
+  const fit = async (turn: ContextTurn, belowCounted: number, signal: AbortSignal): Promise<ContextSize> => {
+    const { state } = turn
+    for (let steps = 0; ; steps += 1) {
+      const size = await measure(turn, signal)
+      const cut = planCut(state.messages, { size, pinFirst: turn.pinFirst })
+      const standing = { ...size, flushed: state.flushed, canCut: cut.worthIt }
+      const isSmaller = size.counted < belowCounted
+      const step = decideContext(standing)
+      const isNeeded = step === 'none' && !isSmaller ? 'prune' : step
+      if (isNeeded === 'none') return size
+      if (steps >= stepsMax) throw exhausted(size)
+      if (isNeeded === 'flush') await flushFacts(deps, turn, { messages: state.messages, size }, signal)
+      else if (isNeeded === 'compact') await compactConversation(deps, turn, { cut, size }, signal)
+      else await prune(turn, size)
+    }
+  }
+  const ask = async (turn: ContextTurn, request: AskRequest, size: ContextSize, signal: AbortSignal) => {
+    const share = size.tokens / size.windowTokens
+    const full = share >= contextShares.warn ? [fullnessNote(Math.round(share * 100))] : []
+    return turn.model.answer(
+      {
+        messages: [
+          { role: 'system', content: turn.systemPrompt },
+          ...turn.state.messages,
+          ...full,
+          ...request.notices,
+        ],
+        tools: turn.tools,
+        mayCallTools: request.mayCallTools,
+        answerTokensMax: answerBound(request.answerTokensMax, size),
+      },
+      request.onText,
+      signal,
+    )
+  }
+  return {
+    ask: async (turn, request, signal) => {
+      let belowCounted = Infinity
+      for (let overflows = 0; ; overflows += 1) {
+        const size = await fit(turn, belowCounted, signal)
+        const { calibration } = await deps.book.of(size.countedAs)
+        try {
+          const answer = await ask(turn, request, size, signal)
+          if (isOfModel(answer, deps.model)) {
+            const told = { counted: size.counted, told: answer.promptTokens }
+            await deps.book.learn(size.countedAs, learnFromUsage(calibration, told))
+          }
+          return answer
+        } catch (error) {
+          signal.throwIfAborted()
+          if (!isOverflow(error) || overflows >= overflowsMax) throw error
+          const { message: words } = error
+          deps.log.warn(
+            { runId: turn.state.runId, tokens: Math.round(size.tokens), words },
+            'the prompt was too long',
+          )
+          await deps.book.learn(size.countedAs, learnFromOverflow(calibration, { ...size, words }))
+          belowCounted = size.counted
+        }
+      }
+    },
+    compact: async (turn, signal) => {
+      const size = await measure(turn, signal)
+      const cut = planCut(turn.state.messages, { size, pinFirst: turn.pinFirst })
+      if (cut.worthIt) await compactConversation(deps, turn, { cut, size }, signal)
+    },
+  }
+}
+
+/** A stand-in counts in its own way. */
+function isOfModel(answer: ModelAnswer, model: string): boolean {
+  return answer.answeredBy === null || answer.answeredBy === model || answer.answeredBy.endsWith(`/${model}`)
+}
+
+function answerBound(asked: number | null, size: ContextSize): number | null {
+  const left = Math.floor(size.windowTokens - size.tokens * 1.02)
+  if (left >= answerRoomTokens) return asked
+  return Math.max(1, Math.min(asked ?? Infinity, Math.max(answerMinTokens, left)))
+}
+
+function exhausted(size: ContextSize): Problem {
+  return new Problem('context-exhausted', {
+    detail: `The model takes ${size.windowTokens} tokens; instructions and tools are about ${size.frameCounted} of them, and the conversation cannot be made smaller.`,
+  })
+}

@@ -1,0 +1,57 @@
+import { setImmediate as breathe } from 'node:timers/promises'
+import type { PromptMessage } from '../llm/language-model.ts'
+import { estimateMessage, imagesIn, imageTokens, textsOf } from './estimate-tokens.ts'
+
+/**
+ * The tokenizer takes time that grows with the square of a piece without a break, so a hostile page could stop the
+ * process. Cut in pieces, the count is a token too high at each cut and no more.
+ */
+const pieceMaxChars = 400
+const messageFrameTokens = 4
+/** Text that is counted before others in the process get their turn. */
+const breatheAfterChars = 100_000
+
+export interface TokenCounter {
+  /** Counts by the tokenizer; each message once, as long as it lives. */
+  count(messages: readonly PromptMessage[]): Promise<number>
+}
+
+type CountText = (text: string, options: { readonly disallowedSpecial: Set<string> }) => number
+
+/** `load` brings the tokenizer; it is called with the first count. */
+export function createTokenCounter(load: () => Promise<{ readonly countTokens: CountText }>): TokenCounter {
+  const known = new WeakMap<PromptMessage, number>()
+  const nothing = new Set<string>()
+  return {
+    count: async (messages) => {
+      const { countTokens } = await load()
+      let total = 0
+      let charsSinceBreath = 0
+      for (const message of messages) {
+        let tokens = known.get(message)
+        if (tokens === undefined) {
+          tokens = messageFrameTokens + imagesIn(message) * imageTokens
+          for (const text of textsOf(message)) {
+            charsSinceBreath += text.length
+            for (let at = 0; at < text.length; at += pieceMaxChars) {
+              // Names of special tokens in a text are text.
+              tokens += countTokens(text.slice(at, at + pieceMaxChars), { disallowedSpecial: nothing })
+            }
+          }
+          known.set(message, tokens)
+        }
+        total += tokens
+        if (charsSinceBreath > breatheAfterChars) {
+          charsSinceBreath = 0
+          await breathe()
+        }
+      }
+      return total
+    },
+  }
+}
+
+/** For who has no tokenizer of the model, or no room for one. */
+export const roughCounter: TokenCounter = {
+  count: async (messages) => messages.reduce((sum, message) => sum + estimateMessage(message), 0),
+}

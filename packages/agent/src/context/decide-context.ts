@@ -1,0 +1,25 @@
+/** Where a conversation stands in its model's window. */
+export interface ContextStanding {
+  readonly tokens: number
+  readonly windowTokens: number
+  /** Facts of this stretch of the conversation were saved. */
+  readonly flushed: boolean
+  /** There are groups that a cut would take. */
+  readonly canCut: boolean
+}
+
+/**
+ * `flush` saves facts and changes nothing else, `compact` puts a summary in the place of the oldest groups, `prune`
+ * shortens what is left when there is nothing more to cut.
+ */
+export type ContextStep = 'none' | 'flush' | 'compact' | 'prune'
+
+export const contextShares = { flush: 0.6, compact: 0.7, warn: 0.8, prune: 0.9 } as const
+
+/** Pure. */
+export function decideContext({ tokens, windowTokens, flushed, canCut }: ContextStanding): ContextStep {
+  const share = tokens / windowTokens
+  if (share >= contextShares.compact && canCut) return 'compact'
+  if (share >= contextShares.prune) return 'prune'
+  return share >= contextShares.flush && !flushed ? 'flush' : 'none'
+}

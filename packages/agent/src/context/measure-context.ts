@@ -1,0 +1,87 @@
+import { Problem } from '@flotilla/protocol/problem'
+import { wireLimits } from '@flotilla/protocol/limits'
+import type { ToolDefinition } from '@flotilla/protocol/tool-call'
+import type { PromptMessage } from '../llm/language-model.ts'
+import type { Log } from '../log.ts'
+import type { RunMesh } from '../mesh/run-mesh.ts'
+import { askWindow } from './ask-window.ts'
+import type { TokenCounter } from './count-tokens.ts'
+import { estimateFrame, estimateMessage, textBytes } from './estimate-tokens.ts'
+import { windowOf } from './model-facts.ts'
+import type { ModelBook } from './model-facts.ts'
+
+/** Text of this length fits into every window in use, so that a short run asks nobody for its window. */
+const surelyFitsBytes = 24_000
+/** From this part of the window on, tokens are counted and not guessed. */
+const countFromShare = 0.45
+/** Characters that JSON escapes take twice their bytes. */
+const bodyTextMaxBytes = wireLimits.modelBodyMaxBytes * 0.6
+
+export interface MeasureDeps {
+  /** Name of the model as it is asked for. */
+  readonly model: string
+  readonly book: ModelBook
+  /** The model's own tokenizer; null where there is none, or no room for one. */
+  readonly tokenizer: TokenCounter | null
+  readonly log: Log
+}
+
+export interface ContextSize {
+  /** By our own count, instructions and tools included. */
+  readonly counted: number
+  /** Of it, what is no conversation. */
+  readonly frameCounted: number
+  /** The conversation's part by the rough count, in which single messages are weighed. */
+  readonly rough: number
+  /** As the model counts, by all that it has told. */
+  readonly tokens: number
+  readonly windowTokens: number
+  /** Whose calibration this count is corrected by. */
+  readonly countedAs: string
+}
+
+/** How much of its model's window a request would take. */
+export async function measureContext(
+  deps: MeasureDeps,
+  request: {
+    messages: readonly PromptMessage[]
+    systemPrompt: string
+    tools: readonly ToolDefinition[]
+    mesh: RunMesh
+  },
+  signal: AbortSignal,
+): Promise<ContextSize> {
+  const { book, model, tokenizer } = deps
+  const { messages } = request
+  const frame = estimateFrame(request.systemPrompt, request.tools)
+  const bytes = messages.reduce((sum, message) => sum + textBytes(message), 0)
+  const rough = messages.reduce((sum, message) => sum + estimateMessage(message), 0)
+  if (frame * 3 + bytes > surelyFitsBytes && (await book.wantsAsking(model))) {
+    await learnWindow(deps, request.mesh, signal)
+  }
+  const exactName = `${model} (counted)`
+  const [facts, exactFacts] = [await book.of(model), await book.of(exactName)]
+  const windowTokens = Math.min(windowOf(facts), windowOf({ ...facts, calibration: exactFacts.calibration }))
+  // A body that the door refuses is no use, however much the model could read.
+  const byBody = (windowTokens * bytes) / bodyTextMaxBytes
+  const guessed = (frame + rough) * facts.calibration.ratio
+  const shared = { frameCounted: frame, rough, windowTokens }
+  if (tokenizer === null || guessed < windowTokens * countFromShare) {
+    return { ...shared, counted: frame + rough, tokens: Math.max(guessed, byBody), countedAs: model }
+  }
+  const counted = frame + (await tokenizer.count(messages))
+  const tokens = Math.max(counted * exactFacts.calibration.ratio, byBody)
+  return { ...shared, counted, tokens, countedAs: exactName }
+}
+
+/** Not knowing is no reason to stop: the default holds, and a refusal would correct it. */
+async function learnWindow(deps: MeasureDeps, mesh: RunMesh, signal: AbortSignal): Promise<void> {
+  try {
+    await deps.book.told(deps.model, await askWindow(mesh, deps.model, signal))
+  } catch (error) {
+    signal.throwIfAborted()
+    if (error instanceof Problem && error.code === 'stale-fence') throw error
+    deps.log.warn({ model: deps.model, err: error }, 'the window of the model is not known')
+    await deps.book.told(deps.model, (await deps.book.of(deps.model)).meshWindowTokens).catch(() => undefined)
+  }
+}

@@ -1,0 +1,100 @@
+import { join } from 'node:path'
+import type { Clock } from '@flotilla/protocol/clock'
+import { stateFolder } from '../door-token.ts'
+import { readJsonFile, writeAtomically } from '../files/atomic-file.ts'
+import { freshCalibration, ratioRange, windowMinTokens } from './calibration.ts'
+import type { Calibration } from './calibration.ts'
+
+/** Assumed where nobody knows: small enough for nearly every model in use, and a refusal corrects it. */
+export const defaultWindowTokens = 64_000
+/** How long the mesh's word on a window holds. */
+const windowHoldsMs = 3600_000
+const modelsMax = 50
+const ratioMovedEnough = 0.02
+
+export interface ModelFacts {
+  readonly calibration: Calibration
+  /** What the mesh says; null when it has not said. */
+  readonly meshWindowTokens: number | null
+  readonly askedAt: number
+}
+
+const unknown: ModelFacts = { calibration: freshCalibration, meshWindowTokens: null, askedAt: 0 }
+
+/** What is known of each model, on disk: a restart does not make the same mistakes again. */
+export interface ModelBook {
+  of(model: string): Promise<ModelFacts>
+  learn(model: string, calibration: Calibration): Promise<void>
+  /** `windowTokens` null says that the mesh was asked and does not know. */
+  told(model: string, windowTokens: number | null): Promise<void>
+  /** Whether the mesh's word is missing or old. */
+  wantsAsking(model: string): Promise<boolean>
+}
+
+export function createModelBook(deps: { dataDirectory: string; clock: Clock }): ModelBook {
+  const path = join(deps.dataDirectory, stateFolder, 'models.json')
+  let loaded: Promise<Map<string, ModelFacts>> | null = null
+  const load = (): Promise<Map<string, ModelFacts>> => {
+    loaded ??= readJsonFile(path).then(readBook)
+    return loaded
+  }
+  const store = async (model: string, facts: ModelFacts): Promise<void> => {
+    const book = await load()
+    book.delete(model)
+    book.set(model, facts)
+    for (const oldest of [...book.keys()].slice(0, -modelsMax)) book.delete(oldest)
+    await writeAtomically(path, JSON.stringify(Object.fromEntries(book)))
+  }
+  const of = async (model: string): Promise<ModelFacts> => (await load()).get(model) ?? unknown
+  return {
+    of,
+    learn: async (model, calibration) => {
+      const facts = await of(model)
+      const before = facts.calibration
+      const moved = Math.abs(calibration.ratio - before.ratio) > before.ratio * ratioMovedEnough
+      const more =
+        calibration.confirmed !== before.confirmed || calibration.windowTokens !== before.windowTokens
+      if (moved || more) await store(model, { ...facts, calibration })
+    },
+    told: async (model, windowTokens) =>
+      store(model, { ...(await of(model)), meshWindowTokens: windowTokens, askedAt: deps.clock.now() }),
+    wantsAsking: async (model) => {
+      const ageMs = deps.clock.now() - (await of(model)).askedAt
+      return ageMs < 0 || ageMs > windowHoldsMs
+    },
+  }
+}
+
+/** Pure. The mesh's word, else our assumption, and never more than a refusal has shown. */
+export function windowOf({ calibration, meshWindowTokens }: ModelFacts): number {
+  const known = meshWindowTokens ?? defaultWindowTokens
+  return Math.max(windowMinTokens, Math.min(known, calibration.windowTokens ?? known))
+}
+
+/** The programs in the container can write to the file: what is not of our form is not believed. */
+function readBook(value: unknown): Map<string, ModelFacts> {
+  const book = new Map<string, ModelFacts>()
+  if (typeof value !== 'object' || value === null) return book
+  for (const [model, entry] of Object.entries(value).slice(-modelsMax)) {
+    const facts = readFacts(entry)
+    if (facts) book.set(model, facts)
+  }
+  return book
+}
+
+function readFacts(value: unknown): ModelFacts | null {
+  if (typeof value !== 'object' || value === null) return null
+  const { calibration, meshWindowTokens, askedAt } = value as Readonly<Record<string, unknown>> // fields are checked below
+  if (typeof calibration !== 'object' || calibration === null) return null
+  const { ratio, confirmed, windowTokens } = calibration as Readonly<Record<string, unknown>> // as above
+  if (typeof ratio !== 'number' || !(ratio >= ratioRange.min && ratio <= ratioRange.max)) return null
+  return {
+    calibration: { ratio, confirmed: confirmed === true, windowTokens: windowIn(windowTokens) },
+    meshWindowTokens: windowIn(meshWindowTokens),
+    askedAt: typeof askedAt === 'number' ? askedAt : 0,
+  }
+}
+
+function windowIn(value: unknown): number | null {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= windowMinTokens ? value : null
+}

@@ -1,0 +1,49 @@
+import { sanitizeForPrompt, truncatePromptText } from '@flotilla/protocol/sanitize-for-prompt'
+import type { Log } from '../log.ts'
+import type { LoopState } from '../loop/loop-state.ts'
+import type { RunEnd } from '../loop/task-result.ts'
+import type { DailyLog } from '../workspace/daily-log.ts'
+
+const askedMaxChars = 300
+const answeredMaxChars = 500
+
+/** A run that came to an end. */
+export interface EndedRun {
+  readonly session: string
+  readonly state: LoopState
+  readonly end: RunEnd
+}
+
+export type RecordRun = (run: EndedRun) => Promise<void>
+
+/** One line in the day's log for each run: what was asked, what was done, how it ended. */
+export function createRecordRun(deps: { dailyLog: DailyLog; log: Log }): RecordRun {
+  return async (run) => {
+    const { runId } = run.state
+    try {
+      await deps.dailyLog.append({ mark: runId, text: sanitizeForPrompt(describeRun(run)) })
+    } catch (err) {
+      // The outcome is what counts; the log of the process keeps the reason.
+      deps.log.warn({ runId, err }, 'the run is missing in the log of the day')
+    }
+  }
+}
+
+/** Pure. On one line, so that the words of others cannot pass for an entry of ours. */
+export function describeRun({ session, state, end }: EndedRun): string {
+  const asked = state.messages.findLast((message) => message.role === 'user')?.content ?? ''
+  const said = end.status === 'complete' ? end.response : `${end.status}: ${end.detail}`
+  const tools = countTools(state.toolOutputs)
+  const did = tools === '' ? '' : ` Called ${tools}.`
+  return `[${oneLine(session, 100)}] Asked: "${oneLine(asked, askedMaxChars)}".${did} Ended: "${oneLine(said, answeredMaxChars)}"`
+}
+
+function countTools(outputs: LoopState['toolOutputs']): string {
+  const counts = new Map<string, number>()
+  for (const { tool } of outputs) counts.set(tool, (counts.get(tool) ?? 0) + 1)
+  return [...counts].map(([tool, count]) => (count === 1 ? tool : `${tool} ${count} times`)).join(', ')
+}
+
+function oneLine(text: string, maxChars: number): string {
+  return truncatePromptText(sanitizeForPrompt(text.replaceAll(/\s+/g, ' ').trim()), maxChars, '…')
+}

@@ -1,0 +1,18 @@
+import { joinPromptText, sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
+import type { PromptMessage } from '../llm/language-model.ts'
+import { cutMiddle } from '../tools/cut-middle.ts'
+
+/** A conversation as a person, a search or another model reads it. Each message within `messageMaxChars`. Pure. */
+export function renderTranscript(messages: readonly PromptMessage[], messageMaxChars = Infinity): PromptText {
+  const parts = messages.map((message) => cutMiddle(renderMessage(message), messageMaxChars))
+  return joinPromptText(parts, '\n\n')
+}
+
+function renderMessage(message: PromptMessage): PromptText {
+  if (message.role === 'tool') return joinPromptText([sanitizeForPrompt('[result]'), message.content], ' ')
+  const said = joinPromptText([sanitizeForPrompt(`${message.role}:`), message.content], ' ')
+  if (message.role !== 'assistant') return said
+  const calls = message.toolCalls.map((call) => sanitizeForPrompt(`[call] ${call.name} ${call.arguments}`))
+  return joinPromptText(message.content === '' ? calls : [said, ...calls], '\n')
+}

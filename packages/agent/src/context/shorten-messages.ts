@@ -1,0 +1,86 @@
+import { joinPromptText, sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import type { PromptMessage, RequestedCall } from '../llm/language-model.ts'
+import { cutMiddle } from '../tools/cut-middle.ts'
+
+/** Longest text of a message, tried one after the other until the conversation fits. */
+const textMaxChars = [16_000, 8000, 4000, 2000, 1000, 500] as const
+
+export interface Shortened {
+  readonly messages: readonly PromptMessage[]
+  /** The messages that became shorter, as they were. */
+  readonly before: readonly PromptMessage[]
+}
+
+/**
+ * The last resort, when no whole group may go any more: long texts lose their middle, results before words and older
+ * ones before newer ones, and say where it is. No message goes and none loses its calls. Pure.
+ */
+export function shortenMessages(
+  messages: readonly PromptMessage[],
+  rule: {
+    readonly room: number
+    readonly sizeOf: (message: PromptMessage) => number
+    readonly keptIn: string
+  },
+): Shortened {
+  const shortened = [...messages]
+  let excess = messages.reduce((sum, message) => sum + rule.sizeOf(message), 0) - rule.room
+  const order = [...messages.keys()].sort(
+    (a, b) => Number(messages[a]?.role !== 'tool') - Number(messages[b]?.role !== 'tool') || a - b,
+  )
+  for (const maxChars of textMaxChars) {
+    for (const index of order) {
+      if (excess <= 0) break
+      const message = shortened[index]! // the index runs over the list
+      const shorter = shortenMessage(message, maxChars, rule.keptIn)
+      const saved = rule.sizeOf(message) - rule.sizeOf(shorter)
+      if (saved <= 0) continue
+      shortened[index] = shorter
+      excess -= saved
+    }
+  }
+  return { messages: shortened, before: messages.filter((message, index) => shortened[index] !== message) }
+}
+
+function shortenMessage(message: PromptMessage, maxChars: number, keptIn: string): PromptMessage {
+  const content =
+    message.content.length <= maxChars
+      ? message.content
+      : joinPromptText(
+          [
+            sanitizeForPrompt(`[shortened to save room; whole in ${keptIn}]`),
+            cutMiddle(message.content, maxChars - 100),
+          ],
+          '\n',
+        )
+  if (message.role !== 'assistant') return { ...message, content }
+  return { ...message, content, toolCalls: message.toolCalls.map((call) => shortenCall(call, maxChars)) }
+}
+
+/** Providers want an object, so its texts are cut and not the whole. */
+function shortenCall(call: RequestedCall, maxChars: number): RequestedCall {
+  if (call.arguments.length <= maxChars) return call
+  return { ...call, arguments: shortenJson(call.arguments, maxChars) }
+}
+
+function shortenJson(text: string, maxChars: number): string {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+      const entries = Object.entries(value)
+      const each = Math.max(50, Math.floor(maxChars / Math.max(1, entries.length)))
+      const cut = JSON.stringify(
+        Object.fromEntries(entries.map(([name, item]) => [name, shortenValue(item, each)])),
+      )
+      if (cut.length < text.length) return cut
+    }
+  } catch {
+    // No JSON: nothing of it is of use to anybody.
+  }
+  return '{}'
+}
+
+function shortenValue(value: unknown, maxChars: number): unknown {
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return text.length <= maxChars ? value : cutMiddle(sanitizeForPrompt(text), maxChars)
+}

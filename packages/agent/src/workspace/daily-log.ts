@@ -1,0 +1,88 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { Problem } from '@flotilla/protocol/problem'
+import { joinPromptText, sanitizeForPrompt, truncatePromptText } from '@flotilla/protocol/sanitize-for-prompt'
+import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
+import type { DataFiles } from '../files/data-files.ts'
+import { workspaceFolder } from './workspace.ts'
+
+const entryMaxChars = 4000
+/** A day's log; beyond it the older half of the day gives way, and the log says so. */
+export const dailyLogMaxBytes = 512 * 1024
+const transcriptMaxBytes = 4 * 1024 * 1024
+const transcriptsMax = 100
+const leftOut = '[older entries of this day were left out]'
+
+export const memoryFolder = `${workspaceFolder}/memory`
+const transcriptFolder = `${memoryFolder}/transcripts`
+
+/**
+ * What the agent did, a file for each day (UTC), `memory/YYYY-MM-DD.md` in its workspace, and the words that left its
+ * conversations. Entries are cleaned and bounded; the same entry of the same mark stands there once.
+ */
+export interface DailyLog {
+  /** `mark` tells entries apart, so that one written again after a crash is not there twice. */
+  append(entry: { readonly mark: string; readonly text: PromptText }): Promise<void>
+  /** The log of a day, or its newest part; null when there is none. */
+  read(day: string): Promise<PromptText | null>
+  /** Keeps the words of a conversation whole; answers where. The newest hundred files are kept. */
+  keepTranscript(mark: string, text: PromptText): Promise<string>
+}
+
+export function createDailyLog(deps: { files: DataFiles; clock: Clock }): DailyLog {
+  const { files, clock } = deps
+  const now = (): string => new Date(clock.now()).toISOString()
+  let last: Promise<unknown> = Promise.resolve()
+
+  const read = async (day: string): Promise<string | null> => {
+    try {
+      return (await files.read(`${memoryFolder}/${day}.md`, dailyLogMaxBytes * 2)).toString('utf8')
+    } catch (error) {
+      if (error instanceof Problem && error.code === 'not-found') return null
+      throw error
+    }
+  }
+  const append = async ({ mark, text }: { mark: string; text: PromptText }): Promise<void> => {
+    const day = now().slice(0, 10)
+    const before = (await read(day)) ?? ''
+    const id = sanitizeForPrompt(`(${mark})`)
+    if (before.includes(id)) return
+    const time = sanitizeForPrompt(`- ${now().slice(11, 16)}`)
+    const words = truncatePromptText(sanitizeForPrompt(text.trim()), entryMaxChars)
+    const entry = joinPromptText([time, words, id], ' ')
+    const path = `${memoryFolder}/${day}.md`
+    if (Buffer.byteLength(before) + Buffer.byteLength(entry) <= dailyLogMaxBytes) {
+      await files.write(path, Buffer.from(`${entry}\n`), { append: true })
+      return
+    }
+    const half = before.slice(-Math.floor(before.length / 2))
+    const kept = half.slice(half.indexOf('\n- ') + 1)
+    await files.write(path, Buffer.from(`${leftOut}\n${kept}${entry}\n`))
+  }
+  return {
+    append: (entry) => {
+      // One after the other: reading and writing are two steps.
+      const appended = last.then(() => append(entry))
+      last = appended.catch(() => undefined)
+      return appended
+    },
+    read: async (day) => {
+      const text = await read(day)
+      return text === null ? null : sanitizeForPrompt(text.trim())
+    },
+    keepTranscript: async (mark, text) => {
+      const name = `${now().slice(0, 10)}-${mark.replaceAll(/[^A-Za-z0-9_-]/g, '-').slice(0, 100)}.md`
+      const path = `${transcriptFolder}/${name}`
+      await files.write(path, Buffer.from(text).subarray(0, transcriptMaxBytes))
+      await forgetOldTranscripts(files)
+      return path
+    },
+  }
+}
+
+/** Names begin with their day, so their order is that of their age. */
+async function forgetOldTranscripts(files: DataFiles): Promise<void> {
+  const found = await files.list(transcriptFolder, { recursive: false, entriesMax: transcriptsMax * 10 })
+  const names = found.filter(({ kind }) => kind === 'file').map(({ path }) => path)
+  for (const name of names.toSorted().slice(0, -transcriptsMax))
+    await files.remove(`${transcriptFolder}/${name}`)
+}
