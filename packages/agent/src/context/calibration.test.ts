@@ -29,19 +29,24 @@ describe('what a model teaches about our count', () => {
   test('a refusal always makes the same prompt fill more of the window (lesson 108)', () => {
     fc.assert(
       fc.property(
-        fc.double({ min: 0.3, max: 5, noNaN: true }),
-        fc.boolean(),
-        fc.integer({ min: 3000, max: 1_000_000 }),
-        fc.integer({ min: 4000, max: 1_000_000 }),
-        fc.constantFrom(
-          'too long',
-          'context length exceeded: 5000',
-          'prompt is too long: 300000 tokens > 200000 maximum',
-        ),
-        (ratio, confirmed, counted, windowTokens, words) => {
-          const before = { ratio, confirmed, windowTokens: null }
-          const after = learnFromOverflow(before, { counted, windowTokens, words })
-          const fillBefore = (counted * ratio) / windowTokens
+        fc.record({
+          ratio: fc.double({ min: 0.3, max: 5, noNaN: true }),
+          confirmed: fc.boolean(),
+          windowTokens: fc.constant(null),
+        }),
+        fc.record({
+          counted: fc.integer({ min: 3000, max: 1_000_000 }),
+          windowTokens: fc.integer({ min: 4000, max: 1_000_000 }),
+          words: fc.constantFrom(
+            'too long',
+            'context length exceeded: 5000',
+            'prompt is too long: 300000 tokens > 200000 maximum',
+          ),
+        }),
+        (before, call) => {
+          const { counted, windowTokens } = call
+          const after = learnFromOverflow(before, call)
+          const fillBefore = (counted * before.ratio) / windowTokens
           const fillAfter =
             (counted * after.ratio) / Math.min(windowTokens, after.windowTokens ?? windowTokens)
           expect(after.ratio).toBeLessThanOrEqual(ratioRange.max)

@@ -49,12 +49,11 @@ export async function compactConversation(
   keep: ContextKeep,
   turn: ContextTurn,
   rule: { readonly cut: CutConversation; readonly size: ContextSize },
-  signal: AbortSignal,
 ): Promise<void> {
   const { state } = turn
   const { kept, dropped } = rule.cut
-  await flushFacts(keep, turn, { messages: dropped, size: rule.size }, signal)
-  const summary = await summarize(keep, turn, { messages: dropped, size: rule.size }, signal)
+  await flushFacts(keep, turn, { messages: dropped, size: rule.size })
+  const summary = await summarize(keep, turn, { messages: dropped, size: rule.size })
   const keptIn = await keepWords(keep, turn, { messages: dropped, what: 'compacted', words: summary })
   const message = fitSummary(summary, keptIn, sizeOf(dropped))
   const [first, ...others] = kept
@@ -72,13 +71,12 @@ export async function flushFacts(
   keep: ContextKeep,
   turn: ContextTurn,
   rule: { readonly messages: readonly PromptMessage[]; readonly size: ContextSize },
-  signal: AbortSignal,
 ): Promise<void> {
   const { state } = turn
   if (state.flushed) return
   try {
     const ask = { messages: rule.messages, transcriptMaxChars: shownChars(rule.size) }
-    const { facts, tokens, costUsd } = await askForFacts(turn.model, ask, signal)
+    const { facts, tokens, costUsd } = await askForFacts(turn.model, ask, turn.signal)
     state.tokens += tokens
     state.costUsd += costUsd
     if (facts === null) keep.log.warn({ runId: state.runId }, 'the model named no facts that can be read')
@@ -88,7 +86,7 @@ export async function flushFacts(
       keep.log.info({ runId: state.runId, saved, named: facts.length }, 'facts of the conversation saved')
     }
   } catch (error) {
-    signal.throwIfAborted()
+    turn.signal.throwIfAborted()
     keep.log.warn({ runId: state.runId, err: error }, 'facts of the conversation could not be saved')
   }
   state.flushed = true
@@ -99,18 +97,17 @@ async function summarize(
   keep: ContextKeep,
   turn: ContextTurn,
   rule: { readonly messages: readonly PromptMessage[]; readonly size: ContextSize },
-  signal: AbortSignal,
 ): Promise<PromptText> {
   const { state } = turn
   try {
     const ask = { messages: rule.messages, transcriptMaxChars: shownChars(rule.size) }
-    const { text, tokens, costUsd } = await askForSummary(turn.model, ask, signal)
+    const { text, tokens, costUsd } = await askForSummary(turn.model, ask, turn.signal)
     state.tokens += tokens
     state.costUsd += costUsd
     if (text.trim() !== '') return text
     keep.log.warn({ runId: state.runId }, 'the model gave no summary; an outline takes its place')
   } catch (error) {
-    signal.throwIfAborted()
+    turn.signal.throwIfAborted()
     keep.log.warn({ runId: state.runId, err: error }, 'no summary could be had; an outline takes its place')
   }
   return outline(rule.messages)

@@ -82,6 +82,7 @@ function aTurn(model: LanguageModel, messages: readonly PromptMessage[], pinFirs
     mesh: noMesh,
     systemPrompt: system,
     tools: [],
+    signal,
     pinFirst,
     saveCheckpoint: async (current) => void saved.push(JSON.stringify(current)),
   }
@@ -96,7 +97,7 @@ describe('keeping a conversation within its window', () => {
   test('a short one is asked as it is', async () => {
     const { model, asked } = aModel()
     const { turn, saved } = aTurn(model, group(100))
-    await aContextKeeper().ask(turn, request, signal)
+    await aContextKeeper().ask(turn, request)
     expect(asked).toHaveLength(1)
     expect(asked[0]?.messages).toEqual([{ role: 'system', content: system }, ...turn.state.messages])
     expect(saved).toEqual([])
@@ -109,8 +110,8 @@ describe('keeping a conversation within its window', () => {
     const keeper = aContextKeeper({ factKeeper, book: aModelBook(windowFor(messages, 0.64)) })
     const { turn, state } = aTurn(model, messages)
     state.toolOutputs.push({ step: 1, tool: 'tool', input: {}, output: 'x', ok: true, duration_ms: 1 })
-    await keeper.ask(turn, request, signal)
-    await keeper.ask(turn, request, signal)
+    await keeper.ask(turn, request)
+    await keeper.ask(turn, request)
     expect(kinds()).toEqual(['facts', 'answer', 'answer'])
     expect(factKeeper.facts).toEqual(['the door is blue'])
     expect(state.messages).toHaveLength(messages.length + 1)
@@ -122,7 +123,7 @@ describe('keeping a conversation within its window', () => {
     const factKeeper = aFactKeeper()
     const { model } = aModel({ facts: '["wrong"]' })
     const keeper = aContextKeeper({ factKeeper, book: aModelBook(windowFor(messages, 0.64)) })
-    await keeper.ask(aTurn(model, messages).turn, request, signal)
+    await keeper.ask(aTurn(model, messages).turn, request)
     expect(factKeeper).toMatchObject({ facts: [], runs: [false] })
   })
 
@@ -132,7 +133,7 @@ describe('keeping a conversation within its window', () => {
     const { model, asked, kinds } = aModel({ summary: 'They counted boats.' })
     const keeper = aContextKeeper({ dailyLog, book: aModelBook(windowFor(messages, 0.72)) })
     const { turn, state, saved } = aTurn(model, messages)
-    await keeper.ask(turn, request, signal)
+    await keeper.ask(turn, request)
     expect(kinds()).toEqual(['facts', 'summary', 'answer'])
     const shown = asked.at(-1)?.messages ?? []
     expect(shown[0]).toEqual({ role: 'system', content: system })
@@ -155,7 +156,7 @@ describe('keeping a conversation within its window', () => {
     const keeper = aContextKeeper({ factKeeper, book: aModelBook(windowFor(messages, 0.72)) })
     const { turn, state } = aTurn(model, messages)
     state.toolOutputs.push({ step: 1, tool: 'tool', input: {}, output: 'x', ok: true, duration_ms: 1 })
-    await keeper.ask(turn, request, signal)
+    await keeper.ask(turn, request)
     const summary = state.messages.find(isSummary)
     expect(summary?.role).toBe('user')
     expect(summary?.content).toContain('quiet words')
@@ -182,7 +183,7 @@ describe('keeping a conversation within its window', () => {
     const { model } = aModel({ summary })
     const keeper = aContextKeeper({ book: aModelBook(windowFor(messages, 0.75)) })
     const { turn, state } = aTurn(model, messages)
-    await keeper.ask(turn, request, signal)
+    await keeper.ask(turn, request)
     expect(state.messages.find(isSummary)?.content).toContain('where is the lighthouse')
   })
 
@@ -198,7 +199,7 @@ describe('keeping a conversation within its window', () => {
         const keeper = aContextKeeper({ book: aModelBook(Math.max(2000, windowFor(messages, share))) })
         const { turn, state, saved } = aTurn(model, messages)
         const before = weigh(state)
-        await keeper.ask(turn, request, signal)
+        await keeper.ask(turn, request)
         expect(weigh(state)).toBeLessThanOrEqual(before)
         if (kinds().includes('summary')) expect(weigh(state)).toBeLessThan(before)
         expect(state.messages.some((message) => message.content.endsWith('the question'))).toBe(true)
@@ -209,9 +210,9 @@ describe('keeping a conversation within its window', () => {
           expect(head?.role).not.toBe('tool')
         }
         const asides = kinds().filter((kind) => kind === 'summary').length
-        await keeper.compact(turn, signal)
+        await keeper.compact(turn)
         const again = state.messages
-        await keeper.compact(turn, signal)
+        await keeper.compact(turn)
         expect(state.messages).toEqual(again)
         expect(kinds().filter((kind) => kind === 'summary').length).toBeLessThanOrEqual(asides + 1)
         const last = saved.at(-1)
@@ -225,7 +226,7 @@ describe('keeping a conversation within its window', () => {
     const messages = groups(60, 1000)
     const { model, asked } = aModel()
     const keeper = aContextKeeper({ book: aModelBook(windowFor(messages, 0.9)) })
-    await keeper.ask(aTurn(model, messages, true).turn, request, signal)
+    await keeper.ask(aTurn(model, messages, true).turn, request)
     expect(asked.at(-1)?.messages[1]?.content).toBe('the question')
     expect(asked.at(-1)?.messages.slice(2).filter(isSummary)).toHaveLength(1)
   })
@@ -250,12 +251,12 @@ describe('a refusal because of length', () => {
       const book = aModelBook(200_000)
       const { turn, state } = aTurn(model, dense)
       const before = weigh(state)
-      const answer = await aContextKeeper({ book }).ask(turn, request, signal)
+      const answer = await aContextKeeper({ book }).ask(turn, request)
       expect(answer.text).toBe('done')
       expect(weigh(state)).toBeLessThan(before)
       expect(kinds().filter((kind) => kind === 'answer').length).toBeLessThanOrEqual(5)
       const again = asked.length
-      await aContextKeeper({ book }).ask(turn, request, signal)
+      await aContextKeeper({ book }).ask(turn, request)
       expect(asked.length).toBe(again + 1)
     },
   )
@@ -266,7 +267,7 @@ describe('a refusal because of length', () => {
     const { turn } = aTurn(model, [
       { role: 'user', content: sanitizeForPrompt(`start${'1,2;'.repeat(20_000)}end`) },
     ])
-    await aContextKeeper({ book: aModelBook(100_000), dailyLog }).ask(turn, request, signal)
+    await aContextKeeper({ book: aModelBook(100_000), dailyLog }).ask(turn, request)
     const shown = asked.at(-1)?.messages.at(-1)?.content ?? ''
     expect(shown).toContain('whole in workspace/memory/transcripts')
     expect(shown.endsWith('end')).toBe(true)
@@ -276,7 +277,7 @@ describe('a refusal because of length', () => {
   test('a prune that removes nothing ends the run with a problem (lesson 108)', async () => {
     const { model } = aModel({ limit: 5, says: 'prompt is too long' })
     const { turn } = aTurn(model, [])
-    const refused = aContextKeeper().ask(turn, request, signal)
+    const refused = aContextKeeper().ask(turn, request)
     await expect(refused).rejects.toMatchObject({ code: 'context-exhausted' })
   })
 
@@ -285,7 +286,7 @@ describe('a refusal because of length', () => {
       { answer: () => Promise.reject(new Problem('budget-exhausted', { detail: 'the context window' })) },
       dense,
     )
-    await expect(aContextKeeper().ask(turn, request, signal)).rejects.toMatchObject({
+    await expect(aContextKeeper().ask(turn, request)).rejects.toMatchObject({
       code: 'budget-exhausted',
     })
     expect(state.messages).toHaveLength(dense.length + 1)
@@ -297,7 +298,7 @@ describe('what answers teach', () => {
     const book = aModelBook(1_000_000)
     const { model } = aModel({ promptTokens: 30_000 })
     const { turn } = aTurn(model, groups(30, 2000))
-    await aContextKeeper({ book }).ask(turn, request, signal)
+    await aContextKeeper({ book }).ask(turn, request)
     const learnt = book.facts.get('test/model')?.calibration
     expect(learnt).toMatchObject({ confirmed: true })
     expect(learnt?.ratio).toBeGreaterThan(1.5)
@@ -308,7 +309,7 @@ describe('what answers teach', () => {
         answeredBy: 'other/one',
       }),
     }
-    await aContextKeeper({ book }).ask({ ...turn, model: other }, request, signal)
+    await aContextKeeper({ book }).ask({ ...turn, model: other }, request)
     expect(book.facts.get('test/model')?.calibration).toEqual(learnt)
   })
 
@@ -318,7 +319,6 @@ describe('what answers teach', () => {
     await aContextKeeper({ book: aModelBook(windowFor(messages, 0.5)) }).ask(
       aTurn(model, messages).turn,
       request,
-      signal,
     )
     const bound = asked.at(-1)?.answerTokensMax ?? 0
     expect(bound).toBeGreaterThan(0)

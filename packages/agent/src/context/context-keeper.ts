@@ -39,14 +39,14 @@ export interface AskRequest {
  */
 export interface ContextKeeper {
   /** One answer of the model to the conversation. Rejects as the model does, with `context-exhausted`, or aborted. */
-  ask(turn: ContextTurn, request: AskRequest, signal: AbortSignal): Promise<ModelAnswer>
+  ask(turn: ContextTurn, request: AskRequest): Promise<ModelAnswer>
   /** Compacts now, if there is anything worth it. */
-  compact(turn: ContextTurn, signal: AbortSignal): Promise<void>
+  compact(turn: ContextTurn): Promise<void>
 }
 
 export function createContextKeeper(deps: MeasureDeps & ContextKeep): ContextKeeper {
-  const measure = (turn: ContextTurn, signal: AbortSignal): Promise<ContextSize> =>
-    measureContext(deps, { ...turn, messages: turn.state.messages }, signal)
+  const measure = (turn: ContextTurn): Promise<ContextSize> =>
+    measureContext(deps, { ...turn, messages: turn.state.messages }, turn.signal)
 
   const prune = async (turn: ContextTurn, size: ContextSize): Promise<void> => {
     const { state } = turn
@@ -70,10 +70,10 @@ export function createContextKeeper(deps: MeasureDeps & ContextKeep): ContextKee
     deps.log.warn({ runId: state.runId, shortened: before.length }, 'conversation shortened')
   }
   /** `belowCounted`: the last request had so many and was refused. */
-  const fit = async (turn: ContextTurn, belowCounted: number, signal: AbortSignal): Promise<ContextSize> => {
+  const fit = async (turn: ContextTurn, belowCounted: number): Promise<ContextSize> => {
     const { state } = turn
     for (let steps = 0; ; steps += 1) {
-      const size = await measure(turn, signal)
+      const size = await measure(turn)
       const cut = planCut(state.messages, { size, pinFirst: turn.pinFirst })
       const standing = { ...size, flushed: state.flushed, canCut: cut.worthIt }
       const isSmaller = size.counted < belowCounted
@@ -81,12 +81,12 @@ export function createContextKeeper(deps: MeasureDeps & ContextKeep): ContextKee
       const isNeeded = step === 'none' && !isSmaller ? 'prune' : step
       if (isNeeded === 'none') return size
       if (steps >= stepsMax) throw exhausted(size)
-      if (isNeeded === 'flush') await flushFacts(deps, turn, { messages: state.messages, size }, signal)
-      else if (isNeeded === 'compact') await compactConversation(deps, turn, { cut, size }, signal)
+      if (isNeeded === 'flush') await flushFacts(deps, turn, { messages: state.messages, size })
+      else if (isNeeded === 'compact') await compactConversation(deps, turn, { cut, size })
       else await prune(turn, size)
     }
   }
-  const ask = async (turn: ContextTurn, request: AskRequest, size: ContextSize, signal: AbortSignal) => {
+  const ask = async (turn: ContextTurn, request: AskRequest, size: ContextSize) => {
     const share = size.tokens / size.windowTokens
     const full = share >= contextShares.warn ? [fullnessNote(Math.round(share * 100))] : []
     return turn.model.answer(
@@ -102,24 +102,24 @@ export function createContextKeeper(deps: MeasureDeps & ContextKeep): ContextKee
         answerTokensMax: answerBound(request.answerTokensMax, size),
       },
       request.onText,
-      signal,
+      turn.signal,
     )
   }
   return {
-    ask: async (turn, request, signal) => {
+    ask: async (turn, request) => {
       let belowCounted = Infinity
       for (let overflows = 0; ; overflows += 1) {
-        const size = await fit(turn, belowCounted, signal)
+        const size = await fit(turn, belowCounted)
         const { calibration } = await deps.book.of(size.countedAs)
         try {
-          const answer = await ask(turn, request, size, signal)
+          const answer = await ask(turn, request, size)
           if (isOfModel(answer, deps.model)) {
             const told = { counted: size.counted, told: answer.promptTokens }
             await deps.book.learn(size.countedAs, learnFromUsage(calibration, told))
           }
           return answer
         } catch (error) {
-          signal.throwIfAborted()
+          turn.signal.throwIfAborted()
           if (!isOverflow(error) || overflows >= overflowsMax) throw error
           const { message: words } = error
           deps.log.warn(
@@ -131,10 +131,10 @@ export function createContextKeeper(deps: MeasureDeps & ContextKeep): ContextKee
         }
       }
     },
-    compact: async (turn, signal) => {
-      const size = await measure(turn, signal)
+    compact: async (turn) => {
+      const size = await measure(turn)
       const cut = planCut(turn.state.messages, { size, pinFirst: turn.pinFirst })
-      if (cut.worthIt) await compactConversation(deps, turn, { cut, size }, signal)
+      if (cut.worthIt) await compactConversation(deps, turn, { cut, size })
     },
   }
 }

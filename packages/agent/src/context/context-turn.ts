@@ -17,6 +17,7 @@ export interface ContextTurn {
   /** The conversation begins with the words of a task, which stay. */
   readonly pinFirst: boolean
   readonly saveCheckpoint: (state: LoopState) => Promise<void>
+  readonly signal: AbortSignal
 }
 
 /** Where what leaves a conversation goes. */

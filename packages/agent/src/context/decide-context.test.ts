@@ -11,6 +11,7 @@ test.each([
   [0.85, true, false, 'none'],
   [0.9, true, false, 'prune'],
   [1.5, true, true, 'compact'],
-] as const)('at %d of the window, flushed %s, with groups to cut %s: %s', (share, flushed, canCut, step) => {
+] as const)('at %d of the window, flushed %s, with groups to cut %s: %s', (...row) => {
+  const [share, flushed, canCut, step] = row
   expect(decideContext({ tokens: share * 1000, windowTokens: 1000, flushed, canCut })).toBe(step)
 })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../../tests/verifies.ts'
-import { judgeBefore, lastResultHash, recordCall, shouldWarn } from './loop-detection.ts'
+import { stepLoop } from './loop-detection.ts'
 import type { CallRecord } from './loop-detection.ts'
 
 /** Plays calls as the loop does; each letter is one call, `tool:params:result`. Answers what became of each. */
@@ -8,13 +8,12 @@ function play(calls: readonly string[]): string[] {
   let window: readonly CallRecord[] = []
   return calls.map((text) => {
     const [tool = '', paramsHash = '', result = ''] = text.split(':')
-    const verdict = judgeBefore(window, { tool, paramsHash })
-    if (verdict === 'terminate') return 'terminate'
-    const resultHash = verdict === 'block' ? (lastResultHash(window, { tool, paramsHash }) ?? '') : result
-    const record = { tool, paramsHash, resultHash }
-    const warned = verdict === 'run' && shouldWarn(window, record)
-    window = recordCall(window, record)
-    return verdict === 'block' ? 'block' : warned ? 'warn' : 'run'
+    const asked = stepLoop(window, { kind: 'asked', call: { tool, paramsHash } })
+    window = asked.calls
+    if (asked.verdict !== 'run') return asked.verdict
+    const ended = stepLoop(window, { kind: 'ended', call: { tool, paramsHash, resultHash: result } })
+    window = ended.calls
+    return ended.verdict
   })
 }
 const times = (count: number, call: string): string[] => Array.from({ length: count }, () => call)

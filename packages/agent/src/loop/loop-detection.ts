@@ -7,44 +7,59 @@ export interface CallRecord {
   readonly resultHash: string
 }
 
+/** A call as the model asks for it. */
+export type AskedCall = Omit<CallRecord, 'resultHash'>
+
+/** What happens to a loop: a call is asked for, or one that was made has given its result. */
+export type LoopEvent =
+  | { readonly kind: 'asked'; readonly call: AskedCall }
+  | { readonly kind: 'ended'; readonly call: CallRecord }
+
 /**
- * Before a call: whether it may run. `block` means that it is skipped with an error, `terminate` that the loop
- * ends as failed.
+ * `run` and go on; `warn` after this result; `block`: the call is skipped with an error; `terminate`: the loop ends as
+ * failed.
  */
-export type BeforeCall = 'run' | 'block' | 'terminate'
+export type LoopVerdict = 'run' | 'warn' | 'block' | 'terminate'
+
+export interface LoopStep {
+  /** The window from now on. */
+  readonly calls: readonly CallRecord[]
+  readonly verdict: LoopVerdict
+}
 
 /** Tools whose repetition means nothing (ARCHITECTURE 6.1). */
 const exemptTools: readonly string[] = ['memory_search']
 
 const { warnAtRepeat, blockAtRepeat, terminateAtRepeat, windowCalls } = limits.toolLoop
 
-/** Pure. A call that has been made n times with the result it gave last would be the n-th repeat now. */
-export function judgeBefore(
-  calls: readonly CallRecord[],
-  call: { tool: string; paramsHash: string },
-): BeforeCall {
+/**
+ * The transition of the loop detector, for every mode and for calls of one answer as for calls of many: they are asked
+ * for one after the other. A call that was made n times with the result it gave last is its n-th repeat. One that is
+ * skipped is recorded with that result, and counts. Pure.
+ */
+export function stepLoop(calls: readonly CallRecord[], event: LoopEvent): LoopStep {
+  const { call } = event
+  const isExempt = exemptTools.includes(call.tool)
+  if (event.kind === 'ended') {
+    const repeats = isExempt ? 0 : countSame(calls, event.call)
+    return { calls: withCall(calls, event.call), verdict: repeats >= warnAtRepeat ? 'warn' : 'run' }
+  }
   const last = lastResultHash(calls, call)
-  if (last === null || exemptTools.includes(call.tool)) return 'run'
-  const repeats = countSame(calls, { ...call, resultHash: last })
-  if (repeats >= terminateAtRepeat) return 'terminate'
-  return repeats >= blockAtRepeat ? 'block' : 'run'
+  if (last === null || isExempt) return { calls, verdict: 'run' }
+  const again = { ...call, resultHash: last }
+  const repeats = countSame(calls, again)
+  if (repeats >= terminateAtRepeat) return { calls, verdict: 'terminate' }
+  return repeats >= blockAtRepeat
+    ? { calls: withCall(calls, again), verdict: 'block' }
+    : { calls, verdict: 'run' }
 }
 
-/** Pure. Whether the result just obtained is to be followed by the warning; `calls` is without it. */
-export function shouldWarn(calls: readonly CallRecord[], record: CallRecord): boolean {
-  return !exemptTools.includes(record.tool) && countSame(calls, record) >= warnAtRepeat
+function withCall(calls: readonly CallRecord[], call: CallRecord): readonly CallRecord[] {
+  return [...calls, call].slice(-windowCalls)
 }
 
-/** Pure. The window with one more call. A skipped call is recorded with the hash of the last result, and counts. */
-export function recordCall(calls: readonly CallRecord[], record: CallRecord): readonly CallRecord[] {
-  return [...calls, record].slice(-windowCalls)
-}
-
-/** Pure. The result of the latest call with the same tool and parameters inside the window; null when none. */
-export function lastResultHash(
-  calls: readonly CallRecord[],
-  call: { tool: string; paramsHash: string },
-): string | null {
+/** The result of the latest call with the same tool and parameters inside the window; null when none. */
+function lastResultHash(calls: readonly CallRecord[], call: AskedCall): string | null {
   const same = calls.filter((past) => past.tool === call.tool && past.paramsHash === call.paramsHash)
   return same.at(-1)?.resultHash ?? null
 }

@@ -7,7 +7,7 @@ import type { ToolCallEnd } from '../tools/execute-tool-call.ts'
 import { parseArguments } from '../tools/parse-arguments.ts'
 import type { Tool } from '../tools/tool.ts'
 import { fingerprint } from './fingerprint.ts'
-import { judgeBefore, lastResultHash, recordCall, shouldWarn } from './loop-detection.ts'
+import { stepLoop } from './loop-detection.ts'
 import { openCalls } from './loop-state.ts'
 import type { LoopState } from './loop-state.ts'
 import { notices } from './notices.ts'
@@ -35,12 +35,13 @@ export async function runCalls(
     const params = parsed.ok ? stableJson(input) : call.arguments
     const key = { tool: call.name, paramsHash: fingerprint(params) }
     const cutOff = state.pending?.callId === call.id
-    const verdict = cutOff ? 'run' : judgeBefore(state.calls, key)
-    if (verdict === 'terminate') {
+    // A call that was cut off was asked for before and is not asked for again.
+    const before = cutOff ? null : stepLoop(state.calls, { kind: 'asked', call: key })
+    if (before?.verdict === 'terminate') {
       return { kind: 'failed', code: 'tool-loop-terminated', detail: `${call.name} was called in a circle.` }
     }
-    if (verdict === 'block') {
-      state.calls = recordCall(state.calls, { ...key, resultHash: lastResultHash(state.calls, key) ?? '' })
+    if (before?.verdict === 'block') {
+      state.calls = before.calls
       await settle(deps, { state, call, input }, wordsEnd(notices.skipped))
       continue
     }
@@ -48,9 +49,12 @@ export async function runCalls(
       tool && parsed.ok
         ? await perform(deps, { state, call, input, tool, cutOff }, signal)
         : refusedEnd(deps, tool, parsed.ok ? '' : parsed.reason)
-    const record = { ...key, resultHash: fingerprint(end.output) }
-    warn ||= shouldWarn(state.calls, record)
-    state.calls = recordCall(state.calls, record)
+    const after = stepLoop(state.calls, {
+      kind: 'ended',
+      call: { ...key, resultHash: fingerprint(end.output) },
+    })
+    warn ||= after.verdict === 'warn'
+    state.calls = after.calls
     await settle(deps, { state, call, input }, end)
     if (!end.ok) await deps.learnings?.recordToolFailure({ tool: call.name, input, output: end.output })
   }

@@ -10,6 +10,19 @@ const signal = new AbortController().signal
 const use = (value: string, id = 'c1') => ({ toolCalls: calls([id, 'tool', JSON.stringify({ value })]) })
 
 describe('the loop', () => {
+  test('equal calls of one answer are judged one after the other, and none is left without a result', async () => {
+    const tool = fakeTool('tool', 'none')
+    const batch = Array.from({ length: 12 }, (_, index) => [`b${index}`, 'tool', '{"value":"1"}'] as const)
+    const model = createScriptedModel([{ toolCalls: calls(...batch) }])
+    const state = aState()
+    const { deps, checkpoints } = loopParts(model, [tool])
+    const end = await runRounds(deps, state, signal)
+    expect(end).toMatchObject({ kind: 'failed', code: 'tool-loop-terminated' })
+    expect(tool.keys).toHaveLength(4)
+    expect(state.toolOutputs.map(({ ok }) => ok)).toEqual([...Array(4).fill(true), ...Array(5).fill(false)])
+    expect(readLoopState(JSON.parse(checkpoints.at(-1) ?? ''))).toEqual(state)
+  })
+
   test('calls are made in order and their results are read before the answer', async () => {
     const tool = fakeTool('tool', 'local')
     const model = createScriptedModel([

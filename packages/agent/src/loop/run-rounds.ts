@@ -78,7 +78,7 @@ export async function runRounds(deps: RoundsDeps, state: LoopState, signal: Abor
     if (verdict === 'exhausted')
       return { kind: 'failed', code: 'rounds-exhausted', detail: notices.roundsUsed }
     if (verdict === 'continue') {
-      await deps.context.compact(contextTurn(deps, state, deps.tools), signal)
+      await deps.context.compact(contextTurn(deps, state, signal))
       state.rounds = countContinuation(state.rounds)
       state.calls = []
       state.messages.push({ role: 'user', content: notices.continuation })
@@ -157,14 +157,13 @@ async function answerOf(
     : []
   try {
     return await deps.context.ask(
-      contextTurn(deps, state, offered),
+      { ...contextTurn(deps, state, signal), tools: offered.map((tool) => tool.definition) },
       {
         notices: notice,
         mayCallTools: !last || inTask,
         answerTokensMax: deps.spending === null ? null : Math.max(1, deps.spending.maxTokens - state.tokens),
         onText: (content) => deps.onFrame({ type: 'text_delta', content }),
       },
-      signal,
     )
   } catch (error) {
     signal.throwIfAborted()
@@ -172,11 +171,12 @@ async function answerOf(
   }
 }
 
-function contextTurn(deps: RoundsDeps, state: LoopState, offered: readonly Tool[]): ContextTurn {
+function contextTurn(deps: RoundsDeps, state: LoopState, signal: AbortSignal): ContextTurn {
   return {
     ...deps,
     state,
-    tools: offered.map((tool) => tool.definition),
+    signal,
+    tools: deps.tools.map((tool) => tool.definition),
     pinFirst: deps.taskId !== null,
   }
 }

@@ -11,6 +11,7 @@ import { allowedModel } from './allowed-models.ts'
 import { createListModels } from './list-models.ts'
 import { createMakeProvider } from './make-provider.ts'
 import { createModelCatalog } from './model-catalog.ts'
+import { windowOfModel } from './model-window.ts'
 import { createOpenAiCompatibleProvider } from './openai-compatible-provider.ts'
 import { modelIsListed, resolveModel } from './resolve-model.ts'
 
@@ -72,6 +73,33 @@ describe('what an agent may use', () => {
       await parts.close()
     },
   )
+})
+
+describe('the window of a model', () => {
+  const settings = settingsSchema.parse({
+    models: { 'openai/gpt-4o': { context: 9000 }, 'lab/own': { context: 5 } },
+  })
+
+  test.each([
+    ['the owner knows best', { provider: 'openai', model: 'gpt-4o' }, 9000],
+    ['also of what no list has', { provider: 'lab', model: 'own' }, 5],
+    ['a million is a million', { provider: 'openai', model: 'gpt-4.1' }, 1_000_000],
+    ['of a newest name', { provider: 'anthropic', model: 'claude-opus-4-1-20250805' }, 200_000],
+    ['of what nobody knows', { provider: 'lab', model: 'unheard-of' }, null],
+  ])('%s (lesson 110)', (_what, name, tokens) => {
+    expect(windowOfModel(settings, name)).toBe(tokens)
+  })
+
+  test('is told with the name', async () => {
+    const own = { agents: { scout: { models: ['lab/own'] } }, models: { 'lab/own': { context: 5000 } } }
+    const parts = aModelPath({ settings: own, agentModel: 'lab/other' })
+    const { data } = await createListModels(parts.deps)(workerCaller)
+    expect(data.map((model) => [model.id, model.context_length])).toEqual([
+      ['lab/other', undefined],
+      ['lab/own', 5000],
+    ])
+    await parts.close()
+  })
 })
 
 describe('the catalog', () => {

@@ -1,0 +1,70 @@
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { readWindow } from './ask-window.ts'
+import { freshCalibration } from './calibration.ts'
+import { createModelBook, defaultWindowTokens, windowOf } from './model-facts.ts'
+
+const aBook = (content?: string) => {
+  const dataDirectory = mkdtempSync(join(tmpdir(), 'models-'))
+  let at = 10_000_000
+  const clock = { now: () => at, sleep: () => Promise.resolve() }
+  if (content !== undefined) {
+    mkdirSync(join(dataDirectory, '.flotilla'))
+    writeFileSync(join(dataDirectory, '.flotilla', 'models.json'), content)
+  }
+  const open = () => createModelBook({ dataDirectory, clock })
+  return { book: open(), open, pass: (ms: number) => (at += ms) }
+}
+
+describe('what is known of a model', () => {
+  test('outlives a restart', async () => {
+    const { book, open } = aBook()
+    await book.told('m', 32_000)
+    await book.learn('m', { ratio: 1.4, confirmed: true, windowTokens: 20_000 })
+    const facts = await open().of('m')
+    expect(facts).toMatchObject({ meshWindowTokens: 32_000, calibration: { ratio: 1.4 } })
+    expect(windowOf(facts)).toBe(20_000)
+  })
+
+  test('is asked of the mesh again after an hour', async () => {
+    const { book, pass } = aBook()
+    expect(await book.wantsAsking('m')).toBe(true)
+    await book.told('m', null)
+    expect(await book.wantsAsking('m')).toBe(false)
+    pass(3_600_001)
+    expect(await book.wantsAsking('m')).toBe(true)
+  })
+
+  test('has a careful default and follows the mesh to a million (lesson 110)', () => {
+    const facts = { calibration: freshCalibration, meshWindowTokens: null, askedAt: 0 }
+    expect(windowOf(facts)).toBe(defaultWindowTokens)
+    expect(windowOf({ ...facts, meshWindowTokens: 1_000_000 })).toBe(1_000_000)
+  })
+
+  test.each([
+    '{"m":{"calibration":{"ratio":1e9,"confirmed":true,"windowTokens":1}}}',
+    '{"m":{"calibration":{"ratio":"2"}}}',
+    '{"m":7}',
+    '[]',
+    'torn',
+  ])('%s on disk is not believed', async (content) => {
+    expect((await aBook(content).book.of('m')).calibration).toEqual(freshCalibration)
+  })
+
+  test('fifty models are remembered', async () => {
+    const { book } = aBook()
+    for (let index = 0; index < 60; index += 1) await book.told(`m${index}`, 5000)
+    expect((await book.of('m0')).meshWindowTokens).toBeNull()
+    expect((await book.of('m59')).meshWindowTokens).toBe(5000)
+  })
+})
+
+test('the window is read from the list of models, by full name or by the bare one', () => {
+  const list = { data: [{ id: 'lab/a', context_length: 5000 }, { id: 'lab/b' }, 7] }
+  expect(readWindow(list, 'lab/a')).toBe(5000)
+  expect(readWindow(list, 'a')).toBe(5000)
+  expect(readWindow(list, 'lab/b')).toBeNull()
+  expect(readWindow('x', 'a')).toBeNull()
+})
