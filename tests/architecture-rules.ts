@@ -126,8 +126,8 @@ export const edgeImports: readonly EdgeImport[] = [
   { module: 'pino', allowed: ['packages/mesh/src/log.ts'], why: 'one log' },
   {
     module: '@pydantic/genai-prices',
-    allowed: ['packages/mesh/src/llm/price-list.ts'],
-    why: 'one price list',
+    allowed: ['packages/mesh/src/llm/price-list.ts', 'packages/mesh/src/llm/model-window.ts'],
+    why: 'one list of prices and windows',
   },
   {
     module: '@ai-sdk/anthropic',

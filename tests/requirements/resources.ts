@@ -116,7 +116,7 @@ export const resourcesClauses = [
   { line: 110, id: 'resources:workspace:heartbeat-rules', state: 'covered', by: 'heartbeat', text: 'HEARTBEAT.md holds the heartbeat rules.' },
   { line: 111, id: 'resources:workspace:interface', state: 'covered', by: 'workspace', text: 'INTERFACE.md is capped at 4K.' },
   { line: 112, id: 'resources:workspace:agents', state: 'covered', by: 'workspace', text: 'AGENTS.md is capped at 12K.' },
-  { line: 112, id: 'resources:workspace:agents-at-root', state: 'planned', by: 'workspace', text: 'AGENTS.md stands at the engine root.' },
+  { line: 112, id: 'resources:workspace:agents-at-root', state: 'covered', by: 'workspace', text: 'AGENTS.md stands at the engine root.' },
   { line: 113, id: 'resources:workspace:project', state: 'planned', by: 'projects', text: 'PROJECT.md is a read-only bootstrap inclusion with no cap of its own.' },
   { line: 114, id: 'resources:workspace:system', state: 'covered', by: 'workspace', text: 'SYSTEM.md is capped at 6K.' },
   { line: 114, id: 'resources:workspace:system-read-only', state: 'covered', by: 'workspace', text: 'SYSTEM.md is read-only.' },

@@ -1,17 +1,15 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import { joinPromptText, sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { createContextKeeper } from './context/context-keeper.ts'
 import type { ContextKeeper } from './context/context-keeper.ts'
 import { createTokenCounter } from './context/count-tokens.ts'
 import { hasOurTokenizer } from './context/estimate-tokens.ts'
-import type { FactKeeper } from './context/fact-keeper.ts'
+import { logFacts } from './context/log-facts.ts'
 import { createModelBook } from './context/model-facts.ts'
 import { createRecordRun } from './context/record-run.ts'
 import type { RecordRun } from './context/record-run.ts'
 import type { AgentEnvironment } from './environment.ts'
 import type { DataFiles } from './files/data-files.ts'
 import type { Log } from './log.ts'
-import { fingerprint } from './loop/fingerprint.ts'
 import { createDailyLog } from './workspace/daily-log.ts'
 import type { DailyLog } from './workspace/daily-log.ts'
 
@@ -28,22 +26,10 @@ export function composeContext(deps: {
   // An operator's container has no room for the tokenizer; what the model tells of its usage corrects the guess.
   const counts = kind === 'worker' && hasOurTokenizer(model)
   const tokenizer = counts ? createTokenCounter(() => import('./parts/tokenizer.ts')) : null
-  const book = createModelBook({ dataDirectory, clock })
+  const book = createModelBook({ dataDirectory, clock, log })
   return {
     context: createContextKeeper({ model, book, tokenizer, factKeeper: logFacts(dailyLog), dailyLog, log }),
     recordRun: createRecordRun({ dailyLog, log }),
     dailyLog,
-  }
-}
-
-/** Facts go into the log of the day, where searches and heartbeats find them. */
-function logFacts(dailyLog: DailyLog): FactKeeper {
-  return {
-    saveFacts: async (facts, { runId, runOk }) => {
-      if (!runOk) return { saved: 0 }
-      const text = joinPromptText([sanitizeForPrompt('Worth keeping:'), ...facts], '\n  - ')
-      await dailyLog.append({ mark: `${runId}-facts-${fingerprint(text).slice(0, 12)}`, text })
-      return { saved: facts.length }
-    },
   }
 }

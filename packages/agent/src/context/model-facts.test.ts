@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { quietLog } from '../testing/quiet-log.ts'
 import { readWindow } from './ask-window.ts'
 import { freshCalibration } from './calibration.ts'
 import { createModelBook, defaultWindowTokens, windowOf } from './model-facts.ts'
@@ -14,7 +15,7 @@ const aBook = (content?: string) => {
     mkdirSync(join(dataDirectory, '.flotilla'))
     writeFileSync(join(dataDirectory, '.flotilla', 'models.json'), content)
   }
-  const open = () => createModelBook({ dataDirectory, clock })
+  const open = () => createModelBook({ dataDirectory, clock, log: quietLog })
   return { book: open(), open, pass: (ms: number) => (at += ms) }
 }
 

@@ -1,7 +1,9 @@
 import { join } from 'node:path'
 import type { Clock } from '@flotilla/protocol/clock'
 import { stateFolder } from '../door-token.ts'
-import { readJsonFile, writeAtomically } from '../files/atomic-file.ts'
+import { readJsonFile } from '../files/atomic-file.ts'
+import { writeState } from '../files/state-file.ts'
+import type { Log } from '../log.ts'
 import { freshCalibration, ratioRange, windowMinTokens } from './calibration.ts'
 import type { Calibration } from './calibration.ts'
 
@@ -31,7 +33,7 @@ export interface ModelBook {
   wantsAsking(model: string): Promise<boolean>
 }
 
-export function createModelBook(deps: { dataDirectory: string; clock: Clock }): ModelBook {
+export function createModelBook(deps: { dataDirectory: string; clock: Clock; log: Log }): ModelBook {
   const path = join(deps.dataDirectory, stateFolder, 'models.json')
   let loaded: Promise<Map<string, ModelFacts>> | null = null
   const load = (): Promise<Map<string, ModelFacts>> => {
@@ -43,7 +45,12 @@ export function createModelBook(deps: { dataDirectory: string; clock: Clock }): 
     book.delete(model)
     book.set(model, facts)
     for (const oldest of [...book.keys()].slice(0, -modelsMax)) book.delete(oldest)
-    await writeAtomically(path, JSON.stringify(Object.fromEntries(book)))
+    try {
+      await writeState(deps.dataDirectory, path, JSON.stringify(Object.fromEntries(book)))
+    } catch (err) {
+      // It is kept in memory; a full disk must not cost a run its answer.
+      deps.log.warn({ model, err }, 'what was learnt of a model could not be stored')
+    }
   }
   const of = async (model: string): Promise<ModelFacts> => (await load()).get(model) ?? unknown
   return {

@@ -1,0 +1,31 @@
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import { describe, expect, test } from 'vitest'
+import type { FactKeeper } from './fact-keeper.ts'
+
+/** A keeper and what can be found of what it keeps. */
+export type MakeKeeper = () => Promise<{ keeper: FactKeeper; kept: () => Promise<string> }>
+
+/** What every keeper of facts promises. */
+export function describeFactKeeper(name: string, make: MakeKeeper): void {
+  describe(`${name} as a keeper of facts`, () => {
+    const facts = [sanitizeForPrompt('the door is green'), sanitizeForPrompt('the key is under the mat')]
+
+    test('what it is given can be found', async () => {
+      const { keeper, kept } = await make()
+      expect(await keeper.saveFacts(facts, { runId: 'run_1', runOk: true })).toEqual({ saved: 2 })
+      for (const fact of facts) expect(await kept()).toContain(fact)
+    })
+
+    test('nothing of a run in which nothing worked (lesson 106)', async () => {
+      const { keeper, kept } = await make()
+      expect(await keeper.saveFacts(facts, { runId: 'run_1', runOk: false })).toEqual({ saved: 0 })
+      expect(await kept()).not.toContain('door')
+    })
+
+    test('no fact is no entry', async () => {
+      const { keeper, kept } = await make()
+      expect(await keeper.saveFacts([], { runId: 'run_1', runOk: true })).toEqual({ saved: 0 })
+      expect(await kept()).toBe('')
+    })
+  })
+}
