@@ -3,7 +3,7 @@ import { createContextKeeper } from './context/context-keeper.ts'
 import type { ContextKeeper } from './context/context-keeper.ts'
 import { createTokenCounter } from './context/count-tokens.ts'
 import { hasOurTokenizer } from './context/estimate-tokens.ts'
-import { logFacts } from './context/log-facts.ts'
+import type { FactKeeper } from './context/fact-keeper.ts'
 import { createModelBook } from './context/model-facts.ts'
 import { createRecordRun } from './context/record-run.ts'
 import type { RecordRun } from './context/record-run.ts'
@@ -17,6 +17,7 @@ import type { DailyLog } from './workspace/daily-log.ts'
 export function composeContext(deps: {
   environment: AgentEnvironment
   files: DataFiles
+  factKeeper: FactKeeper
   clock: Clock
   log: Log
 }): { context: ContextKeeper; recordRun: RecordRun; dailyLog: DailyLog } {
@@ -28,7 +29,7 @@ export function composeContext(deps: {
   const tokenizer = counts ? createTokenCounter(() => import('./parts/tokenizer.ts')) : null
   const book = createModelBook({ dataDirectory, clock, log })
   return {
-    context: createContextKeeper({ model, book, tokenizer, factKeeper: logFacts(dailyLog), dailyLog, log }),
+    context: createContextKeeper({ model, book, tokenizer, factKeeper: deps.factKeeper, dailyLog, log }),
     recordRun: createRecordRun({ dailyLog, log }),
     dailyLog,
   }

@@ -14,20 +14,23 @@ import type { DataFiles } from './files/data-files.ts'
 import { keepReserve } from './files/state-file.ts'
 import { createMeshModel } from './llm/mesh-model.ts'
 import type { Log } from './log.ts'
-import { createLearnings } from './learnings/learnings.ts'
+import { createLearnings, readLearnings } from './learnings/learnings.ts'
 import type { Checkpoints } from './loop/checkpoints.ts'
 import { createPerformRun } from './loop/perform-run.ts'
 import type { PerformRun } from './loop/run-desk.ts'
 import type { Sessions } from './loop/sessions.ts'
+import { keepFacts } from './memory/keep-facts.ts'
 import { createMemory } from './memory/memory.ts'
 import { createMeshHttp } from './mesh/mesh-http.ts'
 import type { RunMesh } from './mesh/run-mesh.ts'
 import { joinBootstrap, readBootstrapFiles } from './prompt/bootstrap-files.ts'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
-import { readLearnings } from './prompt/read-learnings.ts'
 import { buildSystemPrompt } from './prompt/build-system-prompt.ts'
 import type { Tool } from './tools/tool.ts'
 import type { Workspace } from './workspace/workspace.ts'
+
+/** Of a system prompt. */
+const learningsMaxChars = 3000
 
 export interface RunParts {
   readonly perform: PerformRun
@@ -82,11 +85,17 @@ export function composeRuns(deps: {
       kind,
       mode,
       bootstrap,
-      learnings: await readLearnings(files),
+      learnings: await readLearnings(files, learningsMaxChars),
       now: clock.now(),
     })
   }
-  const { context, recordRun } = composeContext({ environment, files, clock, log })
+  const { context, recordRun } = composeContext({
+    environment,
+    files,
+    factKeeper: keepFacts({ memory, embeddingModel }),
+    clock,
+    log,
+  })
   const perform = createPerformRun({
     shared: {
       context,

@@ -1,7 +1,5 @@
-import { modelEndpoints } from '@flotilla/protocol/model-api'
 import { Problem } from '@flotilla/protocol/problem'
-import { embedThroughMesh } from '../memory/embed-texts.ts'
-import type { EmbeddingSource } from '../memory/embedding-queue.ts'
+import { embeddingSourceOf } from '../memory/embed-texts.ts'
 import {
   factCategoryMaxChars,
   factKeyMaxChars,
@@ -28,13 +26,7 @@ const category = (description: string) => optional(text(description, { maxChars:
 /** Facts that outlive a conversation. Each carries where it comes from and how far it may be believed. */
 export function memoryTools(deps: { memory: Memory; embeddingModel: string | null }): Tool[] {
   const { memory } = deps
-  const sourceOf = ({ mesh }: ToolContext): EmbeddingSource | null =>
-    deps.embeddingModel === null
-      ? null
-      : {
-          embed: embedThroughMesh(mesh, modelEndpoints.embeddings, deps.embeddingModel),
-          ended: mesh.ended ?? AbortSignal.abort(new Error('nobody says when the run is over')),
-        }
+  const sourceOf = ({ mesh }: ToolContext) => embeddingSourceOf(mesh, deps.embeddingModel)
   return [
     defineTool({
       name: 'memory_search',

@@ -81,7 +81,8 @@ export async function flushFacts(
     state.costUsd += costUsd
     if (facts === null) keep.log.warn({ runId: state.runId }, 'the model named no facts that can be read')
     else if (facts.length > 0) {
-      const run = { runId: state.runId, runOk: somethingWorked(state.messages, state.toolOutputs) }
+      const runOk = somethingWorked(state.messages, state.toolOutputs)
+      const run = { runId: state.runId, runOk, provenance: turn.provenance(), mesh: turn.mesh }
       const { saved } = await keep.factKeeper.saveFacts(facts, run)
       keep.log.info({ runId: state.runId, saved, named: facts.length }, 'facts of the conversation saved')
     }

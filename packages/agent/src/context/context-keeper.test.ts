@@ -6,7 +6,7 @@ import type { LanguageModel, ModelRequest, PromptMessage } from '../llm/language
 import type { LoopState } from '../loop/loop-state.ts'
 import { readLoopState } from '../loop/read-loop-state.ts'
 import { aContextKeeper, aDailyLog, aFactKeeper, aModelBook } from '../testing/context-parts.ts'
-import { aState, noMesh } from '../testing/loop-parts.ts'
+import { aState, noMesh, noProvenance } from '../testing/loop-parts.ts'
 import type { ContextTurn } from './context-turn.ts'
 import { factsPrompt, isSummary, summaryPrompt } from './context-words.ts'
 import { groupMessages } from './cut-groups.ts'
@@ -83,6 +83,7 @@ function aTurn(model: LanguageModel, messages: readonly PromptMessage[], pinFirs
     systemPrompt: system,
     tools: [],
     signal,
+    provenance: () => noProvenance,
     pinFirst,
     saveCheckpoint: async (current) => void saved.push(JSON.stringify(current)),
   }

@@ -4,6 +4,7 @@ import type { LanguageModel } from '../llm/language-model.ts'
 import type { Log } from '../log.ts'
 import type { LoopState } from '../loop/loop-state.ts'
 import type { RunMesh } from '../mesh/run-mesh.ts'
+import type { CallProvenance } from '../tools/tool.ts'
 import type { DailyLog } from '../workspace/daily-log.ts'
 import type { FactKeeper } from './fact-keeper.ts'
 
@@ -14,6 +15,8 @@ export interface ContextTurn {
   readonly mesh: RunMesh
   readonly systemPrompt: PromptText
   readonly tools: readonly ToolDefinition[]
+  /** What stands behind the words of the conversation as it is now. */
+  readonly provenance: () => CallProvenance
   /** The conversation begins with the words of a task, which stay. */
   readonly pinFirst: boolean
   readonly saveCheckpoint: (state: LoopState) => Promise<void>

@@ -1,6 +1,9 @@
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { describe, expect, test } from 'vitest'
+import { noMesh, noProvenance } from '../testing/loop-parts.ts'
 import type { FactKeeper } from './fact-keeper.ts'
+
+const run = { runId: 'run_1', runOk: true, provenance: noProvenance, mesh: noMesh }
 
 /** A keeper and what can be found of what it keeps. */
 export type MakeKeeper = () => Promise<{ keeper: FactKeeper; kept: () => Promise<string> }>
@@ -12,19 +15,19 @@ export function describeFactKeeper(name: string, make: MakeKeeper): void {
 
     test('what it is given can be found', async () => {
       const { keeper, kept } = await make()
-      expect(await keeper.saveFacts(facts, { runId: 'run_1', runOk: true })).toEqual({ saved: 2 })
+      expect(await keeper.saveFacts(facts, run)).toEqual({ saved: 2 })
       for (const fact of facts) expect(await kept()).toContain(fact)
     })
 
     test('nothing of a run in which nothing worked (lesson 106)', async () => {
       const { keeper, kept } = await make()
-      expect(await keeper.saveFacts(facts, { runId: 'run_1', runOk: false })).toEqual({ saved: 0 })
+      expect(await keeper.saveFacts(facts, { ...run, runOk: false })).toEqual({ saved: 0 })
       expect(await kept()).not.toContain('door')
     })
 
     test('no fact is no entry', async () => {
       const { keeper, kept } = await make()
-      expect(await keeper.saveFacts([], { runId: 'run_1', runOk: true })).toEqual({ saved: 0 })
+      expect(await keeper.saveFacts([], run)).toEqual({ saved: 0 })
       expect(await kept()).toBe('')
     })
   })

@@ -1,12 +1,19 @@
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
+import type { RunMesh } from '../mesh/run-mesh.ts'
+import type { CallProvenance } from '../tools/tool.ts'
+
+/** The run whose conversation yielded facts, and what stands behind its words. */
+export interface FactRun {
+  readonly runId: string
+  readonly runOk: boolean
+  readonly provenance: CallProvenance
+  readonly mesh: RunMesh
+}
 
 /**
  * PORT. Takes facts that a conversation yielded, to be found when it is forgotten. With `runOk` false it keeps none:
  * words of a run in which nothing worked are no facts. Answers how many are kept; may reject, and then none are.
  */
 export interface FactKeeper {
-  saveFacts(
-    facts: readonly PromptText[],
-    run: { readonly runId: string; readonly runOk: boolean },
-  ): Promise<{ readonly saved: number }>
+  saveFacts(facts: readonly PromptText[], run: FactRun): Promise<{ readonly saved: number }>
 }

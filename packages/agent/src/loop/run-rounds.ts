@@ -13,6 +13,7 @@ import { hasHandedOff, openCalls } from './loop-state.ts'
 import type { LoopState } from './loop-state.ts'
 import { countContinuation, countRound, judgeRound } from './round-budget.ts'
 import type { RoundLimits, RoundVerdict } from './round-budget.ts'
+import { beginningOf, provenanceOf } from './run-provenance.ts'
 import type { RunBeginning } from './run-provenance.ts'
 import { runCalls } from './run-calls.ts'
 import { takeSteers } from './take-steers.ts'
@@ -177,6 +178,7 @@ function contextTurn(deps: RoundsDeps, state: LoopState, signal: AbortSignal): C
     state,
     signal,
     tools: deps.tools.map((tool) => tool.definition),
+    provenance: () => provenanceOf({ ...state, beginning: deps.beginning ?? beginningOf(undefined, null) }),
     pinFirst: deps.taskId !== null,
   }
 }

@@ -1,12 +1,23 @@
 import type { Endpoint } from '@flotilla/protocol/endpoint'
 import { Problem } from '@flotilla/protocol/problem'
+import { modelEndpoints } from '@flotilla/protocol/model-api'
 import type { RunMesh } from '../mesh/run-mesh.ts'
+import type { EmbeddingSource } from './embedding-queue.ts'
 
 /** Longest wait for one batch of vectors. */
 const embedTimeoutMs = 30_000
 
 /** One vector for each text, in order, all of one length. Rejects with a Problem, or with the signal's reason. */
 export type EmbedTexts = (texts: readonly string[], signal: AbortSignal) => Promise<readonly Float32Array[]>
+
+/** How a run embeds; null when nobody set a model for it. */
+export function embeddingSourceOf(mesh: RunMesh, model: string | null): EmbeddingSource | null {
+  if (model === null) return null
+  return {
+    embed: embedThroughMesh(mesh, modelEndpoints.embeddings, model),
+    ended: mesh.ended ?? AbortSignal.abort(new Error('nobody says when the run is over')),
+  }
+}
 
 /** Through the mesh, which holds the provider's key and counts what it costs on the run. */
 export function embedThroughMesh(mesh: RunMesh, endpoint: Endpoint, model: string): EmbedTexts {

@@ -6,6 +6,7 @@ import type { FactKeeper } from '../context/fact-keeper.ts'
 import type { PromptMessage } from '../llm/language-model.ts'
 import type { RoundsDeps } from '../loop/run-rounds.ts'
 import type { ToolCallEnd } from '../tools/execute-tool-call.ts'
+import { noMesh, noProvenance } from '../testing/loop-parts.ts'
 import type { DailyLog } from '../workspace/daily-log.ts'
 import type { SystemPromptParts } from './build-system-prompt.ts'
 
@@ -54,7 +55,7 @@ const turn = (given: ContextTurn): ContextTurn => ({
 const end: ToolCallEnd = { output: raw, ok: true, durationMs: 0, code: null, completion: null }
 const keep = (keeper: FactKeeper, log: DailyLog): void => {
   // @ts-expect-error facts come back into prompts
-  void keeper.saveFacts([raw], { runId: 'r', runOk: true })
+  void keeper.saveFacts([raw], { runId: 'r', runOk: true, provenance: noProvenance, mesh: noMesh })
   // @ts-expect-error so does the log of the day
   void log.append({ mark: 'm', text: raw })
 }

@@ -1,3 +1,4 @@
+import type { CallProvenance } from '../tools/tool.ts'
 import type { ChatFrame } from '@flotilla/protocol/agent-api'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { LanguageModel, RequestedCall } from '../llm/language-model.ts'
@@ -80,4 +81,13 @@ export function loopParts(model: LanguageModel, tools: readonly Tool[], changes:
     ...changes,
   }
   return { deps, checkpoints, frames }
+}
+
+/** Nothing is known of who asked. */
+export const noProvenance: CallProvenance = {
+  runId: 'run_1',
+  origin: 'unknown',
+  channel: '',
+  trust: 'outside',
+  urls: [],
 }

@@ -1,0 +1,24 @@
+import { onTestFinished } from 'vitest'
+import { describeFactKeeper } from '../context/fact-keeper.conformance.ts'
+import { aFolder, handClock } from '../testing/memory-world.ts'
+import { quietLog } from '../testing/quiet-log.ts'
+import { keepFacts } from './keep-facts.ts'
+import { createMemory } from './memory.ts'
+
+describeFactKeeper('the memory', async () => {
+  const { clock } = handClock()
+  const memory = createMemory({ dataDirectory: aFolder(), embeddingModel: null, clock, log: quietLog })
+  onTestFinished(() => memory.close())
+  const found = async (text: string) =>
+    (
+      await memory.search(
+        { text, category: null, maxResults: 5, runId: 'run_2' },
+        null,
+        new AbortController().signal,
+      )
+    ).facts.map((fact) => fact.text)
+  return {
+    keeper: keepFacts({ memory, embeddingModel: null }),
+    kept: async () => [...new Set([...(await found('door')), ...(await found('key'))])].join('; '),
+  }
+})
