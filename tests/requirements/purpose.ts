@@ -46,7 +46,7 @@ export const purposeClauses = [
   { line: 15, id: 'purpose:skills:hot-reloaded', state: 'planned', by: 'skills', text: 'Agents hot-reload their skills with `reload_skills`.' },
   { line: 15, id: 'purpose:learnings:errors-file', state: 'covered', by: 'learnings', text: 'Agents keep learnings in `learnings/errors.md`.' },
   { line: 15, id: 'purpose:learnings:corrections-file', state: 'covered', by: 'learnings', text: 'Agents keep learnings in `learnings/corrections.md`.' },
-  { line: 15, id: 'purpose:learnings:injected', state: 'planned', by: 'learnings', text: 'The learnings are injected into the system prompt of each session.' },
+  { line: 15, id: 'purpose:learnings:injected', state: 'covered', by: 'learnings', text: 'The learnings are injected into the system prompt of each session.' },
   { line: 19, id: 'purpose:non-goal:zero-trust', state: 'outside', why: 'a stated non-goal; nothing is claimed, so nothing is built', text: 'The service makes no zero-trust claim.' },
   { line: 19, id: 'purpose:non-goal:compliance', state: 'outside', why: 'a stated non-goal; nothing is claimed, so nothing is built', text: 'The service has no compliance certifications.' },
   { line: 20, id: 'purpose:non-goal:sqlite-encryption', state: 'outside', why: 'a stated non-goal; encryption at rest is left to the disk', text: 'Engine SQLite databases are not encrypted at rest.' },

@@ -1,0 +1,62 @@
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import process from 'node:process'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { startAgent } from '../../packages/agent/src/testing/agent-process.ts'
+import type { TestAgent } from '../../packages/agent/src/testing/agent-process.ts'
+import { modelAnswers, startFakeMesh } from '../../packages/agent/src/testing/fake-mesh.ts'
+import type { FakeMesh } from '../../packages/agent/src/testing/fake-mesh.ts'
+import { repositoryRoot } from '../support/mesh-process.ts'
+import { verifies } from '../verifies.ts'
+
+describe('the learnings of an agent', () => {
+  let mesh: FakeMesh
+  let agent: TestAgent
+  const say = (fence: number, message: string) => {
+    const origin = { kind: 'human', channel: 'cli' }
+    const body = { run_id: `run_${fence}`, fence, message, session: 'main', origin }
+    return agent.call('POST', '/chat', { body })
+  }
+  /** What the model was told before anything else, last. */
+  const systemPrompt = (): string => {
+    const asked = mesh.requests.findLast(({ path }) => path === '/v1/chat/completions')
+    const { messages } = (asked?.body ?? { messages: [] }) as {
+      messages: { role: string; content: string }[]
+    } // as agents send it
+    return messages.find(({ role }) => role === 'system')?.content ?? ''
+  }
+
+  beforeAll(async () => {
+    mesh = await startFakeMesh([
+      ({ path }) => (path === '/mesh/lease' ? { lease_until: Date.now() + 60_000 } : undefined),
+      modelAnswers([
+        { calls: [{ name: 'read_file', arguments: { path: 'no/such/file' } }] },
+        { text: 'It is Tuesday.' },
+        { text: 'Monday it is.' },
+        { text: 'Hello.' },
+      ]),
+    ])
+    agent = await startAgent({
+      spawnMain: (environment) =>
+        spawn(process.execPath, [join(repositoryRoot, 'packages', 'agent', 'src', 'main.ts')], {
+          env: { PATH: process.env['PATH'], ...environment },
+          stdio: ['ignore', 'pipe', 'pipe'],
+        }),
+      meshUrl: mesh.url,
+    })
+  })
+  afterAll(async () => {
+    await agent?.stop()
+    await mesh?.close()
+  })
+
+  it('what failed and what was corrected stands in the prompt of the next session', async () => {
+    verifies('purpose:learnings:injected')
+    expect((await say(1, 'read it')).json()).toMatchObject({ response: 'It is Tuesday.' })
+    expect(systemPrompt()).not.toContain('read_file')
+    expect((await say(2, 'No, it is Monday')).json()).toMatchObject({ response: 'Monday it is.' })
+    expect(systemPrompt()).toMatch(/What failed before:\n- \[.*\] \*\*read_file\*\*: Error \(not-found\)/)
+    await say(3, 'hello')
+    expect(systemPrompt()).toContain('I said: "It is Tuesday." Correction: "No, it is Monday"')
+  })
+})
