@@ -161,7 +161,7 @@ withEngine(
       return undefined
     })
 
-    it('leads neither to the mesh, nor inside, nor to metadata, by any spelling', async () => {
+    it('leads neither to the mesh, nor inside, nor to metadata, by any spelling (lesson 27)', async () => {
       verifies('limits:outbound-redirects:revalidated', 'errors:outbound:blocked-range')
       const meshPort = new URL(mesh.url).port
       const other = /(\d+\.\d+\.\d+\.\d+)/.exec(await inside('other', 'hostname -i'))?.[1] ?? ''

@@ -92,7 +92,7 @@ except Exception as e: print(type(e).__name__, e)"`,
       }
     })
 
-    it('an agent reaches no other agent, which the host does reach', async () => {
+    it('an agent reaches no other agent, which the host does reach (lesson 2)', async () => {
       expect(victim.address).toBeDefined()
       const { host, port } = victim.address ?? { host: '', port: 0 }
       expect(await reaches(host, port)).toBe(true)

@@ -92,7 +92,7 @@ describe('a body that is wrong', () => {
     expect(await mesh.runs()).toEqual([])
   })
 
-  it('is refused when it is too long, announced or not', async () => {
+  it('is refused when it is too long, announced or not (lesson 14)', async () => {
     const body = JSON.stringify({ message: 'x'.repeat(wireLimits.bodyMaxBytes) })
     expectProblem(await mesh.call(chat, { ...operator, body }), 'body-too-large')
     expectProblem(

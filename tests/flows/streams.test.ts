@@ -95,7 +95,7 @@ describe('a streamed chat', () => {
     })
   })
 
-  it('goes on when its reader goes away, streamed or waiting', async () => {
+  it('goes on when its reader goes away, streamed or waiting (lesson 69)', async () => {
     const reader = await chat('slow')
     const { data } = await reader.next()
     reader.leave()

@@ -23,7 +23,7 @@ afterAll(async () => {
 })
 
 describe('after a day with credentials', () => {
-  it('no canary of either tier is in any file, log, row, journal entry, event, metric or environment', async () => {
+  it('no canary of either tier is in any file, log, row, journal entry, event, metric or environment (lesson 12)', async () => {
     verifies('authentication:credentials:system-never', 'authentication:credentials:handles-only')
     const hunt = createCanaryHunt(day.canaries)
     const envFile = join(mesh.home, '.env')

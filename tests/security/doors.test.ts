@@ -120,6 +120,16 @@ describe("the people's door", () => {
     }
   })
 
+  it('has no pages of documentation, and its answers say that they are no pages (lesson 25)', async () => {
+    for (const door of [mesh.url, ann.door]) {
+      for (const path of ['/openapi.json', '/docs', '/documentation', '/swagger']) {
+        const reply = await httpCall({ method: 'GET', url: `${door}${path}` })
+        expectProblem(reply, 'not-found')
+        expect(reply.headers).toMatchObject({ 'x-content-type-options': 'nosniff' })
+      }
+    }
+  })
+
   it('gives no page of another origin leave to read', async () => {
     const asked = await mesh.call(
       { ...meshHumanEndpoints.status, method: 'GET' },
@@ -239,7 +249,7 @@ describe('the agent door', () => {
     expect(reply.status, reply.text).toBe(200)
   })
 
-  it('takes who acts from the token alone: names in headers, paths and bodies count for nothing', async () => {
+  it('takes who acts from the token alone: names in headers, paths and bodies count for nothing (lessons 3, 13)', async () => {
     verifies('authentication:permissions:cross-boundary')
     const named = { 'x-agent-id': 'operator', 'x-flotilla-agent': 'operator', [headers.meshInternal]: '1' }
     const written = await write(ann, named, { value: 1 })
@@ -264,7 +274,7 @@ describe('the agent door', () => {
     }
   })
 
-  it('keeps another agent from closing a task that is not its own', async () => {
+  it('keeps another agent from closing a task that is not its own (lesson 41)', async () => {
     const body = { to: 'operator', title: 'For you' }
     const given = await knock(meshAgentEndpoints.handOff, ann.token, { more: ticket(ann), body })
     expect(given.status, given.text).toBe(200)
@@ -294,7 +304,7 @@ describe("an agent's own server", () => {
     })
 
   it.each(walk.filter(([name]) => name !== 'healthz'))(
-    "wants the mesh's proof on %s",
+    "wants the mesh's proof on %s (lesson 1)",
     async (_name, endpoint) => {
       const forged = makeMeshKey().proofFor('ann')
       const forAnother = `Bearer ${(await identityOf(mesh.home)).signFor('bob')}`

@@ -117,7 +117,7 @@ test('a lower fence is stale, also once the higher run has ended', async () => {
   await expect(desk.take(chat('run_2', 4))).rejects.toMatchObject({ code: 'stale-fence' })
 })
 
-test('another run with the same fence finds the agent busy', async () => {
+test('another run with the same fence finds the agent busy (lesson 68)', async () => {
   const { desk } = aDesk()
   await desk.take(chat('run_1', 5))
   await expect(desk.take(chat('run_2', 5))).rejects.toMatchObject({ code: 'agent-busy' })

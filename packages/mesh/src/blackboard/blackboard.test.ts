@@ -118,7 +118,7 @@ describe('writing', () => {
 })
 
 describe('writing with a version', () => {
-  test('of a hundred claims at once exactly one wins', async () => {
+  test('of a hundred claims at once exactly one wins (lesson 64)', async () => {
     const records = Object.fromEntries(
       Array.from({ length: 100 }, (_v, n) => [`a${n}`, { blackboard_write: ['*'] }]),
     )

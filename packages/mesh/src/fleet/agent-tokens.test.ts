@@ -117,6 +117,11 @@ test('tokens outlive the process that issued them', () => {
   expect(again().verify(door)).toEqual({ agentId: 'a', token: 'door' })
 })
 
+test('before any agent was started nothing opens the door, and an empty token never does (lesson 5)', () => {
+  const { tokens } = tokensOf('a')
+  for (const guess of ['', 'null', 'undefined', 'Bearer']) expect(tokens.verify(guess)).toBeNull()
+})
+
 test('the database holds no token', () => {
   const { tokens, database } = tokensOf('a')
   const { door, program } = tokens.issue('a', 'start_1')

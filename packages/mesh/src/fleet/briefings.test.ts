@@ -50,7 +50,7 @@ test('PROJECT.md holds what the project wants', async () => {
   expect(await readFile(path, 'utf8')).toBe('# Goal of w')
 })
 
-test('ids that are written alike have folders of their own, also where case is folded', () => {
+test('ids that are written alike have folders of their own, also where case is folded (lesson 11)', () => {
   const ids = ['a-b', 'a_b', 'A-b', 'ab', 'a--b', 'a-_b', 'AB', 'aB', '61']
   expect(new Set(ids.map((id) => briefingFolderName(id).toLowerCase())).size).toBe(ids.length)
 })

@@ -55,7 +55,7 @@ describe('creating an agent', () => {
     expect(world.grants.get('w')).toEqual({ can_use_browser: true })
   })
 
-  test('of twenty at once exactly one is created', async () => {
+  test('of twenty at once exactly one is created (lesson 67)', async () => {
     world = await aFleet()
     const tries = Array.from({ length: 20 }, () => world.fleet.create(owner, { id: 'w', role: 'x' }))
     const ends = await Promise.allSettled(tries)

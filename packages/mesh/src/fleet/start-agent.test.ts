@@ -49,6 +49,17 @@ describe('starting an agent', () => {
     expect(JSON.stringify(spec?.environment)).not.toContain(doorTokenOf(0))
   })
 
+  test('agents that start together are each told their own (lesson 66)', async () => {
+    world = await aFleet()
+    for (const id of ['w', 'v']) await world.fleet.create(owner, { id, role: 'r', instructions: '' })
+    await Promise.all(['w', 'v'].map((id) => world.fleet.ensureRunning(id, patient)))
+    for (const { agentId, environment } of world.runtime.started) {
+      expect(environment['FLOTILLA_AGENT_ID']).toBe(agentId)
+      const token = environment['OPENAI_API_KEY'] ?? ''
+      expect(world.fleet.verifyToken(token)).toEqual({ agentId, token: 'program' })
+    }
+  })
+
   test('it is announced with the time it took', async () => {
     world = await aWorker()
     await world.fleet.ensureRunning('w', patient)
@@ -202,7 +213,7 @@ describe('stopping and restarting', () => {
     expect(world.events.filter((event) => event.type === 'agent.stopped')).toHaveLength(1)
   })
 
-  test('a stop during a start breaks it off, and nothing is left of either', async () => {
+  test('a stop during a start breaks it off, and nothing is left of either (lesson 62)', async () => {
     world = await aWorker()
     world.runtime.mute.add('w')
     const started = reasonOf(world.fleet.ensureRunning('w', patient))
@@ -242,7 +253,7 @@ describe('stopping and restarting', () => {
     expect(world.runtime.removed).toEqual([])
   })
 
-  test('start, stop and restart in any order end with one truth', async () => {
+  test('start, stop and restart in any order end with one truth (lesson 61)', async () => {
     world = await aWorker()
     let seed = 7
     const next = (below: number) => (seed = (seed * 48_271) % 2_147_483_647) % below

@@ -73,7 +73,7 @@ test('one agent has 64 calls open at most, another is not held up, and a closed 
     .toBe(200)
 })
 
-test('a stranger is refused before its body is read', async () => {
+test('a stranger is refused before its body is read (lesson 14)', async () => {
   const { open } = await aDoor()
   expect(await statusOf(open(''))).toBe(401)
 })

@@ -62,7 +62,7 @@ describe('containerOptions', () => {
     expect(options.Env).toEqual(['HOME=/data', 'NODE_COMPILE_CACHE=/opt/flotilla/compile-cache'])
   })
 
-  it('ids that differ by a dash alone have volumes of their own', () => {
+  it('ids that differ by a dash alone have volumes of their own (lesson 11)', () => {
     expect(volumeName('home', 'a-b')).not.toBe(volumeName('home', 'a_b'))
     expect(volumeName('home', 'a')).not.toBe(volumeName('other', 'a'))
   })
