@@ -162,8 +162,13 @@ export const edgeImports: readonly EdgeImport[] = [
   { module: 'commander', allowed: ['packages/cli/src/'], why: 'people’s side only' },
   {
     module: 'node:child_process',
-    allowed: ['packages/mesh/src/sandbox/', 'packages/agent/src/builtin-tools/', 'packages/cli/src/'],
-    why: 'programs are started by the sandbox adapters, the shell tool and the command line',
+    allowed: [
+      'packages/mesh/src/sandbox/',
+      'packages/agent/src/builtin-tools/',
+      'packages/agent/src/skills/run-skill.ts',
+      'packages/cli/src/',
+    ],
+    why: 'programs are started by the sandbox adapters, the shell tool, the runner of skills and the command line',
   },
 ]
 

@@ -14,6 +14,7 @@ import { moneyEndpoints } from '@flotilla/protocol/money-api'
 import { operatorEndpoints, operatorViewEndpoints } from '@flotilla/protocol/operator-endpoints'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { meshInternalEndpoints } from '@flotilla/protocol/mesh-internal-api'
+import { skillEndpoints } from '@flotilla/protocol/skills-api'
 import { vaultAgentEndpoints, vaultHumanEndpoints } from '@flotilla/protocol/vault-api'
 import type { RunView } from '@flotilla/protocol/run'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -195,6 +196,7 @@ describe('the agent door', () => {
     meshAgentEndpoints,
     models,
     vaultAgentEndpoints,
+    skillEndpoints,
     operatorEndpoints,
     operatorViewEndpoints,
   )
@@ -376,6 +378,7 @@ const bodies: Readonly<Record<string, unknown>> = {
   httpRequest: { url: 'http://127.0.0.1:1/' },
   vaultGenerate: { name: 'x' },
   credentialRequest: { name: 'x', service: 's', description: 'd' },
+  skillCheck: { source: '' },
   chatCompletions: { model: 'scripted/works', messages: [{ role: 'user', content: 'work' }] },
 }
 

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { agentRoutes } from './api/agent/agent.routes.ts'
 import { createAgentGate } from './api/agent/gate.ts'
 import { modelRoutes } from './api/agent/model.routes.ts'
+import { skillRoutes } from './api/agent/skill.routes.ts'
 import { vaultAgentRoutes } from './api/agent/vault.routes.ts'
 import { credentialRoutes } from './api/human/credential.routes.ts'
 import { controlRoutes } from './api/human/control.routes.ts'
@@ -32,6 +33,7 @@ import {
   runUseCases,
 } from './compose-use-cases.ts'
 import { rateBucketOf } from '@flotilla/protocol/rate-buckets'
+import { createSkillCheck } from './skills/create-skill-check.ts'
 import { credentialUseCases, vaultAgentUseCases } from './compose-vault-doors.ts'
 import { systemClock } from './system-clock.ts'
 import { productVersion } from './version.ts'
@@ -133,6 +135,7 @@ export function agentDoor(parts: MeshParts): FastifyInstance {
   server.register(async (scope) =>
     vaultAgentRoutes(scope, { gate, effects, use: vaultAgentUseCases(parts.vaultRoom) }),
   )
+  server.register(async (scope) => skillRoutes(scope, { gate, use: { check: createSkillCheck(parts) } }))
   server.register(async (scope) =>
     modelRoutes(scope, {
       gate,

@@ -195,6 +195,12 @@ export const problemCatalog = {
     retryable: false,
     repair: 'Send less; the detail names the limit.',
   },
+  'skill-rejected': {
+    status: 422,
+    title: 'The source is not a skill that may run',
+    retryable: false,
+    repair: 'Mend what each fault names, at its line and column, and send the whole source again.',
+  },
   unprocessable: {
     status: 422,
     title: 'The request is well formed and cannot be carried out',

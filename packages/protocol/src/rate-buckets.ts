@@ -11,6 +11,7 @@ export const ratePerMinute = {
   notify: 300,
   tasks: 300,
   artifacts: 300,
+  skills: 300,
   other: 3000,
 } as const
 
@@ -26,6 +27,7 @@ const rows: readonly { readonly method?: string; readonly path: string; readonly
   { path: '/mesh/notify', bucket: 'notify' },
   { path: '/mesh/tasks', bucket: 'tasks' },
   { path: '/mesh/artifacts', bucket: 'artifacts' },
+  { path: '/mesh/skills', bucket: 'skills' },
 ]
 
 /** Pure. */

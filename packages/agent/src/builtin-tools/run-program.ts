@@ -92,7 +92,7 @@ async function killGroup(child: ChildProcess, clock: Clock): Promise<void> {
   signalGroup(pid, 'SIGKILL')
 }
 
-function signalGroup(pid: number, name: NodeJS.Signals): void {
+export function signalGroup(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(-pid, name)
   } catch {

@@ -148,6 +148,7 @@ export const settingsSchema = z.strictObject({
       notify: rate('notify'),
       tasks: rate('tasks'),
       artifacts: rate('artifacts'),
+      skills: rate('skills'),
       other: rate('other'),
     } satisfies Record<RateBucket, z.ZodType>)
     .prefault({}),

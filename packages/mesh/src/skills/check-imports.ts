@@ -1,5 +1,6 @@
 import type { AnyNode, Literal } from 'acorn'
-import { allowedImports, forbiddenImports } from './forbidden-names.ts'
+import { skillImports } from '@flotilla/protocol/skill-surface'
+import { forbiddenImports } from './forbidden-names.ts'
 import type { Faults } from './skill-fault.ts'
 import { walkNodes } from './walk-nodes.ts'
 
@@ -27,11 +28,11 @@ function checkSpecifier(source: Literal, faults: Faults): void {
     .find((part) => Object.hasOwn(forbiddenImports, part))
   if (segment !== undefined) {
     faults.add(source, 'forbidden-import', `${specifier} is refused: it ${forbiddenImports[segment]}`)
-  } else if (!allowedImports.includes(specifier)) {
+  } else if (!skillImports.includes(specifier)) {
     faults.add(
       source,
       'forbidden-import',
-      `${specifier} is not there in a skill; there are ${allowedImports.join(', ')}`,
+      `${specifier} is not there in a skill; there are ${skillImports.join(', ')}`,
     )
   }
 }

@@ -1,10 +1,12 @@
 import type { AnyNode, Expression, PrivateIdentifier, Super } from 'acorn'
+import { skillGlobals } from '@flotilla/protocol/skill-surface'
 import { declaredNames } from './declared-names.ts'
-import { allowedGlobals, forbiddenAttributes, forbiddenCalls, forbiddenRelatives } from './forbidden-names.ts'
+import { forbiddenAttributes, forbiddenCalls, forbiddenRelatives } from './forbidden-names.ts'
 import type { Faults } from './skill-fault.ts'
 import { walkNodes } from './walk-nodes.ts'
 import type { Visit } from './walk-nodes.ts'
 
+const allowedGlobals: ReadonlySet<string> = new Set(skillGlobals)
 const computedHint =
   'a name that is known only when it runs is refused; write items[+index] or items.at(index) for lists, and a Map for keys'
 /** The two symbols that make an object iterable. */

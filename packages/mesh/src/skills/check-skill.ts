@@ -1,4 +1,3 @@
-import { stripTypeScriptTypes } from 'node:module'
 import { parse } from 'acorn'
 import type { Program } from 'acorn'
 import { limits } from '@flotilla/protocol/limits'
@@ -8,6 +7,7 @@ import { readDefinition } from './read-definition.ts'
 import type { SkillDefinition } from './read-definition.ts'
 import { createFaults } from './skill-fault.ts'
 import type { SkillFault } from './skill-fault.ts'
+import { javascriptOf } from './javascript-of.ts'
 
 export type SkillVerdict =
   | { readonly ok: true; readonly definition: SkillDefinition; readonly code: string }
@@ -41,7 +41,7 @@ function parseSource(
   source: string,
 ): { readonly program: Program; readonly code: string } | { readonly fault: SkillFault } {
   try {
-    const code = stripTypeScriptTypes(source)
+    const code = javascriptOf(source)
     const program = parse(code, { ecmaVersion: 'latest', sourceType: 'module', locations: true })
     return { program, code }
   } catch (error) {

@@ -74,26 +74,3 @@ export const forbiddenRelatives: Readonly<Record<string, string>> = {
   prepareStackTrace: 'puts code behind every error',
   captureStackTrace: 'puts code behind every error',
 }
-
-/** The real rule on imports: these and nothing else. */
-export const allowedImports: readonly string[] = [
-  '@flotilla/skill',
-  'node:path',
-  'node:querystring',
-  'node:url',
-]
-
-/** The real rule on names from outside: these and nothing else. */
-export const allowedGlobals: ReadonlySet<string> = new Set(
-  `
-  Object Array Number String Boolean BigInt Symbol Math JSON Date RegExp Map Set WeakMap WeakSet
-  Promise Intl ArrayBuffer DataView Iterator Uint8Array Int8Array Uint16Array Int16Array Uint32Array
-  Int32Array Float32Array Float64Array Uint8ClampedArray BigInt64Array BigUint64Array Error
-  AggregateError RangeError ReferenceError SyntaxError TypeError URIError parseFloat parseInt isFinite
-  isNaN Infinity NaN undefined decodeURI decodeURIComponent encodeURI encodeURIComponent atob btoa URL
-  URLSearchParams TextEncoder TextDecoder AbortController AbortSignal structuredClone setTimeout
-  clearTimeout queueMicrotask console
-  `
-    .trim()
-    .split(/\s+/),
-)

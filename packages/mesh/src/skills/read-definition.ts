@@ -1,4 +1,5 @@
 import type { AnyNode, CallExpression, Expression, SpreadElement } from 'acorn'
+import { skillModule } from '@flotilla/protocol/skill-surface'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import type { Faults } from './skill-fault.ts'
 import { walkNodes } from './walk-nodes.ts'
@@ -11,7 +12,6 @@ export interface SkillDefinition {
   readonly parameters: JsonObject
 }
 
-export const skillModule = '@flotilla/skill'
 const namePattern = /^[a-z][a-z0-9_]{1,47}$/
 const descriptionMaxChars = 1000
 const form =

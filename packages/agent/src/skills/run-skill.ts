@@ -1,0 +1,162 @@
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import type { Clock } from '@flotilla/protocol/clock'
+import type { JsonObject } from '@flotilla/protocol/json-value'
+import { Problem } from '@flotilla/protocol/problem'
+import { signalGroup } from '../builtin-tools/run-program.ts'
+import { isJsonObject } from '../tools/parameters.ts'
+import { readLines } from './read-lines.ts'
+import { runnerSource } from './runner-source.ts'
+import { skillBounds } from './skill-bounds.ts'
+
+export interface SkillJob {
+  /** JavaScript that the mesh has checked. */
+  readonly code: string
+  readonly input: JsonObject
+  /** Not to be guessed, and new for every call. */
+  readonly nonce: string
+  readonly clock: Clock
+  readonly signal: AbortSignal
+  readonly wallMs?: number
+  /** Makes one call of a tool; numbered from 1, one after the other. Never rejects. */
+  callTool(tool: string, input: JsonObject, number: number): Promise<{ output: unknown; ok: boolean }>
+}
+
+export interface SkillEnd {
+  readonly result: JsonObject
+  /** What it said to its console, with a note of what was left out. */
+  readonly logs: readonly string[]
+}
+
+/** What the engine itself refuses to whatever runs under them. */
+export const nodeFlags = [
+  '--permission',
+  '--disable-sigusr1',
+  '--disallow-code-generation-from-strings',
+  '--no-warnings',
+  `--max-old-space-size=${skillBounds.heapMaxMb}`,
+  '--input-type=module',
+] as const
+
+/** Bash alone can set these bounds on itself before it becomes the program. */
+const bounded = `ulimit -c 0 -d ${skillBounds.dataMaxKib} -t ${skillBounds.cpuSeconds}; exec "$0" "$@"`
+
+/**
+ * Runs a skill once, in a process of its own without files, network, programs or environment, and ends that process
+ * whatever happens. Rejects with the signal's reason, or with the Problem `unprocessable` that says what went wrong.
+ */
+export async function runSkill(job: SkillJob): Promise<SkillEnd> {
+  job.signal.throwIfAborted()
+  const child = spawn('bash', ['-c', bounded, process.execPath, ...nodeFlags, '-e', runnerSource], {
+    cwd: '/',
+    env: {},
+    stdio: ['pipe', 'pipe', 'ignore'],
+    detached: true,
+  })
+  const done = new AbortController()
+  const aborted = new Promise<never>((_resolve, reject) => {
+    job.signal.addEventListener('abort', () => reject(job.signal.reason as Error), {
+      once: true,
+      signal: done.signal,
+    })
+  })
+  const wallMs = job.wallMs ?? skillBounds.wallMs
+  const timeUp = job.clock.sleep(wallMs, done.signal).then(
+    () => Promise.reject(failure(`it took longer than ${wallMs / 1000} s`)),
+    () => new Promise<never>(() => undefined),
+  )
+  try {
+    return await Promise.race([converse(child, job), aborted, timeUp])
+  } finally {
+    done.abort()
+    if (child.pid !== undefined && child.exitCode === null) signalGroup(child.pid, 'SIGKILL')
+    child.stdin?.destroy()
+    child.stdout?.destroy()
+  }
+}
+
+/** Plays the parent's half until the skill's end. */
+function converse(child: ChildProcess, job: SkillJob): Promise<SkillEnd> {
+  return new Promise((resolve, reject) => {
+    const { stdin, stdout } = child
+    if (!stdin || !stdout) throw failure('it cannot be spoken to')
+    const tell = (message: unknown): void => void stdin.write(`${JSON.stringify(message)}\n`)
+    // It may end while it is spoken to.
+    stdin.on('error', () => undefined)
+    child.once('error', (cause) =>
+      reject(new Problem('unprocessable', { detail: 'The skill cannot be started.', cause })),
+    )
+    child.once('close', (code, signalName) => reject(failure(whyItEnded(code, signalName))))
+    let calls = 0
+    let queue = Promise.resolve()
+    const call = (message: JsonObject): void => {
+      calls += 1
+      if (calls > skillBounds.meshCallsMax) {
+        return reject(failure(`it made more than ${skillBounds.meshCallsMax} calls of mesh_client`))
+      }
+      const number = calls
+      const { id, tool, input } = message
+      queue = queue.then(async () => {
+        if (!isJsonObject(input)) return tell({ id, ok: false, output: 'Give one object.' })
+        tell({ id, ...(await job.callTool(String(tool), input, number)) })
+      })
+    }
+    const hear = (line: string): void => {
+      const message = messageOf(line, job.nonce)
+      if (message === null) return
+      if (message['type'] === 'call') call(message)
+      else if (message['type'] === 'done') {
+        const result = parsed(message['result'])
+        if (isJsonObject(result)) resolve({ result, logs: logsOf(message) })
+        else reject(failure('a skill returns a plain object'))
+      } else reject(failure(ownFrames(String(message['words'])), logsOf(message)))
+    }
+    readLines(stdout, {
+      maxBytes: skillBounds.spokenMaxBytes,
+      hear,
+      tooMuch: () => reject(failure('it said too much')),
+    })
+    tell({ nonce: job.nonce, code: job.code, input: job.input })
+  })
+}
+
+/** What a line says, or null for whatever else a process may print. */
+function messageOf(line: string, nonce: string): JsonObject | null {
+  const value = line.startsWith(nonce) ? parsed(line.slice(nonce.length)) : null
+  return isJsonObject(value) ? value : null
+}
+
+function parsed(text: unknown): unknown {
+  try {
+    return typeof text === 'string' ? JSON.parse(text) : null
+  } catch {
+    return null
+  }
+}
+
+function logsOf({ logs, logsLeftOut }: JsonObject): readonly string[] {
+  const lines = Array.isArray(logs) ? logs.slice(0, skillBounds.logLinesMax).map((line) => String(line)) : []
+  return Number(logsLeftOut) > 0 ? [...lines, `[${Number(logsLeftOut)} more lines left out]`] : lines
+}
+
+function whyItEnded(code: number | null, signalName: string | null): string {
+  // The engine gives up with an abort or a trap where memory ends; bash tells a signal as 128 and its number.
+  if (['SIGABRT', 'SIGTRAP', 'SIGILL'].includes(signalName ?? '') || code === 134 || code === 133) {
+    return `it used more memory than ${skillBounds.heapMaxMb} MB`
+  }
+  if (signalName === 'SIGXCPU') return `it used more than ${skillBounds.cpuSeconds} s of processor time`
+  return `its process ended with ${signalName ?? `exit code ${code}`} and no result`
+}
+
+/** An error's words with the places in the skill; those in the engine and in the runner say nothing to its author. */
+function ownFrames(words: string): string {
+  return words
+    .split('\n')
+    .filter((line) => !/^\s+at /.test(line) || line.includes('skill:main'))
+    .join('\n')
+}
+
+function failure(words: string, logs: readonly string[] = []): Problem {
+  const said = logs.length === 0 ? '' : `\nIt had logged:\n${logs.join('\n')}`
+  return new Problem('unprocessable', { detail: `The skill failed: ${words}.${said}` })
+}

@@ -1,0 +1,40 @@
+import { createHash } from 'node:crypto'
+import { Problem } from '@flotilla/protocol/problem'
+import type { Journal } from '../journal/journal.ts'
+import type { Guard } from '../policy/action.ts'
+import { actorOf } from '../policy/caller.ts'
+import type { Caller } from '../policy/caller.ts'
+import { checkSkill } from './check-skill.ts'
+import type { SkillDefinition } from './read-definition.ts'
+
+/**
+ * Checks a source for the agent that wants to run it; what passed is in the journal by its digest. Problems `denied`,
+ * and `skill-rejected` with the first fault in words and all of them in `faults`.
+ */
+export function createSkillCheck({ guard, journal }: { readonly guard: Guard; readonly journal: Journal }) {
+  return (
+    caller: Extract<Caller, { kind: 'agent' }>,
+    { source }: { readonly source: string },
+  ): SkillDefinition & { readonly code: string } => {
+    guard(caller, { do: 'act-for-self', agentId: caller.agentId })
+    const verdict = checkSkill(source)
+    if (!verdict.ok) {
+      const { faults } = verdict
+      const [first] = faults
+      const more = faults.length > 1 ? `, and ${faults.length - 1} more` : ''
+      throw new Problem('skill-rejected', {
+        detail: first ? `line ${first.line}: ${first.message}${more}` : 'it cannot be read',
+        extra: { faults },
+      })
+    }
+    const sha256 = createHash('sha256').update(source).digest('hex')
+    const { definition, code } = verdict
+    journal.append({
+      actor: actorOf(caller),
+      action: 'skill.checked',
+      subject: definition.name,
+      detail: { sha256 },
+    })
+    return { ...definition, code }
+  }
+}

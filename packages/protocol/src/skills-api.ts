@@ -1,0 +1,39 @@
+import * as z from 'zod/mini'
+import type { Endpoint, EndpointSchemas } from './endpoint.ts'
+import { jsonObjectSchema } from './json-value.ts'
+
+/** What an agent asks about the skills it writes. */
+export const skillEndpoints = {
+  skillCheck: {
+    method: 'POST',
+    path: '/mesh/skills/check',
+    summary: 'Checks the source of a skill and gives back what it says of itself, and JavaScript',
+  },
+} as const satisfies Record<string, Endpoint>
+
+/** Far above what is allowed, so that a source that is too long is told so in the words of the check. */
+const sourceSentMaxChars = 100_000
+
+export const skillApi = {
+  skillCheck: {
+    request: z.strictObject({ source: z.string().check(z.maxLength(sourceSentMaxChars)) }),
+    response: z.strictObject({
+      name: z.string(),
+      description: z.string(),
+      /** Properties of a JSON Schema object, by parameter. */
+      parameters: jsonObjectSchema,
+      /** The source without its types. */
+      code: z.string(),
+    }),
+  },
+} as const satisfies Record<keyof typeof skillEndpoints, EndpointSchemas>
+
+/** What a refusal holds in `faults`: one thing that keeps a source from being a skill. */
+export interface SkillFaultView {
+  /** From 1. */
+  readonly line: number
+  /** From 1. */
+  readonly column: number
+  readonly rule: string
+  readonly message: string
+}

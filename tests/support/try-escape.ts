@@ -1,0 +1,56 @@
+import { createSocket } from 'node:dgram'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { stripTypeScriptTypes } from 'node:module'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { EscapeTargets, SkillEscape } from './skill-escapes.ts'
+
+export const canary = 'canary-7f3e19c2'
+
+/** What an escape may bring home: words that say that there was nothing. */
+export const harmless: readonly unknown[] = [undefined, 'undefined', '1', 'skill:main']
+
+export interface EscapeGround {
+  readonly targets: EscapeTargets
+  /** Everything that reached this machine or changed it. */
+  traces(): readonly string[]
+  close(): Promise<void>
+}
+
+/** A secret file, a place where no file is, and a TCP and a UDP listener on one port. */
+export async function escapeGround(): Promise<EscapeGround> {
+  const folder = await mkdtemp(join(tmpdir(), 'escape-'))
+  const targets = { secretFile: join(folder, 'secret'), newFile: join(folder, 'new'), port: 0 }
+  await writeFile(targets.secretFile, canary)
+  const heard: string[] = []
+  const tcp = createServer((socket) => {
+    heard.push('a connection')
+    socket.destroy()
+  })
+  await new Promise<void>((resolve) => tcp.listen(0, '127.0.0.1', resolve))
+  const { port } = tcp.address() as AddressInfo // it listens on a port
+  const udp = createSocket('udp4', () => void heard.push('a datagram'))
+  await new Promise<void>((resolve) => udp.bind(port, '127.0.0.1', resolve))
+  return {
+    targets: { ...targets, port },
+    traces: () => [...heard, ...(existsSync(targets.newFile) ? ['a file'] : [])],
+    close: async () => {
+      tcp.close()
+      udp.close()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** The source as JavaScript where it can be; the check has no say in it. */
+export function uncheckedCode(escape: SkillEscape, targets: EscapeTargets): string {
+  const source = escape.source(targets)
+  try {
+    return stripTypeScriptTypes(source)
+  } catch {
+    return source
+  }
+}
