@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Clock } from '@flotilla/protocol/clock'
 import { blackboardTools } from './builtin-tools/blackboard.ts'
 import { fileTools } from './builtin-tools/files.ts'
@@ -26,6 +27,7 @@ import type { RunMesh } from './mesh/run-mesh.ts'
 import { joinBootstrap, readBootstrapFiles } from './prompt/bootstrap-files.ts'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { buildSystemPrompt } from './prompt/build-system-prompt.ts'
+import { createSkillRoom } from './skills/skill-room.ts'
 import type { Tool } from './tools/tool.ts'
 import type { Workspace } from './workspace/workspace.ts'
 
@@ -66,6 +68,7 @@ export function composeRuns(deps: {
     ...memoryTools({ memory, embeddingModel }),
   ]
   const { agentId, role, kind } = environment
+  const skills = createSkillRoom({ files, newNonce: () => randomUUID(), clock })
   const toolsFor = async (mesh: RunMesh, signal: AbortSignal): Promise<readonly Tool[]> => {
     if (kind !== 'operator') return tools
     const { allowedOperatorTools } = await import('./builtin-tools/operator.ts')
@@ -108,7 +111,7 @@ export function composeRuns(deps: {
       systemPrompt,
     },
     meshHttp,
-    toolsFor,
+    toolsFor: async (mesh, signal) => skills.offer(await toolsFor(mesh, signal), { mesh, signal }),
     keepReserve: () => keepReserve(environment.dataDirectory),
     modelFor: (mesh) => createMeshModel({ mesh, model: environment.model, clock }),
     log,

@@ -28,12 +28,7 @@ export const skillApi = {
   },
 } as const satisfies Record<keyof typeof skillEndpoints, EndpointSchemas>
 
-/** What a refusal holds in `faults`: one thing that keeps a source from being a skill. */
-export interface SkillFaultView {
-  /** From 1. */
-  readonly line: number
-  /** From 1. */
-  readonly column: number
-  readonly rule: string
-  readonly message: string
-}
+/** What a refusal holds in `faults`: each thing that keeps a source from being a skill; lines and columns from 1. */
+export const skillFaultsSchema = z.array(
+  z.object({ line: z.number(), column: z.number(), rule: z.string(), message: z.string() }),
+)

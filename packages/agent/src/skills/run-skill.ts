@@ -98,7 +98,7 @@ function converse(child: ChildProcess, job: SkillJob): Promise<SkillEnd> {
       const { id, tool, input } = message
       queue = queue.then(async () => {
         if (!isJsonObject(input)) return tell({ id, ok: false, output: 'Give one object.' })
-        tell({ id, ...(await job.callTool(String(tool), input, number)) })
+        tell({ id, ...(await job.callTool(textOf(tool), input, number)) })
       })
     }
     const hear = (line: string): void => {
@@ -109,7 +109,7 @@ function converse(child: ChildProcess, job: SkillJob): Promise<SkillEnd> {
         const result = parsed(message['result'])
         if (isJsonObject(result)) resolve({ result, logs: logsOf(message) })
         else reject(failure('a skill returns a plain object'))
-      } else reject(failure(ownFrames(String(message['words'])), logsOf(message)))
+      } else reject(failure(ownFrames(textOf(message['words'])), logsOf(message)))
     }
     readLines(stdout, {
       maxBytes: skillBounds.spokenMaxBytes,
@@ -135,8 +135,12 @@ function parsed(text: unknown): unknown {
 }
 
 function logsOf({ logs, logsLeftOut }: JsonObject): readonly string[] {
-  const lines = Array.isArray(logs) ? logs.slice(0, skillBounds.logLinesMax).map((line) => String(line)) : []
+  const lines = Array.isArray(logs) ? logs.slice(0, skillBounds.logLinesMax).map(textOf) : []
   return Number(logsLeftOut) > 0 ? [...lines, `[${Number(logsLeftOut)} more lines left out]`] : lines
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
 }
 
 function whyItEnded(code: number | null, signalName: string | null): string {

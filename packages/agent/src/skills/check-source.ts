@@ -1,0 +1,57 @@
+import { Problem } from '@flotilla/protocol/problem'
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import { skillApi, skillEndpoints, skillFaultsSchema } from '@flotilla/protocol/skills-api'
+import type { RunMesh } from '../mesh/run-mesh.ts'
+import { fingerprint } from '../loop/fingerprint.ts'
+import { shelfBounds } from './skill.ts'
+import type { Skill } from './skill.ts'
+import { skillParameters } from './skill-parameters.ts'
+
+/** Gives the skill that a source is, or throws: `skill-rejected` with every fault in words, or what the mesh said. */
+export type CheckSource = (
+  source: string,
+  asked: { readonly mesh: RunMesh; readonly signal: AbortSignal },
+) => Promise<Omit<Skill, 'file'>>
+
+/**
+ * Asks the mesh about each source once in the life of this process, by its content; nothing on the disk can say that a
+ * source was checked.
+ */
+export function createCheckSource(): CheckSource {
+  const verdicts = new Map<string, Omit<Skill, 'file'> | Problem>()
+  return async (source, { mesh, signal }) => {
+    const digest = fingerprint(source)
+    const known = verdicts.get(digest)
+    if (known instanceof Problem) throw known
+    if (known) return known
+    const keep = <T extends Omit<Skill, 'file'> | Problem>(verdict: T): T => {
+      if (verdicts.size >= shelfBounds.verdictsMax) verdicts.clear()
+      verdicts.set(digest, verdict)
+      return verdict
+    }
+    try {
+      const answer = await mesh.call({ endpoint: skillEndpoints.skillCheck, body: { source }, signal })
+      return keep(skillOf(answer))
+    } catch (error) {
+      if (error instanceof Problem && error.code === 'skill-rejected') throw keep(withFaults(error))
+      if (error instanceof Problem && error.code === 'bad-request') throw keep(error)
+      throw error
+    }
+  }
+}
+
+function skillOf(answer: unknown): Omit<Skill, 'file'> {
+  const { name, description, parameters, code } = skillApi.skillCheck.response.parse(answer)
+  const { schema, read } = skillParameters(parameters)
+  return { name, description: sanitizeForPrompt(description), parameters: schema, readInput: read, code }
+}
+
+/** What a model needs in order to mend its source: each fault with its place. */
+function withFaults(problem: Problem): Problem {
+  const faults = skillFaultsSchema.safeParse(problem.extra['faults'])
+  if (!faults.success) return problem
+  const lines = faults.data.map(
+    ({ line, column, rule, message }) => `line ${line}, column ${column} (${rule}): ${message}`,
+  )
+  return new Problem('skill-rejected', { detail: `The source was not taken:\n${lines.join('\n')}\n` })
+}

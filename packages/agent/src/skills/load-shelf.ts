@@ -1,0 +1,109 @@
+import { Problem } from '@flotilla/protocol/problem'
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import type { DataFiles, FileEntry } from '../files/data-files.ts'
+import type { RunMesh } from '../mesh/run-mesh.ts'
+import type { CheckSource } from './check-source.ts'
+import { readGuide } from './read-guide.ts'
+import { shelfBounds, skillsFolder } from './skill.ts'
+import type { Broken, Guide, Skill } from './skill.ts'
+
+/** All that the skills folder holds, read at one time. */
+export interface Shelf {
+  readonly skills: readonly Skill[]
+  readonly guides: readonly Guide[]
+  readonly broken: readonly Broken[]
+  /** False when a source could not be checked just now, so that it is worth trying again. */
+  readonly whole: boolean
+}
+
+export interface LoadShelfDeps {
+  readonly files: DataFiles
+  readonly check: CheckSource
+}
+
+/**
+ * Reads the skills folder, that one alone: what links lead to is left out, and so is what lies deeper, but for the
+ * SKILL.md of a folder. Names in `taken` are those of other tools, and stay theirs.
+ */
+export async function loadShelf(
+  deps: LoadShelfDeps,
+  asked: { readonly mesh: RunMesh; readonly signal: AbortSignal; readonly taken: ReadonlySet<string> },
+): Promise<Shelf> {
+  const skills: Skill[] = []
+  const guides: Guide[] = []
+  const broken: Broken[] = []
+  let whole = true
+  const tellBroken = (file: string, error: unknown): void => {
+    asked.signal.throwIfAborted()
+    const words = error instanceof Error ? error.message : String(error)
+    const reason = sanitizeForPrompt(sanitizeForPrompt(words).slice(0, shelfBounds.reasonMaxChars))
+    broken.push({ file: sanitizeForPrompt(file), reason })
+    whole &&= !(error instanceof Problem) || settledCodes.includes(error.code)
+  }
+  for (const { path, kind } of await entriesOf(deps.files)) {
+    try {
+      if (kind === 'directory') {
+        const guide = await guideIn(deps.files, path)
+        if (guide && guides.length >= shelfBounds.guidesMax) throw tooMany(shelfBounds.guidesMax)
+        if (guide) guides.push(guide)
+      } else if (/\.[jt]s$/.test(path)) {
+        if (kind !== 'file') throw new Error('only plain files are read, not links')
+        if (skills.length >= shelfBounds.skillsMax) throw tooMany(shelfBounds.skillsMax)
+        const source = await deps.files.read(`${skillsFolder}/${path}`, shelfBounds.sourceMaxBytes)
+        const skill = { ...(await deps.check(source.toString('utf8'), asked)), file: path }
+        refuseTaken(skill, asked.taken, skills)
+        skills.push(skill)
+      }
+    } catch (error) {
+      tellBroken(path, error)
+    }
+  }
+  return { skills, guides, broken, whole }
+}
+
+/** Problems that the same source would meet again. */
+const settledCodes: readonly string[] = ['skill-rejected', 'bad-request', 'body-too-large', 'conflict']
+
+/** The instructions of a guide, as they are now, and the files beside them. Problem `not-found`. */
+export async function readInstructions(
+  files: DataFiles,
+  name: string,
+): Promise<{ readonly body: string; readonly files: readonly string[] }> {
+  const content = await files.read(`${skillsFolder}/${name}/SKILL.md`, shelfBounds.guideMaxBytes)
+  const { body } = await readGuide(name, content.toString('utf8'))
+  const listed = await files.list(`${skillsFolder}/${name}`, { recursive: true, entriesMax: 50 })
+  const beside = listed.filter(({ path, kind }) => kind === 'file' && path !== 'SKILL.md')
+  return { body, files: beside.map(({ path }) => `/data/${skillsFolder}/${name}/${path}`) }
+}
+
+/** What lies in the folder itself; nothing where there is none, or where its name leads elsewhere. */
+async function entriesOf(files: DataFiles): Promise<readonly FileEntry[]> {
+  try {
+    const [root, folder] = [await files.directory('.'), await files.directory(skillsFolder)]
+    if (folder !== `${root}/${skillsFolder}`) return []
+    return await files.list(skillsFolder, { recursive: false, entriesMax: shelfBounds.entriesMax })
+  } catch (error) {
+    if (error instanceof Problem) return []
+    throw error
+  }
+}
+
+async function guideIn(files: DataFiles, folder: string): Promise<Guide | null> {
+  const path = `${skillsFolder}/${folder}`
+  const listed = await files.list(path, { recursive: false, entriesMax: shelfBounds.entriesMax })
+  if (!listed.some((entry) => entry.path === 'SKILL.md' && entry.kind === 'file')) return null
+  const content = await files.read(`${path}/SKILL.md`, shelfBounds.guideMaxBytes)
+  return (await readGuide(folder, content.toString('utf8'))).guide
+}
+
+function refuseTaken(skill: Skill, taken: ReadonlySet<string>, skills: readonly Skill[]): void {
+  if (taken.has(skill.name)) {
+    throw new Problem('conflict', { detail: `There is a tool ${skill.name} already; choose another name.` })
+  }
+  const other = skills.find(({ name }) => name === skill.name)
+  if (other) throw new Problem('conflict', { detail: `${other.file} has a skill ${skill.name} already.` })
+}
+
+function tooMany(max: number): Error {
+  return new Error(`there are more than ${max}; remove one that you do not need`)
+}

@@ -1,0 +1,37 @@
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import { isJsonObject } from '../tools/parameters.ts'
+import { shelfBounds } from './skill.ts'
+import type { Guide } from './skill.ts'
+
+const namePattern = /^[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?$/
+const frame = /^---\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/
+
+/** A SKILL.md: what it says of itself, and the instructions. Throws an Error that says what is wrong. */
+export async function readGuide(
+  folder: string,
+  content: string,
+): Promise<{ readonly guide: Guide; readonly body: string }> {
+  const found = frame.exec(content.replace(/^\uFEFF/, ''))
+  const head = found?.[1]
+  if (!found || head === undefined) {
+    throw new Error('it begins with front matter: a line of ---, name and description, a line of ---')
+  }
+  const { frontMatterMaxChars, guideDescriptionMaxChars } = shelfBounds
+  if (head.length > frontMatterMaxChars) {
+    throw new Error(`its front matter has more than ${frontMatterMaxChars} characters`)
+  }
+  const { parse } = await import('../parts/yaml.ts')
+  const said: unknown = parse(head, { maxAliasCount: 0, logLevel: 'silent' })
+  const { name, description } = isJsonObject(said) ? said : {}
+  if (name !== folder || !namePattern.test(folder)) {
+    throw new Error('its name is that of its folder: up to 64 small letters, digits and hyphens between them')
+  }
+  const clean = sanitizeForPrompt(description).trim()
+  if (clean === '' || clean.length > guideDescriptionMaxChars) {
+    throw new Error(`its description is a text of 1 to ${guideDescriptionMaxChars} characters`)
+  }
+  return {
+    guide: { name: folder, description: sanitizeForPrompt(clean) },
+    body: content.replace(/^\uFEFF/, '').slice(found[0].length),
+  }
+}

@@ -1,0 +1,117 @@
+import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
+import { Problem } from '@flotilla/protocol/problem'
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import type { ToolDefinition } from '@flotilla/protocol/tool-call'
+import { isJsonObject } from '../tools/parameters.ts'
+
+const kinds = ['string', 'number', 'integer', 'boolean', 'object', 'array'] as const
+type Kind = (typeof kinds)[number]
+
+interface Parameter {
+  readonly type: Kind
+  readonly schema: JsonObject
+  readonly choices: readonly JsonValue[] | null
+  readonly fallback: JsonValue | undefined
+}
+
+/** Providers refuse a whole request for one tool that is not of their form, so nothing else gets there. */
+const namePattern = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/
+const parametersMax = 20
+const choicesMax = 100
+const descriptionMaxChars = 1000
+
+/**
+ * What a skill says of its parameters, as a tool says it, and the reading of what a model sends. A parameter without
+ * `default` is required. Throws the Problem `bad-request` for what no model could be told. Pure.
+ */
+export function skillParameters(declared: JsonObject): {
+  readonly schema: ToolDefinition['parameters']
+  readonly read: (input: JsonObject) => JsonObject
+} {
+  const entries = Object.entries(declared)
+  if (entries.length > parametersMax) throw bad(`a skill has at most ${parametersMax} parameters`)
+  const parameters = entries.map(([name, said]) => [name, parameterOf(name, said)] as const)
+  return {
+    schema: {
+      type: 'object',
+      properties: Object.fromEntries(parameters.map(([name, { schema }]) => [name, schema])),
+      required: parameters.filter(([, { fallback }]) => fallback === undefined).map(([name]) => name),
+      additionalProperties: false,
+    },
+    read: (input) => {
+      const unknown = Object.keys(input).filter((name) => !Object.hasOwn(declared, name))
+      if (unknown.length > 0) throw bad(`There is no parameter ${unknown.join(', ')}.`)
+      return Object.fromEntries(
+        parameters.map(([name, parameter]) => [name, valueOf(name, parameter, input[name])]),
+      )
+    },
+  }
+}
+
+function parameterOf(name: string, said: JsonValue): Parameter {
+  if (!namePattern.test(name)) throw bad(`a parameter is named with letters, digits and _, not ${name}`)
+  if (!isJsonObject(said)) throw bad(`parameter ${name}: write { type: 'string', description: '...' }`)
+  const type = kinds.find((kind) => kind === said['type'])
+  if (type === undefined) throw bad(`parameter ${name}: its type is one of ${kinds.join(', ')}`)
+  const choices = choicesOf(name, said['enum'])
+  const fallback = said['default']
+  const schema: Record<string, JsonValue> = { type }
+  if (typeof said['description'] === 'string') {
+    schema['description'] = sanitizeForPrompt(said['description']).slice(0, descriptionMaxChars)
+  }
+  if (choices) schema['enum'] = [...choices]
+  if (fallback !== undefined) schema['default'] = fallback
+  for (const bound of ['minimum', 'maximum', 'minLength', 'maxLength'])
+    if (typeof said[bound] === 'number') schema[bound] = said[bound]
+  // Some providers want to know what is in a list.
+  if (type === 'array') schema['items'] = itemsOf(said['items'])
+  return { type, schema, choices, fallback }
+}
+
+function choicesOf(name: string, said: JsonValue | undefined): readonly JsonValue[] | null {
+  if (said === undefined) return null
+  const plain = Array.isArray(said) && said.every((one) => ['string', 'number'].includes(typeof one))
+  if (!plain || said.length === 0 || said.length > choicesMax) {
+    throw bad(`parameter ${name}: enum is a list of 1 to ${choicesMax} texts or numbers`)
+  }
+  return said.map((one) => (typeof one === 'string' ? sanitizeForPrompt(one) : one))
+}
+
+function itemsOf(said: JsonValue | undefined): JsonObject {
+  const type = isJsonObject(said)
+    ? kinds.find((kind) => kind === said['type'] && kind !== 'array')
+    : undefined
+  return type === undefined ? {} : { type }
+}
+
+function valueOf(name: string, parameter: Parameter, value: JsonValue | undefined): JsonValue {
+  if (value === undefined || (value === null && parameter.fallback !== undefined)) {
+    if (parameter.fallback !== undefined) return parameter.fallback
+    throw bad(`\`${name}\` is missing.`)
+  }
+  const fits = isOf(parameter.type, value) && (parameter.choices?.includes(value) ?? true)
+  if (!fits || outOfBounds(parameter.schema, value)) {
+    throw bad(`\`${name}\`: expected a value of the form ${JSON.stringify(parameter.schema)}.`)
+  }
+  return value
+}
+
+function isOf(type: Kind, value: JsonValue): boolean {
+  if (type === 'integer') return Number.isInteger(value)
+  if (type === 'array') return Array.isArray(value)
+  if (type === 'object') return isJsonObject(value)
+  return typeof value === type
+}
+
+function outOfBounds(schema: JsonObject, value: JsonValue): boolean {
+  const size = typeof value === 'string' ? value.length : value
+  const [low, high] = typeof value === 'string' ? ['minLength', 'maxLength'] : ['minimum', 'maximum']
+  if (typeof size !== 'number') return false
+  const least = schema[low ?? '']
+  const most = schema[high ?? '']
+  return (typeof least === 'number' && size < least) || (typeof most === 'number' && size > most)
+}
+
+function bad(detail: string): Problem {
+  return new Problem('bad-request', { detail })
+}

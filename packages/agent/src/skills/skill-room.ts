@@ -1,0 +1,55 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { DataFiles } from '../files/data-files.ts'
+import type { RunMesh } from '../mesh/run-mesh.ts'
+import type { Tool } from '../tools/tool.ts'
+import { createCheckSource } from './check-source.ts'
+import { loadShelf } from './load-shelf.ts'
+import type { Shelf } from './load-shelf.ts'
+import { skillTool } from './skill-tool.ts'
+import { skillToolNames, skillTools } from './skill-tools.ts'
+
+export interface SkillRoom {
+  /**
+   * These tools and the agent's skills behind them. The list is live: a skill that is written while a run has it is
+   * in it from then on.
+   */
+  offer(
+    tools: readonly Tool[],
+    asked: { readonly mesh: RunMesh; readonly signal: AbortSignal },
+  ): Promise<readonly Tool[]>
+}
+
+/** The folder is read with the first run and when the agent asks for it. */
+export function createSkillRoom(deps: {
+  readonly files: DataFiles
+  readonly newNonce: () => string
+  readonly clock: Clock
+}): SkillRoom {
+  const { files } = deps
+  const check = createCheckSource()
+  let shelf: Shelf = { skills: [], guides: [], broken: [], whole: false }
+  return {
+    offer: async (tools, asked) => {
+      const taken = new Set([...tools.map(({ definition }) => definition.name), ...skillToolNames])
+      const offered = [...tools]
+      const show = (): void => {
+        const own = skillTools({ files, check, taken, shelf: () => shelf, reload })
+        const skills = shelf.skills.filter(({ name }) => !taken.has(name))
+        offered.splice(
+          tools.length,
+          Infinity,
+          ...own,
+          ...skills.map((skill) => skillTool(skill, { ...deps, tools })),
+        )
+      }
+      const reload = async (context: { mesh: RunMesh; signal: AbortSignal }): Promise<Shelf> => {
+        shelf = await loadShelf({ files, check }, { ...context, taken })
+        show()
+        return shelf
+      }
+      if (shelf.whole) show()
+      else await reload(asked)
+      return offered
+    },
+  }
+}

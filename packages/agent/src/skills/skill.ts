@@ -1,0 +1,46 @@
+import type { JsonObject } from '@flotilla/protocol/json-value'
+import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
+import type { ToolDefinition } from '@flotilla/protocol/tool-call'
+
+/** A skill whose source the mesh has checked. */
+export interface Skill {
+  readonly name: string
+  readonly description: PromptText
+  readonly parameters: ToolDefinition['parameters']
+  readonly code: string
+  /** Name of its file in the skills folder. */
+  readonly file: string
+  /** Input as the skill wants it. Throws the Problem `bad-request` that says what was expected. */
+  readonly readInput: (input: JsonObject) => JsonObject
+}
+
+/** A folder with instructions, read when they are needed. */
+export interface Guide {
+  readonly name: string
+  readonly description: PromptText
+}
+
+/** What lies in the skills folder and cannot be used. */
+export interface Broken {
+  readonly file: string
+  readonly reason: PromptText
+}
+
+/** Where skills lie below the data directory. */
+export const skillsFolder = 'skills'
+
+export const shelfBounds = {
+  skillsMax: 50,
+  guidesMax: 50,
+  /** Looked at in the folder; names beyond are left out in alphabetical order. */
+  entriesMax: 500,
+  /** Of one source; what is over the limit of the check itself is told by the check. */
+  sourceMaxBytes: 100_000,
+  guideMaxBytes: 64 * 1024,
+  frontMatterMaxChars: 4000,
+  guideDescriptionMaxChars: 1024,
+  /** Told to the model of one broken file. */
+  reasonMaxChars: 600,
+  /** Verdicts of the mesh that are remembered, by content. */
+  verdictsMax: 200,
+} as const
