@@ -9,8 +9,8 @@ export default skill('count_words', 'Counts the words of a text', {
   text: { type: 'string', description: 'Any text' },
 }, async ({ text }: { text: string }, { mesh_client }) => {
   const words: number = text.split(' ').length
-  await mesh_client.write_blackboard({ key: 'left/words', value: words })
-  const kept = await mesh_client.read_blackboard({ key: 'left/words' })
+  await mesh_client.write_blackboard({ key: 'output/words', value: words })
+  const kept = await mesh_client.read_blackboard({ key: 'output/words' })
   return { words, kept: kept.value }
 })
 `
@@ -53,13 +53,13 @@ describe('an agent', () => {
     const mesh = await startMeshForTest({ cassettes: { skills: cassette } })
     await mesh.createWorker('left')
     const say = async (text: string) => mesh.ended(await mesh.submit(text, { agent: 'left' }))
-    expect((await say('learn')).outcome?.response).toBe('Counted 3.')
-    expect((await say('count')).outcome?.response).toBe('There are 5.')
-    expect((await say('cheat')).outcome?.response).toMatch(/^Refused: line 5/)
+    expect((await say('learn')).outcome?.text).toBe('Counted 3.')
+    expect((await say('count')).outcome?.text).toBe('There are 5.')
+    expect((await say('cheat')).outcome?.text).toMatch(/^Refused: line 5/)
     expect(await readFile(`${mesh.dataOf('left')}/skills/count_words.ts`, 'utf8')).toBe(counting)
     await mesh.terminate()
     await mesh.restart()
-    expect((await say('count')).outcome?.response).toBe('There are 5.')
+    expect((await say('count')).outcome?.text).toBe('There are 5.')
     expect(mesh.log()).not.toContain('ExperimentalWarning')
   })
 })

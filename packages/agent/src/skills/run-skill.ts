@@ -39,7 +39,7 @@ export const nodeFlags = [
 ] as const
 
 /** Bash alone can set these bounds on itself before it becomes the program. */
-const bounded = `ulimit -c 0 -d ${skillBounds.dataMaxKib} -t ${skillBounds.cpuSeconds}; exec "$0" "$@"`
+export const boundingCommand = `ulimit -c 0 -d ${skillBounds.dataMaxKib} -t ${skillBounds.cpuSeconds}; exec "$0" "$@"`
 
 /**
  * Runs a skill once, in a process of its own without files, network, programs or environment, and ends that process
@@ -47,7 +47,7 @@ const bounded = `ulimit -c 0 -d ${skillBounds.dataMaxKib} -t ${skillBounds.cpuSe
  */
 export async function runSkill(job: SkillJob): Promise<SkillEnd> {
   job.signal.throwIfAborted()
-  const child = spawn('bash', ['-c', bounded, process.execPath, ...nodeFlags, '-e', runnerSource], {
+  const child = spawn('bash', ['-c', boundingCommand, process.execPath, ...nodeFlags, '-e', runnerSource], {
     cwd: '/',
     env: {},
     stdio: ['pipe', 'pipe', 'ignore'],
