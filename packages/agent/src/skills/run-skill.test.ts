@@ -40,7 +40,7 @@ describe('a skill', () => {
       `import { join } from 'node:path'`,
     )
     const end = await run(code, {
-      callTool: async (tool, input, number) => {
+      callTool: async (tool, input, { number }) => {
         made.push([tool, input, number])
         return number === 1 ? { output: { value: 7 }, ok: true } : { output: 'Error (not-found)', ok: false }
       },
@@ -156,6 +156,26 @@ describe('what a skill may use up is bounded:', () => {
     await expect(many).rejects.toThrow('more than 100 calls')
     const loud = run(body(`await mesh_client.write_blackboard({ value: 'x'.repeat(9e6) }); return {}`))
     await expect(loud).rejects.toThrow('it said too much')
+  })
+
+  test('calls that it does not wait for are made, and none goes on after its end', async () => {
+    const signals: AbortSignal[] = []
+    const callTool: SkillJob['callTool'] = async (_tool, _input, { signal }) => {
+      await systemClock.sleep(50)
+      signals.push(signal)
+      return { output: null, ok: true }
+    }
+    await run(body('mesh_client.notify_user({ message: "a" }); return {}'), { callTool })
+    expect(signals.map(({ aborted }) => aborted)).toEqual([true])
+    const waits = run(body('await mesh_client.notify_user({ message: "a" }); return {}'), {
+      wallMs: 700,
+      callTool: async (_tool, _input, { signal }) => {
+        signals.push(signal)
+        return new Promise(() => undefined)
+      },
+    })
+    await expect(waits).rejects.toThrow('longer than')
+    expect(signals[1]?.aborted).toBe(true)
   })
 
   test('the end of the run ends the skill, and its process with it', async () => {

@@ -18,8 +18,15 @@ export interface SkillJob {
   readonly clock: Clock
   readonly signal: AbortSignal
   readonly wallMs?: number
-  /** Makes one call of a tool; numbered from 1, one after the other. Never rejects. */
-  callTool(tool: string, input: JsonObject, number: number): Promise<{ output: unknown; ok: boolean }>
+  /** Makes one call of a tool, one after the other. Never rejects. */
+  callTool(tool: string, input: JsonObject, call: SkillCall): Promise<{ output: unknown; ok: boolean }>
+}
+
+export interface SkillCall {
+  /** From 1, in the order in which the skill made them. */
+  readonly number: number
+  /** Aborted when the skill has ended, in whatever way. */
+  readonly signal: AbortSignal
 }
 
 export interface SkillEnd {
@@ -66,17 +73,18 @@ export async function runSkill(job: SkillJob): Promise<SkillEnd> {
     () => new Promise<never>(() => undefined),
   )
   try {
-    return await Promise.race([converse(child, job), aborted, timeUp])
+    return await Promise.race([converse(child, job, done.signal), aborted, timeUp])
   } finally {
     done.abort()
-    if (child.pid !== undefined && child.exitCode === null) signalGroup(child.pid, 'SIGKILL')
+    const alive = child.exitCode === null && child.signalCode === null
+    if (child.pid !== undefined && alive) signalGroup(child.pid, 'SIGKILL')
     child.stdin?.destroy()
     child.stdout?.destroy()
   }
 }
 
 /** Plays the parent's half until the skill's end. */
-function converse(child: ChildProcess, job: SkillJob): Promise<SkillEnd> {
+function converse(child: ChildProcess, job: SkillJob, over: AbortSignal): Promise<SkillEnd> {
   return new Promise((resolve, reject) => {
     const { stdin, stdout } = child
     if (!stdin || !stdout) throw failure('it cannot be spoken to')
@@ -86,7 +94,10 @@ function converse(child: ChildProcess, job: SkillJob): Promise<SkillEnd> {
     child.once('error', (cause) =>
       reject(new Problem('unprocessable', { detail: 'The skill cannot be started.', cause })),
     )
-    child.once('close', (code, signalName) => reject(failure(whyItEnded(code, signalName))))
+    let told = false
+    child.once('close', (code, signalName) => {
+      if (!told) reject(failure(whyItEnded(code, signalName)))
+    })
     let calls = 0
     let queue = Promise.resolve()
     const call = (message: JsonObject): void => {
@@ -98,16 +109,20 @@ function converse(child: ChildProcess, job: SkillJob): Promise<SkillEnd> {
       const { id, tool, input } = message
       queue = queue.then(async () => {
         if (!isJsonObject(input)) return tell({ id, ok: false, output: 'Give one object.' })
-        tell({ id, ...(await job.callTool(textOf(tool), input, number)) })
+        if (over.aborted) return
+        const signal = AbortSignal.any([job.signal, over])
+        tell({ id, ...(await job.callTool(textOf(tool), input, { number, signal })) })
       })
     }
     const hear = (line: string): void => {
       const message = messageOf(line, job.nonce)
       if (message === null) return
-      if (message['type'] === 'call') call(message)
-      else if (message['type'] === 'done') {
+      if (message['type'] === 'call') return call(message)
+      told = true
+      if (message['type'] === 'done') {
         const result = parsed(message['result'])
-        if (isJsonObject(result)) resolve({ result, logs: logsOf(message) })
+        // What it called for without waiting is done too.
+        if (isJsonObject(result)) void queue.then(() => resolve({ result, logs: logsOf(message) }))
         else reject(failure('a skill returns a plain object'))
       } else reject(failure(ownFrames(textOf(message['words'])), logsOf(message)))
     }

@@ -27,7 +27,8 @@ export function skillTool(
         nonce: deps.newNonce(),
         clock: deps.clock,
         signal: context.signal,
-        callTool: (tool, values, number) => callTool(deps, { tool, values, number, context }),
+        callTool: (tool, values, { number, signal }) =>
+          callTool(deps, { tool, values, number, context: { ...context, signal } }),
       })
       return { output: logs.length === 0 ? result : { result, logs }, ok: true }
     },
