@@ -107,12 +107,13 @@ function converse(child: ChildProcess, job: SkillJob, over: AbortSignal): Promis
       }
       const number = calls
       const { id, tool, input } = message
-      queue = queue.then(async () => {
+      const answer = async (): Promise<void> => {
         if (!isJsonObject(input)) return tell({ id, ok: false, output: 'Give one object.' })
         if (over.aborted) return
         const signal = AbortSignal.any([job.signal, over])
         tell({ id, ...(await job.callTool(textOf(tool), input, { number, signal })) })
-      })
+      }
+      queue = queue.then(answer).catch(reject)
     }
     const hear = (line: string): void => {
       const message = messageOf(line, job.nonce)
