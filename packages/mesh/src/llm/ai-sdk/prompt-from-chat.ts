@@ -23,9 +23,12 @@ export function promptFromChat(
   for (const message of messages) {
     switch (message.role) {
       case 'system':
-      case 'developer':
-        prompt.push(...systemMessages(message, rules))
+      case 'developer': {
+        const instructions = systemMessages(message, rules)
+        const begun = prompt.some(({ role }) => role !== 'system')
+        prompt.push(...(begun ? instructions.map(asLateInstruction) : instructions))
         break
+      }
       case 'user':
         prompt.push({ role: 'user', content: partsOf(message.content, rules) })
         break
@@ -55,6 +58,12 @@ function systemMessages(message: SdkMessage, rules: SdkRules): LanguageModelV4Me
     return text === '' ? [] : [{ role: 'system', content: text }]
   }
   return parts.map((part) => ({ role: 'system', content: part.text ?? '', ...marked(part, rules) }))
+}
+
+/** Several providers take instructions at the beginning alone; what is said later comes as words of the user, marked. */
+function asLateInstruction(message: LanguageModelV4Message): LanguageModelV4Message {
+  const words = message.role === 'system' ? message.content : ''
+  return { role: 'user', content: [{ type: 'text', text: `[Instruction of the system] ${words}` }] }
 }
 
 function assistantMessage(message: SdkMessage, rules: SdkRules, names: ToolNames): LanguageModelV4Message {
