@@ -1,7 +1,10 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 
-/** `npm run check`: everything that needs no engine, stopping at the first that fails. */
+/**
+ * `npm run check`: everything that needs no engine, stopping at the first that fails. With `--before-tests` without the
+ * unit tests, for whoever runs all tests next.
+ */
 const root = join(import.meta.dirname, '..')
 const bin = (name: string) => join(root, 'node_modules', '.bin', name)
 
@@ -13,7 +16,11 @@ const steps: readonly (readonly [name: string, command: string, args: readonly s
   ['specification coverage', process.execPath, [join(root, 'scripts', 'spec.ts')]],
 ]
 
-for (const [name, command, args] of steps) {
+const wanted = process.argv.includes('--before-tests')
+  ? steps.filter(([name]) => !name.startsWith('unit'))
+  : steps
+
+for (const [name, command, args] of wanted) {
   console.log(`\n== ${name}`)
   const done = spawnSync(command, args, { cwd: root, stdio: 'inherit' })
   if (done.status !== 0) {
