@@ -166,10 +166,7 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
     events,
     connections: fleet,
     diskRoom,
-    agentExists: (agentId) => {
-      fleet.refuseArchived(agentId)
-      return fleet.find(agentId) !== null
-    },
+    requireAgent: fleet.requireWorking,
     tasks: waitingForPeople(createTaskBook({ table: taskTable, moveTask }), database),
     onRunSettled: [(run) => control.approvals.runSettled(run)],
     promote: (caller, entries) => {

@@ -3,7 +3,6 @@ import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptMessage } from '../llm/language-model.ts'
 
 const summaryHead = '[Summary of the conversation before this point, which was compacted to save room.'
-const flushedHead = '[What is worth keeping of the conversation up to here was saved to memory'
 
 /** Takes the place of what was cut. Its text comes from a model that read untrusted text, so it is no instruction. */
 export function summaryMessage(summary: PromptText, keptIn: string | null): PromptMessage {
@@ -22,15 +21,6 @@ export function summaryMessage(summary: PromptText, keptIn: string | null): Prom
 /** Pure. */
 export function isSummary(message: PromptMessage): boolean {
   return message.role === 'user' && message.content.startsWith(summaryHead)
-}
-
-export function flushedMessage(saved: number): PromptMessage {
-  return { role: 'system', content: sanitizeForPrompt(`${flushedHead} (facts: ${saved}).]`) }
-}
-
-/** Pure. Only our own mark counts: what others say has another role. */
-export function isFlushedMark(message: PromptMessage): boolean {
-  return message.role === 'system' && message.content.startsWith(flushedHead)
 }
 
 export function fullnessNote(sharePercent: number): PromptMessage {

@@ -1,6 +1,6 @@
 import { setImmediate as breathe } from 'node:timers/promises'
 import type { PromptMessage } from '../llm/language-model.ts'
-import { estimateMessage, imagesIn, imageTokens, textsOf } from './estimate-tokens.ts'
+import { imagesIn, imageTokens, textsOf } from './estimate-tokens.ts'
 
 /**
  * The tokenizer takes time that grows with the square of a piece without a break, so a hostile page could stop the
@@ -49,9 +49,4 @@ export function createTokenCounter(load: () => Promise<{ readonly countTokens: C
       return total
     },
   }
-}
-
-/** For who has no tokenizer of the model, or no room for one. */
-export const roughCounter: TokenCounter = {
-  count: async (messages) => messages.reduce((sum, message) => sum + estimateMessage(message), 0),
 }

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
@@ -15,7 +15,8 @@ test('a settings file that cannot be looked at is told once, and the last whole 
   const folder = await mkdtemp(join(tmpdir(), 'flotilla-settings-'))
   folders.push(folder)
   const config = join(folder, 'config')
-  await mkdir(config)
+  await mkdir(join(folder, 'whole'))
+  await symlink('whole', config)
   await writeFile(join(config, 'settings.json'), '{"default_model": "openai/one"}')
   const told: string[] = []
   const clock = { ...systemClock, sleep: (_ms: number, signal?: AbortSignal) => systemClock.sleep(5, signal) }
@@ -27,9 +28,10 @@ test('a settings file that cannot be looked at is told once, and the last whole 
     onStripped: () => {},
   })
 
-  // The folder becomes a file: looking at what is in it fails otherwise than by absence.
-  await rm(config, { recursive: true })
-  await writeFile(config, '')
+  // The folder becomes a file, at one stroke: looking at what is in it fails otherwise than by absence.
+  await writeFile(join(folder, 'file'), '')
+  await symlink('file', join(folder, 'next'))
+  await rename(join(folder, 'next'), config)
   await expect.poll(() => settings.broken()).not.toBe(null)
   await systemClock.sleep(50)
   expect(told).toHaveLength(1)

@@ -19,7 +19,7 @@ describe('an archived agent', () => {
     const archived = { code: 'agent-archived' }
     expect(stateOf(world.fleet, 'w')).toBe('stopped')
     expect(world.runtime.isRunning('w')).toBe(false)
-    expect(() => world.fleet.refuseArchived('w')).toThrow(expect.objectContaining(archived))
+    expect(() => world.fleet.requireWorking('w')).toThrow(expect.objectContaining(archived))
     expect(world.fleet.listAgents(owner).map(({ id }) => id)).not.toContain('w')
     await expect(world.fleet.ensureRunning('w', patient)).rejects.toMatchObject(archived)
     await expect(world.fleet.restart(owner, 'w')).rejects.toMatchObject(archived)

@@ -105,8 +105,8 @@ export interface Fleet extends AgentConnections, Reach {
   readonly create: CreateAgent
   readonly delete: DeleteAgent
   readonly archive: Archive
-  /** Problem `agent-archived`, for whoever gives work. */
-  refuseArchived(agentId: string): void
+  /** For whoever gives work. Problems `unknown-agent`, `agent-archived`. */
+  requireWorking(agentId: string): void
   /** Writes changes of the record; a sandbox that runs is re-created before its next run where it has to be. */
   readonly change: ChangeAgent
   /** The model that the agent's sandbox works with: the record's, or the one before while a run goes on. */
@@ -158,10 +158,7 @@ export function createFleet(deps: FleetDeps): Fleet {
     modelInUse: (agentId) => life.outdated.get(agentId) ?? agents.find(agentId)?.record.model ?? null,
     delete: deleteAgent({ ...deps, life, starts, forget: [...deps.forget, health.forget] }),
     archive: createArchive({ ...deps, life, starts }),
-    refuseArchived: (agentId) => {
-      const row = agents.find(agentId)
-      if (row) refuseArchived(row)
-    },
+    requireWorking: (agentId) => refuseArchived(agents.require(agentId)),
     restart: restartAgent({ ...deps, life, starts }),
     stop: stopAgent(life, starts),
     applyTemplate: applyTemplate({ ...deps, templates, agents, create }),

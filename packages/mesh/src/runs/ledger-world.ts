@@ -1,3 +1,4 @@
+import { Problem } from '@flotilla/protocol/problem'
 import type { IdPrefix, NewId } from '@flotilla/protocol/ids'
 import { createEventBus } from '../events/create-event-bus.ts'
 import { createJournal } from '../journal/journal-table.ts'
@@ -53,7 +54,9 @@ export function aLedgerWorld(options: WorldOptions = {}) {
     log: silentLog,
     connections: agents,
     diskRoom: { require: options.requireDiskRoom ?? (() => {}) },
-    agentExists: (agentId) => agentId !== 'nobody',
+    requireAgent: (agentId) => {
+      if (agentId === 'nobody') throw new Problem('unknown-agent')
+    },
     tasks: (options.wrapTasks ?? ((book) => book))(createTaskBook({ table: taskTable, moveTask })),
     promote: options.promote ?? (() => {}),
     onRunSettled: options.onRunSettled ?? [],

@@ -59,7 +59,8 @@ export interface LedgerDeps {
   readonly journal: Journal
   readonly events: EventBus
   readonly connections: AgentConnections
-  readonly agentExists: (agentId: string) => boolean
+  /** Throws the Problem `unknown-agent`, or `agent-archived` for one that is given no work. */
+  readonly requireAgent: (agentId: string) => void
   readonly diskRoom: Pick<DiskRoom, 'require'>
   readonly tasks: RunTasks
   readonly promote: Promote

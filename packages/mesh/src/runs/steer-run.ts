@@ -43,7 +43,8 @@ export interface SteerRunDeps {
   readonly table: RunTable
   readonly steers: SteerTable
   readonly guard: Guard
-  readonly agentExists: (agentId: string) => boolean
+  /** Throws the Problem `unknown-agent`, or `agent-archived` for one that is given no work. */
+  readonly requireAgent: (agentId: string) => void
   readonly diskRoom: Pick<DiskRoom, 'require'>
   readonly become: BecomeRun
   readonly live: LiveRuns
@@ -59,7 +60,7 @@ export function createSteerRun(deps: SteerRunDeps): SteerRun {
   return (caller, input) => {
     const { agentId } = input
     guard(caller, { do: 'steer-agent', to: agentId, gave: hasGiven(table, caller, agentId) })
-    if (!deps.agentExists(agentId)) throw new Problem('unknown-agent')
+    deps.requireAgent(agentId)
     return database.transaction(() => {
       if (caller.kind === 'agent') {
         if (!caller.run) throw new Problem('stale-fence', { detail: 'only a live run can steer' })

@@ -46,8 +46,8 @@ export interface SubmitRunDeps {
   readonly table: RunTable
   readonly steers: SteerTable
   readonly guard: Guard
-  /** Throws the Problem `agent-archived` for one that is given no work. */
-  readonly agentExists: (agentId: string) => boolean
+  /** Throws the Problem `unknown-agent`, or `agent-archived` for one that is given no work. */
+  readonly requireAgent: (agentId: string) => void
   readonly diskRoom: Pick<DiskRoom, 'require'>
   readonly enter: EnterRun
 }
@@ -57,7 +57,7 @@ export function createSubmitRun(deps: SubmitRunDeps): SubmitRun {
   return (caller, submitted) => {
     const { agentId } = submitted
     guard(caller, { do: caller.kind === 'agent' ? 'message-agent' : 'submit-run', to: agentId })
-    if (!deps.agentExists(agentId)) throw new Problem('unknown-agent')
+    deps.requireAgent(agentId)
     return database.transaction(() => {
       const origin = originOf(caller, submitted.trigger)
       const mark = markOf(caller, origin, submitted.idempotencyKey)
