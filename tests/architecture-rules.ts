@@ -81,6 +81,7 @@ export const meshEdges: readonly Edge[] = [
     to: ['sandbox', 'events', 'journal'],
     why: 'keeps the verdict on the walls; the port alone tries them',
   },
+  { from: 'conditions', to: [], why: 'pure: what an owner writes as `when`' },
   { from: 'doctor', to: ['config'], why: 'findings are judged here; the command gathers the facts' },
   { from: 'metrics', to: [], why: 'text from numbers' },
   {
@@ -159,6 +160,7 @@ export const edgeImports: readonly EdgeImport[] = [
     allowed: ['packages/mesh/src/llm/ai-sdk/load-sdk.ts'],
     why: 'providers with wires of their own, loaded with the first call',
   },
+  { module: 're2js', allowed: ['packages/mesh/src/conditions/'], why: 'patterns that cannot be slow' },
   { module: 'commander', allowed: ['packages/cli/src/'], why: 'people’s side only' },
   {
     module: 'node:child_process',

@@ -71,7 +71,7 @@ export const limitsClauses = [
   { line: 280, id: 'limits:files:dot-dot-rejected', state: 'covered', by: 'agent', text: 'The second path check rejects `..` lexically.' },
   { line: 280, id: 'limits:files:symlink-safe', state: 'covered', by: 'agent', text: 'The third path check is a symlink-safe walk.' },
   { line: 280, id: 'limits:files:final-check', state: 'covered', by: 'agent', text: 'The final path check is that the path is inside `/data`.' },
-  { line: 281, id: 'limits:conditions:safe-parser', state: 'planned', by: 'protocol', text: 'Conditions are evaluated by a regex-based safe parser, never by a general evaluator.' },
+  { line: 281, id: 'limits:conditions:safe-parser', state: 'covered', by: 'protocol', text: 'Conditions are evaluated by a regex-based safe parser, never by a general evaluator.' },
   { line: 282, id: 'limits:invisible-unicode:user-input', state: 'planned', by: 'protocol', text: 'Invisible Unicode characters are stripped from user input.' },
   { line: 282, id: 'limits:invisible-unicode:tool-results', state: 'planned', by: 'protocol', text: 'Invisible Unicode characters are stripped from tool results.' },
   { line: 282, id: 'limits:invisible-unicode:system-prompt', state: 'planned', by: 'protocol', text: 'Invisible Unicode characters are stripped from system-prompt context.' },

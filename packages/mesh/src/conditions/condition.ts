@@ -1,0 +1,87 @@
+import type { JsonValue } from '@flotilla/protocol/json-value'
+import type { RE2JS } from 're2js'
+
+/** A field of a payload: names of members and places in lists, from the outside in. */
+export type FieldPath = readonly (string | number)[]
+
+export type Literal = string | number | boolean | null
+
+export type Comparison = '==' | '!=' | '<' | '<=' | '>' | '>='
+
+/** What an owner wrote as `when`, understood. Made by `parseCondition` alone. */
+export type Condition =
+  | { readonly kind: 'and' | 'or'; readonly left: Condition; readonly right: Condition }
+  | { readonly kind: 'not'; readonly inner: Condition }
+  | {
+      readonly kind: 'compare'
+      readonly field: FieldPath
+      readonly by: Comparison
+      readonly literal: Literal
+    }
+  | { readonly kind: 'contains'; readonly field: FieldPath; readonly literal: Literal }
+  | { readonly kind: 'matches'; readonly field: FieldPath; readonly pattern: RE2JS }
+
+/** Of a field's text, from its beginning; a pattern looks no further, characters. */
+export const matchedTextMaxChars = 3000
+
+/**
+ * Whether `payload` is as the condition says. A field that is not there is `null`; text is not compared with numbers,
+ * and what cannot be compared does not hold. Never throws; the work is bounded by the size of the
+ * payload, and for patterns by `matchedTextMaxChars` times `patternMaxSteps`, since they never go back. Pure.
+ */
+export function conditionHolds(condition: Condition, payload: JsonValue): boolean {
+  switch (condition.kind) {
+    case 'and':
+      return conditionHolds(condition.left, payload) && conditionHolds(condition.right, payload)
+    case 'or':
+      return conditionHolds(condition.left, payload) || conditionHolds(condition.right, payload)
+    case 'not':
+      return !conditionHolds(condition.inner, payload)
+    case 'compare':
+      return compares(fieldOf(payload, condition.field), condition.by, condition.literal)
+    case 'contains':
+      return contains(fieldOf(payload, condition.field), condition.literal)
+    case 'matches': {
+      const text = fieldOf(payload, condition.field)
+      return typeof text === 'string' && condition.pattern.test(text.slice(0, matchedTextMaxChars))
+    }
+  }
+}
+
+/** Own members only: what a payload inherits is no field of it. */
+function fieldOf(payload: JsonValue, path: FieldPath): JsonValue {
+  let value: JsonValue = payload
+  for (const step of path) {
+    if (typeof value !== 'object' || value === null) return null
+    const found: { value?: JsonValue } | undefined = Object.getOwnPropertyDescriptor(value, step)
+    value = found?.value ?? null
+  }
+  return value
+}
+
+function compares(value: JsonValue, by: Comparison, literal: Literal): boolean {
+  if (by === '==') return value === literal
+  if (by === '!=') return value !== literal
+  if (typeof value === 'number' && typeof literal === 'number') return inOrder(value, by, literal)
+  if (typeof value === 'string' && typeof literal === 'string') return inOrder(value, by, literal)
+  return false
+}
+
+function inOrder<T extends string | number>(left: T, by: '<' | '<=' | '>' | '>=', right: T): boolean {
+  switch (by) {
+    case '<':
+      return left < right
+    case '<=':
+      return left <= right
+    case '>':
+      return left > right
+    case '>=':
+      return left >= right
+  }
+}
+
+/** A part of a text, or a member of a list. */
+function contains(value: JsonValue, literal: Literal): boolean {
+  if (typeof value === 'string') return typeof literal === 'string' && value.includes(literal)
+  return Array.isArray(value) && value.includes(literal)
+}
