@@ -1,8 +1,8 @@
 'use strict'
 // Preloaded while the image is built: lets the agent start as it will in a container, asks it once, and ends it, so
-// that V8's compile cache holds the functions which a start runs. Whatever the agent lacks here (a mesh, a token)
+// that V8's compile cache holds the functions which a start and a first run need. Whatever the agent lacks here (a mesh, a token)
 // must not fail the build; what counts is that its code was loaded.
-const { mkdirSync, writeFileSync } = require('node:fs')
+const { existsSync, mkdirSync, writeFileSync } = require('node:fs')
 const { flushCompileCache } = require('node:module')
 const { request } = require('node:http')
 
@@ -26,10 +26,18 @@ process.on('uncaughtException', (error) => {
 })
 const deadline = setTimeout(() => process.exit(0), 3_000)
 
+/** What the first run loads: in the cache, and in no start. */
+function warmLate() {
+  if (!existsSync('/opt/flotilla/late.cjs')) return
+  const { late } = require('/opt/flotilla/late.cjs')
+  for (const load of Object.values(late)) load()
+}
+
 function ask() {
   const asked = request({ host: '127.0.0.1', port: 8400, path: '/healthz' }, (reply) => {
     reply.resume()
     clearTimeout(deadline)
+    warmLate()
     setTimeout(() => process.exit(0), 100)
   })
   asked.on('error', () => setTimeout(ask, 50))

@@ -448,10 +448,4 @@ describe('starting', () => {
     expect(ended.stdout).toContain('FLOTILLA_AGENT_KIND')
     expect(existsSync(join(data, '.flotilla', 'door-token'))).toBe(true)
   })
-
-  test('the warm-up needs nothing and ends well', () => {
-    const ended = spawnSync(process.execPath, [main], { env: { FLOTILLA_WARM: '1' }, encoding: 'utf8' })
-    expect(ended.stdout).toContain('warmed up')
-    expect(ended.status).toBe(0)
-  })
 })

@@ -9,15 +9,11 @@ const stopMaxMs = 1500
 
 const log = createLog(systemClock)
 
-if (process.env['FLOTILLA_WARM'] === '1') {
-  void import('./warm-up.ts').then(({ warmUp }) => warmUp(log))
-} else {
-  try {
-    serve()
-  } catch (error) {
-    log.error({ err: error }, 'the agent cannot start')
-    process.exit(1)
-  }
+try {
+  serve()
+} catch (error) {
+  log.error({ err: error }, 'the agent cannot start')
+  process.exit(1)
 }
 
 function serve(): void {

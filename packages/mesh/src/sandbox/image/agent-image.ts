@@ -82,8 +82,9 @@ export async function ensureAgentImage(options: AgentImageOptions): Promise<Agen
     // Execute only: what cannot be read cannot be looked into while it runs either, see the recipe.
     await tarFileFrom('node', await strippedNode(node, options), 0o711),
     await tarFileFrom('npm.tgz', await npmArchive(options), 0o644),
-    tarDirectory('parts', { uid: 0, mode: 0o755 }),
-    ...bundle.map((file) => tarFile(file.name, file.content, root)),
+    tarDirectory('agent', { uid: 0, mode: 0o755 }),
+    tarDirectory('agent/parts', { uid: 0, mode: 0o755 }),
+    ...bundle.map((file) => tarFile(`agent/${file.name}`, file.content, root)),
   ]
   const stream = await options.engine.docker.buildImage(Readable.from(tarArchive(context)), {
     t: reference,

@@ -46,6 +46,39 @@ describe('bundleAgent', () => {
     expect(await readFile(mainOf(made), 'utf8')).not.toBe('damaged')
   })
 
+  it('what is imported late is a second file, and what both need is there once', async () => {
+    const folder = join(directory, 'halves')
+    const entry = join(folder, 'main.ts')
+    await mkdir(folder, { recursive: true })
+    const sources = {
+      'package.json': '{"type":"module"}',
+      'kept.ts': `export class Kept {}\nexport const counted = { times: 0 }`,
+      'large.ts': `export const used = 'used'\nexport { heavy } from './heavy.ts'`,
+      'heavy.ts': `console.log('heavy is loaded')\nexport const heavy = 'he' + process.pid`,
+      'late.ts': `import { Kept, counted } from './kept.ts'
+import { used, heavy } from './large.ts'
+export const make = () => { counted.times += 1; return new Kept() }
+export const later = () => import('./latest.ts')
+export const all = used + heavy`,
+      'latest.ts': `export { counted } from './kept.ts'`,
+      'main.ts': `import { Kept, counted } from './kept.ts'
+console.log('started')
+const late = await_(() => import('./late.ts'))
+async function await_(load) {
+  const { make, later } = await load()
+  console.log(make() instanceof Kept, counted.times, (await later()).counted === counted)
+}`,
+    }
+    for (const [name, source] of Object.entries(sources)) await writeFile(join(folder, name), source)
+    const made = await bundleAgent({ entry, cacheDirectory: join(directory, 'cache') })
+    expect(made.files.map(({ name }) => name)).toEqual(['agent.cjs', 'late.cjs'])
+    expect(await readFile(mainOf(made), 'utf8')).not.toContain('heavy is loaded')
+    const ran = await runCommand('node', [mainOf(made)], { timeoutMs: 10_000 })
+    expect(ran.stdout).toBe('started\nheavy is loaded\ntrue 1 true\n')
+    await writeFile(join(folder, 'late.ts'), `export const changed = 1`)
+    expect((await bundleAgent({ entry, cacheDirectory: join(directory, 'cache') })).hash).not.toBe(made.hash)
+  })
+
   it('a file of parts/ becomes a file of its own that is loaded when it is first imported', async () => {
     const entry = join(directory, 'whole', 'main.ts')
     await mkdir(join(directory, 'whole', 'parts'), { recursive: true })

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { basename, dirname, join, relative } from 'node:path'
-import type { BuildOptions, Plugin } from 'esbuild'
+import { basename, dirname, join } from 'node:path'
 import * as z from 'zod'
+import { bundlePart, bundleSettings, partsFolder, splitAgent } from './split-agent.ts'
+import type { SplitFile } from './split-agent.ts'
 
 /** What an earlier bundling read and wrote; `tool` changes when the settings below do. */
 const recordSchema = z.strictObject({
@@ -12,27 +13,11 @@ const recordSchema = z.strictObject({
   bundleHash: z.string(),
 })
 
-const settings = {
-  bundle: true,
-  platform: 'node',
-  format: 'cjs',
-  target: 'node26',
-  conditions: ['@flotilla/source'],
-  minifyWhitespace: true,
-  minifySyntax: true,
-  minifyIdentifiers: false,
-  sourcemap: false,
-  legalComments: 'none',
-  // A late import becomes a late `require`: the loader of modules would cost an agent memory for nothing.
-  supported: { 'dynamic-import': false },
-  logLevel: 'silent',
-} as const
-
-/** Folder beside the entry whose files become bundles of their own, loaded when first imported. */
-const partsFolder = 'parts'
+/** Of the way the files are made; a record of another is not believed. */
+const splitVersion = 1
 
 export interface BundledFile {
-  /** Where it lies beside the agent: `agent.cjs`, `parts/tokenizer.cjs`. */
+  /** Where it lies beside the agent: `agent.cjs`, `late.cjs`, `parts/tokenizer.cjs`. */
   readonly name: string
   readonly path: string
 }
@@ -45,8 +30,8 @@ export interface AgentBundle {
 }
 
 /**
- * The agent as files without dependencies: one that every start loads, and one for each file of `parts/` beside the
- * entry, so that what is heavy and seldom used costs nothing until then. Unchanged sources are recognised by their
+ * The agent as files without dependencies: one that every start loads, one with what is imported late (`splitAgent`),
+ * and one for each file of `parts/` beside the entry, so that what is heavy and seldom used costs nothing until then. Unchanged sources are recognised by their
  * content in milliseconds; the bundler is loaded only when something changed.
  */
 export async function bundleAgent(options: {
@@ -58,12 +43,12 @@ export async function bundleAgent(options: {
   const recordPath = join(cacheDirectory, `bundle-${hashOf(entry).slice(0, 12)}.json`)
   const parts = await partsBeside(entry)
   const known = await readRecord(recordPath)
-  if (known && sameNames(known.names, parts) && (await unchanged(known.inputs))) {
+  if (known && sameParts(known.names, parts) && (await unchanged(known.inputs))) {
     const bundle = bundleAt(cacheDirectory, known)
     if ((await hashOfFiles(bundle.files)) === known.bundleHash) return bundle
   }
-  const outputs = [await bundleFile(entry, 'agent.cjs')]
-  for (const part of parts) outputs.push(await bundleFile(part.source, part.name))
+  const outputs = [...(await splitAgent(entry))]
+  for (const part of parts) outputs.push(await bundlePart(part.source, part.name))
   const names = outputs.map(({ name }) => name)
   const bundleHash = hashOfContents(outputs)
   const bundle = bundleAt(cacheDirectory, { names, bundleHash })
@@ -74,47 +59,6 @@ export async function bundleAgent(options: {
   }
   await writeWhole(recordPath, JSON.stringify({ tool: toolHash(), inputs, names, bundleHash }))
   return bundle
-}
-
-interface Output {
-  readonly name: string
-  readonly content: Uint8Array
-  readonly inputs: readonly string[]
-}
-
-async function bundleFile(source: string, name: string): Promise<Output> {
-  const { build } = await import('esbuild')
-  const built = await build({
-    ...settings,
-    conditions: [...settings.conditions],
-    entryPoints: [source],
-    absWorkingDir: '/',
-    metafile: true,
-    write: false,
-    plugins: name === 'agent.cjs' ? [partsStayOutside(dirname(source))] : [],
-  } satisfies BuildOptions)
-  return {
-    name,
-    content: built.outputFiles[0]?.contents ?? new Uint8Array(),
-    inputs: Object.keys(built.metafile.inputs).map((input) => join('/', input)),
-  }
-}
-
-/** A late import of a part stays one, of the file that the part becomes. */
-function partsStayOutside(root: string): Plugin {
-  return {
-    name: 'parts stay outside',
-    setup: (build) => {
-      build.onResolve({ filter: /\/parts\/[a-z-]+\.ts$/ }, ({ path, resolveDir, kind }) => {
-        const inside = relative(root, join(resolveDir, path))
-        if (dirname(inside) !== partsFolder) return null
-        if (kind !== 'dynamic-import' && kind !== 'require-call') {
-          return { errors: [{ text: `${inside} is a part: import it late, with await import()` }] }
-        }
-        return { path: `./${partsFolder}/${basename(inside, '.ts')}.cjs`, external: true }
-      })
-    },
-  }
 }
 
 async function partsBeside(entry: string): Promise<readonly { name: string; source: string }[]> {
@@ -129,8 +73,9 @@ async function partsBeside(entry: string): Promise<readonly { name: string; sour
     }))
 }
 
-function sameNames(names: readonly string[], parts: readonly { name: string }[]): boolean {
-  return names.join() === ['agent.cjs', ...parts.map(({ name }) => name)].join()
+function sameParts(names: readonly string[], parts: readonly { name: string }[]): boolean {
+  const known = names.filter((name) => name.startsWith(`${partsFolder}/`))
+  return known.join() === parts.map(({ name }) => name).join()
 }
 
 function bundleAt(
@@ -145,7 +90,7 @@ function bundleAt(
 async function writeFiles(
   cacheDirectory: string,
   bundle: AgentBundle,
-  outputs: readonly Output[],
+  outputs: readonly SplitFile[],
 ): Promise<void> {
   const temporary = join(cacheDirectory, `agent-new-${process.pid}`)
   await rm(temporary, { recursive: true, force: true })
@@ -180,7 +125,7 @@ async function readRecord(path: string) {
 }
 
 function toolHash(): string {
-  return hashOf(JSON.stringify(settings))
+  return hashOf(JSON.stringify([bundleSettings, splitVersion]))
 }
 
 async function unchanged(inputs: Readonly<Record<string, string>>): Promise<boolean> {

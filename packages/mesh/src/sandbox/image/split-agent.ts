@@ -1,0 +1,205 @@
+import { basename, dirname, isAbsolute, join, relative } from 'node:path'
+import type { BuildOptions, Metafile, Plugin } from 'esbuild'
+
+/** How every file of the agent is made; a change of it makes all of them anew. */
+export const bundleSettings = {
+  bundle: true,
+  platform: 'node',
+  format: 'cjs',
+  target: 'node26',
+  conditions: ['@flotilla/source'],
+  minifyWhitespace: true,
+  minifySyntax: true,
+  minifyIdentifiers: false,
+  sourcemap: false,
+  legalComments: 'none',
+  // A late import becomes a late `require`: the loader of modules would cost an agent memory for nothing.
+  supported: { 'dynamic-import': false },
+  logLevel: 'silent',
+} as const
+
+export interface SplitFile {
+  readonly name: string
+  readonly content: Uint8Array
+  /** Absolute paths of the sources that went in. */
+  readonly inputs: readonly string[]
+}
+
+/** Folder beside the entry whose files become bundles of their own, loaded when first imported. */
+export const partsFolder = 'parts'
+
+/**
+ * Two files from one program. `agent.cjs` is what its start runs: the entry and what that imports. `late.cjs` is all
+ * that is imported late, loaded with the first of it; a start would read it for nothing. What both need lives in
+ * `agent.cjs` alone and `late.cjs` takes it from there, so that no class and no state is there twice.
+ */
+export async function splitAgent(entry: string): Promise<readonly SplitFile[]> {
+  const late = new Set<string>()
+  const first = await make(entryOf(`import ${quoted(entry)}`), 'agent.cjs', [
+    partsOutside(entry),
+    lateOutside((path) => late.add(path)),
+  ])
+  if (late.size === 0) return [first.file]
+  const mayShare = wholeModules(first.metafile, first.file.inputs)
+  const shared = new Set<string>()
+  const lateEntry = [...late]
+    .toSorted()
+    .map((path) => `${quoted(nameOf(entry, path))}: () => require(${quoted(path)})`)
+    .join(',\n')
+  const second = await make(entryOf(`exports.late = {\n${lateEntry}\n}`), 'late.cjs', [
+    partsOutside(entry),
+    fromStart(mayShare, (path) => {
+      shared.add(path)
+      return nameOf(entry, path)
+    }),
+  ])
+  const whole = await make(entryOf(startEntry(entry, [...shared].toSorted())), 'agent.cjs', [
+    partsOutside(entry),
+    lateOutside((path) => nameOf(entry, path)),
+  ])
+  return [whole.file, second.file]
+}
+
+/** A library, as a file of its own. */
+export async function bundlePart(source: string, name: string): Promise<SplitFile> {
+  return (await make(entryOf(`module.exports = require(${quoted(source)})`), name, [])).file
+}
+
+/** What is shared stands before the entry, which may be at work when the late half comes. */
+function startEntry(entry: string, shared: readonly string[]): string {
+  const imports = shared.map((path, at) => `import * as shared${at} from ${quoted(path)}`)
+  const members = shared.map((path, at) => `${quoted(nameOf(entry, path))}: shared${at}`)
+  return [...imports, `export const shared = {${members.join(', ')}}`, `import ${quoted(entry)}`].join('\n')
+}
+
+/**
+ * The modules of the start that are in it with all they import. Of the others only some names are used, and taking
+ * them whole would bring what they import into the start.
+ */
+function wholeModules(metafile: Metafile, inputs: readonly string[]): ReadonlySet<string> {
+  const used = new Set<string>()
+  for (const output of Object.values(metafile.outputs)) {
+    for (const [path, { bytesInOutput }] of Object.entries(output.inputs)) {
+      if (bytesInOutput > 0) used.add(absolute(path))
+    }
+  }
+  const importsOf = new Map(
+    Object.entries(metafile.inputs).map(([path, { imports }]) => [
+      absolute(path),
+      imports.filter(({ kind, external }) => kind === 'import-statement' && external !== true),
+    ]),
+  )
+  const whole = new Set(inputs.filter((path) => used.has(path)))
+  for (let before = -1; before !== whole.size;) {
+    before = whole.size
+    for (const path of whole) {
+      const imports = importsOf.get(path) ?? []
+      if (imports.some((imported) => !whole.has(absolute(imported.path)))) whole.delete(path)
+    }
+  }
+  return whole
+}
+
+/** A late import of a part stays one, of the file that the part becomes. */
+function partsOutside(entry: string): Plugin {
+  const root = dirname(entry)
+  return {
+    name: 'parts stay outside',
+    setup: (build) => {
+      build.onResolve({ filter: /\/parts\/[a-z-]+\.ts$/ }, ({ path, resolveDir, kind }) => {
+        const inside = relative(root, join(resolveDir, path))
+        if (dirname(inside) !== partsFolder) return null
+        if (kind !== 'dynamic-import' && kind !== 'require-call') {
+          return { errors: [{ text: `${inside} is a part: import it late, with await import()` }] }
+        }
+        return { path: `./${partsFolder}/${basename(inside, '.ts')}.cjs`, external: true }
+      })
+    },
+  }
+}
+
+/** A late import of ours becomes one of the late half's members; `told` hears which module and may say its name. */
+function lateOutside(told: (path: string) => unknown): Plugin {
+  return {
+    name: 'late imports stay outside',
+    setup: (build) => {
+      build.onResolve({ filter: /.*/ }, async ({ path, resolveDir, kind, importer, pluginData }) => {
+        if (kind !== 'dynamic-import' || pluginData === resolving) return null
+        const found = await build.resolve(path, { resolveDir, kind, importer, pluginData: resolving })
+        if (found.external || found.errors.length > 0) return null
+        const name = told(found.path)
+        return { path: String(name), namespace: 'late', pluginData: resolving }
+      })
+      build.onLoad({ filter: /.*/, namespace: 'late' }, ({ path }) => ({
+        contents: `module.exports = require('./late.cjs').late[${quoted(path)}]()`,
+        resolveDir: '/',
+        loader: 'js',
+      }))
+      build.onResolve({ filter: /^\.\/late\.cjs$/ }, ({ path }) => ({ path, external: true }))
+    },
+  }
+}
+
+const resolving = { resolving: true }
+
+/** What the start has already is taken from it. */
+function fromStart(shared: ReadonlySet<string>, nameFor: (path: string) => string): Plugin {
+  return {
+    name: 'shared modules come from the start',
+    setup: (build) => {
+      build.onResolve({ filter: /.*/ }, async ({ path, resolveDir, kind, importer, pluginData }) => {
+        if (pluginData === resolving || kind === 'entry-point') return null
+        const found = await build.resolve(path, { resolveDir, kind, importer, pluginData: resolving })
+        if (found.external || !shared.has(found.path)) return null
+        return { path: nameFor(found.path), namespace: 'shared', pluginData: resolving }
+      })
+      // A file of its own kind: under its own path it would be read as a module, which has no `module.exports`.
+      build.onLoad({ filter: /.*/, namespace: 'shared' }, ({ path }) => ({
+        contents: `module.exports = require('./agent.cjs').shared[${quoted(path)}]`,
+        resolveDir: '/',
+        loader: 'js',
+      }))
+      build.onResolve({ filter: /^\.\/agent\.cjs$/ }, ({ path }) => ({ path, external: true }))
+    },
+  }
+}
+
+function entryOf(contents: string): BuildOptions {
+  return { stdin: { contents, resolveDir: '/', sourcefile: 'entry.js', loader: 'js' } }
+}
+
+async function make(
+  entry: BuildOptions,
+  name: string,
+  plugins: Plugin[],
+): Promise<{ readonly file: SplitFile; readonly metafile: Metafile }> {
+  const { build } = await import('esbuild')
+  const { conditions, ...settings } = bundleSettings
+  const built = await build({
+    ...entry,
+    ...settings,
+    conditions: [...conditions],
+    absWorkingDir: '/',
+    metafile: true,
+    write: false,
+    plugins,
+  })
+  const inputs = Object.keys(built.metafile.inputs)
+    .filter((path) => !/^(?:late|shared):/.test(path) && path !== 'entry.js')
+    .map(absolute)
+  const content = built.outputFiles?.[0]?.contents ?? new Uint8Array()
+  return { file: { name, content, inputs }, metafile: built.metafile }
+}
+
+/** Sources are named by where they lie from the entry, so that the same program makes the same files anywhere. */
+function nameOf(entry: string, path: string): string {
+  return relative(dirname(entry), path)
+}
+
+function absolute(path: string): string {
+  return isAbsolute(path) ? path : join('/', path)
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text)
+}
