@@ -5,6 +5,7 @@
 const { existsSync, mkdirSync, writeFileSync } = require('node:fs')
 const { flushCompileCache } = require('node:module')
 const { request } = require('node:http')
+const { join } = require('node:path')
 
 const placeholders = {
   FLOTILLA_AGENT_ID: 'warm',
@@ -28,8 +29,8 @@ const deadline = setTimeout(() => process.exit(0), 3_000)
 
 /** What the first run loads: in the cache, and in no start. */
 function warmLate() {
-  if (!existsSync('/opt/flotilla/late.cjs')) return
-  const { late } = require('/opt/flotilla/late.cjs')
+  if (!existsSync(join(__dirname, 'late.cjs'))) return
+  const { late } = require('./late.cjs')
   for (const load of Object.values(late)) load()
 }
 

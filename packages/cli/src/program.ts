@@ -4,6 +4,7 @@ import { addArtifactsCommand } from './commands/artifacts.ts'
 import { addBlackboardCommand } from './commands/blackboard.ts'
 import { addBudgetCommand } from './commands/budget.ts'
 import { addArchiveCommands } from './commands/archive.ts'
+import { addPauseCommands } from './commands/pause.ts'
 import { addChangesCommands } from './commands/changes.ts'
 import { addChatCommand } from './commands/chat.ts'
 import { addCostsCommand } from './commands/costs.ts'
@@ -57,6 +58,7 @@ const commands = [
   addChangesCommands,
   addRestartCommand,
   addArchiveCommands,
+  addPauseCommands,
   addDeleteCommand,
   addWallsCommand,
   addDoctorCommand,

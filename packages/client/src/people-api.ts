@@ -2,6 +2,7 @@ import { controlApi, controlEndpoints } from '@flotilla/protocol/control-api'
 import { journalApi, journalEndpoints } from '@flotilla/protocol/journal-api'
 import { meshHumanApi, meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { moneyApi, moneyEndpoints } from '@flotilla/protocol/money-api'
+import { pauseApi, pauseEndpoints } from '@flotilla/protocol/pause-api'
 import { vaultHumanApi, vaultHumanEndpoints } from '@flotilla/protocol/vault-api'
 
 /** Every endpoint of the people's door, and their schemas under the same names. */
@@ -10,6 +11,7 @@ export const peopleEndpoints = {
   ...moneyEndpoints,
   ...journalEndpoints,
   ...controlEndpoints,
+  ...pauseEndpoints,
   ...vaultHumanEndpoints,
 } as const
 export const peopleApi = {
@@ -17,6 +19,7 @@ export const peopleApi = {
   ...moneyApi,
   ...journalApi,
   ...controlApi,
+  ...pauseApi,
   ...vaultHumanApi,
 } as const
 

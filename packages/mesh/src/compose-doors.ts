@@ -9,6 +9,7 @@ import { controlRoutes } from './api/human/control.routes.ts'
 import { fleetRoutes } from './api/human/fleet.routes.ts'
 import { createHumanGate } from './api/human/gate.ts'
 import type { HumanGate } from './api/human/gate.ts'
+import { pauseRoutes } from './api/human/pause.routes.ts'
 import { modelsRoutes } from './api/human/models.routes.ts'
 import { journalRoutes } from './api/human/journal.routes.ts'
 import { moneyRoutes } from './api/human/money.routes.ts'
@@ -105,6 +106,7 @@ function peopleRoutes(server: FastifyInstance, parts: MeshParts, gate: HumanGate
   server.register(async (scope) =>
     credentialRoutes(scope, { gate, use: credentialUseCases(parts.vaultRoom) }),
   )
+  server.register(async (scope) => pauseRoutes(scope, { gate, use: parts.pauses }))
   server.register(async (scope) => controlRoutes(scope, { gate, use: controlUseCases(parts) }))
 }
 

@@ -23,6 +23,7 @@ import { createFleet } from './fleet/fleet.ts'
 import { createMeshIdentity } from './fleet/mesh-identity.ts'
 import type { Log } from './log.ts'
 import { createNotes } from './notes/notes.ts'
+import { createPauses } from './pauses/pauses.ts'
 import { authorize } from './policy/authorize.ts'
 import { createRateLimits } from './policy/rate-limits.ts'
 import { createJournalGrants } from './policy/journal-grants.ts'
@@ -152,7 +153,17 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
       (id) => control.forget(id),
       (id) => vaultRoom.requests.forget(id),
       denials.forget,
+      (id) => pauses.forget(id),
     ],
+  })
+  const pauses = createPauses({
+    database,
+    clock,
+    guard,
+    journal,
+    events,
+    lanes: () => ledger,
+    agentIds: () => fleet.list().map(({ id }) => id),
   })
   const taskTable = createTaskTable(database)
   const moveTask = createMoveTask({ database, table: taskTable, events, journal, clock })
@@ -167,6 +178,7 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
     connections: fleet,
     diskRoom,
     requireAgent: fleet.requireWorking,
+    pausedReason: pauses.reasonFor,
     tasks: waitingForPeople(createTaskBook({ table: taskTable, moveTask }), database),
     onRunSettled: [(run) => control.approvals.runSettled(run)],
     promote: (caller, entries) => {
@@ -249,6 +261,7 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
     artifacts,
     notes,
     fleet,
+    pauses,
     ledger,
     tasks,
     modelDoor,

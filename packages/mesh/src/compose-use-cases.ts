@@ -113,6 +113,7 @@ export function fleetUseCases(parts: MeshParts): FleetUseCases {
         uptime_seconds: Math.round((systemClock.now() - parts.startedAt) / 1000),
         runtime: runtimeView(parts),
         ready: readiness(parts),
+        pauses: [...parts.pauses.view()],
         agents: [...fleet.view(activity)],
         runs: { ...parts.ledger.countByState() },
       }
@@ -216,9 +217,10 @@ export function readiness({ permissions, settings, walls, journalKeeper, diskRoo
   return { ready: problems.length === 0, problems }
 }
 
-export function activityOf({ ledger, modelDoor }: MeshParts): (agentId: string) => AgentActivity {
+export function activityOf({ ledger, modelDoor, pauses }: MeshParts): (agentId: string) => AgentActivity {
   return (agentId) => ({
     ...ledger.laneOf(agentId),
+    pausedReason: pauses.reasonFor(agentId),
     costTodayUsd: usdFromNano(
       modelDoor.spend.total(agentScope(agentId), utcDay(systemClock.now())).spentNano,
     ),

@@ -165,6 +165,19 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     undo_token: z.string(),
   }),
   z.strictObject({ type: z.literal('wall.failed'), wall_id: z.string(), detail: z.string() }),
+  /** The kill switch; `agent_id` is null for the whole fleet. */
+  z.strictObject({
+    type: z.literal('work.paused'),
+    agent_id: z.nullable(agentId),
+    reason: z.string(),
+    actor: z.string(),
+  }),
+  z.strictObject({
+    type: z.literal('work.resumed'),
+    agent_id: z.nullable(agentId),
+    reason: z.string(),
+    actor: z.string(),
+  }),
   z.strictObject({ type: z.literal('permissions.broken'), detail: z.string() }),
 ])
 export type FleetEventBody = z.infer<typeof fleetEventBodySchema>

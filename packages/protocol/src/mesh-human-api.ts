@@ -1,4 +1,5 @@
 import * as z from 'zod/mini'
+import { pauseViewSchema } from './pause-api.ts'
 import { blackboardEntrySchema } from './blackboard-entry.ts'
 import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 import { agentIdSchema } from './ids.ts'
@@ -87,6 +88,8 @@ export const agentViewSchema = z.strictObject({
   budget: z.strictObject({ daily_usd: z.number(), monthly_usd: z.number() }),
   /** Put away: nothing starts it and it is given no work. */
   archived: z.boolean(),
+  /** Why nothing begins that a trigger would begin, or null. */
+  paused: z.nullable(z.string()),
   last_error: z.nullable(z.string()),
 })
 export type AgentView = z.infer<typeof agentViewSchema>
@@ -154,6 +157,7 @@ export const meshHumanApi = {
         data_limit_mb: z.int(),
       }),
       ready: readyReplySchema,
+      pauses: z.array(pauseViewSchema),
       agents: z.array(agentViewSchema),
       runs: z.record(z.string(), z.int()),
     }),

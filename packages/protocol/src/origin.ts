@@ -20,3 +20,9 @@ export const originSchema = z.strictObject({
   user: z.optional(z.string().check(z.maxLength(128))),
 })
 export type Origin = z.infer<typeof originSchema>
+
+/** What nobody asked for at that moment: triggers of the mesh. A pause holds it, and what comes of it. */
+export function isProactive(origin: Origin): boolean {
+  return (proactiveKinds as readonly string[]).includes(origin.kind)
+}
+const proactiveKinds = ['cron', 'heartbeat', 'webhook', 'watcher'] as const satisfies Origin['kind'][]

@@ -21,7 +21,7 @@ export function agentRows(agents: readonly AgentView[]): string[] {
     agents.map((agent) => [
       agent.id,
       agent.kind,
-      agent.archived ? 'archived' : agent.busy ? `${agent.state}, working` : agent.state,
+      stateOf(agent),
       `${agent.queued}`,
       `${agent.waiting}`,
       formatUsd(agent.cost_today_usd),
@@ -30,6 +30,12 @@ export function agentRows(agents: readonly AgentView[]): string[] {
       oneLine(agent.last_error ?? '', 200),
     ]),
   )
+}
+
+function stateOf(agent: AgentView): string {
+  if (agent.archived) return 'archived'
+  const words = [agent.state, agent.busy ? 'working' : '', agent.paused === null ? '' : 'paused']
+  return words.filter((word) => word !== '').join(', ')
 }
 
 export function runRows(runs: readonly RunView[]): string[] {

@@ -6,6 +6,7 @@ import type { CliDeps, CommandContext } from '../context.ts'
 import { wholeNumber } from '../number-argument.ts'
 import { formatDuration } from '../terminal/format.ts'
 import { agentRows } from './fleet-rows.ts'
+import { pauseWords } from './pause.ts'
 
 const watchDefaultSeconds = 2
 
@@ -49,6 +50,7 @@ function show({ terminal }: CommandContext, reply: Reply<'status'>): void {
     dataWords(reply.runtime),
     reply.ready.ready ? color.good('Ready.') : color.bad('Not ready to run agents:'),
     ...reply.ready.problems.map((problem) => `  ${color.bad('✗')} ${problem.id}: ${problem.detail}`),
+    ...reply.pauses.map((pause) => color.warning(pauseWords(pause))),
     `Runs: ${counts.length === 0 ? 'none yet' : counts.join(', ')}`,
     '',
     ...agentRows(reply.agents),

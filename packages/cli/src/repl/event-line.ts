@@ -119,6 +119,14 @@ export function eventLine(event: FleetEventBody, color: Color): string | null {
       )
     case 'journal.broken':
       return line(color, 'mesh', color.bad(`the journal was altered: ${oneLine(event.detail, 200)}`))
+    case 'work.paused':
+      return line(
+        color,
+        event.agent_id ?? 'fleet',
+        color.warning(`is paused by ${event.actor}: ${oneLine(event.reason, 200)}`),
+      )
+    case 'work.resumed':
+      return line(color, event.agent_id ?? 'fleet', `goes on, says ${event.actor}`)
     case 'wall.failed':
       return line(
         color,

@@ -236,7 +236,13 @@ describe('what is listed', () => {
       budget: { dailyUsd: 2, monthlyUsd: 3 },
     })
     await world.fleet.create(owner, { id: 'x', role: 'r' })
-    const views = world.fleet.view((id) => ({ busy: id === 'w', queued: 1, waiting: 2, costTodayUsd: 0.5 }))
+    const views = world.fleet.view((id) => ({
+      busy: id === 'w',
+      queued: 1,
+      waiting: 2,
+      costTodayUsd: 0.5,
+      pausedReason: null,
+    }))
     expect(views).toEqual([
       {
         id: 'w',
@@ -250,6 +256,7 @@ describe('what is listed', () => {
         cost_today_usd: 0.5,
         budget: { daily_usd: 2, monthly_usd: 3 },
         archived: false,
+        paused: null,
         last_error: null,
       },
       expect.objectContaining({ id: 'x', model: 'scripted/demo', busy: false }),

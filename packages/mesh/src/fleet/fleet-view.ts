@@ -8,6 +8,8 @@ export interface AgentActivity {
   readonly queued: number
   readonly waiting: number
   readonly costTodayUsd: number
+  /** Why nothing proactive begins, or null. */
+  readonly pausedReason: string | null
 }
 
 /** An agent as people see it. Pure. */
@@ -25,6 +27,7 @@ export function agentView(row: AgentRow, activity: AgentActivity, defaultModel: 
     cost_today_usd: activity.costTodayUsd,
     budget: { daily_usd: record.budget.dailyUsd, monthly_usd: record.budget.monthlyUsd },
     archived: row.archivedAt !== null,
+    paused: activity.pausedReason,
     last_error: state.kind === 'failed' ? state.reason : null,
   }
 }

@@ -329,7 +329,13 @@ export const patient: AbortSignal = new AbortController().signal
 
 /** The state that people see. */
 export function stateOf(fleet: Fleet, agentId: string): string {
-  return fleet.viewOf(agentId, () => ({ busy: false, queued: 0, waiting: 0, costTodayUsd: 0 })).state
+  return fleet.viewOf(agentId, () => ({
+    busy: false,
+    queued: 0,
+    waiting: 0,
+    costTodayUsd: 0,
+    pausedReason: null,
+  })).state
 }
 
 /** Why the work fails, asked for at once so that a failure is never unheard; empty when it does not. */

@@ -138,7 +138,13 @@ describe('a start that fails', () => {
     world = await aWorker()
     world.runtime.beforeStart = () => Promise.reject(new Error('no image'))
     await expect(world.fleet.ensureRunning('w', patient)).rejects.toMatchObject({ code: 'agent-unavailable' })
-    const view = world.fleet.viewOf('w', () => ({ busy: false, queued: 0, waiting: 0, costTodayUsd: 0 }))
+    const view = world.fleet.viewOf('w', () => ({
+      busy: false,
+      queued: 0,
+      waiting: 0,
+      costTodayUsd: 0,
+      pausedReason: null,
+    }))
     expect(view).toMatchObject({ state: 'failed' })
     expect(view.last_error).toMatch(/no image.*no such model/s)
     expect(view.last_error).not.toContain('\u001B')

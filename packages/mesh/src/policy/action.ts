@@ -30,6 +30,8 @@ export type Action =
   | { readonly do: 'request-credential' }
   /** Store, bind and remove credentials: the owner alone. */
   | { readonly do: 'manage-credentials' }
+  /** Hold all work that nobody asked for at that moment, or let it go on: the owner alone. */
+  | { readonly do: 'pause-work' }
   | { readonly do: 'list-agents' }
   /** Lease, inbox, completing one's own task, artifacts, notes to the owner: what every agent may do for itself. */
   | { readonly do: 'act-for-self'; readonly agentId: string }

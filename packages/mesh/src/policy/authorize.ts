@@ -47,6 +47,7 @@ function authorizePeople(kind: Exclude<Caller['kind'], 'agent'>, action: Action)
     case 'route-tasks':
       return allowed
     case 'manage-credentials':
+    case 'pause-work':
       return kind === 'human' ? allowed : denied('only the owner can do this', null)
     case 'call-api':
     case 'use-credential':
@@ -125,6 +126,8 @@ function authorizeByRecord(record: PermissionRecord, agentId: string, action: Ac
       return byFlag(record, 'can_request_user_credentials')
     case 'manage-credentials':
       return denied('credentials are stored and bound by the owner alone', null)
+    case 'pause-work':
+      return denied('work is paused and resumed by the owner alone', null)
     case 'list-agents':
       return allowed
     case 'act-for-self':

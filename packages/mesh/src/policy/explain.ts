@@ -63,6 +63,7 @@ const actionOf: {
   'route-tasks': () => ({ do: 'route-tasks' }),
   'request-credential': () => ({ do: 'request-credential' }),
   'manage-credentials': () => ({ do: 'manage-credentials' }),
+  'pause-work': () => ({ do: 'pause-work' }),
   'list-agents': () => ({ do: 'list-agents' }),
   'act-for-self': (agentId) => ({ do: 'act-for-self', agentId }),
   'submit-run': (to) => ({ do: 'submit-run', to }),

@@ -18,12 +18,16 @@ export function createExpireRuns(deps: {
   readonly settle: SettleRun
   readonly followed: FollowedRuns
   readonly outbox: Outbox
+  /** Why nothing proactive of the agent begins now, or null. */
+  readonly pausedReason: (agentId: string) => string | null
   readonly clock: Clock
 }): () => void {
   const { table, settle, followed, outbox, clock } = deps
   return () => {
     const now = clock.now()
     for (const run of table.queuedBefore(now - wireLimits.queuedMaxMs)) {
+      // Held, not forgotten: it waits anew when the pause ends.
+      if (run.proactive && deps.pausedReason(run.agentId) !== null) continue
       const text = withInterim(run, 'The run was queued for 24 hours and did not begin.')
       settle(run, { status: 'expired', code: 'expired', text })
     }

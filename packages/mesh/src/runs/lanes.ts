@@ -26,6 +26,8 @@ export function createLanes(deps: {
   readonly performRun: PerformRun
   readonly recover: RecoverRun
   readonly bell: LaneBell
+  /** Why nothing proactive of the agent begins now, or null. */
+  readonly pausedReason: (agentId: string) => string | null
   readonly clock: Clock
   readonly log: Log
 }): Lanes {
@@ -34,10 +36,13 @@ export function createLanes(deps: {
   const pumps = new Map<string, Promise<void>>()
   let stopListening: (() => void) | null = null
 
+  const next = (agentId: string) =>
+    table.nextQueued(agentId, clock.now(), deps.pausedReason(agentId) !== null)
+
   /** One step of a lane; false when it has nothing to do now. */
   async function step(agentId: string): Promise<boolean> {
     const live = table.runningOf(agentId)
-    const run = live ?? table.nextQueued(agentId, clock.now())
+    const run = live ?? next(agentId)
     if (!run) return false
     if (live) await deps.recover(live, closing.signal)
     else await deps.performRun.perform(run, closing.signal)
@@ -72,7 +77,7 @@ export function createLanes(deps: {
   }
 
   function hasWork(agentId: string): boolean {
-    return table.runningOf(agentId) !== null || table.nextQueued(agentId, clock.now()) !== null
+    return table.runningOf(agentId) !== null || next(agentId) !== null
   }
 
   return {

@@ -35,6 +35,7 @@ export interface WorldOptions {
   readonly promote?: Promote
   /** What other rooms add to what a run waits for. */
   readonly wrapTasks?: (book: RunTasks) => RunTasks
+  readonly pausedReason?: (agentId: string) => string | null
   readonly requireDiskRoom?: () => void
 }
 
@@ -57,6 +58,7 @@ export function aLedgerWorld(options: WorldOptions = {}) {
     requireAgent: (agentId) => {
       if (agentId === 'nobody') throw new Problem('unknown-agent')
     },
+    pausedReason: options.pausedReason ?? (() => null),
     tasks: (options.wrapTasks ?? ((book) => book))(createTaskBook({ table: taskTable, moveTask })),
     promote: options.promote ?? (() => {}),
     onRunSettled: options.onRunSettled ?? [],

@@ -62,6 +62,8 @@ export interface LedgerDeps {
   /** Throws the Problem `unknown-agent`, or `agent-archived` for one that is given no work. */
   readonly requireAgent: (agentId: string) => void
   readonly diskRoom: Pick<DiskRoom, 'require'>
+  /** Why nothing proactive of the agent begins now, or null. */
+  readonly pausedReason: (agentId: string) => string | null
   readonly tasks: RunTasks
   readonly promote: Promote
   /** Called in order inside every settlement, after the tasks. */
@@ -89,6 +91,10 @@ export interface Ledger {
   /** Runs of one agent that ended since `then` (milliseconds since 1970), by how. */
   endedSince(agentId: string, then: number): Readonly<Record<string, number>>
   laneOf(agentId: string): { readonly busy: boolean; readonly queued: number; readonly waiting: number }
+  /** Queued and running runs of the agent that a pause is about, oldest first. */
+  proactiveOf(agentId: string): readonly RunRecord[]
+  /** What a pause held may begin; joins the caller's transaction. */
+  releaseProactive(agentId: string): void
   /** The agent's sandbox is no more: its running run, if any, is looked at now and not when its lease dies (R2). */
   agentGone(agentId: string): void
   /** Adds to the mesh's own count of what a run costs; joins the caller's transaction. */
@@ -125,11 +131,11 @@ export function createLedger(deps: LedgerDeps): Ledger {
   const follow = createFollowRun({ ...deps, table, inbox, steers, endTurn, settle })
   const performRun = createPerformRun({ ...deps, table, dispatch, follow, followed, interrupt, settle, move })
   const recover = createRecoverRun({ ...deps, table, performRun, interrupt })
-  const lanes = createLanes({ table, performRun, recover, bell, clock, log })
+  const lanes = createLanes({ ...deps, table, performRun, recover, bell })
   const live = createLiveRuns(table)
   const delivery = createDeliverSteers({ ...deps, table, steers })
   const lease = createLease({ table, followed, bell, clock })
-  const expireRuns = createExpireRuns({ table, settle, followed, outbox, clock })
+  const expireRuns = createExpireRuns({ ...deps, table, settle, followed, outbox })
   const wakeDue = () => table.agentsWithWork(clock.now()).forEach((agentId) => bell.ring(agentId))
   const sweeps = [
     { name: 'leases', run: () => lease.sweep() },
@@ -166,6 +172,11 @@ export function createLedger(deps: LedgerDeps): Ledger {
       if (!run) return
       followed.letGo(run.id)
       bell.ring(agentId)
+    },
+    proactiveOf: table.proactiveOf,
+    releaseProactive: (agentId) => {
+      table.requeueProactive(agentId, clock.now())
+      database.afterCommit(() => bell.ring(agentId))
     },
     addRunCost: table.addCost,
     start: () => {

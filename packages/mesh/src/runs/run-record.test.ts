@@ -18,6 +18,7 @@ const aRun = (changes: Partial<RunRecord> = {}): RunRecord => ({
   parentId: null,
   taskId: null,
   depth: 0,
+  proactive: false,
   budgetUsd: null,
   traceId: 'run_1',
   createdAt: 1,

@@ -22,6 +22,8 @@ export interface RunRecord {
   readonly taskId: string | null
   /** Hand-offs between this run and the one that someone outside asked for. */
   readonly depth: number
+  /** Begun by a trigger of the mesh, or by a run that was; held while its agent is paused. */
+  readonly proactive: boolean
   readonly budgetUsd: number | null
   readonly traceId: string
   readonly createdAt: number

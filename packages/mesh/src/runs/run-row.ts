@@ -6,7 +6,7 @@ import type { RunRecord } from './run-record.ts'
 
 /** The columns that make a record, for every SELECT. */
 export const runColumns =
-  'id, agent_id, kind, origin, input, state, attempt, turn, fence, lease_until, parent_id, task_id, depth, budget_usd, trace_id, created_at, queued_since, available_at, waiting_since, started_at, turn_started_at, ended_at, interim_text, outcome, tokens_used, cost_usd'
+  'id, agent_id, kind, origin, input, state, attempt, turn, fence, lease_until, parent_id, task_id, depth, proactive, budget_usd, trace_id, created_at, queued_since, available_at, waiting_since, started_at, turn_started_at, ended_at, interim_text, outcome, tokens_used, cost_usd'
 
 const rowSchema = z.object({
   id: z.string(),
@@ -22,6 +22,7 @@ const rowSchema = z.object({
   parent_id: z.string().nullable(),
   task_id: z.string().nullable(),
   depth: z.number(),
+  proactive: z.number(),
   budget_usd: z.number().nullable(),
   trace_id: z.string(),
   created_at: z.number(),
@@ -54,6 +55,7 @@ export function parseRunRow(raw: unknown): RunRecord {
     parentId: row.parent_id,
     taskId: row.task_id,
     depth: row.depth,
+    proactive: row.proactive === 1,
     budgetUsd: row.budget_usd,
     traceId: row.trace_id,
     createdAt: row.created_at,

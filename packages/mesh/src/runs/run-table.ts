@@ -64,13 +64,31 @@ export function createRunTable(database: Database) {
       const row = database.prepare("SELECT fence FROM runs WHERE id = ? AND state = 'running'").get(id)
       return row ? Number(row['fence']) : null
     },
-    /** The run that the lane takes next, first queued first among those whose conversation is free. */
-    nextQueued: (agentId: string, now: number) =>
+    /**
+     * The run that the lane takes next, first queued first among those whose conversation is free. What was at work and
+     * was cut off goes on even where the proactive is held, as what works does.
+     */
+    nextQueued: (agentId: string, now: number, holdsProactive: boolean) =>
       one(
-        `SELECT ${runColumns} FROM runs WHERE agent_id = ? AND state = 'queued' AND available_at <= ? AND ${isFree} ORDER BY queued_since, position LIMIT 1`,
+        `SELECT ${runColumns} FROM runs WHERE agent_id = ? AND state = 'queued' AND available_at <= ? AND (proactive <= ? OR attempt > 1) AND ${isFree} ORDER BY queued_since, position LIMIT 1`,
         agentId,
         now,
+        holdsProactive ? 0 : 1,
       ),
+    /** Queued or running runs of an agent that a pause is about, oldest first. */
+    proactiveOf: (agentId: string) =>
+      many(
+        `SELECT ${runColumns} FROM runs WHERE agent_id = ? AND proactive = 1 AND state IN ('queued', 'running') ORDER BY position`,
+        agentId,
+      ),
+    /** What a pause held waits anew, in its order: the time of the pause does not expire it. */
+    requeueProactive: (agentId: string, now: number): void => {
+      database
+        .prepare(
+          "UPDATE runs SET queued_since = ? WHERE agent_id = ? AND proactive = 1 AND state = 'queued' AND queued_since < ?",
+        )
+        .run(now, agentId, now)
+    },
     queuedCount: (agentId: string) =>
       count("SELECT count(*) AS count FROM runs WHERE agent_id = ? AND state = 'queued'", agentId),
     /** Agents with something that their lane can do now. */
@@ -166,7 +184,7 @@ function countStates(database: Database): Record<RunState, number> {
 function insertRun(database: Database, run: RunRecord, mark: IdempotencyMark | null): void {
   database
     .prepare(
-      'INSERT INTO runs (id, agent_id, kind, origin, input, state, attempt, turn, fence, parent_id, task_id, depth, idempotency_scope, idempotency_key, budget_usd, trace_id, created_at, queued_since, available_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+      'INSERT INTO runs (id, agent_id, kind, origin, input, state, attempt, turn, fence, parent_id, task_id, depth, proactive, idempotency_scope, idempotency_key, budget_usd, trace_id, created_at, queued_since, available_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
     )
     .run(
       run.id,
@@ -181,6 +199,7 @@ function insertRun(database: Database, run: RunRecord, mark: IdempotencyMark | n
       run.parentId,
       run.taskId,
       run.depth,
+      run.proactive ? 1 : 0,
       mark?.scope ?? null,
       mark?.key ?? null,
       run.budgetUsd,

@@ -2,6 +2,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 import type { NewId } from '@flotilla/protocol/ids'
 import { operatorAgentId } from '@flotilla/protocol/ids'
 import { wireLimits } from '@flotilla/protocol/limits'
+import { isProactive } from '@flotilla/protocol/origin'
 import type { Origin } from '@flotilla/protocol/origin'
 import { Problem } from '@flotilla/protocol/problem'
 import type { RunInput } from '@flotilla/protocol/run'
@@ -204,6 +205,7 @@ function newRun(deps: { readonly clock: Clock; readonly newId: NewId }, entry: R
     parentId: parent?.id ?? null,
     taskId: entry.input.kind === 'task' ? entry.input.task_id : null,
     depth: parent ? parent.depth + 1 : 0,
+    proactive: isProactive(entry.origin) || (parent?.proactive ?? false),
     // A child may not spend what its asker may not.
     budgetUsd: entry.budgetUsd ?? parent?.budgetUsd ?? null,
     traceId: entry.traceId ?? parent?.traceId ?? id,

@@ -1,6 +1,8 @@
 import type { Migration } from './migrate.ts'
 import { ledgerMigration } from './migrations/001-ledger.ts'
 import { steersMigration } from './migrations/002-steers.ts'
+import { proactiveRunsMigration } from './migrations/003-proactive-runs.ts'
+import { pausesMigration } from './migrations/088-pauses.ts'
 import { agentArchiveMigration } from './migrations/024-agent-archive.ts'
 import { agentsMigration } from './migrations/010-agents.ts'
 import { spendMigration } from './migrations/020-spend.ts'
@@ -17,11 +19,13 @@ import { changeDigestsMigration } from './migrations/071-change-digests.ts'
 
 /**
  * Every step of the schema. Numbers are kept by room: 1 to 9 ledger, 10 agents, 20 to 29 spend, budgets and journal,
- * 30 blackboard, 40 artifacts and notes, 50 effects, 55 credential requests, 60 egress, 70 and 71 approvals and changes.
+ * 30 blackboard, 40 artifacts and notes, 50 effects, 55 credential requests, 60 egress, 70 and 71 approvals and changes,
+ * 80 to 89 triggers, topics and pauses.
  */
 export const allMigrations: readonly Migration[] = [
   ledgerMigration,
   steersMigration,
+  proactiveRunsMigration,
   agentsMigration,
   spendMigration,
   budgetsMigration,
@@ -35,4 +39,5 @@ export const allMigrations: readonly Migration[] = [
   egressMigration,
   controlMigration,
   changeDigestsMigration,
+  pausesMigration,
 ]

@@ -1,0 +1,72 @@
+import type { Command } from 'commander'
+import type { PauseView } from '@flotilla/protocol/pause-api'
+import { commandAction, textOption } from '../command-action.ts'
+import type { CommandLine } from '../command-action.ts'
+import type { CliDeps, CommandContext } from '../context.ts'
+import { formatTime } from '../terminal/format.ts'
+
+export function addPauseCommands(program: Command, deps: CliDeps): void {
+  program
+    .command('pause')
+    .summary('stop all work that nobody asked for just now')
+    .description(
+      'Holds what cron, heartbeats, webhooks and file watchers begin, for the fleet or for one agent. Chats, hand-offs of chats and commands work as always. Webhooks are still taken and wait; due times and changed files are remembered.',
+    )
+    .argument('[agent]', 'id of one agent; without it, the whole fleet')
+    .option('-r, --reason <words>', 'why, for whoever looks')
+    .option('--now', 'also cancel runs that triggers have begun and that are at work')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ flotilla pause --reason "moving the database"\n  $ flotilla pause auditor --now\n  $ flotilla resume',
+    )
+    .action(commandAction(deps, pause))
+  program
+    .command('resume')
+    .summary('let it go on; what came due meanwhile begins once')
+    .description('Ends a pause of the fleet or of one agent.')
+    .argument('[agent]', 'id of one agent; without it, the whole fleet')
+    .addHelpText('after', '\nExample:\n  $ flotilla resume auditor')
+    .action(commandAction(deps, resume))
+}
+
+async function pause(context: CommandContext, line: CommandLine): Promise<void> {
+  const reason = textOption(line, 'reason')
+  const client = await context.mesh()
+  const reply = await client.call('pause', {
+    body: {
+      agent_id: line.operands[0] ?? null,
+      now: line.options['now'] === true,
+      ...(reason === undefined ? {} : { reason }),
+    },
+    signal: context.signal,
+  })
+  const { terminal } = context
+  terminal.printJson(reply)
+  terminal.print(pauseWords(reply))
+  if (reply.working.length > 0) {
+    const name = reply.agent_id === null ? '' : ` ${reply.agent_id}`
+    terminal.print(
+      `Begun before and still at work: ${reply.working.join(', ')}. To cancel them: flotilla pause${name} --now`,
+    )
+  }
+}
+
+async function resume(context: CommandContext, line: CommandLine): Promise<void> {
+  const client = await context.mesh()
+  const reply = await client.call('resume', {
+    body: { agent_id: line.operands[0] ?? null },
+    signal: context.signal,
+  })
+  const { terminal } = context
+  terminal.printJson(reply)
+  terminal.print(`${reply.agent_id ?? 'The fleet'} goes on; ${reply.released} held runs may begin.`)
+  if (reply.still_paused.length > 0) {
+    terminal.print(`Still paused: ${reply.still_paused.join(', ')}. To go on: flotilla resume AGENT`)
+  }
+}
+
+/** One line for whoever looks at the fleet. */
+export function pauseWords({ agent_id: agentId, reason, by, since, held }: PauseView): string {
+  const who = agentId ?? 'The fleet'
+  return `${who} is paused since ${formatTime(since)} UTC by ${by}: ${reason}. Held: ${held} queued. People are served.`
+}

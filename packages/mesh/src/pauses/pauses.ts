@@ -1,0 +1,156 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { PauseView, ResumeResult } from '@flotilla/protocol/pause-api'
+import { Problem } from '@flotilla/protocol/problem'
+import type { EventBus } from '../events/event-bus.ts'
+import type { Journal } from '../journal/journal.ts'
+import type { Guard } from '../policy/action.ts'
+import { actorOf } from '../policy/caller.ts'
+import type { Caller } from '../policy/caller.ts'
+import type { RunRecord } from '../runs/run-record.ts'
+import type { Database } from '../storage/database.ts'
+import { createPauseTable, fleetScope } from './pause-table.ts'
+import type { PauseRecord } from './pause-table.ts'
+
+/** What the kill switch holds and lets go. */
+export interface PausedLanes {
+  /** Queued and running runs of an agent that a trigger began, oldest first. */
+  proactiveOf(agentId: string): readonly RunRecord[]
+  releaseProactive(agentId: string): void
+  cancelRun(caller: Caller, runId: string): unknown
+}
+
+/**
+ * The kill switch: while an agent or the fleet is paused, nothing begins that nobody asked for at that moment. People
+ * are served as always. Triggers ask `reasonFor` and leave a trace of what they did not do; queued runs stay queued.
+ */
+export interface Pauses {
+  /** Why nothing proactive of the agent begins, or null. Reads no disk. */
+  reasonFor(agentId: string): string | null
+  /** Problems `denied`, `unknown-agent`. With `now`, runs at work that a trigger began are cancelled too. */
+  pause(caller: Caller, asked: PauseInput): PauseView
+  /** What is due begins once. Problems `denied`, `unknown-agent`, `conflict` where nothing is paused. */
+  resume(caller: Caller, agentId: string | null): ResumeResult
+  list(caller: Caller): readonly PauseView[]
+  view(): readonly PauseView[]
+  /** Calls back after every resumption, so that triggers fire what came due. Returns what ends that. */
+  onResumed(listener: (agentId: string | null) => void): () => void
+  /** The agent is deleted. */
+  forget(agentId: string): void
+}
+
+export interface PauseInput {
+  /** Null for the whole fleet. */
+  readonly agentId: string | null
+  readonly reason: string
+  readonly now: boolean
+}
+
+export function createPauses(deps: {
+  readonly database: Database
+  readonly clock: Clock
+  readonly guard: Guard
+  readonly journal: Journal
+  readonly events: EventBus
+  readonly lanes: () => PausedLanes
+  readonly agentIds: () => readonly string[]
+}): Pauses {
+  const { database, clock, journal, events } = deps
+  const table = createPauseTable(database)
+  const listeners = new Set<(agentId: string | null) => void>()
+  let byScope = read()
+
+  function read(): ReadonlyMap<string, PauseRecord> {
+    return new Map(table.list().map((pause) => [pause.scope, pause]))
+  }
+
+  function agentsIn(agentId: string | null): readonly string[] {
+    const ids = deps.agentIds()
+    if (agentId === null) return ids
+    if (ids.includes(agentId)) return [agentId]
+    throw new Problem('unknown-agent', { detail: `there is no agent ${agentId}` })
+  }
+
+  function viewOf(pause: PauseRecord): PauseView {
+    const agentId = pause.scope === fleetScope ? null : pause.scope
+    const held = agentsIn(agentId).flatMap((id) => deps.lanes().proactiveOf(id))
+    return {
+      agent_id: agentId,
+      reason: pause.reason,
+      by: pause.actor,
+      since: pause.since,
+      held: held.filter(({ state }) => state === 'queued').length,
+      working: held.filter(({ state }) => state === 'running').map(({ id }) => id),
+    }
+  }
+
+  function note(actor: string, action: 'paused' | 'resumed', { agentId, reason }: Told): void {
+    journal.append({ actor, action: `work.${action}`, subject: agentId ?? 'fleet', detail: { reason } })
+    events.publish({ type: `work.${action}`, agent_id: agentId, reason, actor })
+  }
+
+  const view = () => [...byScope.values()].map(viewOf)
+  return {
+    reasonFor: (agentId) => (byScope.get(fleetScope) ?? byScope.get(agentId))?.reason ?? null,
+    pause: (caller, { agentId, reason, now }) => {
+      deps.guard(caller, { do: 'pause-work' })
+      const agents = agentsIn(agentId)
+      const scope = agentId ?? fleetScope
+      const since = byScope.get(scope)?.since ?? clock.now()
+      const pause: PauseRecord = { scope, reason, actor: actorOf(caller), since }
+      database.transaction(() => {
+        table.put(pause)
+        note(pause.actor, 'paused', { agentId, reason })
+      })
+      byScope = read()
+      if (now) {
+        const working = agents.flatMap((id) => deps.lanes().proactiveOf(id))
+        for (const { id, state } of working) if (state === 'running') deps.lanes().cancelRun(caller, id)
+      }
+      return viewOf(pause)
+    },
+    resume: (caller, agentId) => {
+      deps.guard(caller, { do: 'pause-work' })
+      const agents = agentsIn(agentId)
+      const pause = byScope.get(agentId ?? fleetScope)
+      if (!pause) throw new Problem('conflict', { detail: notPaused(agentId, byScope.has(fleetScope)) })
+      const released = viewOf(pause).held
+      database.transaction(() => {
+        table.remove(pause.scope)
+        byScope = read()
+        note(actorOf(caller), 'resumed', { agentId, reason: pause.reason })
+        for (const id of agents) if (!isPaused(id)) deps.lanes().releaseProactive(id)
+      })
+      for (const listener of listeners) listener(agentId)
+      return { agent_id: agentId, released, still_paused: agents.filter(isPaused) }
+    },
+    list: (caller) => {
+      deps.guard(caller, { do: 'view-fleet' })
+      return view()
+    },
+    view,
+    onResumed: (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    forget: (agentId) => {
+      table.remove(agentId)
+      byScope = read()
+    },
+  }
+
+  function isPaused(agentId: string): boolean {
+    return byScope.has(fleetScope) || byScope.has(agentId)
+  }
+}
+
+interface Told {
+  readonly agentId: string | null
+  readonly reason: string
+}
+
+function notPaused(agentId: string | null, fleetIs: boolean): string {
+  if (agentId === null) return 'the fleet is not paused'
+  return fleetIs
+    ? `the whole fleet is paused, not ${agentId} alone: flotilla resume`
+    : `${agentId} is not paused`
+}

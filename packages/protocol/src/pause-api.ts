@@ -1,0 +1,62 @@
+import * as z from 'zod/mini'
+import type { Endpoint, EndpointSchemas } from './endpoint.ts'
+import { agentIdSchema } from './ids.ts'
+
+/** The people's door: the kill switch of all work that nobody asked for at that moment. */
+export const pauseEndpoints = {
+  pauses: { method: 'GET', path: '/api/pauses', summary: 'What is paused, by whom and why' },
+  pause: {
+    method: 'POST',
+    path: '/api/pauses',
+    summary: 'Holds all proactive work of the fleet or of one agent; people are served as always',
+  },
+  resume: {
+    method: 'POST',
+    path: '/api/pauses/resume',
+    summary: 'Lets proactive work go on; what came due meanwhile begins once',
+  },
+} as const satisfies Record<string, Endpoint>
+
+export type PauseEndpointName = keyof typeof pauseEndpoints
+
+const reasonMaxChars = 500
+
+export const pauseViewSchema = z.strictObject({
+  /** Null for the whole fleet. */
+  agent_id: z.nullable(z.string()),
+  reason: z.string(),
+  by: z.string(),
+  /** Milliseconds since 1970. */
+  since: z.number(),
+  /** Queued runs that wait for the end of the pause. */
+  held: z.number(),
+  /** Ids of runs that a trigger had begun before and that are still at work. */
+  working: z.array(z.string()),
+})
+export type PauseView = z.infer<typeof pauseViewSchema>
+
+const resumeResultSchema = z.strictObject({
+  agent_id: z.nullable(z.string()),
+  /** Queued runs that may begin now. */
+  released: z.number(),
+  /** Agents of it that another pause still holds. */
+  still_paused: z.array(z.string()),
+})
+export type ResumeResult = z.infer<typeof resumeResultSchema>
+
+export const pauseApi = {
+  pauses: { response: z.strictObject({ pauses: z.array(pauseViewSchema) }) },
+  pause: {
+    request: z.strictObject({
+      agent_id: z._default(z.nullable(agentIdSchema), null),
+      reason: z._default(z.string().check(z.maxLength(reasonMaxChars)), ''),
+      /** Cancels runs at work that a trigger began. */
+      now: z._default(z.boolean(), false),
+    }),
+    response: pauseViewSchema,
+  },
+  resume: {
+    request: z.strictObject({ agent_id: z._default(z.nullable(agentIdSchema), null) }),
+    response: resumeResultSchema,
+  },
+} as const satisfies Record<PauseEndpointName, EndpointSchemas>
