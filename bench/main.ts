@@ -11,6 +11,7 @@ import { modelDoorBench } from './model-door.ts'
 import { memoryBench } from './memory.ts'
 import { moneyBench } from './money.ts'
 import { renderTable } from './table.ts'
+import { webhooksBench } from './webhooks.ts'
 
 const benches: readonly Bench[] = [
   agentStartBench,
@@ -19,6 +20,7 @@ const benches: readonly Bench[] = [
   egressBench,
   memoryBench,
   moneyBench,
+  webhooksBench,
 ]
 const runsMax = 200
 

@@ -72,6 +72,11 @@ export const meshEdges: readonly Edge[] = [
     to: ['fleet', 'policy', 'storage', 'journal', 'events'],
     why: 'changes of agents by people and the operator, and their undoing',
   },
+  {
+    from: 'triggers',
+    to: ['runs', 'policy', 'storage', 'journal', 'conditions', 'vault'],
+    why: 'what makes an agent act without being asked; each ends in submitRun',
+  },
   { from: 'blackboard', to: ['policy', 'storage', 'events', 'journal'], why: 'one noun' },
   { from: 'artifacts', to: ['policy', 'storage', 'events', 'journal', 'config'], why: 'one noun' },
   { from: 'skills', to: ['policy', 'journal'], why: 'checks sources; an agent runs what passed' },
@@ -268,6 +273,7 @@ export const bannedCalls: readonly BannedCall[] = [
     pattern: /\.reveal\(\)/,
     allowed: [
       'packages/mesh/src/vault/',
+      'packages/mesh/src/triggers/webhook/hook-secrets.ts',
       'packages/mesh/src/compose-parts.ts',
       'packages/mesh/src/compose-vault.ts',
       'packages/mesh/src/compose-journal.ts',

@@ -6,6 +6,7 @@ import process from 'node:process'
 import { promisify } from 'node:util'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { meshInternalEndpoints } from '@flotilla/protocol/mesh-internal-api'
+import { webhookApi, webhookEndpoints } from '@flotilla/protocol/webhook-api'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { signSession } from '../../packages/mesh/src/api/human/session-cookie.ts'
 import { freePort } from '../../packages/cli/src/demo/free-port.ts'
@@ -26,6 +27,20 @@ const asks = (url: string, headers: Record<string, string> = {}, path = status) 
 const cookie = (secret = token, seconds = 600) => ({
   cookie: `ol_session=${signSession(secret, { nowMs: Date.now(), seconds })}`,
 })
+
+/** Makes a hook without a secret and gives its path. */
+async function aHook(mesh: MeshProcess, headers: Record<string, string> = {}): Promise<string> {
+  const body = { name: 'outside', agent_id: 'operator', signed: false }
+  const reply = await mesh.call(webhookEndpoints.webhookCreate, { body, headers })
+  return webhookApi.webhookCreate.response.parse(reply.json()).webhook.path
+}
+const delivers = (url: string) =>
+  httpCall({
+    method: 'POST',
+    url,
+    headers: { 'content-type': 'application/json' },
+    body: '{"from":"outside"}',
+  })
 
 /** A view of the file system in which this machine is a hosted one; it ends with the process. */
 const onHostedMachine = [
@@ -89,6 +104,13 @@ describe.skipIf(process.getuid?.() !== 0)('the doors behind a real reverse proxy
       // What anyone may ask is answered, so that a proxy can watch the mesh.
       expect((await asks(proxy.url, {}, '/healthz')).status).toBe(200)
       expect((await asks(mesh.url)).status).toBe(200)
+      // A delivery needs nobody to vouch for it; making a hook does.
+      expect((await delivers(`${proxy.url}${await aHook(mesh)}`)).status).toBe(202)
+      expectProblem(
+        await delivers(`${proxy.url}${webhookEndpoints.webhookCreate.path}`),
+        'host-refused',
+        'unauthenticated',
+      )
     })
 
     it('another user of this machine owns nothing, until the owner says so', async () => {
@@ -142,6 +164,8 @@ describe.skipIf(process.getuid?.() !== 0)('the doors behind a real reverse proxy
         expectProblem(await asks(url, { ...cookie(), authorization: 'Bearer x' }), 'unauthenticated')
         const write = { method: 'POST', url: `${url}${meshHumanEndpoints.recordingStart.path}` }
         expectProblem(await httpCall({ ...write, headers: cookie() }), 'denied')
+        expect((await delivers(`${url}${await aHook(mesh, cookie())}`)).status, url).toBe(202)
+        expectProblem(await delivers(`${url}${webhookEndpoints.webhookCreate.path}`), 'unauthenticated')
       }
     })
 

@@ -4,8 +4,8 @@ import type { Clause } from './clause.ts'
 // oxfmt-ignore
 export const authenticationClauses = [
   { line: 190, id: 'authentication:zone-0:external-input', state: 'planned', by: 'security', text: 'Zone 0 is untrusted: external input.' },
-  { line: 190, id: 'authentication:zone-0:body-cap', state: 'planned', by: 'webhook', text: 'Webhook bodies from zone 0 are capped at 1MB.' },
-  { line: 190, id: 'authentication:zone-0:optional-hmac', state: 'planned', by: 'webhook', text: 'Webhooks from zone 0 carry an optional HMAC-SHA256.' },
+  { line: 190, id: 'authentication:zone-0:body-cap', state: 'covered', by: 'webhook', text: 'Webhook bodies from zone 0 are capped at 1MB.' },
+  { line: 190, id: 'authentication:zone-0:optional-hmac', state: 'covered', by: 'webhook', text: 'Webhooks from zone 0 carry an optional HMAC-SHA256.' },
   { line: 190, id: 'authentication:zone-0:sanitized', state: 'planned', by: 'protocol', text: 'All messages from zone 0 are sanitized with `sanitize_for_prompt()`.' },
   { line: 191, id: 'authentication:zone-1:hardened', state: 'covered', by: 'sandbox', text: 'Zone 1 is sandboxed: agents in hardened containers.' },
   { line: 191, id: 'authentication:zone-1:no-llm-keys', state: 'covered', by: 'llm', text: 'Containers of zone 1 hold no LLM keys.' },
@@ -19,9 +19,9 @@ export const authenticationClauses = [
   { line: 194, id: 'authentication:internal:header', state: 'covered', by: 'api', text: 'Zone 3 requires the header `x-mesh-internal: 1`.' },
   { line: 194, id: 'authentication:internal:loopback', state: 'covered', by: 'api', text: 'Zone 3 requires a loopback source IP.' },
   { line: 194, id: 'authentication:internal:proxy-strips-header', state: 'outside', why: 'the reverse proxy on managed hosts is not part of the engine', text: 'On managed hosts the reverse proxy strips `x-mesh-internal` from inbound public traffic.' },
-  { line: 198, id: 'authentication:webhook:signature-verified', state: 'planned', by: 'webhook', text: 'If a secret is configured on the hook, the signature in `x-webhook-signature` is verified as HMAC-SHA256.' },
-  { line: 198, id: 'authentication:webhook:constant-time', state: 'planned', by: 'webhook', text: 'A webhook signature is compared in constant time.' },
-  { line: 198, id: 'authentication:webhook:no-secret', state: 'planned', by: 'webhook', text: 'With no secret on the hook the signature is optional.' },
+  { line: 198, id: 'authentication:webhook:signature-verified', state: 'covered', by: 'webhook', text: 'If a secret is configured on the hook, the signature in `x-webhook-signature` is verified as HMAC-SHA256.' },
+  { line: 198, id: 'authentication:webhook:constant-time', state: 'covered', by: 'webhook', text: 'A webhook signature is compared in constant time.' },
+  { line: 198, id: 'authentication:webhook:no-secret', state: 'covered', by: 'webhook', text: 'With no secret on the hook the signature is optional.' },
   { line: 199, id: 'authentication:dashboard:open-without-token-file', state: 'covered', by: 'dashboard', text: 'The dashboard in dev or self-hosted mode is open when the file `/opt/flotilla/.access_token` is absent.' },
   { line: 200, id: 'authentication:dashboard:cookie-required', state: 'covered', by: 'dashboard', text: 'The hosted dashboard requires the `ol_session` cookie.' },
   { line: 200, id: 'authentication:dashboard:cookie-hmac', state: 'covered', by: 'dashboard', text: 'The `ol_session` cookie is verified via HMAC.' },

@@ -15,7 +15,7 @@ export const errorsClauses = [
   { line: 234, id: 'errors:skill:forbidden-attribute', state: 'covered', by: 'skills', text: 'A skill with a forbidden attribute access is rejected.' },
   { line: 234, id: 'errors:skill:too-long', state: 'covered', by: 'skills', text: 'A skill of over 10,000 chars is rejected.' },
   { line: 235, id: 'errors:path-outside-data', state: 'covered', by: 'agent', text: 'A path outside `/data` is rejected for agent file operations.' },
-  { line: 236, id: 'errors:webhook-signature', state: 'planned', by: 'webhook', text: 'On a webhook signature mismatch when a secret is set, verification fails.' },
+  { line: 236, id: 'errors:webhook-signature', state: 'covered', by: 'webhook', text: 'On a webhook signature mismatch when a secret is set, verification fails.' },
   { line: 237, id: 'errors:ceiling:spawn-refused', state: 'covered', by: 'policy', text: 'An attempt to have the operator grant `can_spawn` is refused.' },
   { line: 237, id: 'errors:ceiling:wallet-refused', state: 'covered', by: 'policy', text: 'An attempt to have the operator grant `can_use_wallet` is refused.' },
   { line: 239, id: 'errors:problem-bodies', state: 'covered', by: 'protocol', text: 'The status codes and the body format of rejections and denials other than 410 are not shown.', decided: 'docs/architecture.md#6.2' },

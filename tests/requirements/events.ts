@@ -10,7 +10,7 @@ export const eventsClauses = [
   { line: 215, id: 'events:heartbeat:is-a-cron', state: 'planned', by: 'heartbeat', text: 'A heartbeat is a cron with `heartbeat=true`.' },
   { line: 215, id: 'events:heartbeat:default-schedule', state: 'planned', by: 'heartbeat', text: 'The default schedule of a heartbeat is `every 15m`.' },
   { line: 215, id: 'events:heartbeat:operator-locked', state: 'planned', by: 'heartbeat', text: "The operator's heartbeat is locked to `every 15m`." },
-  { line: 216, id: 'events:webhook', state: 'planned', by: 'webhook', text: 'A webhook is an inbound trigger, by the rules of its endpoint.' },
+  { line: 216, id: 'events:webhook', state: 'covered', by: 'webhook', text: 'A webhook is an inbound trigger, by the rules of its endpoint.' },
   { line: 217, id: 'events:file-watcher:polls', state: 'planned', by: 'watcher', text: 'The file watcher polls and uses no filesystem notifications.' },
   { line: 217, id: 'events:file-watcher:interval', state: 'planned', by: 'watcher', text: 'The file watcher polls every 5s (`POLL_INTERVAL=5s`).' },
   { line: 217, id: 'events:file-watcher:interval-fixed', state: 'planned', by: 'watcher', text: "The file watcher's interval is not configurable." },

@@ -3,10 +3,10 @@ import type { Clause } from './clause.ts'
 // One clause a line, so that a state changes in one line and two people rarely meet in one.
 // oxfmt-ignore
 export const limitsClauses = [
-  { line: 245, id: 'limits:webhook-body', state: 'planned', by: 'webhook', text: 'A webhook body is at most 1 MB.' },
-  { line: 245, id: 'limits:webhook-body:length-pre-check', state: 'planned', by: 'webhook', text: 'The webhook body limit is checked on Content-Length before the read.' },
-  { line: 245, id: 'limits:webhook-body:post-read-check', state: 'planned', by: 'webhook', text: 'The webhook body limit is checked again after the read.' },
-  { line: 245, id: 'limits:webhook-forwarded-chars', state: 'planned', by: 'webhook', text: 'The forwarded payload of a webhook is truncated to 3000 chars.' },
+  { line: 245, id: 'limits:webhook-body', state: 'covered', by: 'webhook', text: 'A webhook body is at most 1 MB.' },
+  { line: 245, id: 'limits:webhook-body:length-pre-check', state: 'covered', by: 'webhook', text: 'The webhook body limit is checked on Content-Length before the read.' },
+  { line: 245, id: 'limits:webhook-body:post-read-check', state: 'covered', by: 'webhook', text: 'The webhook body limit is checked again after the read.' },
+  { line: 245, id: 'limits:webhook-forwarded-chars', state: 'covered', by: 'webhook', text: 'The forwarded payload of a webhook is truncated to 3000 chars.' },
   { line: 246, id: 'limits:task-iterations', state: 'covered', by: 'run-loop', text: 'The task loop has `MAX_ITERATIONS=20`.' },
   { line: 246, id: 'limits:task-iterations:clamp', state: 'covered', by: 'run-loop', text: "The task loop's limit is set by `FLOTILLA_MAX_ITERATIONS` and clamped to 1-100." },
   { line: 247, id: 'limits:chat-rounds-per-turn', state: 'covered', by: 'run-loop', text: 'A chat turn has `CHAT_MAX_TOOL_ROUNDS=30`.' },

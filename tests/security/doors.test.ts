@@ -16,6 +16,7 @@ import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { meshInternalEndpoints } from '@flotilla/protocol/mesh-internal-api'
 import { skillEndpoints } from '@flotilla/protocol/skills-api'
 import { vaultAgentEndpoints, vaultHumanEndpoints } from '@flotilla/protocol/vault-api'
+import { webhookEndpoints } from '@flotilla/protocol/webhook-api'
 import type { RunView } from '@flotilla/protocol/run'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeMeshKey } from '../../packages/agent/src/testing/mesh-proof.ts'
@@ -76,6 +77,7 @@ describe("the people's door", () => {
     journalEndpoints,
     modelsEndpoints,
     moneyEndpoints,
+    webhookEndpoints,
   ).filter(([name]) => nameOf(name) !== 'healthz' && nameOf(name) !== 'readyz')
   const writes = guarded.filter(([, endpoint]) => endpoint.method !== 'GET')
   const call = (endpoint: Endpoint, more: Record<string, string>) =>

@@ -48,6 +48,8 @@ export function aCredentialRoom(room: CredentialRoom = {}) {
     storeAgent: async (name, value) => createSecret(name, value),
     removeAgent: async () => false,
     ensureSystem: async (name) => createSecret(name, 'made'),
+    storeSystem: async () => {},
+    removeSystem: async () => {},
   }
   const bindings = {
     bindingOf: (name: string) => (room.hosts?.[name] ? { hosts: [...room.hosts[name]], note: '' } : null),

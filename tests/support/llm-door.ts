@@ -150,6 +150,8 @@ export function aVault(system: Readonly<Record<string, string | undefined>>): Va
     agentTier: () => undefined,
     names: () => ({ system: Object.keys(system), agent: [] }),
     ensureSystem: async (name) => createSecret(name, 'made'),
+    storeSystem: async () => {},
+    removeSystem: async () => {},
     sourceOf: () => null,
     storeAgent: async (name, value) => createSecret(name, value),
     removeAgent: async () => false,

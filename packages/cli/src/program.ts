@@ -30,6 +30,7 @@ import { addStopCommand } from './commands/stop.ts'
 import { addTasksCommand } from './commands/tasks.ts'
 import { addVersionCommand } from './commands/version.ts'
 import { addWallsCommand } from './commands/walls.ts'
+import { addWebhooksCommand } from './commands/webhooks.ts'
 import type { CliDeps } from './context.ts'
 import { wholeNumber } from './number-argument.ts'
 
@@ -52,6 +53,7 @@ const commands = [
   addArtifactsCommand,
   addCredentialsCommand,
   addBlackboardCommand,
+  addWebhooksCommand,
   addEventsCommand,
   addPendingCommands,
   addPermissionsCommand,

@@ -4,6 +4,7 @@ import { meshHumanApi, meshHumanEndpoints } from '@flotilla/protocol/mesh-human-
 import { moneyApi, moneyEndpoints } from '@flotilla/protocol/money-api'
 import { pauseApi, pauseEndpoints } from '@flotilla/protocol/pause-api'
 import { vaultHumanApi, vaultHumanEndpoints } from '@flotilla/protocol/vault-api'
+import { webhookApi, webhookEndpoints } from '@flotilla/protocol/webhook-api'
 
 /** Every endpoint of the people's door, and their schemas under the same names. */
 export const peopleEndpoints = {
@@ -13,6 +14,7 @@ export const peopleEndpoints = {
   ...controlEndpoints,
   ...pauseEndpoints,
   ...vaultHumanEndpoints,
+  ...webhookEndpoints,
 } as const
 export const peopleApi = {
   ...meshHumanApi,
@@ -21,6 +23,7 @@ export const peopleApi = {
   ...controlApi,
   ...pauseApi,
   ...vaultHumanApi,
+  ...webhookApi,
 } as const
 
 export type PeopleEndpointName = keyof typeof peopleEndpoints

@@ -14,6 +14,7 @@ import { modelsRoutes } from './api/human/models.routes.ts'
 import { journalRoutes } from './api/human/journal.routes.ts'
 import { moneyRoutes } from './api/human/money.routes.ts'
 import { runRoutes } from './api/human/run.routes.ts'
+import { webhookHumanRoutes } from './api/human/webhook.routes.ts'
 import type { DirectCallDeps } from './api/direct-call.ts'
 import { createInternalGate } from './api/internal/gate.ts'
 import { createPeerUsers } from './api/peer-user.ts'
@@ -22,6 +23,7 @@ import { internalRoutes } from './api/internal/internal.routes.ts'
 import { operatorRoutes } from './api/operator/operator.routes.ts'
 import { operatorViewRoutes } from './api/operator/view.routes.ts'
 import { publicRoutes } from './api/public/public.routes.ts'
+import { webhookRoutes } from './api/public/webhook.routes.ts'
 import { createServer } from './api/server.ts'
 import type { MeshParts } from './compose-parts.ts'
 import { journalUseCases, moneyUseCases } from './compose-money.ts'
@@ -36,6 +38,7 @@ import {
 import { rateBucketOf } from '@flotilla/protocol/rate-buckets'
 import { createSkillCheck } from './skills/create-skill-check.ts'
 import { credentialUseCases, vaultAgentUseCases } from './compose-vault-doors.ts'
+import { webhookHumanUseCases, webhookUseCases } from './compose-webhooks.ts'
 import { systemClock } from './system-clock.ts'
 import { productVersion } from './version.ts'
 import { accessTokenPath } from '@flotilla/protocol/hosted'
@@ -90,6 +93,12 @@ export async function openOutside(
 function peopleRoutes(server: FastifyInstance, parts: MeshParts, gate: HumanGate): void {
   server.register(async (scope) =>
     publicRoutes(scope, { version: productVersion, readiness: () => readiness(parts) }),
+  )
+  server.register(async (scope) =>
+    webhookRoutes(scope, { use: webhookUseCases(parts.webhooks), clock: systemClock }),
+  )
+  server.register(async (scope) =>
+    webhookHumanRoutes(scope, { gate, use: webhookHumanUseCases(parts.webhooks) }),
   )
   server.register(async (scope) => fleetRoutes(scope, { gate, use: fleetUseCases(parts) }))
   server.register(async (scope) => moneyRoutes(scope, { gate, use: moneyUseCases(parts) }))

@@ -8,6 +8,7 @@ import { composeEgress } from './compose-egress.ts'
 import { composeBudgets } from './compose-budgets.ts'
 import { composeJournal, composeJournalKeeper, journalTrust } from './compose-journal.ts'
 import { composeVault } from './compose-vault.ts'
+import { composeWebhooks } from './compose-webhooks.ts'
 import { cassetteFolders, composeModelDoor, composeModels, keepAliveMsOf } from './compose-model-door.ts'
 import { composeTasks } from './compose-tasks.ts'
 import { grantsIn, writeFirstPermissions } from './compose-permissions.ts'
@@ -152,6 +153,7 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
       blackboard.crossProject.forget,
       (id) => control.forget(id),
       (id) => vaultRoom.requests.forget(id),
+      (id) => webhooks.forget(id),
       denials.forget,
       (id) => pauses.forget(id),
     ],
@@ -180,7 +182,7 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
     requireAgent: fleet.requireWorking,
     pausedReason: pauses.reasonFor,
     tasks: waitingForPeople(createTaskBook({ table: taskTable, moveTask }), database),
-    onRunSettled: [(run) => control.approvals.runSettled(run)],
+    onRunSettled: [(run) => control.approvals.runSettled(run), (run) => webhooks.runSettled(run)],
     promote: (caller, entries) => {
       if (caller.kind !== 'agent') return
       const { refused } = blackboard.promote(caller.agentId, entries)
@@ -234,6 +236,17 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
     newId,
     log,
   })
+  const webhooks = composeWebhooks({
+    database,
+    vault,
+    submitRun: ledger.submitRun,
+    requireAgent: fleet.requireWorking,
+    perMinute: () => settings.current().webhooks.per_minute,
+    guard,
+    journal,
+    newId,
+    log,
+  })
   const effects = createEffectOnce({ database, clock })
   const startedAt = clock.now()
   let serving = false
@@ -268,6 +281,7 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
     forwardRequest: egress.forwardRequest,
     egress,
     vaultRoom,
+    webhooks,
     effects,
     control,
     startedAt,

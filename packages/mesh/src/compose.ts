@@ -115,6 +115,7 @@ export async function composeMesh(meshSettings: MeshSettings): Promise<Mesh> {
         parts.budgets.journalSpend()
         parts.journalKeeper.tend()
         parts.vaultRoom.requests.sweep()
+        parts.webhooks.tend()
       } catch (error) {
         log.error({ err: error }, 'the house could not be kept')
       }

@@ -1,6 +1,6 @@
 import type * as z from 'zod/mini'
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** An endpoint as a value: the server binds it, the client calls it, a test walks the list. */
 export interface Endpoint {

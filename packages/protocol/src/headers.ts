@@ -12,6 +12,13 @@ export const headers = {
   answeringModel: 'x-flotilla-model',
   attempts: 'x-flotilla-attempts',
   webhookSignature: 'x-webhook-signature',
+  /** Standard Webhooks: the signature covers the id and the moment too. */
+  webhookId: 'webhook-id',
+  webhookTimestamp: 'webhook-timestamp',
+  webhookStandardSignature: 'webhook-signature',
+  /** As GitHub names the signature of a body, and the delivery. */
+  hubSignature: 'x-hub-signature-256',
+  hubDelivery: 'x-github-delivery',
 } as const
 
 export const sessionCookieName = 'ol_session'

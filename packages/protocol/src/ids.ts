@@ -29,6 +29,7 @@ export const idPrefixes = [
   'cred',
   'appr',
   'change',
+  'hook',
 ] as const
 export type IdPrefix = (typeof idPrefixes)[number]
 

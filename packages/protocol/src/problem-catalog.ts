@@ -44,6 +44,19 @@ export const problemCatalog = {
     retryable: false,
     repair: 'Send the token of this door; an agent gets new tokens at every start.',
   },
+  'signature-refused': {
+    status: 401,
+    title: 'The delivery is not signed as this webhook wants it',
+    retryable: false,
+    repair:
+      'Sign the raw body with the secret of the hook (HMAC-SHA256), or take its newest secret, and send what the detail names.',
+  },
+  'body-late': {
+    status: 408,
+    title: 'The body did not come in time',
+    retryable: true,
+    repair: 'Send the whole body at once.',
+  },
   'budget-exhausted': {
     status: 402,
     title: 'The budget does not allow this call',
@@ -122,6 +135,12 @@ export const problemCatalog = {
     title: 'The state does not allow this',
     retryable: false,
     repair: 'Read the current state and decide again.',
+  },
+  'webhook-disabled': {
+    status: 409,
+    title: 'This webhook is switched off',
+    retryable: false,
+    repair: 'Ask the owner to switch it on.',
   },
   'stale-fence': {
     status: 409,

@@ -3,6 +3,7 @@ import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { ratePerMinute } from '@flotilla/protocol/rate-buckets'
 import type { RateBucket } from '@flotilla/protocol/rate-buckets'
+import { webhookLimits } from '@flotilla/protocol/webhook-api'
 import * as z from 'zod'
 import { readTextFile } from './atomic-file.ts'
 import { withoutEnvironmentOnly } from './environment-only.ts'
@@ -151,6 +152,12 @@ export const settingsSchema = z.strictObject({
       skills: rate('skills'),
       other: rate('other'),
     } satisfies Record<RateBucket, z.ZodType>)
+    .prefault({}),
+  webhooks: z
+    .strictObject({
+      /** Deliveries that each webhook takes in a minute, unless the hook says otherwise. */
+      per_minute: z.number().int().min(1).max(webhookLimits.perMinuteMax).default(60),
+    })
     .prefault({}),
   /** Caps of every task that is handed off, over all runs that work on it; it ends blocked. */
   tasks: z

@@ -32,6 +32,8 @@ export type Action =
   | { readonly do: 'manage-credentials' }
   /** Hold all work that nobody asked for at that moment, or let it go on: the owner alone. */
   | { readonly do: 'pause-work' }
+  /** Make, change, test and look at webhooks: people alone. */
+  | { readonly do: 'manage-webhooks' }
   | { readonly do: 'list-agents' }
   /** Lease, inbox, completing one's own task, artifacts, notes to the owner: what every agent may do for itself. */
   | { readonly do: 'act-for-self'; readonly agentId: string }

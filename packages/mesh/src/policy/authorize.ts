@@ -48,6 +48,7 @@ function authorizePeople(kind: Exclude<Caller['kind'], 'agent'>, action: Action)
       return allowed
     case 'manage-credentials':
     case 'pause-work':
+    case 'manage-webhooks':
       return kind === 'human' ? allowed : denied('only the owner can do this', null)
     case 'call-api':
     case 'use-credential':
@@ -128,6 +129,8 @@ function authorizeByRecord(record: PermissionRecord, agentId: string, action: Ac
       return denied('credentials are stored and bound by the owner alone', null)
     case 'pause-work':
       return denied('work is paused and resumed by the owner alone', null)
+    case 'manage-webhooks':
+      return denied('webhooks are made at the dashboard alone', null)
     case 'list-agents':
       return allowed
     case 'act-for-self':

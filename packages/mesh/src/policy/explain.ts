@@ -64,6 +64,7 @@ const actionOf: {
   'request-credential': () => ({ do: 'request-credential' }),
   'manage-credentials': () => ({ do: 'manage-credentials' }),
   'pause-work': () => ({ do: 'pause-work' }),
+  'manage-webhooks': () => ({ do: 'manage-webhooks' }),
   'list-agents': () => ({ do: 'list-agents' }),
   'act-for-self': (agentId) => ({ do: 'act-for-self', agentId }),
   'submit-run': (to) => ({ do: 'submit-run', to }),

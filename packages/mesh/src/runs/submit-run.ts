@@ -34,6 +34,8 @@ export interface SubmitRunInput {
   readonly parent?: RunRecord | null
   /** What set the mesh itself to work; counts for the caller `system` only. */
   readonly trigger?: 'cron' | 'heartbeat' | 'webhook' | 'watcher'
+  /** Which one of them; the user of the run's origin. */
+  readonly triggerId?: string
 }
 
 /**
@@ -60,7 +62,7 @@ export function createSubmitRun(deps: SubmitRunDeps): SubmitRun {
     guard(caller, { do: caller.kind === 'agent' ? 'message-agent' : 'submit-run', to: agentId })
     deps.requireAgent(agentId)
     return database.transaction(() => {
-      const origin = originOf(caller, submitted.trigger)
+      const origin = originOf(caller, submitted)
       const mark = markOf(caller, origin, submitted.idempotencyKey)
       const known = mark && table.findByKey(mark)
       if (known) return sameRun(known, submitted)
@@ -147,7 +149,10 @@ export function createEnterRun(deps: {
 }
 
 /** Who asked, as the line shows it; frozen into the row. Pure. */
-export function originOf(caller: Caller, trigger?: SubmitRunInput['trigger']): Origin {
+export function originOf(
+  caller: Caller,
+  { trigger, triggerId }: Pick<SubmitRunInput, 'trigger' | 'triggerId'> = {},
+): Origin {
   switch (caller.kind) {
     case 'agent': {
       const kind = caller.agentId === operatorAgentId ? 'operator' : 'agent'
@@ -162,7 +167,11 @@ export function originOf(caller: Caller, trigger?: SubmitRunInput['trigger']): O
     case 'internal':
       return { kind: 'system', channel: 'internal' }
     case 'system':
-      return { kind: trigger ?? 'system', channel: 'mesh' }
+      return {
+        kind: trigger ?? 'system',
+        channel: 'mesh',
+        ...(triggerId === undefined ? {} : { user: triggerId }),
+      }
   }
 }
 

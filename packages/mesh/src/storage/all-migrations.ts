@@ -16,6 +16,7 @@ import { credentialRequestsMigration } from './migrations/055-credential-request
 import { egressMigration } from './migrations/060-egress.ts'
 import { controlMigration } from './migrations/070-control.ts'
 import { changeDigestsMigration } from './migrations/071-change-digests.ts'
+import { webhooksMigration } from './migrations/083-webhooks.ts'
 
 /**
  * Every step of the schema. Numbers are kept by room: 1 to 9 ledger, 10 agents, 20 to 29 spend, budgets and journal,
@@ -39,5 +40,6 @@ export const allMigrations: readonly Migration[] = [
   egressMigration,
   controlMigration,
   changeDigestsMigration,
+  webhooksMigration,
   pausesMigration,
 ]

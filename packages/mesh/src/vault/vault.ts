@@ -24,6 +24,9 @@ export interface Vault {
   removeAgent(name: string): Promise<boolean>
   /** The system credential, made and written to `.env` when there is none yet. */
   ensureSystem(name: string, make: () => string): Promise<Secret>
+  /** Writes a system credential to `.env`; it holds from then on. Problem `unprocessable` for a value of several lines. */
+  storeSystem(name: string, value: string): Promise<void>
+  removeSystem(name: string): Promise<void>
 }
 
 export interface VaultDeps {
@@ -72,6 +75,10 @@ export async function createVault(deps: VaultDeps): Promise<Vault> {
     })
   }
 
+  async function writeSystem(name: string, value: string | null): Promise<void> {
+    await setEnvValue(deps.editor, deps.envFilePath, { variable: variableOf('system', name), value })
+  }
+
   return {
     sourceOf: (name) => sourceOf(name.toLowerCase()),
     async storeAgent(name, value) {
@@ -93,11 +100,18 @@ export async function createVault(deps: VaultDeps): Promise<Vault> {
     async ensureSystem(name, make) {
       const known = tiers.system.get(name.toLowerCase())
       if (known) return known
-      const variable = variableOf('system', name)
       const value = make()
-      await setEnvValue(deps.editor, deps.envFilePath, { variable, value })
-      take(variable, value)
+      await writeSystem(name, value)
+      take(variableOf('system', name), value)
       return createSecret(name.toLowerCase(), value)
+    },
+    async storeSystem(name, value) {
+      await writeSystem(name, value)
+      take(variableOf('system', name), value)
+    },
+    async removeSystem(name) {
+      await writeSystem(name, null)
+      tiers.system.delete(name.toLowerCase())
     },
   }
 }

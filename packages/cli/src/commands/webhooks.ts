@@ -1,0 +1,159 @@
+import { webhookEndpoints, webhookLimits } from '@flotilla/protocol/webhook-api'
+import type { DeliveryView, WebhookView } from '@flotilla/protocol/webhook-api'
+import type { Command } from 'commander'
+import { commandAction, numberOption, operand } from '../command-action.ts'
+import type { CommandLine } from '../command-action.ts'
+import type { CliDeps, CommandContext } from '../context.ts'
+import { wholeNumber } from '../number-argument.ts'
+import { oneLine } from '../terminal/color.ts'
+import { formatTime } from '../terminal/format.ts'
+import { renderTable } from '../terminal/table.ts'
+
+const createHelp = `
+Webhooks are made and tested at the dashboard's API, not here:
+  $ curl http://127.0.0.1:8420${webhookEndpoints.webhookCreate.path} -H 'X-Requested-With: curl' \\
+      -H 'Content-Type: application/json' -d '{"name": "builds", "agent_id": "operator"}'
+
+The answer shows the secret once. A sender signs the raw body with it:
+  $ curl http://127.0.0.1:8420/webhook/hook/HOOK -H 'Content-Type: application/json' -d "$BODY" \\
+      -H "x-webhook-signature: $(printf %s "$BODY" | openssl dgst -sha256 -hmac "$SECRET" -hex | sed 's/.* //')"
+Standard Webhooks and GitHub (content type application/json) sign with the same secret.`
+
+export function addWebhooksCommand(program: Command, deps: CliDeps): void {
+  const webhooks = program
+    .command('webhooks')
+    .summary('events from outside that make agents act')
+    .description('Shows webhooks and what came to them, gives a delivery again, and rotates secrets.')
+    .addHelpText('after', createHelp)
+  webhooks
+    .command('list')
+    .summary('all webhooks')
+    .description('Lists all webhooks with what came to them lately. Secrets are never shown.')
+    .addHelpText('after', createHelp)
+    .action(commandAction(deps, list))
+  webhooks
+    .command('deliveries')
+    .summary('what came, newest first')
+    .description('Shows what came to a webhook and what became of it.')
+    .argument('<hook>', 'id of the webhook')
+    .option('--limit <number>', 'at most so many', wholeNumber(1, webhookLimits.pageMax))
+    .option('--before <number>', 'only those before this delivery', wholeNumber(1, Number.MAX_SAFE_INTEGER))
+    .addHelpText('after', '\nExample:\n  $ flotilla webhooks deliveries hook_0123456789abcdef')
+    .action(commandAction(deps, deliveries))
+  webhooks
+    .command('replay')
+    .summary('give a delivery to the agent again')
+    .description('Makes a new run of a delivery, with the instructions that the webhook has now.')
+    .argument('<hook>', 'id of the webhook')
+    .argument('<delivery>', 'its number, as flotilla webhooks deliveries shows it')
+    .addHelpText('after', '\nExample:\n  $ flotilla webhooks replay hook_0123456789abcdef 17')
+    .action(commandAction(deps, replay))
+  webhooks
+    .command('rotate')
+    .summary('make a new secret')
+    .description(
+      'Makes a new secret and shows it once. The one before holds for a while, so that nothing is lost.',
+    )
+    .argument('<hook>', 'id of the webhook')
+    .option(
+      '--overlap-hours <hours>',
+      `how long the one before holds too (default: ${webhookLimits.overlapHours.default}; 0 ends it at once)`,
+      wholeNumber(0, webhookLimits.overlapHours.max),
+    )
+    .addHelpText('after', '\nExample:\n  $ flotilla webhooks rotate hook_0123456789abcdef --overlap-hours 1')
+    .action(commandAction(deps, rotate))
+}
+
+async function list(context: CommandContext): Promise<void> {
+  const reply = await (await context.mesh()).call('webhooks', { signal: context.signal })
+  context.terminal.printJson(reply)
+  if (reply.webhooks.length === 0) {
+    context.terminal.print('No webhooks yet. flotilla webhooks --help shows how one is made.')
+    return
+  }
+  const titles = ['WEBHOOK', 'NAME', 'AGENT', 'SIGNED', 'ACCEPTED', 'SKIPPED', 'REFUSED', 'LAST'] as const
+  context.terminal.print(
+    ...renderTable(
+      titles.map((title) => ({ title })),
+      reply.webhooks.map(hookRow),
+    ),
+  )
+}
+
+function hookRow(hook: WebhookView): string[] {
+  const until = hook.previous_secret_until
+  const signed = until === null ? 'yes' : `yes; old secret until ${formatTime(until)} UTC`
+  const { accepted, skipped, refused, limited } = hook.counts
+  return [
+    hook.id,
+    oneLine(hook.name, 40) + (hook.enabled ? '' : ' (off)'),
+    hook.agent_id,
+    hook.signed ? signed : 'no',
+    `${accepted}`,
+    `${skipped}`,
+    `${refused + limited}`,
+    hook.last_delivery_at === null ? 'never' : formatTime(hook.last_delivery_at),
+  ]
+}
+
+async function deliveries(context: CommandContext, line: CommandLine): Promise<void> {
+  const limit = numberOption(line, 'limit')
+  const before = numberOption(line, 'before')
+  const reply = await (
+    await context.mesh()
+  ).call('webhookDeliveries', {
+    params: { id: operand(line, 0) },
+    query: { ...(limit === undefined ? {} : { limit }), ...(before === undefined ? {} : { before }) },
+    signal: context.signal,
+  })
+  context.terminal.printJson(reply)
+  if (reply.deliveries.length === 0) return context.terminal.print('Nothing came yet.')
+  const titles = ['DELIVERY', 'AT (UTC)', 'STATE', 'BYTES', 'RUN', 'WHAT BECAME OF IT'] as const
+  context.terminal.print(
+    ...renderTable(
+      titles.map((title) => ({ title })),
+      reply.deliveries.map(deliveryRow),
+    ),
+  )
+}
+
+function deliveryRow(row: DeliveryView): string[] {
+  const times = row.count > 1 ? ` ×${row.count}` : ''
+  const again = row.replay_of === null ? '' : ` (replay of ${row.replay_of})`
+  const way = row.way === 'test' ? ' (test)' : again
+  const ended = row.run_id === null ? '' : (row.outcome ?? 'not ended yet')
+  return [
+    `${row.delivery}`,
+    formatTime(row.at),
+    row.state + times + way,
+    `${row.size_bytes}`,
+    row.run_id ?? '',
+    oneLine(row.reason ?? ended, 100),
+  ]
+}
+
+async function replay(context: CommandContext, line: CommandLine): Promise<void> {
+  const params = { id: operand(line, 0), delivery: operand(line, 1) }
+  const reply = await (await context.mesh()).call('webhookReplay', { params, signal: context.signal })
+  context.terminal.printJson(reply)
+  context.terminal.print(
+    `Delivery ${reply.delivery} replays ${reply.replay_of ?? '?'} as ${reply.run_id ?? '?'}.`,
+  )
+}
+
+async function rotate(context: CommandContext, line: CommandLine): Promise<void> {
+  const hours = numberOption(line, 'overlapHours')
+  const { webhook, secret } = await (
+    await context.mesh()
+  ).call('webhookRotate', {
+    params: { id: operand(line, 0) },
+    body: hours === undefined ? {} : { overlap_hours: hours },
+    signal: context.signal,
+  })
+  context.terminal.printJson({ webhook, secret })
+  const until = webhook.previous_secret_until
+  context.terminal.print(
+    `New secret of ${webhook.id}, shown this once: ${secret ?? ''}`,
+    until === null ? 'No other secret holds.' : `The one before holds until ${formatTime(until)} UTC.`,
+  )
+}

@@ -1,0 +1,93 @@
+import type { IncomingMessage } from 'node:http'
+import type { Clock } from '@flotilla/protocol/clock'
+import { Problem } from '@flotilla/protocol/problem'
+
+export interface BodyBounds {
+  readonly maxBytes: number
+  /** The whole body must be there so long after its headers, milliseconds. */
+  readonly maxMs: number
+  /** Bodies of all callers that are held at once, bytes. */
+  readonly heldMaxBytes: number
+  /** What a refused sender may still send before it is hung up on, so that it reads why; bytes and milliseconds. */
+  readonly drainMaxBytes: number
+  readonly drainMaxMs: number
+}
+
+export interface BodyReader {
+  /**
+   * The whole body of a request. Problems `body-too-large` once a byte more than `maxBytes` came, however its length was
+   * said; `body-late`; `rate-limited` where too much is held already; `bad-request` where the sender broke off.
+   */
+  read(request: IncomingMessage, tooLarge: () => Problem): Promise<Buffer>
+  /** Lets a refused sender finish, within bounds. */
+  drain(request: IncomingMessage): Promise<void>
+}
+
+/** Reads bodies of strangers: the bound holds for what comes, and not for what a header said would come. */
+export function createBodyReader(bounds: BodyBounds, clock: Clock): BodyReader {
+  let held = 0
+
+  return {
+    async read(request, tooLarge) {
+      const done = new AbortController()
+      const parts: Buffer[] = []
+      let size = 0
+      try {
+        return await new Promise<Buffer>((resolve, reject) => {
+          clock.sleep(bounds.maxMs, done.signal).then(
+            () =>
+              reject(new Problem('body-late', { detail: `the body took longer than ${bounds.maxMs} ms` })),
+            () => undefined,
+          )
+          listen(request, done.signal, {
+            part: (part) => {
+              size += part.length
+              held += part.length
+              if (size > bounds.maxBytes) return reject(tooLarge())
+              if (held > bounds.heldMaxBytes) return reject(tooMuchHeld())
+              parts.push(part)
+            },
+            end: () => resolve(Buffer.concat(parts, size)),
+            broken: () => reject(new Problem('bad-request', { detail: 'the body broke off' })),
+          })
+        })
+      } finally {
+        held -= size
+        done.abort()
+      }
+    },
+    async drain(request) {
+      if (request.complete || request.destroyed) return
+      const done = new AbortController()
+      let left = bounds.drainMaxBytes
+      await new Promise<void>((resolve) => {
+        clock.sleep(bounds.drainMaxMs, done.signal).then(resolve, () => undefined)
+        const part = (bytes: Buffer) => {
+          left -= bytes.length
+          if (left < 0) resolve()
+        }
+        listen(request, done.signal, { part, end: resolve, broken: resolve })
+      })
+      done.abort()
+    },
+  }
+}
+
+function listen(
+  request: IncomingMessage,
+  signal: AbortSignal,
+  hear: { part: (bytes: Buffer) => void; end: () => void; broken: () => void },
+): void {
+  const heard = { data: hear.part, end: hear.end, error: hear.broken, close: hear.broken }
+  for (const [event, listener] of Object.entries(heard)) request.on(event, listener)
+  signal.addEventListener('abort', () => {
+    for (const [event, listener] of Object.entries(heard)) request.off(event, listener)
+    // What still comes is nobody's; an error without a listener would end the mesh.
+    request.on('error', () => undefined)
+    request.pause()
+  })
+}
+
+function tooMuchHeld(): Problem {
+  return new Problem('rate-limited', { detail: 'too many deliveries come in at once', retryAfterSeconds: 5 })
+}

@@ -1,0 +1,50 @@
+import type { Caller } from '../../policy/caller.ts'
+import type { SubmitRun } from '../../runs/submit-run.ts'
+import type { Database } from '../../storage/database.ts'
+import type { DeliveryRow, DeliveryTable, NewDelivery } from './delivery-table.ts'
+import { hookMessage } from './hook-message.ts'
+import type { Hook } from './hook-table.ts'
+
+export interface DeliveryToGive extends Pick<
+  NewDelivery,
+  'way' | 'senderId' | 'digest' | 'sizeBytes' | 'replayOf' | 'at'
+> {
+  readonly payload: string
+}
+
+/**
+ * Writes the delivery and the run that it makes in one transaction, so that a killed mesh has both or neither. Problems
+ * of `submitRun`.
+ */
+export type GiveDelivery = (hook: Hook, delivery: DeliveryToGive) => DeliveryRow
+
+/** The mesh itself sets the agent to work; who signed for the hook is nobody that permissions know. */
+const mesh: Caller = { kind: 'system' }
+
+export function createGiveDelivery(deps: {
+  readonly database: Database
+  readonly deliveries: DeliveryTable
+  readonly submitRun: SubmitRun
+}): GiveDelivery {
+  const { database, deliveries } = deps
+  return (hook, delivery) =>
+    database.transaction(() => {
+      const number = deliveries.insert({ ...delivery, hookId: hook.id, state: 'accepted' })
+      const run = deps.submitRun(mesh, {
+        agentId: hook.agentId,
+        input: { kind: 'chat', message: hookMessage(hook, delivery), session: sessionOf(hook) },
+        trigger: 'webhook',
+        triggerId: hook.id,
+        idempotencyKey: `delivery:${hook.id}:${number}`,
+      })
+      deliveries.setRun(number, run.id)
+      const row = deliveries.find(hook.id, number)
+      if (!row) throw new Error('a row that was just written is there')
+      return row
+    })
+}
+
+/** Each hook is a conversation of its own, so that what one sender writes is not read beside another's. */
+function sessionOf(hook: Hook): string {
+  return `webhook:${hook.id}`
+}

@@ -1,0 +1,41 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { createCallRate } from '../../policy/call-rate.ts'
+import type { CallRate } from '../../policy/call-rate.ts'
+import type { Hook } from './hook-table.ts'
+
+/** Deliveries a minute of each hook. In memory; only what is signed right and new counts. */
+export interface HookRates {
+  /** Counts the delivery, or throws the Problem `rate-limited` with the seconds to wait. */
+  take(hook: Hook): void
+  forget(hookId: string): void
+}
+
+export function createHookRates(deps: {
+  readonly clock: Clock
+  readonly perMinute: () => number
+}): HookRates {
+  /** One for each hook, since each may have a rate of its own; as many as there are hooks. */
+  const rates = new Map<string, { readonly rate: CallRate; perMinute: number | null }>()
+  return {
+    take(hook) {
+      const known = rates.get(hook.id)
+      if (known) known.perMinute = hook.perMinute
+      const entry = known ?? begin(hook)
+      entry.rate.take(hook.id)
+    },
+    forget: (hookId) => void rates.delete(hookId),
+  }
+
+  function begin(hook: Hook): { readonly rate: CallRate; perMinute: number | null } {
+    const entry: { rate: CallRate; perMinute: number | null } = {
+      perMinute: hook.perMinute,
+      rate: createCallRate({
+        clock: deps.clock,
+        perMinute: () => entry.perMinute ?? deps.perMinute(),
+        what: 'this webhook',
+      }),
+    }
+    rates.set(hook.id, entry)
+    return entry
+  }
+}

@@ -1,0 +1,65 @@
+import type { Log } from '../../log.ts'
+import type { Vault } from '../../vault/vault.ts'
+import type { Hook, HookTable } from './hook-table.ts'
+
+/** Secrets of webhooks, which are credentials of the mesh alone; the database knows only their numbers. */
+export interface HookSecrets {
+  /** The texts that may sign for this hook now: none where it needs no signature. */
+  of(hook: Hook, now: number): readonly string[]
+  /** Stores a secret and then writes the row that names it; a row whose secret is not there would refuse everything. */
+  store<T>(secret: { hookId: string; number: number; text: string }, writeRow: () => T): Promise<T>
+  /** Takes away what no hook has any more, left by deletions, rotations and a killed mesh. */
+  sweep(now: number): Promise<void>
+}
+
+const nameForm = /^webhook_[0-9a-z]{1,32}_\d{1,9}$/
+
+export function createHookSecrets(deps: {
+  readonly vault: Pick<Vault, 'system' | 'names' | 'storeSystem' | 'removeSystem'>
+  readonly hooks: HookTable
+  readonly log: Log
+}): HookSecrets {
+  const { vault, hooks, log } = deps
+  /** Stored, and their rows not written yet. */
+  const fresh = new Set<string>()
+
+  return {
+    of: (hook, now) => numbersOf(hook, now).flatMap((number) => read(nameOf(hook.id, number))),
+    async store({ hookId, number, text }, writeRow) {
+      const name = nameOf(hookId, number)
+      fresh.add(name)
+      try {
+        await vault.storeSystem(name, text)
+        return writeRow()
+      } finally {
+        fresh.delete(name)
+      }
+    },
+    async sweep(now) {
+      const inUse = new Set(
+        hooks.all().flatMap((hook) => numbersOf(hook, now).map((n) => nameOf(hook.id, n))),
+      )
+      for (const name of vault.names().system) {
+        if (!nameForm.test(name) || inUse.has(name) || fresh.has(name)) continue
+        await vault.removeSystem(name)
+      }
+    },
+  }
+
+  function read(name: string): string[] {
+    const secret = vault.system(name)
+    // A hook whose secret is gone from `.env` takes nothing any more: no secret is not the same as none needed.
+    if (!secret) log.error({ name }, 'the secret of a webhook is missing; rotate it')
+    return secret ? [secret.reveal()] : []
+  }
+}
+
+function numbersOf(hook: Hook, now: number): readonly number[] {
+  const previous =
+    hook.previousNumber !== null && (hook.previousUntil ?? 0) > now ? [hook.previousNumber] : []
+  return hook.secretNumber === null ? [] : [hook.secretNumber, ...previous]
+}
+
+function nameOf(hookId: string, number: number): string {
+  return `webhook_${hookId.slice(hookId.indexOf('_') + 1)}_${number}`
+}

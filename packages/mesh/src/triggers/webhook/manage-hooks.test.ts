@@ -1,0 +1,178 @@
+import { createHmac } from 'node:crypto'
+import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
+import { describe, expect, test } from 'vitest'
+import { verifies } from '../../../../../tests/verifies.ts'
+import { authorize } from '../../policy/authorize.ts'
+import type { Caller } from '../../policy/caller.ts'
+import { aWebhookWorld, owner } from './webhook-world.ts'
+
+const hour = 3_600_000
+const body = '{"a":1}'
+const plain = (secret: string, of = body) => ({
+  'x-webhook-signature': createHmac('sha256', secret).update(of).digest('hex'),
+})
+
+describe('webhooks are the owner’s', () => {
+  test('nobody but a person may make, change, test or look at them, whatever a record allows', () => {
+    verifies('resources:webhook:created-in-dashboard', 'endpoints:webhook:created-in-dashboard')
+    const everything = permissionRecordSchema.parse({
+      can_manage_fleet: true,
+      can_manage_cron: true,
+      can_edit_agent_config: true,
+      can_manage_projects: true,
+      can_view_fleet_metrics: true,
+      allowed_apis: ['*'],
+    })
+    const records = { broken: null, recordOf: () => everything }
+    const callers: readonly Caller[] = [
+      { kind: 'agent', agentId: 'operator', token: 'door', run: null },
+      { kind: 'agent', agentId: 'clerk', token: 'door', run: null },
+      { kind: 'internal' },
+      { kind: 'system' },
+    ]
+    for (const caller of callers) {
+      expect(authorize(records, caller, { do: 'manage-webhooks' }).allowed, caller.kind).toBe(false)
+    }
+    expect(authorize(records, owner, { do: 'manage-webhooks' }).allowed).toBe(true)
+  })
+
+  test('every use case asks, before it does anything', async () => {
+    const world = aWebhookWorld()
+    const { hook } = await world.hook()
+    const asked: string[] = []
+    const { createWebhooks } = await import('./webhooks.ts')
+    const guarded = createWebhooks({
+      ...world,
+      log: { warn: () => {}, error: () => {} } as never,
+      vault: {
+        system: () => undefined,
+        names: () => ({ system: [], agent: [] }),
+        storeSystem: async () => {},
+        removeSystem: async () => {},
+      },
+      submitRun: world.ledger.submitRun,
+      requireAgent: () => {},
+      pausedReason: () => null,
+      perMinute: () => 60,
+      randomBytes: (count) => Buffer.alloc(count),
+      guard: (_caller, action) => {
+        asked.push(action.do)
+        throw new Error('no')
+      },
+    })
+    const calls = [
+      async () => guarded.manage.list(owner),
+      () =>
+        guarded.manage.create(owner, {
+          name: 'x',
+          agentId: 'clerk',
+          instructions: '',
+          when: null,
+          perMinute: null,
+          signed: true,
+        }),
+      () => guarded.manage.change(owner, hook.id, { enabled: false }),
+      () => guarded.manage.rotate(owner, hook.id, { overlapMs: 0 }),
+      () => guarded.manage.remove(owner, hook.id),
+      async () => guarded.history.list(owner, hook.id, { limit: 1 }),
+      async () => guarded.history.test(owner, hook.id, Buffer.from('{}')),
+      async () => guarded.history.replay(owner, hook.id, 1),
+    ]
+    for (const call of calls) await expect(call()).rejects.toThrow('no')
+    expect(asked).toEqual(calls.map(() => 'manage-webhooks'))
+    expect(world.webhooks.manage.list(owner)).toEqual([hook])
+  })
+})
+
+describe('a secret', () => {
+  test('is made here unless the sender made it, and the rows know only its number', async () => {
+    const world = aWebhookWorld()
+    const made = await world.hook()
+    expect(made.secret).toBe(`whsec_${Buffer.alloc(32, 7).toString('base64')}`)
+    const given = await world.webhooks.manage.create(owner, {
+      name: 'x',
+      agentId: 'clerk',
+      instructions: '',
+      when: null,
+      perMinute: null,
+      signed: true,
+      secret: 'the-secret-of-a-sender',
+    })
+    expect(given.secret).toBeNull()
+    expect(world.deliver(given.hook, body, plain('the-secret-of-a-sender')).status).toBe('accepted')
+    const rows = ['webhooks', 'webhook_deliveries', 'journal', 'runs', 'events'].map((table) =>
+      JSON.stringify(world.database.prepare(`SELECT * FROM ${table}`).all()),
+    )
+    for (const text of ['the-secret-of-a-sender', made.secret]) expect(rows.join('')).not.toContain(text)
+  })
+
+  test('is rotated with an overlap in which both hold, then the new one alone', async () => {
+    const world = aWebhookWorld()
+    const { hook } = await world.hook({ secret: 'first-secret-of-all' })
+    const rotate = (secret: string, overlapMs: number) =>
+      world.webhooks.manage.rotate(owner, hook.id, { secret, overlapMs })
+    const works = (secret: string, of: string) => {
+      try {
+        return world.deliver(hook, of, plain(secret, of)).status === 'accepted'
+      } catch {
+        return false
+      }
+    }
+    const rotated = await rotate('second-secret-of-all', hour)
+    expect(rotated.hook.previousUntil).toBe(world.clock.now() + hour)
+    expect([works('first-secret-of-all', '1'), works('second-secret-of-all', '2')]).toEqual([true, true])
+    await world.clock.advance(hour)
+    expect([works('first-secret-of-all', '3'), works('second-secret-of-all', '4')]).toEqual([false, true])
+    world.webhooks.tend()
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(world.stored.size).toBe(1)
+    await rotate('third-secret-of-all', 0)
+    expect([works('second-secret-of-all', '5'), works('third-secret-of-all', '6')]).toEqual([false, true])
+    expect(world.stored.size).toBe(1)
+  })
+
+  test('of two rotations at once is one that works, and no number is used twice', async () => {
+    const world = aWebhookWorld()
+    const { hook } = await world.hook()
+    const rotate = (secret: string) =>
+      world.webhooks.manage.rotate(owner, hook.id, { secret, overlapMs: hour })
+    const [one, other] = await Promise.all([rotate('one-of-the-secrets'), rotate('other-of-the-secrets')])
+    expect(one?.hook.secretNumber).not.toBe(other?.hook.secretNumber)
+    expect(world.deliver(hook, body, plain('other-of-the-secrets')).status).toBe('accepted')
+  })
+
+  test('goes when the owner wants no signatures, and comes back with a rotation', async () => {
+    const world = aWebhookWorld()
+    const { hook } = await world.hook()
+    await world.webhooks.manage.change(owner, hook.id, { signed: false })
+    expect(world.stored.size).toBe(0)
+    expect(world.deliver(hook, body).status).toBe('accepted')
+    const { secret } = await world.webhooks.manage.rotate(owner, hook.id, { overlapMs: hour })
+    expect(() => world.deliver(hook, '2')).toThrow(expect.objectContaining({ code: 'signature-refused' }))
+    expect(world.deliver(hook, '3', plain(secret ?? '', '3')).status).toBe('accepted')
+  })
+})
+
+describe('what cannot be', () => {
+  test.each([
+    ['an agent that is not there', { agentId: 'nobody' }, 'unknown-agent'],
+    ['a condition that is none', { when: 'a =' }, 'bad-request'],
+    ['a secret for a hook without signatures', { signed: false, secret: 'some-secret-of-it' }, 'bad-request'],
+    ['a key that is not base64', { secret: 'whsec_!!!!!!!!!!!!!!!!' }, 'bad-request'],
+  ])('%s', async (_what, more, code) => {
+    const world = aWebhookWorld()
+    await expect(world.hook(more)).rejects.toMatchObject({ code })
+    expect(world.webhooks.manage.list(owner)).toEqual([])
+    expect(world.stored.size).toBe(0)
+  })
+
+  test('a change to what cannot be leaves the hook as it is', async () => {
+    const world = aWebhookWorld()
+    const { hook } = await world.hook()
+    const change = world.webhooks.manage.change(owner, hook.id, { when: '((', name: 'new' })
+    await expect(change).rejects.toMatchObject({ code: 'bad-request' })
+    expect(world.webhooks.manage.list(owner)).toEqual([hook])
+    const unnamed = await world.webhooks.manage.change(owner, hook.id, { name: 'new', when: undefined })
+    expect(unnamed).toEqual({ ...hook, name: 'new' })
+  })
+})

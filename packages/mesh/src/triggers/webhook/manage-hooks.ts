@@ -1,0 +1,202 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { NewId } from '@flotilla/protocol/ids'
+import { Problem } from '@flotilla/protocol/problem'
+import { parseCondition } from '../../conditions/parse-condition.ts'
+import type { Journal } from '../../journal/journal.ts'
+import type { Guard } from '../../policy/action.ts'
+import { actorOf } from '../../policy/caller.ts'
+import type { Caller } from '../../policy/caller.ts'
+import type { Database } from '../../storage/database.ts'
+import type { HookRates } from './hook-rates.ts'
+import type { HookSecrets } from './hook-secrets.ts'
+import type { Hook, HookTable } from './hook-table.ts'
+import type { RefusalBook } from './refusal-book.ts'
+import { secretFault } from './verify-signature.ts'
+
+/** Webhooks in all. */
+export const hooksMax = 500
+
+export interface NewHook extends Pick<Hook, 'name' | 'agentId' | 'instructions' | 'when' | 'perMinute'> {
+  readonly signed: boolean
+  /** One that the sender made; without it one is made here. */
+  readonly secret?: string | undefined
+}
+
+type Changeable = Pick<Hook, 'name' | 'agentId' | 'instructions' | 'when' | 'perMinute' | 'enabled'>
+export type HookChange = { readonly [Field in keyof Changeable]?: Changeable[Field] | undefined } & {
+  /** Throws the secret away. */
+  readonly signed?: false | undefined
+}
+
+/** A hook, and its secret where it was made here: this is the only time that it is shown. */
+export interface HookWithSecret {
+  readonly hook: Hook
+  readonly secret: string | null
+}
+
+/**
+ * What people do with webhooks; nobody else may do any of it. Every change is journaled, never with a secret. Problems
+ * `denied`, `not-found`, `unknown-agent`, `agent-archived`, `bad-request`.
+ */
+export interface ManageHooks {
+  list(caller: Caller): readonly Hook[]
+  create(caller: Caller, input: NewHook): Promise<HookWithSecret>
+  change(caller: Caller, hookId: string, change: HookChange): Promise<Hook>
+  remove(caller: Caller, hookId: string): Promise<void>
+  /** A hook that had no secret has one from then on. */
+  rotate(
+    caller: Caller,
+    hookId: string,
+    input: { readonly secret?: string | undefined; readonly overlapMs: number },
+  ): Promise<HookWithSecret>
+}
+
+export interface ManageHooksDeps {
+  readonly database: Database
+  readonly hooks: HookTable
+  readonly secrets: HookSecrets
+  readonly rates: HookRates
+  readonly refusals: RefusalBook
+  readonly requireAgent: (agentId: string) => void
+  readonly guard: Guard
+  readonly journal: Journal
+  readonly clock: Clock
+  readonly newId: NewId
+  readonly randomBytes: (count: number) => Uint8Array
+}
+
+/** As Standard Webhooks recommends, bytes. */
+const secretBytes = 32
+
+export function createManageHooks(deps: ManageHooksDeps): ManageHooks {
+  const { database, hooks, secrets, guard, clock } = deps
+
+  function required(hookId: string): Hook {
+    const hook = hooks.find(hookId)
+    if (hook) return hook
+    throw new Problem('not-found', {
+      detail: `there is no webhook ${hookId}; flotilla webhooks list names them`,
+    })
+  }
+
+  function write(caller: Caller, hook: Hook, change: { action: string; fields: readonly string[] }): Hook {
+    database.transaction(() => {
+      hooks.write(hook)
+      deps.journal.append({
+        actor: actorOf(caller),
+        action: change.action,
+        subject: hook.id,
+        detail: { agent: hook.agentId, fields: change.fields.join(', ') },
+      })
+    })
+    return hook
+  }
+
+  /** One that is given is checked; one that is made can be pasted into both kinds of senders. */
+  function chosen(given: string | undefined): { readonly text: string; readonly shown: string | null } {
+    if (given === undefined) {
+      const text = `whsec_${Buffer.from(deps.randomBytes(secretBytes)).toString('base64')}`
+      return { text, shown: text }
+    }
+    const fault = secretFault(given)
+    if (fault !== null) throw new Problem('bad-request', { detail: `secret: ${fault}` })
+    return { text: given, shown: null }
+  }
+
+  return {
+    list(caller) {
+      guard(caller, { do: 'manage-webhooks' })
+      return hooks.all()
+    },
+    async create(caller, input) {
+      guard(caller, { do: 'manage-webhooks' })
+      requireUsable(deps, input)
+      if (hooks.count() >= hooksMax) {
+        throw new Problem('conflict', { detail: `there are ${hooksMax} webhooks; delete one first` })
+      }
+      if (!input.signed && input.secret !== undefined) {
+        throw new Problem('bad-request', { detail: 'a webhook without signatures has no secret' })
+      }
+      const id = deps.newId('hook')
+      const secret = input.signed ? chosen(input.secret) : null
+      const { name, agentId, instructions, when, perMinute } = input
+      const made = secret ? 1 : 0
+      const hook: Hook = {
+        id,
+        name,
+        agentId,
+        instructions,
+        when,
+        perMinute,
+        enabled: true,
+        secretNumber: secret ? made : null,
+        previousNumber: null,
+        previousUntil: null,
+        secretsMade: made,
+        createdAt: clock.now(),
+      }
+      const writeRow = () => write(caller, hook, { action: 'webhook.created', fields: [] })
+      if (secret) await secrets.store({ hookId: id, number: made, text: secret.text }, writeRow)
+      else writeRow()
+      return { hook, secret: secret?.shown ?? null }
+    },
+    async change(caller, hookId, { signed, ...change }) {
+      guard(caller, { do: 'manage-webhooks' })
+      const before = required(hookId)
+      const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
+      const unsigned =
+        signed === false ? { secretNumber: null, previousNumber: null, previousUntil: null } : {}
+      const hook: Hook = { ...before, ...given, ...unsigned }
+      requireUsable(deps, hook)
+      const fields = [...Object.keys(given), ...(signed === false ? ['signed'] : [])]
+      write(caller, hook, { action: 'webhook.changed', fields })
+      if (signed === false) await secrets.sweep(clock.now())
+      return hook
+    },
+    async remove(caller, hookId) {
+      guard(caller, { do: 'manage-webhooks' })
+      const hook = required(hookId)
+      database.transaction(() => {
+        hooks.remove(hookId)
+        deps.journal.append({
+          actor: actorOf(caller),
+          action: 'webhook.deleted',
+          subject: hookId,
+          detail: { agent: hook.agentId },
+        })
+      })
+      deps.rates.forget(hookId)
+      deps.refusals.forget(hookId)
+      await secrets.sweep(clock.now())
+    },
+    async rotate(caller, hookId, { secret, overlapMs }) {
+      guard(caller, { do: 'manage-webhooks' })
+      const { text, shown } = chosen(secret)
+      // The number is taken before the secret is written, so that two rotations at once never share one.
+      const taken = required(hookId)
+      const made = taken.secretsMade + 1
+      hooks.write({ ...taken, secretsMade: made })
+      const hook = await secrets.store({ hookId, number: made, text }, () => {
+        const before = required(hookId)
+        const overlaps = overlapMs > 0 && before.secretNumber !== null
+        const after: Hook = {
+          ...before,
+          secretNumber: made,
+          previousNumber: overlaps ? before.secretNumber : null,
+          previousUntil: overlaps ? clock.now() + overlapMs : null,
+        }
+        return write(caller, after, { action: 'webhook.rotated', fields: [] })
+      })
+      await secrets.sweep(clock.now())
+      return { hook, secret: shown }
+    },
+  }
+}
+
+function requireUsable(
+  deps: Pick<ManageHooksDeps, 'requireAgent'>,
+  hook: Pick<Hook, 'agentId' | 'when'>,
+): void {
+  deps.requireAgent(hook.agentId)
+  if (hook.when !== null) parseCondition(hook.when)
+}

@@ -1,0 +1,315 @@
+import { createHmac } from 'node:crypto'
+import { Webhook } from 'standardwebhooks'
+import { describe, expect, test } from 'vitest'
+import { verifies } from '../../../../../tests/verifies.ts'
+import type { Hook } from './hook-table.ts'
+import { sameBodyWindowMs } from './receive-hook.ts'
+import { aWebhookWorld, owner } from './webhook-world.ts'
+import type { WebhookWorld } from './webhook-world.ts'
+import { historyBounds } from './webhooks.ts'
+
+const body = '{"action":"opened"}'
+const plain = (secret: string, of = body) => ({
+  'x-webhook-signature': createHmac('sha256', secret).update(of).digest('hex'),
+})
+function standard(world: WebhookWorld, secret: string, id = 'msg_1') {
+  const at = new Date(world.clock.now())
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': `${Math.floor(at.getTime() / 1000)}`,
+    'webhook-signature': new Webhook(secret).sign(id, at, body),
+  }
+}
+const refusedAs = (code: string) => expect.objectContaining({ code })
+const runsOf = (world: WebhookWorld) => world.ledger.list({ limit: 200 })
+
+describe('a delivery', () => {
+  test('makes one run of the hook’s agent, whose origin names the hook, and its row says how it ended', async () => {
+    verifies('endpoints:webhook:forwarded-to-agent', 'events:webhook', 'purpose:chat-mode:webhook-channel')
+    const world = aWebhookWorld()
+    const { hook, secret } = await world.hook()
+    const receipt = world.deliver(hook, body, plain(secret))
+    const [run] = runsOf(world)
+    expect(receipt).toEqual({ status: 'accepted', run_id: run?.id, duplicate: false })
+    expect(run).toMatchObject({
+      agentId: 'clerk',
+      kind: 'chat',
+      origin: { kind: 'webhook', channel: 'mesh', user: hook.id },
+    })
+    expect(world.messages()[0]).toContain('"action": "opened"')
+    world.ledger.cancelRun(owner, run?.id ?? '')
+    expect(world.history(hook)).toMatchObject([
+      { state: 'accepted', runId: run?.id, outcome: 'cancelled: cancelled' },
+    ])
+  })
+
+  test('without a secret needs no signature, and one that is sent does not matter', async () => {
+    verifies('authentication:webhook:no-secret', 'authentication:zone-0:optional-hmac')
+    const world = aWebhookWorld()
+    const { hook } = await world.hook({ signed: false })
+    world.deliver(hook, body)
+    world.deliver(hook, body, { 'x-webhook-signature': 'anything' })
+    expect(runsOf(world)).toHaveLength(2)
+  })
+
+  test('without or with a wrong signature is refused, counted in one row without its body, and never a run', async () => {
+    verifies('authentication:webhook:signature-verified', 'resources:webhook:secret')
+    const world = aWebhookWorld()
+    const { hook } = await world.hook()
+    expect(() => world.deliver(hook, body)).toThrow(refusedAs('signature-refused'))
+    for (let times = 0; times < 500; times++) {
+      expect(() => world.deliver(hook, body, plain('another'))).toThrow(refusedAs('signature-refused'))
+    }
+    expect(runsOf(world)).toEqual([])
+    expect(world.history(hook)).toMatchObject([
+      { state: 'refused', code: 'signature-refused', count: 500, payload: null, runId: null },
+      { state: 'refused', count: 1, reason: expect.stringContaining('the signature is missing') },
+    ])
+  })
+
+  test('whose secret was lost from the vault is refused, not taken unsigned', async () => {
+    const world = aWebhookWorld()
+    const { hook, secret } = await world.hook()
+    world.stored.clear()
+    for (const headers of [{}, plain(secret), plain('')]) {
+      expect(() => world.deliver(hook, body, headers)).toThrow(refusedAs('signature-refused'))
+    }
+  })
+})
+
+describe('a signed body that is sent again (lesson 22)', () => {
+  test('under its id is the delivery of before, at any time', async () => {
+    const world = aWebhookWorld()
+    const { hook, secret } = await world.hook()
+    const first = world.deliver(hook, body, standard(world, secret))
+    await world.clock.advance(3_600_000)
+    const again = world.deliver(hook, body, standard(world, secret))
+    expect(again).toEqual({ ...first, duplicate: true })
+    expect(runsOf(world)).toHaveLength(1)
+    expect(world.history(hook)[0]).toMatchObject({ state: 'duplicate', reason: 'the same as delivery 1' })
+    expect(world.deliver(hook, body, standard(world, secret, 'msg_2')).duplicate).toBe(false)
+  })
+
+  test('later than the signed window is refused', async () => {
+    const world = aWebhookWorld()
+    const { hook, secret } = await world.hook()
+    const captured = standard(world, secret)
+    await world.clock.advance(301_000)
+    expect(() => world.deliver(hook, body, captured)).toThrow(refusedAs('signature-refused'))
+  })
+
+  test('with the body alone signed is the same within the window, whatever id it bears, and a new one after', async () => {
+    const world = aWebhookWorld()
+    const { hook, secret } = await world.hook()
+    const first = world.deliver(hook, body, { ...plain(secret), 'x-github-delivery': 'guid-1' })
+    await world.clock.advance(sameBodyWindowMs - 1)
+    for (const headers of [plain(secret), { ...plain(secret), 'x-github-delivery': 'guid-2' }]) {
+      expect(world.deliver(hook, body, headers)).toEqual({ ...first, duplicate: true })
+    }
+    await world.clock.advance(1)
+    expect(world.deliver(hook, body, plain(secret)).duplicate).toBe(false)
+    // GitHub's "redeliver" bears the id of then.
+    expect(world.deliver(hook, body, { ...plain(secret), 'x-github-delivery': 'guid-1' })).toMatchObject({
+      duplicate: true,
+    })
+  })
+
+  test('is not held against one that was refused before', async () => {
+    const world = aWebhookWorld({ perMinute: 1 })
+    const { hook, secret } = await world.hook()
+    world.deliver(hook, body, standard(world, secret, 'msg_0'))
+    expect(() => world.deliver(hook, body, standard(world, secret))).toThrow(refusedAs('rate-limited'))
+    await world.clock.advance(120_000)
+    expect(world.deliver(hook, body, standard(world, secret))).toMatchObject({
+      status: 'accepted',
+      duplicate: false,
+    })
+  })
+
+  test('of another hook is not known here', async () => {
+    const world = aWebhookWorld()
+    const one = await world.hook()
+    const other = await world.hook()
+    world.deliver(one.hook, body, plain(one.secret))
+    expect(world.deliver(other.hook, body, plain(other.secret)).duplicate).toBe(false)
+  })
+})
+
+describe('what a hook does not take', () => {
+  test('is told to the sender without the agent, and to the owner with it', async () => {
+    const world = aWebhookWorld()
+    const { hook, secret } = await world.hook()
+    world.paused.set('clerk', 'the owner is on holiday')
+    expect(() => world.deliver(hook, body, plain(secret))).toThrow(
+      expect.objectContaining({
+        code: 'agent-unavailable',
+        retryAfterSeconds: 60,
+        detail: expect.not.stringContaining('holiday'),
+      }),
+    )
+    expect(world.history(hook)[0]?.reason).toContain('the owner is on holiday')
+  })
+
+  test('an archived agent gives a clear no, and the event is not lost in silence (lesson 81)', async () => {
+    const world = aWebhookWorld()
+    const { hook, secret } = await world.hook()
+    world.archived.add('clerk')
+    expect(() => world.deliver(hook, body, plain(secret))).toThrow(refusedAs('agent-archived'))
+    expect(world.history(hook)).toMatchObject([{ state: 'refused', code: 'agent-archived' }])
+    expect(runsOf(world)).toEqual([])
+  })
+
+  test('a hook that is off says so to those who can sign, and to nobody else', async () => {
+    const world = aWebhookWorld()
+    const { hook, secret } = await world.hook()
+    await world.webhooks.manage.change(owner, hook.id, { enabled: false })
+    expect(() => world.deliver(hook, body, plain(secret))).toThrow(refusedAs('webhook-disabled'))
+    expect(() => world.deliver(hook, body, plain('wrong'))).toThrow(refusedAs('signature-refused'))
+  })
+
+  test('an unknown hook looks the same whatever is sent', async () => {
+    const world = aWebhookWorld()
+    const { hook } = await world.hook()
+    await world.webhooks.manage.remove(owner, hook.id)
+    const seen = [hook.id, 'hook_2', '../x', "'; DROP TABLE webhooks"].map((id) => {
+      try {
+        world.webhooks.receive(id, {})
+      } catch (error) {
+        return error
+      }
+      return null
+    })
+    for (const one of seen) expect(one).toEqual(seen[0])
+    expect(seen[0]).toEqual(refusedAs('not-found'))
+  })
+
+  test('a full lane is limited, and leaves no half of a delivery', async () => {
+    const world = aWebhookWorld({ perMinute: 1000 })
+    const { hook, secret } = await world.hook()
+    for (let at = 0; at < 100; at++) world.deliver(hook, `{"at":${at}}`, plain(secret, `{"at":${at}}`))
+    expect(() => world.deliver(hook, body, plain(secret))).toThrow(refusedAs('lane-full'))
+    expect(world.webhooks.countsOf(hook.id).counts).toMatchObject({ accepted: 100, limited: 1 })
+    expect(runsOf(world)).toHaveLength(100)
+  })
+
+  test('more than its rate waits, and forged ones use nothing of it up', async () => {
+    const world = aWebhookWorld()
+    const { hook, secret } = await world.hook({ perMinute: 2 })
+    const send = (at: number) => world.deliver(hook, `{"at":${at}}`, plain(secret, `{"at":${at}}`))
+    for (let at = 0; at < 50; at++)
+      expect(() => world.deliver(hook, body, plain('forged'))).toThrow(refusedAs('signature-refused'))
+    send(1)
+    send(2)
+    // What was taken before costs nothing again.
+    expect(send(2).duplicate).toBe(true)
+    expect(() => send(3)).toThrow(
+      expect.objectContaining({ code: 'rate-limited', retryAfterSeconds: expect.any(Number) }),
+    )
+    expect(world.history(hook)[0]).toMatchObject({ state: 'limited', code: 'rate-limited' })
+  })
+
+  test('a payload for which the condition does not hold is skipped, and the row says why', async () => {
+    const world = aWebhookWorld()
+    const { hook, secret } = await world.hook({ when: 'action == "closed" and count > 2' })
+    expect(world.deliver(hook, body, plain(secret))).toEqual({
+      status: 'skipped',
+      run_id: null,
+      duplicate: false,
+    })
+    expect(world.deliver(hook, body, plain(secret))).toEqual({
+      status: 'skipped',
+      run_id: null,
+      duplicate: true,
+    })
+    const held = '{"action":"closed","count":3}'
+    expect(world.deliver(hook, held, plain(secret, held)).status).toBe('accepted')
+    expect(world.history(hook)[2]).toMatchObject({
+      state: 'skipped',
+      reason: expect.stringContaining('action == "closed"'),
+    })
+  })
+
+  test.each([
+    ['no type', { 'content-type': undefined }],
+    ['a form', { 'content-type': 'application/x-www-form-urlencoded' }],
+    ['text', { 'content-type': 'text/json' }],
+    ['another charset', { 'content-type': 'application/json; charset=utf-16' }],
+    ['a packed body', { 'content-encoding': 'gzip' }],
+    ['an id of blanks', { 'webhook-id': 'a b' }],
+    ['an id that is too long', { 'webhook-id': 'a'.repeat(257) }],
+  ])('%s is refused by the headers', async (_what, headers) => {
+    verifies('endpoints:webhook:json-body')
+    const world = aWebhookWorld()
+    const { hook, secret } = await world.hook()
+    expect(() => world.deliver(hook, body, { ...plain(secret), ...headers })).toThrow(
+      refusedAs('bad-request'),
+    )
+    const types = ['application/json', 'Application/JSON;charset="UTF-8"', 'application/cloudevents+json']
+    for (const [at, type] of types.entries()) {
+      const good = `[${at}]`
+      expect(world.deliver(hook, good, { ...plain(secret, good), 'content-type': type }).status).toBe(
+        'accepted',
+      )
+    }
+  })
+})
+
+describe('the history', () => {
+  test('keeps the newest rows and younger payloads, and nothing for ever', async () => {
+    const world = aWebhookWorld({ perMinute: 10_000 })
+    const { hook } = await world.hook({ signed: false, when: 'never == true' })
+    for (let at = 0; at < historyBounds.rowsMax + 50; at++) world.deliver(hook, `${at}`)
+    const numbers = () => {
+      const first = world.webhooks.history.list(owner, hook.id, { limit: 1000 })
+      return { rows: first.length, kept: first.filter(({ payload }) => payload !== null).length }
+    }
+    world.webhooks.tend()
+    // Those that may still come twice stay, without their payloads.
+    expect(numbers()).toEqual({ rows: historyBounds.rowsMax + 50, kept: historyBounds.rowsMax })
+    await world.clock.advance(historyBounds.keptForDuplicatesMs + 1)
+    world.webhooks.tend()
+    expect(numbers()).toEqual({ rows: historyBounds.rowsMax, kept: historyBounds.rowsMax })
+    await world.clock.advance(historyBounds.payloadsMaxAgeMs)
+    world.webhooks.tend()
+    expect(numbers()).toEqual({ rows: historyBounds.rowsMax, kept: 0 })
+    await world.clock.advance(historyBounds.rowsMaxAgeMs)
+    world.webhooks.tend()
+    expect(numbers()).toEqual({ rows: 0, kept: 0 })
+  })
+
+  test('replays with the instructions of now, also what was skipped, and says of what', async () => {
+    const world = aWebhookWorld()
+    const { hook } = await world.hook({ signed: false, when: 'a == 1' })
+    world.deliver(hook, '{"a":2}')
+    await world.webhooks.manage.change(owner, hook.id, { instructions: 'Now do that.' })
+    const again = world.webhooks.history.replay(owner, hook.id, 1)
+    expect(again).toMatchObject({ way: 'replay', state: 'accepted', replayOf: 1, number: 2 })
+    expect(world.messages()).toEqual([
+      expect.stringMatching(/given again by the owner[\s\S]*"a": 2[\s\S]*Now do that\./),
+    ])
+    const other = await world.hook()
+    expect(() => world.webhooks.history.replay(owner, other.hook.id, 1)).toThrow(refusedAs('not-found'))
+  })
+
+  test('has trials of the owner’s, which go the same way', async () => {
+    const world = aWebhookWorld()
+    const { hook } = await world.hook({ when: 'a == 1' })
+    const trial = (payload: object) =>
+      world.webhooks.history.test(owner, hook.id, Buffer.from(JSON.stringify(payload)))
+    expect(trial({ a: 2 })).toMatchObject({ way: 'test', state: 'skipped', runId: null })
+    expect(trial({ a: 1 })).toMatchObject({ way: 'test', state: 'accepted', runId: expect.any(String) })
+  })
+})
+
+/** Counts are what a table of rows says, and so what the owner sees. */
+test('a deleted agent takes its hooks, their histories and their secrets along', async () => {
+  const world = aWebhookWorld()
+  const kept: { hook: Hook } = await world.hook({ agentId: 'other' })
+  const { hook, secret } = await world.hook()
+  world.deliver(hook, body, plain(secret))
+  world.webhooks.forget('clerk')
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(world.webhooks.manage.list(owner).map(({ id }) => id)).toEqual([kept.hook.id])
+  expect([...world.stored.keys()]).toEqual([expect.stringContaining(kept.hook.id.slice(5))])
+  expect(() => world.history(hook)).toThrow(refusedAs('not-found'))
+})

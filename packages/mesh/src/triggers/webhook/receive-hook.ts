@@ -1,0 +1,226 @@
+import { createHash } from 'node:crypto'
+import type { Clock } from '@flotilla/protocol/clock'
+import { Problem } from '@flotilla/protocol/problem'
+import type { WebhookReceipt } from '@flotilla/protocol/webhook-api'
+import { conditionHolds } from '../../conditions/condition.ts'
+import { parseCondition } from '../../conditions/parse-condition.ts'
+import type { Journal } from '../../journal/journal.ts'
+import type { Log } from '../../log.ts'
+import { readDeliveryHead, requireJsonHead } from './delivery-head.ts'
+import type { DeliveryHead, RawHeaders } from './delivery-head.ts'
+import type { DeliveryRow, DeliveryTable } from './delivery-table.ts'
+import type { GiveDelivery } from './give-delivery.ts'
+import type { HookRates } from './hook-rates.ts'
+import type { HookSecrets } from './hook-secrets.ts'
+import type { Hook, HookTable } from './hook-table.ts'
+import { payloadText } from './payload-text.ts'
+import { readPayload } from './read-payload.ts'
+import type { Payload } from './read-payload.ts'
+import type { RefusalBook } from './refusal-book.ts'
+import { missingSignature, timestampWindowSeconds, verifySignature } from './verify-signature.ts'
+
+/**
+ * A signature of the body alone names neither moment nor delivery: the same body again within this time is the same
+ * delivery, whatever unsigned id it bears now; later it is a new one. Both ends of the signed window, milliseconds.
+ */
+export const sameBodyWindowMs = 2 * timestampWindowSeconds * 1000
+/** When a sender may try again whose agent is paused, seconds. */
+const pausedRetrySeconds = 60
+
+/** One delivery that is coming in. */
+export interface OpenDelivery {
+  /** Judges it with its body. Problems `signature-refused`, `webhook-disabled`, `rate-limited`, `bad-json` and those of `submitRun`. */
+  receive(body: Uint8Array): WebhookReceipt
+  /** Leaves in the history why its body was not taken. */
+  refused(error: unknown, sizeBytes: number): void
+}
+
+/**
+ * Begins a delivery by its headers, before a byte of its body is read. Problem `not-found` for a hook that is none,
+ * always the same; else those that the headers alone show.
+ */
+export type ReceiveHook = (hookId: string, headers: RawHeaders) => OpenDelivery
+
+export interface ReceiveHookDeps {
+  readonly hooks: HookTable
+  readonly deliveries: DeliveryTable
+  readonly secrets: HookSecrets
+  readonly rates: HookRates
+  readonly refusals: RefusalBook
+  readonly give: GiveDelivery
+  /** Why an agent is given no work now, or null. */
+  readonly pausedReason: (agentId: string) => string | null
+  readonly journal: Journal
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export function createReceiveHook(deps: ReceiveHookDeps): ReceiveHook {
+  const { hooks, clock } = deps
+
+  function required(hookId: string): Hook {
+    const hook = hooks.find(hookId)
+    if (hook) return hook
+    throw new Problem('not-found', { detail: 'there is no such webhook' })
+  }
+
+  return (hookId, headers) => {
+    const hook = required(hookId)
+    const noting = <T>(work: () => T, sizeBytes = 0, senderId: string | null = null): T => {
+      try {
+        return work()
+      } catch (error) {
+        note(deps, hook, { error, sizeBytes, senderId })
+        throw forOutside(error)
+      }
+    }
+    const head = noting(() => {
+      requireJsonHead(headers)
+      const read = readDeliveryHead(headers)
+      const missing = hook.secretNumber === null ? null : missingSignature(read)
+      if (missing !== null) throw new Problem('signature-refused', { detail: missing })
+      return read
+    })
+    return {
+      receive: (body) =>
+        // The hook may have been changed or deleted while its body came.
+        noting(
+          () => judge(deps, required(hookId), { head, body, now: clock.now() }),
+          body.length,
+          head.senderId,
+        ),
+      refused: (error, sizeBytes) => note(deps, hook, { error, sizeBytes, senderId: head.senderId }),
+    }
+  }
+}
+
+interface Arrived {
+  readonly head: DeliveryHead
+  readonly body: Uint8Array
+  readonly now: number
+}
+
+/** In this order: nobody without the secret learns or uses up anything, and what was taken once costs nothing again. */
+function judge(deps: ReceiveHookDeps, hook: Hook, arrived: Arrived): WebhookReceipt {
+  const digest = requireSignature(deps, hook, arrived)
+  if (!hook.enabled) throw new Problem('webhook-disabled')
+  const known = takenBefore(deps, hook, { arrived, digest })
+  if (known) {
+    deps.refusals.note({
+      hookId: hook.id,
+      state: 'duplicate',
+      code: null,
+      reason: `the same as delivery ${known.number}`,
+      senderId: arrived.head.senderId,
+      sizeBytes: arrived.body.length,
+    })
+    return { ...receiptOf(known), duplicate: true }
+  }
+  deps.rates.take(hook)
+  const paused = deps.pausedReason(hook.agentId)
+  if (paused !== null) {
+    throw new Problem('agent-unavailable', {
+      detail: `the agent is paused: ${paused}`,
+      retryAfterSeconds: pausedRetrySeconds,
+    })
+  }
+  return { ...receiptOf(take(deps, hook, { arrived, digest })), duplicate: false }
+}
+
+/** The digest by which a body is known again, where its signature covers nothing else; null otherwise. */
+function requireSignature(deps: ReceiveHookDeps, hook: Hook, { head, body, now }: Arrived): string | null {
+  if (hook.secretNumber === null) return null
+  const verdict = verifySignature(head, body, { secrets: deps.secrets.of(hook, now), nowMs: now })
+  if (!verdict.valid) throw new Problem('signature-refused', { detail: verdict.reason })
+  return verdict.coversId ? null : createHash('sha256').update(body).digest('hex')
+}
+
+interface Judged {
+  readonly arrived: Arrived
+  readonly digest: string | null
+}
+
+function takenBefore(
+  { deliveries }: ReceiveHookDeps,
+  hook: Hook,
+  { arrived, digest }: Judged,
+): DeliveryRow | null {
+  const { senderId } = arrived.head
+  return (
+    (senderId === null ? null : deliveries.bySenderId(hook.id, senderId)) ??
+    (digest === null ? null : deliveries.byDigest(hook.id, digest, arrived.now - sameBodyWindowMs))
+  )
+}
+
+function take(deps: ReceiveHookDeps, hook: Hook, { arrived, digest }: Judged): DeliveryRow {
+  const { head, body, now } = arrived
+  const payload = readPayload(body)
+  const delivery = {
+    way: 'sender',
+    senderId: head.senderId,
+    digest,
+    sizeBytes: body.length,
+    replayOf: null,
+    payload: payloadText(payload.text),
+    at: now,
+  } as const
+  const reason = whySkipped(hook, payload)
+  if (reason === null) return deps.give(hook, delivery)
+  const number = deps.deliveries.insert({ ...delivery, hookId: hook.id, state: 'skipped', reason })
+  const row = deps.deliveries.find(hook.id, number)
+  if (!row) throw new Error('a row that was just written is there')
+  return row
+}
+
+/** Why this payload makes no run, or null. Pure. */
+export function whySkipped(hook: Pick<Hook, 'when'>, { value }: Pick<Payload, 'value'>): string | null {
+  if (hook.when === null || conditionHolds(parseCondition(hook.when), value)) return null
+  return `the condition does not hold: ${hook.when}`
+}
+
+function receiptOf(row: DeliveryRow): Omit<WebhookReceipt, 'duplicate'> {
+  return { status: row.state === 'skipped' ? 'skipped' : 'accepted', run_id: row.runId }
+}
+
+/** Never makes a refusal into another failure. */
+function note(
+  deps: ReceiveHookDeps,
+  hook: Hook,
+  refusal: { readonly error: unknown; readonly sizeBytes: number; readonly senderId: string | null },
+): void {
+  const { error, sizeBytes, senderId } = refusal
+  const code = error instanceof Problem ? error.code : 'internal-error'
+  const reason = error instanceof Problem ? error.detail : 'something failed inside; see the log of the mesh'
+  const state = code === 'rate-limited' || code === 'lane-full' ? 'limited' : 'refused'
+  try {
+    const isFirst = deps.refusals.note({ hookId: hook.id, state, code, reason, senderId, sizeBytes })
+    if (!isFirst || code !== 'signature-refused') return
+    deps.journal.append({
+      actor: 'system',
+      action: 'webhook.refused',
+      subject: hook.id,
+      detail: { code, reason },
+    })
+  } catch (failure) {
+    deps.log.warn({ hookId: hook.id, err: failure }, 'a refusal could not be written down')
+  }
+}
+
+/** Strangers are not told which agent it is, nor what keeps it from working. */
+function forOutside(error: unknown): unknown {
+  if (!(error instanceof Problem) || !innerCodes.has(error.code)) return error
+  const { retryAfterSeconds } = error
+  return new Problem(error.code, {
+    cause: error,
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+  })
+}
+
+const innerCodes: ReadonlySet<string> = new Set([
+  'agent-archived',
+  'agent-unavailable',
+  'unknown-agent',
+  'lane-full',
+  'disk-full',
+  'denied',
+])

@@ -1,0 +1,70 @@
+import { createSecret } from '../../vault/secret.ts'
+import type { Secret } from '../../vault/secret.ts'
+import type { Caller } from '../../policy/caller.ts'
+import { Problem } from '@flotilla/protocol/problem'
+import { aLedgerWorld } from '../../runs/ledger-world.ts'
+import { silentLog } from '../../log.ts'
+import type { NewHook } from './manage-hooks.ts'
+import type { Hook } from './hook-table.ts'
+import type { RawHeaders } from './delivery-head.ts'
+import { createWebhooks } from './webhooks.ts'
+
+export const owner: Caller = { kind: 'human', channel: 'api' }
+
+/** Webhooks over a real ledger with fake agents and a vault in memory, for tests. */
+export function aWebhookWorld(options: { readonly perMinute?: number } = {}) {
+  const stored = new Map<string, Secret>()
+  const paused = new Map<string, string>()
+  const archived = new Set<string>()
+  const world = aLedgerWorld({ onRunSettled: [(run) => webhooks.runSettled(run)] })
+  const requireAgent = (agentId: string) => {
+    if (archived.has(agentId)) throw new Problem('agent-archived')
+    if (agentId === 'nobody') throw new Problem('unknown-agent')
+  }
+  const webhooks = createWebhooks({
+    ...world,
+    log: silentLog,
+    vault: {
+      system: (name: string) => stored.get(name),
+      names: () => ({ system: [...stored.keys()], agent: [] }),
+      storeSystem: async (name: string, value: string) => void stored.set(name, createSecret(name, value)),
+      removeSystem: async (name: string) => void stored.delete(name),
+    },
+    submitRun: (caller, submitted) => {
+      requireAgent(submitted.agentId)
+      return world.ledger.submitRun(caller, submitted)
+    },
+    requireAgent,
+    pausedReason: (agentId) => paused.get(agentId) ?? null,
+    perMinute: () => options.perMinute ?? 60,
+    randomBytes: (count) => Buffer.alloc(count, 7),
+  })
+
+  return {
+    ...world,
+    webhooks,
+    stored,
+    paused,
+    archived,
+    hook: async (more: Partial<NewHook> = {}): Promise<{ hook: Hook; secret: string }> => {
+      const { hook, secret } = await webhooks.manage.create(owner, {
+        name: 'builds',
+        agentId: 'clerk',
+        instructions: '',
+        when: null,
+        perMinute: null,
+        signed: true,
+        ...more,
+      })
+      return { hook, secret: secret ?? more.secret ?? '' }
+    },
+    deliver: (hook: Hook, body: string | Uint8Array, headers: RawHeaders = {}) =>
+      webhooks
+        .receive(hook.id, { 'content-type': 'application/json', ...headers })
+        .receive(Buffer.from(body)),
+    history: (hook: Hook) => webhooks.history.list(owner, hook.id, { limit: 200 }),
+    messages: () =>
+      world.ledger.list({ limit: 200 }).map((run) => (run.input.kind === 'chat' ? run.input.message : '')),
+  }
+}
+export type WebhookWorld = ReturnType<typeof aWebhookWorld>

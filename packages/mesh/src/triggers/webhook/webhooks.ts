@@ -1,0 +1,109 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { NewId } from '@flotilla/protocol/ids'
+import type { Journal } from '../../journal/journal.ts'
+import type { Log } from '../../log.ts'
+import type { Guard } from '../../policy/action.ts'
+import type { RunSettledHandler } from '../../runs/run-tasks.ts'
+import type { SubmitRun } from '../../runs/submit-run.ts'
+import type { Database } from '../../storage/database.ts'
+import type { Vault } from '../../vault/vault.ts'
+import { createDeliveryHistory } from './delivery-history.ts'
+import type { DeliveryHistory } from './delivery-history.ts'
+import { createDeliveryTable } from './delivery-table.ts'
+import { createGiveDelivery } from './give-delivery.ts'
+import { createHookRates } from './hook-rates.ts'
+import { createHookSecrets } from './hook-secrets.ts'
+import { createHookTable } from './hook-table.ts'
+import { createManageHooks } from './manage-hooks.ts'
+import type { ManageHooks } from './manage-hooks.ts'
+import { createReceiveHook, sameBodyWindowMs } from './receive-hook.ts'
+import type { ReceiveHook } from './receive-hook.ts'
+import { createRefusalBook } from './refusal-book.ts'
+
+const dayMs = 24 * 3600 * 1000
+
+/** What the history of one hook keeps; what may still come again as a duplicate is kept in any case. */
+export const historyBounds = {
+  rowsMax: 500,
+  rowsMaxAgeMs: 30 * dayMs,
+  payloadsMaxAgeMs: 7 * dayMs,
+  keptForDuplicatesMs: sameBodyWindowMs + 5 * 60 * 1000,
+} as const
+
+/** Everything about webhooks. */
+export interface Webhooks {
+  readonly receive: ReceiveHook
+  readonly manage: ManageHooks
+  readonly history: DeliveryHistory
+  countsOf: ReturnType<typeof createDeliveryTable>['countsOf']
+  /** How a run ended that a delivery made; in the transaction of its end. */
+  readonly runSettled: RunSettledHandler
+  /** When an agent is deleted: its hooks go. */
+  forget(agentId: string): void
+  /** Once a minute: writes counts, and takes away what is kept no longer. */
+  tend(): void
+}
+
+export interface WebhooksDeps {
+  readonly database: Database
+  readonly vault: Pick<Vault, 'system' | 'names' | 'storeSystem' | 'removeSystem'>
+  readonly submitRun: SubmitRun
+  readonly requireAgent: (agentId: string) => void
+  readonly pausedReason: (agentId: string) => string | null
+  readonly perMinute: () => number
+  readonly guard: Guard
+  readonly journal: Journal
+  readonly clock: Clock
+  readonly newId: NewId
+  readonly randomBytes: (count: number) => Uint8Array
+  readonly log: Log
+}
+
+export function createWebhooks(deps: WebhooksDeps): Webhooks {
+  const { database, clock, log } = deps
+  const hooks = createHookTable(database)
+  const deliveries = createDeliveryTable(database)
+  const secrets = createHookSecrets({ ...deps, hooks })
+  const rates = createHookRates(deps)
+  const refusals = createRefusalBook({ database, deliveries, clock })
+  const give = createGiveDelivery({ ...deps, deliveries })
+  const room = { ...deps, hooks, deliveries, secrets, rates, refusals, give }
+
+  function sweepSecrets(): void {
+    secrets.sweep(clock.now()).catch((error: unknown) => {
+      log.warn({ err: error }, 'old secrets of webhooks could not be taken away')
+    })
+  }
+
+  return {
+    receive: createReceiveHook(room),
+    manage: createManageHooks(room),
+    history: createDeliveryHistory(room),
+    countsOf: deliveries.countsOf,
+    runSettled: (run) => {
+      if (run.origin.kind !== 'webhook' || run.outcome === null) return
+      const { status, code } = run.outcome
+      deliveries.settle(run.id, code === undefined ? status : `${status}: ${code}`, clock.now())
+    },
+    forget: (agentId) => {
+      for (const { id } of hooks.ofAgent(agentId)) {
+        hooks.remove(id)
+        rates.forget(id)
+        refusals.forget(id)
+      }
+      database.afterCommit(sweepSecrets)
+    },
+    tend: () => {
+      refusals.flush()
+      const now = clock.now()
+      database.transaction(() => {
+        deliveries.dropOlder(now - historyBounds.rowsMaxAgeMs)
+        for (const { id } of hooks.all()) {
+          deliveries.dropBehind(id, historyBounds.rowsMax, now - historyBounds.keptForDuplicatesMs)
+          deliveries.dropPayloads(id, historyBounds.rowsMax, now - historyBounds.payloadsMaxAgeMs)
+        }
+      })
+      sweepSecrets()
+    },
+  }
+}

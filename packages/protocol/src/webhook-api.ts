@@ -1,0 +1,212 @@
+import * as z from 'zod/mini'
+import type { Endpoint, EndpointSchemas } from './endpoint.ts'
+import { agentIdSchema, idSchema } from './ids.ts'
+import { jsonValueSchema } from './json-value.ts'
+
+/** Where the world outside delivers. Anyone may call it; the hook's secret, where it has one, says who may not. */
+export const webhookPublicEndpoints = {
+  webhookReceive: {
+    method: 'POST',
+    path: '/webhook/hook/{hook_id}',
+    summary: 'Takes an event for the agent of the hook',
+  },
+} as const satisfies Record<string, Endpoint>
+
+/** What people do with webhooks at the dashboard. Nobody else has anything like it. */
+export const webhookEndpoints = {
+  webhooks: { method: 'GET', path: '/api/webhooks', summary: 'All webhooks, without their secrets' },
+  webhookCreate: { method: 'POST', path: '/api/webhooks', summary: 'Makes a webhook; shows its secret once' },
+  webhookChange: { method: 'PATCH', path: '/api/webhooks/{id}', summary: 'Changes a webhook' },
+  webhookDelete: {
+    method: 'DELETE',
+    path: '/api/webhooks/{id}',
+    summary: 'Deletes a webhook with its secret and its history',
+  },
+  webhookTest: {
+    method: 'POST',
+    path: '/api/webhooks/{id}/test',
+    summary: 'Delivers a payload as a person, without a signature',
+  },
+  webhookRotate: {
+    method: 'POST',
+    path: '/api/webhooks/{id}/rotate',
+    summary: 'Makes a new secret; the one before holds for a while',
+  },
+  webhookDeliveries: {
+    method: 'GET',
+    path: '/api/webhooks/{id}/deliveries',
+    summary: 'What came, newest first, and what became of it',
+  },
+  webhookReplay: {
+    method: 'POST',
+    path: '/api/webhooks/{id}/deliveries/{delivery}/replay',
+    summary: 'Gives a delivery to the agent once more',
+  },
+} as const satisfies Record<string, Endpoint>
+
+export type WebhookEndpointName = keyof typeof webhookEndpoints
+
+export const webhookLimits = {
+  nameMaxChars: 80,
+  instructionsMaxChars: 4000,
+  /** Of the safe language of conditions. */
+  whenMaxChars: 500,
+  /** A secret that the sender made; 16 characters are the least that nobody tries out. */
+  secretMinChars: 16,
+  secretMaxChars: 256,
+  perMinuteMax: 10_000,
+  overlapHours: { default: 24, max: 168 },
+  pageDefault: 50,
+  pageMax: 200,
+} as const
+
+/** What became of a delivery: only `accepted` made a run. */
+export const deliveryStates = ['accepted', 'duplicate', 'skipped', 'refused', 'limited'] as const
+export type DeliveryState = (typeof deliveryStates)[number]
+
+/** How a delivery came: from outside, by a person's test, or as a replay. */
+export const deliveryWays = ['sender', 'test', 'replay'] as const
+export type DeliveryWay = (typeof deliveryWays)[number]
+
+const oneLine = (maxChars: number) =>
+  z.string().check(z.minLength(1), z.maxLength(maxChars), z.regex(/^[^\p{Cc}]+$/u, 'one line is expected'))
+const instructions = z.string().check(z.maxLength(webhookLimits.instructionsMaxChars))
+const when = z.nullable(z.string().check(z.minLength(1), z.maxLength(webhookLimits.whenMaxChars)))
+const perMinute = z.nullable(z.int().check(z.minimum(1), z.maximum(webhookLimits.perMinuteMax)))
+const secret = z
+  .string()
+  .check(
+    z.minLength(webhookLimits.secretMinChars),
+    z.maxLength(webhookLimits.secretMaxChars),
+    z.regex(/^[\x21-\x7e]+$/, 'a secret is printable ASCII without spaces'),
+  )
+
+export const webhookViewSchema = z.strictObject({
+  id: idSchema('hook'),
+  name: z.string(),
+  agent_id: agentIdSchema,
+  /** To be put behind the address under which the mesh is reached from outside. */
+  path: z.string(),
+  /** What the agent is told to do with an event; empty for the default sentence. */
+  instructions: z.string(),
+  /** Only payloads for which this holds make a run. */
+  when: z.nullable(z.string()),
+  /** Deliveries a minute; null follows `webhooks.per_minute` of the settings. */
+  per_minute: z.nullable(z.number()),
+  enabled: z.boolean(),
+  /** Whether every delivery must be signed. */
+  signed: z.boolean(),
+  /** Until when the secret before the last rotation holds too, milliseconds since 1970. */
+  previous_secret_until: z.nullable(z.number()),
+  created_at: z.number(),
+  /** Of the deliveries that the history still has, by what became of them. */
+  counts: z.record(z.enum(deliveryStates), z.number()),
+  last_delivery_at: z.nullable(z.number()),
+})
+export type WebhookView = z.infer<typeof webhookViewSchema>
+
+export const deliveryViewSchema = z.strictObject({
+  delivery: z.number(),
+  hook_id: idSchema('hook'),
+  way: z.enum(deliveryWays),
+  state: z.enum(deliveryStates),
+  /** A problem code where it was refused or limited. */
+  code: z.nullable(z.string()),
+  /** In words, why it made no run. */
+  reason: z.nullable(z.string()),
+  /** What the sender called it. */
+  sender_id: z.nullable(z.string()),
+  size_bytes: z.number(),
+  /** How many of the same kind this row stands for; refusals of one minute share a row. */
+  count: z.number(),
+  run_id: z.nullable(z.string()),
+  /** How the run ended; null while it has not. */
+  outcome: z.nullable(z.string()),
+  /** The delivery that this one replays. */
+  replay_of: z.nullable(z.number()),
+  /** Whether the payload is still kept, so that it can be replayed. */
+  replayable: z.boolean(),
+  /** What the agent got of the payload; null where it is not kept. */
+  payload: z.nullable(z.string()),
+  at: z.number(),
+  settled_at: z.nullable(z.number()),
+})
+export type DeliveryView = z.infer<typeof deliveryViewSchema>
+
+/** What the sender is told. Never a word of the agent's. */
+export const webhookReceiptSchema = z.strictObject({
+  status: z.enum(['accepted', 'skipped']),
+  run_id: z.nullable(z.string()),
+  /** This was delivered before; the run is the one of then. */
+  duplicate: z.boolean(),
+})
+export type WebhookReceipt = z.infer<typeof webhookReceiptSchema>
+
+const shownOnce = z.strictObject({
+  webhook: webhookViewSchema,
+  /** Shown here and never again; null where there is none, or where the caller brought it. */
+  secret: z.nullable(z.string()),
+})
+
+export const webhookPublicApi = {
+  webhookReceive: { response: webhookReceiptSchema },
+} as const satisfies Record<keyof typeof webhookPublicEndpoints, EndpointSchemas>
+
+export const webhookApi = {
+  webhooks: { response: z.strictObject({ webhooks: z.array(webhookViewSchema) }) },
+  webhookCreate: {
+    request: z.strictObject({
+      name: oneLine(webhookLimits.nameMaxChars),
+      agent_id: agentIdSchema,
+      instructions: z._default(instructions, ''),
+      when: z._default(when, null),
+      per_minute: z._default(perMinute, null),
+      /** False leaves the hook without a secret: whoever knows its address may deliver. */
+      signed: z._default(z.boolean(), true),
+      /** One that the sender made; without it the mesh makes one. */
+      secret: z.optional(secret),
+    }),
+    response: shownOnce,
+  },
+  webhookChange: {
+    request: z.strictObject({
+      name: z.optional(oneLine(webhookLimits.nameMaxChars)),
+      agent_id: z.optional(agentIdSchema),
+      instructions: z.optional(instructions),
+      when: z.optional(when),
+      per_minute: z.optional(perMinute),
+      enabled: z.optional(z.boolean()),
+      /** False throws the secret away; for a new one, rotate. */
+      signed: z.optional(z.literal(false)),
+    }),
+    response: webhookViewSchema,
+  },
+  webhookDelete: { response: z.strictObject({ deleted: z.string() }) },
+  webhookTest: {
+    request: z.strictObject({ payload: jsonValueSchema }),
+    response: deliveryViewSchema,
+  },
+  webhookRotate: {
+    request: z.strictObject({
+      secret: z.optional(secret),
+      /** How long the secret before holds too; 0 ends it at once. */
+      overlap_hours: z._default(
+        z.number().check(z.minimum(0), z.maximum(webhookLimits.overlapHours.max)),
+        webhookLimits.overlapHours.default,
+      ),
+    }),
+    response: shownOnce,
+  },
+  webhookDeliveries: {
+    query: z.strictObject({
+      limit: z._default(
+        z.coerce.number().check(z.int(), z.minimum(1), z.maximum(webhookLimits.pageMax)),
+        webhookLimits.pageDefault,
+      ),
+      /** Only deliveries with a smaller number. */
+      before: z.optional(z.coerce.number().check(z.int(), z.minimum(1))),
+    }),
+    response: z.strictObject({ deliveries: z.array(deliveryViewSchema) }),
+  },
+  webhookReplay: { response: deliveryViewSchema },
+} as const satisfies Record<WebhookEndpointName, EndpointSchemas>
