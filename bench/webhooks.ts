@@ -160,7 +160,6 @@ async function ours(path: string): Promise<Contender> {
     },
     submitRun: world.ledger.submitRun,
     requireAgent: () => {},
-    pausedReason: () => null,
     perMinute: () => 10_000,
     randomBytes,
   })

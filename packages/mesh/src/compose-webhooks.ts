@@ -13,10 +13,8 @@ import type { Webhooks, WebhooksDeps } from './triggers/webhook/webhooks.ts'
 
 const hourMs = 3_600_000
 
-export function composeWebhooks(
-  parts: Omit<WebhooksDeps, 'clock' | 'randomBytes' | 'pausedReason'>,
-): Webhooks {
-  return createWebhooks({ ...parts, clock: systemClock, randomBytes, pausedReason: () => null })
+export function composeWebhooks(parts: Omit<WebhooksDeps, 'clock' | 'randomBytes'>): Webhooks {
+  return createWebhooks({ ...parts, clock: systemClock, randomBytes })
 }
 
 /** Webhooks in the words of the public door. */

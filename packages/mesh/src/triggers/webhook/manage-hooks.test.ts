@@ -52,7 +52,6 @@ describe('webhooks are the owner’s', () => {
       },
       submitRun: world.ledger.submitRun,
       requireAgent: () => {},
-      pausedReason: () => null,
       perMinute: () => 60,
       randomBytes: (count) => Buffer.alloc(count),
       guard: (_caller, action) => {

@@ -24,8 +24,6 @@ import { missingSignature, timestampWindowSeconds, verifySignature } from './ver
  * delivery, whatever unsigned id it bears now; later it is a new one. Both ends of the signed window, milliseconds.
  */
 export const sameBodyWindowMs = 2 * timestampWindowSeconds * 1000
-/** When a sender may try again whose agent is paused, seconds. */
-const pausedRetrySeconds = 60
 
 /** One delivery that is coming in. */
 export interface OpenDelivery {
@@ -48,8 +46,6 @@ export interface ReceiveHookDeps {
   readonly rates: HookRates
   readonly refusals: RefusalBook
   readonly give: GiveDelivery
-  /** Why an agent is given no work now, or null. */
-  readonly pausedReason: (agentId: string) => string | null
   readonly journal: Journal
   readonly clock: Clock
   readonly log: Log
@@ -117,13 +113,7 @@ function judge(deps: ReceiveHookDeps, hook: Hook, arrived: Arrived): WebhookRece
     return { ...receiptOf(known), duplicate: true }
   }
   deps.rates.take(hook)
-  const paused = deps.pausedReason(hook.agentId)
-  if (paused !== null) {
-    throw new Problem('agent-unavailable', {
-      detail: `the agent is paused: ${paused}`,
-      retryAfterSeconds: pausedRetrySeconds,
-    })
-  }
+  // A paused agent's run queues: the ledger holds it until the owner lets it go on.
   return { ...receiptOf(take(deps, hook, { arrived, digest })), duplicate: false }
 }
 
@@ -218,7 +208,6 @@ function forOutside(error: unknown): unknown {
 
 const innerCodes: ReadonlySet<string> = new Set([
   'agent-archived',
-  'agent-unavailable',
   'unknown-agent',
   'lane-full',
   'disk-full',

@@ -16,9 +16,12 @@ export function aWebhookWorld(options: { readonly perMinute?: number } = {}) {
   const stored = new Map<string, Secret>()
   const paused = new Map<string, string>()
   const archived = new Set<string>()
-  const world = aLedgerWorld({ onRunSettled: [(run) => webhooks.runSettled(run)] })
+  const world = aLedgerWorld({
+    onRunSettled: [(run) => webhooks.runSettled(run)],
+    pausedReason: (agentId) => paused.get(agentId) ?? null,
+  })
   const requireAgent = (agentId: string) => {
-    if (archived.has(agentId)) throw new Problem('agent-archived')
+    if (archived.has(agentId)) throw new Problem('agent-archived', { detail: `${agentId} is archived` })
     if (agentId === 'nobody') throw new Problem('unknown-agent')
   }
   const webhooks = createWebhooks({
@@ -35,7 +38,6 @@ export function aWebhookWorld(options: { readonly perMinute?: number } = {}) {
       return world.ledger.submitRun(caller, submitted)
     },
     requireAgent,
-    pausedReason: (agentId) => paused.get(agentId) ?? null,
     perMinute: () => options.perMinute ?? 60,
     randomBytes: (count) => Buffer.alloc(count, 7),
   })

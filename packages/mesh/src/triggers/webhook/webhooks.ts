@@ -49,7 +49,6 @@ export interface WebhooksDeps {
   readonly vault: Pick<Vault, 'system' | 'names' | 'storeSystem' | 'removeSystem'>
   readonly submitRun: SubmitRun
   readonly requireAgent: (agentId: string) => void
-  readonly pausedReason: (agentId: string) => string | null
   readonly perMinute: () => number
   readonly guard: Guard
   readonly journal: Journal
