@@ -44,6 +44,7 @@ const params = {
   agent: 'ann',
   path: 'x',
   file: 'SOUL.md',
+  delivery: '1',
 }
 
 let mesh: MeshProcess
