@@ -1,5 +1,6 @@
 import { controlApi, controlEndpoints } from '@flotilla/protocol/control-api'
 import { journalApi, journalEndpoints } from '@flotilla/protocol/journal-api'
+import { mcpHumanApi, mcpHumanEndpoints } from '@flotilla/protocol/mcp-api'
 import { meshHumanApi, meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { moneyApi, moneyEndpoints } from '@flotilla/protocol/money-api'
 import { pauseApi, pauseEndpoints } from '@flotilla/protocol/pause-api'
@@ -15,6 +16,7 @@ export const peopleEndpoints = {
   ...pauseEndpoints,
   ...vaultHumanEndpoints,
   ...webhookEndpoints,
+  ...mcpHumanEndpoints,
 } as const
 export const peopleApi = {
   ...meshHumanApi,
@@ -24,6 +26,7 @@ export const peopleApi = {
   ...pauseApi,
   ...vaultHumanApi,
   ...webhookApi,
+  ...mcpHumanApi,
 } as const
 
 export type PeopleEndpointName = keyof typeof peopleEndpoints

@@ -169,6 +169,7 @@ function configOf({ guard, fleet, permissions }: MeshParts, caller: Caller, agen
     project,
     budget: { daily_usd: budget.dailyUsd, monthly_usd: budget.monthlyUsd },
     permissions: permissions.snapshot().recordOf(agentId) ?? null,
+    mcpServers: fleet.mcpServers.of(agentId),
     created_at: createdAt,
   }
 }

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { agentRoutes } from './api/agent/agent.routes.ts'
 import { createAgentGate } from './api/agent/gate.ts'
+import { mcpAgentRoutes } from './api/agent/mcp.routes.ts'
 import { modelRoutes } from './api/agent/model.routes.ts'
 import { skillRoutes } from './api/agent/skill.routes.ts'
 import { vaultAgentRoutes } from './api/agent/vault.routes.ts'
@@ -9,6 +10,7 @@ import { controlRoutes } from './api/human/control.routes.ts'
 import { fleetRoutes } from './api/human/fleet.routes.ts'
 import { createHumanGate } from './api/human/gate.ts'
 import type { HumanGate } from './api/human/gate.ts'
+import { mcpHumanRoutes } from './api/human/mcp.routes.ts'
 import { pauseRoutes } from './api/human/pause.routes.ts'
 import { modelsRoutes } from './api/human/models.routes.ts'
 import { journalRoutes } from './api/human/journal.routes.ts'
@@ -36,6 +38,7 @@ import {
   runUseCases,
 } from './compose-use-cases.ts'
 import { rateBucketOf } from '@flotilla/protocol/rate-buckets'
+import { mcpUseCases } from './compose-mcp.ts'
 import { createSkillCheck } from './skills/create-skill-check.ts'
 import { credentialUseCases, vaultAgentUseCases } from './compose-vault-doors.ts'
 import { webhookHumanUseCases, webhookUseCases } from './compose-webhooks.ts'
@@ -117,6 +120,7 @@ function peopleRoutes(server: FastifyInstance, parts: MeshParts, gate: HumanGate
   )
   server.register(async (scope) => pauseRoutes(scope, { gate, use: parts.pauses }))
   server.register(async (scope) => controlRoutes(scope, { gate, use: controlUseCases(parts) }))
+  server.register(async (scope) => mcpHumanRoutes(scope, { gate, use: mcpUseCases(parts) }))
 }
 
 /** Containers, on the private network's gateway. */
@@ -145,6 +149,9 @@ export function agentDoor(parts: MeshParts): FastifyInstance {
   )
   server.register(async (scope) =>
     vaultAgentRoutes(scope, { gate, effects, use: vaultAgentUseCases(parts.vaultRoom) }),
+  )
+  server.register(async (scope) =>
+    mcpAgentRoutes(scope, { gate, use: { exchange: parts.egress.exchangeWithServer } }),
   )
   server.register(async (scope) => skillRoutes(scope, { gate, use: { check: createSkillCheck(parts) } }))
   server.register(async (scope) =>

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { Resolver } from 'node:dns/promises'
 import { readFile } from 'node:fs/promises'
 import { networkInterfaces } from 'node:os'
+import type { McpServers } from '@flotilla/protocol/mcp-servers'
 import { Problem } from '@flotilla/protocol/problem'
 import { boundConnections } from './api/bound-connections.ts'
 import type { CommandContext } from './commands/command-context.ts'
@@ -11,6 +12,7 @@ import { createClosedNetworks } from './egress/closed-networks.ts'
 import { createConnectProxy } from './egress/connect-proxy.ts'
 import { createEgressCountTable } from './egress/egress-count-table.ts'
 import { createEgressCounts } from './egress/egress-counts.ts'
+import { createExchangeWithServer } from './egress/exchange-with-server.ts'
 import { createExceptionJournal } from './egress/exception-journal.ts'
 import { createForwardRequest } from './egress/forward-request.ts'
 import type { ForwardRequest } from './egress/forward-request.ts'
@@ -51,6 +53,7 @@ export interface EgressParts {
   readonly liveRunOf: LiveRuns['liveRunOf']
   readonly verifyToken: Fleet['verifyToken']
   readonly credentials: OpenCredentials
+  readonly mcpServersOf: (agentId: string) => McpServers
   /** Ports that doors of the mesh listen on. */
   readonly doorPorts: () => readonly number[]
 }
@@ -102,6 +105,12 @@ export function composeEgress(parts: EgressParts) {
     const forward = createForwardRequest({ guard, fetch, journal, clock, holdLease, credentials })
     return forward(caller, request, signal)
   }
+  const exchangeWithServer = createExchangeWithServer({
+    ...parts,
+    clock,
+    serversOf: parts.mcpServersOf,
+    fetchFor: (agentId) => createPinnedFetch(filterFor(agentId)),
+  })
   const counts = createEgressCounts({
     table: createEgressCountTable(parts.database),
     database: parts.database,
@@ -139,6 +148,7 @@ export function composeEgress(parts: EgressParts) {
   return {
     networks,
     forwardRequest,
+    exchangeWithServer,
     counts,
     proxy,
     /** Whoever's sandbox is gone has nothing open outside. */

@@ -207,6 +207,7 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
   const vaultRoom = await composeVault({ ...kept, journal, guard, decide, notes, ledger, log })
   const egress = composeEgress({
     credentials: vaultRoom.open,
+    mcpServersOf: fleet.mcpServers.of,
     context,
     settings,
     rates,

@@ -2,6 +2,7 @@ import * as z from 'zod/mini'
 import type { AgentEndpointName } from './agent-endpoints.ts'
 import type { EndpointSchemas } from './endpoint.ts'
 import { agentIdSchema, runIdSchema, taskIdSchema } from './ids.ts'
+import { mcpServerStatusSchema } from './mcp-api.ts'
 import { jsonObjectSchema, jsonValueSchema } from './json-value.ts'
 import { wireLimits } from './limits.ts'
 import { originSchema } from './origin.ts'
@@ -139,8 +140,15 @@ export const agentApi = {
       agent_id: agentIdSchema,
       role: z.string(),
       tools: z.array(
-        z.strictObject({ name: z.string(), description: z.string(), parameters: jsonObjectSchema }),
+        z.strictObject({
+          name: z.string(),
+          description: z.string(),
+          parameters: jsonObjectSchema,
+          /** `builtin`, or `mcp:` and the name of the server that offers it. */
+          source: z.string(),
+        }),
       ),
+      mcp_servers: z.array(mcpServerStatusSchema),
     }),
   },
   workspaceList: { response: z.strictObject({ files: z.array(workspaceEntry) }) },

@@ -2,6 +2,7 @@ import * as z from 'zod/mini'
 import { agentIdSchema, idSchema } from './ids.ts'
 import { jsonObjectSchema, jsonValueSchema } from './json-value.ts'
 import { limits } from './limits.ts'
+import { mcpNameFault, mcpServersMax, mcpServersSchema } from './mcp-servers.ts'
 import { originSchema } from './origin.ts'
 import { permissionRecordSchema } from './permission-record.ts'
 import { editableFiles } from './workspace-file.ts'
@@ -14,7 +15,7 @@ const reasonMaxChars = 500
 export const undoWindowsMs = { text: 5 * 60_000, setting: 30 * 60_000 } as const
 
 export function undoWindowMs(field: string): number {
-  return field === 'model' || field === 'permissions' || field === 'budget'
+  return field === 'model' || field === 'permissions' || field === 'budget' || field === 'mcpServers'
     ? undoWindowsMs.setting
     : undoWindowsMs.text
 }
@@ -60,6 +61,20 @@ export const agentEditSchema = z.discriminatedUnion('field', [
     reason,
   }),
   z.strictObject({ field: z.literal('permissions'), value: permissionChangeSchema, reason }),
+  z.strictObject({
+    field: z.literal('mcpServers'),
+    /** By name, so that two edits at once lose nothing. Those that are not named stay. */
+    value: z.strictObject({
+      set: z._default(mcpServersSchema, {}),
+      remove: z._default(
+        z
+          .array(z.string().check(z.refine((name) => mcpNameFault(name) === null, 'no name of a server')))
+          .check(z.maxLength(mcpServersMax)),
+        [],
+      ),
+    }),
+    reason,
+  }),
   z.strictObject({
     field: z.enum(editableFiles),
     value: z.string().check(z.maxLength(fileMaxChars)),
@@ -129,6 +144,8 @@ export const agentConfigSchema = z.strictObject({
   budget: z.strictObject({ daily_usd: z.number(), monthly_usd: z.number() }),
   /** Null where it has no record: then everything is denied. */
   permissions: z.nullable(permissionRecordSchema),
+  /** Handles stand for themselves. */
+  mcpServers: mcpServersSchema,
   created_at: z.number(),
 })
 export type AgentConfig = z.infer<typeof agentConfigSchema>

@@ -11,6 +11,8 @@ export const headers = {
   /** On a model's answer: which model gave it, and how many attempts it took. */
   answeringModel: 'x-flotilla-model',
   attempts: 'x-flotilla-attempts',
+  /** On a streamed answer from outside: status and headers of the far end, as JSON in base64url. */
+  farEnd: 'x-flotilla-far-end',
   webhookSignature: 'x-webhook-signature',
   /** Standard Webhooks: the signature covers the id and the moment too. */
   webhookId: 'webhook-id',

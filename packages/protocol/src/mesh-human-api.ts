@@ -5,6 +5,7 @@ import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 import { agentIdSchema } from './ids.ts'
 import { jsonObjectSchema } from './json-value.ts'
 import { limits, wireLimits } from './limits.ts'
+import { mcpServersSchema } from './mcp-servers.ts'
 import { modelsApi, modelsEndpoints } from './models-api.ts'
 import { fleetEventBodySchema } from './fleet-event.ts'
 import { projectNameSchema } from './money-api.ts'
@@ -124,6 +125,7 @@ export const agentCreateSchema = z.strictObject({
   budget: z.optional(budgetSchema),
   /** The project whose budget it is charged to, beside its own and the fleet's. */
   project: z.optional(projectNameSchema),
+  mcpServers: z.optional(mcpServersSchema),
 })
 
 export const readyReplySchema = z.strictObject({

@@ -23,6 +23,7 @@ const rows: readonly { readonly method?: string; readonly path: string; readonly
   { method: 'GET', path: '/mesh/blackboard', bucket: 'blackboard_read' },
   { path: '/mesh/blackboard', bucket: 'blackboard_write' },
   { path: '/mesh/http', bucket: 'http' },
+  { path: '/mesh/mcp', bucket: 'http' },
   { path: '/mesh/credentials', bucket: 'credentials' },
   { path: '/mesh/notify', bucket: 'notify' },
   { path: '/mesh/tasks', bucket: 'tasks' },

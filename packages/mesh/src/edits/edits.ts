@@ -21,6 +21,7 @@ import { createChangeTable } from './change-table.ts'
 import type { ChangeRow } from './change-table.ts'
 import { editFile } from './edit-file.ts'
 import type { ReachTexts } from './edit-file.ts'
+import { editMcpServers } from './edit-mcp-servers.ts'
 import { editPermissions } from './edit-permissions.ts'
 import { editRecord } from './edit-record.ts'
 import type { SetAgentBudget } from './edit-record.ts'
@@ -29,7 +30,7 @@ import { createUndoChange } from './undo-change.ts'
 
 export interface EditsDeps {
   readonly database: Database
-  readonly fleet: Pick<Fleet, 'find' | 'change' | 'refreshBriefings'> & { readonly reach: ReachTexts }
+  readonly fleet: Pick<Fleet, 'find' | 'change' | 'mcpServers' | 'refreshBriefings'> & { readonly reach: ReachTexts }
   readonly permissions: Pick<PermissionStore, 'edit'>
   readonly holdCeiling: HoldCeiling
   readonly setBudget: SetAgentBudget
@@ -103,6 +104,7 @@ function createEditables(deps: EditsDeps): (field: AgentEdit['field']) => Editab
     ['model', model],
     ['budget', budget],
     ['permissions', permissions],
+    ['mcpServers', editMcpServers({ servers: deps.fleet.mcpServers })],
     ...files,
   ] satisfies readonly (readonly [AgentEdit['field'], unknown])[])
   return (field) => {

@@ -7,13 +7,13 @@ import type { Guard } from '../policy/action.ts'
 import { actorOf } from '../policy/caller.ts'
 import type { Caller } from '../policy/caller.ts'
 import type { RunTicket } from '../runs/run-ticket.ts'
-import type { Scrub } from '../vault/scrub.ts'
 import type { OpenCredentials } from '../vault/use-credentials.ts'
 import { startDeadline } from './deadline.ts'
 import { followRedirects } from './follow-redirects.ts'
 import type { PinnedFetch } from './pinned-fetch.ts'
 import { readText } from './read-text.ts'
 import { checkedHeaders, shownHeaders } from './request-headers.ts'
+import { withoutSecrets } from './without-secrets.ts'
 
 export type HttpRequest = z.infer<typeof httpRequestSchema>
 export type HttpReply = z.infer<typeof httpReplySchema>
@@ -79,17 +79,4 @@ export function createForwardRequest(deps: ForwardRequestDeps): ForwardRequest {
       release()
     }
   }
-}
-
-/** The cause may quote the far end's bytes, which logs would show. */
-function withoutSecrets(error: unknown, scrub: Scrub): unknown {
-  if (error instanceof Problem) {
-    const { detail, extra, retryAfterSeconds } = error
-    return new Problem(error.code, {
-      detail: scrub.text(detail),
-      extra,
-      ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
-    })
-  }
-  return new Error(scrub.text(error instanceof Error ? error.message : 'the request failed'))
 }

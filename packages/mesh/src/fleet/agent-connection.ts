@@ -7,6 +7,7 @@ import type {
   SteerRequest,
   TaskResult,
 } from '@flotilla/protocol/agent-api'
+import type { McpServerStatus } from '@flotilla/protocol/mcp-api'
 import type { TaskAssignment } from '@flotilla/protocol/task'
 
 /**
@@ -19,6 +20,8 @@ export interface AgentConnection {
   /** Whether the process that was started with this door token answers; asked until the first run is sent. */
   started(doorToken: string, signal: AbortSignal): Promise<boolean>
   status(signal: AbortSignal): Promise<AgentStatus>
+  /** How the agent's MCP servers stand. */
+  mcpServers(signal: AbortSignal): Promise<readonly McpServerStatus[]>
   /** Sends a chat turn and follows its frames. Null when the stream broke before `done`: ask `result`. */
   chatStream(
     request: ChatRequest,

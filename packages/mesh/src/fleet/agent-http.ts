@@ -106,6 +106,8 @@ export function createAgentHttp(deps: AgentHttpDeps): AgentConnection {
       }
     },
     status: (signal) => call({ endpoint: 'status', signal }, agentApi.status.response),
+    mcpServers: async (signal) =>
+      (await call({ endpoint: 'capabilities', signal }, agentApi.capabilities.response)).mcp_servers,
     chatStream: async (request, onFrame, signal) => {
       try {
         const reply = await open({ endpoint: 'chatStream', json: request, signal })

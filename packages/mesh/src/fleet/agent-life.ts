@@ -12,6 +12,7 @@ import type { AgentTable } from './agent-table.ts'
 import type { AgentTokens } from './agent-tokens.ts'
 import type { AgentTurns } from './agent-turns.ts'
 import type { Briefings } from './briefings.ts'
+import type { McpServerTable } from './mcp-server-table.ts'
 import type { SandboxGoneListeners } from './sandbox-gone.ts'
 
 /**
@@ -32,6 +33,7 @@ export interface AgentLife {
   readonly events: EventBus
   readonly runtime: SandboxRuntime
   readonly agents: AgentTable
+  readonly mcpServers: McpServerTable
   readonly tokens: AgentTokens
   readonly turns: AgentTurns
   readonly briefings: Briefings

@@ -1,12 +1,14 @@
 import { chmod, mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '@flotilla/protocol/clock'
+import { mcpBriefs } from '@flotilla/protocol/mcp-servers'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import { readTextFile, writeFileAtomically } from '../config/atomic-file.ts'
 import type { Log } from '../log.ts'
 import type { Action, Decision } from '../policy/action.ts'
 import type { Caller } from '../policy/caller.ts'
 import type { AgentTable } from './agent-table.ts'
+import type { McpServerTable } from './mcp-server-table.ts'
 import { systemBrief } from './system-brief.ts'
 import type { Colleague } from './system-brief.ts'
 
@@ -16,7 +18,7 @@ const refreshIntervalMs = 5 * 60 * 1000
 /** What an agent is told about itself and the fleet: one directory per agent, read-only in its container. */
 export interface Briefings {
   directoryOf(agentId: string): string
-  /** Writes PROJECT.md and SYSTEM.md; files that would not change are left alone. */
+  /** Writes PROJECT.md, SYSTEM.md and mcp.json; files that would not change are left alone. */
   write(agentId: string): Promise<void>
   /** Writes those of all agents whose sandbox lives. Never rejects; what fails is logged. */
   refresh(): Promise<void>
@@ -31,6 +33,7 @@ export interface Briefings {
 
 export interface BriefingDeps {
   readonly agents: AgentTable
+  readonly mcpServers: Pick<McpServerTable, 'of'>
   readonly briefsFolder: string
   /** Contents of PROJECT.md: what the agent's project wants of it; empty when it has none. */
   readonly projectText: (agentId: string) => string
@@ -59,6 +62,7 @@ export function createBriefings(deps: BriefingDeps): Briefings {
     const permissions = deps.permissionsOf(agentId)
     await replaceText(join(directory, 'SYSTEM.md'), systemBrief({ agent: record, colleagues, permissions }))
     await replaceText(join(directory, 'PROJECT.md'), deps.projectText(agentId))
+    await replaceServers(join(directory, 'mcp.json'), mcpBriefs(deps.mcpServers.of(agentId)))
   }
 
   async function refresh(): Promise<void> {
@@ -105,6 +109,12 @@ export function colleaguesOf(
     .filter(({ record }) => record.id !== agentId)
     .filter(({ record }) => deps.decide(caller, { do: 'message-agent', to: record.id }).allowed)
     .map(({ record }) => ({ id: record.id, role: record.role }))
+}
+
+/** An agent without servers has no such file, and loads nothing for it. */
+async function replaceServers(path: string, briefs: ReturnType<typeof mcpBriefs>): Promise<void> {
+  if (briefs.length === 0) await rm(path, { force: true })
+  else await replaceText(path, JSON.stringify(briefs))
 }
 
 /** An untouched file keeps its time, by which the agent knows that its prompt still holds. */

@@ -1,10 +1,11 @@
 import { agentIdSchema, reservedAgentIds } from '@flotilla/protocol/ids'
 import { limits } from '@flotilla/protocol/limits'
+import type { McpServers } from '@flotilla/protocol/mcp-servers'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { Guard } from '../policy/action.ts'
-import { isAtTerminal } from '../policy/at-terminal.ts'
+import { isAtTerminal, requireAtTerminal } from '../policy/at-terminal.ts'
 import { actorOf } from '../policy/caller.ts'
 import type { Caller } from '../policy/caller.ts'
 import type { AgentLife } from './agent-life.ts'
@@ -34,6 +35,7 @@ export interface NewAgent {
   readonly budget?: AgentBudget | undefined
   readonly project?: string | undefined
   readonly permissions?: Partial<PermissionRecord> | undefined
+  readonly mcpServers?: McpServers | undefined
 }
 
 export type CreateAgent = (caller: Caller, input: NewAgent) => Promise<AgentRecord>
@@ -53,6 +55,8 @@ export function createAgent(deps: {
     deps.guard(caller, { do: 'manage-fleet' })
     requireFreeId(input.id)
     if (input.model !== undefined) deps.requireModel(input.model)
+    const mcpServers = input.mcpServers ?? {}
+    if (Object.keys(mcpServers).length > 0) requireAtTerminal(caller, 'give an agent MCP servers')
     const overrides = input.permissions ?? {}
     const above = isAtTerminal(caller) ? null : deps.grants.aboveOperatorCeiling(overrides)
     if (above !== null) throw new Problem('human-only', { detail: above })
@@ -66,7 +70,7 @@ export function createAgent(deps: {
       project: input.project ?? null,
       createdAt: deps.life.clock.now(),
     }
-    await addAgent(deps, { record, overrides, actor: actorOf(caller) })
+    await addAgent(deps, { record, overrides, mcpServers, actor: actorOf(caller) })
     return record
   }
 }
@@ -82,6 +86,7 @@ export function addAgent(
   added: {
     readonly record: AgentRecord
     readonly overrides: Partial<PermissionRecord>
+    readonly mcpServers?: McpServers
     readonly actor: string
   },
 ): Promise<void> {
@@ -95,6 +100,7 @@ export function addAgent(
       life.database.transaction(() => {
         requireRoom(life, record.id)
         life.agents.insert(record)
+        if (added.mcpServers) life.mcpServers.put(record.id, added.mcpServers)
         life.journal.append({
           actor: added.actor,
           action: 'agent.created',
@@ -105,6 +111,7 @@ export function addAgent(
             project: record.project,
             daily_usd: record.budget.dailyUsd,
             monthly_usd: record.budget.monthlyUsd,
+            mcp_servers: Object.keys(added.mcpServers ?? {}),
           },
         })
         life.events.publish({ type: 'agent.created', agent_id: record.id, role: record.role })

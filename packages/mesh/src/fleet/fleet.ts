@@ -38,6 +38,8 @@ import type { AgentActivity } from './fleet-view.ts'
 import { watchHealth } from './health.ts'
 import { listAgents } from './list-agents.ts'
 import type { AgentSummary } from './list-agents.ts'
+import { createMcpServerTable } from './mcp-server-table.ts'
+import type { McpServerTable } from './mcp-server-table.ts'
 import { createDataMeter } from './meter-data.ts'
 import type { MeshIdentity } from './mesh-identity.ts'
 import { reconcileFleet } from './reconcile-fleet.ts'
@@ -102,6 +104,7 @@ export interface Fleet extends AgentConnections, Reach {
   viewOf(agentId: string, activityOf: (agentId: string) => AgentActivity): AgentView
   view(activityOf: (agentId: string) => AgentActivity): readonly AgentView[]
   listAgents(caller: Caller): readonly AgentSummary[]
+  readonly mcpServers: McpServerTable
   readonly create: CreateAgent
   readonly delete: DeleteAgent
   readonly archive: Archive
@@ -153,6 +156,7 @@ export function createFleet(deps: FleetDeps): Fleet {
     view: (activityOf) =>
       agents.list().map((row) => agentView(row, activityOf(row.record.id), deps.defaultModel())),
     listAgents: listAgents({ ...deps, agents }),
+    mcpServers: life.mcpServers,
     create,
     change: changeAgent(life),
     modelInUse: (agentId) => life.outdated.get(agentId) ?? agents.find(agentId)?.record.model ?? null,
@@ -180,12 +184,14 @@ export function createFleet(deps: FleetDeps): Fleet {
 
 function createLife(deps: FleetDeps, http: Agent): AgentLife {
   const agents = createAgentTable(deps.database)
+  const mcpServers = createMcpServerTable(deps.database)
   return {
     ...deps,
     agents,
+    mcpServers,
     tokens: createAgentTokens({ ...deps, agents }),
     turns: createAgentTurns(),
-    briefings: createBriefings({ ...deps, agents }),
+    briefings: createBriefings({ ...deps, agents, mcpServers }),
     gone: createSandboxGoneListeners(deps.log),
     addresses: new Map<string, AgentAddress>(),
     outdated: new Map<string, string | null>(),

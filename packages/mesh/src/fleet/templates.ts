@@ -2,6 +2,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { agentIdSchema } from '@flotilla/protocol/ids'
 import { limits } from '@flotilla/protocol/limits'
+import { mcpServersSchema } from '@flotilla/protocol/mcp-servers'
 import { budgetSchema } from '@flotilla/protocol/mesh-human-api'
 import { projectNameSchema } from '@flotilla/protocol/money-api'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
@@ -57,6 +58,7 @@ const templateSchema = z.strictObject({
         instructions: z.string().max(limits.workspaceFileMaxChars['INSTRUCTIONS.md']),
         permissions: overridesSchema.optional(),
         project: z.optional(projectNameSchema),
+        mcpServers: z.optional(mcpServersSchema),
         budget: z
           .pipe(
             budgetSchema,

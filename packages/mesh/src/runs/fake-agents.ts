@@ -231,6 +231,7 @@ function createFakeConnection({ agentId, agent, sent, cancelled }: ConnectionDep
       if (agent.runs.get(runId)?.fence === fence) agent.runs.delete(runId)
     },
     writeFile: async () => {},
+    mcpServers: async () => [],
     readWorkspaceFile: async () => '',
     writeWorkspaceFile: async () => {},
   }

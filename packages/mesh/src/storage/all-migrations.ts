@@ -17,11 +17,12 @@ import { egressMigration } from './migrations/060-egress.ts'
 import { controlMigration } from './migrations/070-control.ts'
 import { changeDigestsMigration } from './migrations/071-change-digests.ts'
 import { webhooksMigration } from './migrations/083-webhooks.ts'
+import { mcpServersMigration } from './migrations/090-mcp-servers.ts'
 
 /**
  * Every step of the schema. Numbers are kept by room: 1 to 9 ledger, 10 agents, 20 to 29 spend, budgets and journal,
  * 30 blackboard, 40 artifacts and notes, 50 effects, 55 credential requests, 60 egress, 70 and 71 approvals and changes,
- * 80 to 89 triggers, topics and pauses.
+ * 80 to 89 triggers, topics and pauses, 90 MCP servers.
  */
 export const allMigrations: readonly Migration[] = [
   ledgerMigration,
@@ -42,4 +43,5 @@ export const allMigrations: readonly Migration[] = [
   changeDigestsMigration,
   webhooksMigration,
   pausesMigration,
+  mcpServersMigration,
 ]

@@ -1,0 +1,65 @@
+import * as z from 'zod/mini'
+import type { Endpoint, EndpointSchemas } from './endpoint.ts'
+import { agentIdSchema } from './ids.ts'
+
+/** MCP servers of agents: what an agent asks the mesh for, and what people are shown. */
+
+export const mcpAgentEndpoints = {
+  mcpExchange: {
+    method: 'POST',
+    path: '/mesh/mcp',
+    summary: 'One HTTP exchange with an MCP server of the caller; the answer is streamed',
+  },
+} as const satisfies Record<string, Endpoint>
+
+export const mcpAgentApi = {
+  mcpExchange: {
+    request: z.strictObject({
+      /** Name of the server in the agent's `mcpServers`. */
+      server: z.string().check(z.maxLength(32)),
+      /** Null for the server's own address; another one has the same origin. */
+      url: z.nullable(z.string().check(z.maxLength(4096))),
+      method: z.enum(['GET', 'POST', 'DELETE']),
+      headers: z._default(z.record(z.string(), z.string()), {}),
+      body: z._default(z.string().check(z.maxLength(4 * 1024 * 1024)), ''),
+    }),
+  },
+} as const satisfies Record<keyof typeof mcpAgentEndpoints, EndpointSchemas>
+
+export const mcpHumanEndpoints = {
+  mcpServers: {
+    method: 'GET',
+    path: '/api/agents/{id}/mcp',
+    summary: 'MCP servers of an agent, whether they run, and their tools',
+  },
+} as const satisfies Record<string, Endpoint>
+
+export const mcpStates = ['disabled', 'not-started', 'starting', 'running', 'failed', 'stopped'] as const
+
+/** How one server stands, in the words of the agent that speaks to it. */
+export const mcpServerStatusSchema = z.strictObject({
+  name: z.string().check(z.maxLength(64)),
+  state: z.enum(mcpStates),
+  /** What went wrong, or was left out. */
+  detail: z.string().check(z.maxLength(2000)),
+  /** Protocol version that both agreed on. */
+  protocol: z.nullable(z.string().check(z.maxLength(40))),
+  /** As the model calls them. */
+  tools: z.array(z.string().check(z.maxLength(64))).check(z.maxLength(128)),
+})
+export type McpServerStatus = z.infer<typeof mcpServerStatusSchema>
+
+export const mcpHumanApi = {
+  mcpServers: {
+    response: z.strictObject({
+      agent_id: agentIdSchema,
+      servers: z.array(
+        z.strictObject({
+          ...mcpServerStatusSchema.shape,
+          /** As it is configured: handles stand for themselves. */
+          config: z.record(z.string(), z.unknown()),
+        }),
+      ),
+    }),
+  },
+} as const satisfies Record<keyof typeof mcpHumanEndpoints, EndpointSchemas>

@@ -1,0 +1,250 @@
+import * as z from 'zod/mini'
+
+/**
+ * `mcpServers` of an agent, in the form that the field uses: `command`, `args`, `env` for a program inside the agent's
+ * container, `url`, `headers` for a server on the network, which is reached through the mesh.
+ */
+
+/** Servers of one agent. */
+export const mcpServersMax = 16
+/** How long a server may take until its tools are known, and a call of one of them, milliseconds. */
+export const mcpTimes = {
+  startup: { default: 15_000, min: 500, max: 120_000 },
+  call: { default: 120_000, min: 1000, max: 600_000 },
+} as const
+
+const namePattern = /^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/
+const variablePattern = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/
+const headerPattern = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/
+const handleStart = '$CRED{'
+const handle = /\$CRED\{[A-Za-z0-9][A-Za-z0-9_]{0,127}\}/g
+
+/** What the transport sets by itself. */
+const transportHeaders: readonly string[] = [
+  'accept',
+  'accept-encoding',
+  'connection',
+  'content-length',
+  'content-type',
+  'host',
+  'last-event-id',
+  'mcp-method',
+  'mcp-name',
+  'mcp-protocol-version',
+  'mcp-session-id',
+  'proxy-authorization',
+  'transfer-encoding',
+]
+/** Headers that hold nothing but secrets: written out, they would stand in the fleet's database and in its replies. */
+const secretHeaders: readonly string[] = ['authorization', 'cookie', 'x-api-key', 'api-key', 'x-auth-token']
+
+function text(name: string, maxChars: number) {
+  const words = `${name} is a text of 1 to ${maxChars} characters`
+  return z.string(words).check(z.minLength(1, words), z.maxLength(maxChars, words))
+}
+
+function milliseconds(name: string, { min, max }: { readonly min: number; readonly max: number }) {
+  const words = `${name} is a whole number of milliseconds from ${min} to ${max}`
+  return z.optional(z.int(words).check(z.minimum(min, words), z.maximum(max, words)))
+}
+
+const shared = {
+  /** Kept, and not started. */
+  disabled: z.optional(z.boolean('disabled is true or false')),
+  startupTimeoutMs: milliseconds('startupTimeoutMs', mcpTimes.startup),
+  callTimeoutMs: milliseconds('callTimeoutMs', mcpTimes.call),
+  /** Names, as the server says them, of the only tools that are offered; without it all are. */
+  tools: z.optional(
+    z
+      .array(text('a name in tools', 128), 'tools is a list of names')
+      .check(z.maxLength(64, 'tools has at most 64 names')),
+  ),
+}
+
+const localSchema = z.strictObject({
+  type: z.optional(z.literal('stdio', 'type of a local program is stdio')),
+  command: text('command', 4096),
+  args: z._default(
+    z
+      .array(z.string('args is a list of texts').check(z.maxLength(4096, 'an entry of args has at most 4096 characters')), 'args is a list of texts')
+      .check(z.maxLength(64, 'args has at most 64 entries')),
+    [],
+  ),
+  env: z._default(z.record(z.string(), z.string('env is an object of texts'), 'env is an object of texts'), {}),
+  ...shared,
+})
+
+const remoteTypes = ['http', 'streamable-http', 'sse'] as const
+const remoteSchema = z.strictObject({
+  /** Without it the current transport is spoken, and the older HTTP+SSE where a server knows no other. */
+  type: z.optional(z.enum(remoteTypes, `type of a server with a url is one of ${remoteTypes.join(', ')}`)),
+  url: text('url', 2048),
+  headers: z._default(
+    z.record(z.string(), z.string('headers is an object of texts'), 'headers is an object of texts'),
+    {},
+  ),
+  ...shared,
+})
+
+export type LocalMcpServer = z.infer<typeof localSchema>
+export type RemoteMcpServer = z.infer<typeof remoteSchema>
+export type McpServer = LocalMcpServer | RemoteMcpServer
+export type McpServers = Readonly<Record<string, McpServer>>
+
+export function isRemote(server: McpServer): server is RemoteMcpServer {
+  return 'url' in server
+}
+
+/** One server as somebody wrote it, or in words what is wrong with it. Pure. */
+export function readMcpServer(
+  raw: unknown,
+): { readonly server: McpServer; readonly fault: null } | { readonly server: null; readonly fault: string } {
+  const no = (fault: string) => ({ server: null, fault }) as const
+  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return no('it is not an object')
+  const [local, remote] = ['command' in raw, 'url' in raw]
+  if (local === remote) {
+    return no('give either command (a program inside the container) or url (a server on the network)')
+  }
+  const parsed = (local ? localSchema : remoteSchema).safeParse(raw)
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0]
+    return no(issue?.code === 'unrecognized_keys' ? `there is no field ${issue.keys.join(', ').slice(0, 100)}` : (issue?.message ?? 'it is not a server'))
+  }
+  const server = parsed.data
+  const fault = isRemote(server) ? remoteFault(server) : localFault(server)
+  return fault === null ? { server, fault: null } : no(fault)
+}
+
+function localFault({ command, args, env }: LocalMcpServer): string | null {
+  const names = Object.keys(env)
+  if (names.length > 64) return 'env has at most 64 variables'
+  const texts: readonly (readonly [where: string, text: string])[] = [
+    ['command', command],
+    ...args.map((word, index) => [`args[${index}]`, word] as const),
+    ...Object.entries(env).map(([name, value]) => [`env.${name}`, value] as const),
+  ]
+  for (const [where, value] of texts) {
+    if (value.includes('\0')) return `${where} has a zero character`
+    if (value.length > 8192) return `${where} is longer than 8192 characters`
+    if (value.includes(handleStart)) {
+      return `${where}: a handle is refused in a local program, because its value would enter the agent's container; use a server with a url, whose handles are filled in outside, or $CRED{...} in http_request`
+    }
+  }
+  for (const name of names) {
+    if (!variablePattern.test(name)) return `env.${name.slice(0, 60)} is not a name of a variable`
+    if (name.startsWith('FLOTILLA_')) return `env.${name}: names with FLOTILLA_ are the product's own`
+  }
+  return null
+}
+
+function remoteFault({ url, headers }: RemoteMcpServer): string | null {
+  const bare = url.replace(handle, 'handle')
+  if (bare.includes(handleStart)) return 'url: a handle is $CRED{name}, where name is letters, digits and _'
+  if (!URL.canParse(bare)) return 'url is not an address'
+  const parsed = new URL(bare)
+  if (parsed.protocol !== 'https:' && parsed.protocol !== 'http:') return 'url begins with https:// or http://'
+  const rest = url.slice(url.indexOf('//') + 2)
+  const host = (/^[^/?#]*/.exec(rest)?.[0] ?? '').replace(/^.*@/, '')
+  if (host.includes(handleStart)) return 'url: the host cannot be a handle'
+  if (parsed.hash !== '') return 'url has no part after #'
+  if (parsed.password !== '' && !/:[^@/]*\$CRED\{/.test(rest)) {
+    return 'url: a password stands in the vault: write https://user:$CRED{name}@host'
+  }
+  if (Object.keys(headers).length > 32) return 'headers has at most 32 entries'
+  for (const [name, value] of Object.entries(headers)) {
+    const lower = name.toLowerCase()
+    if (!headerPattern.test(name)) return `headers: ${name.slice(0, 60)} is not a name of a header`
+    if (transportHeaders.includes(lower)) return `headers.${name} is set by the transport`
+    if (value.length > 4096 || /[^\t\x20-\x7e\x80-\xff]/.test(value)) {
+      return `headers.${name} is not one line of at most 4096 characters`
+    }
+    if (value.replace(handle, '').includes(handleStart)) {
+      return `headers.${name}: a handle is $CRED{name}, where name is letters, digits and _`
+    }
+    if (secretHeaders.includes(lower) && !value.includes(handleStart)) {
+      return `headers.${name} is a secret: store it with flotilla credentials set NAME --host ${parsed.host}, and write $CRED{NAME} here`
+    }
+  }
+  return null
+}
+
+/** In words what is wrong with the name of a server; null for nothing. Pure. */
+export function mcpNameFault(name: string): string | null {
+  return namePattern.test(name)
+    ? null
+    : `${name.slice(0, 60)} is no name of a server: 1 to 32 of A-Z a-z 0-9 _ -, starting with a letter or digit`
+}
+
+/** All servers of an agent; the issue names the server and says what is wrong with it. */
+export const mcpServersSchema = z.pipe(
+  z.unknown(),
+  z.transform((raw, context): McpServers => {
+    const fail = (message: string) => {
+      context.issues.push({ code: 'custom', message, input: raw })
+      return z.NEVER
+    }
+    if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) {
+      return fail('mcpServers is an object: { name: { command, args, env } } or { name: { url, headers } }')
+    }
+    const entries = Object.entries(raw)
+    if (entries.length > mcpServersMax) return fail(`an agent has at most ${mcpServersMax} MCP servers`)
+    const read: [string, McpServer][] = []
+    for (const [name, value] of entries) {
+      const nameFault = mcpNameFault(name)
+      if (nameFault !== null) return fail(nameFault)
+      const { server, fault } = readMcpServer(value)
+      if (fault !== null) return fail(`${name}: ${fault}`)
+      read.push([name, server])
+    }
+    return Object.fromEntries(read)
+  }),
+)
+
+/** What an agent is told of one server: without headers and handles, which the mesh adds. */
+export type McpBrief =
+  | {
+      readonly kind: 'local'
+      readonly name: string
+      readonly command: string
+      readonly args: readonly string[]
+      readonly env: Readonly<Record<string, string>>
+      readonly startupTimeoutMs: number
+      readonly callTimeoutMs: number
+      readonly tools: readonly string[] | null
+    }
+  | {
+      readonly kind: 'remote'
+      readonly name: string
+      /** A stand-in for each handle; asked for under this address, the mesh takes the true one. */
+      readonly url: string
+      readonly transport: 'http' | 'sse' | 'either'
+      readonly startupTimeoutMs: number
+      readonly callTimeoutMs: number
+      readonly tools: readonly string[] | null
+    }
+
+/** The servers that are not disabled, as their agent is told of them. Pure. */
+export function mcpBriefs(servers: McpServers): readonly McpBrief[] {
+  return Object.entries(servers).flatMap(([name, server]): McpBrief[] => {
+    if (server.disabled === true) return []
+    const times = {
+      startupTimeoutMs: server.startupTimeoutMs ?? mcpTimes.startup.default,
+      callTimeoutMs: server.callTimeoutMs ?? mcpTimes.call.default,
+      tools: server.tools ?? null,
+    }
+    if (!isRemote(server)) {
+      const { command, args, env } = server
+      return [{ kind: 'local', name, command, args, env, ...times }]
+    }
+    const transport = server.type === undefined ? 'either' : server.type === 'sse' ? 'sse' : 'http'
+    return [{ kind: 'remote', name, url: toldAddress(server.url), transport, ...times }]
+  })
+}
+
+/** The address as an agent is told it: no user name, and words in the place of handles. Pure. */
+export function toldAddress(url: string): string {
+  const told = new URL(url.replace(handle, 'handle'))
+  told.username = ''
+  told.password = ''
+  return told.href
+}
