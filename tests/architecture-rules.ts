@@ -172,6 +172,11 @@ export const edgeImports: readonly EdgeImport[] = [
     why: 'providers with wires of their own, loaded with the first call',
   },
   { module: 're2js', allowed: ['packages/mesh/src/conditions/'], why: 'patterns that cannot be slow' },
+  {
+    module: '@modelcontextprotocol/client',
+    allowed: ['packages/agent/src/parts/mcp.ts'],
+    why: 'loaded with the first server of an agent that has one',
+  },
   { module: 'commander', allowed: ['packages/cli/src/'], why: 'people’s side only' },
   {
     module: 'node:child_process',
@@ -179,9 +184,10 @@ export const edgeImports: readonly EdgeImport[] = [
       'packages/mesh/src/sandbox/',
       'packages/agent/src/builtin-tools/',
       'packages/agent/src/skills/run-skill.ts',
+      'packages/agent/src/mcp-servers/local-transport.ts',
       'packages/cli/src/',
     ],
-    why: 'programs are started by the sandbox adapters, the shell tool, the runner of skills and the command line',
+    why: 'programs are started by the sandbox adapters, the shell tool, the runner of skills, MCP servers and the command line',
   },
 ]
 

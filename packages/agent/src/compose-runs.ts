@@ -14,6 +14,8 @@ import type { AgentEnvironment } from './environment.ts'
 import type { DataFiles } from './files/data-files.ts'
 import { keepReserve } from './files/state-file.ts'
 import { createMeshModel } from './llm/mesh-model.ts'
+import { createMcpRoom } from './mcp-servers/mcp-room.ts'
+import type { McpRoom } from './mcp-servers/mcp-room.ts'
 import type { Log } from './log.ts'
 import { createLearnings, readLearnings } from './learnings/learnings.ts'
 import type { Checkpoints } from './loop/checkpoints.ts'
@@ -37,6 +39,7 @@ const learningsMaxChars = 3000
 export interface RunParts {
   readonly perform: PerformRun
   readonly tools: readonly Tool[]
+  readonly mcp: Pick<McpRoom, 'tools' | 'statuses'>
   close(): Promise<void>
 }
 
@@ -69,6 +72,13 @@ export function composeRuns(deps: {
   ]
   const { agentId, role, kind } = environment
   const skills = createSkillRoom({ files, newNonce: () => randomUUID(), clock })
+  const mcp = createMcpRoom({
+    briefingDirectory: environment.briefingDirectory,
+    environment: environment.programEnvironment,
+    directory: dataDirectory,
+    clock,
+    log,
+  })
   const toolsFor = async (mesh: RunMesh, signal: AbortSignal): Promise<readonly Tool[]> => {
     if (kind !== 'operator') return tools
     const { allowedOperatorTools } = await import('./builtin-tools/operator.ts')
@@ -111,14 +121,17 @@ export function composeRuns(deps: {
       systemPrompt,
     },
     meshHttp,
-    toolsFor: async (mesh, signal) => skills.offer(await toolsFor(mesh, signal), { mesh, signal }),
+    toolsFor: async (mesh, signal) => {
+      const tools = await toolsFor(mesh, signal)
+      return mcp.offer(await skills.offer(tools, { mesh, signal, shown: mcp.arrange }), { mesh, signal })
+    },
     keepReserve: () => keepReserve(environment.dataDirectory),
     modelFor: (mesh) => createMeshModel({ mesh, model: environment.model, clock }),
     log,
   })
   const close = async () => {
-    await memory.close()
+    await Promise.all([memory.close(), mcp.close()])
     meshHttp.close()
   }
-  return { perform, tools, close }
+  return { perform, tools, mcp, close }
 }

@@ -68,7 +68,7 @@ export function compose(deps: {
         environment,
         desk,
         checkpoints,
-        tools: async () => (await loadRuns()).tools,
+        abilities: loadRuns,
         whyNotReady,
         clock,
       }),

@@ -15,6 +15,7 @@ import { addDoctorCommand } from './commands/doctor.ts'
 import { addEventsCommand } from './commands/events.ts'
 import { addInvokeCommand } from './commands/invoke.ts'
 import { addJournalCommand } from './commands/journal.ts'
+import { addMcpCommand } from './commands/mcp.ts'
 import { addModelsCommand } from './commands/models.ts'
 import { addPendingCommands } from './commands/pending.ts'
 import { addPermissionsCommand } from './commands/permissions.ts'
@@ -52,6 +53,7 @@ const commands = [
   addBudgetCommand,
   addArtifactsCommand,
   addCredentialsCommand,
+  addMcpCommand,
   addBlackboardCommand,
   addWebhooksCommand,
   addEventsCommand,

@@ -30,7 +30,11 @@ export function mcpUseCases({ fleet, guard, log }: MeshParts): McpUseCases {
       return {
         agent_id: agentId,
         servers: configured.map(([name, config]) =>
-          viewOf(name, config, told.find((status) => status.name === name)),
+          viewOf(
+            name,
+            config,
+            told.find((status) => status.name === name),
+          ),
         ),
       }
     },

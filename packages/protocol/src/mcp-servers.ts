@@ -66,11 +66,19 @@ const localSchema = z.strictObject({
   command: text('command', 4096),
   args: z._default(
     z
-      .array(z.string('args is a list of texts').check(z.maxLength(4096, 'an entry of args has at most 4096 characters')), 'args is a list of texts')
+      .array(
+        z
+          .string('args is a list of texts')
+          .check(z.maxLength(4096, 'an entry of args has at most 4096 characters')),
+        'args is a list of texts',
+      )
       .check(z.maxLength(64, 'args has at most 64 entries')),
     [],
   ),
-  env: z._default(z.record(z.string(), z.string('env is an object of texts'), 'env is an object of texts'), {}),
+  env: z._default(
+    z.record(z.string(), z.string('env is an object of texts'), 'env is an object of texts'),
+    {},
+  ),
   ...shared,
 })
 
@@ -108,7 +116,11 @@ export function readMcpServer(
   const parsed = (local ? localSchema : remoteSchema).safeParse(raw)
   if (!parsed.success) {
     const issue = parsed.error.issues[0]
-    return no(issue?.code === 'unrecognized_keys' ? `there is no field ${issue.keys.join(', ').slice(0, 100)}` : (issue?.message ?? 'it is not a server'))
+    return no(
+      issue?.code === 'unrecognized_keys'
+        ? `there is no field ${issue.keys.join(', ').slice(0, 100)}`
+        : (issue?.message ?? 'it is not a server'),
+    )
   }
   const server = parsed.data
   const fault = isRemote(server) ? remoteFault(server) : localFault(server)
@@ -142,7 +154,8 @@ function remoteFault({ url, headers }: RemoteMcpServer): string | null {
   if (bare.includes(handleStart)) return 'url: a handle is $CRED{name}, where name is letters, digits and _'
   if (!URL.canParse(bare)) return 'url is not an address'
   const parsed = new URL(bare)
-  if (parsed.protocol !== 'https:' && parsed.protocol !== 'http:') return 'url begins with https:// or http://'
+  if (parsed.protocol !== 'https:' && parsed.protocol !== 'http:')
+    return 'url begins with https:// or http://'
   const rest = url.slice(url.indexOf('//') + 2)
   const host = (/^[^/?#]*/.exec(rest)?.[0] ?? '').replace(/^.*@/, '')
   if (host.includes(handleStart)) return 'url: the host cannot be a handle'

@@ -1,3 +1,4 @@
+import type { McpServerStatus } from '@flotilla/protocol/mcp-api'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { AgentEnvironment } from '../environment.ts'
@@ -12,7 +13,10 @@ export function statusRoutes(deps: {
   desk: RunDesk
   checkpoints: Checkpoints
   /** Loads the tools; the first run needs them too. */
-  tools: () => Promise<readonly Tool[]>
+  abilities: () => Promise<{
+    readonly tools: readonly Tool[]
+    readonly mcp: { tools(): readonly Tool[]; statuses(): readonly McpServerStatus[] }
+  }>
   /** Null when a chat posted now would be taken, else why not. */
   whyNotReady: () => string | null
   clock: Clock
@@ -46,10 +50,17 @@ export function statusRoutes(deps: {
         has_checkpoint: await deps.checkpoints.any(),
       }
     },
-    capabilities: async () => ({
-      agent_id: agentId,
-      role,
-      tools: (await deps.tools()).map((tool) => tool.definition),
-    }),
+    capabilities: async () => {
+      const { tools, mcp } = await deps.abilities()
+      return {
+        agent_id: agentId,
+        role,
+        tools: [...tools, ...mcp.tools()].map(({ definition, source = 'builtin' }) => ({
+          ...definition,
+          source,
+        })),
+        mcp_servers: mcp.statuses(),
+      }
+    },
   }
 }

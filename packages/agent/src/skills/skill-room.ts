@@ -15,8 +15,13 @@ export interface SkillRoom {
    */
   offer(
     tools: readonly Tool[],
-    asked: { readonly mesh: RunMesh; readonly signal: AbortSignal },
-  ): Promise<readonly Tool[]>
+    asked: {
+      readonly mesh: RunMesh
+      readonly signal: AbortSignal
+      /** Told whenever the list has changed. What others put behind the skills stays. */
+      readonly shown?: () => void
+    },
+  ): Promise<Tool[]>
 }
 
 /** The folder is read with the first run and when the agent asks for it. */
@@ -32,15 +37,14 @@ export function createSkillRoom(deps: {
     offer: async (tools, asked) => {
       const taken = new Set([...tools.map(({ definition }) => definition.name), ...skillToolNames])
       const offered = [...tools]
+      let shownCount = 0
       const show = (): void => {
         const own = skillTools({ files, check, taken, shelf: () => shelf, reload })
         const skills = shelf.skills.filter(({ name }) => !taken.has(name))
-        offered.splice(
-          tools.length,
-          Infinity,
-          ...own,
-          ...skills.map((skill) => skillTool(skill, { ...deps, tools })),
-        )
+        const shown = [...own, ...skills.map((skill) => skillTool(skill, { ...deps, tools }))]
+        offered.splice(tools.length, shownCount, ...shown)
+        shownCount = shown.length
+        asked.shown?.()
       }
       const reload = async (context: { mesh: RunMesh; signal: AbortSignal }): Promise<Shelf> => {
         shelf = await loadShelf({ files, check }, { ...context, taken })

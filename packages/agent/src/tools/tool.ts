@@ -54,6 +54,8 @@ export interface Tool {
   readonly definition: ToolDefinition
   readonly effect: ToolEffect
   readonly timeoutMs: number
+  /** Whose it is; the agent's own where nothing is said. */
+  readonly source?: string
   /** May reject: with a Problem whose words the model shall read, or with anything else. */
   run(input: JsonObject, context: ToolContext): Promise<ToolAnswer>
 }

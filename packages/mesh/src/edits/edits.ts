@@ -30,7 +30,9 @@ import { createUndoChange } from './undo-change.ts'
 
 export interface EditsDeps {
   readonly database: Database
-  readonly fleet: Pick<Fleet, 'find' | 'change' | 'mcpServers' | 'refreshBriefings'> & { readonly reach: ReachTexts }
+  readonly fleet: Pick<Fleet, 'find' | 'change' | 'mcpServers' | 'refreshBriefings'> & {
+    readonly reach: ReachTexts
+  }
   readonly permissions: Pick<PermissionStore, 'edit'>
   readonly holdCeiling: HoldCeiling
   readonly setBudget: SetAgentBudget

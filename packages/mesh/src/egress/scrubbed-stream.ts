@@ -50,7 +50,9 @@ export async function* scrubbedStream(
   } catch (error) {
     const cause = signal.aborted ? signal.reason : error
     problem = cause instanceof Problem ? cause.code : 'upstream-failed'
-    throw cause instanceof Problem ? cause : new Problem('upstream-failed', { detail: 'the answer broke off' })
+    throw cause instanceof Problem
+      ? cause
+      : new Problem('upstream-failed', { detail: 'the answer broke off' })
   } finally {
     await options.close(bytes, problem)
   }

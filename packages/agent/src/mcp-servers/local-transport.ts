@@ -1,0 +1,135 @@
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import type { Clock } from '@flotilla/protocol/clock'
+import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
+import { createOutputKeeper } from '../builtin-tools/output-keeper.ts'
+import { signalGroup } from '../builtin-tools/run-program.ts'
+
+type Sdk = Pick<typeof import('../parts/mcp.ts'), 'ReadBuffer' | 'serializeMessage'>
+
+/** Longest message of a server, bytes, and what is kept of what it says besides, characters. */
+const messageMaxBytes = 8 * 1024 * 1024
+const saidMaxChars = 2000
+/** How long it may take to end once its input is closed, and once it is told to end. */
+const endGraceMs = 1000
+
+/** Speaks to a program over its standard streams. */
+export interface LocalTransport extends Transport {
+  /** With `stderr` what the client knows such a transport by. */
+  readonly pid: number | null
+  readonly stderr: null
+  /** How it ended and what it said last; null while it runs. */
+  ended(): string | null
+}
+
+/**
+ * A program in a process group of its own, which ends as a whole: servers are often started by another program, and
+ * only the group reaches both. Its messages are read and written by the SDK.
+ */
+export function createLocalTransport(
+  sdk: Sdk,
+  program: {
+    readonly command: string
+    readonly args: readonly string[]
+    readonly environment: Readonly<Record<string, string>>
+    readonly directory: string
+    readonly clock: Clock
+  },
+): LocalTransport {
+  const keeper = createOutputKeeper(saidMaxChars)
+  const buffer = new sdk.ReadBuffer({ maxBufferSize: messageMaxBytes })
+  let child: ChildProcess | null = null
+  let end: string | null = null
+  let closed: Promise<void> = Promise.resolve()
+
+  const transport: LocalTransport = {
+    get pid() {
+      return child?.pid ?? null
+    },
+    stderr: null,
+    ended: () => end,
+    start: () => {
+      const started = spawn(program.command, [...program.args], {
+        cwd: program.directory,
+        env: program.environment,
+        stdio: ['pipe', 'pipe', 'pipe'],
+        detached: true,
+      })
+      child = started
+      started.stderr.setEncoding('utf8').on('data', (piece: string) => keeper.add(piece))
+      started.stdout.on('data', (bytes: Buffer) => hear(bytes))
+      // It may end while it is spoken to.
+      for (const stream of [started.stdin, started.stdout, started.stderr])
+        stream.on('error', () => undefined)
+      started.once('exit', (code, signalName) => {
+        const said = keeper.text().trim()
+        end = `its process ended with ${signalName ?? `exit code ${code}`}${said === '' ? '' : ` and said: ${said}`}`
+        // Whatever it started has nobody left to speak to.
+        if (started.pid !== undefined) signalGroup(started.pid, 'SIGKILL')
+      })
+      closed = new Promise((resolve) => {
+        started.once('close', () => {
+          resolve()
+          transport.onclose?.()
+        })
+      })
+      return new Promise((resolve, reject) => {
+        started.once('spawn', () => resolve())
+        started.once('error', (error) => {
+          end ??= `it cannot be started: ${error.message}`
+          reject(error)
+          transport.onerror?.(error)
+        })
+      })
+    },
+    send: (message: JSONRPCMessage) =>
+      new Promise((resolve, reject) => {
+        const input = child?.stdin
+        if (!input || end !== null) return reject(new Error(end ?? 'it does not run'))
+        if (input.write(sdk.serializeMessage(message))) resolve()
+        else {
+          input.once('drain', resolve)
+          input.once('close', () => reject(new Error(end ?? 'it does not listen')))
+        }
+      }),
+    close: async () => {
+      const running = child
+      if (running?.pid === undefined || end !== null) return
+      running.stdin?.end()
+      for (const signalName of ['SIGTERM', 'SIGKILL'] as const) {
+        const waited = new AbortController()
+        await Promise.race([closed, program.clock.sleep(endGraceMs, waited.signal).catch(() => undefined)])
+        waited.abort()
+        if (end !== null) return
+        signalGroup(running.pid, signalName)
+      }
+      await closed
+    },
+  }
+
+  function hear(bytes: Buffer): void {
+    try {
+      buffer.append(bytes)
+    } catch (error) {
+      transport.onerror?.(asError(error))
+      void transport.close()
+      return
+    }
+    for (;;) {
+      try {
+        const message = buffer.readMessage()
+        if (message === null) return
+        transport.onmessage?.(message)
+      } catch (error) {
+        // A line that is no message; the rest may be.
+        transport.onerror?.(asError(error))
+      }
+    }
+  }
+
+  return transport
+}
+
+function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown))
+}

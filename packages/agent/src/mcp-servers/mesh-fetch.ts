@@ -1,0 +1,79 @@
+import type { IncomingMessage } from 'node:http'
+import { Readable } from 'node:stream'
+import { headers as wireHeaders } from '@flotilla/protocol/headers'
+import { mcpAgentEndpoints } from '@flotilla/protocol/mcp-api'
+import { Problem } from '@flotilla/protocol/problem'
+import type { FetchLike } from '@modelcontextprotocol/client'
+import type { RunMesh } from '../mesh/run-mesh.ts'
+import { isJsonObject } from '../tools/parameters.ts'
+
+/** Longest silence of the mesh: it ends an exchange by itself before. */
+const silenceMaxMs = 61 * 60_000
+const withoutBody: readonly number[] = [101, 204, 205, 304]
+
+/**
+ * A `fetch` for one server on the network, whose requests the mesh makes: it knows the true address, adds headers and
+ * credentials, and scrubs what comes back. Each is sent once. Rejects with the mesh's Problem.
+ */
+export function createMeshFetch(deps: {
+  readonly server: string
+  /** The server's own address as the agent was told it. */
+  readonly address: string
+  /** Of the run that is under way; null between two runs. */
+  readonly mesh: () => RunMesh | null
+  /** True for the older transport, which listens all the time; the current one is told that there is nothing to hear. */
+  readonly listens: boolean
+  readonly onProblem: (problem: Problem) => void
+}): FetchLike {
+  return async (input, init = {}) => {
+    const mesh = deps.mesh()
+    if (!mesh) throw new Problem('conflict', { detail: 'An MCP server is spoken to within a run.' })
+    const method = init.method ?? 'GET'
+    const headers = Object.fromEntries(new Headers(init.headers))
+    if (method === 'GET' && !deps.listens && headers['last-event-id'] === undefined) {
+      return new Response(null, { status: 405 })
+    }
+    const url = String(input)
+    const signals = [init.signal, mesh.ended].filter((signal) => signal instanceof AbortSignal)
+    try {
+      const reply = await mesh.open({
+        endpoint: mcpAgentEndpoints.mcpExchange,
+        body: {
+          server: deps.server,
+          url: url === deps.address ? null : url,
+          method,
+          headers,
+          body: typeof init.body === 'string' ? init.body : '',
+        },
+        timeoutMs: silenceMaxMs,
+        // What was sent may have been done.
+        waitForMesh: false,
+        signal: AbortSignal.any(signals),
+      })
+      return responseOf(reply)
+    } catch (error) {
+      if (error instanceof Problem) deps.onProblem(error)
+      throw error
+    }
+  }
+}
+
+function responseOf(reply: IncomingMessage): Response {
+  const told = reply.headers[wireHeaders.farEnd]
+  const farEnd: unknown = JSON.parse(Buffer.from(String(told ?? ''), 'base64url').toString('utf8'))
+  const status = isJsonObject(farEnd) ? Number(farEnd['status']) : 0
+  const headers = isJsonObject(farEnd) && isJsonObject(farEnd['headers']) ? farEnd['headers'] : {}
+  const known = Object.entries(headers).flatMap(([name, value]): [string, string][] =>
+    typeof value === 'string' ? [[name, value]] : [],
+  )
+  if (withoutBody.includes(status) || status < 200 || status > 599) {
+    reply.resume()
+    return new Response(null, {
+      status: withoutBody.includes(status) && status >= 200 ? status : 502,
+      headers: known,
+    })
+  }
+  reply.on('error', () => undefined)
+  const body = Readable.toWeb(reply) as unknown as ReadableStream<Uint8Array> // node's own type of the same stream
+  return new Response(body, { status, headers: known })
+}

@@ -1,0 +1,172 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { McpServerStatus } from '@flotilla/protocol/mcp-api'
+import type { McpBrief } from '@flotilla/protocol/mcp-servers'
+import type { Log } from '../log.ts'
+import type { RunMesh } from '../mesh/run-mesh.ts'
+import type { Tool } from '../tools/tool.ts'
+import { nameTools } from './name-tools.ts'
+import type { NamedTool } from './name-tools.ts'
+import { resultWords } from './result-words.ts'
+import { createServerConnection } from './server-connection.ts'
+import type { ServerConnection } from './server-connection.ts'
+import { serversTool } from './servers-tool.ts'
+
+/** A program that nobody has used for so long ends; the next run starts it again. */
+const idleMaxMs = 10 * 60_000
+const marginMs = 10_000
+
+/** The servers of an agent that has some. */
+export interface ServerSet {
+  /**
+   * Brings what runs in line with what is configured, and waits for servers that are new, side by side and each at most
+   * for its time to start. Rejects with the signal's reason alone.
+   */
+  beginRun(run: {
+    readonly briefs: readonly McpBrief[]
+    readonly mesh: RunMesh
+    readonly signal: AbortSignal
+  }): Promise<void>
+  endRun(mesh: RunMesh): void
+  /** Tools of all servers, under names that none of `taken` has. */
+  tools(taken: readonly string[]): readonly Tool[]
+  statuses(): readonly McpServerStatus[]
+  close(): Promise<void>
+}
+
+export interface ServerSetDeps {
+  readonly environment: Readonly<Record<string, string>>
+  readonly directory: string
+  readonly clock: Clock
+  readonly log: Log
+  /** Told when the tools or how the servers stand may be others. */
+  readonly onChanged: () => void
+}
+
+export function createServerSet(deps: ServerSetDeps): ServerSet {
+  const { clock, log } = deps
+  let known = new Map<string, { readonly key: string; readonly connection: ServerConnection }>()
+  let mesh: RunMesh | null = null
+  let idle = new AbortController()
+  let named: readonly NamedTool[] = []
+
+  const connections = () => [...known.values()].map(({ connection }) => connection)
+
+  /** What is configured as it was stays; the rest is closed behind the run's back. */
+  function configure(briefs: readonly McpBrief[]): void {
+    const before = known
+    known = new Map(
+      briefs.map((brief) => {
+        const key = JSON.stringify(brief)
+        const kept = before.get(brief.name)
+        if (kept?.key === key) return [brief.name, kept]
+        const connection = createServerConnection({
+          ...deps,
+          brief,
+          loadSdk: () => import('../parts/mcp.ts'),
+          mesh: () => mesh,
+        })
+        return [brief.name, { key, connection }]
+      }),
+    )
+    for (const [name, { connection }] of before) {
+      if (known.get(name)?.connection !== connection) void connection.close()
+    }
+  }
+
+  async function endWhenIdle(signal: AbortSignal): Promise<void> {
+    try {
+      await clock.sleep(idleMaxMs, signal)
+    } catch {
+      return
+    }
+    log.info({ servers: known.size }, 'MCP servers that nobody uses are ended')
+    await closeAll()
+  }
+
+  async function closeAll(): Promise<void> {
+    const open = connections()
+    known = new Map()
+    await Promise.all(open.map((connection) => connection.close()))
+  }
+
+  function toolFor({ server, tool, name }: NamedTool): Tool {
+    const { startupTimeoutMs = 0, callTimeoutMs = 0 } = known.get(server)?.connection.brief ?? {}
+    return {
+      definition: { name, description: tool.description, parameters: tool.parameters },
+      // Nobody knows what the server had done when it was cut off.
+      effect: 'local',
+      timeoutMs: startupTimeoutMs + callTimeoutMs + marginMs,
+      source: `mcp:${server}`,
+      run: async (input, context) => {
+        const connection = known.get(server)?.connection
+        if (!connection) return { output: `There is no MCP server ${server} any more.`, ok: false }
+        const result = await connection.call(tool.name, input, context.signal)
+        const words = resultWords(result)
+        return {
+          output: words === '' ? 'The server answered with nothing.' : words,
+          ok: result.isError !== true,
+        }
+      },
+    }
+  }
+
+  const statuses = (): McpServerStatus[] =>
+    connections().map((connection) => ({
+      name: connection.brief.name,
+      ...connection.status(),
+      tools: named.filter(({ server }) => server === connection.brief.name).map(({ name }) => name),
+    }))
+
+  return {
+    beginRun: async (run) => {
+      idle.abort()
+      mesh = run.mesh
+      configure(run.briefs)
+      const hopeful = connections().filter((connection) => connection.isHopeful())
+      for (const connection of connections()) {
+        if (!hopeful.includes(connection)) void connection.ensure()
+        else connection.look()
+      }
+      await unlessAborted(Promise.all(hopeful.map((connection) => connection.ensure())), run.signal)
+    },
+    endRun: (ended) => {
+      if (mesh !== ended) return
+      mesh = null
+      for (const connection of connections()) void connection.runEnded()
+      idle = new AbortController()
+      void endWhenIdle(idle.signal)
+    },
+    tools: (taken) => {
+      const listing = serversTool({
+        statuses,
+        restart: async (name) => {
+          const connection = known.get(name)?.connection
+          await connection?.ensure({ now: true })
+          return connection !== undefined
+        },
+      })
+      const servers = connections().map((connection) => ({
+        name: connection.brief.name,
+        tools: connection.tools(),
+      }))
+      const { named: offered, leftOut } = nameTools(servers, [...taken, listing.name])
+      if (leftOut > 0) log.warn({ leftOut }, 'the MCP servers offer more tools than are taken')
+      named = offered
+      return [...(taken.includes(listing.name) ? [] : [listing.tool()]), ...offered.map(toolFor)]
+    },
+    statuses,
+    close: async () => {
+      idle.abort()
+      await closeAll()
+    },
+  }
+}
+
+function unlessAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const giveUp = (): void => reject(signal.reason as Error)
+    if (signal.aborted) return giveUp()
+    signal.addEventListener('abort', giveUp, { once: true })
+    void work.then(() => resolve()).finally(() => signal.removeEventListener('abort', giveUp))
+  })
+}

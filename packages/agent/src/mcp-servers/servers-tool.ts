@@ -1,0 +1,49 @@
+import type { McpServerStatus } from '@flotilla/protocol/mcp-api'
+import { sanitizeForPrompt, truncatePromptText } from '@flotilla/protocol/sanitize-for-prompt'
+import { text, withDefault } from '../tools/parameters.ts'
+import { defineTool } from '../tools/tool.ts'
+import type { Tool } from '../tools/tool.ts'
+
+const summaryMaxChars = 1500
+const restartMaxMs = 130_000
+
+/** What an agent that has MCP servers is told of them, also when one of them does not run. */
+export function serversTool(deps: {
+  readonly statuses: () => readonly McpServerStatus[]
+  /** False where there is no such server. */
+  readonly restart: (name: string) => Promise<boolean>
+}): { readonly name: string; tool(): Tool } {
+  const name = 'mcp_servers'
+  return {
+    name,
+    tool: () =>
+      defineTool({
+        name,
+        description: truncatePromptText(
+          sanitizeForPrompt(
+            `Your MCP servers: how they stand and which tools they offer. Now: ${deps.statuses().map(summary).join('; ')}`,
+          ),
+          summaryMaxChars,
+          ' [cut]',
+        ),
+        parameters: {
+          restart: withDefault(
+            text('Name of a server that failed, to start it again now', { maxChars: 64 }),
+            '',
+          ),
+        },
+        effect: 'local',
+        timeoutMs: restartMaxMs,
+        run: async ({ restart }) => {
+          if (restart !== '' && !(await deps.restart(restart))) {
+            return { output: `There is no MCP server ${restart}.`, ok: false }
+          }
+          return { output: { servers: deps.statuses() }, ok: true }
+        },
+      }),
+  }
+}
+
+function summary({ name, state, tools, detail }: McpServerStatus): string {
+  return state === 'running' ? `${name}: ${tools.length} tools` : `${name}: ${state}, ${detail.slice(0, 200)}`
+}

@@ -1,0 +1,7 @@
+export {
+  Client,
+  ReadBuffer,
+  SSEClientTransport,
+  StreamableHTTPClientTransport,
+  serializeMessage,
+} from '@modelcontextprotocol/client'

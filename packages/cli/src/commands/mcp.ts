@@ -1,0 +1,179 @@
+import type { ChangeView } from '@flotilla/protocol/agent-edit'
+import { readMcpServer } from '@flotilla/protocol/mcp-servers'
+import type { McpServer } from '@flotilla/protocol/mcp-servers'
+import type { Command } from 'commander'
+import { commandAction, numberOption, operand, textOption } from '../command-action.ts'
+import type { CommandLine } from '../command-action.ts'
+import { CommandFailed } from '../command-failed.ts'
+import type { CliDeps, CommandContext } from '../context.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { wholeNumber } from '../number-argument.ts'
+import { oneLine, printable } from '../terminal/color.ts'
+import { renderTable } from '../terminal/table.ts'
+import { undoHint } from './changes.ts'
+
+const detailColumns = 100
+
+export function addMcpCommand(program: Command, deps: CliDeps): void {
+  const mcp = program
+    .command('mcp')
+    .summary('MCP servers of an agent')
+    .description(
+      'MCP servers of an agent: programs inside its container, and servers on the network that are reached through the mesh. They start with the next run of the agent.',
+    )
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ flotilla mcp list auditor
+  $ flotilla mcp add auditor files -- npx -y @modelcontextprotocol/server-filesystem /data
+  $ flotilla mcp add auditor wiki --url https://wiki.example/mcp --header 'Authorization: Bearer $CRED{wiki}'`,
+    )
+  mcp
+    .command('list')
+    .summary('servers, whether they run, and their tools')
+    .description('Lists the MCP servers of an agent with their state and their tools.')
+    .argument('<agent>', 'id of the agent')
+    .addHelpText('after', '\nExample:\n  $ flotilla mcp list auditor')
+    .action(commandAction(deps, list))
+  mcp
+    .command('add')
+    .summary('give an agent a server, or change one')
+    .description(
+      'Adds a server, or takes the place of one with that name: a command for a program inside the container, or --url. Words that begin with a dash come after --.',
+    )
+    .argument('<agent>', 'id of the agent')
+    .argument('<name>', 'what the server is called here')
+    .argument('[command...]', 'the program and its arguments')
+    .option('--url <address>', 'address of a server on the network')
+    .option('--header <line>', 'a header "Name: value"; give it again for more', collect)
+    .option('--env <assignment>', 'a variable NAME=value for the program; give it again for more', collect)
+    .option('--sse', 'the server speaks the older HTTP+SSE transport')
+    .option('--tool <name>', 'take only this tool; give it again for more', collect)
+    .option('--startup-timeout <ms>', 'longest wait until its tools are known', wholeNumber(500, 120_000))
+    .option('--call-timeout <ms>', 'longest wait for a call', wholeNumber(1000, 600_000))
+    .addHelpText(
+      'after',
+      `
+$CRED{name} in a header or in the address stands for a credential that is bound to that host (flotilla credentials);
+it is filled in by the mesh and never enters the container.
+
+Examples:
+  $ flotilla mcp add auditor files -- npx -y @modelcontextprotocol/server-filesystem /data
+  $ flotilla mcp add auditor wiki --url https://wiki.example/mcp --header 'Authorization: Bearer $CRED{wiki}'`,
+    )
+    .action(commandAction(deps, add))
+  mcp
+    .command('remove')
+    .summary('take a server away')
+    .description('Takes a server from an agent. It ends before the next run.')
+    .argument('<agent>', 'id of the agent')
+    .argument('<name>', 'name of the server')
+    .addHelpText('after', '\nExample:\n  $ flotilla mcp remove auditor wiki')
+    .action(commandAction(deps, remove))
+}
+
+function collect(word: string, before: readonly string[] = []): readonly string[] {
+  return [...before, word]
+}
+
+function listOption(line: CommandLine, name: string): string[] {
+  const value = line.options[name]
+  return Array.isArray(value) ? value.map(String) : []
+}
+
+async function list(context: CommandContext, line: CommandLine): Promise<void> {
+  const id = operand(line, 0)
+  const { terminal, signal } = context
+  const reply = await (await context.mesh()).call('mcpServers', { params: { id }, signal })
+  terminal.printJson(reply)
+  if (reply.servers.length === 0) {
+    return terminal.print(`${id} has no MCP servers. Give it one: flotilla mcp add --help`)
+  }
+  terminal.print(
+    ...renderTable(
+      [{ title: 'NAME' }, { title: 'STATE' }, { title: 'WHERE' }, { title: 'TOOLS' }, { title: 'DETAIL' }],
+      reply.servers.map(({ name, state, config, tools, detail, protocol }) => [
+        name,
+        protocol === null ? state : `${state} (${printable(protocol)})`,
+        oneLine(whereIs(config), 60),
+        tools.length === 0 ? '-' : printable(tools.join(', ')),
+        oneLine(detail, detailColumns),
+      ]),
+    ),
+  )
+}
+
+function whereIs(config: Readonly<Record<string, unknown>>): string {
+  const { url, command, args } = config
+  if (typeof url === 'string') return url
+  return [command, ...(Array.isArray(args) ? args : [])].map(String).join(' ')
+}
+
+async function add(context: CommandContext, line: CommandLine): Promise<void> {
+  const name = operand(line, 1)
+  await edit(context, line, { set: { [name]: readServer(line) }, remove: [] }, `has the MCP server ${name}`)
+}
+
+async function remove(context: CommandContext, line: CommandLine): Promise<void> {
+  const name = operand(line, 1)
+  await edit(context, line, { set: {}, remove: [name] }, `has no MCP server ${name} any more`)
+}
+
+async function edit(
+  context: CommandContext,
+  line: CommandLine,
+  value: { readonly set: Readonly<Record<string, McpServer>>; readonly remove: string[] },
+  done: string,
+): Promise<void> {
+  const id = operand(line, 0)
+  const change: ChangeView = await (
+    await context.mesh()
+  ).call('agentEdit', {
+    params: { id },
+    body: { field: 'mcpServers', value, reason: '' },
+    idempotencyKey: context.newKey(),
+    signal: context.signal,
+  })
+  context.terminal.printJson(change)
+  context.terminal.print(`${id} ${done}.`, undoHint(change))
+}
+
+function readServer(line: CommandLine): McpServer {
+  const [command, ...args] = line.operands.slice(2)
+  const url = textOption(line, 'url')
+  const tools = listOption(line, 'tool')
+  const raw = {
+    ...(command === undefined ? {} : { command, args, env: pairs(listOption(line, 'env'), '=') }),
+    ...(url === undefined ? {} : { url, headers: pairs(listOption(line, 'header'), ':') }),
+    ...(line.options['sse'] === true ? { type: 'sse' } : {}),
+    ...(tools.length === 0 ? {} : { tools }),
+    ...given('startupTimeoutMs', numberOption(line, 'startupTimeout')),
+    ...given('callTimeoutMs', numberOption(line, 'callTimeout')),
+  }
+  const { server, fault } = readMcpServer(raw)
+  if (server) return server
+  throw wrong(fault)
+}
+
+function given(name: string, value: number | undefined): Record<string, number> {
+  return value === undefined ? {} : { [name]: value }
+}
+
+function pairs(words: readonly string[], mark: string): Record<string, string> {
+  return Object.fromEntries(
+    words.map((word) => {
+      const at = word.indexOf(mark)
+      if (at <= 0) throw wrong(`${word.slice(0, 60)} is not of the form NAME${mark}value`)
+      return [word.slice(0, at).trim(), word.slice(at + 1).trim()]
+    }),
+  )
+}
+
+function wrong(detail: string): CommandFailed {
+  return new CommandFailed('bad-server', {
+    detail: `${detail}.`,
+    repair: 'See: flotilla mcp add --help',
+    exitCode: exitCodes.usage,
+  })
+}
