@@ -27,7 +27,7 @@ export function addMcpCommand(program: Command, deps: CliDeps): void {
 Examples:
   $ flotilla mcp list auditor
   $ flotilla mcp add auditor files -- npx -y @modelcontextprotocol/server-filesystem /data
-  $ flotilla mcp add auditor wiki --url https://wiki.example/mcp --header 'Authorization: Bearer $CRED{wiki}'`,
+  $ flotilla mcp add auditor wiki --http https://wiki.example/mcp --header 'Authorization: Bearer $CRED{wiki}'`,
     )
   mcp
     .command('list')
@@ -40,15 +40,15 @@ Examples:
     .command('add')
     .summary('give an agent a server, or change one')
     .description(
-      'Adds a server, or takes the place of one with that name: a command for a program inside the container, or --url. Words that begin with a dash come after --.',
+      'Adds a server, or takes the place of one with that name: a command for a program inside the container, or --http. Words that begin with a dash come after --.',
     )
     .argument('<agent>', 'id of the agent')
     .argument('<name>', 'what the server is called here')
     .argument('[command...]', 'the program and its arguments')
-    .option('--url <address>', 'address of a server on the network')
+    .option('--http <address>', 'address of a server on the network')
+    .option('--sse <address>', 'the same, where the server speaks the older HTTP+SSE transport')
     .option('--header <line>', 'a header "Name: value"; give it again for more', collect)
     .option('--env <assignment>', 'a variable NAME=value for the program; give it again for more', collect)
-    .option('--sse', 'the server speaks the older HTTP+SSE transport')
     .option('--tool <name>', 'take only this tool; give it again for more', collect)
     .option('--startup-timeout <ms>', 'longest wait until its tools are known', wholeNumber(500, 120_000))
     .option('--call-timeout <ms>', 'longest wait for a call', wholeNumber(1000, 600_000))
@@ -60,7 +60,7 @@ it is filled in by the mesh and never enters the container.
 
 Examples:
   $ flotilla mcp add auditor files -- npx -y @modelcontextprotocol/server-filesystem /data
-  $ flotilla mcp add auditor wiki --url https://wiki.example/mcp --header 'Authorization: Bearer $CRED{wiki}'`,
+  $ flotilla mcp add auditor wiki --http https://wiki.example/mcp --header 'Authorization: Bearer $CRED{wiki}'`,
     )
     .action(commandAction(deps, add))
   mcp
@@ -141,12 +141,13 @@ async function edit(
 
 function readServer(line: CommandLine): McpServer {
   const [command, ...args] = line.operands.slice(2)
-  const url = textOption(line, 'url')
+  const older = textOption(line, 'sse')
+  const url = older ?? textOption(line, 'http')
   const tools = listOption(line, 'tool')
   const raw = {
     ...(command === undefined ? {} : { command, args, env: pairs(listOption(line, 'env'), '=') }),
     ...(url === undefined ? {} : { url, headers: pairs(listOption(line, 'header'), ':') }),
-    ...(line.options['sse'] === true ? { type: 'sse' } : {}),
+    ...(older === undefined ? {} : { type: 'sse' }),
     ...(tools.length === 0 ? {} : { tools }),
     ...given('startupTimeoutMs', numberOption(line, 'startupTimeout')),
     ...given('callTimeoutMs', numberOption(line, 'callTimeout')),

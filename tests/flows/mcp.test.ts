@@ -1,0 +1,246 @@
+import { join } from 'node:path'
+import { spawn } from 'node:child_process'
+import process from 'node:process'
+import { text } from 'node:stream/consumers'
+import { controlEndpoints } from '@flotilla/protocol/control-api'
+import { mcpHumanEndpoints } from '@flotilla/protocol/mcp-api'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { aCassette, calls, says } from '../support/cassettes.ts'
+import { eventually } from '../support/eventually.ts'
+import { startMcpWebServer } from '../support/mcp-web-server.ts'
+import { repositoryRoot, startMesh } from '../support/mesh-process.ts'
+import type { MeshProcess } from '../support/mesh-process.ts'
+import type { WebServer } from '../support/web-server.ts'
+
+const program = join(repositoryRoot, 'tests', 'support', 'mcp-program.mjs')
+const key = 'key-of-the-wiki-0815'
+const local = (mode: string, more: object = {}) => ({
+  command: process.execPath,
+  args: [program, mode],
+  ...more,
+})
+
+let web: WebServer
+let mesh: MeshProcess
+
+const day = aCassette(
+  {
+    when: '^add$',
+    turns: [calls('add', { a: 20, b: 22 }), says('{{sum}}', { capture: { sum: '(the sum is \\d+)' } })],
+  },
+  {
+    when: '^grow$',
+    turns: [
+      calls('grow', {}),
+      calls('run_command', { command: 'sleep 1' }),
+      calls('grown', {}),
+      says('{{it}}', { capture: { it: '(new here)' } }),
+    ],
+  },
+)
+
+beforeAll(async () => {
+  web = await startMcpWebServer()
+  mesh = await startMesh({
+    cassettes: { day },
+    settings: { egress: { allowed_private: [`127.0.0.1:${web.port}`] } },
+  })
+})
+afterAll(async () => {
+  await mesh?.stop()
+  await web?.close()
+})
+
+async function anAgent(id: string, set: object): Promise<void> {
+  await mesh.createWorker(id)
+  await give(id, set)
+}
+async function give(id: string, set: object, remove: readonly string[] = []): Promise<void> {
+  const reply = await mesh.call(controlEndpoints.agentEdit, {
+    params: { id },
+    body: { field: 'mcpServers', value: { set, remove }, reason: '' },
+  })
+  expect(reply.status, reply.text).toBe(200)
+}
+async function run(agent: string, tool: string, input: object = {}): Promise<string> {
+  const { outcome } = await mesh.invoke(agent, tool, input)
+  return outcome?.text ?? ''
+}
+interface Listed {
+  readonly servers: readonly {
+    name: string
+    state: string
+    detail: string
+    protocol: string | null
+    tools: string[]
+  }[]
+}
+const list = async (id: string): Promise<Listed> =>
+  (await mesh.call(mcpHumanEndpoints.mcpServers, { params: { id } })).json() as unknown as Listed
+/** The command line as a person uses it. */
+async function cli(
+  words: readonly string[],
+  input = '',
+): Promise<{ code: number | null; out: string; err: string }> {
+  const child = spawn(
+    process.execPath,
+    [join(repositoryRoot, 'packages', 'cli', 'src', 'main.ts'), ...words],
+    {
+      env: { ...process.env, FLOTILLA_HOME: mesh.home, FLOTILLA_PORT: new URL(mesh.url).port },
+      stdio: ['pipe', 'pipe', 'pipe'],
+    },
+  )
+  child.stdin.end(input)
+  const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
+  const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)])
+  return { code: await ended, out, err }
+}
+
+describe('an agent with a program as its MCP server', () => {
+  beforeAll(() => anAgent('clerk', { files: local('plain', { env: { COLOUR: 'green' } }) }))
+
+  it('starts it with the first run and calls its tools, by a model and by hand', async () => {
+    expect((await list('clerk')).servers).toMatchObject([{ name: 'files', state: 'not-started' }])
+    const chat = await mesh.ended(await mesh.submit('add', { agent: 'clerk' }))
+    expect(chat.outcome?.text).toBe('the sum is 42')
+    expect(await run('clerk', 'facts')).toContain('"answer": 42')
+    expect(await run('clerk', 'picture')).toBe('[image image/png, 9 bytes]')
+    expect(await run('clerk', 'refuse')).toContain('I do not want to')
+    const [server] = (await list('clerk')).servers
+    expect(server).toMatchObject({ state: 'running', protocol: '2026-07-28' })
+    expect(server?.tools).toContain('add')
+  })
+
+  it('keeps its own tools: one of the same name has the server’s before it (lesson 39)', async () => {
+    expect(await run('clerk', 'run_command', { command: 'echo mine' })).toContain('mine')
+    expect(await run('clerk', 'files__run_command')).toBe('run by the server')
+  })
+
+  it('gives it what programs get: no token of the door, in no file and no environment', async () => {
+    const seen = JSON.parse(await run('clerk', 'environment')) as {
+      own: Record<string, string>
+      parent: string
+      cwd: string
+    }
+    expect(seen.own['COLOUR']).toBe('green')
+    expect(Object.keys(seen.own).filter((name) => name.startsWith('FLOTILLA_'))).toEqual([])
+    expect(seen.cwd).toBe(mesh.dataOf('clerk'))
+    const briefing = /FLOTILLA_BRIEFING=([^\0]+)/.exec(seen.parent)?.[1] ?? ''
+    expect(await run('clerk', 'read', { path: `${briefing}/mcp.json` })).toContain('COLOUR')
+    expect(await run('clerk', 'read', { path: `${briefing}/door-token` })).toContain('ENOENT')
+  })
+
+  it('is given a tool that the server adds while a run goes on', async () => {
+    const chat = await mesh.ended(await mesh.submit('grow', { agent: 'clerk' }))
+    expect(chat.outcome?.text).toBe('new here')
+  })
+
+  it('is told that it died in a call, and has it again after a rest', async () => {
+    const died = await run('clerk', 'die')
+    expect(died).toContain('what the call did is not known')
+    expect(died).toContain('exit code 7')
+    expect(died).toContain('out of ideas')
+    await eventually('it runs again', async () =>
+      (await run('clerk', 'add', { a: 1, b: 1 })).includes('sum is 2'),
+    )
+  })
+
+  it('loses it with the next run when it is taken away', async () => {
+    const gone = await cli(['mcp', 'remove', 'clerk', 'files'])
+    expect(gone.out, gone.err).toContain('clerk has no MCP server files any more')
+    expect(await run('clerk', 'add', { a: 1, b: 1 })).toContain('add')
+    expect((await list('clerk')).servers).toEqual([])
+  })
+})
+
+describe('servers of the older protocol', () => {
+  it('are spoken to in it, also where one ends at words that it does not know', async () => {
+    await anAgent('elder', { old: local('old'), prim: local('ends-at-strange-words') })
+    expect(await run('elder', 'old__add', { a: 2, b: 3 })).toBe('the sum is 5')
+    expect(await run('elder', 'prim__add', { a: 2, b: 4 })).toBe('the sum is 6')
+    expect((await list('elder')).servers.map(({ protocol }) => protocol)).toEqual([
+      '2024-11-05',
+      '2025-11-25',
+    ])
+  })
+})
+
+describe('servers that do harm', () => {
+  it('that never answer hold up the first run for their time, and no other server (lesson 39)', async () => {
+    await anAgent('patient', {
+      mute: local('silent', { startupTimeoutMs: 2000 }),
+      broken: local('broken'),
+      files: local('plain'),
+    })
+    const told = JSON.parse(await run('patient', 'mcp_servers')) as Listed
+    expect(told.servers.map(({ name, state }) => [name, state])).toEqual([
+      ['mute', 'failed'],
+      ['broken', 'failed'],
+      ['files', 'running'],
+    ])
+    expect(told.servers[0]?.detail).toContain('no answer within 2 s')
+    expect(told.servers[1]?.detail).toMatch(/exit code 3 and said: no settings file/)
+    expect(await run('patient', 'add', { a: 1, b: 2 })).toBe('the sum is 3')
+  })
+
+  it('that describe their tools at length are cut, cleaned and marked as strangers’ words (lesson 39)', async () => {
+    await anAgent('wary', { hostile: local('hostile') })
+    expect((await run('wary', 'helpful')).length).toBeLessThan(21_000)
+    const [server] = (await list('wary')).servers
+    expect(server?.tools.length).toBe(64)
+    expect(server?.tools.every((name) => /^[a-zA-Z0-9_-]{1,64}$/.test(name))).toBe(true)
+    expect(server?.detail).toContain('137 tools over 64 were left out')
+  })
+})
+
+describe('an MCP server on the network', () => {
+  beforeAll(async () => {
+    const url = `http://127.0.0.1:${web.port}`
+    await anAgent('reader', {
+      wiki: { url: `${url}/leak`, headers: { 'x-key': '$CRED{wiki}' } },
+      old: { url: `${url}/sse` },
+      away: { url: `${url}/away` },
+      now: { url: `${url}/mcp` },
+    })
+  })
+
+  it('is reached through the mesh, by the current transport and the older one', async () => {
+    expect(await run('reader', 'old__echo', { text: 'hello' })).toBe('you said hello')
+    expect(await run('reader', 'now__echo', { text: 'hello' })).toBe('you said hello')
+    expect(await run('reader', 'old__echo', { text: 'again' })).toBe('you said again')
+    const { servers } = await list('reader')
+    expect(servers.find(({ name }) => name === 'old')?.state).toMatch(/running|stopped/)
+  })
+
+  it('that redirects to a private address leads nowhere', async () => {
+    const away = (await list('reader')).servers.find(({ name }) => name === 'away')
+    expect(away?.state).toBe('failed')
+    expect(web.requests.filter(({ url }) => url === '/away').length).toBeGreaterThan(0)
+  })
+
+  it('gets no credential that is not bound to it, and then its value comes back in no words', async () => {
+    const wiki = async () => (await list('reader')).servers.find(({ name }) => name === 'wiki')
+    const told = () => web.requests.some(({ headers }) => headers['x-key'] === key)
+    expect((await wiki())?.detail).toContain('credential-unknown')
+    await permit('reader', { allowed_credentials: ['wiki'] })
+    const set = await cli(['credentials', 'set', 'wiki', '--host', 'elsewhere.test'], key)
+    expect(set.code, set.err).toBe(0)
+    await run('reader', 'mcp_servers', { restart: 'wiki' })
+    expect((await wiki())?.detail).toContain('credential-refused: wiki is bound to elsewhere.test')
+    expect(told()).toBe(false)
+    const bound = await cli(['credentials', 'bind', 'wiki', `http://127.0.0.1:${web.port}`])
+    expect(bound.code, bound.err).toBe(0)
+    expect(await run('reader', 'mcp_servers', { restart: 'wiki' })).toContain('running')
+    expect(told()).toBe(true)
+    const said = await run('reader', 'tell_key')
+    expect(said).toBe('[secret] [secret]')
+    expect(JSON.stringify(await list('reader'))).not.toContain(key)
+  })
+})
+
+async function permit(agent: string, change: object): Promise<void> {
+  await mesh.call(controlEndpoints.agentEdit, {
+    params: { id: agent },
+    body: { field: 'permissions', value: { set: change, add: {}, remove: {} }, reason: '' },
+  })
+}
