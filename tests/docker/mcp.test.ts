@@ -48,7 +48,7 @@ withEngine(
         params: { id: 'clerk' },
         body: { field: 'mcpServers', value: { set, remove: [] }, reason: '' },
       })
-      expect(reply.status, reply.text).toBe(200)
+      if (reply.status !== 200) throw new Error(reply.text)
     })
     afterAll(async () => {
       await mesh?.stop()

@@ -63,10 +63,20 @@ describe('the bundle of an agent', () => {
     expect((await chat('run_1', 1, 'hello')).json()).toMatchObject({ status: 'complete' })
     expect(loaded()).toContain('node:http')
     expect(loaded()).not.toContain('node:sqlite')
+    expect(loaded().filter((name) => name.includes('parts/'))).toEqual([])
     expect(existsSync(join(agent.data, '.flotilla', 'memory.db'))).toBe(false)
 
     expect((await chat('run_2', 2, 'remember')).json()).toMatchObject({ status: 'complete' })
     expect(loaded()).toContain('node:sqlite')
     expect(existsSync(join(agent.data, '.flotilla', 'memory.db'))).toBe(true)
+    expect(loaded()).not.toContain('./parts/mcp.cjs')
+  })
+
+  it('loads the client of MCP with the first run that has a server, and not before', async () => {
+    const server = { kind: 'local', name: 'none', command: 'no-such-program', args: [], env: {}, tools: null }
+    const brief = [{ ...server, startupTimeoutMs: 5000, callTimeoutMs: 5000 }]
+    writeFileSync(join(agent.data, 'briefing', 'mcp.json'), JSON.stringify(brief))
+    await chat('run_3', 3, 'hello again')
+    expect(loaded()).toContain('./parts/mcp.cjs')
   })
 })

@@ -26,6 +26,7 @@ describe('trust', () => {
   test('a tool that is not known may bring anything', () => {
     expect(trustOfResult('a_skill_of_its_own', 'fine')).toBe('outside')
     expect(trustOfResult('run_command', 'fine')).toBe('outside')
+    expect(trustOfResult('wiki__search', 'from an MCP server')).toBe('outside')
     expect(trustOfResult('read_blackboard', 'fine')).toBe('agent')
     expect(trustOfResult('write_file', 'fine')).toBe('self')
   })

@@ -112,21 +112,25 @@ function whereIs(config: Readonly<Record<string, unknown>>): string {
 
 async function add(context: CommandContext, line: CommandLine): Promise<void> {
   const name = operand(line, 1)
-  await edit(context, line, { set: { [name]: readServer(line) }, remove: [] }, `has the MCP server ${name}`)
+  const value = { set: { [name]: readServer(line) }, remove: [] }
+  await edit(context, operand(line, 0), { value, done: `has the MCP server ${name}` })
 }
 
 async function remove(context: CommandContext, line: CommandLine): Promise<void> {
   const name = operand(line, 1)
-  await edit(context, line, { set: {}, remove: [name] }, `has no MCP server ${name} any more`)
+  const value = { set: {}, remove: [name] }
+  await edit(context, operand(line, 0), { value, done: `has no MCP server ${name} any more` })
 }
 
 async function edit(
   context: CommandContext,
-  line: CommandLine,
-  value: { readonly set: Readonly<Record<string, McpServer>>; readonly remove: string[] },
-  done: string,
+  id: string,
+  asked: {
+    readonly value: { readonly set: Readonly<Record<string, McpServer>>; readonly remove: string[] }
+    readonly done: string
+  },
 ): Promise<void> {
-  const id = operand(line, 0)
+  const { value, done } = asked
   const change: ChangeView = await (
     await context.mesh()
   ).call('agentEdit', {

@@ -93,8 +93,8 @@ function finish(
       detail: {
         field: row.field,
         change: row.id,
-        before: journalValue(row.before),
-        after: journalValue(row.after),
+        before: journalValue(row.before, row.field),
+        after: journalValue(row.after, row.field),
       },
     })
     parts.events.publish({

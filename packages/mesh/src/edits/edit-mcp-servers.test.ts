@@ -18,8 +18,11 @@ const names = () => Object.keys(made.world.fleet.mcpServers.of('w'))
 
 describe('MCP servers of an agent', () => {
   test('are given by a person alone, one by one, and can be taken back', async () => {
-    const { edits } = made
-    await edits.apply(atTerminal, 'w', { edit: edit({ files }) })
+    const { edits, journal } = made
+    const env = { KEY: 'a private value' }
+    await edits.apply(atTerminal, 'w', { edit: edit({ files: { ...files, env } }) })
+    expect(JSON.stringify(journal)).not.toContain('private')
+    expect(journal.at(-1)).toMatchObject({ detail: { before: { files: false }, after: { files: true } } })
     const second = await edits.apply(atTerminal, 'w', { edit: edit({ wiki }) })
     expect(names()).toEqual(['files', 'wiki'])
     expect(second).toMatchObject({ before: { wiki: null }, takes_effect: 'next-run' })

@@ -3,8 +3,14 @@ import type { JsonValue } from '@flotilla/protocol/json-value'
 /** Longest value that the journal holds whole, characters of JSON. */
 const wholeMaxChars = 500
 
-/** A value as the journal may hold it: settings as they are, longer texts by their length alone. Pure. */
-export function journalValue(value: JsonValue): JsonValue {
+/**
+ * A value as the journal may hold it: settings as they are, longer texts by their length alone, servers by name, since
+ * what stands in a program's environment is nobody else's. Pure.
+ */
+export function journalValue(value: JsonValue, field: string): JsonValue {
+  if (field === 'mcpServers' && typeof value === 'object' && value !== null) {
+    return Object.fromEntries(Object.entries(value).map(([name, server]) => [name, server !== null]))
+  }
   const text = JSON.stringify(value)
   return text.length <= wholeMaxChars && typeof value !== 'string' ? value : { chars: text.length }
 }

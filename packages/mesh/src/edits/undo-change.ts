@@ -62,7 +62,7 @@ function tell(parts: EditParts, caller: Caller, row: ChangeRow): ChangeRow {
     actor: actorOf(caller),
     action: 'edit.undone',
     subject: row.agent_id,
-    detail: { field: row.field, change: row.id, restored: journalValue(row.before) },
+    detail: { field: row.field, change: row.id, restored: journalValue(row.before, row.field) },
   })
   parts.events.publish({
     type: 'edit.undone',

@@ -54,3 +54,22 @@ test('ids that are written alike have folders of their own, also where case is f
   const ids = ['a-b', 'a_b', 'A-b', 'ab', 'a--b', 'a-_b', 'AB', 'aB', '61']
   expect(new Set(ids.map((id) => briefingFolderName(id).toLowerCase())).size).toBe(ids.length)
 })
+
+test('mcp.json is there for an agent with MCP servers alone, and holds no header', async () => {
+  world = await aWorker()
+  await world.fleet.ensureRunning('w', patient)
+  const path = join(world.runtime.started[0]!.briefingDirectory, 'mcp.json')
+  await expect(stat(path)).rejects.toMatchObject({ code: 'ENOENT' })
+  world.fleet.mcpServers.put('w', {
+    wiki: { url: 'https://wiki.example/$CRED{k}', headers: { 'x-key': '$CRED{k}' } },
+  })
+  await world.fleet.refreshBriefings()
+  const text = await readFile(path, 'utf8')
+  expect(JSON.parse(text)).toMatchObject([
+    { kind: 'remote', name: 'wiki', url: 'https://wiki.example/handle' },
+  ])
+  expect(text).not.toContain('CRED')
+  world.fleet.mcpServers.put('w', {})
+  await world.fleet.refreshBriefings()
+  await expect(stat(path)).rejects.toMatchObject({ code: 'ENOENT' })
+})

@@ -101,6 +101,17 @@ describe('creating an agent', () => {
     expect(world.grants.get('x')).toEqual({ can_spawn: true })
   })
 
+  test('MCP servers come with it from a person at the terminal and from nobody else', async () => {
+    world = await aFleet()
+    const asked = { id: 'm', role: 'reads', mcpServers: { files: { command: 'files', args: [], env: {} } } }
+    const inChat: Caller = { kind: 'human', channel: 'telegram', user: 'owner' }
+    await expect(world.fleet.create(inChat, asked)).rejects.toMatchObject({ code: 'human-only' })
+    await world.fleet.create(owner, asked)
+    expect(world.fleet.mcpServers.of('m')).toMatchObject(asked.mcpServers)
+    await world.fleet.delete(owner, 'm')
+    expect(world.fleet.mcpServers.of('m')).toEqual({})
+  })
+
   test('those that run learn of the new one', async () => {
     world = await aWorker()
     await world.fleet.ensureRunning('w', patient)

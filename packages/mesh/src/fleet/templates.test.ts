@@ -91,6 +91,12 @@ test.each([
     'a budget out of range',
     withAgents('{ id: a, role: r, instructions: i, budget: { daily_usd: 0, monthly_usd: 1 } }'),
   ],
+  [
+    'an MCP server that takes a handle into the container',
+    withAgents(
+      '{ id: a, role: r, instructions: i, mcpServers: { s: { command: c, env: { K: $CRED{k} } } } }',
+    ),
+  ],
   ['no agents', 'name: t\ndescription: d\nagents: []\n'],
   ['another name than its file', withAgents(agent).replace('name: t', 'name: u')],
   ['a key twice', withAgents(agent, 'name: t\n')],
