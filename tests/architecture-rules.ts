@@ -283,6 +283,7 @@ export const bannedCalls: readonly BannedCall[] = [
       'packages/mesh/src/compose-parts.ts',
       'packages/mesh/src/compose-vault.ts',
       'packages/mesh/src/compose-journal.ts',
+      'packages/mesh/src/egress/web-search.ts',
       'packages/mesh/src/llm/openai-compatible-provider.ts',
       'packages/mesh/src/llm/anthropic-provider.ts',
       'packages/mesh/src/llm/provider-setup.ts',

@@ -15,6 +15,7 @@ import { operatorEndpoints, operatorViewEndpoints } from '@flotilla/protocol/ope
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { meshInternalEndpoints } from '@flotilla/protocol/mesh-internal-api'
 import { skillEndpoints } from '@flotilla/protocol/skills-api'
+import { toolEndpoints } from '@flotilla/protocol/tool-api'
 import { vaultAgentEndpoints, vaultHumanEndpoints } from '@flotilla/protocol/vault-api'
 import { webhookEndpoints } from '@flotilla/protocol/webhook-api'
 import type { RunView } from '@flotilla/protocol/run'
@@ -200,6 +201,7 @@ describe('the agent door', () => {
     models,
     vaultAgentEndpoints,
     skillEndpoints,
+    toolEndpoints,
     operatorEndpoints,
     operatorViewEndpoints,
   )

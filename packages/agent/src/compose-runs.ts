@@ -1,18 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '@flotilla/protocol/clock'
-import { blackboardTools } from './builtin-tools/blackboard.ts'
-import { fileTools } from './builtin-tools/files.ts'
-import { handOffTools } from './builtin-tools/hand-off.ts'
-import { httpTools } from './builtin-tools/http.ts'
-import { memoryTools } from './builtin-tools/memory.ts'
-import { messageTools } from './builtin-tools/messages.ts'
-import { shellTools } from './builtin-tools/shell.ts'
-import { vaultTools } from './builtin-tools/vault.ts'
-import { workspaceTools } from './builtin-tools/workspace.ts'
+import { builtinTools } from './builtin-tools/builtin-tools.ts'
 import { composeContext } from './compose-context.ts'
 import type { AgentEnvironment } from './environment.ts'
 import type { DataFiles } from './files/data-files.ts'
 import { keepReserve } from './files/state-file.ts'
+import { createImageStore } from './images/image-store.ts'
 import { createMeshModel } from './llm/mesh-model.ts'
 import { createMcpRoom } from './mcp-servers/mcp-room.ts'
 import type { McpRoom } from './mcp-servers/mcp-room.ts'
@@ -30,6 +23,8 @@ import { joinBootstrap, readBootstrapFiles } from './prompt/bootstrap-files.ts'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { buildSystemPrompt } from './prompt/build-system-prompt.ts'
 import { createSkillRoom } from './skills/skill-room.ts'
+import { askHeldTools, nothingHeld, offeredTools } from './tools/held-tools.ts'
+import type { HeldTools } from './tools/held-tools.ts'
 import type { Tool } from './tools/tool.ts'
 import type { Workspace } from './workspace/workspace.ts'
 
@@ -59,17 +54,15 @@ export function composeRuns(deps: {
   const { dataDirectory, embeddingModel } = environment
   const memory = createMemory({ dataDirectory, embeddingModel, clock, log })
   const learnings = createLearnings({ files, clock, log })
-  const tools = [
-    ...shellTools({ files, environment: environment.programEnvironment, clock }),
-    ...fileTools({ files }),
-    ...httpTools(),
-    ...blackboardTools(),
-    ...handOffTools(),
-    ...messageTools({ files }),
-    ...workspaceTools({ workspace }),
-    ...vaultTools(),
-    ...memoryTools({ memory, embeddingModel }),
-  ]
+  const tools = builtinTools({
+    files,
+    workspace,
+    memory,
+    embeddingModel,
+    dataDirectory,
+    programEnvironment: environment.programEnvironment,
+    clock,
+  })
   const { agentId, role, kind } = environment
   const skills = createSkillRoom({ files, newNonce: () => randomUUID(), clock })
   const mcp = createMcpRoom({
@@ -79,15 +72,26 @@ export function composeRuns(deps: {
     clock,
     log,
   })
-  const toolsFor = async (mesh: RunMesh, signal: AbortSignal): Promise<readonly Tool[]> => {
-    if (kind !== 'operator') return tools
+  const images = createImageStore(dataDirectory)
+  const heldFor = async (mesh: RunMesh, signal: AbortSignal): Promise<HeldTools> => {
+    try {
+      return await askHeldTools(mesh, signal)
+    } catch (error) {
+      signal.throwIfAborted()
+      log.warn({ err: error }, 'the mesh does not say which tools it would refuse')
+      return nothingHeld
+    }
+  }
+  const toolsFor = async (mesh: RunMesh, held: HeldTools, signal: AbortSignal): Promise<readonly Tool[]> => {
+    const offered = offeredTools(tools, held)
+    if (kind !== 'operator') return offered
     const { allowedOperatorTools } = await import('./builtin-tools/operator.ts')
     try {
-      return [...tools, ...(await allowedOperatorTools({ mesh, signal }))]
+      return [...offered, ...(await allowedOperatorTools({ mesh, signal }))]
     } catch (error) {
       signal.throwIfAborted()
       log.warn({ err: error }, 'the mesh does not say what the operator may use')
-      return tools
+      return offered
     }
   }
   const systemPrompt = async (mode: 'chat' | 'task') => {
@@ -118,15 +122,18 @@ export function composeRuns(deps: {
       checkpoints,
       clock,
       learnings,
+      images,
       systemPrompt,
     },
     meshHttp,
-    toolsFor: async (mesh, signal) => {
-      const tools = await toolsFor(mesh, signal)
+    heldFor,
+    toolsFor: async (mesh, held, signal) => {
+      const tools = await toolsFor(mesh, held, signal)
       return mcp.offer(await skills.offer(tools, { mesh, signal, shown: mcp.arrange }), { mesh, signal })
     },
     keepReserve: () => keepReserve(environment.dataDirectory),
-    modelFor: (mesh) => createMeshModel({ mesh, model: environment.model, clock }),
+    modelFor: (mesh, { seesImages }) =>
+      createMeshModel({ mesh, model: environment.model, clock, images, seesImages }),
     log,
   })
   const close = async () => {

@@ -305,6 +305,7 @@ describe('a real agent process at work', () => {
           promote_to_blackboard: { 'team/n': 1 },
         })
         expect(mesh.requests.map((request) => request.path)).toEqual([
+          '/mesh/tools',
           '/v1/chat/completions',
           '/v1/chat/completions',
           '/mesh/tasks/task_1/complete',

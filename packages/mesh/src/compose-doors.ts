@@ -4,6 +4,7 @@ import { createAgentGate } from './api/agent/gate.ts'
 import { mcpAgentRoutes } from './api/agent/mcp.routes.ts'
 import { modelRoutes } from './api/agent/model.routes.ts'
 import { skillRoutes } from './api/agent/skill.routes.ts'
+import { toolRoutes } from './api/agent/tool.routes.ts'
 import { vaultAgentRoutes } from './api/agent/vault.routes.ts'
 import { credentialRoutes } from './api/human/credential.routes.ts'
 import { controlRoutes } from './api/human/control.routes.ts'
@@ -37,6 +38,7 @@ import {
   readiness,
   runUseCases,
 } from './compose-use-cases.ts'
+import { toolUseCases } from './compose-tools.ts'
 import { rateBucketOf } from '@flotilla/protocol/rate-buckets'
 import { mcpUseCases } from './compose-mcp.ts'
 import { createSkillCheck } from './skills/create-skill-check.ts'
@@ -153,6 +155,7 @@ export function agentDoor(parts: MeshParts): FastifyInstance {
   server.register(async (scope) =>
     mcpAgentRoutes(scope, { gate, use: { exchange: parts.egress.exchangeWithServer } }),
   )
+  server.register(async (scope) => toolRoutes(scope, { gate, use: toolUseCases(parts) }))
   server.register(async (scope) => skillRoutes(scope, { gate, use: { check: createSkillCheck(parts) } }))
   server.register(async (scope) =>
     modelRoutes(scope, {

@@ -25,6 +25,8 @@ import { createPinnedFetch } from './egress/pinned-fetch.ts'
 import { createPrivateExceptions } from './egress/private-exceptions.ts'
 import { createProxyGate } from './egress/proxy-gate.ts'
 import { createResolveName, serverTimeoutMs, serverTries } from './egress/resolve-name.ts'
+import { createWebSearch, searchSetup } from './egress/web-search.ts'
+import type { WebSearch } from './egress/web-search.ts'
 import type { Fleet } from './fleet/fleet.ts'
 import type { Journal } from './journal/journal.ts'
 import type { HoldLease } from './llm/hold-lease.ts'
@@ -34,7 +36,9 @@ import type { RateLimits } from './policy/rate-limits.ts'
 import type { LiveRuns } from './runs/live-runs.ts'
 import type { SandboxRuntime } from './sandbox/sandbox-runtime.ts'
 import type { Database } from './storage/database.ts'
+import { createScrubs } from './vault/scrub.ts'
 import type { OpenCredentials } from './vault/use-credentials.ts'
+import type { Vault } from './vault/vault.ts'
 import { systemClock } from './system-clock.ts'
 
 const clock = systemClock
@@ -54,6 +58,7 @@ export interface EgressParts {
   readonly verifyToken: Fleet['verifyToken']
   readonly credentials: OpenCredentials
   readonly mcpServersOf: (agentId: string) => McpServers
+  readonly vault: Pick<Vault, 'system'>
   /** Ports that doors of the mesh listen on. */
   readonly doorPorts: () => readonly number[]
 }
@@ -111,6 +116,18 @@ export function composeEgress(parts: EgressParts) {
     serversOf: parts.mcpServersOf,
     fetchFor: (agentId) => createPinnedFetch(filterFor(agentId)),
   })
+  const searchSources = {
+    settings: () => settings.current().web_search,
+    system: parts.vault.system,
+  }
+  const scrubFor = createScrubs()
+  const webSearch: WebSearch = (caller, request, signal) => {
+    // Where searches go is the owner's word and no agent's, so an agent's own list of hosts has no say.
+    const { isHostAllowed: _narrowed, ...filter } = filterFor(caller.kind === 'agent' ? caller.agentId : '')
+    const fetch = createPinnedFetch(filter)
+    const search = createWebSearch({ ...searchSources, guard, fetch, journal, clock, holdLease, scrubFor })
+    return search(caller, request, signal)
+  }
   const counts = createEgressCounts({
     table: createEgressCountTable(parts.database),
     database: parts.database,
@@ -149,6 +166,9 @@ export function composeEgress(parts: EgressParts) {
     networks,
     forwardRequest,
     exchangeWithServer,
+    webSearch,
+    /** Throws the Problem `not-configured` where nobody could search. */
+    requireSearch: () => void searchSetup(searchSources),
     counts,
     proxy,
     /** Whoever's sandbox is gone has nothing open outside. */

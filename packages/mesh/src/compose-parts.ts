@@ -208,6 +208,7 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
   const egress = composeEgress({
     credentials: vaultRoom.open,
     mcpServersOf: fleet.mcpServers.of,
+    vault,
     context,
     settings,
     rates,

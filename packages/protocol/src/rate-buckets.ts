@@ -5,6 +5,7 @@
 export const ratePerMinute = {
   llm: 600,
   http: 600,
+  web_search: 60,
   credentials: 600,
   blackboard_read: 6000,
   blackboard_write: 3000,
@@ -24,6 +25,7 @@ const rows: readonly { readonly method?: string; readonly path: string; readonly
   { path: '/mesh/blackboard', bucket: 'blackboard_write' },
   { path: '/mesh/http', bucket: 'http' },
   { path: '/mesh/mcp', bucket: 'http' },
+  { path: '/mesh/web-search', bucket: 'web_search' },
   { path: '/mesh/credentials', bucket: 'credentials' },
   { path: '/mesh/notify', bucket: 'notify' },
   { path: '/mesh/tasks', bucket: 'tasks' },

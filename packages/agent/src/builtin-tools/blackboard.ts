@@ -15,6 +15,7 @@ export function blackboardTools(): Tool[] {
       description: 'Reads one entry of the shared blackboard.',
       parameters: { key },
       effect: 'none',
+      parallelSafe: true,
       timeoutMs: meshToolTimeoutMs,
       run: async (values, { mesh, signal }) =>
         succeeded(await mesh.call({ endpoint: meshAgentEndpoints.blackboardRead, params: values, signal })),
@@ -47,6 +48,7 @@ export function blackboardTools(): Tool[] {
       description: 'Lists the entries of the shared blackboard whose keys begin with a prefix.',
       parameters: { prefix: withDefault(text('Prefix of keys', { maxChars: 512 }), '') },
       effect: 'none',
+      parallelSafe: true,
       timeoutMs: meshToolTimeoutMs,
       run: async (values, { mesh, signal }) =>
         succeeded(await mesh.call({ endpoint: meshAgentEndpoints.blackboardList, query: values, signal })),

@@ -26,6 +26,7 @@ export function fileTools(deps: { files: DataFiles }): Tool[] {
         limit: withDefault(integer('Number of lines; 0 for as many as fit', { min: 0, max: 1e9 }), 0),
       },
       effect: 'none',
+      parallelSafe: true,
       timeoutMs: fileTimeoutMs,
       run: async (values) => {
         const content = await files.read(values.path, readMaxBytes)
@@ -61,6 +62,7 @@ export function fileTools(deps: { files: DataFiles }): Tool[] {
         recursive: withDefault(flag('Directories inside directories too'), false),
       },
       effect: 'none',
+      parallelSafe: true,
       timeoutMs: fileTimeoutMs,
       run: async (values) => {
         const matches = globToRegExp(values.pattern)
@@ -90,7 +92,8 @@ export function refuseIdentityFile(relativePath: string): string | null {
   return file ? `${file.name} is changed with update_workspace, if at all.` : null
 }
 
-function takeLines(content: string, range: { offset: number; limit: number }): string {
+/** As many whole lines as a result has room for, and how to go on. Pure. */
+export function takeLines(content: string, range: { offset: number; limit: number }): string {
   const lines = content.split('\n')
   const wanted = lines.slice(range.offset, range.limit === 0 ? undefined : range.offset + range.limit)
   const taken: string[] = []

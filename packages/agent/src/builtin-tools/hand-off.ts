@@ -15,6 +15,7 @@ const listAgents = defineTool({
   description: 'Lists the agents that you may give tasks to, with their roles.',
   parameters: {},
   effect: 'none',
+  parallelSafe: true,
   timeoutMs: meshToolTimeoutMs,
   run: async (_values, { mesh, signal }) =>
     succeeded(await mesh.call({ endpoint: meshAgentEndpoints.agents, signal })),
@@ -66,6 +67,7 @@ const checkInbox = defineTool({
   description: 'Lists the open tasks that you were given, and what became of those that you gave to others.',
   parameters: {},
   effect: 'none',
+  parallelSafe: true,
   timeoutMs: meshToolTimeoutMs,
   run: async (_values, { mesh, signal }) =>
     succeeded(await mesh.call({ endpoint: meshAgentEndpoints.inbox, signal })),

@@ -20,6 +20,7 @@ export function httpTools(): Tool[] {
         timeout_ms: withDefault(integer('Longest wait in milliseconds', { min: 100, max: 120_000 }), 30_000),
       },
       effect: 'mesh',
+      parallelSafe: ({ method = 'GET' }) => method === 'GET' || method === 'HEAD',
       timeoutMs: meshToolTimeoutMs,
       run: async (values, context) => {
         const reply = await context.mesh.call({

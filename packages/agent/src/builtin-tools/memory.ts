@@ -39,6 +39,7 @@ export function memoryTools(deps: { memory: Memory; embeddingModel: string | nul
       },
       // The search itself only counts what it found.
       effect: 'none',
+      parallelSafe: true,
       timeoutMs: memoryTimeoutMs,
       run: async (values, context) => {
         const question = {

@@ -119,6 +119,7 @@ function view<S extends Shape>(
     description: summaryOf(name),
     parameters,
     effect: 'none',
+    parallelSafe: true,
     timeoutMs: meshToolTimeoutMs,
     run: async (values, context) => succeeded(await ask(context, values)),
   })

@@ -14,6 +14,7 @@ export function vaultTools(): Tool[] {
       description: 'Lists the credentials that you may use: name, handle, and the hosts it is filled in for.',
       parameters: {},
       effect: 'none',
+      parallelSafe: true,
       timeoutMs: meshToolTimeoutMs,
       run: async (_values, { mesh, signal }) =>
         succeeded(await mesh.call({ endpoint: vaultAgentEndpoints.vaultList, signal })),

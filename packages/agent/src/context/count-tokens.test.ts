@@ -42,8 +42,9 @@ describe('counting tokens', () => {
   })
 
   test('a picture counts as a fixed number of tokens, however many bytes it has (lesson 109)', async () => {
-    const words = message('look')
-    const screenshot = { ...words, images: [{ mediaType: 'image/png', data: 'A'.repeat(3_000_000) }] }
+    const words = { role: 'tool', toolCallId: 'c', content: sanitizeForPrompt('look') } as const
+    const image = { mediaType: 'image/png', sha256: 'a'.repeat(64), sizeBytes: 3_000_000 } as const
+    const screenshot = { ...words, images: [image] }
     expect(estimateMessage(screenshot) - estimateMessage(words)).toBe(imageTokens)
     expect((await counter.count([screenshot])) - (await counter.count([words]))).toBe(imageTokens)
   })

@@ -30,9 +30,9 @@ export function estimateFrame(systemPrompt: string, tools: readonly ToolDefiniti
   return Math.ceil((Buffer.byteLength(systemPrompt) + toolBytes) / bytesPerToken) + messageTokens
 }
 
-/** Pure. Pictures in a message, whichever kind of message carries them. */
+/** Pure. Pictures in a message. */
 export function imagesIn(message: PromptMessage): number {
-  return 'images' in message && Array.isArray(message.images) ? message.images.length : 0
+  return message.role === 'tool' ? (message.images?.length ?? 0) : 0
 }
 
 /** Pure. Whether the tokenizer at hand is the model's own. */

@@ -1,4 +1,5 @@
 import { joinPromptText, sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import { withoutImages } from '../images/bound-images.ts'
 import type { PromptMessage, RequestedCall } from '../llm/language-model.ts'
 import { cutMiddle } from '../tools/cut-middle.ts'
 
@@ -12,8 +13,8 @@ export interface Shortened {
 }
 
 /**
- * The last resort, when no whole group may go any more: long texts lose their middle, results before words and older
- * ones before newer ones, and say where it is. No message goes and none loses its calls. Pure.
+ * The last resort, when no whole group may go any more: pictures go, then long texts lose their middle, results before
+ * words and older ones before newer ones, and say where it is. No message goes and none loses its calls. Pure.
  */
 export function shortenMessages(
   messages: readonly PromptMessage[],
@@ -28,15 +29,19 @@ export function shortenMessages(
   const order = [...messages.keys()].sort(
     (a, b) => Number(messages[a]?.role !== 'tool') - Number(messages[b]?.role !== 'tool') || a - b,
   )
+  const replace = (index: number, shorten: (message: PromptMessage) => PromptMessage): void => {
+    const message = shortened[index]! // the index runs over the list
+    const shorter = shorten(message)
+    const saved = rule.sizeOf(message) - rule.sizeOf(shorter)
+    if (saved <= 0) return
+    shortened[index] = shorter
+    excess -= saved
+  }
+  for (const index of messages.keys()) if (excess > 0) replace(index, withoutImages)
   for (const maxChars of textMaxChars) {
     for (const index of order) {
       if (excess <= 0) break
-      const message = shortened[index]! // the index runs over the list
-      const shorter = shortenMessage(message, maxChars, rule.keptIn)
-      const saved = rule.sizeOf(message) - rule.sizeOf(shorter)
-      if (saved <= 0) continue
-      shortened[index] = shorter
-      excess -= saved
+      replace(index, (message) => shortenMessage(message, maxChars, rule.keptIn))
     }
   }
   return { messages: shortened, before: messages.filter((message, index) => shortened[index] !== message) }

@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { codeOf } from './walk-path.ts'
 
 /** Temporary file, fsync, rename: after a crash the old content or the new is there, never a half. */
-export async function writeAtomically(path: string, content: string): Promise<void> {
+export async function writeAtomically(path: string, content: string | Uint8Array): Promise<void> {
   await promises.mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const temporary = `${path}.next`
   try {

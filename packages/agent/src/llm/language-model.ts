@@ -1,5 +1,6 @@
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { ToolDefinition } from '@flotilla/protocol/tool-call'
+import type { ImageType } from '../images/image-type.ts'
 
 /** A call of a tool as the model wrote it; the arguments are text that may be anything. */
 export interface RequestedCall {
@@ -8,11 +9,25 @@ export interface RequestedCall {
   readonly arguments: string
 }
 
+/** A picture in a conversation; its bytes are in the image store. */
+export interface ImageRef {
+  readonly mediaType: ImageType
+  /** Hex, of the bytes. */
+  readonly sha256: string
+  readonly sizeBytes: number
+}
+
 /** A conversation as models read it. Every word in it went through `sanitizeForPrompt`. */
 export type PromptMessage =
   | { readonly role: 'system' | 'user'; readonly content: PromptText }
   | { readonly role: 'assistant'; readonly content: PromptText; readonly toolCalls: readonly RequestedCall[] }
-  | { readonly role: 'tool'; readonly content: PromptText; readonly toolCallId: string }
+  | {
+      readonly role: 'tool'
+      readonly content: PromptText
+      readonly toolCallId: string
+      /** Pictures that belong to the result; left out for none. */
+      readonly images?: readonly ImageRef[]
+    }
 
 export interface ModelRequest {
   readonly messages: readonly PromptMessage[]

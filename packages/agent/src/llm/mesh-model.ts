@@ -5,9 +5,12 @@ import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
 import { Problem } from '@flotilla/protocol/problem'
 import { isProblemCode, problemCatalog } from '@flotilla/protocol/problem-catalog'
 import { createServerSentEventParser } from '@flotilla/protocol/server-sent-events'
+import type { ImageStore } from '../images/image-store.ts'
 import type { RunMesh } from '../mesh/run-mesh.ts'
 import { createAnswerAssembly } from './assemble-answer.ts'
-import type { LanguageModel, ModelAnswer, ModelRequest, PromptMessage } from './language-model.ts'
+import type { LanguageModel, ModelAnswer, ModelRequest } from './language-model.ts'
+import { hasImages, wireMessages } from './wire-messages.ts'
+import type { WirePictures } from './wire-messages.ts'
 
 /** Longest silence inside an answer; a reasoning model thinks for minutes before its first word. */
 const silenceMaxMs = 300_000
@@ -19,9 +22,18 @@ const retryAfterMaxMs = 60_000
 
 /**
  * Asks through the mesh, which holds the provider's key and asks again what may heal there. What is left to ask again
- * here, three times at most, is what never came that far: a mesh on its way back, a rate limit that names its end.
+ * here, three times at most, is what never came that far: a mesh on its way back, a rate limit that names its end. A model
+ * that refuses pictures is told of them in words, from then on.
  */
-export function createMeshModel(deps: { mesh: RunMesh; model: string; clock: Clock }): LanguageModel {
+export function createMeshModel(deps: {
+  mesh: RunMesh
+  model: string
+  clock: Clock
+  images?: Pick<ImageStore, 'load'>
+  /** False where it is known that the model sees none. */
+  seesImages?: boolean
+}): LanguageModel {
+  let seen = deps.seesImages ?? true
   const ask = async (
     request: ModelRequest,
     onText: (delta: string) => void,
@@ -29,7 +41,7 @@ export function createMeshModel(deps: { mesh: RunMesh; model: string; clock: Clo
   ): Promise<ModelAnswer> => {
     const reply = await deps.mesh.open({
       endpoint: meshAgentEndpoints.chatCompletions,
-      body: bodyOf(deps.model, request),
+      body: await bodyOf(deps.model, request, { store: deps.images ?? null, seen }),
       timeoutMs: silenceMaxMs,
       signal,
     })
@@ -43,6 +55,10 @@ export function createMeshModel(deps: { mesh: RunMesh; model: string; clock: Clo
         } catch (error) {
           signal.throwIfAborted()
           const problem = asProblem(error)
+          if (seen && hasImages(request.messages) && refusesImages(problem)) {
+            seen = false
+            continue
+          }
           if (tries === triesMax || !mayHeal(problem)) throw problem
           const waitMs = waitsMs[tries - 1]! // tries is below triesMax here
           const askedMs = Math.min((problem.retryAfterSeconds ?? 0) * 1000, retryAfterMaxMs)
@@ -101,31 +117,20 @@ function asProblem(error: unknown): Problem {
   return new Problem('upstream-failed', { detail: 'The answer of the model broke off.', cause: error })
 }
 
-function bodyOf(model: string, request: ModelRequest): unknown {
+/** Providers have no common code for it, but all name what they do not take. */
+function refusesImages(problem: Problem): boolean {
+  if (problemCatalog[problem.code].retryable) return false
+  return /image|vision|multi-?modal|modalit/i.test(problem.detail)
+}
+
+async function bodyOf(model: string, request: ModelRequest, pictures: WirePictures): Promise<unknown> {
   const tools = request.tools.map((definition) => ({ type: 'function', function: definition }))
   return {
     model,
-    messages: request.messages.map(messageOf),
+    messages: await wireMessages(request.messages, pictures),
     stream: true,
     stream_options: { include_usage: true },
     ...(tools.length > 0 ? { tools, tool_choice: request.mayCallTools ? 'auto' : 'none' } : {}),
     ...(request.answerTokensMax === null ? {} : { max_completion_tokens: request.answerTokensMax }),
-  }
-}
-
-function messageOf(message: PromptMessage): unknown {
-  if (message.role === 'tool') {
-    return { role: 'tool', tool_call_id: message.toolCallId, content: message.content }
-  }
-  if (message.role !== 'assistant') return { role: message.role, content: message.content }
-  if (message.toolCalls.length === 0) return { role: 'assistant', content: message.content }
-  return {
-    role: 'assistant',
-    content: message.content === '' ? null : message.content,
-    tool_calls: message.toolCalls.map((call) => ({
-      id: call.id,
-      type: 'function',
-      function: { name: call.name, arguments: call.arguments },
-    })),
   }
 }

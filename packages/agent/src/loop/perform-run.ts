@@ -3,6 +3,7 @@ import type { LanguageModel } from '../llm/language-model.ts'
 import type { MeshHttp } from '../mesh/mesh-http.ts'
 import { createRunMesh } from '../mesh/run-mesh.ts'
 import type { RunMesh } from '../mesh/run-mesh.ts'
+import type { HeldTools } from '../tools/held-tools.ts'
 import type { Tool } from '../tools/tool.ts'
 import { keepLease } from './keep-lease.ts'
 import { runChatTurn } from './run-chat-turn.ts'
@@ -20,9 +21,10 @@ export function createPerformRun(deps: {
   meshHttp: MeshHttp
   /** So that what the run must remember has room even where its programs fill the disk. */
   keepReserve: () => Promise<void>
-  modelFor: (mesh: RunMesh) => LanguageModel
-  /** What this run may use; asked anew for each, since rights change while the agent lives. */
-  toolsFor: (mesh: RunMesh, signal: AbortSignal) => Promise<readonly Tool[]>
+  modelFor: (mesh: RunMesh, held: HeldTools) => LanguageModel
+  /** What this run may not use; asked anew for each, since rights change while the agent lives. */
+  heldFor: (mesh: RunMesh, signal: AbortSignal) => Promise<HeldTools>
+  toolsFor: (mesh: RunMesh, held: HeldTools, signal: AbortSignal) => Promise<readonly Tool[]>
   log: Log
 }): PerformRun {
   return async ({ request, inputHash, stepsUsed, hooks, signal }) => {
@@ -33,6 +35,7 @@ export function createPerformRun(deps: {
     const lease = keepLease({ mesh, clock: deps.shared.clock, log: deps.log }, leaseSignal)
     try {
       await deps.keepReserve()
+      const held = await deps.heldFor(mesh, signal)
       const context = {
         ...deps.shared,
         inputHash,
@@ -40,8 +43,8 @@ export function createPerformRun(deps: {
         hooks,
         signal,
         mesh,
-        model: deps.modelFor(mesh),
-        tools: await deps.toolsFor(mesh, signal),
+        model: deps.modelFor(mesh, held),
+        tools: await deps.toolsFor(mesh, held, signal),
       }
       return await performKind(context, request)
     } finally {

@@ -3,7 +3,8 @@ import { chatToolCallSchema } from '@flotilla/protocol/llm-exchange'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { toolOutputSchema } from '@flotilla/protocol/tool-call'
 import type { ToolOutput } from '@flotilla/protocol/tool-call'
-import type { PromptMessage } from '../llm/language-model.ts'
+import { imagesMax, isImageType } from '../images/image-type.ts'
+import type { ImageRef, PromptMessage } from '../llm/language-model.ts'
 import type { TaskCompletion } from '../tools/tool.ts'
 import type { LoopState } from './loop-state.ts'
 
@@ -52,7 +53,11 @@ function readMessage(value: unknown): PromptMessage | null {
   const content = sanitizeForPrompt(message['content'])
   const { role, toolCallId } = message
   if (role === 'system' || role === 'user') return { role, content }
-  if (role === 'tool') return typeof toolCallId === 'string' ? { role, content, toolCallId } : null
+  if (role === 'tool') {
+    if (typeof toolCallId !== 'string') return null
+    const images = list(message['images']).slice(0, imagesMax).flatMap(readImage)
+    return { role, content, toolCallId, ...(images.length > 0 ? { images } : {}) }
+  }
   if (role !== 'assistant') return null
   const calls = list(message['toolCalls']).map((call) => {
     const { id, name, arguments: text } = record(call) ?? {}
@@ -61,6 +66,13 @@ function readMessage(value: unknown): PromptMessage | null {
   })
   if (calls.includes(null)) return null
   return { role, content, toolCalls: calls.filter((call) => call !== null) }
+}
+
+function readImage(value: unknown): ImageRef[] {
+  const { mediaType, sha256, sizeBytes } = record(value) ?? {}
+  if (!isImageType(mediaType) || typeof sha256 !== 'string' || !/^[0-9a-f]{64}$/.test(sha256)) return []
+  const isSize = typeof sizeBytes === 'number' && Number.isSafeInteger(sizeBytes) && sizeBytes > 0
+  return isSize ? [{ mediaType, sha256, sizeBytes }] : []
 }
 
 function readCallRecord(value: unknown): LoopState['calls'] {

@@ -53,6 +53,7 @@ export async function runChatTurn(
         taskId,
         beginning,
         learnings: context.learnings,
+        images: context.images,
         // Here the mesh reminds, which knows what else is still to come.
         remindsOfTask: false,
         emptyRetriesMax,

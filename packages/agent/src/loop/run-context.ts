@@ -1,6 +1,7 @@
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { LanguageModel } from '../llm/language-model.ts'
+import type { ImageStore } from '../images/image-store.ts'
 import type { Learnings } from '../learnings/learnings.ts'
 import type { RunMesh } from '../mesh/run-mesh.ts'
 import type { ContextKeeper } from '../context/context-keeper.ts'
@@ -31,6 +32,7 @@ export interface RunContext {
   readonly checkpoints: Checkpoints
   readonly clock: Clock
   readonly learnings?: Learnings | undefined
+  readonly images?: ImageStore | undefined
   readonly context: ContextKeeper
   /** Writes a line about the run into the day's log. Never rejects. */
   readonly recordRun: RecordRun

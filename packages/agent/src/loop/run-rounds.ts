@@ -3,6 +3,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
+import type { ImageStore } from '../images/image-store.ts'
 import type { Learnings } from '../learnings/learnings.ts'
 import type { LanguageModel, ModelAnswer } from '../llm/language-model.ts'
 import type { ContextKeeper } from '../context/context-keeper.ts'
@@ -38,6 +39,8 @@ export interface RoundsDeps extends TakeSteersDeps {
   /** Without it nothing in the conversation is trusted. */
   readonly beginning?: RunBeginning
   readonly learnings?: Learnings | undefined
+  /** Where the pictures of results are; without it they are told of in words. */
+  readonly images?: ImageStore | undefined
   /** Whether an agent that ends its turn with the task open is reminded, once. */
   readonly remindsOfTask: boolean
   /** How often an empty answer is asked for again. */
@@ -52,7 +55,8 @@ export interface RoundsDeps extends TakeSteersDeps {
  * starts anywhere: from a question, or from a checkpoint in the middle of a group of calls.
  *
  * - **L1** Each step is on disk before the next begins: an answer before its calls, a call's intent before its
- *   effect, its result before anything else.
+ *   effect, its result before anything else. Calls without an effect that are made together have no intent; cut off,
+ *   they are made again.
  * - **L2** Every call of the model has exactly one result in the conversation, made or not.
  * - **L3** The loop is bounded: by rounds, by repetition, by money, and by the signal.
  * - **L4** What is said to the run meanwhile is read before the next round; said while the last answer is written, it

@@ -93,6 +93,7 @@ async function workUntilEnd(context: RunContext, work: Work, signal: AbortSignal
       taskId: assignment.task_id,
       beginning: work.beginning,
       learnings: context.learnings,
+      images: context.images,
       remindsOfTask: true,
       emptyRetriesMax: 1 + assignment.max_retries,
       clock: context.clock,

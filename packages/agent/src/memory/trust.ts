@@ -45,12 +45,14 @@ const trustOfTools: Readonly<Record<string, Trust>> = {
   write_blackboard: 'self',
   notify_user: 'self',
   save_artifact: 'self',
+  get_system_status: 'self',
   hand_off: 'self',
   complete_task: 'self',
   read_blackboard: 'agent',
   list_blackboard: 'agent',
   list_agents: 'agent',
   check_inbox: 'agent',
+  list_artifacts: 'agent',
 }
 
 /**

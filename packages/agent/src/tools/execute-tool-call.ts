@@ -5,8 +5,9 @@ import { problemCatalog } from '@flotilla/protocol/problem-catalog'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import { isDiskFull } from '../files/state-file.ts'
+import { imagesMax } from '../images/image-type.ts'
 import { cutMiddle } from './cut-middle.ts'
-import type { TaskCompletion, Tool, ToolContext } from './tool.ts'
+import type { TaskCompletion, Tool, ToolContext, ToolImage } from './tool.ts'
 
 /** What a model reads of one call, at most. */
 export const toolOutputMaxChars = 20_000
@@ -18,6 +19,7 @@ export interface ToolCallEnd {
   /** Code of the problem when the call failed with one. */
   readonly code: string | null
   readonly completion: TaskCompletion | null
+  readonly images: readonly ToolImage[]
 }
 
 /**
@@ -51,6 +53,7 @@ export async function executeToolCall(
       durationMs: clock.now() - startedAt,
       code: null,
       completion: answer.completion ?? null,
+      images: (answer.images ?? []).slice(0, imagesMax),
     }
   } catch (error) {
     return {
@@ -58,6 +61,7 @@ export async function executeToolCall(
       durationMs: clock.now() - startedAt,
       ok: false,
       completion: null,
+      images: [],
     }
   } finally {
     timer.abort()

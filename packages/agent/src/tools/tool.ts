@@ -31,6 +31,20 @@ export interface CallProvenance {
   readonly urls: readonly string[]
 }
 
+/** How far a run is, for its agent to see. */
+export interface RunStatus {
+  readonly startedAt: number
+  /** Answers of the model in this run, and how many it may ask for. */
+  readonly rounds: number
+  readonly roundsMax: number
+  /** The same for the conversation that the run belongs to; null in task mode. */
+  readonly sessionRounds: { readonly used: number; readonly max: number } | null
+  readonly tokens: number
+  readonly costUsd: number
+  /** What this run alone may spend, where its task says so. */
+  readonly spending: { readonly maxTokens: number; readonly maxCostUsd: number } | null
+}
+
 export interface ToolContext {
   readonly mesh: RunMesh
   /** `<run>:<step>`: the same for the same call, also after a crash. */
@@ -40,6 +54,14 @@ export interface ToolContext {
   readonly signal: AbortSignal
   /** Asked by tools that keep what they are given. Without it nothing is known, and nothing is trusted. */
   readonly provenance?: () => CallProvenance
+  /** Left out where a tool is called without a model. */
+  readonly status?: () => RunStatus
+}
+
+/** A picture as a tool found it. */
+export interface ToolImage {
+  readonly mediaType: string
+  readonly base64: string
 }
 
 export interface ToolAnswer {
@@ -48,6 +70,8 @@ export interface ToolAnswer {
   /** False when the tool ran and its work failed, such as a program with another exit code than 0. */
   readonly ok: boolean
   readonly completion?: TaskCompletion
+  /** Shown to a model that sees pictures; what they are is decided by their bytes, and what is none is left out. */
+  readonly images?: readonly ToolImage[]
 }
 
 export interface Tool {
@@ -56,6 +80,11 @@ export interface Tool {
   readonly timeoutMs: number
   /** Whose it is; the agent's own where nothing is said. */
   readonly source?: string
+  /**
+   * Whether calls with this input may be made together with others. Only for calls that change nothing: after a crash
+   * they are all made again, unasked. False where it is left out.
+   */
+  readonly parallelSafe?: boolean | ((input: JsonObject) => boolean)
   /** May reject: with a Problem whose words the model shall read, or with anything else. */
   run(input: JsonObject, context: ToolContext): Promise<ToolAnswer>
 }
@@ -69,6 +98,7 @@ export function defineTool<S extends Shape>(options: {
   parameters: S
   effect: ToolEffect
   timeoutMs: number
+  parallelSafe?: Tool['parallelSafe']
   run(values: Values<S>, context: ToolContext): Promise<ToolAnswer>
 }): Tool {
   const expected = parameters(options.parameters)
@@ -76,6 +106,7 @@ export function defineTool<S extends Shape>(options: {
     definition: { name: options.name, description: options.description, parameters: expected.schema },
     effect: options.effect,
     timeoutMs: options.timeoutMs,
+    ...(options.parallelSafe === undefined ? {} : { parallelSafe: options.parallelSafe }),
     run: async (input, context) => options.run(expected.read(input), context),
   }
 }

@@ -16,6 +16,8 @@ export interface ArtifactTable {
   find(agentId: string, name: string): ArtifactRow | null
   /** Newest first. */
   list(limit: number): readonly ArtifactRow[]
+  /** Of one agent, newest first. */
+  listOf(agentId: string, limit: number): readonly ArtifactRow[]
   /** What an agent keeps, the artifact of this name left out. */
   usageBeside(agentId: string, name: string): { readonly count: number; readonly sizeBytes: number }
   put(row: Omit<ArtifactRow, 'version'>): ArtifactRow
@@ -54,6 +56,11 @@ export function createArtifactTable(database: Database): ArtifactTable {
       database
         .prepare('SELECT * FROM artifacts ORDER BY saved_at DESC, agent_id, name LIMIT ?')
         .all(limit)
+        .map((row) => rowSchema.parse(row)),
+    listOf: (agentId, limit) =>
+      database
+        .prepare('SELECT * FROM artifacts WHERE agent_id = ? ORDER BY saved_at DESC, name LIMIT ?')
+        .all(agentId, limit)
         .map((row) => rowSchema.parse(row)),
     usageBeside: (agentId, name) => {
       const row = database

@@ -5,14 +5,15 @@ import type { Guard } from '../policy/action.ts'
 import type { Database } from '../storage/database.ts'
 import { createArtifactFiles } from './artifact-files.ts'
 import { createArtifactTable } from './artifact-table.ts'
-import { listArtifacts, readArtifact } from './read-artifact.ts'
-import type { ListArtifacts, ReadArtifact } from './read-artifact.ts'
+import { listArtifacts, listArtifactsOf, readArtifact } from './read-artifact.ts'
+import type { ListArtifacts, ListArtifactsOf, ReadArtifact } from './read-artifact.ts'
 import { saveArtifact } from './save-artifact.ts'
 import type { SaveArtifact } from './save-artifact.ts'
 
 export interface Artifacts {
   readonly save: SaveArtifact
   readonly list: ListArtifacts
+  readonly listOf: ListArtifactsOf
   readonly read: ReadArtifact
   /** Bytes and rows of an agent that is deleted. Idempotent. */
   forget(agentId: string): Promise<void>
@@ -36,6 +37,7 @@ export function createArtifacts(deps: {
   return {
     save: saveArtifact({ ...deps, table, files }),
     list: listArtifacts({ ...deps, table }),
+    listOf: listArtifactsOf({ ...deps, table }),
     read: readArtifact({ ...deps, table, files }),
     forget: async (agentId) => {
       table.removeAll(agentId)

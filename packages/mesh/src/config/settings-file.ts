@@ -57,6 +57,8 @@ const azureSchema = z.strictObject({
 const modelSchema = z.strictObject({
   price: z.strictObject({ input_per_mtok: usdPerMtok, output_per_mtok: usdPerMtok }).optional(),
   local: z.boolean().default(false),
+  /** Whether it sees pictures; left out, it is tried, and told in words once it has refused. */
+  images: z.boolean().optional(),
   /** Tokens that fit into the model. */
   context: z.number().int().positive().optional(),
   /** What a call that names no max_tokens is given. */
@@ -94,6 +96,20 @@ const egressSchema = z.strictObject({
     .max(4)
     .default([]),
 })
+
+/** Who searches the web for agents that may; the key stays in the mesh. */
+const webSearchSchema = z
+  .strictObject({
+    provider: z.enum(['brave', 'tavily', 'serper', 'searxng']),
+    /** Name of a system credential, without its prefix; left out, `PROVIDER_api_key`. SearXNG needs none. */
+    credential: z.string().min(1).max(128).optional(),
+    /** Where it is; left out, the provider's public address. On a private network, also in `egress.allowed_private`. */
+    url: z.url({ protocol: /^https?$/ }).optional(),
+  })
+  .refine((search) => search.provider !== 'searxng' || search.url !== undefined, {
+    path: ['url'],
+    message: 'write the address of your SearXNG, such as http://192.168.1.20:8888',
+  })
 
 const rate = (bucket: RateBucket) => z.number().int().min(1).max(1_000_000).default(ratePerMinute[bucket])
 /** Below 64 MB an agent's own state would have no room; 1 TB is more than any machine that this runs on. */
@@ -136,6 +152,7 @@ export const settingsSchema = z.strictObject({
     .max(wireLimits.keepAliveMs / 1000)
     .default(wireLimits.keepAliveMs / 1000),
   egress: egressSchema.prefault({}),
+  web_search: webSearchSchema.optional(),
   /** What an agent may keep below /data, in MB of 1024 × 1024 bytes. A change holds from the agent's next start. */
   data_limit_mb: dataLimitMb.default(5120),
   /** Calls per minute and agent. */
@@ -143,6 +160,7 @@ export const settingsSchema = z.strictObject({
     .strictObject({
       llm: rate('llm'),
       http: rate('http'),
+      web_search: rate('web_search'),
       credentials: rate('credentials'),
       blackboard_read: rate('blackboard_read'),
       blackboard_write: rate('blackboard_write'),

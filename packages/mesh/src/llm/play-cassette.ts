@@ -22,7 +22,7 @@ export function playCassette(
   agentId: string,
   messages: readonly ChatMessage[],
 ): PlayedTurn {
-  const triggerAt = messages.findLastIndex((message) => message.role === 'user')
+  const triggerAt = messages.findLastIndex(isAsked)
   const trigger = messages[triggerAt]
   if (!trigger) throw refused('the conversation has no user message')
   const track = cassette.tracks.find((candidate) => isMeant(candidate, agentId, textOf(trigger)))
@@ -43,8 +43,15 @@ export function playCassette(
 
 /** The newest message of the asker, by which tracks are chosen. */
 export function triggerText(messages: readonly ChatMessage[]): string {
-  const trigger = messages.findLast((message) => message.role === 'user')
+  const trigger = messages.findLast(isAsked)
   return trigger ? textOf(trigger) : ''
+}
+
+/** Pictures of a tool's result follow it in the user's name; nobody asks anything in them. */
+function isAsked(message: ChatMessage, index: number, messages: readonly ChatMessage[]): boolean {
+  if (message.role !== 'user') return false
+  const shows = Array.isArray(message.content) && message.content.some((part) => part['type'] === 'image_url')
+  return !shows || messages[index - 1]?.role !== 'tool'
 }
 
 function isMeant(track: CassetteTrack, agentId: string, trigger: string): boolean {

@@ -7,7 +7,7 @@ export const operatorDefaultRecord: PermissionRecord = permissionRecordSchema.pa
   can_message: ['*'],
   blackboard_read: ['*'],
   blackboard_write: ['*'],
-  allowed_apis: ['llm', 'http'],
+  allowed_apis: ['llm', 'http', 'web_search'],
   can_manage_fleet: true,
   can_manage_projects: true,
   can_edit_agent_config: true,
@@ -21,5 +21,5 @@ export const workerDefaultRecord: PermissionRecord = permissionRecordSchema.pars
   can_message: [operatorAgentId],
   blackboard_read: ['*'],
   blackboard_write: ['tasks/**', 'context/**', 'status/**', 'output/**', 'artifacts/**'],
-  allowed_apis: ['llm', 'http'],
+  allowed_apis: ['llm', 'http', 'web_search'],
 })

@@ -1,5 +1,6 @@
 import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
 import { rateBucketOf, ratePerMinute } from '@flotilla/protocol/rate-buckets'
+import { toolEndpoints } from '@flotilla/protocol/tool-api'
 import { describe, expect, test } from 'vitest'
 import { collectJournal } from '../../../../tests/support/collected-ports.ts'
 import { createManualClock } from '../../../../tests/support/manual-clock.ts'
@@ -9,10 +10,9 @@ import { createRateLimits } from './rate-limits.ts'
 
 describe('rate limits', () => {
   test('stand for every endpoint of the agent door', () => {
-    const buckets = Object.entries(meshAgentEndpoints).map(([name, { method, path }]) => [
-      name,
-      rateBucketOf(method, path),
-    ])
+    const buckets = Object.entries({ ...meshAgentEndpoints, ...toolEndpoints }).map(
+      ([name, { method, path }]) => [name, rateBucketOf(method, path)],
+    )
     expect(Object.fromEntries(buckets)).toMatchObject({
       chatCompletions: 'llm',
       models: 'llm',
@@ -20,6 +20,8 @@ describe('rate limits', () => {
       blackboardList: 'blackboard_read',
       blackboardWrite: 'blackboard_write',
       httpRequest: 'http',
+      webSearch: 'web_search',
+      artifacts: 'artifacts',
       notify: 'notify',
       handOff: 'tasks',
       completeTask: 'tasks',

@@ -1,0 +1,47 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { DataFiles } from '../files/data-files.ts'
+import type { Memory } from '../memory/memory.ts'
+import type { Tool } from '../tools/tool.ts'
+import type { Workspace } from '../workspace/workspace.ts'
+import { artifactTools } from './artifacts.ts'
+import { blackboardTools } from './blackboard.ts'
+import { fileTools } from './files.ts'
+import { handOffTools } from './hand-off.ts'
+import { httpTools } from './http.ts'
+import { memoryTools } from './memory.ts'
+import { messageTools } from './messages.ts'
+import { shellTools } from './shell.ts'
+import { statusTools } from './status.ts'
+import { vaultTools } from './vault.ts'
+import { imageTools } from './view-image.ts'
+import { webSearchTools } from './web-search.ts'
+import { workspaceTools } from './workspace.ts'
+
+/** The tools that every agent has, whatever it may; what the mesh would refuse is left out before a model sees them. */
+export function builtinTools(deps: {
+  readonly files: DataFiles
+  readonly workspace: Workspace
+  readonly memory: Memory
+  readonly embeddingModel: string | null
+  readonly dataDirectory: string
+  /** What programs of the shell see. */
+  readonly programEnvironment: Readonly<Record<string, string>>
+  readonly clock: Clock
+}): readonly Tool[] {
+  const { files, clock } = deps
+  return [
+    ...shellTools({ files, environment: deps.programEnvironment, clock }),
+    ...fileTools({ files }),
+    ...imageTools({ files }),
+    ...httpTools(),
+    ...webSearchTools(),
+    ...blackboardTools(),
+    ...handOffTools(),
+    ...messageTools({ files }),
+    ...artifactTools({ files }),
+    ...statusTools(deps),
+    ...workspaceTools(deps),
+    ...vaultTools(),
+    ...memoryTools(deps),
+  ]
+}

@@ -1,0 +1,53 @@
+import { createHash } from 'node:crypto'
+import { promises } from 'node:fs'
+import { join } from 'node:path'
+import { stateFolder } from '../door-token.ts'
+import { writeAtomically } from '../files/atomic-file.ts'
+import type { ImageRef } from '../llm/language-model.ts'
+import { forgetOldest } from '../loop/checkpoints.ts'
+import type { ToolImage } from '../tools/tool.ts'
+import { imageMaxBytes, imageTypeOf } from './image-type.ts'
+
+/** Pictures that are kept; a conversation names few of them, and one that is gone is told of in words. */
+const keptMax = 64
+
+/**
+ * Where the pictures of results are while conversations name them: a conversation is written to disk at every step, and
+ * megabytes must not be written with it each time.
+ */
+export interface ImageStore {
+  /** Null for what is no picture, or too large a one. */
+  keep(image: ToolImage): Promise<ImageRef | null>
+  /** As base64; null when it is gone, or no longer what was kept. */
+  load(ref: ImageRef): Promise<string | null>
+}
+
+export function createImageStore(dataDirectory: string): ImageStore {
+  const folder = join(dataDirectory, stateFolder, 'images')
+  return {
+    keep: async (image) => {
+      if (image.base64.length > Math.ceil(imageMaxBytes / 3) * 4) return null
+      const bytes = Buffer.from(image.base64, 'base64')
+      const mediaType = imageTypeOf(bytes)
+      if (mediaType === null || bytes.length > imageMaxBytes) return null
+      const sha256 = hashOf(bytes)
+      await promises.mkdir(folder, { recursive: true, mode: 0o700 })
+      await forgetOldest(folder, await promises.readdir(folder), keptMax - 1)
+      await writeAtomically(join(folder, sha256), bytes)
+      return { mediaType, sha256, sizeBytes: bytes.length }
+    },
+    load: async ({ sha256, sizeBytes, mediaType }) => {
+      const path = join(folder, sha256)
+      const found = await promises.stat(path).catch(() => null)
+      if (!found?.isFile() || found.size !== sizeBytes || found.size > imageMaxBytes) return null
+      // The programs in the container can write here: what comes back must be what was kept.
+      const bytes = await promises.readFile(path).catch(() => null)
+      if (bytes === null || hashOf(bytes) !== sha256 || imageTypeOf(bytes) !== mediaType) return null
+      return bytes.toString('base64')
+    },
+  }
+}
+
+function hashOf(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex')
+}

@@ -1,0 +1,62 @@
+import type { JsonObject } from '@flotilla/protocol/json-value'
+import type { RequestedCall } from '../llm/language-model.ts'
+import { parseArguments } from '../tools/parse-arguments.ts'
+import type { ParsedArguments } from '../tools/parse-arguments.ts'
+import type { Tool } from '../tools/tool.ts'
+import { fingerprint } from './fingerprint.ts'
+import { stepLoop } from './loop-detection.ts'
+import type { AskedCall, CallRecord } from './loop-detection.ts'
+import { stableJson } from './run-request.ts'
+
+/** Calls of one answer that are under way at once; a mesh or a disk has others to serve. */
+export const callsTogetherMax = 4
+
+/** A call of the model with what it asks for, as far as that can be read. */
+export interface ReadCall {
+  readonly call: RequestedCall
+  readonly tool: Tool | undefined
+  readonly parsed: ParsedArguments
+  /** Empty where the arguments cannot be read. */
+  readonly input: JsonObject
+  readonly key: AskedCall
+}
+
+/** Pure. */
+export function readCall(tools: readonly Tool[], call: RequestedCall): ReadCall {
+  const parsed = parseArguments(call.arguments)
+  const input = parsed.ok ? parsed.input : {}
+  return {
+    call,
+    tool: tools.find((known) => known.definition.name === call.name),
+    parsed,
+    input,
+    key: { tool: call.name, paramsHash: fingerprint(parsed.ok ? stableJson(input) : call.arguments) },
+  }
+}
+
+/**
+ * How many of these calls, from the first on, may be made at once: such as change nothing, none of which the loop
+ * detector would treat in another way had those before it given their results already. It judges a call by the results
+ * of equal calls, so there are no two equal ones, and each of the others moves its window by one. Pure.
+ */
+export function callsTogether(
+  asked: readonly ReadCall[],
+  records: readonly CallRecord[],
+): readonly (ReadCall & { readonly tool: Tool })[] {
+  const together: (ReadCall & { readonly tool: Tool })[] = []
+  let window = records
+  for (const one of asked) {
+    const { tool, key } = one
+    if (together.length === callsTogetherMax || !tool || !one.parsed.ok || !isSafe(tool, one.input)) break
+    if (together.some((other) => other.key.tool === key.tool && other.key.paramsHash === key.paramsHash))
+      break
+    if (stepLoop(window, { kind: 'asked', call: key }).verdict !== 'run') break
+    window = stepLoop(window, { kind: 'ended', call: { ...key, resultHash: '' } }).calls
+    together.push({ ...one, tool })
+  }
+  return together
+}
+
+function isSafe({ parallelSafe = false }: Tool, input: JsonObject): boolean {
+  return typeof parallelSafe === 'function' ? parallelSafe(input) : parallelSafe
+}

@@ -1,0 +1,20 @@
+import type { RunStatus } from '../tools/tool.ts'
+import type { LoopState } from './loop-state.ts'
+import type { RoundsDeps } from './run-rounds.ts'
+
+/** Pure. How far a run is, in the numbers that bound it. */
+export function runStatusOf(
+  { bounds, spending }: Pick<RoundsDeps, 'bounds' | 'spending'>,
+  { startedAt, rounds, tokens, costUsd }: Pick<LoopState, 'startedAt' | 'rounds' | 'tokens' | 'costUsd'>,
+): RunStatus {
+  const isTask = bounds.kind === 'task'
+  return {
+    startedAt,
+    rounds: rounds.turn,
+    roundsMax: isTask ? bounds.iterationsMax : bounds.perTurnMax,
+    sessionRounds: isTask ? null : { used: rounds.session, max: bounds.perSessionMax },
+    tokens,
+    costUsd,
+    spending,
+  }
+}

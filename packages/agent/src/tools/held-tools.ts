@@ -1,0 +1,44 @@
+import { toolEndpoints } from '@flotilla/protocol/tool-api'
+import type { RunMesh } from '../mesh/run-mesh.ts'
+import { isJsonObject } from './parameters.ts'
+import type { Tool } from './tool.ts'
+
+/** What the mesh would refuse to this agent now, and what its model can see. */
+export interface HeldTools {
+  readonly names: ReadonlySet<string>
+  readonly seesImages: boolean
+}
+
+/** The mesh decides each call all the same, so that not knowing opens nothing. */
+export const nothingHeld: HeldTools = { names: new Set(), seesImages: true }
+
+const askTimeoutMs = 10_000
+/** Of no use to a model that sees nothing. */
+const picturesOnly: readonly string[] = ['view_image']
+
+/** Asks the mesh in one call. Rejects as the mesh does. */
+export async function askHeldTools(mesh: RunMesh, signal: AbortSignal): Promise<HeldTools> {
+  const reply = await mesh.call({
+    endpoint: toolEndpoints.toolsHeld,
+    timeoutMs: askTimeoutMs,
+    waitForMesh: false,
+    signal,
+  })
+  return readHeldTools(reply)
+}
+
+/** Pure. */
+export function readHeldTools(reply: unknown): HeldTools {
+  if (!isJsonObject(reply)) return nothingHeld
+  const refused = Array.isArray(reply['refused']) ? reply['refused'] : []
+  const names = refused.flatMap((one) =>
+    isJsonObject(one) && typeof one['tool'] === 'string' ? [one['tool']] : [],
+  )
+  const seesImages = reply['sees_images'] !== false
+  return { names: new Set([...names, ...(seesImages ? [] : picturesOnly)]), seesImages }
+}
+
+/** What would be refused is not offered. Pure. */
+export function offeredTools(tools: readonly Tool[], held: HeldTools): readonly Tool[] {
+  return tools.filter((tool) => !held.names.has(tool.definition.name))
+}

@@ -1,0 +1,114 @@
+import * as z from 'zod/mini'
+import type { Endpoint, EndpointSchemas } from './endpoint.ts'
+import { agentIdSchema, runIdSchema, taskIdSchema } from './ids.ts'
+
+/** What an agent's tools ask of the mesh beside its work with others. */
+export const toolEndpoints = {
+  toolsHeld: {
+    method: 'GET',
+    path: '/mesh/tools',
+    summary: 'The tools that would be refused to the caller now, and what its model can see',
+  },
+  self: {
+    method: 'GET',
+    path: '/mesh/self',
+    summary: 'What the mesh knows of the caller: its model, its run and what is left of its money',
+  },
+  webSearch: {
+    method: 'POST',
+    path: '/mesh/web-search',
+    summary: 'Searches the web through the provider that the owner has set',
+  },
+  artifacts: { method: 'GET', path: '/mesh/artifacts', summary: 'The artifacts of one agent, newest first' },
+  artifact: { method: 'GET', path: '/mesh/artifacts/{name}', summary: 'One artifact with its content' },
+} as const satisfies Record<string, Endpoint>
+
+export const webSearchBounds = {
+  queryMaxChars: 400,
+  resultsMax: 20,
+  resultsDefault: 5,
+  titleMaxChars: 300,
+  urlMaxChars: 2000,
+  snippetMaxChars: 1000,
+} as const
+
+export const webSearchRequestSchema = z.strictObject({
+  query: z.string().check(z.minLength(1), z.maxLength(webSearchBounds.queryMaxChars)),
+  count: z._default(
+    z.int().check(z.minimum(1), z.maximum(webSearchBounds.resultsMax)),
+    webSearchBounds.resultsDefault,
+  ),
+})
+export type WebSearchRequest = z.output<typeof webSearchRequestSchema>
+
+const webResultSchema = z.strictObject({
+  title: z.string().check(z.maxLength(webSearchBounds.titleMaxChars)),
+  url: z.string().check(z.maxLength(webSearchBounds.urlMaxChars)),
+  snippet: z.string().check(z.maxLength(webSearchBounds.snippetMaxChars)),
+  /** As the provider says it; null where it does not. */
+  published: z.nullable(z.string().check(z.maxLength(100))),
+})
+export type WebResult = z.output<typeof webResultSchema>
+
+const artifactSchema = z.strictObject({
+  agent_id: agentIdSchema,
+  name: z.string(),
+  description: z.string(),
+  size_bytes: z.int(),
+  sha256: z.string(),
+  saved_at: z.number(),
+})
+
+const potSchema = z.strictObject({
+  name: z.enum(['daily', 'monthly', 'run', 'task']),
+  /** Whose money it is; others may pay from that of a project or the fleet. */
+  scope: z.enum(['agent', 'project', 'fleet', 'run', 'task']),
+  limit_usd: z.number(),
+  spent_usd: z.number(),
+  /** Neither spent nor set aside for calls that are under way. */
+  left_usd: z.number(),
+  resets_at: z.nullable(z.string()),
+})
+
+/** Of whom; left out, the caller. Others' artifacts are for those who may view the fleet. */
+const artifactOwner = z.strictObject({ agent: z.optional(agentIdSchema) })
+
+export const toolApi = {
+  toolsHeld: {
+    response: z.strictObject({
+      refused: z.array(z.strictObject({ tool: z.string(), reason: z.string() })),
+      /** False where the owner says that the model sees no pictures; null where nobody says. */
+      sees_images: z.nullable(z.boolean()),
+    }),
+  },
+  self: {
+    response: z.strictObject({
+      agent_id: agentIdSchema,
+      now: z.string(),
+      model: z.nullable(z.string()),
+      run: z.nullable(
+        z.strictObject({
+          id: runIdSchema,
+          task_id: z.nullable(taskIdSchema),
+          /** Who asked for it. */
+          origin: z.string(),
+        }),
+      ),
+      /** Runs of the caller that wait in its lane. */
+      queued: z.int(),
+      pots: z.array(potSchema),
+    }),
+  },
+  webSearch: {
+    request: webSearchRequestSchema,
+    response: z.strictObject({ provider: z.string(), results: z.array(webResultSchema) }),
+  },
+  artifacts: {
+    query: artifactOwner,
+    response: z.strictObject({ artifacts: z.array(artifactSchema), more: z.int() }),
+  },
+  artifact: {
+    query: artifactOwner,
+    response: z.strictObject({ ...artifactSchema.shape, content_base64: z.string() }),
+  },
+} as const satisfies Record<keyof typeof toolEndpoints, EndpointSchemas>

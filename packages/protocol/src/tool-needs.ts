@@ -1,0 +1,30 @@
+/** What an agent's record must hold for a tool to be of any use: an API by name, or something in a list or flag. */
+export type ToolNeed =
+  | { readonly api: string }
+  | {
+      readonly field:
+        | 'can_message'
+        | 'blackboard_read'
+        | 'blackboard_write'
+        | 'allowed_credentials'
+        | 'can_request_user_credentials'
+    }
+
+/**
+ * Tools that a permission record can make useless. One table for what the mesh says it would refuse and what an agent
+ * therefore does not offer to its model; the mesh decides each call all the same. A tool that is not here is for every
+ * agent.
+ */
+export const toolNeeds = {
+  http_request: { api: 'http' },
+  web_search: { api: 'web_search' },
+  hand_off: { field: 'can_message' },
+  steer_agent: { field: 'can_message' },
+  read_blackboard: { field: 'blackboard_read' },
+  list_blackboard: { field: 'blackboard_read' },
+  write_blackboard: { field: 'blackboard_write' },
+  vault_generate_secret: { field: 'allowed_credentials' },
+  request_credential: { field: 'can_request_user_credentials' },
+} as const satisfies Readonly<Record<string, ToolNeed>>
+
+export type ToolWithNeed = keyof typeof toolNeeds
