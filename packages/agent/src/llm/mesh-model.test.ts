@@ -26,7 +26,12 @@ async function meshModel(answer: MeshAnswer) {
   const { clock, waitsMs } = hastyClock()
   const http = createMeshHttp({ host: '127.0.0.1', port: mesh.port, doorToken: 'door', clock, log: quietLog })
   const runMesh = createRunMesh(http, { runId: 'run_1', fence: 3 }, () => undefined)
-  const model: LanguageModel = createMeshModel({ mesh: runMesh, model: 'some/model', clock })
+  const model: LanguageModel = createMeshModel({
+    mesh: runMesh,
+    model: 'some/model',
+    clock,
+    images: { load: async () => 'QUJD' },
+  })
   const close = async (): Promise<void> => {
     http.close()
     await mesh.close()
@@ -132,6 +137,30 @@ test('what the mesh has tried several times is not tried several times again', a
   await close()
   expect(mesh.requests).toHaveLength(1)
   expect(waitsMs).toEqual([])
+})
+
+test('a model that refuses pictures is told of them in words, and not shown any again', async () => {
+  const image = { mediaType: 'image/png', sha256: 'a'.repeat(64), sizeBytes: 3 } as const
+  const shown = {
+    role: 'tool',
+    toolCallId: 'c',
+    content: sanitizeForPrompt('seen'),
+    images: [image],
+  } as const
+  const { model, mesh, close } = await meshModel((seen, response) => {
+    if (!JSON.stringify(seen.body).includes('image_url'))
+      return streamed([words('ok', 'stop')])(seen, response)
+    response.writeHead(400, { 'content-type': 'application/problem+json' })
+    const detail = 'This model does not support image input.'
+    response.end(JSON.stringify({ status: 400, code: 'provider-refused', detail }))
+    return undefined
+  })
+  for (const expected of [2, 3]) {
+    await model.answer({ ...request, messages: [...request.messages, shown] }, () => undefined, signal)
+    expect(mesh.requests).toHaveLength(expected)
+  }
+  await close()
+  expect(JSON.stringify(mesh.requests.at(-1)?.body)).toContain('this model sees none')
 })
 
 test('a rate limit is waited out as long as it asks', async () => {

@@ -35,23 +35,21 @@ export function readCall(tools: readonly Tool[], call: RequestedCall): ReadCall 
 }
 
 /**
- * How many of these calls, from the first on, may be made at once: such as change nothing, none of which the loop
+ * Those of these calls, from the first on, that may be made at once: such as change nothing, none of which the loop
  * detector would treat in another way had those before it given their results already. It judges a call by the results
- * of equal calls, so there are no two equal ones, and each of the others moves its window by one. Pure.
+ * of equal calls, so there are no two equal ones; that others move its window can only make it milder. Pure.
  */
 export function callsTogether(
   asked: readonly ReadCall[],
   records: readonly CallRecord[],
 ): readonly (ReadCall & { readonly tool: Tool })[] {
   const together: (ReadCall & { readonly tool: Tool })[] = []
-  let window = records
   for (const one of asked) {
     const { tool, key } = one
     if (together.length === callsTogetherMax || !tool || !one.parsed.ok || !isSafe(tool, one.input)) break
     if (together.some((other) => other.key.tool === key.tool && other.key.paramsHash === key.paramsHash))
       break
-    if (stepLoop(window, { kind: 'asked', call: key }).verdict !== 'run') break
-    window = stepLoop(window, { kind: 'ended', call: { ...key, resultHash: '' } }).calls
+    if (stepLoop(records, { kind: 'asked', call: key }).verdict !== 'run') break
     together.push({ ...one, tool })
   }
   return together

@@ -2,11 +2,10 @@ import type { Clock } from '@flotilla/protocol/clock'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import { Problem } from '@flotilla/protocol/problem'
 import { problemCatalog } from '@flotilla/protocol/problem-catalog'
-import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import { isDiskFull } from '../files/state-file.ts'
 import { imagesMax } from '../images/image-type.ts'
-import { cutMiddle } from './cut-middle.ts'
+import { cleanAndCut } from './cut-middle.ts'
 import type { TaskCompletion, Tool, ToolContext, ToolImage } from './tool.ts'
 
 /** What a model reads of one call, at most. */
@@ -48,7 +47,7 @@ export async function executeToolCall(
     const answer = await Promise.race([tool.run(input, { ...context, signal }), timeUp])
     const words = typeof answer.output === 'string' ? answer.output : JSON.stringify(answer.output, null, 1)
     return {
-      output: cutMiddle(sanitizeForPrompt(words), toolOutputMaxChars),
+      output: cleanAndCut(words, toolOutputMaxChars),
       ok: answer.ok,
       durationMs: clock.now() - startedAt,
       code: null,
@@ -76,7 +75,7 @@ function describeFailure(tool: Tool, thrown: unknown): { output: PromptText; cod
   const repair = error instanceof Problem ? ` ${problemCatalog[error.code].repair}` : ''
   const shape = code === 'bad-request' ? ` ${expectedShape(tool)}` : ''
   return {
-    output: cutMiddle(sanitizeForPrompt(`Error (${code}): ${detail}${repair}${shape}`), toolOutputMaxChars),
+    output: cleanAndCut(`Error (${code}): ${detail}${repair}${shape}`, toolOutputMaxChars),
     code,
   }
 }

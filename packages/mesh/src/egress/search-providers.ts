@@ -51,7 +51,12 @@ export const searchProviders: Readonly<Record<SearchProviderName, SearchProvider
       const results = found({ title: words, url: words, description: words, age: words, page_age: words })
       const { web } = z.looseObject({ web: z.looseObject({ results }).nullish() }).parse(reply)
       return (web?.results ?? []).flatMap((one) =>
-        resultOf(one.title, one.url, one.description, one.page_age ?? one.age),
+        resultOf({
+          title: one.title,
+          link: one.url,
+          snippet: one.description,
+          published: one.page_age ?? one.age,
+        }),
       )
     },
     hints: { 401: badKey, 403: badKey, 422: badKey },
@@ -70,7 +75,9 @@ export const searchProviders: Readonly<Record<SearchProviderName, SearchProvider
       return z
         .looseObject({ results })
         .parse(reply)
-        .results.flatMap((one) => resultOf(one.title, one.url, one.content, one.published_date))
+        .results.flatMap((one) =>
+          resultOf({ title: one.title, link: one.url, snippet: one.content, published: one.published_date }),
+        )
     },
     hints: { 401: badKey, 432: 'the plan of this key is used up', 433: 'the limit of this key is used up' },
   },
@@ -86,7 +93,9 @@ export const searchProviders: Readonly<Record<SearchProviderName, SearchProvider
     read: (reply) => {
       const organic = found({ title: words, link: words, snippet: words, date: words }).nullish()
       const { organic: results } = z.looseObject({ organic }).parse(reply)
-      return (results ?? []).flatMap((one) => resultOf(one.title, one.link, one.snippet, one.date))
+      return (results ?? []).flatMap((one) =>
+        resultOf({ title: one.title, link: one.link, snippet: one.snippet, published: one.date }),
+      )
     },
     hints: { 401: badKey, 403: badKey },
   },
@@ -104,7 +113,9 @@ export const searchProviders: Readonly<Record<SearchProviderName, SearchProvider
       return z
         .looseObject({ results })
         .parse(reply)
-        .results.flatMap((one) => resultOf(one.title, one.url, one.content, one.publishedDate))
+        .results.flatMap((one) =>
+          resultOf({ title: one.title, link: one.url, snippet: one.content, published: one.publishedDate }),
+        )
     },
     hints: { 403: 'add json to search.formats in its settings.yml', 429: 'its limiter refuses the mesh' },
   },
@@ -121,21 +132,21 @@ function withQuery(url: URL, query: Readonly<Record<string, string>>): URL {
 }
 
 /** One result within its bounds; none for what has no address that could be opened. */
-function resultOf(
-  title: string | null | undefined,
-  link: string | null | undefined,
-  snippet: string | null | undefined,
-  published: string | null | undefined,
-): WebResult[] {
+function resultOf(one: {
+  readonly title?: string | null | undefined
+  readonly link?: string | null | undefined
+  readonly snippet?: string | null | undefined
+  readonly published?: string | null | undefined
+}): WebResult[] {
   const { titleMaxChars, urlMaxChars, snippetMaxChars } = webSearchBounds
-  const url = (link ?? '').trim()
+  const url = (one.link ?? '').trim()
   if (url.length > urlMaxChars || !/^https?:\/\//i.test(url) || !URL.canParse(url)) return []
-  const when = plain(published ?? '', 100)
+  const when = plain(one.published ?? '', 100)
   return [
     {
-      title: plain(title ?? '', titleMaxChars) || url.slice(0, titleMaxChars),
+      title: plain(one.title ?? '', titleMaxChars) || url.slice(0, titleMaxChars),
       url,
-      snippet: plain(snippet ?? '', snippetMaxChars),
+      snippet: plain(one.snippet ?? '', snippetMaxChars),
       published: when === '' ? null : when,
     },
   ]
