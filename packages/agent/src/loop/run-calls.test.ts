@@ -164,7 +164,7 @@ describe('calls of one answer', () => {
         clock: stillClock,
         learnings: {
           recordToolFailure: async (failure) => void failures.push(failure),
-          recordCorrection: async () => undefined,
+          recordCorrection: async () => false,
         },
       })
       const ends: unknown[] = []

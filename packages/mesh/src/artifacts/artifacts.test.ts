@@ -243,3 +243,19 @@ describe('reading', () => {
     expect(await readdir(join(folder, artifactFolderName('a')))).toEqual(['r'])
   })
 })
+
+describe('an agent finds its own', () => {
+  test('artifacts and bytes, and nobody else’s', async () => {
+    const { artifacts, time } = await aStore()
+    await artifacts.save(agent('a'), saved('old.md', 'old'))
+    time.ms = 2000
+    await artifacts.save(agent('a'), saved('new.md', 'new'))
+    await artifacts.save(agent('b'), saved('other.md', 'other'))
+    const { rows, more } = artifacts.listOf(agent('a'), 'a')
+    expect([rows.map(({ name }) => name), more]).toEqual([['new.md', 'old.md'], 0])
+    expect((await artifacts.read(agent('a'), 'a', 'old.md')).content.toString()).toBe('old')
+    expect(() => artifacts.listOf(agent('a'), 'b')).toThrow(expect.objectContaining({ code: 'denied' }))
+    await expect(artifacts.read(agent('a'), 'b', 'other.md')).rejects.toMatchObject({ code: 'denied' })
+    expect(artifacts.listOf(owner, 'b').rows).toHaveLength(1)
+  })
+})

@@ -1,0 +1,48 @@
+import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
+import { Problem } from '@flotilla/protocol/problem'
+import { toolNeeds } from '@flotilla/protocol/tool-needs'
+import { expect, test } from 'vitest'
+import { verifies } from '../../../../tests/verifies.ts'
+import { workerDefaultRecord } from './default-records.ts'
+import { createRefusedTools, refusedBy } from './refused-tools.ts'
+
+const names = (record: object) => refusedBy(permissionRecordSchema.parse(record)).map(({ tool }) => tool)
+
+test('a record that holds nothing makes every tool useless that needs something (lesson 127)', () => {
+  verifies('resources:worker:tools-by-permission')
+  expect(names({})).toEqual(Object.keys(toolNeeds))
+  expect(refusedBy(permissionRecordSchema.parse({}))[0]).toEqual({
+    tool: 'http_request',
+    reason: 'allowed_apis does not list http',
+  })
+})
+
+test('what a record holds gives its tools back', () => {
+  expect(names({ allowed_apis: ['web_search'] })).not.toContain('web_search')
+  expect(names({ allowed_apis: ['*'] })).not.toContain('http_request')
+  expect(names({ can_message: ['ann'] })).not.toContain('hand_off')
+  expect(names({ can_request_user_credentials: true })).not.toContain('request_credential')
+})
+
+test('a new worker may all but what credentials need', () => {
+  expect(refusedBy(workerDefaultRecord).map(({ tool }) => tool)).toEqual([
+    'vault_generate_secret',
+    'request_credential',
+  ])
+})
+
+test('the guard is asked first', () => {
+  const refusedTools = createRefusedTools({
+    guard: () => {
+      throw new Problem('denied')
+    },
+    permissions: {
+      snapshot: () => {
+        throw new Error('nothing is read before the guard')
+      },
+    },
+  })
+  expect(() => refusedTools({ kind: 'human', channel: 'cli' })).toThrow(
+    expect.objectContaining({ code: 'denied' }),
+  )
+})

@@ -1,0 +1,135 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { aPng } from '../../packages/agent/src/testing/pictures.ts'
+import { startMesh } from '../support/mesh-process.ts'
+import type { MeshProcess } from '../support/mesh-process.ts'
+import { startWebServer } from '../support/web-server.ts'
+import type { WebServer } from '../support/web-server.ts'
+import { verifies } from '../verifies.ts'
+
+const call = (name: string, more: Record<string, string | number> = {}) => ({ name, arguments: more })
+const cassette = {
+  version: 1 as const,
+  description: '',
+  tracks: [
+    {
+      when: '^look around$',
+      turns: [
+        {
+          tool_calls: [
+            call('web_search', { query: 'green tea', count: 2 }),
+            call('list_files'),
+            call('get_system_status'),
+            call('save_artifact', { name: 'note.md', content: 'kept words' }),
+            call('list_artifacts'),
+            call('read_artifact', { name: 'note.md' }),
+          ],
+        },
+        {
+          capture: {
+            title: '"title": "([^"]+)"',
+            url: '"url": "(https://site[^"]+)"',
+            snippet: '"snippet": "([^"]+)"',
+            rounds: '"rounds_left": ([0-9]+)',
+            origin: '"origin": "([a-z]+)"',
+            left: '"left_usd": ([0-9.]+)',
+            free: '"free_bytes": ([0-9]+)',
+            withheld: '"withheld_tools": .{0,20}"tool": "([a-z_]+)"',
+            listed: '"name": "(note[^"]+)"',
+            kept: '(kept words)$',
+          },
+          content:
+            '{{title}}|{{url}}|{{snippet}}|{{rounds}}|{{origin}}|{{left}}|{{free}}|{{withheld}}|{{listed}}|{{kept}}',
+        },
+      ],
+    },
+    {
+      when: '^see$',
+      turns: [
+        { tool_calls: [call('view_image', { path: 'a.png' })] },
+        { capture: { shown: 'What the result of (call) ' }, content: 'saw it in a {{shown}}' },
+      ],
+    },
+    { when: '^again$', turns: [{ content: 'still here' }] },
+    {
+      when: '^(?!look|see|again)',
+      turns: [
+        { tool_calls: [call('web_search', { query: 'x' })] },
+        { capture: { why: 'There is (no such tool)' }, content: '{{why}}' },
+      ],
+    },
+  ],
+}
+
+describe('the tools of an agent', () => {
+  let mesh: MeshProcess
+  let web: WebServer
+  beforeAll(async () => {
+    // In the shape that a SearXNG with `json` among its formats answers in.
+    web = await startWebServer((_request, response) => {
+      const results = [1, 2, 3].map((index) => ({
+        title: `Tea ${index}\u200B`,
+        url: `https://site.test/${index}`,
+        content: 'leaves \u202E and water',
+        engine: 'x',
+      }))
+      response.end(JSON.stringify({ query: 'green tea', number_of_results: 3, results }))
+    })
+    const address = `127.0.0.1:${web.port}`
+    mesh = await startMesh({
+      cassettes: { tools: cassette },
+      settings: {
+        web_search: { provider: 'searxng', url: `http://${address}` },
+        egress: { allowed_private: [address] },
+      },
+    })
+    await mesh.createWorker('scout')
+  })
+  afterAll(async () => {
+    await mesh?.stop()
+    await web?.close()
+  })
+
+  it('search the web, tell how the agent stands, and bring back what it kept', async () => {
+    const run = await mesh.ask('look around', { agent: 'scout' })
+    const text = run.outcome?.text ?? ''
+    expect(text.split('|')).toEqual([
+      'Tea 1',
+      'https://site.test/1',
+      'leaves  and water',
+      '29',
+      'human',
+      expect.stringMatching(/^[0-9.]+$/),
+      expect.stringMatching(/^[0-9]+$/),
+      'vault_generate_secret',
+      'note.md',
+      'kept words',
+    ])
+    expect(web.requests[0]?.url).toBe('/search?q=green+tea&format=json')
+  })
+
+  it('show a picture to the model, which is still there when the mesh and the agent have started anew', async () => {
+    await writeFile(join(mesh.dataOf('scout'), 'a.png'), aPng())
+    const seen = await mesh.ask('see', { agent: 'scout', session: 'pictures' })
+    expect(seen.outcome).toMatchObject({ status: 'done', text: 'saw it in a call' })
+    await mesh.call(meshHumanEndpoints.agentRestart, { params: { id: 'scout' }, body: {} })
+    const again = await mesh.ask('again', { agent: 'scout', session: 'pictures' })
+    expect(again.outcome).toMatchObject({ status: 'done', text: 'still here' })
+  })
+
+  it('are withheld from an agent that may not use them, which is told why when it tries', async () => {
+    verifies('resources:worker:tools-by-permission')
+    const file = join(mesh.home, 'config', 'permissions.json')
+    const before = await readFile(file, 'utf8')
+    await writeFile(file, before.replaceAll(/"web_search"/g, '"nothing"'))
+    const asked = web.requests.length
+    const run = await mesh.ask('try it', { agent: 'scout' })
+    expect(run.outcome?.text).toBe('no such tool')
+    const told = await mesh.invoke('scout', 'get_system_status', { section: 'tools' })
+    expect(JSON.stringify(told.outcome)).toContain('allowed_apis does not list web_search')
+    expect(web.requests).toHaveLength(asked)
+    await writeFile(file, before)
+  })
+})
