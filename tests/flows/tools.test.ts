@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { aPng } from '../../packages/agent/src/testing/pictures.ts'
+import { eventually } from '../support/eventually.ts'
 import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { startWebServer } from '../support/web-server.ts'
@@ -124,11 +125,13 @@ describe('the tools of an agent', () => {
     const file = join(mesh.home, 'config', 'permissions.json')
     const before = await readFile(file, 'utf8')
     await writeFile(file, before.replaceAll(/"web_search"/g, '"nothing"'))
+    await eventually('the mesh hears of it', async () => {
+      const told = await mesh.invoke('scout', 'get_system_status', { section: 'tools' })
+      return JSON.stringify(told.outcome).includes('allowed_apis does not list web_search') || null
+    })
     const asked = web.requests.length
     const run = await mesh.ask('try it', { agent: 'scout' })
     expect(run.outcome?.text).toBe('no such tool')
-    const told = await mesh.invoke('scout', 'get_system_status', { section: 'tools' })
-    expect(JSON.stringify(told.outcome)).toContain('allowed_apis does not list web_search')
     expect(web.requests).toHaveLength(asked)
     await writeFile(file, before)
   })

@@ -73,7 +73,7 @@ export const limitsClauses = [
   { line: 280, id: 'limits:files:final-check', state: 'covered', by: 'agent', text: 'The final path check is that the path is inside `/data`.' },
   { line: 281, id: 'limits:conditions:safe-parser', state: 'covered', by: 'protocol', text: 'Conditions are evaluated by a regex-based safe parser, never by a general evaluator.' },
   { line: 282, id: 'limits:invisible-unicode:user-input', state: 'planned', by: 'protocol', text: 'Invisible Unicode characters are stripped from user input.' },
-  { line: 282, id: 'limits:invisible-unicode:tool-results', state: 'planned', by: 'protocol', text: 'Invisible Unicode characters are stripped from tool results.' },
+  { line: 282, id: 'limits:invisible-unicode:tool-results', state: 'covered', by: 'protocol', text: 'Invisible Unicode characters are stripped from tool results.' },
   { line: 282, id: 'limits:invisible-unicode:system-prompt', state: 'planned', by: 'protocol', text: 'Invisible Unicode characters are stripped from system-prompt context.' },
   { line: 282, id: 'limits:invisible-unicode:call-sites', state: 'planned', by: 'protocol', text: 'Invisible Unicode characters are stripped at 56 call sites.' },
   { line: 283, id: 'limits:dashboard-csp', state: 'deviates', decision: 'docs/decisions/2026-11-21-strict-dashboard-csp.md', text: 'The dashboard CSP allows `unsafe-inline` and `unsafe-eval`.' },

@@ -7,7 +7,7 @@ export const resourcesClauses = [
   { line: 33, id: 'resources:operator:memory', state: 'covered', by: 'sandbox', text: 'The operator has 128MB of memory.' },
   { line: 34, id: 'resources:worker:cpu-quota', state: 'covered', by: 'sandbox', text: 'A worker has a CPU quota of 0.15.' },
   { line: 34, id: 'resources:operator:cpu-quota', state: 'covered', by: 'sandbox', text: 'The operator has a CPU quota of 0.05.' },
-  { line: 35, id: 'resources:worker:tools-by-permission', state: 'planned', by: 'policy', text: "A worker's tools are granted via permissions." },
+  { line: 35, id: 'resources:worker:tools-by-permission', state: 'covered', by: 'policy', text: "A worker's tools are granted via permissions." },
   { line: 35, id: 'resources:operator:tool-surface', state: 'planned', by: 'operator', text: 'The operator has an operator-only tool surface, `fleet_tool` and `operator_tools`.' },
   { line: 35, id: 'resources:operator:standard-tools', state: 'planned', by: 'operator', text: 'The operator has the standard tools in addition to its own.' },
   { line: 36, id: 'resources:worker:heartbeat-configurable', state: 'planned', by: 'heartbeat', text: "A worker's heartbeat is configurable." },
