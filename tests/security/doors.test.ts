@@ -381,6 +381,7 @@ const bodies: Readonly<Record<string, unknown>> = {
   agentCreate: { id: 'x', role: 'r' },
   agentEdit: { field: 'role', value: 'r', reason: 'r' },
   httpRequest: { url: 'http://127.0.0.1:1/' },
+  webSearch: { query: 'tea' },
   vaultGenerate: { name: 'x' },
   credentialRequest: { name: 'x', service: 's', description: 'd' },
   skillCheck: { source: '' },
