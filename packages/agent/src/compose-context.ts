@@ -10,7 +10,7 @@ import type { RecordRun } from './context/record-run.ts'
 import type { AgentEnvironment } from './environment.ts'
 import type { DataFiles } from './files/data-files.ts'
 import type { Log } from './log.ts'
-import { createDailyLog } from './workspace/daily-log.ts'
+import { createDailyLog, heartbeatLogFolder } from './workspace/daily-log.ts'
 import type { DailyLog } from './workspace/daily-log.ts'
 
 /** What keeps conversations within their windows and what leaves them within reach. Loads nothing by itself. */
@@ -20,7 +20,7 @@ export function composeContext(deps: {
   factKeeper: FactKeeper
   clock: Clock
   log: Log
-}): { context: ContextKeeper; recordRun: RecordRun; dailyLog: DailyLog } {
+}): { context: ContextKeeper; recordRun: RecordRun; recordHeartbeat: RecordRun; dailyLog: DailyLog } {
   const { environment, files, clock, log } = deps
   const { model, dataDirectory, kind } = environment
   const dailyLog = createDailyLog({ files, clock })
@@ -31,6 +31,7 @@ export function composeContext(deps: {
   return {
     context: createContextKeeper({ model, book, tokenizer, factKeeper: deps.factKeeper, dailyLog, log }),
     recordRun: createRecordRun({ dailyLog, log }),
+    recordHeartbeat: createRecordRun({ dailyLog: createDailyLog({ files, clock, folder: heartbeatLogFolder }), log }),
     dailyLog,
   }
 }

@@ -22,6 +22,7 @@ import type { RunMesh } from './mesh/run-mesh.ts'
 import { joinBootstrap, readBootstrapFiles } from './prompt/bootstrap-files.ts'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { buildSystemPrompt } from './prompt/build-system-prompt.ts'
+import type { PromptMode } from './prompt/build-system-prompt.ts'
 import { createSkillRoom } from './skills/skill-room.ts'
 import { askHeldTools, nothingHeld, offeredTools } from './tools/held-tools.ts'
 import type { HeldTools } from './tools/held-tools.ts'
@@ -94,7 +95,7 @@ export function composeRuns(deps: {
       return offered
     }
   }
-  const systemPrompt = async (mode: 'chat' | 'task') => {
+  const systemPrompt = async (mode: PromptMode) => {
     const bootstrap = joinBootstrap(await readBootstrapFiles(workspace))
     return buildSystemPrompt({
       agentId,
@@ -106,7 +107,7 @@ export function composeRuns(deps: {
       now: clock.now(),
     })
   }
-  const { context, recordRun } = composeContext({
+  const { context, recordRun, recordHeartbeat } = composeContext({
     environment,
     files,
     factKeeper: keepFacts({ memory, embeddingModel }),
@@ -117,6 +118,7 @@ export function composeRuns(deps: {
     shared: {
       context,
       recordRun,
+      recordHeartbeat,
       bounds: environment,
       sessions,
       checkpoints,

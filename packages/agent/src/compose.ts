@@ -75,7 +75,7 @@ export function compose(deps: {
       ...chatRoutes({ desk, sessions, keepAliveMs }),
       ...runRoutes({ desk, keepAliveMs }),
       ...workspaceRoutes({ workspace, files }),
-      ...heartbeatRoutes({ workspace, files, dataDirectory, clock }),
+      ...heartbeatRoutes({ desk, keepAliveMs, workspace, files, dataDirectory, clock }),
     },
     gate: createGate({ agentId, meshPublicKey, doorToken: deps.doorToken, now: () => clock.now() }),
     log,

@@ -105,6 +105,7 @@ describe('the doors of a real agent process', () => {
     chatReset: { body: { session: 'other' } },
     cancel: { body: { run_id: 'run_1', fence: 2 } },
     invoke: { body: { run_id: 'run_3', fence: 3, tool: 'list_files', params: {} } },
+    heartbeat: { body: { run_id: 'run_1', fence: 2, message: 'look', continues: false } },
     frames: { path: '/frames?run_id=run_404' },
     result: { path: '/result?run_id=run_1&wait_s=0' },
     workspaceRead: { path: '/workspace/SOUL.md' },

@@ -44,6 +44,36 @@ export const chatRequestSchema = z.strictObject({
 })
 export type ChatRequest = z.infer<typeof chatRequestSchema>
 
+export const heartbeatRequestSchema = z.strictObject({
+  ...runCall,
+  /** Everything that the heartbeat is told, or what came back of work that it gave away. */
+  message,
+  /** A later turn of the same heartbeat. */
+  continues: z.boolean(),
+  steers: z.optional(steerMessagesSchema),
+  origin: z.optional(originSchema),
+})
+export type HeartbeatRequest = z.infer<typeof heartbeatRequestSchema>
+
+/** The `result` of a heartbeat that came to its end: `quiet` when its reply is `HEARTBEAT_OK` and nothing else. */
+export const heartbeatResultSchema = z.strictObject({
+  outcome: z.enum(['quiet', 'reported']),
+  /** Names, in the order of their first call. */
+  tools_used: z.array(z.string()),
+})
+export type HeartbeatResult = z.infer<typeof heartbeatResultSchema>
+
+export const heartbeatContextSchema = z.strictObject({
+  heartbeat_rules: z.string(),
+  is_default_heartbeat: z.boolean(),
+  daily_logs: z.string(),
+  /** What earlier heartbeats did. It is no activity. */
+  heartbeat_logs: z.string(),
+  has_recent_activity: z.boolean(),
+  disk_used_percent: z.nullable(z.number()),
+})
+export type HeartbeatContext = z.infer<typeof heartbeatContextSchema>
+
 export const steerRequestSchema = z.strictObject({ ...runCall, steers: steerMessagesSchema })
 export type SteerRequest = z.infer<typeof steerRequestSchema>
 
@@ -157,15 +187,8 @@ export const agentApi = {
     request: z.strictObject({ content: z.string().check(z.maxLength(wireLimits.chatMessageMaxChars)) }),
     response: z.strictObject({ filename: z.string(), size: z.int() }),
   },
-  heartbeatContext: {
-    response: z.strictObject({
-      heartbeat_rules: z.string(),
-      is_default_heartbeat: z.boolean(),
-      daily_logs: z.string(),
-      has_recent_activity: z.boolean(),
-      disk_used_percent: z.nullable(z.number()),
-    }),
-  },
+  heartbeat: { request: heartbeatRequestSchema },
+  heartbeatContext: { response: heartbeatContextSchema },
   fileWrite: { response: z.strictObject({ path: z.string(), size: z.int() }) },
   fileRead: {},
 } as const satisfies Record<AgentEndpointName, EndpointSchemas>

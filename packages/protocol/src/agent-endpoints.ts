@@ -28,6 +28,7 @@ export const agentEndpoints = {
   workspaceList: { method: 'GET', path: '/workspace', summary: 'The workspace files' },
   workspaceRead: { method: 'GET', path: '/workspace/{file}', summary: 'One workspace file' },
   workspaceWrite: { method: 'PUT', path: '/workspace/{file}', summary: 'Writes one workspace file' },
+  heartbeat: { method: 'POST', path: '/heartbeat', summary: 'One heartbeat as server-sent events' },
   heartbeatContext: { method: 'GET', path: '/heartbeat-context', summary: 'What a heartbeat needs to know' },
   fileWrite: { method: 'PUT', path: '/files/{*path}', summary: 'Stores raw bytes below /data' },
   fileRead: { method: 'GET', path: '/files/{*path}', summary: 'Reads raw bytes below /data' },

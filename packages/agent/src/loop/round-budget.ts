@@ -2,7 +2,7 @@ import { limits } from '@flotilla/protocol/limits'
 
 /** How many answers of the model one run may ask for. */
 export type RoundLimits =
-  | { readonly kind: 'task'; readonly iterationsMax: number }
+  | { readonly kind: 'task' | 'heartbeat'; readonly iterationsMax: number }
   | { readonly kind: 'chat'; readonly perTurnMax: number; readonly perSessionMax: number }
 
 export interface RoundCount {
@@ -20,9 +20,9 @@ export interface RoundCount {
  */
 export type RoundVerdict = 'go' | 'continue' | 'last' | 'exhausted'
 
-/** Pure. A task's last iteration is a `last`; a chat has one answer without tools beyond its turn limit. */
+/** Pure. The last iteration of a task or heartbeat is a `last`; a chat has one answer without tools beyond its turn limit. */
 export function judgeRound(bounds: RoundLimits, count: RoundCount): RoundVerdict {
-  if (bounds.kind === 'task') {
+  if (bounds.kind !== 'chat') {
     if (count.turn >= bounds.iterationsMax) return 'exhausted'
     return count.turn === bounds.iterationsMax - 1 ? 'last' : 'go'
   }

@@ -2,6 +2,7 @@ import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { LanguageModel } from '../llm/language-model.ts'
 import type { ImageStore } from '../images/image-store.ts'
+import type { PromptMode } from '../prompt/build-system-prompt.ts'
 import type { Learnings } from '../learnings/learnings.ts'
 import type { RunMesh } from '../mesh/run-mesh.ts'
 import type { ContextKeeper } from '../context/context-keeper.ts'
@@ -36,6 +37,8 @@ export interface RunContext {
   readonly context: ContextKeeper
   /** Writes a line about the run into the day's log. Never rejects. */
   readonly recordRun: RecordRun
+  /** The same for a heartbeat, in a log that is no sign of activity. Never rejects. */
+  readonly recordHeartbeat: RecordRun
   /** Reads the workspace anew: the agent may have changed it since the last run. */
-  systemPrompt(mode: 'chat' | 'task'): Promise<PromptText>
+  systemPrompt(mode: PromptMode): Promise<PromptText>
 }

@@ -21,6 +21,16 @@ export type RunRequest =
       readonly assignment: TaskAssignment
     }
   | {
+      readonly kind: 'heartbeat'
+      readonly runId: string
+      readonly fence: number
+      readonly message: string
+      /** A later turn of the same heartbeat. */
+      readonly continues: boolean
+      readonly steers: readonly SteerMessage[]
+      readonly origin?: Origin | undefined
+    }
+  | {
       readonly kind: 'tool'
       readonly runId: string
       readonly fence: number
@@ -32,7 +42,7 @@ export type RunRequest =
 /** What was said to the run before this attempt. Pure. */
 export function steersOf(request: RunRequest): readonly SteerMessage[] {
   if (request.kind === 'tool') return []
-  return (request.kind === 'chat' ? request.steers : request.assignment.steers) ?? []
+  return (request.kind === 'task' ? request.assignment.steers : request.steers) ?? []
 }
 
 /** Who asks, as the mesh says. No part of what is asked. Pure. */
@@ -44,6 +54,9 @@ export function originOf(request: RunRequest): Origin | undefined {
 export function inputText(request: RunRequest): string {
   const { kind } = request
   if (kind === 'chat') return stableJson({ kind, session: request.session, message: request.message })
+  if (kind === 'heartbeat') {
+    return stableJson({ kind, message: request.message, continues: request.continues })
+  }
   if (kind === 'tool') return stableJson({ kind, tool: request.tool, params: request.params })
   const { task_id, task_type, input_data, context } = request.assignment
   return stableJson({ kind, task_id, task_type, input_data, context })

@@ -33,6 +33,7 @@ function aContext(tools: readonly Tool[]): RunContext {
     tools,
     context: aContextKeeper(),
     recordRun: async () => undefined,
+    recordHeartbeat: async () => undefined,
     bounds: { taskIterationsMax: 1, chatRoundsPerTurnMax: 1, chatRoundsPerSessionMax: 1 },
     sessions: createSessions({ dataDirectory: data, clock: systemClock }),
     checkpoints: createCheckpoints(data),

@@ -1,11 +1,14 @@
+import { heartbeatOkToken } from '@flotilla/protocol/heartbeat-reply'
 import { joinPromptText, sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
+
+export type PromptMode = 'chat' | 'task' | 'heartbeat'
 
 export interface SystemPromptParts {
   readonly agentId: string
   readonly role: PromptText
   readonly kind: 'operator' | 'worker'
-  readonly mode: 'chat' | 'task'
+  readonly mode: PromptMode
   readonly bootstrap: PromptText
   /** What failed and was corrected before; empty when nothing was. */
   readonly learnings: PromptText
@@ -23,7 +26,7 @@ export function buildSystemPrompt(parts: SystemPromptParts): PromptText {
     identity(parts),
     parts.kind === 'operator' ? operatorRules : workerRules,
     commonRules,
-    parts.mode === 'task' ? taskRules : chatRules,
+    modeRules[parts.mode],
     parts.bootstrap,
     parts.learnings,
     sanitizeForPrompt(`Today is ${new Date(parts.now).toISOString().slice(0, 10)} (UTC).`),
@@ -66,3 +69,13 @@ const chatRules = sanitizeForPrompt(
 const taskRules = sanitizeForPrompt(
   'You work on a task that another agent or a person gave you. Nobody reads along and nobody answers questions meanwhile. When it is done, call complete_task with a summary and the result; when it cannot be done, call it with status "failed" or "blocked" and the reason. Only that call ends the task.',
 )
+
+const heartbeatRules = sanitizeForPrompt(
+  `You woke up by yourself to look around; nobody asked you anything and nobody reads your answer as it comes. Look at what the message names, do what your rules say, and stop. What a person must know now goes out with notify_user, once for each thing and not again while nothing changed. When there is nothing to do and nothing to report, answer with ${heartbeatOkToken} and nothing else.`,
+)
+
+const modeRules: Readonly<Record<PromptMode, PromptText>> = {
+  chat: chatRules,
+  task: taskRules,
+  heartbeat: heartbeatRules,
+}

@@ -1,7 +1,36 @@
+import type { RunDesk } from '../loop/run-desk.ts'
 import { readHeartbeatContext } from '../workspace/heartbeat-context.ts'
 import type { HeartbeatSources } from '../workspace/heartbeat-context.ts'
+import { openFrameStream } from './frame-stream.ts'
+import { answered } from './http-server.ts'
 import type { Routes } from './http-server.ts'
+import { parseWith } from './parse-with.ts'
+import { readJson } from './read-body.ts'
 
-export function heartbeatRoutes(sources: HeartbeatSources): Pick<Routes, 'heartbeatContext'> {
-  return { heartbeatContext: () => readHeartbeatContext(sources) }
+/** What a heartbeat is decided by, and the heartbeat itself. */
+export function heartbeatRoutes(
+  deps: HeartbeatSources & { readonly desk: RunDesk; readonly keepAliveMs: number },
+): Pick<Routes, 'heartbeat' | 'heartbeatContext'> {
+  return {
+    heartbeat: async (call) => {
+      const body = await readJson(call.request)
+      const { agentApi } = await import('@flotilla/protocol/agent-api')
+      const parsed = parseWith(agentApi.heartbeat.request, body)
+      const { run_id: runId, fence, message, continues, steers = [], origin } = parsed
+      const taking = await deps.desk.take({
+        kind: 'heartbeat',
+        runId,
+        fence,
+        message,
+        continues,
+        steers,
+        origin,
+      })
+      const stream = openFrameStream(call, deps.keepAliveMs)
+      if (taking.state === 'finished') stream.send({ type: 'done', result: taking.result })
+      else call.response.on('close', taking.run.follow(stream.send))
+      return answered
+    },
+    heartbeatContext: () => readHeartbeatContext(deps),
+  }
 }

@@ -13,6 +13,8 @@ const transcriptsMax = 100
 const leftOut = '[older entries of this day were left out]'
 
 export const memoryFolder = `${workspaceFolder}/memory`
+/** What heartbeats did has days of its own: it is no sign that anything goes on. */
+export const heartbeatLogFolder = `${memoryFolder}/heartbeats`
 const transcriptFolder = `${memoryFolder}/transcripts`
 
 /**
@@ -28,14 +30,14 @@ export interface DailyLog {
   keepTranscript(mark: string, text: PromptText): Promise<string>
 }
 
-export function createDailyLog(deps: { files: DataFiles; clock: Clock }): DailyLog {
-  const { files, clock } = deps
+export function createDailyLog(deps: { files: DataFiles; clock: Clock; folder?: string }): DailyLog {
+  const { files, clock, folder = memoryFolder } = deps
   const now = (): string => new Date(clock.now()).toISOString()
   let last: Promise<unknown> = Promise.resolve()
 
   const read = async (day: string): Promise<string | null> => {
     try {
-      return (await files.read(`${memoryFolder}/${day}.md`, dailyLogMaxBytes * 2)).toString('utf8')
+      return (await files.read(`${folder}/${day}.md`, dailyLogMaxBytes * 2)).toString('utf8')
     } catch (error) {
       if (error instanceof Problem && error.code === 'not-found') return null
       throw error
@@ -49,7 +51,7 @@ export function createDailyLog(deps: { files: DataFiles; clock: Clock }): DailyL
     const time = sanitizeForPrompt(`- ${now().slice(11, 16)}`)
     const words = truncatePromptText(sanitizeForPrompt(text.trim()), entryMaxChars)
     const entry = joinPromptText([time, words, id], ' ')
-    const path = `${memoryFolder}/${day}.md`
+    const path = `${folder}/${day}.md`
     if (Buffer.byteLength(before) + Buffer.byteLength(entry) <= dailyLogMaxBytes) {
       await files.write(path, Buffer.from(`${entry}\n`), { append: true })
       return

@@ -10,6 +10,7 @@ import { workspaceTools } from '../builtin-tools/workspace.ts'
 import { createDataFiles } from '../files/data-files.ts'
 import { noMesh } from '../testing/loop-parts.ts'
 import { createDailyLog, dailyLogMaxBytes } from './daily-log.ts'
+import { defaultHeartbeats } from './default-heartbeat.ts'
 import { readHeartbeatContext } from './heartbeat-context.ts'
 import { createWorkspace } from './workspace.ts'
 
@@ -258,4 +259,27 @@ describe('the heartbeat context', () => {
     expect(found.daily_logs.endsWith('newest')).toBe(true)
     expect(found.daily_logs).not.toContain('too old')
   })
+})
+
+describe('the default of HEARTBEAT.md', () => {
+  const [newest, ...older] = defaultHeartbeats
+
+  test.each(older)('%j of an earlier release becomes the newest (lesson 80)', async (text) => {
+    const { data, workspace } = aWorkspace()
+    mkdirSync(join(data, 'workspace'))
+    writeFileSync(join(data, 'workspace', 'HEARTBEAT.md'), text)
+    expect(await workspace.read('HEARTBEAT.md')).toBe(newest)
+    expect(await workspace.isDefault('HEARTBEAT.md')).toBe(true)
+  })
+
+  test.each(['look at the disk', `${newest}\n- and the weather`, ''])(
+    '%j is its owner’s, and stays (lesson 80)',
+    async (text) => {
+      const { data, workspace } = aWorkspace()
+      mkdirSync(join(data, 'workspace'))
+      writeFileSync(join(data, 'workspace', 'HEARTBEAT.md'), text)
+      expect(await workspace.read('HEARTBEAT.md')).toBe(text)
+      expect(await workspace.isDefault('HEARTBEAT.md')).toBe(text === '')
+    },
+  )
 })

@@ -7,6 +7,7 @@ import { findWorkspaceFile, workspaceFiles } from '@flotilla/protocol/workspace-
 import type { WorkspaceFile } from '@flotilla/protocol/workspace-file'
 import type { DataFiles } from '../files/data-files.ts'
 import { keepBackup } from './backups.ts'
+import { defaultHeartbeats } from './default-heartbeat.ts'
 import { codeOf } from '../files/walk-path.ts'
 
 export const workspaceFolder = 'workspace'
@@ -64,9 +65,11 @@ export function createWorkspace(deps: {
   /** On the first use and not at the start: an agent that is not asked anything writes nothing. */
   const scaffold = async (): Promise<void> => {
     for (const file of workspaceFiles) {
-      if (file.readOnly || (await readStored(file)) !== null) continue
+      if (file.readOnly) continue
+      const stored = await readStored(file)
+      if (stored !== null && !isOutdatedDefault(file, stored)) continue
       const seeded = file.name === 'INSTRUCTIONS.md' && deps.initialInstructions.trim() !== ''
-      await store(file, seeded ? cap(file, sanitizeForPrompt(deps.initialInstructions)) : headingOf(file))
+      await store(file, seeded ? cap(file, sanitizeForPrompt(deps.initialInstructions)) : defaultOf(file))
     }
   }
   const ready = (): Promise<void> => {
@@ -114,10 +117,26 @@ export function createWorkspace(deps: {
   }
 }
 
-/** Missing, empty, or nothing but its one heading: nobody has written it yet. Pure. */
+/** Missing, empty, or a text that only we have written: nobody else has written it yet. Pure. */
 export function isDefaultContent(file: WorkspaceFile, content: string): boolean {
   const text = content.trim()
-  return text === '' || text === headingOf(file).trim()
+  return text === '' || defaultsOf(file).some((known) => known.trim() === text)
+}
+
+/** Pure. What an earlier release put there. An empty file is somebody's. */
+export function isOutdatedDefault(file: WorkspaceFile, content: string): boolean {
+  const [newest, ...older] = defaultsOf(file).map((known) => known.trim())
+  const text = content.trim()
+  return text !== newest && older.includes(text)
+}
+
+/** Newest first. */
+function defaultsOf(file: WorkspaceFile): readonly string[] {
+  return file.name === 'HEARTBEAT.md' ? defaultHeartbeats : [headingOf(file)]
+}
+
+function defaultOf(file: WorkspaceFile): string {
+  return defaultsOf(file)[0] ?? headingOf(file)
 }
 
 function headingOf(file: WorkspaceFile): string {

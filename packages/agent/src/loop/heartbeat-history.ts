@@ -1,0 +1,29 @@
+import type { PromptMessage } from '../llm/language-model.ts'
+
+/** Of what earlier heartbeats said and did, characters: enough to know what was reported already. */
+const historyMaxChars = 12_000
+
+/**
+ * Pure. The newest part of a conversation that fits, beginning where a person or the mesh speaks, so that no result
+ * stands there without its call.
+ */
+export function recentMessages(
+  messages: readonly PromptMessage[],
+  maxChars: number = historyMaxChars,
+): PromptMessage[] {
+  let room = maxChars
+  let start = messages.length
+  for (let index = messages.length - 1; index >= 0; index -= 1) {
+    const message = messages[index]
+    if (!message) break
+    room -= sizeOf(message)
+    if (room < 0) break
+    if (message.role === 'user') start = index
+  }
+  return messages.slice(start)
+}
+
+function sizeOf(message: PromptMessage): number {
+  const calls = message.role === 'assistant' ? message.toolCalls : []
+  return message.content.length + calls.reduce((sum, call) => sum + call.name.length + call.arguments.length, 0)
+}

@@ -1,0 +1,95 @@
+import type { HeartbeatResult } from '@flotilla/protocol/agent-api'
+import { heartbeatSession, isQuietReply } from '@flotilla/protocol/heartbeat-reply'
+import { limits } from '@flotilla/protocol/limits'
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import { momentMessage } from '../prompt/moment-message.ts'
+import { abortedEnd, closeTurn } from './close-turn.ts'
+import { recentMessages } from './heartbeat-history.ts'
+import type { LoopState } from './loop-state.ts'
+import { resumeState } from './resume-state.ts'
+import type { RunContext } from './run-context.ts'
+import type { PerformedRun } from './run-desk.ts'
+import type { RunRequest } from './run-request.ts'
+import { beginningOf } from './run-provenance.ts'
+import type { RunBeginning } from './run-provenance.ts'
+import { runRounds } from './run-rounds.ts'
+import { taskResult } from './task-result.ts'
+import type { RunEnd } from './task-result.ts'
+
+const iterationsMax = limits.heartbeatIterationsMax
+
+/**
+ * One look around. It has a conversation of its own, of which it is shown the newest part: what it said before and
+ * need not say again. A heartbeat that found nothing leaves no trace, neither there nor in a log; what it really did
+ * stands in the log of heartbeats, which is no sign of activity, so that no heartbeat ever keeps the next one awake.
+ */
+export async function runHeartbeat(
+  context: RunContext,
+  request: Extract<RunRequest, { kind: 'heartbeat' }>,
+): Promise<PerformedRun> {
+  const { clock } = context
+  const { messages, mark, rounds } = await context.sessions.load(heartbeatSession)
+  // Daily logs, signals and tasks are in the message, whoever's words they are.
+  const beginning = beginningOf(request.origin, 'outside')
+  // Work that it gave away and that comes back is answered in what is left of its rounds, and in one at least.
+  const used = request.continues ? Math.min(rounds, iterationsMax - 1) : 0
+  const state = await resumeState(context, request.runId, {
+    messages: [
+      ...recentMessages(messages),
+      momentMessage(clock.now()),
+      { role: 'user', content: sanitizeForPrompt(request.message) },
+    ],
+    rounds: { turn: used, session: used, continues: 0 },
+  })
+  const end = await endOf(context, state, beginning)
+  const recorded = { ...context, recordRun: context.recordHeartbeat }
+  const closing = { session: heartbeatSession, mark, taskId: null, beginning }
+  if (leavesTrace(state, end)) await closeTurn(recorded, closing, { state, end })
+  const facts = { ...state, taskId: null, durationMs: clock.now() - state.startedAt }
+  return { result: taskResult(request, end, facts), lastStep: state.step }
+}
+
+async function endOf(context: RunContext, state: LoopState, beginning: RunBeginning): Promise<RunEnd> {
+  try {
+    const ended = await runRounds(
+      {
+        model: context.model,
+        context: context.context,
+        mesh: context.mesh,
+        tools: context.tools,
+        systemPrompt: await context.systemPrompt('heartbeat'),
+        bounds: { kind: 'heartbeat', iterationsMax },
+        spending: null,
+        taskId: null,
+        beginning,
+        learnings: context.learnings,
+        remindsOfTask: false,
+        emptyRetriesMax: 1,
+        clock: context.clock,
+        saveCheckpoint: (current) => context.checkpoints.save(current),
+        ...context.hooks,
+      },
+      state,
+      context.signal,
+    )
+    if (ended.kind === 'failed') return { status: 'failed', code: ended.code, detail: ended.detail }
+    const response = ended.kind === 'answered' ? ended.text : ended.completion.summary
+    return { status: 'complete', response, result: resultOf(response, state) }
+  } catch (error) {
+    if (!context.signal.aborted) throw error
+    return abortedEnd(context.signal)
+  }
+}
+
+function resultOf(response: string, { toolOutputs }: LoopState): HeartbeatResult {
+  return {
+    outcome: isQuietReply(response) ? 'quiet' : 'reported',
+    tools_used: [...new Set(toolOutputs.map(({ tool }) => tool))],
+  }
+}
+
+/** Something was done, said or heard. */
+function leavesTrace(state: LoopState, end: RunEnd): boolean {
+  const quiet = end.status === 'complete' && isQuietReply(end.response)
+  return !quiet || state.toolOutputs.length > 0 || state.steers.length > 0
+}
