@@ -82,6 +82,11 @@ export const meshEdges: readonly Edge[] = [
   { from: 'skills', to: ['policy', 'journal'], why: 'checks sources; an agent runs what passed' },
   { from: 'notes', to: ['policy', 'storage', 'events', 'journal'], why: 'one noun' },
   {
+    from: 'triggers',
+    to: ['runs', 'fleet', 'tasks', 'policy', 'storage', 'journal'],
+    why: 'what makes an agent act without being asked; each ends in submitRun',
+  },
+  {
     from: 'walls',
     to: ['sandbox', 'events', 'journal'],
     why: 'keeps the verdict on the walls; the port alone tries them',

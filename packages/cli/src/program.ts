@@ -13,6 +13,7 @@ import { addDeleteCommand } from './commands/delete.ts'
 import { addDemoCommand } from './commands/demo.ts'
 import { addDoctorCommand } from './commands/doctor.ts'
 import { addEventsCommand } from './commands/events.ts'
+import { addHeartbeatCommand } from './commands/heartbeat.ts'
 import { addInvokeCommand } from './commands/invoke.ts'
 import { addJournalCommand } from './commands/journal.ts'
 import { addMcpCommand } from './commands/mcp.ts'
@@ -46,6 +47,7 @@ const commands = [
   addApplyCommand,
   addPutCommand,
   addInvokeCommand,
+  addHeartbeatCommand,
   addRunsCommand,
   addTasksCommand,
   addCostsCommand,

@@ -1,4 +1,5 @@
 import { controlApi, controlEndpoints } from '@flotilla/protocol/control-api'
+import { heartbeatApi, heartbeatEndpoints } from '@flotilla/protocol/heartbeat-api'
 import { journalApi, journalEndpoints } from '@flotilla/protocol/journal-api'
 import { mcpHumanApi, mcpHumanEndpoints } from '@flotilla/protocol/mcp-api'
 import { meshHumanApi, meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
@@ -17,6 +18,7 @@ export const peopleEndpoints = {
   ...vaultHumanEndpoints,
   ...webhookEndpoints,
   ...mcpHumanEndpoints,
+  ...heartbeatEndpoints,
 } as const
 export const peopleApi = {
   ...meshHumanApi,
@@ -27,6 +29,7 @@ export const peopleApi = {
   ...vaultHumanApi,
   ...webhookApi,
   ...mcpHumanApi,
+  ...heartbeatApi,
 } as const
 
 export type PeopleEndpointName = keyof typeof peopleEndpoints

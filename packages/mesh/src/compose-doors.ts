@@ -9,6 +9,7 @@ import { vaultAgentRoutes } from './api/agent/vault.routes.ts'
 import { credentialRoutes } from './api/human/credential.routes.ts'
 import { controlRoutes } from './api/human/control.routes.ts'
 import { fleetRoutes } from './api/human/fleet.routes.ts'
+import { heartbeatRoutes } from './api/human/heartbeat.routes.ts'
 import { createHumanGate } from './api/human/gate.ts'
 import type { HumanGate } from './api/human/gate.ts'
 import { mcpHumanRoutes } from './api/human/mcp.routes.ts'
@@ -29,6 +30,7 @@ import { publicRoutes } from './api/public/public.routes.ts'
 import { webhookRoutes } from './api/public/webhook.routes.ts'
 import { createServer } from './api/server.ts'
 import type { MeshParts } from './compose-parts.ts'
+import { heartbeatUseCases } from './compose-heartbeat.ts'
 import { journalUseCases, moneyUseCases } from './compose-money.ts'
 import { controlUseCases, operatorUseCases, operatorViewUseCases } from './compose-control-use-cases.ts'
 import {
@@ -123,6 +125,7 @@ function peopleRoutes(server: FastifyInstance, parts: MeshParts, gate: HumanGate
   server.register(async (scope) => pauseRoutes(scope, { gate, use: parts.pauses }))
   server.register(async (scope) => controlRoutes(scope, { gate, use: controlUseCases(parts) }))
   server.register(async (scope) => mcpHumanRoutes(scope, { gate, use: mcpUseCases(parts) }))
+  server.register(async (scope) => heartbeatRoutes(scope, { gate, use: heartbeatUseCases(parts) }))
 }
 
 /** Containers, on the private network's gateway. */

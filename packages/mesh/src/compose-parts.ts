@@ -4,6 +4,8 @@ import { createBlackboard } from './blackboard/blackboard.ts'
 import type { CommandContext } from './commands/command-context.ts'
 import { composeControl, waitingForPeople } from './compose-control.ts'
 import type { Control } from './compose-control.ts'
+import { composeHeartbeats } from './compose-heartbeat.ts'
+import type { Heartbeats } from './compose-heartbeat.ts'
 import { composeEgress } from './compose-egress.ts'
 import { composeBudgets } from './compose-budgets.ts'
 import { composeJournal, composeJournalKeeper, journalTrust } from './compose-journal.ts'
@@ -146,6 +148,8 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
     dataLimitBytes: (agentId) => dataLimitBytes(settings.current(), agentId),
     projectText: () => '',
     walls: { hold: () => walls.state().broken === null },
+    reached: (id) => heartbeats.reached(id),
+    created: (id, heartbeat) => heartbeats.settleIn(id, heartbeat),
     forget: [
       artifacts.forget,
       rates.forget,
@@ -156,6 +160,7 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
       (id) => webhooks.forget(id),
       denials.forget,
       (id) => pauses.forget(id),
+      (id) => heartbeats.forget(id),
     ],
   })
   const pauses = createPauses({
@@ -249,6 +254,20 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
     newId,
     log,
   })
+  const heartbeats: Heartbeats = composeHeartbeats({
+    database,
+    fleet,
+    ledger,
+    taskTable,
+    runtime,
+    dataLimitBytes: (agentId) => dataLimitBytes(settings.current(), agentId),
+    guard,
+    journal,
+    log,
+    jobs: null,
+    unreadSignals: () => ({ count: 0, newest: [] }),
+    pausedReason: () => null,
+  })
   const effects = createEffectOnce({ database, clock })
   const startedAt = clock.now()
   let serving = false
@@ -286,6 +305,7 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
     webhooks,
     effects,
     control,
+    heartbeats,
     startedAt,
     diskRoom,
     isServing: () => serving,

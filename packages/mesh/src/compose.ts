@@ -58,6 +58,7 @@ export async function composeMesh(meshSettings: MeshSettings): Promise<Mesh> {
       const report = await fleet.reconcile()
       log.info({ ...report, leftOpen }, 'fleet reconciled')
       await fleet.ensureOperator()
+      await parts.heartbeats.ensureAll()
       ledger.start()
       await parts.control.approvals.resume()
       // One that is being re-created is awaited by whoever re-creates it.

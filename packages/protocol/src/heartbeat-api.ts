@@ -9,7 +9,7 @@ export const heartbeatEndpoints = {
   heartbeatRun: {
     method: 'POST',
     path: '/api/agents/{id}/heartbeat',
-    summary: 'Runs a heartbeat of an agent now; answers with its outcome',
+    summary: 'Runs a heartbeat of an agent now, or decides on it as if it were due; answers with its outcome',
   },
   heartbeatSet: {
     method: 'PUT',
@@ -57,7 +57,11 @@ export type HeartbeatView = z.infer<typeof heartbeatViewSchema>
 
 export const heartbeatApi = {
   heartbeats: { response: z.strictObject({ heartbeats: z.array(heartbeatViewSchema) }) },
-  heartbeatRun: { response: runViewSchema },
+  heartbeatRun: {
+    /** As if it were due by itself: skipped where there is nothing to do. */
+    request: z.strictObject({ if_needed: z._default(z.boolean(), false) }),
+    response: z.strictObject({ skipped: z.nullable(z.string()), run: z.nullable(runViewSchema) }),
+  },
   heartbeatSet: {
     /** Null for off. */
     request: z.strictObject({ schedule: z.nullable(heartbeatScheduleSchema) }),

@@ -69,8 +69,10 @@ export function aboutRun(run: RunView): string {
   const { input } = run
   switch (input.kind) {
     case 'chat':
-    case 'heartbeat':
       return oneLine(input.message, 50)
+    // Its message begins with rules that are the same each time.
+    case 'heartbeat':
+      return 'looks around'
     case 'task':
       return input.task_id
     case 'tool':

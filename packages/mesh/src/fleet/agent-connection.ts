@@ -2,6 +2,8 @@ import type {
   AgentStatus,
   ChatFrame,
   ChatRequest,
+  HeartbeatContext,
+  HeartbeatRequest,
   InvokeRequest,
   ResultReply,
   SteerRequest,
@@ -28,6 +30,14 @@ export interface AgentConnection {
     onFrame: (frame: ChatFrame) => void,
     signal: AbortSignal,
   ): Promise<TaskResult | null>
+  /** The same for a heartbeat; one that came to its end says what came of it (`heartbeatResultSchema`). */
+  heartbeat(
+    request: HeartbeatRequest,
+    onFrame: (frame: ChatFrame) => void,
+    signal: AbortSignal,
+  ): Promise<TaskResult | null>
+  /** What a heartbeat is decided by. The agent's word. */
+  heartbeatContext(signal: AbortSignal): Promise<HeartbeatContext>
   /** Resolves to whether the agent took it; sending a run again attaches to it, or continues it. */
   task(assignment: TaskAssignment, signal: AbortSignal): Promise<boolean>
   invoke(request: InvokeRequest, signal: AbortSignal): Promise<boolean>

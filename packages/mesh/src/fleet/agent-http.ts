@@ -1,5 +1,5 @@
 import type { Agent, IncomingMessage } from 'node:http'
-import { agentApi, chatFrameSchema } from '@flotilla/protocol/agent-api'
+import { agentApi, chatFrameSchema, heartbeatResultSchema } from '@flotilla/protocol/agent-api'
 import type { ChatFrame, ResultReply, TaskResult } from '@flotilla/protocol/agent-api'
 import { agentEndpoints } from '@flotilla/protocol/agent-endpoints'
 import type { AgentEndpointName } from '@flotilla/protocol/agent-endpoints'
@@ -86,6 +86,19 @@ export function createAgentHttp(deps: AgentHttpDeps): AgentConnection {
     }
   }
 
+  async function stream(send: Send, followed: FollowedStream): Promise<TaskResult | null> {
+    const { signal } = send
+    try {
+      const reply = await open(send)
+      if (reply.statusCode !== 200) {
+        throw refusal(deps.agentId, reply.statusCode ?? 0, await readBody(reply, replyMaxBytes, signal))
+      }
+      return await followStream(reply, followed)
+    } catch (error) {
+      throw signal.aborted ? signal.reason : unavailable(deps.agentId, error)
+    }
+  }
+
   return {
     agentId: deps.agentId,
     healthy: async (signal) => {
@@ -108,17 +121,20 @@ export function createAgentHttp(deps: AgentHttpDeps): AgentConnection {
     status: (signal) => call({ endpoint: 'status', signal }, agentApi.status.response),
     mcpServers: async (signal) =>
       (await call({ endpoint: 'capabilities', signal }, agentApi.capabilities.response)).mcp_servers,
-    chatStream: async (request, onFrame, signal) => {
-      try {
-        const reply = await open({ endpoint: 'chatStream', json: request, signal })
-        if (reply.statusCode !== 200) {
-          throw refusal(deps.agentId, reply.statusCode ?? 0, await readBody(reply, replyMaxBytes, signal))
-        }
-        return await followStream(reply, { runId: request.run_id, onFrame, signal })
-      } catch (error) {
-        throw signal.aborted ? signal.reason : unavailable(deps.agentId, error)
+    chatStream: (json, onFrame, signal) =>
+      stream({ endpoint: 'chatStream', json, signal }, { runId: json.run_id, onFrame, signal }),
+    heartbeat: async (json, onFrame, signal) => {
+      const told = await stream(
+        { endpoint: 'heartbeat', json, signal },
+        { runId: json.run_id, onFrame, signal },
+      )
+      if (told?.status === 'complete' && !heartbeatResultSchema.safeParse(told.result).success) {
+        throw unavailable(deps.agentId, new Error('a heartbeat ended without saying what came of it'))
       }
+      return told
     },
+    heartbeatContext: (signal) =>
+      call({ endpoint: 'heartbeatContext', signal }, agentApi.heartbeatContext.response),
     task: async (assignment, signal) => {
       const reply = await call({ endpoint: 'task', json: assignment, signal }, agentApi.task.response)
       return reply.accepted
@@ -167,10 +183,16 @@ export function createAgentHttp(deps: AgentHttpDeps): AgentConnection {
   }
 }
 
+interface FollowedStream {
+  readonly runId: string
+  readonly onFrame: (frame: ChatFrame) => void
+  readonly signal: AbortSignal
+}
+
 /** The result at the stream's end, or null when the line broke before. */
 async function followStream(
   reply: IncomingMessage,
-  stream: { runId: string; onFrame: (frame: ChatFrame) => void; signal: AbortSignal },
+  stream: FollowedStream,
 ): Promise<TaskResult | null> {
   const events = createServerSentEventParser(replyMaxBytes)
   const decoder = new TextDecoder()

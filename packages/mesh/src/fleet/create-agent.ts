@@ -34,6 +34,8 @@ export interface NewAgent {
   readonly model?: string | undefined
   readonly budget?: AgentBudget | undefined
   readonly project?: string | undefined
+  /** How often it looks around by itself; null for not at all, left out for the default. */
+  readonly heartbeat?: string | null | undefined
   readonly permissions?: Partial<PermissionRecord> | undefined
   readonly mcpServers?: McpServers | undefined
 }
@@ -50,6 +52,7 @@ export function createAgent(deps: {
   readonly grants: PermissionGrants
   readonly life: AgentLife
   readonly requireModel: RequireModel
+  readonly created: (agentId: string, heartbeat: string | null | undefined) => Promise<void>
 }): CreateAgent {
   return async (caller, input) => {
     deps.guard(caller, { do: 'manage-fleet' })
@@ -71,6 +74,7 @@ export function createAgent(deps: {
       createdAt: deps.life.clock.now(),
     }
     await addAgent(deps, { record, overrides, mcpServers, actor: actorOf(caller) })
+    await deps.created(record.id, input.heartbeat)
     return record
   }
 }

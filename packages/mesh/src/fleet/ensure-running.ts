@@ -19,6 +19,7 @@ export function createAgentConnections(
   life: AgentLife,
   starts: AgentStarts,
   walls: Walls,
+  reached: (agentId: string) => void,
 ): AgentConnections & Reach {
   async function reach(
     agentId: string,
@@ -34,6 +35,7 @@ export function createAgentConnections(
     }
     const address = life.addresses.get(agentId)
     if (!address) throw new Problem('agent-unavailable', { detail: `agent ${agentId} was stopped meanwhile` })
+    reached(agentId)
     return life.connect(agentId, address)
   }
 

@@ -290,6 +290,8 @@ export async function aFleet(changes: Partial<FleetDeps> = {}): Promise<FleetWor
     dataLimitBytes: () => 100 * 1024 * 1024,
     projectText: () => '',
     walls: { hold: () => true },
+    reached: () => {},
+    created: async () => {},
     forget: [],
     ...changes,
   }

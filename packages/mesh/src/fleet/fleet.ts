@@ -85,6 +85,10 @@ export interface FleetDeps {
   readonly dataLimitBytes: (agentId: string) => number
   readonly projectText: (agentId: string) => string
   readonly walls: Walls
+  /** Hears of everybody who gets a line to an agent to change something there, runs too. */
+  readonly reached: (agentId: string) => void
+  /** Hears of every worker that was made, with the heartbeat that it is to have. */
+  readonly created: (agentId: string, heartbeat: string | null | undefined) => Promise<void>
   /** What other rooms keep by agent and must drop when it is deleted. */
   readonly forget: readonly ((agentId: string) => void | Promise<void>)[]
 }
@@ -108,6 +112,7 @@ export interface Fleet extends AgentConnections, Reach {
   readonly create: CreateAgent
   readonly delete: DeleteAgent
   readonly archive: Archive
+  readonly isArchived: (agentId: string) => boolean
   /** For whoever gives work. Problems `unknown-agent`, `agent-archived`. */
   requireWorking(agentId: string): void
   /** Writes changes of the record; a sandbox that runs is re-created before its next run where it has to be. */
@@ -144,7 +149,7 @@ export function createFleet(deps: FleetDeps): Fleet {
     agentView(agents.require(agentId), activityOf(agentId), deps.defaultModel())
 
   return {
-    ...createAgentConnections(life, starts, deps.walls),
+    ...createAgentConnections(life, starts, deps.walls, deps.reached),
     reconcile: () => reconcileFleet(life),
     ensureOperator: () => ensureOperator({ ...deps, life }),
     verifyToken: (token) => life.tokens.verify(token),
@@ -162,6 +167,7 @@ export function createFleet(deps: FleetDeps): Fleet {
     modelInUse: (agentId) => life.outdated.get(agentId) ?? agents.find(agentId)?.record.model ?? null,
     delete: deleteAgent({ ...deps, life, starts, forget: [...deps.forget, health.forget] }),
     archive: createArchive({ ...deps, life, starts }),
+    isArchived: (agentId) => (agents.find(agentId)?.archivedAt ?? null) !== null,
     requireWorking: (agentId) => refuseArchived(agents.require(agentId)),
     restart: restartAgent({ ...deps, life, starts }),
     stop: stopAgent(life, starts),

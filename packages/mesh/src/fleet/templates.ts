@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { agentIdSchema } from '@flotilla/protocol/ids'
 import { limits } from '@flotilla/protocol/limits'
 import { mcpServersSchema } from '@flotilla/protocol/mcp-servers'
+import { heartbeatScheduleSchema } from '@flotilla/protocol/heartbeat-api'
 import { budgetSchema } from '@flotilla/protocol/mesh-human-api'
 import { projectNameSchema } from '@flotilla/protocol/money-api'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
@@ -59,6 +60,10 @@ const templateSchema = z.strictObject({
         permissions: overridesSchema.optional(),
         project: z.optional(projectNameSchema),
         mcpServers: z.optional(mcpServersSchema),
+        /** `every 30m`, or `off`. */
+        heartbeat: z
+          .union([z.literal('off').transform(() => null), heartbeatScheduleSchema])
+          .optional(),
         budget: z
           .pipe(
             budgetSchema,

@@ -1,4 +1,4 @@
-import type { ChatFrame, TaskResult } from '@flotilla/protocol/agent-api'
+import type { ChatFrame, ChatRequest, HeartbeatRequest, TaskResult } from '@flotilla/protocol/agent-api'
 import { Problem } from '@flotilla/protocol/problem'
 import type { SteerMessage } from '@flotilla/protocol/steer'
 import type { AgentConnection, AgentConnections } from '../fleet/agent-connection.ts'
@@ -28,7 +28,7 @@ export interface Sending {
   readonly agentId: string
   readonly runId: string
   readonly fence: number
-  readonly kind: 'chat' | 'task' | 'tool'
+  readonly kind: 'chat' | 'task' | 'tool' | 'heartbeat'
   readonly message: string
   readonly steers?: readonly SteerMessage[]
 }
@@ -184,19 +184,27 @@ function createFakeConnection({ agentId, agent, sent, cancelled }: ConnectionDep
     })
   }
 
+  async function follow(
+    kind: 'chat' | 'heartbeat',
+    request: ChatRequest | HeartbeatRequest,
+    { onFrame, signal }: { readonly onFrame: (frame: ChatFrame) => void; readonly signal: AbortSignal },
+  ): Promise<TaskResult | null> {
+    signal.throwIfAborted()
+    const { run_id: runId, fence, message, steers = [] } = request
+    const run = take({ agentId, runId, fence, kind, message, steers })
+    run.onFrame = onFrame
+    if (run.state === 'working') await stirred(signal)
+    return run.result
+  }
+
   return {
     agentId,
     healthy: async () => agent.alive && !agent.hung,
     started: async () => agent.alive && !agent.hung,
     status: () => Promise.reject(new Problem('agent-unavailable')),
-    chatStream: async (request, onFrame, signal) => {
-      signal.throwIfAborted()
-      const { run_id: runId, fence, message, steers = [] } = request
-      const run = take({ agentId, runId, fence, kind: 'chat', message, steers })
-      run.onFrame = onFrame
-      if (run.state === 'working') await stirred(signal)
-      return run.result
-    },
+    chatStream: (request, onFrame, signal) => follow('chat', request, { onFrame, signal }),
+    heartbeat: (request, onFrame, signal) => follow('heartbeat', request, { onFrame, signal }),
+    heartbeatContext: () => Promise.reject(new Problem('agent-unavailable')),
     steer: async ({ run_id: runId, fence, steers }) => {
       requireAnswer()
       const run = agent.runs.get(runId)

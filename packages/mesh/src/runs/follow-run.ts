@@ -85,7 +85,7 @@ interface Line {
   readonly signal: AbortSignal
 }
 
-/** A chat turn; null when the stream broke. */
+/** A turn of a conversation or of a heartbeat; null when the stream broke. */
 function speak(
   deps: FollowRunDeps,
   run: RunRecord,
@@ -95,11 +95,13 @@ function speak(
     run_id: run.id,
     fence: run.fence,
     message: messageOf(deps, run),
-    session: sessionOf(run),
     origin: wordsFrom(run),
     ...steersBeside(deps.steers.ofTurn(run.id, run.turn)),
   }
-  return connection.chatStream(request, show(deps, run, signal), signal)
+  const onFrame = show(deps, run, signal)
+  return run.input.kind === 'heartbeat'
+    ? connection.heartbeat({ ...request, continues: run.turn > 0 }, onFrame, signal)
+    : connection.chatStream({ ...request, session: sessionOf(run) }, onFrame, signal)
 }
 
 /** For people to look at: what comes faster than anyone could read is left out, and stands in the result. */

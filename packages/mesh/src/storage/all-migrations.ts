@@ -16,6 +16,7 @@ import { credentialRequestsMigration } from './migrations/055-credential-request
 import { egressMigration } from './migrations/060-egress.ts'
 import { controlMigration } from './migrations/070-control.ts'
 import { changeDigestsMigration } from './migrations/071-change-digests.ts'
+import { heartbeatsMigration } from './migrations/082-heartbeats.ts'
 import { webhooksMigration } from './migrations/083-webhooks.ts'
 import { mcpServersMigration } from './migrations/090-mcp-servers.ts'
 
@@ -41,6 +42,7 @@ export const allMigrations: readonly Migration[] = [
   egressMigration,
   controlMigration,
   changeDigestsMigration,
+  heartbeatsMigration,
   webhooksMigration,
   pausesMigration,
   mcpServersMigration,

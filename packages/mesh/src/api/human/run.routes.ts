@@ -1,19 +1,19 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type * as z from 'zod'
 import { eventsDroppedName } from '@flotilla/protocol/fleet-event'
 import type { EventsDropped, FleetEvent } from '@flotilla/protocol/fleet-event'
 import { headers } from '@flotilla/protocol/headers'
 import { meshHumanApi as api, meshHumanEndpoints as endpoints } from '@flotilla/protocol/mesh-human-api'
-import type { ChatStreamFrame } from '@flotilla/protocol/mesh-human-api'
 import { Problem } from '@flotilla/protocol/problem'
 import type { RunInput, RunView } from '@flotilla/protocol/run'
 import type { EventBus } from '../../events/event-bus.ts'
 import type { Caller } from '../../policy/caller.ts'
 import { alreadySent, createBinder } from '../bind-endpoint.ts'
-import { clientGone } from '../client-gone.ts'
 import { openEventStream } from '../server-sent-events.ts'
 import type { EventStream } from '../server-sent-events.ts'
 import type { HumanGate } from './gate.ts'
+import { awaitOutcome } from './run-outcome.ts'
+import type { FollowFrames } from './run-outcome.ts'
 
 type Answer<Name extends keyof typeof api> = (typeof api)[Name] extends {
   response: infer S extends z.core.$ZodType
@@ -33,8 +33,7 @@ export interface RunUseCases {
     caller: Caller,
     request: { agentId: string; text: string; session?: string | undefined; idempotencyKey?: string },
   ): Answer<'steer'>
-  /** Frames of the run and its descendants; the last is `ended`. Stops when the signal aborts; the run goes on. */
-  follow(runId: string, signal: AbortSignal): AsyncIterable<ChatStreamFrame>
+  readonly follow: FollowFrames
   runs(caller: Caller, query: ListQuery): Answer<'runs'>
   run(caller: Caller, id: string): Answer<'run'>
   cancelRun(caller: Caller, id: string): Answer<'runCancel'>
@@ -67,7 +66,7 @@ export function runRoutes(scope: FastifyInstance, { gate, use, events, keepAlive
       message: body.message,
       session: body.session,
     })
-    if (!(raw.headers.accept ?? '').includes('text/event-stream')) return outcomeOf(run.id, reply)
+    if (!(raw.headers.accept ?? '').includes('text/event-stream')) return awaitOutcome(use.follow, run.id, reply)
     const stream = openEventStream(reply, keepAliveMs)
     for await (const frame of use.follow(run.id, stream.signal)) stream.send(frame)
     stream.end()
@@ -78,7 +77,7 @@ export function runRoutes(scope: FastifyInstance, { gate, use, events, keepAlive
   )
   bind(endpoints.invoke, api.invoke, async ({ raw, params, body, reply }) => {
     const run = submit(raw, params['id'] ?? '', { kind: 'tool', tool: body.tool, params: body.params })
-    return outcomeOf(run.id, reply)
+    return awaitOutcome(use.follow, run.id, reply)
   })
   bind(endpoints.runs, api.runs, async ({ raw, query }) => use.runs(gate(raw), query))
   bind(endpoints.run, api.run, async ({ raw, params }) => use.run(gate(raw), params['id'] ?? ''))
@@ -97,16 +96,6 @@ export function runRoutes(scope: FastifyInstance, { gate, use, events, keepAlive
 
   function submit(raw: FastifyRequest, agentId: string, input: RunInput): RunView {
     return use.submit(gate(raw), { agentId, input, ...keyOf(raw) })
-  }
-
-  /** The ledger's word on how the run ended; a caller that leaves loses the answer and not the run. */
-  async function outcomeOf(runId: string, reply: FastifyReply): Promise<RunView> {
-    for await (const frame of use.follow(runId, clientGone(reply)))
-      if (frame.type === 'ended') return frame.run
-    throw new Problem('interrupted', {
-      detail: `the mesh is stopping; ask for run ${runId} later`,
-      extra: { run_id: runId },
-    })
   }
 }
 

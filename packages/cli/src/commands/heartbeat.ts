@@ -1,0 +1,87 @@
+import type { HeartbeatView } from '@flotilla/protocol/heartbeat-api'
+import type { RunView } from '@flotilla/protocol/run'
+import type { Command } from 'commander'
+import { commandAction, flagOption, textOption } from '../command-action.ts'
+import type { CommandLine } from '../command-action.ts'
+import { CommandFailed } from '../command-failed.ts'
+import type { CliDeps, CommandContext } from '../context.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { printable } from '../terminal/color.ts'
+import { formatTime } from '../terminal/format.ts'
+import { renderTable } from '../terminal/table.ts'
+import { exitCodeOfRun } from './chat.ts'
+
+export function addHeartbeatCommand(program: Command, deps: CliDeps): void {
+  program
+    .command('heartbeat')
+    .summary('let an agent look around now, or set how often it does')
+    .description(
+      'With an agent, runs its heartbeat now, whatever there is to do, and prints what came of it. --every and --off set how often it looks around by itself; the operator does so every 15m, always. Without an agent, lists all.',
+    )
+    .argument('[agent]', 'id of the agent')
+    .option('--every <time>', 'by itself, so often: 30m, 2h, 1d')
+    .option('--off', 'not by itself')
+    .option('--if-needed', 'now, but only where it would run by itself')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ flotilla heartbeat\n  $ flotilla heartbeat scout\n  $ flotilla heartbeat scout --if-needed\n  $ flotilla heartbeat scout --every 30m\n  $ flotilla heartbeat scout --off',
+    )
+    .action(commandAction(deps, heartbeat))
+}
+
+async function heartbeat(context: CommandContext, line: CommandLine): Promise<void> {
+  const [agentId] = line.operands
+  const every = textOption(line, 'every')
+  const off = flagOption(line, 'off')
+  if (every !== undefined && off) throw misused('say --every or --off, not both')
+  if (agentId === undefined && (every !== undefined || off)) throw misused('say which agent')
+  const client = await context.mesh()
+  const { signal, terminal } = context
+  if (agentId === undefined) {
+    const listed = await client.call('heartbeats', { signal })
+    terminal.printJson(listed)
+    rows(listed.heartbeats).forEach((row) => terminal.print(row))
+    return
+  }
+  if (every !== undefined || off) {
+    const schedule = every === undefined ? null : `every ${every.replace(/^every\s+/, '')}`
+    const view = await client.call('heartbeatSet', { params: { id: agentId }, body: { schedule }, signal })
+    terminal.printJson(view)
+    rows([view]).forEach((row) => terminal.print(row))
+    return
+  }
+  terminal.progress.step(`${agentId} looks around`)
+  const body = { if_needed: flagOption(line, 'ifNeeded') }
+  const end = await client.call('heartbeatRun', { params: { id: agentId }, body, signal })
+  terminal.progress.done()
+  terminal.printJson(end)
+  terminal.print(end.run ? words(end.run) : `Skipped: ${end.skipped ?? ''}`)
+  if (end.run) context.setExitCode(exitCodeOfRun(end.run))
+}
+
+function words(run: RunView): string {
+  const result = run.outcome?.result
+  const quiet = typeof result === 'object' && result !== null && 'outcome' in result && result['outcome'] === 'quiet'
+  if (quiet) return `Nothing to report: flotilla runs ${run.id}`
+  return printable(run.outcome?.text ?? `The run is ${run.state}: flotilla runs ${run.id}`)
+}
+
+export function rows(heartbeats: readonly HeartbeatView[]): string[] {
+  return renderTable(
+    [{ title: 'AGENT' }, { title: 'LOOKS AROUND' }, { title: 'LAST (UTC)' }, { title: 'WHAT CAME OF IT' }],
+    heartbeats.map(({ agent_id: id, schedule, locked, archived, last }) => [
+      id,
+      archived ? 'archived' : `${schedule ?? 'by hand alone'}${locked && schedule !== null ? ' (locked)' : ''}`,
+      last ? formatTime(last.at) : 'never',
+      last ? (last.skipped === null ? `ran: ${last.run_id ?? ''}` : `skipped: ${last.skipped}`) : '',
+    ]),
+  )
+}
+
+function misused(detail: string): CommandFailed {
+  return new CommandFailed('bad-parameters', {
+    detail,
+    repair: 'Like this: flotilla heartbeat scout --every 30m',
+    exitCode: exitCodes.usage,
+  })
+}

@@ -1,0 +1,42 @@
+import type { FastifyInstance } from 'fastify'
+import type { HeartbeatView } from '@flotilla/protocol/heartbeat-api'
+import { heartbeatApi as api, heartbeatEndpoints as endpoints } from '@flotilla/protocol/heartbeat-api'
+import type { Caller } from '../../policy/caller.ts'
+import { createBinder } from '../bind-endpoint.ts'
+import type { HumanGate } from './gate.ts'
+import { awaitOutcome } from './run-outcome.ts'
+import type { FollowFrames } from './run-outcome.ts'
+
+/** Use cases of people about heartbeats. */
+export interface HeartbeatUseCases {
+  list(caller: Caller): Promise<{ heartbeats: HeartbeatView[] }>
+  runNow(
+    caller: Caller,
+    agentId: string,
+    asked: { readonly ifNeeded: boolean },
+  ): Promise<{ readonly skipped: string } | { readonly runId: string }>
+  set(caller: Caller, agentId: string, schedule: string | null): Promise<HeartbeatView>
+  readonly follow: FollowFrames
+}
+
+export interface HeartbeatRoutesDeps {
+  readonly gate: HumanGate
+  readonly use: HeartbeatUseCases
+}
+
+export function heartbeatRoutes(scope: FastifyInstance, { gate, use }: HeartbeatRoutesDeps): void {
+  const bind = createBinder(scope)
+  // Before the body is read: a page of another origin is told nothing of what it should have sent.
+  scope.addHook('onRequest', async (request) => {
+    gate(request)
+  })
+  bind(endpoints.heartbeats, api.heartbeats, async ({ raw }) => use.list(gate(raw)))
+  bind(endpoints.heartbeatRun, api.heartbeatRun, async ({ raw, params, body, reply }) => {
+    const end = await use.runNow(gate(raw), params['id'] ?? '', { ifNeeded: body.if_needed })
+    if ('skipped' in end) return { skipped: end.skipped, run: null }
+    return { skipped: null, run: await awaitOutcome(use.follow, end.runId, reply) }
+  })
+  bind(endpoints.heartbeatSet, api.heartbeatSet, async ({ raw, params, body }) =>
+    use.set(gate(raw), params['id'] ?? '', body.schedule),
+  )
+}

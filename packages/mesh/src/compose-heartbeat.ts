@@ -1,0 +1,133 @@
+import { Problem } from '@flotilla/protocol/problem'
+import type { HeartbeatUseCases } from './api/human/heartbeat.routes.ts'
+import { runUseCases } from './compose-use-cases.ts'
+import type { MeshParts } from './compose-parts.ts'
+import type { Fleet } from './fleet/fleet.ts'
+import type { Journal } from './journal/journal.ts'
+import type { Log } from './log.ts'
+import type { Guard } from './policy/action.ts'
+import type { Ledger } from './runs/ledger.ts'
+import type { SandboxRuntime } from './sandbox/sandbox-runtime.ts'
+import type { Database } from './storage/database.ts'
+import { systemClock } from './system-clock.ts'
+import type { TaskTable } from './tasks/task-table.ts'
+import { createEnsureHeartbeat } from './triggers/heartbeat/ensure-heartbeat.ts'
+import type { WantedHeartbeat } from './triggers/heartbeat/ensure-heartbeat.ts'
+import { createFireHeartbeat } from './triggers/heartbeat/fire-heartbeat.ts'
+import type { HeartbeatJobs } from './triggers/heartbeat/heartbeat-jobs.ts'
+import { createHeartbeatTable } from './triggers/heartbeat/heartbeat-table.ts'
+import { createKnownContexts } from './triggers/heartbeat/known-contexts.ts'
+import { createListHeartbeats } from './triggers/heartbeat/list-heartbeats.ts'
+import { createOpenTasks } from './triggers/heartbeat/open-tasks.ts'
+import type { UnreadSignals } from './triggers/heartbeat/probes.ts'
+import { createReadContext } from './triggers/heartbeat/read-context.ts'
+import { createRunHeartbeatNow } from './triggers/heartbeat/run-heartbeat-now.ts'
+import { createSetHeartbeat } from './triggers/heartbeat/set-heartbeat.ts'
+
+/** Agents that look around by themselves. */
+export function composeHeartbeats(parts: {
+  readonly database: Database
+  readonly fleet: Fleet
+  readonly ledger: Ledger
+  readonly taskTable: TaskTable
+  readonly runtime: SandboxRuntime
+  readonly dataLimitBytes: (agentId: string) => number
+  readonly guard: Guard
+  readonly journal: Journal
+  readonly log: Log
+  /** Where schedules are kept; null while nothing keeps them, and then heartbeats are run by hand alone. */
+  readonly jobs: HeartbeatJobs | null
+  readonly unreadSignals: (agentId: string) => UnreadSignals
+  readonly pausedReason: (agentId: string) => string | null
+}) {
+  const { database, fleet, ledger, runtime, guard, log } = parts
+  const clock = systemClock
+  const table = createHeartbeatTable(database)
+  const jobs = parts.jobs ?? unscheduled
+  const known = createKnownContexts({ table, isBusy: (agentId) => ledger.laneOf(agentId).busy, clock })
+  const readContext = createReadContext({
+    connections: fleet,
+    meteredPercent: async (agentId) => {
+      const use = (await runtime.measureData([agentId])).get(agentId)
+      return use ? Math.round((use.bytes / parts.dataLimitBytes(agentId)) * 1000) / 10 : null
+    },
+    known,
+    log,
+  })
+  const fire = createFireHeartbeat({
+    ...parts,
+    table,
+    findAgent: fleet.find,
+    isArchived: fleet.isArchived,
+    readContext,
+    openTasks: createOpenTasks(parts.taskTable),
+    submitRun: ledger.submitRun,
+    findRun: ledger.find,
+    clock,
+  })
+  const ensure = createEnsureHeartbeat({ jobs })
+  const requireAgent = (agentId: string): void => {
+    if (!fleet.find(agentId))
+      throw new Problem('unknown-agent', { detail: 'there is no agent with this id' })
+  }
+  /** An agent that was made without its heartbeat gets it at the next start. */
+  const settleIn = async (agentId: string, wanted?: WantedHeartbeat): Promise<void> => {
+    if (parts.jobs === null) return
+    await ensure(agentId, wanted).catch((error: unknown) => {
+      log.error({ agentId, err: error }, 'an agent has no heartbeat')
+    })
+  }
+  return {
+    fire,
+    ensure,
+    settleIn,
+    /** At start; also puts back what a hand changed of the operator's. */
+    ensureAll: async (): Promise<void> => {
+      for (const { id } of fleet.list()) await settleIn(id)
+    },
+    runNow: createRunHeartbeatNow({ guard, fire, clock }),
+    set: createSetHeartbeat({ jobs, guard, journal: parts.journal, requireAgent }),
+    list: createListHeartbeats({
+      guard,
+      jobs,
+      table,
+      agentIds: () => fleet.list().map(({ id }) => id),
+      isArchived: fleet.isArchived,
+    }),
+    reached: known.reached,
+    forget: async (agentId: string): Promise<void> => {
+      table.remove(agentId)
+      if (parts.jobs) await jobs.remove(agentId)
+    },
+  }
+}
+
+export type Heartbeats = ReturnType<typeof composeHeartbeats>
+
+const unscheduled: HeartbeatJobs = {
+  find: async () => null,
+  put: async () => {
+    throw new Problem('not-configured', {
+      detail: 'nothing keeps schedules here; heartbeats can be run by hand',
+    })
+  },
+  remove: async () => {},
+}
+
+export function heartbeatUseCases(parts: MeshParts): HeartbeatUseCases {
+  const { heartbeats } = parts
+  return {
+    list: async (caller) => ({ heartbeats: [...(await heartbeats.list(caller))] }),
+    runNow: async (caller, agentId, asked) => {
+      const end = await heartbeats.runNow(caller, agentId, asked)
+      return 'fired' in end ? { runId: end.fired.id } : end
+    },
+    set: async (caller, agentId, schedule) => {
+      await heartbeats.set(caller, agentId, schedule)
+      const view = (await heartbeats.list(caller)).find((one) => one.agent_id === agentId)
+      if (!view) throw new Problem('unknown-agent', { detail: 'there is no agent with this id' })
+      return view
+    },
+    follow: runUseCases(parts).follow,
+  }
+}

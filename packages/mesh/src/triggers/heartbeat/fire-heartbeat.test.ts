@@ -1,0 +1,261 @@
+import type { HeartbeatContext } from '@flotilla/protocol/agent-api'
+import { Problem } from '@flotilla/protocol/problem'
+import { describe, expect, test } from 'vitest'
+import { verifies } from '../../../../../tests/verifies.ts'
+import type { AgentConnection } from '../../fleet/agent-connection.ts'
+import { silentLog } from '../../log.ts'
+import { aLedgerWorld } from '../../runs/ledger-world.ts'
+import { createFireHeartbeat } from './fire-heartbeat.ts'
+import type { FireHeartbeatDeps } from './fire-heartbeat.ts'
+import { createHeartbeatTable } from './heartbeat-table.ts'
+import { createKnownContexts } from './known-contexts.ts'
+import { createOpenTasks } from './open-tasks.ts'
+import { createReadContext } from './read-context.ts'
+
+const calm: HeartbeatContext = {
+  heartbeat_rules: 'the default',
+  is_default_heartbeat: true,
+  daily_logs: '',
+  heartbeat_logs: '',
+  has_recent_activity: false,
+  disk_used_percent: 10,
+}
+const due = { manual: false, jobId: 'job_1', dueAt: 1000 }
+
+/** A real ledger and tables; the agent `scout` says what `agent` holds. */
+function aWorld(changes: Partial<FireHeartbeatDeps> = {}) {
+  const ledger = aLedgerWorld()
+  const agent = {
+    context: calm,
+    running: true,
+    archived: false,
+    metered: null as number | null,
+    starts: 0,
+    fault: null as Problem | null,
+  }
+  const table = createHeartbeatTable(ledger.database)
+  const known = createKnownContexts({ table, isBusy: () => false, clock: ledger.clock })
+  const line = (): AgentConnection => {
+    const asked = {
+      heartbeatContext: async () => {
+        if (agent.fault) throw agent.fault
+        return agent.context
+      },
+    }
+    return asked as unknown as AgentConnection // nothing else of it is called here
+  }
+  const readContext = createReadContext({
+    connections: {
+      connectIfRunning: async () => (agent.running ? line() : null),
+      reach: async (agentId) => {
+        agent.starts += 1
+        known.reached(agentId)
+        agent.running = true
+        return line()
+      },
+    },
+    meteredPercent: async () => agent.metered,
+    known,
+    log: silentLog,
+  })
+  const fire = createFireHeartbeat({
+    database: ledger.database,
+    table,
+    findAgent: (id) =>
+      id === 'nobody'
+        ? null
+        : {
+            id,
+            kind: 'worker',
+            role: 'r',
+            model: null,
+            instructions: '',
+            budget: { dailyUsd: 1, monthlyUsd: 1 },
+            project: null,
+            createdAt: 0,
+          },
+    isArchived: () => agent.archived,
+    pausedReason: () => null,
+    readContext,
+    unreadSignals: () => ({ count: 0, newest: [] }),
+    openTasks: createOpenTasks(ledger.taskTable),
+    submitRun: ledger.ledger.submitRun,
+    findRun: ledger.ledger.find,
+    clock: ledger.clock,
+    ...changes,
+  })
+  return { ...ledger, agent, table, known, fire }
+}
+
+type World = ReturnType<typeof aWorld>
+const runsOf = ({ ledger }: World) => ledger.list({ limit: 100 })
+const messageOf = (world: World): string => {
+  const input = runsOf(world)[0]?.input
+  return input?.kind === 'heartbeat' ? input.message : ''
+}
+
+describe('a heartbeat that is due', () => {
+  test('where there is nothing to do is skipped and becomes no run', async () => {
+    verifies('states:heartbeat:skipped')
+    const world = aWorld()
+    expect(await world.fire('scout', due)).toEqual({ skipped: 'nothing-to-do' })
+    expect(runsOf(world)).toEqual([])
+    expect(world.table.lastOf('scout')).toMatchObject({ skipped: 'nothing-to-do', manual: false })
+  })
+
+  test.each([
+    ['rules of its own', { context: { ...calm, is_default_heartbeat: false } }],
+    ['recent activity', { context: { ...calm, has_recent_activity: true } }],
+    ['a full disk, by its own count', { context: { ...calm, disk_used_percent: 86 } }],
+    ['a full disk, by the count of the mesh', { metered: 99 }],
+  ])('runs where there is %s', async (_, changes) => {
+    verifies('states:heartbeat:runs', 'events:heartbeat:probes-first')
+    const world = aWorld()
+    Object.assign(world.agent, changes)
+    const end = await world.fire('scout', due)
+    expect(end).toMatchObject({ fired: { kind: 'heartbeat', agentId: 'scout', origin: { kind: 'heartbeat' } } })
+  })
+
+  test('does not believe an agent’s own count of a disk that the mesh meters', async () => {
+    const world = aWorld()
+    world.agent.metered = 12
+    world.agent.context = { ...calm, disk_used_percent: 99 }
+    expect(await world.fire('scout', due)).toEqual({ skipped: 'nothing-to-do' })
+  })
+
+  test('runs where a signal is unread', async () => {
+    const newest = [{ topic: 'news', text: 'wet', from: 'sea', at: 0 }]
+    const world = aWorld({ unreadSignals: () => ({ count: 1, newest }) })
+    expect(await world.fire('scout', due)).toHaveProperty('fired')
+    expect(messageOf(world)).toContain('"wet"')
+  })
+
+  test('runs where a hand-off is open', async () => {
+    const world = aWorld()
+    world.taskTable.insert({
+      id: 'task_1',
+      creator: 'operator',
+      assignee: 'scout',
+      title: 'look there',
+      description: '',
+      data: {},
+      state: 'blocked',
+      parent_run_id: null,
+      run_id: world.chat('other').id,
+      result: null,
+      summary: null,
+      created_at: 0,
+      updated_at: 0,
+      completed_at: null,
+    })
+    expect(await world.fire('scout2', due)).toEqual({ skipped: 'nothing-to-do' })
+    expect(await world.fire('scout', due)).toHaveProperty('fired')
+    expect(messageOf(world)).toContain('look there')
+  })
+
+  test('always runs when a person asks for it (lesson 74)', async () => {
+    const world = aWorld()
+    expect(await world.fire('scout', { ...due, manual: true })).toHaveProperty('fired')
+  })
+
+  test('whose context cannot be read runs, and says so', async () => {
+    const world = aWorld()
+    world.agent.fault = new Problem('agent-unavailable')
+    expect(await world.fire('scout', due)).toHaveProperty('fired')
+    expect(messageOf(world)).toContain('Context was not available')
+  })
+
+  test('is one run however often it is fired, whatever has changed meanwhile', async () => {
+    const world = aWorld()
+    world.agent.context = { ...calm, has_recent_activity: true }
+    const first = await world.fire('scout', due)
+    world.agent.context = { ...calm, daily_logs: 'other', has_recent_activity: true }
+    expect(await world.fire('scout', due)).toEqual(first)
+    expect(runsOf(world)).toHaveLength(1)
+  })
+
+  test('is one run when it is fired twice at once', async () => {
+    const world = aWorld()
+    world.agent.context = { ...calm, has_recent_activity: true }
+    const [one, two] = await Promise.all([world.fire('scout', due), world.fire('scout', due)])
+    expect(two).toEqual(one)
+    expect(runsOf(world)).toHaveLength(1)
+  })
+
+  test('does not pile up behind the one before', async () => {
+    const world = aWorld()
+    world.agent.context = { ...calm, has_recent_activity: true }
+    await world.fire('scout', due)
+    expect(await world.fire('scout', { ...due, dueAt: 2000 })).toEqual({ skipped: 'overlap' })
+    expect(await world.fire('scout', { ...due, dueAt: 3000, manual: true })).toHaveProperty('fired')
+  })
+
+  test('of an archived agent is none, and no container is asked (lesson 81)', async () => {
+    const world = aWorld()
+    Object.assign(world.agent, { archived: true, running: false })
+    world.agent.context = { ...calm, is_default_heartbeat: false }
+    expect(await world.fire('scout', due)).toEqual({ skipped: 'archived' })
+    expect(world.agent.starts).toBe(0)
+  })
+
+  test('of a paused agent waits for better times', async () => {
+    const world = aWorld({ pausedReason: () => 'too dear' })
+    expect(await world.fire('scout', due)).toEqual({ skipped: 'paused' })
+  })
+
+  test('of an agent that is not there is a Problem', async () => {
+    await expect(aWorld().fire('nobody', due)).rejects.toMatchObject({ code: 'unknown-agent' })
+  })
+})
+
+describe('an agent that does not run', () => {
+  /** Looked at while it ran, and stopped since. */
+  async function stopped() {
+    const world = aWorld()
+    await world.fire('scout', due)
+    world.agent.running = false
+    return world
+  }
+
+  test('is not started to find that there is nothing to do', async () => {
+    const world = await stopped()
+    expect(await world.fire('scout', { ...due, dueAt: 2000 })).toEqual({ skipped: 'nothing-to-do' })
+    expect(world.agent.starts).toBe(0)
+  })
+
+  test('is started where nothing is known of it, and once', async () => {
+    const world = aWorld()
+    world.agent.running = false
+    expect(await world.fire('scout', due)).toEqual({ skipped: 'nothing-to-do' })
+    expect(world.agent.starts).toBe(1)
+  })
+
+  test('is started where somebody reached it since', async () => {
+    const world = await stopped()
+    world.known.reached('scout')
+    world.agent.context = { ...calm, is_default_heartbeat: false }
+    expect(await world.fire('scout', { ...due, dueAt: 2000 })).toHaveProperty('fired')
+    expect(world.agent.starts).toBe(1)
+  })
+
+  test('is not known as long as somebody may still be at it', async () => {
+    const world = aWorld()
+    world.known.reached('scout')
+    await world.fire('scout', due)
+    expect(world.known.recall('scout')).toBeNull()
+    await world.clock.advance(300_001)
+    await world.fire('scout', { ...due, dueAt: 2000 })
+    expect(world.known.recall('scout')).toEqual({
+      defaultRules: true,
+      recentActivity: false,
+      diskUsedPercent: 10,
+    })
+  })
+
+  test('is told its rules and not what was remembered of them', async () => {
+    const world = await stopped()
+    expect(await world.fire('scout', { ...due, dueAt: 2000, manual: true })).toHaveProperty('fired')
+    expect(world.agent.starts).toBe(1)
+    expect(messageOf(world)).toContain('the default')
+  })
+})

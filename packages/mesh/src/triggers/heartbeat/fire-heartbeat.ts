@@ -1,0 +1,127 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { Problem } from '@flotilla/protocol/problem'
+import { isTerminal } from '@flotilla/protocol/run'
+import type { AgentRecord } from '../../fleet/agent-record.ts'
+import type { RunRecord } from '../../runs/run-record.ts'
+import type { SubmitRun } from '../../runs/submit-run.ts'
+import type { Database } from '../../storage/database.ts'
+import { isSkipped } from './decide-heartbeat.ts'
+import { heartbeatMessage } from './heartbeat-message.ts'
+import type { HeartbeatTable, KnownContext } from './heartbeat-table.ts'
+import { runProbes } from './probes.ts'
+import type { OpenTasks, UnreadSignals } from './probes.ts'
+import type { createReadContext } from './read-context.ts'
+
+/**
+ * Why a heartbeat that was due did not run: there was nothing to do, the one before still goes on or waits for its
+ * turn, the agent is put away, or somebody paused it.
+ */
+export type HeartbeatSkip = 'nothing-to-do' | 'overlap' | 'archived' | 'paused'
+
+export type HeartbeatEnd = { readonly fired: RunRecord } | { readonly skipped: HeartbeatSkip }
+
+export interface DueHeartbeat {
+  /** A person asked for it: then it always runs. */
+  readonly manual: boolean
+  /** The job that is due; null for none. */
+  readonly jobId: string | null
+  /** Milliseconds since 1970. Job and due time together are one heartbeat, however often it is fired. */
+  readonly dueAt: number
+}
+
+/**
+ * Decides on a heartbeat, and runs it or not. May take as long as a container takes to start. Problems `unknown-agent`,
+ * `agent-archived` (manual alone), `lane-full`, `disk-full`.
+ */
+export type FireHeartbeat = (agentId: string, due: DueHeartbeat) => Promise<HeartbeatEnd>
+
+export interface FireHeartbeatDeps {
+  readonly database: Database
+  readonly table: HeartbeatTable
+  readonly findAgent: (agentId: string) => AgentRecord | null
+  readonly isArchived: (agentId: string) => boolean
+  readonly pausedReason: (agentId: string) => string | null
+  readonly readContext: ReturnType<typeof createReadContext>
+  readonly unreadSignals: (agentId: string) => UnreadSignals
+  readonly openTasks: (agentId: string) => OpenTasks
+  readonly submitRun: SubmitRun
+  readonly findRun: (runId: string) => RunRecord | null
+  readonly clock: Clock
+}
+
+export function createFireHeartbeat(deps: FireHeartbeatDeps): FireHeartbeat {
+  const { table } = deps
+  return async (agentId, due) => {
+    const agent = deps.findAgent(agentId)
+    if (!agent) throw new Problem('unknown-agent', { detail: 'there is no agent with this id' })
+    const key = keyOf(agentId, due)
+    const before = endBefore(deps, agentId, key)
+    if (before) return before
+    const skip = (reason: HeartbeatSkip): HeartbeatEnd => {
+      const last = { at: deps.clock.now(), manual: due.manual, skipped: reason, run_id: null }
+      table.fired(agentId, { key, ...last })
+      return { skipped: reason }
+    }
+    const notNow = due.manual ? null : whyNotNow(deps, agentId)
+    if (notNow) return skip(notNow)
+
+    const signals = deps.unreadSignals(agentId)
+    const tasks = deps.openTasks(agentId)
+    const alertsFor = (facts: KnownContext | null) =>
+      runProbes({ signals, tasks, diskUsedPercent: facts?.diskUsedPercent ?? null })
+    const nothingToDo = (facts: KnownContext): boolean =>
+      isSkipped({ ...facts, manual: due.manual, probeTriggered: alertsFor(facts).length > 0 })
+    const reading = await deps.readContext(agentId, nothingToDo)
+    if (reading.from !== 'nowhere' && nothingToDo(reading.facts)) return skip('nothing-to-do')
+    // What only said that it would not do is not what the agent is told.
+    const context = reading.from === 'agent' ? reading.context : null
+    const alerts = alertsFor(reading.from === 'nowhere' ? null : reading.facts)
+    const message = heartbeatMessage({ kind: agent.kind, context, alerts, signals, tasks })
+    return submit(deps, { agentId, key, manual: due.manual, message })
+  }
+}
+
+/** In one transaction with what says that it was fired, so that a mesh that was killed fires it once. */
+function submit(
+  deps: FireHeartbeatDeps,
+  due: { readonly agentId: string; readonly key: string; readonly manual: boolean; readonly message: string },
+): HeartbeatEnd {
+  const { agentId, key, manual, message } = due
+  return deps.database.transaction(() => {
+    // Somebody else may have fired the very same meanwhile.
+    const before = endBefore(deps, agentId, key)
+    if (before) return before
+    const fired = deps.submitRun(
+      { kind: 'system' },
+      { agentId, input: { kind: 'heartbeat', message }, trigger: 'heartbeat', idempotencyKey: key },
+    )
+    deps.table.fired(agentId, { key, at: deps.clock.now(), manual, skipped: null, run_id: fired.id })
+    return { fired }
+  })
+}
+
+function keyOf(agentId: string, { jobId, dueAt }: DueHeartbeat): string {
+  return `heartbeat:${agentId}:${jobId ?? 'now'}:${dueAt}`
+}
+
+/** What became of it when it was fired already. */
+function endBefore(deps: FireHeartbeatDeps, agentId: string, key: string): HeartbeatEnd | null {
+  const last = deps.table.lastOf(agentId)
+  if (last?.key !== key) return null
+  if (last.skipped !== null) return { skipped: last.skipped as HeartbeatSkip } // nothing else is written there
+  const fired = last.run_id === null ? null : deps.findRun(last.run_id)
+  return fired && { fired }
+}
+
+function whyNotNow(deps: FireHeartbeatDeps, agentId: string): HeartbeatSkip | null {
+  if (deps.isArchived(agentId)) return 'archived'
+  if (deps.pausedReason(agentId) !== null) return 'paused'
+  return isUnderWay(deps, agentId) ? 'overlap' : null
+}
+
+/** One that waits for work that it gave away keeps nobody from looking around again. */
+function isUnderWay({ table, findRun }: FireHeartbeatDeps, agentId: string): boolean {
+  const runId = table.lastOf(agentId)?.run_id ?? null
+  const run = runId === null ? null : findRun(runId)
+  return run !== null && !isTerminal(run.state) && run.state !== 'waiting'
+}

@@ -1,0 +1,23 @@
+/** A heartbeat as it is scheduled: the job of an agent that has `heartbeat: true`. */
+export interface HeartbeatJob {
+  readonly agentId: string
+  /** `every 15m`, or whatever schedules may be where they are kept. */
+  readonly schedule: string
+  /** False for an agent whose owner wants none: kept, so that nothing makes it anew. */
+  readonly enabled: boolean
+}
+
+/**
+ * PORT: where heartbeats are scheduled. One for each agent at most.
+ *
+ * - J1 `put` replaces the job of the agent; what it does not name of a job that is there stays.
+ * - J2 `remove` of what is not there is no error.
+ * - J3 Ids count whole: a job of `agent2` is none of `agent`.
+ *
+ * Rejects with the Problem `unprocessable`, with the reason, where what is kept is broken.
+ */
+export interface HeartbeatJobs {
+  find(agentId: string): Promise<HeartbeatJob | null>
+  put(job: HeartbeatJob): Promise<void>
+  remove(agentId: string): Promise<void>
+}

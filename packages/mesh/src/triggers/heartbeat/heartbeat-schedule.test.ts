@@ -1,0 +1,117 @@
+import { agentEditSchema } from '@flotilla/protocol/agent-edit'
+import { heartbeatScheduleSchema } from '@flotilla/protocol/heartbeat-api'
+import { describe, expect, test } from 'vitest'
+import { verifies } from '../../../../../tests/verifies.ts'
+import { parseTemplate } from '../../fleet/templates.ts'
+import type { Caller } from '../../policy/caller.ts'
+import { createEnsureHeartbeat } from './ensure-heartbeat.ts'
+import { createFakeHeartbeatJobs } from './fake-heartbeat-jobs.ts'
+import { heartbeatJobsConformance } from './heartbeat-jobs.conformance.ts'
+import { heldJob } from './held-job.ts'
+import { createSetHeartbeat } from './set-heartbeat.ts'
+
+const person: Caller = { kind: 'human', channel: 'cli' }
+const locked = { agentId: 'operator', schedule: 'every 15m', enabled: true }
+
+function aWorld() {
+  const jobs = createFakeHeartbeatJobs()
+  const set = createSetHeartbeat({
+    jobs,
+    guard: () => {},
+    journal: { append: () => {} },
+    requireAgent: () => {},
+  })
+  return { jobs, set, ensure: createEnsureHeartbeat({ jobs }) }
+}
+
+describe('heartbeats in memory', () => {
+  heartbeatJobsConformance(createFakeHeartbeatJobs)
+})
+
+describe('a worker’s heartbeat', () => {
+  test('is every 15 minutes while nobody sets it, and stays as it was set', async () => {
+    verifies('events:heartbeat:default-schedule', 'resources:worker:heartbeat-configurable')
+    const { jobs, set, ensure } = aWorld()
+    await ensure('scout')
+    expect(await jobs.find('scout')).toEqual({ agentId: 'scout', schedule: 'every 15m', enabled: true })
+    await set(person, 'scout', 'every 2h')
+    await ensure('scout')
+    expect(await jobs.find('scout')).toMatchObject({ schedule: 'every 2h', enabled: true })
+    await set(person, 'scout', null)
+    await ensure('scout')
+    expect(await jobs.find('scout')).toMatchObject({ schedule: 'every 2h', enabled: false })
+  })
+
+  test('is what its template says', async () => {
+    const { jobs, ensure } = aWorld()
+    const template = parseTemplate(
+      'pair',
+      `name: pair
+description: two
+agents:
+  - { id: seldom, role: a, instructions: '', heartbeat: every 2h }
+  - { id: never, role: b, instructions: '', heartbeat: off }
+  - { id: plain, role: c, instructions: '' }`,
+    )
+    for (const agent of template.agents) await ensure(agent.id, agent.heartbeat)
+    expect(await jobs.find('seldom')).toMatchObject({ schedule: 'every 2h', enabled: true })
+    expect(await jobs.find('never')).toMatchObject({ enabled: false })
+    expect(await jobs.find('plain')).toMatchObject({ schedule: 'every 15m', enabled: true })
+    const broken = `name: x\ndescription: x\nagents: [{ id: a, role: a, instructions: '', heartbeat: every 5s }]`
+    expect(() => parseTemplate('x', broken)).toThrow(/heartbeat/)
+  })
+
+  test.each(['every 1m', 'every 90m', 'every 24h', 'every 7d'])('%s is a schedule', (text) => {
+    expect(heartbeatScheduleSchema.safeParse(text).success).toBe(true)
+  })
+
+  test.each(['', 'every 0m', 'every 30s', '15m', 'every 8d', 'every 99999h', '* * * * *', 'every 1m; x'])(
+    '%j is none',
+    (text) => {
+      expect(heartbeatScheduleSchema.safeParse(text).success).toBe(false)
+    },
+  )
+})
+
+describe('the operator’s heartbeat is every 15 minutes', () => {
+  test.each(['every 1m', 'every 7d', null])('by its endpoint and command (%s)', async (schedule) => {
+    verifies('resources:operator:heartbeat-locked', 'events:heartbeat:operator-locked')
+    const { jobs, set, ensure } = aWorld()
+    await ensure('operator')
+    await expect(set(person, 'operator', schedule)).rejects.toMatchObject({ code: 'reserved-agent-id' })
+    expect(await jobs.find('operator')).toEqual(locked)
+  })
+
+  test.each([
+    { ...locked, schedule: 'every 7d' },
+    { ...locked, enabled: false },
+    { ...locked, schedule: '0 0 1 1 *', enabled: false },
+  ])('whatever a hand wrote into the file: %j', async (written) => {
+    const { jobs, ensure } = aWorld()
+    expect(heldJob(written)).toEqual(locked)
+    await jobs.put(written)
+    await ensure('operator')
+    expect(await jobs.find('operator')).toEqual(locked)
+  })
+
+  test('where its job was taken away', async () => {
+    const { jobs, ensure } = aWorld()
+    await ensure('operator')
+    await jobs.remove('operator')
+    await ensure('operator', null)
+    expect(await jobs.find('operator')).toEqual(locked)
+  })
+
+  test('and no edit of an agent, by people or by the operator’s tools, can name it', () => {
+    for (const field of ['heartbeat', 'heartbeat_schedule', 'schedule']) {
+      expect(agentEditSchema.safeParse({ field, value: 'every 7d' }).success).toBe(false)
+    }
+  })
+
+  test('and no template can make an operator', () => {
+    const text = `name: x\ndescription: x\nagents: [{ id: operator, role: a, instructions: '', heartbeat: off }]`
+    // It parses; what applies it refuses reserved ids before anything is made.
+    expect(parseTemplate('x', text).agents[0]?.id).toBe('operator')
+    expect(heldJob({ agentId: 'operator', schedule: 'every 7d', enabled: false })).toEqual(locked)
+  })
+})

@@ -1,0 +1,80 @@
+import type { HeartbeatFire } from '@flotilla/protocol/heartbeat-api'
+import * as z from 'zod'
+import type { Database } from '../../storage/database.ts'
+import { jsonColumn } from '../../storage/json-column.ts'
+
+/** What was read of an agent that has not been touched since. */
+const knownSchema = z.object({
+  defaultRules: z.boolean(),
+  recentActivity: z.boolean(),
+  diskUsedPercent: z.number().nullable(),
+})
+export type KnownContext = Readonly<z.infer<typeof knownSchema>>
+
+const rowSchema = z.object({
+  known: jsonColumn(knownSchema).nullable(),
+  last_key: z.string().nullable(),
+  last_at: z.number().nullable(),
+  last_manual: z.number(),
+  last_skipped: z.string().nullable(),
+  last_run_id: z.string().nullable(),
+})
+
+export interface LastFire extends HeartbeatFire {
+  /** Of job and due time. */
+  readonly key: string
+}
+
+export type HeartbeatTable = ReturnType<typeof createHeartbeatTable>
+
+/** One row for each agent that ever had a heartbeat due. */
+export function createHeartbeatTable(database: Database) {
+  const rowOf = (agentId: string) => {
+    const row = database
+      .prepare(
+        'SELECT known, last_key, last_at, last_manual, last_skipped, last_run_id FROM heartbeats WHERE agent_id = ?',
+      )
+      .get(agentId)
+    return row ? rowSchema.parse(row) : null
+  }
+
+  return {
+    lastOf: (agentId: string): LastFire | null => {
+      const row = rowOf(agentId)
+      if (!row || row.last_key === null || row.last_at === null) return null
+      return {
+        key: row.last_key,
+        at: row.last_at,
+        manual: row.last_manual === 1,
+        skipped: row.last_skipped,
+        run_id: row.last_run_id,
+      }
+    },
+    fired: (agentId: string, last: LastFire): void => {
+      database
+        .prepare(
+          `INSERT INTO heartbeats (agent_id, last_key, last_at, last_manual, last_skipped, last_run_id)
+           VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (agent_id) DO UPDATE SET last_key = excluded.last_key,
+           last_at = excluded.last_at, last_manual = excluded.last_manual,
+           last_skipped = excluded.last_skipped, last_run_id = excluded.last_run_id`,
+        )
+        .run(agentId, last.key, last.at, last.manual ? 1 : 0, last.skipped, last.run_id)
+    },
+    knownOf: (agentId: string): KnownContext | null => rowOf(agentId)?.known ?? null,
+    know: (agentId: string, known: KnownContext): void => {
+      database
+        .prepare(
+          'INSERT INTO heartbeats (agent_id, known, last_manual) VALUES (?, ?, 0) ON CONFLICT (agent_id) DO UPDATE SET known = excluded.known',
+        )
+        .run(agentId, JSON.stringify(known))
+    },
+    /** Writes only where there is something to forget: it is asked at every turn of every agent. */
+    forgetKnown: (agentId: string): void => {
+      if (rowOf(agentId)?.known === null || rowOf(agentId) === null) return
+      database.prepare('UPDATE heartbeats SET known = NULL WHERE agent_id = ?').run(agentId)
+    },
+    remove: (agentId: string): void => {
+      database.prepare('DELETE FROM heartbeats WHERE agent_id = ?').run(agentId)
+    },
+  }
+}

@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'vitest'
+import { verifies } from '../../../../../tests/verifies.ts'
+import { aLedgerWorld } from '../../runs/ledger-world.ts'
+import { createOpenTasks } from './open-tasks.ts'
+import { runProbes } from './probes.ts'
+import type { ProbeFacts } from './probes.ts'
+
+const calm: ProbeFacts = {
+  diskUsedPercent: 10,
+  signals: { count: 0, newest: [] },
+  tasks: { count: 0, newest: [] },
+}
+const probesOf = (changes: Partial<ProbeFacts>) =>
+  runProbes({ ...calm, ...changes }).map(({ probe }) => probe)
+
+describe('the built-in probes', () => {
+  test('say nothing of a calm agent', () => {
+    expect(probesOf({})).toEqual([])
+  })
+
+  test.each([
+    [85, []],
+    [85.1, ['disk_usage']],
+    [100, ['disk_usage']],
+    [null, []],
+  ])('%s percent of the disk gives %j', (diskUsedPercent, expected) => {
+    verifies('limits:disk-probe', 'events:heartbeat:probe-disk-usage')
+    expect(probesOf({ diskUsedPercent })).toEqual(expected)
+  })
+
+  test('any unread signal and any open hand-off fires', () => {
+    verifies('events:heartbeat:probe-pending-signals', 'events:heartbeat:probe-pending-tasks')
+    expect(probesOf({ signals: { count: 1, newest: [] } })).toEqual(['pending_signals'])
+    expect(probesOf({ tasks: { count: 1, newest: [] } })).toEqual(['pending_tasks'])
+  })
+})
+
+describe('open hand-offs', () => {
+  const aTask = (
+    id: string,
+    assignee: string,
+    more: { state: 'pending' | 'blocked' | 'done'; run_id: string },
+  ) => ({
+    ...more,
+    id,
+    creator: 'operator',
+    assignee,
+    title: `title of ${id}`,
+    description: '',
+    data: {},
+    parent_run_id: null,
+    result: null,
+    summary: null,
+    created_at: 1,
+    updated_at: 1,
+    completed_at: null,
+  })
+
+  test('are those of the very agent, in the store that hand-offs are kept in (lesson 76)', () => {
+    const world = aLedgerWorld()
+    const openTasks = createOpenTasks(world.taskTable)
+    const add = (id: string, assignee: string, state: 'pending' | 'blocked' | 'done') =>
+      world.taskTable.insert(aTask(id, assignee, { state, run_id: world.chat('other').id }))
+    add('task_1', 'agent2', 'pending')
+    expect(openTasks('agent').count).toBe(0)
+    add('task_2', 'agent', 'blocked')
+    add('task_3', 'agent', 'done')
+    expect(openTasks('agent')).toMatchObject({ count: 1, newest: [{ id: 'task_2' }] })
+    for (let more = 10; more < 20; more += 1) add(`task_${more}`, 'agent', 'pending')
+    expect(openTasks('agent').count).toBe(11)
+    expect(openTasks('agent').newest).toHaveLength(5)
+  })
+})

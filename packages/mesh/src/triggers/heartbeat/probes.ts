@@ -1,0 +1,69 @@
+import { limits } from '@flotilla/protocol/limits'
+import { joinPromptText, sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
+
+/** Unread signals of an agent: how many, and the newest of them. */
+export interface UnreadSignals {
+  readonly count: number
+  readonly newest: readonly {
+    readonly topic: string
+    readonly text: string
+    readonly from: string
+    /** Milliseconds since 1970. */
+    readonly at: number
+  }[]
+}
+
+/** Hand-offs to an agent that nobody has closed: how many, and the newest of them. */
+export interface OpenTasks {
+  readonly count: number
+  readonly newest: readonly {
+    readonly id: string
+    readonly title: string
+    readonly creator: string
+    readonly state: string
+  }[]
+}
+
+export interface ProbeFacts {
+  /** Of what the agent may keep below /data; null where it cannot be told. */
+  readonly diskUsedPercent: number | null
+  readonly signals: UnreadSignals
+  readonly tasks: OpenTasks
+}
+
+export interface ProbeAlert {
+  readonly probe: 'disk_usage' | 'pending_signals' | 'pending_tasks'
+  readonly text: PromptText
+}
+
+/** Pure. The built-in probes, in their order; one that has nothing to say is left out. */
+export function runProbes({ diskUsedPercent, signals, tasks }: ProbeFacts): readonly ProbeAlert[] {
+  const alerts: ProbeAlert[] = []
+  const threshold = limits.diskProbeThresholdPercent
+  if (diskUsedPercent !== null && diskUsedPercent > threshold) {
+    const text = `disk_usage: ${diskUsedPercent} % of what you may keep below /data is used (alert above ${threshold} %).`
+    alerts.push({ probe: 'disk_usage', text: sanitizeForPrompt(text) })
+  }
+  if (signals.count > 0) {
+    const text = `pending_signals: ${counted(signals.count, 'unread signal')}.`
+    alerts.push({ probe: 'pending_signals', text: sanitizeForPrompt(text) })
+  }
+  if (tasks.count > 0) {
+    const text = `pending_tasks: ${counted(tasks.count, 'open task')} given to you.`
+    alerts.push({ probe: 'pending_tasks', text: sanitizeForPrompt(text) })
+  }
+  return alerts
+}
+
+function counted(count: number, noun: string): string {
+  return count === 1 ? `1 ${noun}` : `${count} ${noun}s`
+}
+
+/** Pure. */
+export function alertLines(alerts: readonly ProbeAlert[]): PromptText {
+  return joinPromptText(
+    alerts.map(({ text }) => sanitizeForPrompt(`- ${text}`)),
+    '\n',
+  )
+}
