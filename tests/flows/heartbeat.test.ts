@@ -1,11 +1,14 @@
-import { writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { heartbeatApi, heartbeatEndpoints } from '@flotilla/protocol/heartbeat-api'
-import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
+import { controlEndpoints } from '@flotilla/protocol/control-api'
+import { meshHumanApi, meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { describe, expect, it } from 'vitest'
 import { aCassette, calls, says } from '../support/cassettes.ts'
-import { runFlotilla } from '../support/flotilla-command.ts'
+import { eventually } from '../support/eventually.ts'
+import { flotilla } from '../support/flotilla-command.ts'
 import { startMeshForTest } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
+import { readEvents } from '../support/sse-reader.ts'
 import { verifies } from '../verifies.ts'
 
 const cassette = aCassette(
@@ -13,25 +16,25 @@ const cassette = aCassette(
   {
     agent_kind: 'operator',
     when: '^delegate$',
-    turns: [calls('hand_off', { to: 'scout', title: 'look there' }), says('Handed over.')],
+    turns: [calls('hand_off', { to: 'scout', title: 'look there', description: '' }), says('Handed over.')],
   },
   {
     agents: ['scout'],
-    when: 'Task task_',
+    when: '^Task task_',
     turns: [
       calls('complete_task', { summary: 'no way there', result: {}, status: 'blocked' }),
       says('blocked'),
     ],
   },
   {
-    when: 'pending_tasks: 1 open task',
+    when: 'pending_tasks: 1 open task[\\s\\S]*look there',
     turns: [calls('notify_user', { message: 'The task is blocked.' }), says('I told you of the task.')],
   },
   { when: '# Hard rules', turns: [says('HEARTBEAT_OK')] },
   { turns: [says('as you say')] },
 )
 
-async function beat(mesh: MeshProcess, agent: string, ifNeeded: boolean) {
+async function beat(mesh: MeshProcess, agent: string, ifNeeded = true) {
   const reply = await mesh.call(heartbeatEndpoints.heartbeatRun, {
     params: { id: agent },
     body: { if_needed: ifNeeded },
@@ -40,27 +43,81 @@ async function beat(mesh: MeshProcess, agent: string, ifNeeded: boolean) {
   return heartbeatApi.heartbeatRun.response.parse(reply.json())
 }
 
-/** By the mesh's own count, of every model and agent. */
-async function modelCalls(mesh: MeshProcess): Promise<number> {
-  const { events } = await eventsSoFar(mesh)
-  return events.filter(({ type }) => type === 'model.called').length
-}
-
-async function eventsSoFar(mesh: MeshProcess) {
+/** By the mesh's own count of what went to a model. */
+async function modelCalls(mesh: MeshProcess, agent: string): Promise<number> {
   const reply = await mesh.call(meshHumanEndpoints.costs)
-  const { agents } = reply.json() as { agents: { calls: number }[] }
-  return { events: agents.flatMap(({ calls: made }) => Array.from({ length: made }, () => ({ type: 'model.called' }))) }
+  const { agents } = meshHumanApi.costs.response.parse(reply.json())
+  return agents.find(({ agent_id: id }) => id === agent)?.calls ?? -1
 }
 
 describe('a heartbeat of a real fleet', () => {
   it('costs no model call where there is nothing to do, and runs where there is', async () => {
-    verifies('states:heartbeat:skip-calls-no-llm')
+    verifies(
+      'states:heartbeat:skip-calls-no-llm',
+      'states:heartbeat:skipped',
+      'states:heartbeat:runs',
+      'purpose:mesh:runs-heartbeats',
+    )
     const mesh = await startMeshForTest({ cassettes: { heart: cassette } })
     await mesh.createWorker('scout')
     await mesh.createWorker('scout2')
 
-    expect(await beat(mesh, 'scout', true)).toEqual({ skipped: 'nothing-to-do', run: null })
-    expect(await modelCalls(mesh)).toBe(0)
-    expect((await mesh.runs()).map((run) => run.kind)).toEqual([])
+    expect(await beat(mesh, 'scout')).toEqual({ skipped: 'nothing-to-do', run: null })
+    expect(await modelCalls(mesh, 'scout')).toBe(0)
+    expect(await mesh.runs()).toEqual([])
+
+    // A person's own always runs (lesson 74), and what it found nothing in keeps none awake.
+    const asked = await beat(mesh, 'scout', false)
+    expect(asked.run).toMatchObject({
+      kind: 'heartbeat',
+      state: 'done',
+      origin: { kind: 'heartbeat' },
+      outcome: { text: 'HEARTBEAT_OK', result: { outcome: 'quiet', tools_used: [] } },
+    })
+    expect(await modelCalls(mesh, 'scout')).toBe(1)
+    expect(await beat(mesh, 'scout')).toEqual({ skipped: 'nothing-to-do', run: null })
+    expect(await modelCalls(mesh, 'scout')).toBe(1)
+
+    // A durable hand-off fires the probe, after a restart too, and for that very agent (lesson 76).
+    await mesh.ask('delegate')
+    const [task] = await mesh.tasks()
+    expect(task).toMatchObject({ assignee: 'scout', state: 'blocked' })
+    await mesh.terminate()
+    await mesh.restart()
+    expect(await beat(mesh, 'scout2')).toEqual({ skipped: 'nothing-to-do', run: null })
+    const needed = await beat(mesh, 'scout')
+    expect(needed.run?.outcome).toMatchObject({
+      text: 'I told you of the task.',
+      result: { outcome: 'reported', tools_used: ['notify_user'] },
+    })
+    // What it told people is in no conversation of theirs (lesson 79).
+    const events = await readEvents({ method: 'GET', url: `${mesh.url}/api/events`, headers: {} })
+    await eventually('the note is told', async () =>
+      events.frames.some(({ data }) => JSON.stringify(data).includes('"note.added"')) ? true : null,
+    )
+    events.leave()
+    expect((await mesh.ask('hello', { agent: 'scout' })).outcome?.text).toBe('hello yourself')
+    const day = new Date().toISOString().slice(0, 10)
+    const logs = `${mesh.dataOf('scout')}/workspace/memory`
+    expect(await readFile(`${logs}/heartbeats/${day}.md`, 'utf8')).toContain('I told you of the task.')
+    expect(await readFile(`${logs}/${day}.md`, 'utf8')).not.toContain('I told you of the task.')
+  })
+
+  it('is the command’s too; an archived agent and the operator’s schedule refuse', async () => {
+    const mesh = await startMeshForTest({ cassettes: { heart: cassette } })
+    const cli = (...words: string[]) => flotilla({ url: mesh.url, home: mesh.home }, 'heartbeat', ...words)
+    await mesh.createWorker('scout')
+    expect((await cli('scout', '--if-needed')).out.trim()).toBe('Skipped: nothing-to-do')
+    expect((await cli('scout')).out).toMatch(/^Nothing to report: flotilla runs run_/)
+    expect((await cli()).out).toMatch(/scout +.*ran: run_/)
+    for (const words of [['--off'], ['--every', '7d']]) {
+      const refused = await cli('operator', ...words)
+      expect(refused.err).toContain('the operator looks around every 15m')
+      expect(refused.code).not.toBe(0)
+    }
+    expect((await cli('scout', '--every', '5s')).code).not.toBe(0)
+    await mesh.call(controlEndpoints.agentArchive, { params: { id: 'scout' } })
+    expect(await beat(mesh, 'scout')).toEqual({ skipped: 'archived', run: null })
+    expect((await cli('scout')).err).toContain('archived')
   })
 })

@@ -31,7 +31,10 @@ export function composeContext(deps: {
   return {
     context: createContextKeeper({ model, book, tokenizer, factKeeper: deps.factKeeper, dailyLog, log }),
     recordRun: createRecordRun({ dailyLog, log }),
-    recordHeartbeat: createRecordRun({ dailyLog: createDailyLog({ files, clock, folder: heartbeatLogFolder }), log }),
+    recordHeartbeat: createRecordRun({
+      dailyLog: createDailyLog({ files, clock, folder: heartbeatLogFolder }),
+      log,
+    }),
     dailyLog,
   }
 }

@@ -67,8 +67,7 @@ export function composeHeartbeats(parts: {
   })
   const ensure = createEnsureHeartbeat({ jobs })
   const requireAgent = (agentId: string): void => {
-    if (!fleet.find(agentId))
-      throw new Problem('unknown-agent', { detail: 'there is no agent with this id' })
+    if (!fleet.find(agentId)) throw new Problem('unknown-agent', { detail: 'there is no agent with this id' })
   }
   /** An agent that was made without its heartbeat gets it at the next start. */
   const settleIn = async (agentId: string, wanted?: WantedHeartbeat): Promise<void> => {

@@ -21,12 +21,10 @@ export const heartbeatEndpoints = {
 export type HeartbeatEndpointName = keyof typeof heartbeatEndpoints
 
 /** `every 30m`; between a minute and a week. */
-export const heartbeatScheduleSchema = z
-  .string()
-  .check(
-    z.regex(/^every [1-9]\d{0,4}[mhd]$/, 'a heartbeat is like "every 15m", "every 2h" or "every 1d"'),
-    z.refine((text) => minutesOf(text) <= 7 * 24 * 60, 'a heartbeat is at most a week apart'),
-  )
+export const heartbeatScheduleSchema = z.string().check(
+  z.regex(/^every [1-9]\d{0,4}[mhd]$/, 'a heartbeat is like "every 15m", "every 2h" or "every 1d"'),
+  z.refine((text) => minutesOf(text) <= 7 * 24 * 60, 'a heartbeat is at most a week apart'),
+)
 
 /** Pure; of a schedule that has the form. */
 function minutesOf(schedule: string): number {

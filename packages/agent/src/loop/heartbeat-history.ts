@@ -25,5 +25,7 @@ export function recentMessages(
 
 function sizeOf(message: PromptMessage): number {
   const calls = message.role === 'assistant' ? message.toolCalls : []
-  return message.content.length + calls.reduce((sum, call) => sum + call.name.length + call.arguments.length, 0)
+  return (
+    message.content.length + calls.reduce((sum, call) => sum + call.name.length + call.arguments.length, 0)
+  )
 }

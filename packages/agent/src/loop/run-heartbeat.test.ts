@@ -103,7 +103,14 @@ describe('a heartbeat', () => {
     const second = aWorld([quiet, { text: 'hello yourself' }], first.data)
     await runHeartbeat(second.context, { ...request, runId: 'run_2', fence: 3 })
     expect(JSON.stringify(second.model.asked[0]?.messages)).toContain('I told the owner of the disk.')
-    const chat = { kind: 'chat', runId: 'run_3', fence: 4, message: 'hello', session: 'main', steers: [] } as const
+    const chat = {
+      kind: 'chat',
+      runId: 'run_3',
+      fence: 4,
+      message: 'hello',
+      session: 'main',
+      steers: [],
+    } as const
     await runChatTurn(second.context, chat)
     expect(JSON.stringify(second.model.asked[1]?.messages)).not.toContain('disk')
     expect((await second.look()).has_recent_activity).toBe(true)
@@ -111,7 +118,10 @@ describe('a heartbeat', () => {
 
   test('asks the model twelve times at most, and the last time lets it call nothing', async () => {
     verifies('limits:heartbeat-iterations', 'states:heartbeat:run-bounded')
-    const script = Array.from({ length: 20 }, (_, round) => ({ text: `round ${round}`, ...notify(`n${round}`) }))
+    const script = Array.from({ length: 20 }, (_, round) => ({
+      text: `round ${round}`,
+      ...notify(`n${round}`),
+    }))
     const { context, model, tool } = aWorld(script)
     const { result } = await runHeartbeat(context, request)
     expect(model.asked).toHaveLength(12)

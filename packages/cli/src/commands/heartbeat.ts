@@ -61,7 +61,8 @@ async function heartbeat(context: CommandContext, line: CommandLine): Promise<vo
 
 function words(run: RunView): string {
   const result = run.outcome?.result
-  const quiet = typeof result === 'object' && result !== null && 'outcome' in result && result['outcome'] === 'quiet'
+  const quiet =
+    typeof result === 'object' && result !== null && 'outcome' in result && result['outcome'] === 'quiet'
   if (quiet) return `Nothing to report: flotilla runs ${run.id}`
   return printable(run.outcome?.text ?? `The run is ${run.state}: flotilla runs ${run.id}`)
 }
@@ -71,7 +72,9 @@ export function rows(heartbeats: readonly HeartbeatView[]): string[] {
     [{ title: 'AGENT' }, { title: 'LOOKS AROUND' }, { title: 'LAST (UTC)' }, { title: 'WHAT CAME OF IT' }],
     heartbeats.map(({ agent_id: id, schedule, locked, archived, last }) => [
       id,
-      archived ? 'archived' : `${schedule ?? 'by hand alone'}${locked && schedule !== null ? ' (locked)' : ''}`,
+      archived
+        ? 'archived'
+        : `${schedule ?? 'by hand alone'}${locked && schedule !== null ? ' (locked)' : ''}`,
       last ? formatTime(last.at) : 'never',
       last ? (last.skipped === null ? `ran: ${last.run_id ?? ''}` : `skipped: ${last.skipped}`) : '',
     ]),

@@ -190,10 +190,7 @@ interface FollowedStream {
 }
 
 /** The result at the stream's end, or null when the line broke before. */
-async function followStream(
-  reply: IncomingMessage,
-  stream: FollowedStream,
-): Promise<TaskResult | null> {
+async function followStream(reply: IncomingMessage, stream: FollowedStream): Promise<TaskResult | null> {
   const events = createServerSentEventParser(replyMaxBytes)
   const decoder = new TextDecoder()
   try {

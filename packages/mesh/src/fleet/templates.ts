@@ -61,9 +61,7 @@ const templateSchema = z.strictObject({
         project: z.optional(projectNameSchema),
         mcpServers: z.optional(mcpServersSchema),
         /** `every 30m`, or `off`. */
-        heartbeat: z
-          .union([z.literal('off').transform(() => null), heartbeatScheduleSchema])
-          .optional(),
+        heartbeat: z.union([z.literal('off').transform(() => null), heartbeatScheduleSchema]).optional(),
         budget: z
           .pipe(
             budgetSchema,

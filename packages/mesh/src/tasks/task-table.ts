@@ -89,9 +89,9 @@ export function createTaskTable(database: Database) {
       ),
     openCount: (assignee: string): number =>
       Number(
-        database.prepare(`SELECT count(*) AS count FROM tasks WHERE assignee = ? AND ${open}`).get(assignee)?.[
-          'count'
-        ] ?? 0,
+        database
+          .prepare(`SELECT count(*) AS count FROM tasks WHERE assignee = ? AND ${open}`)
+          .get(assignee)?.['count'] ?? 0,
       ),
     /** Open ones that nothing happened to since, the oldest first. */
     staleSince: (then: number, page: { readonly agentId?: string | undefined; readonly limit: number }) =>

@@ -66,7 +66,8 @@ export function runRoutes(scope: FastifyInstance, { gate, use, events, keepAlive
       message: body.message,
       session: body.session,
     })
-    if (!(raw.headers.accept ?? '').includes('text/event-stream')) return awaitOutcome(use.follow, run.id, reply)
+    if (!(raw.headers.accept ?? '').includes('text/event-stream'))
+      return awaitOutcome(use.follow, run.id, reply)
     const stream = openEventStream(reply, keepAliveMs)
     for await (const frame of use.follow(run.id, stream.signal)) stream.send(frame)
     stream.end()

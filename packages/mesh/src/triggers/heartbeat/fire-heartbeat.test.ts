@@ -113,7 +113,9 @@ describe('a heartbeat that is due', () => {
     const world = aWorld()
     Object.assign(world.agent, changes)
     const end = await world.fire('scout', due)
-    expect(end).toMatchObject({ fired: { kind: 'heartbeat', agentId: 'scout', origin: { kind: 'heartbeat' } } })
+    expect(end).toMatchObject({
+      fired: { kind: 'heartbeat', agentId: 'scout', origin: { kind: 'heartbeat' } },
+    })
   })
 
   test('does not believe an agent’s own count of a disk that the mesh meters', async () => {

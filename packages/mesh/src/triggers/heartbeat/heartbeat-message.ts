@@ -80,7 +80,8 @@ function recentLogs({
   heartbeat_logs: own,
 }: NonNullable<HeartbeatMessageParts['context']>) {
   const heading = '\n\n## What your heartbeats did\n'
-  const ofHeartbeats = own.trim() === '' ? '' : `${heading}${newest(own, heartbeatLogsMaxChars - heading.length)}`
+  const ofHeartbeats =
+    own.trim() === '' ? '' : `${heading}${newest(own, heartbeatLogsMaxChars - heading.length)}`
   const text = `${newest(daily, logsMaxChars - ofHeartbeats.length)}${ofHeartbeats}`.trim()
   return text === '' ? none : sanitizeForPrompt(text)
 }
