@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises'
+import process from 'node:process'
 import { heartbeatApi, heartbeatEndpoints } from '@flotilla/protocol/heartbeat-api'
 import { controlEndpoints } from '@flotilla/protocol/control-api'
 import { meshHumanApi, meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { describe, expect, it } from 'vitest'
-import { aCassette, calls, says } from '../support/cassettes.ts'
+import { aCassette, calls, runs, says } from '../support/cassettes.ts'
 import { eventually } from '../support/eventually.ts'
 import { flotilla } from '../support/flotilla-command.ts'
 import { startMeshForTest } from '../support/mesh-process.ts'
@@ -30,6 +31,15 @@ const cassette = aCassette(
     when: 'pending_tasks: 1 open task[\\s\\S]*look there',
     turns: [calls('notify_user', { message: 'The task is blocked.' }), says('I told you of the task.')],
   },
+  {
+    agents: ['slow'],
+    when: '# Hard rules',
+    turns: [
+      runs('echo look >> looks; for i in $(seq 400); do [ -e go ] && break; sleep 0.05; done'),
+      runs('echo done >> looks'),
+      says('I looked.'),
+    ],
+  },
   { when: '# Hard rules', turns: [says('HEARTBEAT_OK')] },
   { turns: [says('as you say')] },
 )
@@ -52,12 +62,7 @@ async function modelCalls(mesh: MeshProcess, agent: string): Promise<number> {
 
 describe('a heartbeat of a real fleet', () => {
   it('costs no model call where there is nothing to do, and runs where there is', async () => {
-    verifies(
-      'states:heartbeat:skip-calls-no-llm',
-      'states:heartbeat:skipped',
-      'states:heartbeat:runs',
-      'purpose:mesh:runs-heartbeats',
-    )
+    verifies('states:heartbeat:skip-calls-no-llm', 'states:heartbeat:skipped', 'states:heartbeat:runs')
     const mesh = await startMeshForTest({ cassettes: { heart: cassette } })
     await mesh.createWorker('scout')
     await mesh.createWorker('scout2')
@@ -71,7 +76,7 @@ describe('a heartbeat of a real fleet', () => {
     expect(asked.run).toMatchObject({
       kind: 'heartbeat',
       state: 'done',
-      origin: { kind: 'heartbeat' },
+      origin: { kind: 'human' },
       outcome: { text: 'HEARTBEAT_OK', result: { outcome: 'quiet', tools_used: [] } },
     })
     expect(await modelCalls(mesh, 'scout')).toBe(1)
@@ -86,6 +91,7 @@ describe('a heartbeat of a real fleet', () => {
     await mesh.restart()
     expect(await beat(mesh, 'scout2')).toEqual({ skipped: 'nothing-to-do', run: null })
     const needed = await beat(mesh, 'scout')
+    expect(needed.run?.origin.kind).toBe('heartbeat')
     expect(needed.run?.outcome).toMatchObject({
       text: 'I told you of the task.',
       result: { outcome: 'reported', tools_used: ['notify_user'] },
@@ -110,14 +116,35 @@ describe('a heartbeat of a real fleet', () => {
     expect((await cli('scout', '--if-needed')).out.trim()).toBe('Skipped: nothing-to-do')
     expect((await cli('scout')).out).toMatch(/^Nothing to report: flotilla runs run_/)
     expect((await cli()).out).toMatch(/scout +.*ran: run_/)
-    for (const words of [['--off'], ['--every', '7d']]) {
-      const refused = await cli('operator', ...words)
-      expect(refused.err).toContain('the operator looks around every 15m')
-      expect(refused.code).not.toBe(0)
+    const refused = await cli('operator', '--off')
+    expect(refused.err).toContain('the operator looks around every 15m')
+    expect(refused.code).not.toBe(0)
+    for (const [id, schedule, code] of [
+      ['operator', 'every 7d', 'reserved-agent-id'],
+      ['scout', 'every 5s', 'bad-request'],
+    ]) {
+      const reply = await mesh.call(heartbeatEndpoints.heartbeatSet, {
+        params: { id: id ?? '' },
+        body: { schedule },
+      })
+      expect(reply.json()).toMatchObject({ code })
     }
-    expect((await cli('scout', '--every', '5s')).code).not.toBe(0)
     await mesh.call(controlEndpoints.agentArchive, { params: { id: 'scout' } })
     expect(await beat(mesh, 'scout')).toEqual({ skipped: 'archived', run: null })
-    expect((await cli('scout')).err).toContain('archived')
+    const put = await mesh.call(heartbeatEndpoints.heartbeatRun, { params: { id: 'scout' }, body: {} })
+    expect(put.json()).toMatchObject({ code: 'agent-archived' })
+  })
+
+  it('survives the kill of its agent in the middle of a call', async () => {
+    const mesh = await startMeshForTest({ cassettes: { heart: cassette } })
+    await mesh.createWorker('slow')
+    const ended = beat(mesh, 'slow', false)
+    const looks = `${mesh.dataOf('slow')}/looks`
+    await eventually('it looks', () => readFile(looks, 'utf8').catch(() => null))
+    const [agent] = (await mesh.agentProcesses()).filter(({ agentId }) => agentId === 'slow')
+    process.kill(-(agent?.pid ?? NaN), 'SIGKILL')
+    const { run } = await ended
+    expect(run).toMatchObject({ state: 'done', attempt: 2, outcome: { text: 'I looked.' } })
+    expect(await readFile(looks, 'utf8')).toBe('look\ndone\n')
   })
 })

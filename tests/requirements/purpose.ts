@@ -30,7 +30,7 @@ export const purposeClauses = [
   { line: 12, id: 'purpose:chat-mode:command-line', state: 'planned', by: 'cli', text: 'Chat mode is used via a command line.' },
   { line: 12, id: 'purpose:chat-mode:four-platforms', state: 'planned', by: 'channels', text: 'Chat mode is used via four chat platforms.' },
   { line: 12, id: 'purpose:chat-mode:webhook-channel', state: 'covered', by: 'webhook', text: 'Chat mode is used via a webhook channel.' },
-  { line: 12, id: 'purpose:heartbeat-mode:cheap-monitoring', state: 'planned', by: 'heartbeat', text: 'Heartbeat mode is cheap autonomous monitoring.' },
+  { line: 12, id: 'purpose:heartbeat-mode:cheap-monitoring', state: 'covered', by: 'heartbeat', text: 'Heartbeat mode is cheap autonomous monitoring.' },
   { line: 13, id: 'purpose:assume-compromised', state: 'covered', by: 'security', text: 'The design assumes that agents can be compromised.' },
   { line: 13, id: 'purpose:default-deny', state: 'covered', by: 'policy', text: 'What is not allowed is denied by default.' },
   { line: 13, id: 'purpose:fail-closed', state: 'covered', by: 'policy', text: 'Failures close access: the design is fail-closed.' },

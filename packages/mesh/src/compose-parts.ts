@@ -266,7 +266,7 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
     log,
     jobs: null,
     unreadSignals: () => ({ count: 0, newest: [] }),
-    pausedReason: () => null,
+    pausedReason: pauses.reasonFor,
   })
   const effects = createEffectOnce({ database, clock })
   const startedAt = clock.now()

@@ -8,7 +8,6 @@ import type { Tool } from '../tools/tool.ts'
 import { keepLease } from './keep-lease.ts'
 import { runChatTurn } from './run-chat-turn.ts'
 import type { RunContext } from './run-context.ts'
-import { runHeartbeat } from './run-heartbeat.ts'
 import type { PerformedRun, PerformRun } from './run-desk.ts'
 import type { RunRequest } from './run-request.ts'
 import { runTask } from './run-task.ts'
@@ -58,6 +57,9 @@ export function createPerformRun(deps: {
 async function performKind(context: RunContext, request: RunRequest): Promise<PerformedRun> {
   if (request.kind === 'chat') return runChatTurn(context, request)
   if (request.kind === 'task') return runTask(context, request)
-  if (request.kind === 'heartbeat') return runHeartbeat(context, request)
+  if (request.kind === 'heartbeat') {
+    const { runHeartbeat } = await import('./run-heartbeat.ts')
+    return runHeartbeat(context, request)
+  }
   return runTool(context, request)
 }

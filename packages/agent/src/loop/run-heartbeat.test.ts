@@ -70,7 +70,7 @@ function aWorld(script: readonly ScriptedStep[], data = mkdtempSync(join(tmpdir(
   return { data, context, model, tool, abort, look }
 }
 
-const notify = (value: string): ScriptedStep => ({
+const notify = (value: string) => ({
   toolCalls: calls([value, 'notify_user', `{"value":"${value}"}`]),
 })
 const quiet: ScriptedStep = { text: 'HEARTBEAT_OK' }

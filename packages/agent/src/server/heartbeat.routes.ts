@@ -1,5 +1,4 @@
 import type { RunDesk } from '../loop/run-desk.ts'
-import { readHeartbeatContext } from '../workspace/heartbeat-context.ts'
 import type { HeartbeatSources } from '../workspace/heartbeat-context.ts'
 import { openFrameStream } from './frame-stream.ts'
 import { answered } from './http-server.ts'
@@ -31,6 +30,9 @@ export function heartbeatRoutes(
       else call.response.on('close', taking.run.follow(stream.send))
       return answered
     },
-    heartbeatContext: () => readHeartbeatContext(deps),
+    heartbeatContext: async () => {
+      const { readHeartbeatContext } = await import('../workspace/heartbeat-context.ts')
+      return readHeartbeatContext(deps)
+    },
   }
 }

@@ -18,8 +18,7 @@ export interface Reach {
 export function createAgentConnections(
   life: AgentLife,
   starts: AgentStarts,
-  walls: Walls,
-  reached: (agentId: string) => void,
+  { walls, reached }: { readonly walls: Walls; readonly reached: (agentId: string) => void },
 ): AgentConnections & Reach {
   async function reach(
     agentId: string,

@@ -149,7 +149,7 @@ export function createFleet(deps: FleetDeps): Fleet {
     agentView(agents.require(agentId), activityOf(agentId), deps.defaultModel())
 
   return {
-    ...createAgentConnections(life, starts, deps.walls, deps.reached),
+    ...createAgentConnections(life, starts, deps),
     reconcile: () => reconcileFleet(life),
     ensureOperator: () => ensureOperator({ ...deps, life }),
     verifyToken: (token) => life.tokens.verify(token),

@@ -2,6 +2,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 import { isTerminal } from '@flotilla/protocol/run'
 import type { AgentRecord } from '../../fleet/agent-record.ts'
+import type { Caller } from '../../policy/caller.ts'
 import type { RunRecord } from '../../runs/run-record.ts'
 import type { SubmitRun } from '../../runs/submit-run.ts'
 import type { Database } from '../../storage/database.ts'
@@ -27,6 +28,8 @@ export interface DueHeartbeat {
   readonly jobId: string | null
   /** Milliseconds since 1970. Job and due time together are one heartbeat, however often it is fired. */
   readonly dueAt: number
+  /** The person who asked for it, whose run it then is; left out for the mesh itself, whose runs a pause holds. */
+  readonly askedBy?: Caller
 }
 
 /**
@@ -77,24 +80,26 @@ export function createFireHeartbeat(deps: FireHeartbeatDeps): FireHeartbeat {
     const context = reading.from === 'agent' ? reading.context : null
     const alerts = alertsFor(reading.from === 'nowhere' ? null : reading.facts)
     const message = heartbeatMessage({ kind: agent.kind, context, alerts, signals, tasks })
-    return submit(deps, { agentId, key, manual: due.manual, message })
+    return submit(deps, { ...due, agentId, key, message })
   }
 }
 
 /** In one transaction with what says that it was fired, so that a mesh that was killed fires it once. */
 function submit(
   deps: FireHeartbeatDeps,
-  due: { readonly agentId: string; readonly key: string; readonly manual: boolean; readonly message: string },
+  due: DueHeartbeat & { readonly agentId: string; readonly key: string; readonly message: string },
 ): HeartbeatEnd {
-  const { agentId, key, manual, message } = due
+  const { agentId, key, manual, message, askedBy = { kind: 'system' } } = due
   return deps.database.transaction(() => {
     // Somebody else may have fired the very same meanwhile.
     const before = endBefore(deps, agentId, key)
     if (before) return before
-    const fired = deps.submitRun(
-      { kind: 'system' },
-      { agentId, input: { kind: 'heartbeat', message }, trigger: 'heartbeat', idempotencyKey: key },
-    )
+    const fired = deps.submitRun(askedBy, {
+      agentId,
+      input: { kind: 'heartbeat', message },
+      trigger: 'heartbeat',
+      idempotencyKey: key,
+    })
     deps.table.fired(agentId, { key, at: deps.clock.now(), manual, skipped: null, run_id: fired.id })
     return { fired }
   })

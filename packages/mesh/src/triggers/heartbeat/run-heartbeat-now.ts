@@ -20,6 +20,10 @@ export function createRunHeartbeatNow(deps: {
 }): RunHeartbeatNow {
   return async (caller, agentId, { ifNeeded }) => {
     deps.guard(caller, { do: 'submit-run', to: agentId })
-    return deps.fire(agentId, { manual: !ifNeeded, jobId: null, dueAt: deps.clock.now() })
+    const now = { jobId: null, dueAt: deps.clock.now() }
+    return deps.fire(
+      agentId,
+      ifNeeded ? { ...now, manual: false } : { ...now, manual: true, askedBy: caller },
+    )
   }
 }
