@@ -120,7 +120,7 @@ describe('a heartbeat of a real fleet', () => {
     expect(refused.err).toContain('the operator looks around every 15m')
     expect(refused.code).not.toBe(0)
     for (const [id, schedule, code] of [
-      ['operator', 'every 7d', 'reserved-agent-id'],
+      ['operator', 'every 7d', 'unprocessable'],
       ['scout', 'every 5s', 'bad-request'],
     ]) {
       const reply = await mesh.call(heartbeatEndpoints.heartbeatSet, {

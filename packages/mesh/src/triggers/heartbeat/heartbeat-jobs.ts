@@ -17,7 +17,7 @@ export interface HeartbeatJob {
  * Rejects with the Problem `unprocessable`, with the reason, where what is kept is broken.
  */
 export interface HeartbeatJobs {
-  find(agentId: string): Promise<HeartbeatJob | null>
-  put(job: HeartbeatJob): Promise<void>
+  find(agentId: string): HeartbeatJob | null | Promise<HeartbeatJob | null>
+  put(job: HeartbeatJob): Promise<unknown>
   remove(agentId: string): Promise<void>
 }

@@ -78,7 +78,7 @@ describe('the operator’s heartbeat is every 15 minutes', () => {
     verifies('resources:operator:heartbeat-locked', 'events:heartbeat:operator-locked')
     const { jobs, set, ensure } = aWorld()
     await ensure('operator')
-    await expect(set(person, 'operator', schedule)).rejects.toMatchObject({ code: 'reserved-agent-id' })
+    await expect(set(person, 'operator', schedule)).rejects.toMatchObject({ code: 'unprocessable' })
     expect(await jobs.find('operator')).toEqual(locked)
   })
 

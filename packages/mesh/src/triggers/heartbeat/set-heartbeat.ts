@@ -9,7 +9,7 @@ import type { HeartbeatJobs } from './heartbeat-jobs.ts'
 
 /**
  * How often an agent looks around by itself; null for not at all. Problems `denied`, `unknown-agent`,
- * `reserved-agent-id` for the operator, and those of the port.
+ * `unprocessable` for the operator, and those of the port.
  */
 export type SetHeartbeat = (caller: Caller, agentId: string, schedule: string | null) => Promise<void>
 
@@ -26,7 +26,7 @@ export function createSetHeartbeat(deps: {
     const before = await deps.jobs.find(agentId)
     if (isLocked(agentId)) {
       if (schedule === defaultHeartbeatSchedule) return
-      throw new Problem('reserved-agent-id', {
+      throw new Problem('unprocessable', {
         detail: `the operator looks around ${defaultHeartbeatSchedule}, and nobody changes that`,
       })
     }
