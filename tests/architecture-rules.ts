@@ -74,18 +74,13 @@ export const meshEdges: readonly Edge[] = [
   },
   {
     from: 'triggers',
-    to: ['runs', 'policy', 'storage', 'journal', 'conditions', 'vault'],
+    to: ['runs', 'fleet', 'tasks', 'policy', 'storage', 'journal', 'conditions', 'vault'],
     why: 'what makes an agent act without being asked; each ends in submitRun',
   },
   { from: 'blackboard', to: ['policy', 'storage', 'events', 'journal'], why: 'one noun' },
   { from: 'artifacts', to: ['policy', 'storage', 'events', 'journal', 'config'], why: 'one noun' },
   { from: 'skills', to: ['policy', 'journal'], why: 'checks sources; an agent runs what passed' },
   { from: 'notes', to: ['policy', 'storage', 'events', 'journal'], why: 'one noun' },
-  {
-    from: 'triggers',
-    to: ['runs', 'fleet', 'tasks', 'policy', 'storage', 'journal'],
-    why: 'what makes an agent act without being asked; each ends in submitRun',
-  },
   {
     from: 'walls',
     to: ['sandbox', 'events', 'journal'],
