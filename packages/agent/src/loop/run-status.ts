@@ -7,12 +7,12 @@ export function runStatusOf(
   { bounds, spending }: Pick<RoundsDeps, 'bounds' | 'spending'>,
   { startedAt, rounds, tokens, costUsd }: Pick<LoopState, 'startedAt' | 'rounds' | 'tokens' | 'costUsd'>,
 ): RunStatus {
-  const isTask = bounds.kind === 'task'
+  const isChat = bounds.kind === 'chat'
   return {
     startedAt,
     rounds: rounds.turn,
-    roundsMax: isTask ? bounds.iterationsMax : bounds.perTurnMax,
-    sessionRounds: isTask ? null : { used: rounds.session, max: bounds.perSessionMax },
+    roundsMax: isChat ? bounds.perTurnMax : bounds.iterationsMax,
+    sessionRounds: isChat ? { used: rounds.session, max: bounds.perSessionMax } : null,
     tokens,
     costUsd,
     spending,
