@@ -74,12 +74,13 @@ export const meshEdges: readonly Edge[] = [
   },
   {
     from: 'triggers',
-    to: ['runs', 'fleet', 'tasks', 'policy', 'storage', 'journal', 'conditions', 'vault'],
+    to: ['runs', 'fleet', 'tasks', 'policy', 'config', 'storage', 'journal', 'events', 'conditions', 'vault'],
     why: 'what makes an agent act without being asked; each ends in submitRun',
   },
   { from: 'blackboard', to: ['policy', 'storage', 'events', 'journal'], why: 'one noun' },
   { from: 'artifacts', to: ['policy', 'storage', 'events', 'journal', 'config'], why: 'one noun' },
   { from: 'skills', to: ['policy', 'journal'], why: 'checks sources; an agent runs what passed' },
+  { from: 'topics', to: ['policy', 'storage', 'events', 'journal'], why: 'one noun' },
   { from: 'notes', to: ['policy', 'storage', 'events', 'journal'], why: 'one noun' },
   {
     from: 'walls',

@@ -41,7 +41,7 @@ export const limitsClauses = [
   { line: 259, id: 'limits:operator-container:hardening', state: 'covered', by: 'sandbox', text: 'The operator container has the same other hardening as a worker container.' },
   { line: 260, id: 'limits:cron-tick', state: 'planned', by: 'cron', text: 'Cron has a 5-second tick.' },
   { line: 260, id: 'limits:cron-granularity', state: 'planned', by: 'cron', text: 'Cron expressions have minute granularity.' },
-  { line: 261, id: 'limits:file-watcher-poll', state: 'planned', by: 'watcher', text: 'The file watcher polls every 5 seconds.' },
+  { line: 261, id: 'limits:file-watcher-poll', state: 'covered', by: 'watcher', text: 'The file watcher polls every 5 seconds.' },
   { line: 262, id: 'limits:session-cookie:max-age', state: 'covered', by: 'dashboard', text: 'The session cookie has a maximum age of 24h.' },
   { line: 262, id: 'limits:session-cookie:skew', state: 'covered', by: 'dashboard', text: 'The session cookie has 5 minutes of skew.' },
   { line: 263, id: 'limits:disk-probe', state: 'covered', by: 'heartbeat', text: "The disk probe's threshold is above 85%." },

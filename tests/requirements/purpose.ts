@@ -18,7 +18,7 @@ export const purposeClauses = [
   { line: 10, id: 'purpose:mesh:runs-cron', state: 'planned', by: 'cron', text: 'The mesh host runs cron triggers.' },
   { line: 10, id: 'purpose:mesh:runs-heartbeats', state: 'planned', by: 'heartbeat', text: 'The mesh host runs heartbeat triggers.' },
   { line: 10, id: 'purpose:mesh:runs-webhooks', state: 'covered', by: 'webhook', text: 'The mesh host runs webhook triggers.' },
-  { line: 10, id: 'purpose:mesh:runs-file-watchers', state: 'planned', by: 'watcher', text: 'The mesh host runs file watcher triggers.' },
+  { line: 10, id: 'purpose:mesh:runs-file-watchers', state: 'covered', by: 'watcher', text: 'The mesh host runs file watcher triggers.' },
   { line: 10, id: 'purpose:triggers:survive-container-restart', state: 'planned', by: 'cron', text: 'Triggers run in the mesh host and not in containers, so they survive container restarts.' },
   { line: 11, id: 'purpose:agent:worker-or-operator', state: 'covered', by: 'fleet', text: 'Every agent is either a worker or the operator.' },
   { line: 11, id: 'purpose:operator:reserved-id', state: 'covered', by: 'fleet', text: 'The operator is a reserved agent ID.' },

@@ -30,9 +30,11 @@ import { addStatusCommand } from './commands/status.ts'
 import { addSteerCommand } from './commands/steer.ts'
 import { addStopCommand } from './commands/stop.ts'
 import { addTasksCommand } from './commands/tasks.ts'
+import { addTopicsCommands } from './commands/topics.ts'
 import { addVersionCommand } from './commands/version.ts'
 import { addWallsCommand } from './commands/walls.ts'
 import { addWebhooksCommand } from './commands/webhooks.ts'
+import { addWatchersCommand } from './commands/watchers.ts'
 import type { CliDeps } from './context.ts'
 import { wholeNumber } from './number-argument.ts'
 
@@ -58,6 +60,8 @@ const commands = [
   addMcpCommand,
   addBlackboardCommand,
   addWebhooksCommand,
+  addTopicsCommands,
+  addWatchersCommand,
   addEventsCommand,
   addPendingCommands,
   addPermissionsCommand,

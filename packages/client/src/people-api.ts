@@ -5,8 +5,10 @@ import { mcpHumanApi, mcpHumanEndpoints } from '@flotilla/protocol/mcp-api'
 import { meshHumanApi, meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { moneyApi, moneyEndpoints } from '@flotilla/protocol/money-api'
 import { pauseApi, pauseEndpoints } from '@flotilla/protocol/pause-api'
+import { topicHumanApi, topicHumanEndpoints } from '@flotilla/protocol/topics-api'
 import { vaultHumanApi, vaultHumanEndpoints } from '@flotilla/protocol/vault-api'
 import { webhookApi, webhookEndpoints } from '@flotilla/protocol/webhook-api'
+import { watchApi, watchEndpoints } from '@flotilla/protocol/watch-api'
 
 /** Every endpoint of the people's door, and their schemas under the same names. */
 export const peopleEndpoints = {
@@ -19,6 +21,8 @@ export const peopleEndpoints = {
   ...webhookEndpoints,
   ...mcpHumanEndpoints,
   ...heartbeatEndpoints,
+  ...watchEndpoints,
+  ...topicHumanEndpoints,
 } as const
 export const peopleApi = {
   ...meshHumanApi,
@@ -30,6 +34,8 @@ export const peopleApi = {
   ...webhookApi,
   ...mcpHumanApi,
   ...heartbeatApi,
+  ...watchApi,
+  ...topicHumanApi,
 } as const
 
 export type PeopleEndpointName = keyof typeof peopleEndpoints

@@ -5,6 +5,7 @@ import { mcpAgentRoutes } from './api/agent/mcp.routes.ts'
 import { modelRoutes } from './api/agent/model.routes.ts'
 import { skillRoutes } from './api/agent/skill.routes.ts'
 import { toolRoutes } from './api/agent/tool.routes.ts'
+import { topicAgentRoutes } from './api/agent/topic.routes.ts'
 import { vaultAgentRoutes } from './api/agent/vault.routes.ts'
 import { credentialRoutes } from './api/human/credential.routes.ts'
 import { controlRoutes } from './api/human/control.routes.ts'
@@ -19,6 +20,8 @@ import { journalRoutes } from './api/human/journal.routes.ts'
 import { moneyRoutes } from './api/human/money.routes.ts'
 import { runRoutes } from './api/human/run.routes.ts'
 import { webhookHumanRoutes } from './api/human/webhook.routes.ts'
+import { topicRoutes } from './api/human/topic.routes.ts'
+import { watchRoutes } from './api/human/watch.routes.ts'
 import type { DirectCallDeps } from './api/direct-call.ts'
 import { createInternalGate } from './api/internal/gate.ts'
 import { createPeerUsers } from './api/peer-user.ts'
@@ -46,6 +49,8 @@ import { mcpUseCases } from './compose-mcp.ts'
 import { createSkillCheck } from './skills/create-skill-check.ts'
 import { credentialUseCases, vaultAgentUseCases } from './compose-vault-doors.ts'
 import { webhookHumanUseCases, webhookUseCases } from './compose-webhooks.ts'
+import { topicAgentUseCases, topicHumanUseCases } from './compose-topics.ts'
+import { watchUseCases } from './compose-watch.ts'
 import { systemClock } from './system-clock.ts'
 import { productVersion } from './version.ts'
 import { accessTokenPath } from '@flotilla/protocol/hosted'
@@ -126,6 +131,8 @@ function peopleRoutes(server: FastifyInstance, parts: MeshParts, gate: HumanGate
   server.register(async (scope) => controlRoutes(scope, { gate, use: controlUseCases(parts) }))
   server.register(async (scope) => mcpHumanRoutes(scope, { gate, use: mcpUseCases(parts) }))
   server.register(async (scope) => heartbeatRoutes(scope, { gate, use: heartbeatUseCases(parts) }))
+  server.register(async (scope) => topicRoutes(scope, { gate, use: topicHumanUseCases(parts) }))
+  server.register(async (scope) => watchRoutes(scope, { gate, use: watchUseCases(parts.watch) }))
 }
 
 /** Containers, on the private network's gateway. */
@@ -159,6 +166,7 @@ export function agentDoor(parts: MeshParts): FastifyInstance {
     mcpAgentRoutes(scope, { gate, use: { exchange: parts.egress.exchangeWithServer } }),
   )
   server.register(async (scope) => toolRoutes(scope, { gate, use: toolUseCases(parts) }))
+  server.register(async (scope) => topicAgentRoutes(scope, { gate, effects, use: topicAgentUseCases(parts) }))
   server.register(async (scope) => skillRoutes(scope, { gate, use: { check: createSkillCheck(parts) } }))
   server.register(async (scope) =>
     modelRoutes(scope, {

@@ -11,6 +11,7 @@ import { composeBudgets } from './compose-budgets.ts'
 import { composeJournal, composeJournalKeeper, journalTrust } from './compose-journal.ts'
 import { composeVault } from './compose-vault.ts'
 import { composeWebhooks } from './compose-webhooks.ts'
+import { composeWatch } from './compose-watch.ts'
 import { cassetteFolders, composeModelDoor, composeModels, keepAliveMsOf } from './compose-model-door.ts'
 import { composeTasks } from './compose-tasks.ts'
 import { grantsIn, writeFirstPermissions } from './compose-permissions.ts'
@@ -39,6 +40,7 @@ import { randomId, randomToken, systemClock } from './system-clock.ts'
 import { createMoveTask } from './tasks/move-task.ts'
 import { createTaskBook } from './tasks/task-book.ts'
 import { createTaskTable } from './tasks/task-table.ts'
+import { createTopics } from './topics/topics.ts'
 import { createVault } from './vault/vault.ts'
 import { createWallWatch } from './walls/watch-walls.ts'
 
@@ -118,6 +120,7 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
     artifactsFolder: paths.artifactsFolder,
   })
   const notes = createNotes({ database, clock, newId, guard, journal, events })
+  const topics = createTopics({ database, clock, newId, guard, decide, journal, events })
   const fleet = createFleet({
     database,
     clock,
@@ -161,6 +164,7 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
       denials.forget,
       (id) => pauses.forget(id),
       (id) => heartbeats.forget(id),
+      topics.forget,
     ],
   })
   const pauses = createPauses({
@@ -187,7 +191,11 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
     requireAgent: fleet.requireWorking,
     pausedReason: pauses.reasonFor,
     tasks: waitingForPeople(createTaskBook({ table: taskTable, moveTask }), database),
-    onRunSettled: [(run) => control.approvals.runSettled(run), (run) => webhooks.runSettled(run)],
+    onRunSettled: [
+      (run) => control.approvals.runSettled(run),
+      (run) => webhooks.runSettled(run),
+      topics.runSettled,
+    ],
     promote: (caller, entries) => {
       if (caller.kind !== 'agent') return
       const { refused } = blackboard.promote(caller.agentId, entries)
@@ -265,9 +273,10 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
     journal,
     log,
     jobs: null,
-    unreadSignals: () => ({ count: 0, newest: [] }),
+    unreadSignals: topics.unreadSignals,
     pausedReason: pauses.reasonFor,
   })
+  const watch = composeWatch({ database, paths, ledger, guard, events, log, pausedReason: pauses.reasonFor })
   const effects = createEffectOnce({ database, clock })
   const startedAt = clock.now()
   let serving = false
@@ -294,6 +303,7 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
     blackboard,
     artifacts,
     notes,
+    topics,
     fleet,
     pauses,
     ledger,
@@ -304,6 +314,7 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
     vaultRoom,
     webhooks,
     effects,
+    watch,
     control,
     heartbeats,
     startedAt,

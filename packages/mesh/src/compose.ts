@@ -71,6 +71,7 @@ export async function composeMesh(meshSettings: MeshSettings): Promise<Mesh> {
         walls.watch(closing.signal),
         parts.egress.run(closing.signal),
         blackboard.run(closing.signal),
+        parts.watch.run(closing.signal),
         parts.control.approvals.run(closing.signal),
         keepHouse(),
       )
@@ -117,6 +118,7 @@ export async function composeMesh(meshSettings: MeshSettings): Promise<Mesh> {
         parts.journalKeeper.tend()
         parts.vaultRoom.requests.sweep()
         parts.webhooks.tend()
+        parts.topics.sweep()
       } catch (error) {
         log.error({ err: error }, 'the house could not be kept')
       }

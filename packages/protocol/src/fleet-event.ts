@@ -179,6 +179,31 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     actor: z.string(),
   }),
   z.strictObject({ type: z.literal('permissions.broken'), detail: z.string() }),
+  /** A file was added or changed, and is a run now. */
+  z.strictObject({
+    type: z.literal('watch.fired'),
+    watch: z.string(),
+    agent_id: agentId,
+    run_id: z.string(),
+    filepath: z.string(),
+    change: z.enum(['added', 'modified']),
+  }),
+  z.strictObject({ type: z.literal('watch.troubled'), watch: z.string(), detail: z.string() }),
+  z.strictObject({ type: z.literal('watch.recovered'), watch: z.string() }),
+  z.strictObject({ type: z.literal('watchers.broken'), detail: z.string() }),
+  z.strictObject({
+    type: z.literal('signal.published'),
+    signal_id: z.string(),
+    topic: z.string(),
+    from: z.string(),
+    /** Its beginning. */
+    text: z.string(),
+    delivered: z.int(),
+    /** Subscribers that did not get it, because their box is full. */
+    full: z.array(z.string()),
+  }),
+  z.strictObject({ type: z.literal('topic.subscribed'), topic: z.string(), agent_id: agentId }),
+  z.strictObject({ type: z.literal('topic.unsubscribed'), topic: z.string(), agent_id: agentId }),
 ])
 export type FleetEventBody = z.infer<typeof fleetEventBodySchema>
 

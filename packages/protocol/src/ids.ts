@@ -30,6 +30,7 @@ export const idPrefixes = [
   'appr',
   'change',
   'hook',
+  'sig',
 ] as const
 export type IdPrefix = (typeof idPrefixes)[number]
 

@@ -11,13 +11,15 @@ export const originKinds = [
   'watcher',
 ] as const
 
+export const originUserMaxChars = 128
+
 /** Who asked for a piece of work. Stamped by the mesh at entry, frozen, never read from a body. */
 export const originSchema = z.strictObject({
   kind: z.enum(originKinds),
   /** Where it came in: `cli`, `dashboard`, `telegram`, or the agent door. */
   channel: z.string().check(z.maxLength(32)),
   /** The person or agent behind it, as the channel knows them. */
-  user: z.optional(z.string().check(z.maxLength(128))),
+  user: z.optional(z.string().check(z.maxLength(originUserMaxChars))),
 })
 export type Origin = z.infer<typeof originSchema>
 

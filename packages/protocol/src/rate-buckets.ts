@@ -13,6 +13,7 @@ export const ratePerMinute = {
   tasks: 300,
   artifacts: 300,
   skills: 300,
+  publish: 1200,
   other: 3000,
 } as const
 
@@ -31,6 +32,8 @@ const rows: readonly { readonly method?: string; readonly path: string; readonly
   { path: '/mesh/tasks', bucket: 'tasks' },
   { path: '/mesh/artifacts', bucket: 'artifacts' },
   { path: '/mesh/skills', bucket: 'skills' },
+  { path: '/mesh/signals/read', bucket: 'other' },
+  { path: '/mesh/signals', bucket: 'publish' },
 ]
 
 /** Pure. */

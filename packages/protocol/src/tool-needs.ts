@@ -4,6 +4,8 @@ export type ToolNeed =
   | {
       readonly field:
         | 'can_message'
+        | 'can_publish'
+        | 'can_subscribe'
         | 'blackboard_read'
         | 'blackboard_write'
         | 'allowed_credentials'
@@ -20,6 +22,10 @@ export const toolNeeds = {
   web_search: { api: 'web_search' },
   hand_off: { field: 'can_message' },
   steer_agent: { field: 'can_message' },
+  publish_signal: { field: 'can_publish' },
+  subscribe_topic: { field: 'can_subscribe' },
+  unsubscribe_topic: { field: 'can_subscribe' },
+  read_signals: { field: 'can_subscribe' },
   read_blackboard: { field: 'blackboard_read' },
   list_blackboard: { field: 'blackboard_read' },
   write_blackboard: { field: 'blackboard_write' },

@@ -11,6 +11,7 @@ import { httpTools } from './http.ts'
 import { memoryTools } from './memory.ts'
 import { messageTools } from './messages.ts'
 import { shellTools } from './shell.ts'
+import { signalTools } from './signals.ts'
 import { statusTools } from './status.ts'
 import { vaultTools } from './vault.ts'
 import { imageTools } from './view-image.ts'
@@ -42,6 +43,7 @@ export function builtinTools(deps: {
     ...statusTools(deps),
     ...workspaceTools(deps),
     ...vaultTools(),
+    ...signalTools(),
     ...memoryTools(deps),
   ]
 }

@@ -48,11 +48,15 @@ const trustOfTools: Readonly<Record<string, Trust>> = {
   get_system_status: 'self',
   hand_off: 'self',
   complete_task: 'self',
+  publish_signal: 'self',
+  subscribe_topic: 'self',
+  unsubscribe_topic: 'self',
   read_blackboard: 'agent',
   list_blackboard: 'agent',
   list_agents: 'agent',
   check_inbox: 'agent',
   list_artifacts: 'agent',
+  read_signals: 'agent',
 }
 
 /**

@@ -135,6 +135,28 @@ export function eventLine(event: FleetEventBody, color: Color): string | null {
       )
     case 'permissions.broken':
       return line(color, 'mesh', color.bad(`permissions are broken: ${oneLine(event.detail, 200)}`))
+    case 'watch.fired':
+      return line(color, event.agent_id, `is told of ${oneLine(event.filepath, 100)} (${event.change})`)
+    case 'watch.troubled':
+      return line(
+        color,
+        'mesh',
+        color.warning(`watch ${oneLine(event.watch, 80)}: ${oneLine(event.detail, 200)}`),
+      )
+    case 'watch.recovered':
+      return line(color, 'mesh', color.good(`watch ${oneLine(event.watch, 80)} is well again`))
+    case 'watchers.broken':
+      return line(color, 'mesh', color.bad(`watchers are broken: ${oneLine(event.detail, 200)}`))
+    case 'signal.published':
+      return line(
+        color,
+        event.from,
+        `says on ${event.topic} to ${event.delivered}: “${oneLine(event.text, 80)}”${event.full.length === 0 ? '' : color.warning(` (box full: ${oneLine(event.full.join(', '), 60)})`)}`,
+      )
+    case 'topic.subscribed':
+      return line(color, event.agent_id, `listens to ${event.topic}`)
+    case 'topic.unsubscribed':
+      return line(color, event.agent_id, `no longer listens to ${event.topic}`)
   }
 }
 

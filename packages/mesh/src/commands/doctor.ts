@@ -26,6 +26,7 @@ import { listVolumes } from '../sandbox/volume/limited-volumes.ts'
 import { openDatabase } from '../storage/database.ts'
 import { systemClock } from '../system-clock.ts'
 import type { Secret } from '../vault/secret.ts'
+import { readWatchersFile, brokenWords } from '../triggers/watch/watchers-file.ts'
 import { createVault } from '../vault/vault.ts'
 import type { CommandContext } from './command-context.ts'
 
@@ -139,6 +140,7 @@ async function configuration(
       presets: Object.keys(providerPresets),
     }),
     await permissions(paths),
+    await watchers(paths),
   )
   return findings
 }
@@ -161,6 +163,20 @@ async function permissions(paths: DataPaths): Promise<DoctorFinding> {
     `everything is denied: ${broken}`,
     'Mend that line, or bring the file back; it is picked up within a second.',
   )
+}
+
+async function watchers(paths: DataPaths): Promise<DoctorFinding> {
+  try {
+    const reading = await readWatchersFile(paths.watchersFile)
+    if (reading.ok) return ok('watchers-file', `config/watchers.yaml has ${reading.rules.length} watchers`)
+    return failure(
+      'watchers-file',
+      brokenWords(reading),
+      'Mend that line; it is picked up within 5 seconds, and flotilla watchers check shows what it matches.',
+    )
+  } catch (error) {
+    return failure('watchers-file', reason(error), 'Let the user that the mesh runs as read the file.')
+  }
 }
 
 async function journal(paths: DataPaths, { env }: CommandContext): Promise<DoctorFinding> {

@@ -168,6 +168,7 @@ export const settingsSchema = z.strictObject({
       tasks: rate('tasks'),
       artifacts: rate('artifacts'),
       skills: rate('skills'),
+      publish: rate('publish'),
       other: rate('other'),
     } satisfies Record<RateBucket, z.ZodType>)
     .prefault({}),

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../../tests/verifies.ts'
-import { credentialMatches, keyMatches, listAllows, normalizeKey } from './glob.ts'
+import { compileNamePattern, credentialMatches, keyMatches, listAllows, normalizeKey } from './glob.ts'
 
 describe('a glob over keys', () => {
   test.each([
@@ -100,5 +100,48 @@ describe('a list of names', () => {
     expect(listAllows(['a*'], 'ab')).toBe(false)
     expect(listAllows(['*'], 'ab')).toBe(true)
     expect(listAllows([], 'a')).toBe(false)
+  })
+})
+
+describe('a pattern for names of files', () => {
+  test.each([
+    ['*.csv', 'a.csv', true],
+    ['*.csv', '.csv', false],
+    ['*.csv', '.a.csv', false],
+    ['.*', '.a', true],
+    ['*.csv', 'a.CSV', false],
+    ['*.csv', 'a.csv.part', false],
+    ['*', 'anything at all', true],
+    ['*', '.hidden', false],
+    ['report-*-final.txt', 'report-3-final.txt', true],
+    ['report-*-final.txt', 'report--final.txt', true],
+    ['report-*-final.txt', 'report-final.txt', false],
+    ['a*a', 'a', false],
+    ['exact', 'exact', true],
+    ['exact', 'exactly', false],
+    ['day-?.log', 'day-1.log', true],
+    ['day-?.log', 'day-10.log', false],
+    ['day-[0-4].*', 'day-3.log', true],
+    ['day-[!0-4].*', 'day-3.log', false],
+    ['[', '[', true],
+    ['*[', 'a[', true],
+    ['*\u00E9.txt', 'e\u0301.txt', true],
+  ])('%s on %s: %o', (pattern, name, expected) => {
+    expect(compileNamePattern(pattern)(name)).toBe(expected)
+  })
+
+  test('agrees with fnmatch of credentials on names without a leading dot', () => {
+    const letters = fc.string({
+      unit: fc.constantFrom('a', 'b', '.', '*', '?', '[', ']', '!', '-'),
+      maxLength: 8,
+    })
+    const names = fc.string({ unit: fc.constantFrom('a', 'b', '.', '-', ']'), maxLength: 8 })
+    fc.assert(
+      fc.property(letters, names, (pattern, name) => {
+        fc.pre(!name.startsWith('.'))
+        expect(compileNamePattern(pattern)(name)).toBe(credentialMatches(pattern, name))
+      }),
+      { numRuns: 2000 },
+    )
   })
 })

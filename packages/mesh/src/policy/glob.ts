@@ -44,6 +44,29 @@ export function credentialMatches(pattern: string, name: string): boolean {
   return tokensMatch(fnmatchTokens(pattern.toLowerCase()), name.toLowerCase())
 }
 
+/**
+ * fnmatch over file names, made once and asked of many: case matters, and a leading dot must be written, as in a shell.
+ */
+export function compileNamePattern(pattern: string): (name: string) => boolean {
+  const composed = pattern.normalize('NFC')
+  const tokens = fnmatchTokens(composed)
+  const from = tokens.findIndex((token) => token.kind !== 'literal')
+  const to = tokens.findLastIndex((token) => token.kind !== 'literal')
+  // Most patterns are `*.ending`: both ends are compared first, and often nothing is left.
+  const begins = from === -1 ? composed : composed.slice(0, from)
+  const ends = from === -1 ? '' : composed.slice(composed.length - (tokens.length - 1 - to))
+  const between = tokens.slice(from, to + 1)
+  const takesAnything = between.every((token) => token.kind === 'many')
+  return (name) => {
+    const text = name.normalize('NFC')
+    if (from === -1) return text === composed
+    if (text.startsWith('.') && !composed.startsWith('.')) return false
+    if (text.length < begins.length + ends.length || !text.startsWith(begins) || !text.endsWith(ends))
+      return false
+    return takesAnything || tokensMatch(between, text.slice(begins.length, text.length - ends.length))
+  }
+}
+
 function keyTokens(pattern: string): Token[] {
   const tokens: Token[] = []
   for (let at = 0; at < pattern.length; at++) {

@@ -19,6 +19,8 @@ import { changeDigestsMigration } from './migrations/071-change-digests.ts'
 import { heartbeatsMigration } from './migrations/082-heartbeats.ts'
 import { webhooksMigration } from './migrations/083-webhooks.ts'
 import { mcpServersMigration } from './migrations/090-mcp-servers.ts'
+import { watchersMigration } from './migrations/085-watchers.ts'
+import { topicsMigration } from './migrations/087-topics.ts'
 
 /**
  * Every step of the schema. Numbers are kept by room: 1 to 9 ledger, 10 agents, 20 to 29 spend, budgets and journal,
@@ -46,4 +48,6 @@ export const allMigrations: readonly Migration[] = [
   webhooksMigration,
   pausesMigration,
   mcpServersMigration,
+  watchersMigration,
+  topicsMigration,
 ]

@@ -1,0 +1,130 @@
+import type { WatchView } from '@flotilla/protocol/watch-api'
+import type { Command } from 'commander'
+import { commandAction, numberOption } from '../command-action.ts'
+import type { CommandLine } from '../command-action.ts'
+import type { CliDeps, CommandContext } from '../context.ts'
+import { exitCodes } from '../exit-codes.ts'
+import { wholeNumber } from '../number-argument.ts'
+import { oneLine } from '../terminal/color.ts'
+import { formatBytes, formatTime } from '../terminal/format.ts'
+import { renderTable } from '../terminal/table.ts'
+
+const example = `
+Example of config/watchers.yaml in the home folder:
+  watchers:
+    - path: /srv/inbox
+      pattern: "*.csv"
+      agent: analyst
+      message: "A new file {filename} is here: {filepath}. Say what it may hold."
+      when: size_bytes > 0        # optional; fields filename, filepath, size_bytes, change
+
+The folder is looked at every 5 seconds. Files that are there when the mesh starts are taken as they are; one that is
+added or changed afterwards makes a run once it is still. A name that begins with a dot matches only a pattern that
+does.`
+
+export function addWatchersCommand(program: Command, deps: CliDeps): void {
+  const watchers = program
+    .command('watchers')
+    .summary('folders whose new files make runs')
+    .description('File watchers of config/watchers.yaml, which is read again whenever it changes.')
+    .addHelpText('after', `${example}\n\n  $ flotilla watchers check\n  $ flotilla watchers list`)
+  watchers
+    .command('list')
+    .summary('watchers and how they are')
+    .description('Lists the watchers that are at work, what they remember and what waits.')
+    .addHelpText('after', '\nExample:\n  $ flotilla watchers list')
+    .action(commandAction(deps, list))
+  watchers
+    .command('check')
+    .summary('read config/watchers.yaml and show what it matches')
+    .description('Reads the file as it stands and says what each watcher matches now. Nothing is fired.')
+    .addHelpText('after', `${example}\n\n  $ flotilla watchers check`)
+    .action(commandAction(deps, check))
+  watchers
+    .command('history')
+    .summary('what watchers fired')
+    .description('Lists the files that made runs, newest first, and how the runs ended.')
+    .option('--limit <count>', 'how many', wholeNumber(1, 500), 50)
+    .addHelpText('after', '\nExample:\n  $ flotilla watchers history --limit 10')
+    .action(commandAction(deps, history))
+}
+
+const titles = (...names: string[]) => names.map((title) => ({ title }))
+
+async function list(context: CommandContext): Promise<void> {
+  const { terminal, signal } = context
+  const reply = await (await context.mesh()).call('watchers', { signal })
+  terminal.printJson(reply)
+  if (reply.broken !== null) {
+    terminal.print(reply.broken, 'Until that is mended, the last whole file holds.')
+  }
+  if (reply.watchers.length === 0) {
+    terminal.print('No watchers yet. They stand in config/watchers.yaml; flotilla watchers --help shows one.')
+    return
+  }
+  const rows = reply.watchers.map((view) => [
+    oneLine(`${view.path}/${view.pattern}`, 60),
+    view.agent,
+    view.files === null ? '-' : String(view.files),
+    String(view.waiting),
+    String(view.fired),
+    oneLine(stateOf(view), 100),
+  ])
+  terminal.print(...renderTable(titles('WATCHES', 'AGENT', 'FILES', 'WAITING', 'FIRED', 'STATE'), rows))
+  if (reply.polls.skipped > 0) {
+    terminal.print(
+      `${reply.polls.skipped} of ${reply.polls.done + reply.polls.skipped} polls were left out because the one before was still at work; the longest took ${reply.polls.longest_ms} ms.`,
+    )
+  }
+}
+
+function stateOf(view: WatchView): string {
+  const words = [view.trouble, view.held === null ? null : `waits: ${view.held}`].filter(
+    (part) => part !== null,
+  )
+  if (words.length > 0) return words.join('; ')
+  return view.files === null ? 'not looked at yet' : 'watching'
+}
+
+async function check(context: CommandContext): Promise<void> {
+  const { terminal, signal } = context
+  const reply = await (await context.mesh()).call('watchersCheck', { signal })
+  terminal.printJson(reply)
+  if (reply.broken !== null) {
+    terminal.print(reply.broken)
+    context.setExitCode(exitCodes.failed)
+    return
+  }
+  if (reply.watchers.length === 0) {
+    terminal.print('config/watchers.yaml has no watchers, or is not there. An example:', example)
+    return
+  }
+  for (const one of reply.watchers) {
+    const sample = one.names.map((name) => oneLine(name, 60)).join(', ')
+    terminal.print(
+      `Line ${one.line}: ${oneLine(`${one.path}/${one.pattern}`, 100)} tells ${one.agent}${one.when === null ? '' : ` when ${oneLine(one.when, 100)}`}`,
+      `  matches ${one.files} ${one.files === 1 ? 'file' : 'files'} now${sample === '' ? '' : `: ${sample}${one.files > one.names.length ? ', ...' : ''}`}`,
+      ...(one.trouble === null ? [] : [`  ${one.trouble}`]),
+    )
+  }
+}
+
+async function history(context: CommandContext, line: CommandLine): Promise<void> {
+  const { terminal, signal } = context
+  const reply = await (
+    await context.mesh()
+  ).call('watcherHistory', { query: { limit: numberOption(line, 'limit') ?? 50 }, signal })
+  terminal.printJson(reply)
+  const rows = reply.fired.map((one) => [
+    formatTime(one.fired_at),
+    one.agent_id,
+    one.change,
+    oneLine(one.filepath, 60),
+    formatBytes(one.size_bytes),
+    one.run_id,
+    one.state ?? 'gone',
+    oneLine(one.outcome ?? '', 60),
+  ])
+  const heads = titles('FIRED (UTC)', 'AGENT', 'CHANGE', 'FILE', 'SIZE', 'RUN', 'STATE', 'OUTCOME')
+  terminal.print(...(rows.length === 0 ? ['Nothing was fired yet.'] : renderTable(heads, rows)))
+}

@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto'
+import type { Clock } from '@flotilla/protocol/clock'
+import { originUserMaxChars } from '@flotilla/protocol/origin'
+import { Problem } from '@flotilla/protocol/problem'
+import type { EventBus } from '../../events/event-bus.ts'
+import type { SubmitRun } from '../../runs/submit-run.ts'
+import type { Database } from '../../storage/database.ts'
+import { fillMessage } from './fill-message.ts'
+import { nameAsText } from './scan-folder.ts'
+import type { WatchRule } from './watch-rule.ts'
+import { watchName } from './watch-rule.ts'
+import type { NoticedChange, WatchTable } from './watch-table.ts'
+
+export type FireEnd =
+  | { readonly kind: 'fired' }
+  /** The change goes on waiting; why, in words for the owner. */
+  | { readonly kind: 'held'; readonly reason: string }
+
+/** Makes one change of one file a run of the watch's agent. */
+export type FireChange = (rule: WatchRule, change: NoticedChange) => FireEnd
+
+/**
+ * The run, its place in the history and the end of waiting are one transaction: a mesh that dies before it finds the
+ * change waiting, one that dies after it does not. Refusals of the ledger are told and nothing is taken away.
+ */
+export function createFireChange(deps: {
+  readonly database: Database
+  readonly table: WatchTable
+  readonly submitRun: SubmitRun
+  readonly events: Pick<EventBus, 'publish'>
+  /** Why this agent is given no triggered work now, or null. */
+  readonly pausedReason: (agentId: string) => string | null
+  readonly clock: Clock
+}): FireChange {
+  const { database, table, submitRun, events } = deps
+
+  function fire(rule: WatchRule, { name, change, look }: NoticedChange): void {
+    const filename = nameAsText(name)
+    const filepath = watchName({ path: rule.path, pattern: filename })
+    const watch = watchName(rule)
+    const run = submitRun(
+      { kind: 'system' },
+      {
+        agentId: rule.agent,
+        input: {
+          kind: 'chat',
+          message: fillMessage(rule.message, { filename, filepath }),
+          session: `watch-${rule.id}`,
+        },
+        trigger: 'watcher',
+        triggerId: watch.slice(0, originUserMaxChars),
+        idempotencyKey: [
+          rule.id,
+          createHash('sha256').update(name, 'latin1').digest('hex').slice(0, 32),
+          look.modifiedMs,
+          look.changedMs,
+          look.sizeBytes,
+          look.inode,
+        ].join(':'),
+      },
+    )
+    const fired = { watchId: rule.id, watch, agentId: rule.agent, filepath, change, runId: run.id }
+    table.fired({ ...fired, sizeBytes: look.sizeBytes, firedAt: deps.clock.now() })
+    table.settle(rule.id, [name])
+    events.publish({
+      type: 'watch.fired',
+      watch,
+      agent_id: rule.agent,
+      run_id: run.id,
+      filepath,
+      change,
+    })
+  }
+
+  return (rule, change) => {
+    const paused = deps.pausedReason(rule.agent)
+    if (paused !== null) return { kind: 'held', reason: paused }
+    try {
+      database.transaction(() => fire(rule, change))
+      return { kind: 'fired' }
+    } catch (error) {
+      if (error instanceof Problem) return { kind: 'held', reason: heldBecause(rule.agent, error) }
+      throw error
+    }
+  }
+}
+
+function heldBecause(agentId: string, problem: Problem): string {
+  if (problem.code === 'unknown-agent') return `there is no agent ${agentId}`
+  if (problem.code === 'agent-archived') return `agent ${agentId} is archived`
+  if (problem.code === 'lane-full') return `the lane of ${agentId} is full`
+  return problem.detail
+}

@@ -1,0 +1,136 @@
+import { conditionHolds } from '../../conditions/condition.ts'
+import { compileNamePattern } from '../../policy/glob.ts'
+import { nameAsText } from './scan-folder.ts'
+import type { ScanEnd, ScanFolder } from './scan-folder.ts'
+import { createSeenFiles } from './seen-files.ts'
+import type { FileChange, FileLook, SeenFiles } from './seen-files.ts'
+import { watchName } from './watch-rule.ts'
+import type { WatchRule } from './watch-rule.ts'
+import type { NoticedChange } from './watch-table.ts'
+
+/** Files of one watch that are remembered, and of all watches together. */
+export const filesPerWatchMax = 1_000_000
+export const filesMax = 1_000_000
+
+/** A watch that is at work, and what it remembers. */
+export interface ActiveWatch {
+  rule: WatchRule
+  readonly seen: SeenFiles
+  /** The pattern as the rule has it, ready to be asked. */
+  readonly matches: (name: string) => boolean
+  /** Its first look is over: what is new from now on counts. */
+  hasLooked: boolean
+  /** A look that goes on, also when nobody waits for it any more. */
+  looking: Promise<unknown> | null
+  /** Why the folder cannot be looked through, or only in part; null while it can. */
+  trouble: string | null
+  /** Why changes wait that were still already; null while none does. */
+  held: string | null
+  /** Changes that wait, as of the last look whose finds are in the database. */
+  waiting: number
+  fired: number
+  /** Changes for which the condition did not hold. */
+  passedOver: number
+  lookedAt: number | null
+  lookMs: number
+}
+
+export function activateWatch(rule: WatchRule, noticed: readonly NoticedChange[]): ActiveWatch {
+  const seen = createSeenFiles()
+  for (const { name, look, change } of noticed) seen.recall(name, look, change)
+  return {
+    rule,
+    seen,
+    matches: compileNamePattern(rule.pattern),
+    hasLooked: false,
+    looking: null,
+    trouble: null,
+    held: null,
+    waiting: seen.waiting,
+    fired: 0,
+    passedOver: 0,
+    lookedAt: null,
+    lookMs: 0,
+  }
+}
+
+/** What one look found out. */
+export interface LookReport {
+  /** Changes that were not known before. */
+  readonly noticed: readonly NoticedChange[]
+  /** Changes of files that are still, to be fired; no more than were asked for. */
+  readonly due: readonly NoticedChange[]
+  /** Names whose change waits no more: the file is gone, or the condition does not hold. */
+  readonly settled: readonly string[]
+}
+
+/**
+ * Looks through a watch's folder once. A folder that is not there has no files at the first look, and later is taken
+ * for away: what is remembered of its files stays. So is what a look did not get to see. Rejects with the signal's
+ * reason alone.
+ */
+export async function lookAtWatch(
+  watch: ActiveWatch,
+  deps: {
+    readonly scanFolder: ScanFolder
+    /** Files that other watches remember. */
+    readonly othersRemember: number
+    readonly dueMax: number
+    readonly signal: AbortSignal
+  },
+): Promise<LookReport> {
+  const { rule, seen } = watch
+  const noticed: NoticedChange[] = []
+  const due: NoticedChange[] = []
+  const settled: string[] = []
+  const room = Math.min(filesPerWatchMax, filesMax - deps.othersRemember)
+  let met = 0
+
+  function each(name: string, look: FileLook): boolean {
+    met++
+    if (met > room) return false
+    const found = seen.look(name, look, !watch.hasLooked)
+    if (found.waiting === null) return true
+    const change = { name, change: found.waiting, look }
+    if (found.isNoticed) noticed.push(change)
+    if (!found.isStill) return true
+    if (!wants(rule, change)) {
+      watch.passedOver++
+      seen.quiet(name)
+      settled.push(name)
+    } else if (due.length < deps.dueMax) due.push(change)
+    return true
+  }
+
+  seen.beginRound()
+  const end = await deps.scanFolder(rule.path, { matches: watch.matches, each, signal: deps.signal })
+  watch.trouble = troubleOf(end, room)
+  if (end.kind === 'whole' && !end.leftOut) settled.push(...seen.endRound())
+  // Nobody knows what is in a folder that cannot be read; what is there when it can be was there before.
+  if (end.kind !== 'unreadable') watch.hasLooked = true
+  return { noticed, due, settled }
+}
+
+function wants(rule: WatchRule, change: { name: string; look: FileLook; change: FileChange }): boolean {
+  if (rule.when === null) return true
+  const filename = nameAsText(change.name)
+  return conditionHolds(rule.when, {
+    filename,
+    filepath: watchName({ path: rule.path, pattern: filename }),
+    size_bytes: change.look.sizeBytes,
+    change: change.change,
+  })
+}
+
+function troubleOf(end: ScanEnd, room: number): string | null {
+  switch (end.kind) {
+    case 'missing':
+      return 'the folder does not exist'
+    case 'unreadable':
+      return `the folder cannot be read: ${end.reason}`
+    case 'whole':
+      return end.leftOut
+        ? `more than ${room} files match or the folder holds too many entries: the rest is not watched`
+        : null
+  }
+}

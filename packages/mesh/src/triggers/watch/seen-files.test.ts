@@ -1,0 +1,119 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { createSeenFiles } from './seen-files.ts'
+import type { FileLook } from './seen-files.ts'
+
+const aLook = (more: Partial<FileLook> = {}): FileLook => ({
+  modifiedMs: 1000.5,
+  changedMs: 1000.5,
+  sizeBytes: 10,
+  inode: 7,
+  ...more,
+})
+
+describe('what a watch remembers', () => {
+  test('a file that grows is one change, and still when two looks see the same', () => {
+    const seen = createSeenFiles()
+    const round = (sizeBytes: number) => {
+      seen.beginRound()
+      const found = seen.look('f', aLook({ sizeBytes }), false)
+      seen.endRound()
+      return found
+    }
+    expect(round(1)).toEqual({ waiting: 'added', isNoticed: true, isStill: false })
+    expect(round(2)).toEqual({ waiting: 'added', isNoticed: false, isStill: false })
+    expect(round(2)).toEqual({ waiting: 'added', isNoticed: false, isStill: true })
+    expect(seen.waiting).toBe(1)
+    seen.quiet('f')
+    expect(round(2)).toEqual({ waiting: null, isNoticed: false, isStill: true })
+    expect(round(3)).toEqual({ waiting: 'modified', isNoticed: true, isStill: false })
+  })
+
+  test.each([
+    ['rights alone', { changedMs: 2000 }, null],
+    ['an inode number that a mount made up anew', { inode: 8 }, null],
+    ['another file in its place', { inode: 8, changedMs: 2000 }, 'modified'],
+    ['time alone', { modifiedMs: 1000.75 }, 'modified'],
+    ['size alone', { sizeBytes: 11 }, 'modified'],
+  ] as const)('%s: %o', (_what, more, waiting) => {
+    const seen = createSeenFiles()
+    seen.look('f', aLook(), true)
+    expect(seen.look('f', aLook(more), false).waiting).toBe(waiting)
+  })
+
+  test('a file that was away counts as new, and its change goes with it', () => {
+    const seen = createSeenFiles()
+    seen.beginRound()
+    seen.look('f', aLook(), true)
+    seen.look('g', aLook(), false)
+    seen.endRound()
+    seen.beginRound()
+    expect(seen.endRound()).toEqual(['g'])
+    expect(seen).toMatchObject({ size: 0, waiting: 0 })
+    expect(seen.look('f', aLook(), false)).toMatchObject({ waiting: 'added', isNoticed: true })
+  })
+
+  test('a change of an earlier life goes on waiting, also where the first look is silent', () => {
+    const seen = createSeenFiles()
+    seen.recall('f', aLook(), 'modified')
+    expect(seen.look('f', aLook(), true)).toEqual({ waiting: 'modified', isNoticed: false, isStill: true })
+  })
+
+  test('behaves as a plain map would, whatever files come and go', () => {
+    const step = fc.array(fc.tuple(fc.integer({ min: 0, max: 30 }), fc.integer({ min: 0, max: 3 })), {
+      maxLength: 40,
+    })
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 12 }), (rounds) => {
+        const seen = createSeenFiles()
+        const model = new Map<string, { size: number; waits: boolean }>()
+        for (const round of rounds) {
+          const files = new Map(round.map(([name, size]) => [`f${name}`, size]))
+          const gone = [...model].filter(([name]) => !files.has(name))
+          seen.beginRound()
+          for (const [name, size] of files) {
+            const before = model.get(name)
+            const waits = !before || before.waits || before.size !== size
+            expect(seen.look(name, aLook({ sizeBytes: size }), false)).toMatchObject({
+              isStill: before?.size === size,
+              isNoticed: waits && !before?.waits,
+            })
+            const fires = waits && before?.size === size
+            if (fires) seen.quiet(name)
+            model.set(name, { size, waits: waits && !fires })
+          }
+          for (const [name] of gone) model.delete(name)
+          expect(seen.endRound().toSorted()).toEqual(
+            gone
+              .filter(([, { waits }]) => waits)
+              .map(([name]) => name)
+              .toSorted(),
+          )
+          expect(seen.size).toBe(model.size)
+          expect(seen.waiting).toBe([...model.values()].filter(({ waits }) => waits).length)
+        }
+      }),
+    )
+  })
+
+  test('a file costs at most 200 bytes, so a million fit into 200 MB', () => {
+    const files = process.env['FLOTILLA_SOAK'] === '1' ? 1_000_000 : 100_000
+    setFlagsFromString('--expose-gc')
+    const collect: unknown = runInNewContext('gc')
+    if (typeof collect !== 'function') throw new Error('no collector')
+    const used = () => {
+      collect()
+      const { heapUsed, arrayBuffers } = process.memoryUsage()
+      return heapUsed + arrayBuffers
+    }
+    const before = used()
+    const seen = createSeenFiles()
+    for (let n = 0; n < files; n++) seen.look(`file-${n}.csv`, aLook({ inode: n }), true)
+    const perFile = (used() - before) / files
+    expect(seen.size).toBe(files)
+    expect(perFile).toBeGreaterThan(32)
+    expect(perFile).toBeLessThan(200)
+  })
+})

@@ -1,0 +1,154 @@
+/** What a file was like when it was looked at. Times are milliseconds since 1970. */
+export interface FileLook {
+  readonly modifiedMs: number
+  readonly changedMs: number
+  readonly sizeBytes: number
+  readonly inode: number
+}
+
+export type FileChange = 'added' | 'modified'
+
+/**
+ * What one watch remembers of its files: some hundred bytes for each, so that a million of them is a matter of 150 MB
+ * and not of a gigabyte. Names are as the disk has them, byte for byte.
+ *
+ * A file is quiet, or has a change that waits. A change waits until two looks in a row see the same file, and then
+ * until it was fired; however often the file changes meanwhile, it is one change.
+ */
+export interface SeenFiles {
+  /** How many are remembered. */
+  readonly size: number
+  /** How many have a change that waits. */
+  readonly waiting: number
+  /** Begins a round of looks; files that it does not meet are forgotten by `endRound`. */
+  beginRound(): void
+  /**
+   * One look at one file. `silent` takes a new file as it is. Says what waits, and whether it was noticed just now;
+   * `isStill` when this look and the one before it saw the same.
+   */
+  look(
+    name: string,
+    found: FileLook,
+    silent: boolean,
+  ): { readonly waiting: FileChange | null; readonly isNoticed: boolean; readonly isStill: boolean }
+  /** The change was fired, or nobody wants it: the file is quiet as it is now. */
+  quiet(name: string): void
+  /** A change that was noticed in an earlier life of the mesh, as it was then; before the first round. */
+  recall(name: string, look: FileLook, change: FileChange): void
+  /** Names of files with a change that waits which this round has not met; all that it has not met are forgotten. */
+  endRound(): readonly string[]
+}
+
+const quietState = 0
+const addedState = 1
+const modifiedState = 2
+const columns = 4
+
+export function createSeenFiles(): SeenFiles {
+  /** Place of each file in the columns. */
+  const places = new Map<string, number>()
+  /** Places that were given up. */
+  const free: number[] = []
+  let numbers = new Float64Array(0)
+  let states = new Uint8Array(0)
+  /** 1 once this round has met the file. */
+  let met = new Uint8Array(0)
+  let waiting = 0
+  let metCount = 0
+
+  function meet(place: number): void {
+    if (met[place] === 0) metCount++
+    met[place] = 1
+  }
+
+  function placeFor(name: string): number {
+    const place = free.pop() ?? places.size
+    places.set(name, place)
+    if (place >= states.length) grow()
+    return place
+  }
+
+  function grow(): void {
+    const capacity = Math.max(64, states.length * 2)
+    const next = { numbers: new Float64Array(capacity * columns), states: new Uint8Array(capacity) }
+    next.numbers.set(numbers)
+    next.states.set(states)
+    const nextMet = new Uint8Array(capacity)
+    nextMet.set(met)
+    ;({ numbers, states } = next)
+    met = nextMet
+  }
+
+  function setState(place: number, state: number): void {
+    waiting += (state === quietState ? 0 : 1) - (states[place] === quietState ? 0 : 1)
+    states[place] = state
+  }
+
+  /** Keeps the look; false where the file is another than at the look before. */
+  function keep(place: number, found: FileLook): boolean {
+    const at = place * columns
+    const same =
+      numbers[at] === found.modifiedMs &&
+      numbers[at + 1] === found.sizeBytes &&
+      // Some mounts make inode numbers up at every look, and rights change a file's time: one alone says nothing.
+      (numbers[at + 2] === found.inode || numbers[at + 3] === found.changedMs)
+    numbers[at] = found.modifiedMs
+    numbers[at + 1] = found.sizeBytes
+    numbers[at + 2] = found.inode
+    numbers[at + 3] = found.changedMs
+    return same
+  }
+
+  function add(name: string, found: FileLook, state: number): number {
+    const place = placeFor(name)
+    states[place] = quietState
+    setState(place, state)
+    keep(place, found)
+    return place
+  }
+
+  return {
+    get size() {
+      return places.size
+    },
+    get waiting() {
+      return waiting
+    },
+    beginRound: () => {
+      met.fill(0)
+      metCount = 0
+    },
+    look: (name, found, silent) => {
+      const known = places.get(name)
+      if (known === undefined) {
+        meet(add(name, found, silent ? quietState : addedState))
+        return { waiting: silent ? null : 'added', isNoticed: !silent, isStill: false }
+      }
+      meet(known)
+      const isStill = keep(known, found)
+      const wasQuiet = states[known] === quietState
+      if (wasQuiet && isStill) return { waiting: null, isNoticed: false, isStill }
+      if (wasQuiet) setState(known, modifiedState)
+      return { waiting: states[known] === addedState ? 'added' : 'modified', isNoticed: wasQuiet, isStill }
+    },
+    quiet: (name) => {
+      const place = places.get(name)
+      if (place !== undefined) setState(place, quietState)
+    },
+    recall: (name, found, change) => {
+      if (!places.has(name)) add(name, found, change === 'added' ? addedState : modifiedState)
+    },
+    endRound: () => {
+      const gone: string[] = []
+      if (metCount === places.size) return gone
+      for (const [name, place] of places) {
+        if (met[place] === 1) continue
+        if (states[place] !== quietState) gone.push(name)
+        setState(place, quietState)
+        places.delete(name)
+        free.push(place)
+      }
+      return gone
+    },
+  }
+}

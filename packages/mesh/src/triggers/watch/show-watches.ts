@@ -1,0 +1,90 @@
+import type { Guard } from '../../policy/action.ts'
+import type { Caller } from '../../policy/caller.ts'
+import type { RunRecord } from '../../runs/run-record.ts'
+import { activateWatch, lookAtWatch } from './look-at-watch.ts'
+import type { ActiveWatch } from './look-at-watch.ts'
+import { nameAsText } from './scan-folder.ts'
+import type { ScanFolder } from './scan-folder.ts'
+import type { WatchRule } from './watch-rule.ts'
+import type { FiredChange, WatchTable } from './watch-table.ts'
+import { brokenWords, readWatchersFile } from './watchers-file.ts'
+import type { WatchersFile } from './watchers-file.ts'
+import type { PollCounts, Watches } from './watches.ts'
+
+const namesShown = 10
+
+export interface CheckedWatch {
+  readonly rule: WatchRule
+  readonly files: number
+  /** The first few that match. */
+  readonly names: readonly string[]
+  readonly trouble: string | null
+}
+
+/** What people see of the watchers. Problem `denied`. */
+export interface ShowWatches {
+  list(caller: Caller): {
+    readonly broken: string | null
+    readonly watches: readonly ActiveWatch[]
+    readonly polls: PollCounts
+  }
+  /** The file as it stands now, and what its rules match now. Nothing is remembered or fired by it. */
+  check(
+    caller: Caller,
+  ): Promise<{ readonly broken: string | null; readonly watches: readonly CheckedWatch[] }>
+  history(
+    caller: Caller,
+    limit: number,
+  ): readonly { readonly fired: FiredChange; readonly run: RunRecord | null }[]
+}
+
+export function createShowWatches(deps: {
+  readonly path: string
+  readonly file: WatchersFile
+  readonly watches: Watches
+  readonly table: WatchTable
+  readonly scanFolder: ScanFolder
+  readonly guard: Guard
+  readonly findRun: (runId: string) => RunRecord | null
+}): ShowWatches {
+  const { file, watches, table, guard } = deps
+
+  async function checked(rule: WatchRule): Promise<CheckedWatch> {
+    const watch = activateWatch(rule, [])
+    const names: string[] = []
+    const scanFolder: ScanFolder = (path, scan) =>
+      deps.scanFolder(path, {
+        ...scan,
+        each: (name, look) => {
+          if (names.length < namesShown) names.push(nameAsText(name))
+          return scan.each(name, look)
+        },
+      })
+    await lookAtWatch(watch, {
+      scanFolder,
+      othersRemember: 0,
+      dueMax: 0,
+      signal: new AbortController().signal,
+    })
+    return { rule, files: watch.seen.size, names: names.toSorted(), trouble: watch.trouble }
+  }
+
+  return {
+    list: (caller) => {
+      guard(caller, { do: 'view-fleet' })
+      return { broken: file.broken(), watches: watches.active(), polls: watches.counts() }
+    },
+    check: async (caller) => {
+      guard(caller, { do: 'view-fleet' })
+      const reading = await readWatchersFile(deps.path)
+      if (!reading.ok) return { broken: brokenWords(reading), watches: [] }
+      const all: CheckedWatch[] = []
+      for (const rule of reading.rules) all.push(await checked(rule))
+      return { broken: null, watches: all }
+    },
+    history: (caller, limit) => {
+      guard(caller, { do: 'view-fleet' })
+      return table.history(limit).map((fired) => ({ fired, run: deps.findRun(fired.runId) }))
+    },
+  }
+}

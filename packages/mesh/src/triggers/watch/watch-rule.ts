@@ -1,0 +1,89 @@
+import { createHash } from 'node:crypto'
+import { agentIdSchema } from '@flotilla/protocol/ids'
+import * as z from 'zod'
+import type { Condition } from '../../conditions/condition.ts'
+import { parseCondition } from '../../conditions/parse-condition.ts'
+
+/** Entries of `config/watchers.yaml`; each looks through a folder every five seconds. */
+export const watchesMax = 100
+const pathMaxChars = 4096
+const patternMaxChars = 255
+const messageMaxChars = 10_000
+
+/** One entry of `config/watchers.yaml`. */
+export interface WatchRule {
+  /** What the watch remembers hangs on this: the same for one folder and pattern, however else the entry changes. */
+  readonly id: string
+  readonly path: string
+  readonly pattern: string
+  readonly agent: string
+  readonly message: string
+  /** As it was written, for people. */
+  readonly whenText: string | null
+  readonly when: Condition | null
+  /** Where the entry begins in the file, from 1. */
+  readonly line: number
+}
+
+/** How people name a watch: folder and pattern. Pure. */
+export function watchName({ path, pattern }: Pick<WatchRule, 'path' | 'pattern'>): string {
+  return path.endsWith('/') ? `${path}${pattern}` : `${path}/${pattern}`
+}
+
+const conditionSchema = z.string().transform((text, context): { text: string; parsed: Condition } => {
+  try {
+    return { text, parsed: parseCondition(text) }
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error)
+    context.issues.push({ code: 'custom', message, input: text })
+    return z.NEVER
+  }
+})
+
+const entrySchema = z.strictObject({
+  path: z
+    .string()
+    .max(pathMaxChars)
+    .regex(/^\/[^\0]*$/, 'a folder is named from the root on, such as /srv/inbox'),
+  pattern: z
+    .string()
+    .min(1)
+    .max(patternMaxChars)
+    .regex(/^[^/\0]+$/, 'a pattern is for names of files within the folder and holds no slash'),
+  agent: agentIdSchema,
+  message: z
+    .string()
+    .max(messageMaxChars)
+    .refine((text) => text.trim() !== '', 'a message has words'),
+  when: conditionSchema.optional(),
+})
+
+export const watchersFileSchema = z.strictObject({
+  watchers: z
+    .array(entrySchema)
+    .max(watchesMax, `at most ${watchesMax} watchers`)
+    .nullable()
+    .transform((entries) => entries ?? []),
+})
+
+export type WatchEntry = z.output<typeof entrySchema>
+
+/** Gives each entry its identity; entries of one folder and pattern are told apart by their order. Pure. */
+export function rulesOf(entries: readonly WatchEntry[], lineOf: (index: number) => number): WatchRule[] {
+  const seen = new Map<string, number>()
+  return entries.map(({ when, ...entry }, index) => {
+    const path = entry.path.replace(/(?<=.)\/+$/, '')
+    const place = `${path}\0${entry.pattern}`
+    const ordinal = seen.get(place) ?? 0
+    seen.set(place, ordinal + 1)
+    const digest = createHash('sha256').update(`${place}\0${ordinal}`).digest('hex')
+    return {
+      ...entry,
+      path,
+      id: digest.slice(0, 16),
+      whenText: when?.text ?? null,
+      when: when?.parsed ?? null,
+      line: lineOf(index),
+    }
+  })
+}

@@ -1,0 +1,229 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { limits } from '@flotilla/protocol/limits'
+import type { EventBus } from '../../events/event-bus.ts'
+import type { Log } from '../../log.ts'
+import type { FireChange } from './fire-change.ts'
+import { activateWatch, lookAtWatch } from './look-at-watch.ts'
+import type { ActiveWatch, LookReport } from './look-at-watch.ts'
+import type { ScanFolder } from './scan-folder.ts'
+import { watchName } from './watch-rule.ts'
+import { rowsAtOnce } from './watch-table.ts'
+import type { WatchTable } from './watch-table.ts'
+import type { WatchersFile } from './watchers-file.ts'
+
+/** Runs that one poll makes, and those that one watch makes in it; the rest waits for the next. */
+export const firesPerPollMax = 100
+export const firesPerWatchMax = 20
+/** A look that takes longer, such as one at a mount that hangs, goes on by itself while other watches are polled. */
+export const lookMaxMs = 60_000
+
+export interface PollCounts {
+  readonly done: number
+  /** Polls left out because the one before them was still at work. */
+  readonly skipped: number
+  readonly longestMs: number
+}
+
+/**
+ * The watches of `config/watchers.yaml` at work.
+ *
+ * W1 The first look at a folder is silent, after every start of the mesh and for every new entry.
+ * W2 A change that was noticed is fired once: it waits in the database until its run is a row (see `fire-change`).
+ * W3 Polls never overlap, nor do looks at one folder.
+ */
+export interface Watches {
+  readonly active: () => readonly ActiveWatch[]
+  readonly counts: () => PollCounts
+  /** One poll. Never rejects. */
+  poll(signal: AbortSignal): Promise<void>
+  /** Polls every 5 seconds until the signal aborts. */
+  run(signal: AbortSignal): Promise<void>
+}
+
+export interface WatchesDeps {
+  readonly file: WatchersFile
+  readonly table: WatchTable
+  readonly scanFolder: ScanFolder
+  readonly fire: FireChange
+  readonly events: Pick<EventBus, 'publish'>
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export function createWatches(deps: WatchesDeps): Watches {
+  const { file, table, clock, log } = deps
+  let active: ActiveWatch[] = []
+  const counts = { done: 0, skipped: 0, longestMs: 0 }
+  let firstOfPoll = 0
+  const tell = createTeller(deps)
+
+  async function takeRules(): Promise<void> {
+    const isOther = await file.refresh()
+    tell.file(file.broken())
+    if (!isOther) return
+    const known = new Map(active.map((watch) => [watch.rule.id, watch]))
+    const rules = file.rules()
+    table.forgetOthers(rules.map(({ id }) => id))
+    active = rules.map((rule) => {
+      const watch = known.get(rule.id) ?? activateWatch(rule, table.noticedOf(rule.id))
+      watch.rule = rule
+      return watch
+    })
+    log.info({ watches: active.length }, 'watchers read')
+  }
+
+  /** Resolves when the look is over, or has taken too long to wait for. */
+  async function look(watch: ActiveWatch, dueMax: number, signal: AbortSignal): Promise<LookReport | null> {
+    if (watch.looking) return null
+    const beganAt = clock.now()
+    const othersRemember = active.reduce((sum, other) => sum + (other === watch ? 0 : other.seen.size), 0)
+    const looking = lookAtWatch(watch, { ...deps, othersRemember, dueMax, signal })
+    const settled = looking.then(
+      () => undefined,
+      () => undefined,
+    )
+    watch.looking = settled
+    void settled.then(() => {
+      watch.looking = null
+      watch.lookedAt = clock.now()
+      watch.lookMs = watch.lookedAt - beganAt
+    })
+    const bound = new AbortController()
+    const late = clock.sleep(lookMaxMs, AbortSignal.any([bound.signal, signal])).then(
+      () => 'late' as const,
+      () => null,
+    )
+    const end = await Promise.race([looking, late])
+    bound.abort()
+    if (end !== 'late') return end
+    watch.trouble = `the folder has not answered for ${lookMaxMs / 1000} s`
+    // What it finds out in the end is not lost: changes are noticed, and the next look fires them.
+    void looking.then((report) => keep(watch, report)).catch(() => {})
+    return null
+  }
+
+  /** Keeps what was noticed before anything is made of it. */
+  async function keep(watch: ActiveWatch, { noticed, settled }: LookReport): Promise<void> {
+    const { id } = watch.rule
+    for (let at = 0; at < noticed.length; at += rowsAtOnce) {
+      const rows = noticed.slice(at, at + rowsAtOnce)
+      if (table.notice(id, rows, clock.now()) < rows.length) {
+        log.warn({ watch: watchName(watch.rule) }, 'more changes wait than are kept over a restart')
+        break
+      }
+      await breath()
+    }
+    for (let at = 0; at < settled.length; at += rowsAtOnce) {
+      table.settle(id, settled.slice(at, at + rowsAtOnce))
+      await breath()
+    }
+  }
+
+  async function pollWatch(watch: ActiveWatch, room: FireRoom, signal: AbortSignal): Promise<void> {
+    const report = await look(watch, Math.min(firesPerWatchMax, room.left), signal)
+    if (report) {
+      await keep(watch, report)
+      fireDue(watch, report, room)
+      watch.waiting = watch.seen.waiting
+    }
+    tell.watch(watch)
+  }
+
+  function fireDue(watch: ActiveWatch, { due }: LookReport, room: FireRoom): void {
+    if (due.length === 0) {
+      if (watch.seen.waiting === 0) watch.held = null
+      return
+    }
+    for (const change of due) {
+      const refusal = room.heldAgents.get(watch.rule.agent)
+      const end =
+        refusal === undefined ? deps.fire(watch.rule, change) : ({ kind: 'held', reason: refusal } as const)
+      if (end.kind === 'held') {
+        room.heldAgents.set(watch.rule.agent, end.reason)
+        watch.held = end.reason
+        return
+      }
+      watch.held = null
+      watch.seen.quiet(change.name)
+      watch.fired++
+      room.left--
+    }
+  }
+
+  async function poll(signal: AbortSignal): Promise<void> {
+    const beganAt = clock.now()
+    try {
+      await takeRules()
+      const room: FireRoom = { left: firesPerPollMax, heldAgents: new Map() }
+      // Each poll begins with another watch, so that a busy one does not take the room of the others for ever.
+      firstOfPoll = active.length === 0 ? 0 : (firstOfPoll + 1) % active.length
+      for (const watch of [...active.slice(firstOfPoll), ...active.slice(0, firstOfPoll)]) {
+        if (signal.aborted) return
+        await pollWatch(watch, room, signal).catch((error: unknown) => {
+          if (!signal.aborted)
+            log.error({ err: error, watch: watchName(watch.rule) }, 'watch could not be polled')
+        })
+      }
+    } catch (error) {
+      if (!signal.aborted) log.error({ err: error }, 'watchers could not be polled')
+    }
+    counts.done++
+    counts.longestMs = Math.max(counts.longestMs, clock.now() - beganAt)
+  }
+
+  return {
+    active: () => active,
+    counts: () => counts,
+    poll,
+    run: async (signal) => {
+      let nextAt = clock.now()
+      while (!signal.aborted) {
+        await poll(signal)
+        nextAt += limits.fileWatcherPollMs
+        const lateMs = clock.now() - nextAt
+        const skipped = lateMs > 0 ? Math.ceil(lateMs / limits.fileWatcherPollMs) : 0
+        counts.skipped += skipped
+        nextAt += skipped * limits.fileWatcherPollMs
+        await clock.sleep(Math.max(0, nextAt - clock.now()), signal).catch(() => {})
+      }
+    },
+  }
+}
+
+interface FireRoom {
+  left: number
+  /** Agents that were refused a run in this poll, and why: they are not asked about again. */
+  readonly heldAgents: Map<string, string>
+}
+
+/** Says each trouble once, and once that it is over. */
+function createTeller({ events, log }: Pick<WatchesDeps, 'events' | 'log'>) {
+  let toldFile: string | null = null
+  const told = new WeakMap<ActiveWatch, string>()
+  return {
+    file: (broken: string | null) => {
+      if (broken === toldFile) return
+      toldFile = broken
+      if (broken === null) return
+      log.error({ detail: broken }, 'watchers are not read; the last whole ones go on')
+      events.publish({ type: 'watchers.broken', detail: broken })
+    },
+    watch: (watch: ActiveWatch) => {
+      const detail = [watch.trouble, watch.held === null ? null : `changes wait: ${watch.held}`]
+        .filter((words) => words !== null)
+        .join('; ')
+      if (detail === (told.get(watch) ?? '')) return
+      told.set(watch, detail)
+      const name = watchName(watch.rule)
+      if (detail === '') events.publish({ type: 'watch.recovered', watch: name })
+      else {
+        log.warn({ watch: name, detail }, 'a watch is in trouble')
+        events.publish({ type: 'watch.troubled', watch: name, detail })
+      }
+    },
+  }
+}
+
+function breath(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}

@@ -1,0 +1,113 @@
+import * as z from 'zod/mini'
+import type { Endpoint, EndpointSchemas } from './endpoint.ts'
+import { idSchema } from './ids.ts'
+import { jsonValueSchema } from './json-value.ts'
+
+/** Bounds of topics and signals; both sides of the agent door agree on them. */
+export const topicLimits = {
+  topicMaxChars: 128,
+  /** Text and data of one signal together, as JSON: what a model reads of one answer holds it whole. */
+  signalMaxBytes: 16 * 1024,
+  /** Signals of one agent that it has not read. A full box refuses, and the publisher is told. */
+  unreadMax: 200,
+  subscriptionsPerAgentMax: 100,
+  topicsMax: 1000,
+  /** Of one answer to `read_signals`. */
+  readMax: 50,
+} as const
+
+/** What agents say to whoever listens. */
+export const topicAgentEndpoints = {
+  signalPublish: { method: 'POST', path: '/mesh/signals', summary: 'Says something on a topic' },
+  signalsRead: {
+    method: 'POST',
+    path: '/mesh/signals/read',
+    summary: 'Unread signals of the caller, oldest first',
+  },
+  topics: { method: 'GET', path: '/mesh/topics', summary: 'Topics that the caller is subscribed to' },
+  topicSubscribe: { method: 'POST', path: '/mesh/topics/subscribe', summary: 'Subscribes to a topic' },
+  topicUnsubscribe: { method: 'POST', path: '/mesh/topics/unsubscribe', summary: 'Ends a subscription' },
+} as const satisfies Record<string, Endpoint>
+
+/** What people see of it. */
+export const topicHumanEndpoints = {
+  topicsView: { method: 'GET', path: '/api/topics', summary: 'Topics and who is subscribed' },
+  signalsOf: { method: 'GET', path: '/api/agents/{id}/signals', summary: 'Unread signals of one agent' },
+} as const satisfies Record<string, Endpoint>
+
+export const topicSchema = z
+  .string()
+  .check(
+    z.maxLength(topicLimits.topicMaxChars),
+    z.regex(
+      /^[A-Za-z0-9][A-Za-z0-9_.:-]*(?:\/[A-Za-z0-9_.:-]+)*$/,
+      'a topic is segments of letters, digits and _ . : - joined by /',
+    ),
+  )
+
+export const signalSchema = z.strictObject({
+  id: idSchema('sig'),
+  topic: z.string(),
+  from: z.string(),
+  /** Milliseconds since 1970. */
+  at: z.number(),
+  text: z.string(),
+  data: jsonValueSchema,
+})
+export type SignalView = z.infer<typeof signalSchema>
+
+const topicOnly = z.strictObject({ topic: topicSchema })
+
+export const topicAgentApi = {
+  signalPublish: {
+    request: z.strictObject({
+      topic: topicSchema,
+      text: z.string().check(z.minLength(1), z.maxLength(topicLimits.signalMaxBytes)),
+      data: z._default(jsonValueSchema, null),
+    }),
+    response: z.strictObject({
+      signal_id: idSchema('sig'),
+      /** Agents that have it in their box now. */
+      delivered: z.int(),
+      /** Subscribers that did not get it, because their box is full. */
+      full: z.array(z.string()),
+    }),
+  },
+  signalsRead: {
+    request: z.strictObject({
+      limit: z._default(z.int().check(z.minimum(1), z.maximum(topicLimits.readMax)), 20),
+    }),
+    response: z.strictObject({
+      signals: z.array(signalSchema),
+      /** Unread ones that this answer leaves out. */
+      more: z.int(),
+    }),
+  },
+  topics: { response: z.strictObject({ topics: z.array(z.string()), unread: z.int() }) },
+  topicSubscribe: { request: topicOnly, response: z.strictObject({ topics: z.array(z.string()) }) },
+  topicUnsubscribe: { request: topicOnly, response: z.strictObject({ topics: z.array(z.string()) }) },
+} as const satisfies Record<keyof typeof topicAgentEndpoints, EndpointSchemas>
+
+export const topicHumanApi = {
+  topicsView: {
+    response: z.strictObject({
+      topics: z.array(
+        z.strictObject({
+          topic: z.string(),
+          subscribers: z.array(z.string()),
+          /** That are kept: unread ones, and the newest of the others. */
+          signals: z.int(),
+          last_at: z.nullable(z.number()),
+        }),
+      ),
+    }),
+  },
+  signalsOf: {
+    response: z.strictObject({
+      topics: z.array(z.string()),
+      unread: z.int(),
+      /** The newest unread, newest first. */
+      signals: z.array(signalSchema),
+    }),
+  },
+} as const satisfies Record<keyof typeof topicHumanEndpoints, EndpointSchemas>

@@ -1,0 +1,96 @@
+import * as z from 'zod/mini'
+import type { Endpoint, EndpointSchemas } from './endpoint.ts'
+import { runStates } from './run.ts'
+
+/** What the owner sees of the file watchers; the file itself is `config/watchers.yaml`. */
+export const watchEndpoints = {
+  watchers: { method: 'GET', path: '/api/watchers', summary: 'File watchers and how they are' },
+  watchersCheck: {
+    method: 'GET',
+    path: '/api/watchers/check',
+    summary: 'Reads config/watchers.yaml as it stands and says what it would match',
+  },
+  watcherHistory: {
+    method: 'GET',
+    path: '/api/watchers/history',
+    summary: 'What watchers fired, newest first',
+  },
+} as const satisfies Record<string, Endpoint>
+
+export type WatchEndpointName = keyof typeof watchEndpoints
+
+export const fileChanges = ['added', 'modified'] as const
+
+const ruleFields = {
+  path: z.string(),
+  pattern: z.string(),
+  agent: z.string(),
+  message: z.string(),
+  when: z.nullable(z.string()),
+  /** Where it stands in the file. */
+  line: z.int(),
+}
+
+export const watchViewSchema = z.strictObject({
+  id: z.string(),
+  ...ruleFields,
+  /** Files that match and are remembered; null before the first look. */
+  files: z.nullable(z.int()),
+  /** Changes that are not fired yet. */
+  waiting: z.int(),
+  /** Since the mesh started. */
+  fired: z.int(),
+  /** Changes since then for which `when` did not hold. */
+  passed_over: z.int(),
+  /** Why the folder is not looked through, or not wholly. */
+  trouble: z.nullable(z.string()),
+  /** Why changes wait that could be fired. */
+  held: z.nullable(z.string()),
+  /** Milliseconds since 1970. */
+  looked_at: z.nullable(z.number()),
+  look_ms: z.number(),
+})
+export type WatchView = z.infer<typeof watchViewSchema>
+
+export const watchCheckSchema = z.strictObject({
+  ...ruleFields,
+  files: z.int(),
+  /** The first few names that match. */
+  names: z.array(z.string()),
+  trouble: z.nullable(z.string()),
+})
+
+export const watchFiringSchema = z.strictObject({
+  watch: z.string(),
+  agent_id: z.string(),
+  filepath: z.string(),
+  change: z.enum(fileChanges),
+  size_bytes: z.number(),
+  fired_at: z.number(),
+  run_id: z.string(),
+  /** How the run is now; null where the ledger no longer has it. */
+  state: z.nullable(z.enum(runStates)),
+  /** What it ended with. */
+  outcome: z.nullable(z.string()),
+})
+
+export const watchApi = {
+  watchers: {
+    response: z.strictObject({
+      /** With file and line, why the file is not used as it stands. */
+      broken: z.nullable(z.string()),
+      watchers: z.array(watchViewSchema),
+      polls: z.strictObject({ done: z.int(), skipped: z.int(), longest_ms: z.number() }),
+    }),
+  },
+  watchersCheck: {
+    response: z.strictObject({
+      broken: z.nullable(z.string()),
+      watchers: z.array(watchCheckSchema),
+    }),
+  },
+  watcherHistory: {
+    query: z.strictObject({ limit: z._default(z.coerce.number().check(z.minimum(1), z.maximum(500)), 50) }),
+    response: z.strictObject({ fired: z.array(watchFiringSchema) }),
+  },
+} as const satisfies Record<WatchEndpointName, EndpointSchemas>
