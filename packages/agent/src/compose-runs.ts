@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '@flotilla/protocol/clock'
 import { builtinTools } from './builtin-tools/builtin-tools.ts'
+import { subagentTools, tellsOfUnread } from './builtin-tools/subagents.ts'
 import { composeContext } from './compose-context.ts'
 import type { AgentEnvironment } from './environment.ts'
 import type { DataFiles } from './files/data-files.ts'
@@ -24,6 +25,9 @@ import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { buildSystemPrompt } from './prompt/build-system-prompt.ts'
 import type { PromptMode } from './prompt/build-system-prompt.ts'
 import { createSkillRoom } from './skills/skill-room.ts'
+import { createCrew } from './subagents/crew.ts'
+import type { Crew } from './subagents/crew.ts'
+import { createExclusiveUse } from './tools/exclusive-use.ts'
 import { askHeldTools, nothingHeld, offeredTools } from './tools/held-tools.ts'
 import type { HeldTools } from './tools/held-tools.ts'
 import type { Tool } from './tools/tool.ts'
@@ -55,6 +59,7 @@ export function composeRuns(deps: {
   const { dataDirectory, embeddingModel } = environment
   const memory = createMemory({ dataDirectory, embeddingModel, clock, log })
   const learnings = createLearnings({ files, clock, log })
+  const exclusive = createExclusiveUse()
   const tools = builtinTools({
     files,
     workspace,
@@ -63,7 +68,7 @@ export function composeRuns(deps: {
     dataDirectory,
     programEnvironment: environment.programEnvironment,
     clock,
-  })
+  }).map((tool) => exclusive.guard(tool))
   const { agentId, role, kind } = environment
   const skills = createSkillRoom({ files, newNonce: () => randomUUID(), clock })
   const mcp = createMcpRoom({
@@ -107,6 +112,7 @@ export function composeRuns(deps: {
       now: clock.now(),
     })
   }
+  const newCrew = () => createCrew({ depth: 0, systemPrompt: () => systemPrompt('subagent'), exclusive, log })
   const { context, recordRun, recordHeartbeat } = composeContext({
     environment,
     files,
@@ -129,9 +135,10 @@ export function composeRuns(deps: {
     },
     meshHttp,
     heldFor,
-    toolsFor: async (mesh, held, signal) => {
-      const tools = await toolsFor(mesh, held, signal)
-      return mcp.offer(await skills.offer(tools, { mesh, signal, shown: mcp.arrange }), { mesh, signal })
+    newCrew,
+    toolsFor: async ({ mesh, held, crew, signal }) => {
+      const own = withCrew(await toolsFor(mesh, held, signal), crew)
+      return mcp.offer(await skills.offer(own, { mesh, signal, shown: mcp.arrange }), { mesh, signal })
     },
     keepReserve: () => keepReserve(environment.dataDirectory),
     modelFor: (mesh, { seesImages }) =>
@@ -142,5 +149,9 @@ export function composeRuns(deps: {
     await Promise.all([memory.close(), mcp.close()])
     meshHttp.close()
   }
-  return { perform, tools, mcp, close }
+  return { perform, tools: withCrew(tools, newCrew()), mcp, close }
+}
+
+function withCrew(tools: readonly Tool[], crew: Crew): readonly Tool[] {
+  return [...tellsOfUnread(tools, crew), ...subagentTools(crew)]
 }

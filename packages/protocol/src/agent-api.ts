@@ -120,16 +120,26 @@ export const resultReplySchema = z.discriminatedUnion('state', [
 ])
 export type ResultReply = z.infer<typeof resultReplySchema>
 
+/** Ids of the sub-agent that makes the call and of those above it, with slashes; steps are of its own. None: the agent. */
+const subagent = z.optional(z.string())
+
 /** One server-sent event of `/chat/stream`. Every stream ends with exactly one `done`. */
 export const chatFrameSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('text_delta'), content: z.string() }),
-  z.strictObject({ type: z.literal('tool_start'), step: z.int(), name: z.string(), input: jsonObjectSchema }),
+  z.strictObject({
+    type: z.literal('tool_start'),
+    step: z.int(),
+    name: z.string(),
+    input: jsonObjectSchema,
+    subagent,
+  }),
   z.strictObject({
     type: z.literal('tool_result'),
     step: z.int(),
     name: z.string(),
     output: z.string(),
     ok: z.boolean(),
+    subagent,
   }),
   z.strictObject({ type: z.literal('done'), result: taskResultSchema }),
 ])

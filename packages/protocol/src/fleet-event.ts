@@ -5,6 +5,8 @@ import { runOutcomeSchema, runStates } from './run.ts'
 import { steerStates } from './steer.ts'
 
 const agentId = z.string()
+/** Of the agent that made the call; none when it made it itself. */
+const subagent = z.optional(z.string())
 
 /** What people's surfaces hear. Names are noun.past-verb; a new one must be drawn before the dashboard compiles. */
 export const fleetEventBodySchema = z.discriminatedUnion('type', [
@@ -51,6 +53,7 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     step: z.number(),
     name: z.string(),
     input: jsonValueSchema,
+    subagent,
   }),
   z.strictObject({
     type: z.literal('tool.ended'),
@@ -60,6 +63,7 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     name: z.string(),
     output: z.string(),
     ok: z.boolean(),
+    subagent,
   }),
   z.strictObject({
     type: z.literal('task.changed'),

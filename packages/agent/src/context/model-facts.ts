@@ -36,6 +36,7 @@ export interface ModelBook {
 export function createModelBook(deps: { dataDirectory: string; clock: Clock; log: Log }): ModelBook {
   const path = join(deps.dataDirectory, stateFolder, 'models.json')
   let loaded: Promise<Map<string, ModelFacts>> | null = null
+  let last: Promise<void> = Promise.resolve()
   const load = (): Promise<Map<string, ModelFacts>> => {
     loaded ??= readJsonFile(path).then(readBook)
     return loaded
@@ -45,12 +46,14 @@ export function createModelBook(deps: { dataDirectory: string; clock: Clock; log
     book.delete(model)
     book.set(model, facts)
     for (const oldest of [...book.keys()].slice(0, -modelsMax)) book.delete(oldest)
-    try {
-      await writeState(deps.dataDirectory, path, JSON.stringify(Object.fromEntries(book)))
-    } catch (err) {
+    // One after the other: the loops of sub-agents learn at the same time, and two writers would tear the file.
+    last = last
+      .then(() => writeState(deps.dataDirectory, path, JSON.stringify(Object.fromEntries(book))))
       // It is kept in memory; a full disk must not cost a run its answer.
-      deps.log.warn({ model, err }, 'what was learnt of a model could not be stored')
-    }
+      .catch((err: unknown) =>
+        deps.log.warn({ model, err }, 'what was learnt of a model could not be stored'),
+      )
+    await last
   }
   const of = async (model: string): Promise<ModelFacts> => (await load()).get(model) ?? unknown
   return {

@@ -82,7 +82,7 @@ export function openCalls(messages: readonly PromptMessage[]): readonly Requeste
 }
 
 /** Tools whose results come as a later turn: from another agent, or from a person who has to confirm. */
-const answeredLater: readonly string[] = ['hand_off', 'delete_agent']
+export const answeredLater: readonly string[] = ['hand_off', 'delete_agent']
 
 /** Pure. Whether this turn gave work away: then its end is a pause, and the results come as a later turn. */
 export function hasHandedOff(state: Pick<LoopState, 'toolOutputs'>): boolean {

@@ -3,6 +3,7 @@ import type { LanguageModel } from '../llm/language-model.ts'
 import type { MeshHttp } from '../mesh/mesh-http.ts'
 import { createRunMesh } from '../mesh/run-mesh.ts'
 import type { RunMesh } from '../mesh/run-mesh.ts'
+import type { Crew } from '../subagents/crew.ts'
 import type { HeldTools } from '../tools/held-tools.ts'
 import type { Tool } from '../tools/tool.ts'
 import { keepLease } from './keep-lease.ts'
@@ -13,7 +14,8 @@ import type { RunRequest } from './run-request.ts'
 import { runTask } from './run-task.ts'
 import { runTool } from './run-tool.ts'
 
-type Shared = Omit<RunContext, 'inputHash' | 'stepsUsed' | 'hooks' | 'signal' | 'mesh' | 'model' | 'tools'>
+type OfOneRun = 'inputHash' | 'stepsUsed' | 'hooks' | 'signal' | 'mesh' | 'model' | 'tools' | 'crew'
+type Shared = Omit<RunContext, OfOneRun>
 
 /** Does a run of any kind, and keeps its lease meanwhile. */
 export function createPerformRun(deps: {
@@ -24,7 +26,13 @@ export function createPerformRun(deps: {
   modelFor: (mesh: RunMesh, held: HeldTools) => LanguageModel
   /** What this run may not use; asked anew for each, since rights change while the agent lives. */
   heldFor: (mesh: RunMesh, signal: AbortSignal) => Promise<HeldTools>
-  toolsFor: (mesh: RunMesh, held: HeldTools, signal: AbortSignal) => Promise<readonly Tool[]>
+  newCrew: () => Crew
+  toolsFor: (run: {
+    mesh: RunMesh
+    held: HeldTools
+    crew: Crew
+    signal: AbortSignal
+  }) => Promise<readonly Tool[]>
   log: Log
 }): PerformRun {
   return async ({ request, inputHash, stepsUsed, hooks, signal }) => {
@@ -36,6 +44,7 @@ export function createPerformRun(deps: {
     try {
       await deps.keepReserve()
       const held = await deps.heldFor(mesh, signal)
+      const crew = deps.newCrew()
       const context = {
         ...deps.shared,
         inputHash,
@@ -44,7 +53,8 @@ export function createPerformRun(deps: {
         signal,
         mesh,
         model: deps.modelFor(mesh, held),
-        tools: await deps.toolsFor(mesh, held, signal),
+        crew,
+        tools: await deps.toolsFor({ mesh, held, crew, signal }),
       }
       return await performKind(context, request)
     } finally {

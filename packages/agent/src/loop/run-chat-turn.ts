@@ -43,6 +43,7 @@ export async function runChatTurn(
         context: context.context,
         mesh: context.mesh,
         tools: context.tools,
+        crew: context.crew,
         systemPrompt: await context.systemPrompt(taskId === null ? 'chat' : 'task'),
         bounds: {
           kind: 'chat',

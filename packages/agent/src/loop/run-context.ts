@@ -7,6 +7,7 @@ import type { Learnings } from '../learnings/learnings.ts'
 import type { RunMesh } from '../mesh/run-mesh.ts'
 import type { ContextKeeper } from '../context/context-keeper.ts'
 import type { RecordRun } from '../context/record-run.ts'
+import type { Crew } from '../subagents/crew.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import type { RunHooks } from './run-desk.ts'
@@ -28,6 +29,8 @@ export interface RunContext {
   readonly mesh: RunMesh
   readonly model: LanguageModel
   readonly tools: readonly Tool[]
+  /** Of this run; its tools are among `tools`. */
+  readonly crew?: Crew | undefined
   readonly bounds: LoopBounds
   readonly sessions: Sessions
   readonly checkpoints: Checkpoints

@@ -57,6 +57,7 @@ async function endOf(context: RunContext, state: LoopState, beginning: RunBeginn
         context: context.context,
         mesh: context.mesh,
         tools: context.tools,
+        crew: context.crew,
         systemPrompt: await context.systemPrompt('heartbeat'),
         bounds: { kind: 'heartbeat', iterationsMax },
         spending: null,

@@ -8,6 +8,7 @@ import type { Learnings } from '../learnings/learnings.ts'
 import type { LanguageModel, ModelAnswer } from '../llm/language-model.ts'
 import type { ContextKeeper } from '../context/context-keeper.ts'
 import type { ContextTurn } from '../context/context-turn.ts'
+import type { Crew } from '../subagents/crew.ts'
 import type { TaskCompletion, Tool } from '../tools/tool.ts'
 import { notices } from './notices.ts'
 import { hasHandedOff, openCalls } from './loop-state.ts'
@@ -45,6 +46,8 @@ export interface RoundsDeps extends TakeSteersDeps {
   readonly remindsOfTask: boolean
   /** How often an empty answer is asked for again. */
   readonly emptyRetriesMax: number
+  /** Those that the agent may begin to work for it; without it there are none. */
+  readonly crew?: Crew | undefined
   readonly clock: Clock
   readonly onFrame: (frame: ChatFrame) => void
   readonly onStep: (step: number) => void
@@ -61,8 +64,18 @@ export interface RoundsDeps extends TakeSteersDeps {
  * - **L3** The loop is bounded: by rounds, by repetition, by money, and by the signal.
  * - **L4** What is said to the run meanwhile is read before the next round; said while the last answer is written, it
  *   makes one round more, while there are any.
+ * - **L5** What the loop began ends with it, however it ends.
  */
 export async function runRounds(deps: RoundsDeps, state: LoopState, signal: AbortSignal): Promise<RoundsEnd> {
+  deps.crew?.begin({ deps, state, signal })
+  try {
+    return await roundByRound(deps, state, signal)
+  } finally {
+    await deps.crew?.end()
+  }
+}
+
+async function roundByRound(deps: RoundsDeps, state: LoopState, signal: AbortSignal): Promise<RoundsEnd> {
   for (;;) {
     signal.throwIfAborted()
     if (openCalls(state.messages).length > 0) {
@@ -74,6 +87,7 @@ export async function runRounds(deps: RoundsDeps, state: LoopState, signal: Abor
     if (spent === null && judgeRound(deps.bounds, state.rounds) !== 'exhausted') {
       const problem = await takeSteers(deps, state, signal)
       if (problem) return { kind: 'failed', code: problem.code, detail: problem.detail }
+      await sayLost(deps, state)
     }
     const finalText = finalAnswer(deps, state)
     if (finalText !== null) return { kind: 'answered', text: finalText }
@@ -94,11 +108,24 @@ export async function runRounds(deps: RoundsDeps, state: LoopState, signal: Abor
   }
 }
 
+/** Like what is said to the run, it stands in the conversation before the next round and is on disk first. */
+async function sayLost(deps: RoundsDeps, state: LoopState): Promise<void> {
+  const lost = deps.crew?.takeLost() ?? null
+  if (lost === null) return
+  state.messages.push({ role: 'user', content: lost })
+  await deps.saveCheckpoint(state)
+}
+
 /** The text of the latest answer when the model made no call in it and nothing more is expected of it. */
 function finalAnswer(deps: RoundsDeps, state: LoopState): string | null {
   const last = state.messages.at(-1)
   if (last?.role !== 'assistant') return null
   const mayGoOn = judgeRound(deps.bounds, state.rounds) !== 'exhausted'
+  const unread = mayGoOn ? (deps.crew?.takeUnread() ?? null) : null
+  if (unread !== null) {
+    state.messages.push({ role: 'user', content: unread })
+    return null
+  }
   if (deps.remindsOfTask && !state.nudged && mayGoOn && !hasHandedOff(state)) {
     state.nudged = true
     state.messages.push({ role: 'user', content: notices.closeTheTask })
@@ -183,7 +210,8 @@ function contextTurn(deps: RoundsDeps, state: LoopState, signal: AbortSignal): C
     signal,
     tools: deps.tools.map((tool) => tool.definition),
     provenance: () => provenanceOf({ ...state, beginning: deps.beginning ?? beginningOf(undefined, null) }),
-    pinFirst: deps.taskId !== null,
+    // The first words of a task, and of a sub-agent, are what it is to do.
+    pinFirst: deps.taskId !== null || deps.bounds.kind === 'task',
   }
 }
 

@@ -87,6 +87,7 @@ async function workUntilEnd(context: RunContext, work: Work, signal: AbortSignal
       context: context.context,
       mesh: context.mesh,
       tools: context.tools,
+      crew: context.crew,
       systemPrompt: await context.systemPrompt('task'),
       bounds: { kind: 'task', iterationsMax: context.bounds.taskIterationsMax },
       spending: budget && { maxTokens: budget.max_tokens, maxCostUsd: budget.max_cost_usd },

@@ -51,6 +51,8 @@ const trustOfTools: Readonly<Record<string, Trust>> = {
   publish_signal: 'self',
   subscribe_topic: 'self',
   unsubscribe_topic: 'self',
+  spawn_subagent: 'self',
+  list_subagents: 'self',
   read_blackboard: 'agent',
   list_blackboard: 'agent',
   list_agents: 'agent',
@@ -59,12 +61,15 @@ const trustOfTools: Readonly<Record<string, Trust>> = {
   read_signals: 'agent',
 }
 
+/** Their results say themselves, by a label, how far they can be believed. */
+const labelled: readonly string[] = ['memory_search', 'wait_for_subagent']
+
 /**
- * Pure. What a model has read in one result of a tool. Facts from memory bring the label that they were saved with,
+ * Pure. What a model has read in one result of a tool. Sub-agents bring the trust of what they have read. Facts from memory bring the label that they were saved with,
  * so that nothing is washed clean by being saved and found again.
  */
 export function trustOfResult(tool: string, output: string): Trust {
-  if (tool !== 'memory_search') return trustOfTools[tool] ?? 'outside'
+  if (!labelled.includes(tool)) return trustOfTools[tool] ?? 'outside'
   // Inside a JSON text every quote is escaped: only a label of ours reads like this.
   return leastTrusted(['self', ...trustLevels.filter((level) => output.includes(`"trust": "${level}"`))])
 }

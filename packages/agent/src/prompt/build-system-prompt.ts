@@ -2,7 +2,8 @@ import { heartbeatOkToken } from '@flotilla/protocol/heartbeat-reply'
 import { joinPromptText, sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 
-export type PromptMode = 'chat' | 'task' | 'heartbeat'
+/** What kind of work is done: a turn of a conversation, a task, a look around, or a part of any as a sub-agent. */
+export type PromptMode = 'chat' | 'task' | 'heartbeat' | 'subagent'
 
 export interface SystemPromptParts {
   readonly agentId: string
@@ -24,7 +25,8 @@ export interface SystemPromptParts {
 export function buildSystemPrompt(parts: SystemPromptParts): PromptText {
   const sections: PromptText[] = [
     identity(parts),
-    parts.kind === 'operator' ? operatorRules : workerRules,
+    // Its sub-agents give no work away.
+    parts.kind === 'operator' && parts.mode !== 'subagent' ? operatorRules : workerRules,
     commonRules,
     modeRules[parts.mode],
     parts.bootstrap,
@@ -74,8 +76,13 @@ const heartbeatRules = sanitizeForPrompt(
   `You woke up by yourself to look around; nobody asked you anything and nobody reads your answer as it comes. Look at what the message names, do what your rules say, and stop. What a person must know now goes out with notify_user, once for each thing and not again while nothing changed. When there is nothing to do and nothing to report, answer with ${heartbeatOkToken} and nothing else.`,
 )
 
+const subagentRules = sanitizeForPrompt(
+  'You are a sub-agent: another part of yourself gave you one goal, which is all that you know of the work. You share its disk with others who work now. Nobody answers questions, and you have few answers and little time. Your last answer, one without a call, is all that is read of you: say what you found or did, with names and numbers, and what is missing.',
+)
+
 const modeRules: Readonly<Record<PromptMode, PromptText>> = {
   chat: chatRules,
   task: taskRules,
   heartbeat: heartbeatRules,
+  subagent: subagentRules,
 }

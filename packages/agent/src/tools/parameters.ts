@@ -97,6 +97,22 @@ export function jsonObject(description: string): Field<JsonObject> {
   })
 }
 
+/** A single text is read as a list of one: models leave the brackets out now and then. */
+export function textList(
+  description: string,
+  bounds: { maxItems: number; maxChars: number },
+): Field<readonly string[]> {
+  const { maxItems, maxChars } = bounds
+  const schema = { type: 'array', description, maxItems, items: { type: 'string', maxLength: maxChars } }
+  return field(schema, (value, name) => {
+    const found = typeof value === 'string' ? [value] : value
+    const texts = Array.isArray(found) ? found.filter((item) => typeof item === 'string') : []
+    const isGood = Array.isArray(found) && texts.length === found.length && texts.length <= maxItems
+    if (isGood && texts.every((item) => item.length <= maxChars)) return texts
+    throw wrong(name, `a list of at most ${maxItems} texts of at most ${maxChars} characters`)
+  })
+}
+
 export function textMap(description: string): Field<Readonly<Record<string, string>>> {
   const schema = { type: 'object', description, additionalProperties: { type: 'string' } }
   return field(schema, (value, name) => {
@@ -109,7 +125,7 @@ export function textMap(description: string): Field<Readonly<Record<string, stri
   })
 }
 
-export function withDefault<T extends JsonValue | Readonly<Record<string, string>>>(
+export function withDefault<T extends JsonValue | Readonly<Record<string, string>> | readonly string[]>(
   inner: Field<T>,
   value: T,
 ): Field<T> {

@@ -12,6 +12,9 @@ import type { Shape, Values } from './parameters.ts'
  */
 export type ToolEffect = 'local' | 'mesh' | 'none'
 
+/** What a container has one of: see `exclusive-use.ts`. */
+export type Exclusive = 'browser'
+
 /** How a task ends, in the words of the agent that worked on it. */
 export interface TaskCompletion {
   readonly taskId: string
@@ -52,6 +55,8 @@ export interface ToolContext {
   /** The task that this run works on, in task mode. */
   readonly taskId: string | null
   readonly signal: AbortSignal
+  /** Full name of the sub-agent that makes the call; none for the agent itself. */
+  readonly subagent?: string
   /** Asked by tools that keep what they are given. Without it nothing is known, and nothing is trusted. */
   readonly provenance?: () => CallProvenance
   /** Left out where a tool is called without a model. */
@@ -85,6 +90,8 @@ export interface Tool {
    * they are all made again, unasked. False where it is left out.
    */
   readonly parallelSafe?: boolean | ((input: JsonObject) => boolean)
+  /** What it uses that only one may use at a time. */
+  readonly exclusive?: Exclusive
   /** May reject: with a Problem whose words the model shall read, or with anything else. */
   run(input: JsonObject, context: ToolContext): Promise<ToolAnswer>
 }

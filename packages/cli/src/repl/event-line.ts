@@ -36,13 +36,13 @@ export function eventLine(event: FleetEventBody, color: Color): string | null {
     case 'tool.started':
       return line(
         color,
-        event.agent_id,
+        callerOf(event),
         `${color.strong(event.name)} ${color.faint(quoteInput(event.input))}`,
       )
     case 'tool.ended':
       return line(
         color,
-        event.agent_id,
+        callerOf(event),
         `${event.ok ? color.good('  ✓') : color.bad('  ✗')} ${color.faint(oneLine(event.output, quotedMax))}`,
       )
     case 'task.changed':
@@ -158,6 +158,10 @@ export function eventLine(event: FleetEventBody, color: Color): string | null {
     case 'topic.unsubscribed':
       return line(color, event.agent_id, `no longer listens to ${event.topic}`)
   }
+}
+
+function callerOf({ agent_id: id, subagent }: { agent_id: string; subagent?: string | undefined }): string {
+  return subagent === undefined ? id : `${id}/${subagent}`
 }
 
 function steerWords(event: Extract<FleetEventBody, { type: 'steer.changed' }>, color: Color): string {

@@ -7,6 +7,7 @@ import type { RunRecord } from './run-record.ts'
 const textMaxChars = 20_000
 const outputMaxChars = 4000
 const inputMaxChars = 4000
+const subagentMaxChars = 100
 
 /** The fleet event of a frame, cut to size since an agent made it; null for the last frame, which is an outcome. Pure. */
 export function frameEvent(run: RunRecord, frame: ChatFrame): FleetEventBody | null {
@@ -21,14 +22,20 @@ export function frameEvent(run: RunRecord, frame: ChatFrame): FleetEventBody | n
         step: frame.step,
         name: frame.name,
         input: shortened(frame.input),
+        ...ofSubagent(frame.subagent),
       }
     case 'tool_result': {
       const { step, name, ok } = frame
-      return { type: 'tool.ended', ...who, step, name, output: frame.output.slice(0, outputMaxChars), ok }
+      const output = frame.output.slice(0, outputMaxChars)
+      return { type: 'tool.ended', ...who, step, name, output, ok, ...ofSubagent(frame.subagent) }
     }
     case 'done':
       return null
   }
+}
+
+function ofSubagent(id: string | undefined): { subagent?: string } {
+  return id === undefined ? {} : { subagent: id.slice(0, subagentMaxChars) }
 }
 
 function shortened(input: JsonObject): JsonValue {

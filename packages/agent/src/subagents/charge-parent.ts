@@ -1,0 +1,33 @@
+import { Problem } from '@flotilla/protocol/problem'
+import type { LanguageModel } from '../llm/language-model.ts'
+import type { LoopState } from '../loop/loop-state.ts'
+
+/** Whose money a sub-agent spends: what its parent has used, and may use in all. */
+export interface ParentPurse {
+  readonly state: Pick<LoopState, 'tokens' | 'costUsd'>
+  readonly spending: { readonly maxTokens: number; readonly maxCostUsd: number } | null
+}
+
+/**
+ * The parent's model for a child: what each answer took is the parent's use too, at once, and what the parent may
+ * still spend bounds the next one. Made of a model that is itself such a one, it charges the whole line of parents.
+ */
+export function chargeParent(model: LanguageModel, { state, spending }: ParentPurse): LanguageModel {
+  return {
+    answer: async (request, onText, signal) => {
+      const leftTokens = spending === null ? Infinity : spending.maxTokens - state.tokens
+      const isSpent = leftTokens <= 0 || (spending !== null && state.costUsd >= spending.maxCostUsd)
+      if (spending !== null && isSpent) {
+        throw new Problem('budget-exhausted', {
+          detail: `The work that this is a part of has used its ${spending.maxTokens} tokens or its ${spending.maxCostUsd} USD.`,
+        })
+      }
+      const most = Math.min(request.answerTokensMax ?? Infinity, leftTokens)
+      const answerTokensMax = most === Infinity ? null : most
+      const answer = await model.answer({ ...request, answerTokensMax }, onText, signal)
+      state.tokens += answer.tokens
+      state.costUsd += answer.costUsd
+      return answer
+    },
+  }
+}

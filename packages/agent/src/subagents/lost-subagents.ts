@@ -1,0 +1,42 @@
+import type { ToolOutput } from '@flotilla/protocol/tool-call'
+
+/** A sub-agent that was begun by an earlier life of the run, whose end nobody saw. */
+export interface LostSubagent {
+  readonly id: string
+  readonly goal: string
+}
+
+/**
+ * Pure. Sub-agents live in the process and are gone with it. What a run that goes on after a crash had begun, and had
+ * no result of, is found in its account of calls.
+ */
+export function lostSubagents(outputs: readonly ToolOutput[]): readonly LostSubagent[] {
+  const lost = new Map<string, string>()
+  for (const { tool, output, input, ok } of outputs) {
+    if (!ok) continue
+    if (tool === 'spawn_subagent') {
+      const { id } = readAnswer(output)
+      if (typeof id === 'string') lost.set(id, typeof input['goal'] === 'string' ? input['goal'] : '')
+    }
+    if (tool === 'wait_for_subagent') {
+      const { ended } = readAnswer(output)
+      for (const one of Array.isArray(ended) ? ended : []) {
+        const { id } = record(one)
+        if (typeof id === 'string') lost.delete(id)
+      }
+    }
+  }
+  return [...lost].map(([id, goal]) => ({ id, goal }))
+}
+
+function readAnswer(output: string): Readonly<Record<string, unknown>> {
+  try {
+    return record(JSON.parse(output))
+  } catch {
+    return {}
+  }
+}
+
+function record(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? { ...value } : {}
+}
