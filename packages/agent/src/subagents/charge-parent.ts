@@ -2,6 +2,9 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { LanguageModel } from '../llm/language-model.ts'
 import type { LoopState } from '../loop/loop-state.ts'
 
+/** Of one answer of a sub-agent. The mesh sets aside what an answer may cost, and several at once must fit. */
+export const answerTokensMax = 8192
+
 /** Whose money a sub-agent spends: what its parent has used, and may use in all. */
 export interface ParentPurse {
   readonly state: Pick<LoopState, 'tokens' | 'costUsd'>
@@ -22,9 +25,8 @@ export function chargeParent(model: LanguageModel, { state, spending }: ParentPu
           detail: `The work that this is a part of has used its ${spending.maxTokens} tokens or its ${spending.maxCostUsd} USD.`,
         })
       }
-      const most = Math.min(request.answerTokensMax ?? Infinity, leftTokens)
-      const answerTokensMax = most === Infinity ? null : most
-      const answer = await model.answer({ ...request, answerTokensMax }, onText, signal)
+      const most = Math.min(request.answerTokensMax ?? answerTokensMax, answerTokensMax, leftTokens)
+      const answer = await model.answer({ ...request, answerTokensMax: most }, onText, signal)
       state.tokens += answer.tokens
       state.costUsd += answer.costUsd
       return answer

@@ -19,6 +19,7 @@ describe('a crew', () => {
     verifies('limits:subagents:concurrent')
     let atWork = 0
     let most = 0
+    const all = Promise.withResolvers<undefined>()
     const world = crewWorld(async (thought) => {
       if (thought.goal === 'lead') {
         if (thought.turn === 0) return uses(spawn('a'), spawn('b'), spawn('c'), spawn('d'))
@@ -27,8 +28,8 @@ describe('a crew', () => {
         return { text: lastResult(thought) }
       }
       most = Math.max(most, (atWork += 1))
-      while (most < 3) await systemClock.sleep(1)
-      await systemClock.sleep(5)
+      if (most === 3) all.resolve(undefined)
+      await all.promise
       atWork -= 1
       return { text: `${thought.goal} is done` }
     })
