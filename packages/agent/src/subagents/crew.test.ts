@@ -19,27 +19,27 @@ describe('a crew', () => {
     verifies('limits:subagents:concurrent')
     let atWork = 0
     let most = 0
-    const all = Promise.withResolvers<undefined>()
+    const listed = Promise.withResolvers<undefined>()
     const world = crewWorld(async (thought) => {
       if (thought.goal === 'lead') {
         if (thought.turn === 0) return uses(spawn('a'), spawn('b'), spawn('c'), spawn('d'))
         if (thought.turn === 1) return uses(list)
-        if (thought.turn === 2) return uses(wait())
-        return { text: lastResult(thought) }
+        if (thought.turn > 2) return { text: lastResult(thought) }
+        listed.resolve(undefined)
+        return uses(wait())
       }
       most = Math.max(most, (atWork += 1))
-      if (most === 3) all.resolve(undefined)
-      await all.promise
+      await listed.promise
       atWork -= 1
       return { text: `${thought.goal} is done` }
     })
     const end = await world.run()
     expect(most).toBe(3)
-    const [, , , fourth, listed] = world.state.toolOutputs
+    const [, , , fourth, shown] = world.state.toolOutputs
     expect(fourth).toMatchObject({ ok: false })
     expect(fourth?.output).toContain('3 is the most at once')
     expect(fourth?.output).toContain('wait_for_subagent')
-    const seen = JSON.parse(listed?.output ?? '') as { subagents: object[]; may_begin: number }
+    const seen = JSON.parse(shown?.output ?? '') as { subagents: object[]; may_begin: number }
     expect(seen).toMatchObject({ may_begin: 0 })
     expect(seen.subagents.map((one) => ({ ...one, id: '' }))).toMatchObject(
       ['a', 'b', 'c'].map((goal) => ({ id: '', goal, state: 'running', rounds: 0, ttl_seconds: 300 })),

@@ -60,12 +60,11 @@ export function aThinkingModel(think: Think): LanguageModel & { readonly thought
   }
 }
 
-let made = 0
 /** An answer that calls tools. */
 export function uses(...wishes: readonly (readonly [name: string, input: object])[]): Partial<ModelAnswer> {
   return {
     toolCalls: calls(
-      ...wishes.map(([name, input]) => [`call_${(made += 1)}`, name, JSON.stringify(input)] as const),
+      ...wishes.map(([name, input], index) => [`call_${index}`, name, JSON.stringify(input)] as const),
     ),
   }
 }
