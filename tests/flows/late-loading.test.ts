@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startAgent } from '../../packages/agent/src/testing/agent-process.ts'
 import type { TestAgent } from '../../packages/agent/src/testing/agent-process.ts'
 import { modelAnswers, startFakeMesh } from '../../packages/agent/src/testing/fake-mesh.ts'
-import type { FakeMesh } from '../../packages/agent/src/testing/fake-mesh.ts'
+import type { FakeMesh, MeshAnswer, ScriptedAnswer } from '../../packages/agent/src/testing/fake-mesh.ts'
 import { bundleAgent } from '../../packages/mesh/src/sandbox/image/bundle-agent.ts'
 import { repositoryRoot } from '../support/mesh-process.ts'
 
@@ -20,6 +20,22 @@ const listener = (list: string) => `
     appendFileSync(${JSON.stringify(list)}, name + '\\n')
     return load.call(this, name, ...rest)
   }`
+
+/** Answers the conversation that asks for a sub-agent, and the sub-agent's own. */
+const byGoal: MeshAnswer = (request, response) => {
+  const { messages = [] } = (request.body ?? {}) as { messages?: { role: string; content: string }[] }
+  const words = messages.map(({ content }) => content)
+  const isPart = words.includes('the part')
+  if (!isPart && !words.includes('in parts')) return undefined
+  const turn = messages.length - words.indexOf('in parts')
+  const steps: readonly ScriptedAnswer[] = [
+    { calls: [{ name: 'spawn_subagent', arguments: { goal: 'the part' } }] },
+    { calls: [{ name: 'wait_for_subagent', arguments: {} }] },
+    { text: words.at(-1) ?? '' },
+  ]
+  const step = isPart ? { text: 'done by a part' } : (steps[(turn - 1) / 2] ?? {})
+  return modelAnswers([step])(request, response)
+}
 
 describe('the bundle of an agent', () => {
   let folder: string
@@ -37,6 +53,7 @@ describe('the bundle of an agent', () => {
     writeFileSync(hook, listener(join(folder, 'loaded')))
     mesh = await startFakeMesh([
       ({ path }) => (path === '/mesh/lease' ? { lease_until: Date.now() + 60_000 } : undefined),
+      byGoal,
       modelAnswers([
         { text: 'Hello.' },
         { calls: [{ name: 'memory_save', arguments: { content: 'tea is at four' } }] },
@@ -78,5 +95,11 @@ describe('the bundle of an agent', () => {
     writeFileSync(join(agent.data, 'briefing', 'mcp.json'), JSON.stringify(brief))
     await chat('run_3', 3, 'hello again')
     expect(loaded()).toContain('./parts/mcp.cjs')
+  })
+
+  it('has sub-agents, whose code is loaded late', async () => {
+    const reply = (await chat('run_3', 3, 'in parts')).json()
+    expect(reply).toMatchObject({ status: 'complete' })
+    expect(reply['response']).toContain('done by a part')
   })
 })

@@ -20,6 +20,13 @@ const aBook = (content?: string) => {
 }
 
 describe('what is known of a model', () => {
+  test('is kept whole when many learn at once', async () => {
+    const { book, open } = aBook()
+    const models = Array.from({ length: 20 }, (_, index) => `m${index}`)
+    await Promise.all(models.map((model) => book.told(model, 32_000)))
+    for (const model of models) expect(await open().of(model)).toMatchObject({ meshWindowTokens: 32_000 })
+  })
+
   test('outlives a restart', async () => {
     const { book, open } = aBook()
     await book.told('m', 32_000)

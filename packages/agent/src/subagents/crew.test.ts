@@ -309,6 +309,26 @@ describe('what sub-agents use', () => {
     expect(provenanceOf({ ...world.state, beginning }).trust).toBe(trust)
   })
 
+  test('begins with the trust of what their parent had read when it set the goal', async () => {
+    const seen: (string | undefined)[] = []
+    const tool = fakeTool('tool', 'none', (_value, context) => {
+      seen.push(context.provenance?.().trust)
+      return 'looked'
+    })
+    const world = crewWorld(
+      ({ goal, turn }) => {
+        if (goal !== 'lead') return turn === 0 ? uses(['tool', { value: 'x' }]) : { text: 'done' }
+        if (turn === 0) return uses(spawn('before'), wait(), ['http_request', { value: 'x' }])
+        return turn === 1 ? uses(spawn('after'), wait()) : { text: 'done' }
+      },
+      [tool, fakeTool('http_request', 'none')],
+      { beginning: { origin: human, trust: 'owner' } },
+    )
+    await world.run()
+    // What the fake tool brings is anybody’s, but it is asked before it has brought anything.
+    expect(seen).toEqual(['owner', 'outside'])
+  })
+
   test('is bounded in words, and what says how far it is believed is not cut off', async () => {
     const world = crewWorld(({ goal, turn }) => {
       if (goal === 'lead')
@@ -350,23 +370,26 @@ describe('what sub-agents use', () => {
 })
 
 test('a wait ends when something is said to the run, so that its agent reads it', async () => {
+  let isSaid = false
   const steer = { id: 'steer_1', from: 'the owner', text: 'stop that', at: 0 }
   const world = crewWorld(
     (thought) => {
       if (thought.goal !== 'lead') return never()
       if (thought.turn === 0) return uses(spawn('slow'))
-      if (thought.turn === 1) return uses(wait())
-      return { text: lastSaid(thought) }
+      if (thought.turn > 1) return { text: 'heard' }
+      void systemClock.sleep(50).then(() => (isSaid = true))
+      return uses(wait())
     },
     [],
     {
       // Said while it waits, not before.
-      steers: () => (world.state.pending === null ? [] : [steer]),
+      steers: () => (isSaid ? [steer] : []),
       mesh: { call: async () => null, open: never },
     },
   )
   await world.run()
   expect(world.state.toolOutputs.at(-1)?.output).toContain('"interrupted"')
+  expect(JSON.stringify(world.state.messages)).toContain('stop that')
 })
 
 test('a tool of a sub-agent refuses where there is no loop', async () => {

@@ -19,7 +19,7 @@ export const spawnsMax = 30
 /** Of all results that one call gives, together; the rest of what a call may say is around them. */
 const resultsMaxChars = Math.floor(toolOutputMaxChars * 0.6)
 /** How often one who waits looks whether it is called. */
-const lookUpMs = 1000
+const lookUpMs = 500
 
 export interface SpawnAnswer {
   readonly id: string
