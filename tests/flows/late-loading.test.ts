@@ -98,7 +98,7 @@ describe('the bundle of an agent', () => {
   })
 
   it('has sub-agents, whose code is loaded late', async () => {
-    const reply = (await chat('run_3', 3, 'in parts')).json()
+    const reply = (await chat('run_4', 4, 'in parts')).json()
     expect(reply).toMatchObject({ status: 'complete' })
     expect(reply['response']).toContain('done by a part')
   })
