@@ -7,6 +7,7 @@ import { addArchiveCommands } from './commands/archive.ts'
 import { addPauseCommands } from './commands/pause.ts'
 import { addChangesCommands } from './commands/changes.ts'
 import { addChatCommand } from './commands/chat.ts'
+import { addChatSessionCommands } from './commands/chat-sessions.ts'
 import { addCostsCommand } from './commands/costs.ts'
 import { addCredentialsCommand } from './commands/credentials.ts'
 import { addDeleteCommand } from './commands/delete.ts'
@@ -46,6 +47,7 @@ const commands = [
   addStatusCommand,
   addChatCommand,
   addSteerCommand,
+  addChatSessionCommands,
   addApplyCommand,
   addPutCommand,
   addInvokeCommand,

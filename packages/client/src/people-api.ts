@@ -1,3 +1,4 @@
+import { chatSessionApi, chatSessionEndpoints } from '@flotilla/protocol/chat-session-api'
 import { controlApi, controlEndpoints } from '@flotilla/protocol/control-api'
 import { heartbeatApi, heartbeatEndpoints } from '@flotilla/protocol/heartbeat-api'
 import { journalApi, journalEndpoints } from '@flotilla/protocol/journal-api'
@@ -23,6 +24,7 @@ export const peopleEndpoints = {
   ...heartbeatEndpoints,
   ...watchEndpoints,
   ...topicHumanEndpoints,
+  ...chatSessionEndpoints,
 } as const
 export const peopleApi = {
   ...meshHumanApi,
@@ -36,6 +38,7 @@ export const peopleApi = {
   ...heartbeatApi,
   ...watchApi,
   ...topicHumanApi,
+  ...chatSessionApi,
 } as const
 
 export type PeopleEndpointName = keyof typeof peopleEndpoints

@@ -54,7 +54,7 @@ describe('chat stream', () => {
     })
     const client = createMeshClient({ baseUrl: server.url })
     expect(await typesOf(client.chatStream('operator', 'Hi'))).toEqual(['accepted', 'event', 'ended'])
-    expect(JSON.parse(server.calls[0]?.body ?? '')).toEqual({ message: 'Hi', session: 'default' })
+    expect(JSON.parse(server.calls[0]?.body ?? '')).toEqual({ message: 'Hi' })
   })
 
   it('is taken up again under its key when it breaks, and accepted is told once', async () => {

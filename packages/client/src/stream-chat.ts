@@ -32,7 +32,10 @@ export async function* streamChat(
     try {
       const reply = await sendCall(deps.connection, 'chat', {
         params: { id: ask.agentId },
-        body: { message: ask.message, session: options.session ?? 'default' },
+        body: {
+          message: ask.message,
+          ...(options.session === undefined ? {} : { session: options.session }),
+        },
         accept: 'text/event-stream',
         signal: options.signal,
         ...(options.idempotencyKey === undefined ? {} : { idempotencyKey: options.idempotencyKey }),

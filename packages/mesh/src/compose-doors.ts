@@ -8,6 +8,7 @@ import { toolRoutes } from './api/agent/tool.routes.ts'
 import { topicAgentRoutes } from './api/agent/topic.routes.ts'
 import { vaultAgentRoutes } from './api/agent/vault.routes.ts'
 import { credentialRoutes } from './api/human/credential.routes.ts'
+import { chatSessionRoutes } from './api/human/chat-session.routes.ts'
 import { controlRoutes } from './api/human/control.routes.ts'
 import { fleetRoutes } from './api/human/fleet.routes.ts'
 import { heartbeatRoutes } from './api/human/heartbeat.routes.ts'
@@ -51,6 +52,7 @@ import { credentialUseCases, vaultAgentUseCases } from './compose-vault-doors.ts
 import { webhookHumanUseCases, webhookUseCases } from './compose-webhooks.ts'
 import { topicAgentUseCases, topicHumanUseCases } from './compose-topics.ts'
 import { watchUseCases } from './compose-watch.ts'
+import { createChatSessions } from './runs/chat-sessions.ts'
 import { systemClock } from './system-clock.ts'
 import { productVersion } from './version.ts'
 import { accessTokenPath } from '@flotilla/protocol/hosted'
@@ -123,6 +125,7 @@ function peopleRoutes(server: FastifyInstance, parts: MeshParts, gate: HumanGate
       keepAliveMs: parts.modelDoor.keepAliveMs,
     }),
   )
+  server.register(async (scope) => chatSessionRoutes(scope, { gate, use: createChatSessions(parts) }))
   server.register(async (scope) => modelsRoutes(scope, { gate, use: { models: parts.modelDoor.models } }))
   server.register(async (scope) =>
     credentialRoutes(scope, { gate, use: credentialUseCases(parts.vaultRoom) }),

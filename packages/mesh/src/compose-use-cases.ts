@@ -1,5 +1,7 @@
 import { Problem } from '@flotilla/protocol/problem'
+import { defaultSession } from './runs/default-session.ts'
 import type { RunRecord } from './runs/run-record.ts'
+import { originOf } from './runs/submit-run.ts'
 import { steerView } from './runs/steer-view.ts'
 import type { RunFrame } from './runs/subscribe-run.ts'
 import type { ChatStreamFrame } from '@flotilla/protocol/mesh-human-api'
@@ -38,7 +40,8 @@ export function agentUseCases({
         expectedVersion: body.expected_version,
         ttlSeconds: body.ttl_s,
       }),
-    handOff: (caller, body, idempotencyKey) => tasks.handOff(caller, { ...body, idempotencyKey }),
+    handOff: (caller, { token_budget: tokenBudget, ...body }, idempotencyKey) =>
+      tasks.handOff(caller, { ...body, tokenBudget, idempotencyKey }),
     steer: (caller, input) => steerView(ledger.steerRun(caller, input)),
     steersTaken: (caller, body) => ({ taken: ledger.takeSteers(caller, body) }),
     listInbox: (caller) => {
@@ -64,6 +67,8 @@ export function agentUseCases({
 export function runUseCases({ ledger, tasks, guard, modelDoor }: MeshParts): RunUseCases {
   return {
     submit: (caller, request) => ledger.view(ledger.submitRun(caller, request)),
+    chat: (caller, { message, session = defaultSession(originOf(caller)), ...request }) =>
+      ledger.view(ledger.submitRun(caller, { ...request, input: { kind: 'chat', message, session } })),
     steer: (caller, request) => steerView(ledger.steerRun(caller, request)),
     follow: (runId, signal) => frames(runId, ledger.subscribe.frames(runId, signal)),
     runs: (caller, { agent, limit }) => {

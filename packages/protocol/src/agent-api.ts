@@ -1,4 +1,12 @@
 import * as z from 'zod/mini'
+import {
+  chatHistorySchema,
+  chatResetReplySchema,
+  chatSessionsSchema,
+  historyQuerySchema,
+  sessionNameMaxChars,
+  sessionNameSchema,
+} from './chat-history.ts'
 import type { AgentEndpointName } from './agent-endpoints.ts'
 import type { EndpointSchemas } from './endpoint.ts'
 import { agentIdSchema, runIdSchema, taskIdSchema } from './ids.ts'
@@ -36,7 +44,7 @@ export type TaskResult = z.infer<typeof taskResultSchema>
 export const chatRequestSchema = z.strictObject({
   ...runCall,
   message,
-  session: z.string().check(z.maxLength(200)),
+  session: z.string().check(z.maxLength(sessionNameMaxChars)),
   /** Said to the run before this attempt of it began. No part of what is asked. */
   steers: z.optional(steerMessagesSchema),
   /** Whose words the message is. No part of what is asked either. */
@@ -160,9 +168,12 @@ export const agentApi = {
   chatStream: { request: chatRequestSchema },
   /** `accepted` false when that run with that fence is not going on. Accepted is not yet taken: see the agent door. */
   chatSteer: { request: steerRequestSchema, response: z.strictObject({ accepted: z.boolean() }) },
+  chatSessions: { response: chatSessionsSchema },
+  chatHistory: { query: historyQuerySchema, response: chatHistorySchema },
+  /** Problem `conflict` while a run speaks in it. */
   chatReset: {
-    request: z.strictObject({ session: z.string() }),
-    response: z.strictObject({ status: z.literal('ok') }),
+    request: z.strictObject({ session: sessionNameSchema }),
+    response: chatResetReplySchema,
   },
   cancel: { request: z.strictObject(runCall), response: z.strictObject({ cancelled: z.boolean() }) },
   invoke: { request: invokeRequestSchema, response: acceptedSchema },

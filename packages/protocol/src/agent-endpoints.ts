@@ -14,7 +14,13 @@ export const agentEndpoints = {
   chat: { method: 'POST', path: '/chat', summary: 'One chat turn; answers with the outcome' },
   chatStream: { method: 'POST', path: '/chat/stream', summary: 'One chat turn as server-sent events' },
   chatSteer: { method: 'POST', path: '/chat/steer', summary: 'Says something to the run that goes on' },
-  chatReset: { method: 'POST', path: '/chat/reset', summary: 'Forgets the conversation of a session' },
+  chatSessions: { method: 'GET', path: '/chat/sessions', summary: 'The conversations that are remembered' },
+  chatHistory: { method: 'GET', path: '/chat/history', summary: 'One conversation, the newest messages' },
+  chatReset: {
+    method: 'POST',
+    path: '/chat/reset',
+    summary: 'Archives and forgets the conversation of a session',
+  },
   cancel: { method: 'POST', path: '/cancel', summary: 'Aborts a run' },
   invoke: {
     method: 'POST',

@@ -5,7 +5,7 @@ import { agentIdSchema, runIdSchema, taskIdSchema } from './ids.ts'
 import { jsonObjectSchema, jsonValueSchema } from './json-value.ts'
 import { wireLimits } from './limits.ts'
 import { steerIdSchema, steerTextSchema, steerViewSchema } from './steer.ts'
-import { taskViewSchema } from './task.ts'
+import { taskViewSchema, tokenBudgetSchema } from './task.ts'
 
 /** The agent door: what a container may ask of the mesh. Plain values; schemas stand below under the same names. */
 export const meshAgentEndpoints = {
@@ -59,6 +59,8 @@ export const handOffRequestSchema = z.strictObject({
   title: text(200),
   description: z._default(z.string().check(z.maxLength(50_000)), ''),
   data: z._default(jsonObjectSchema, {}),
+  /** What the other agent may use for it; never more than is left to whoever asks. */
+  token_budget: z._default(z.nullable(tokenBudgetSchema), null),
 })
 
 export const completeTaskRequestSchema = z.strictObject({

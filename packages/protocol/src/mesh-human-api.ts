@@ -1,6 +1,7 @@
 import * as z from 'zod/mini'
 import { pauseViewSchema } from './pause-api.ts'
 import { blackboardEntrySchema } from './blackboard-entry.ts'
+import { sessionNameSchema } from './chat-history.ts'
 import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 import { agentIdSchema } from './ids.ts'
 import { jsonObjectSchema } from './json-value.ts'
@@ -172,7 +173,8 @@ export const meshHumanApi = {
   chat: {
     request: z.strictObject({
       message: z.string().check(z.minLength(1), z.maxLength(wireLimits.chatMessageMaxChars)),
-      session: z._default(z.string().check(z.maxLength(100)), 'default'),
+      /** Without it the conversation of whoever asks: the terminal's own, or one for each channel and person. */
+      session: z.optional(sessionNameSchema),
     }),
     response: runViewSchema,
   },
@@ -180,7 +182,7 @@ export const meshHumanApi = {
     request: z.strictObject({
       text: steerTextSchema,
       /** Only for the run of this conversation; without it for whatever the agent works on. */
-      session: z.optional(z.string().check(z.maxLength(100))),
+      session: z.optional(sessionNameSchema),
     }),
     response: steerViewSchema,
   },

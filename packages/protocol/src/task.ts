@@ -34,10 +34,12 @@ export function canMoveTask(from: TaskState, to: TaskState): boolean {
   return (taskTransitions[from] as readonly TaskState[]).includes(to)
 }
 
+/** What one task may use, over all its turns; null where nobody capped it. */
 export const tokenBudgetSchema = z.strictObject({
-  max_tokens: z.int().check(z.positive()),
-  max_cost_usd: z.number().check(z.positive()),
+  max_tokens: z.nullable(z.int().check(z.positive())),
+  max_cost_usd: z.nullable(z.number().check(z.positive())),
 })
+export type TokenBudget = z.infer<typeof tokenBudgetSchema>
 
 /** What an agent gets on `POST /task`. */
 export const taskAssignmentSchema = z.strictObject({

@@ -1,7 +1,16 @@
 import { wireLimits } from '@flotilla/protocol/limits'
 import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
 import { Problem } from '@flotilla/protocol/problem'
-import { anyJson, choice, jsonObject, optional, text, withDefault } from '../tools/parameters.ts'
+import {
+  anyJson,
+  choice,
+  integer,
+  jsonObject,
+  number,
+  optional,
+  text,
+  withDefault,
+} from '../tools/parameters.ts'
 import { defineTool, meshToolTimeoutMs, succeeded } from '../tools/tool.ts'
 import type { Tool } from '../tools/tool.ts'
 
@@ -33,11 +42,20 @@ const handOff = defineTool({
       '',
     ),
     data: withDefault(jsonObject('Structured input'), {}),
+    max_tokens: optional(integer('Tokens that it may use for this task', { min: 1, max: 1_000_000_000 })),
+    max_cost_usd: optional(
+      number('US dollars that it may use for this task', { min: 0.000001, max: 30_000 }),
+    ),
   },
   effect: 'mesh',
   timeoutMs: meshToolTimeoutMs,
-  run: async (body, { mesh, signal, idempotencyKey }) =>
-    succeeded(await mesh.call({ endpoint: meshAgentEndpoints.handOff, body, signal, idempotencyKey })),
+  run: async (values, { mesh, signal, idempotencyKey }) => {
+    const { max_tokens: tokens, max_cost_usd: usd, ...rest } = values
+    const capped = tokens !== undefined || usd !== undefined
+    const budget = { token_budget: { max_tokens: tokens ?? null, max_cost_usd: usd ?? null } }
+    const body = { ...rest, ...(capped ? budget : {}) }
+    return succeeded(await mesh.call({ endpoint: meshAgentEndpoints.handOff, body, signal, idempotencyKey }))
+  },
 })
 
 const steerAgent = defineTool({
@@ -80,17 +98,18 @@ const completeTask = defineTool({
     summary: text('What was done or found, in words', { minChars: 1, maxChars: 20_000 }),
     result: withDefault(anyJson('Structured result, any JSON value'), null),
     status: withDefault(choice('How it ended', ['done', 'failed', 'blocked']), 'done'),
+    promote: withDefault(jsonObject('Blackboard keys and the values to write there once it is done'), {}),
     task_id: optional(text('Only when it is not the task that you are working on now', { maxChars: 64 })),
   },
   effect: 'mesh',
   timeoutMs: meshToolTimeoutMs,
-  run: async ({ task_id: named, ...body }, { mesh, signal, idempotencyKey, taskId }) => {
+  run: async ({ task_id: named, promote, ...body }, { mesh, signal, idempotencyKey, taskId }) => {
     const id = named ?? taskId
     if (id === null) {
       throw new Problem('bad-request', { detail: '`task_id`: expected the id of a task; see check_inbox.' })
     }
     const call = { endpoint: meshAgentEndpoints.completeTask, params: { id }, body, signal, idempotencyKey }
     const output = await mesh.call(call)
-    return { output, ok: true, ...(id === taskId ? { completion: { taskId: id, ...body } } : {}) }
+    return { output, ok: true, ...(id === taskId ? { completion: { taskId: id, ...body, promote } } : {}) }
   },
 })

@@ -45,7 +45,8 @@ export function abortedEnd(signal: AbortSignal): RunEnd {
 }
 
 /** What the run says when its agent closed the task. Pure. */
-export function completedEnd({ status, summary, result }: TaskCompletion): RunEnd {
-  if (status !== 'failed') return { status: 'complete', response: summary, result }
+export function completedEnd({ status, summary, result, promote }: TaskCompletion): RunEnd {
+  if (status === 'done') return { status: 'complete', response: summary, result, promote }
+  if (status === 'blocked') return { status: 'complete', response: summary, result }
   return { status: 'failed', code: 'unprocessable', detail: summary, response: summary, result }
 }

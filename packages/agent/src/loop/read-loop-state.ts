@@ -1,4 +1,4 @@
-import { jsonValueSchema } from '@flotilla/protocol/json-value'
+import { jsonObjectSchema, jsonValueSchema } from '@flotilla/protocol/json-value'
 import { chatToolCallSchema } from '@flotilla/protocol/llm-exchange'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { toolOutputSchema } from '@flotilla/protocol/tool-call'
@@ -105,11 +105,13 @@ function readSteers(
 }
 
 function readCompletion(value: unknown): TaskCompletion | null {
-  const { taskId, status, summary, result } = record(value) ?? {}
+  const { taskId, status, summary, result, promote } = record(value) ?? {}
   if (typeof taskId !== 'string' || typeof summary !== 'string') return null
   if (status !== 'done' && status !== 'failed' && status !== 'blocked') return null
   const parsed = jsonValueSchema.safeParse(result)
-  return parsed.success ? { taskId, status, summary, result: parsed.data } : null
+  if (!parsed.success) return null
+  const promoted = jsonObjectSchema.safeParse(promote ?? {})
+  return { taskId, status, summary, result: parsed.data, promote: promoted.success ? promoted.data : {} }
 }
 
 function record(value: unknown): Readonly<Record<string, unknown>> | null {

@@ -45,6 +45,18 @@ export function steersOf(request: RunRequest): readonly SteerMessage[] {
   return (request.kind === 'task' ? request.assignment.steers : request.steers) ?? []
 }
 
+/** The conversation that the run speaks in; null for a lone tool call. Pure. */
+export function speaksIn(request: RunRequest): string | null {
+  if (request.kind === 'chat') return request.session
+  return request.kind === 'task' ? taskSession(request.assignment) : null
+}
+
+/** The conversation in which later turns of a task will speak. Pure. */
+export function taskSession({ context, task_id: taskId }: TaskAssignment): string {
+  const named = context['session']
+  return typeof named === 'string' && named !== '' ? named : `task:${taskId}`
+}
+
 /** Who asks, as the mesh says. No part of what is asked. Pure. */
 export function originOf(request: RunRequest): Origin | undefined {
   return request.kind === 'task' ? request.assignment.origin : request.origin

@@ -35,7 +35,7 @@ export interface RoundsDeps extends TakeSteersDeps {
   readonly systemPrompt: PromptText
   readonly bounds: RoundLimits
   /** What the run may spend in all, or null. */
-  readonly spending: { readonly maxTokens: number; readonly maxCostUsd: number } | null
+  readonly spending: { readonly maxTokens: number | null; readonly maxCostUsd: number | null } | null
   readonly taskId: string | null
   /** Without it nothing in the conversation is trusted. */
   readonly beginning?: RunBeginning
@@ -137,9 +137,15 @@ function finalAnswer(deps: RoundsDeps, state: LoopState): string | null {
 function overspent(deps: RoundsDeps, state: LoopState): string | null {
   const { spending } = deps
   if (!spending) return null
-  if (state.tokens >= spending.maxTokens) return `The task used its ${spending.maxTokens} tokens.`
-  if (state.costUsd >= spending.maxCostUsd) return `The task used its ${spending.maxCostUsd} USD.`
+  const { maxTokens, maxCostUsd } = spending
+  if (maxTokens !== null && state.tokens >= maxTokens) return `The task used its ${maxTokens} tokens.`
+  if (maxCostUsd !== null && state.costUsd >= maxCostUsd) return `The task used its ${maxCostUsd} USD.`
   return null
+}
+
+function tokensLeft({ spending }: RoundsDeps, state: LoopState): number | null {
+  const max = spending?.maxTokens ?? null
+  return max === null ? null : Math.max(1, max - state.tokens)
 }
 
 async function askModel(
@@ -193,7 +199,7 @@ async function answerOf(
       {
         notices: notice,
         mayCallTools: !last || inTask,
-        answerTokensMax: deps.spending === null ? null : Math.max(1, deps.spending.maxTokens - state.tokens),
+        answerTokensMax: tokensLeft(deps, state),
         onText: (content) => deps.onFrame({ type: 'text_delta', content }),
       },
     )

@@ -10,6 +10,7 @@ import type { LoopState } from './loop-state.ts'
 import { resumeState } from './resume-state.ts'
 import type { RunContext } from './run-context.ts'
 import type { PerformedRun } from './run-desk.ts'
+import { taskSession } from './run-request.ts'
 import type { RunRequest } from './run-request.ts'
 import { beginningOf } from './run-provenance.ts'
 import type { RunBeginning } from './run-provenance.ts'
@@ -30,7 +31,7 @@ export async function runTask(
 ): Promise<PerformedRun> {
   const { assignment } = request
   const { clock } = context
-  const session = sessionOf(assignment)
+  const session = taskSession(assignment)
   const { mark, trust } = await context.sessions.load(session)
   const beginning = beginningOf(assignment.origin, trust)
   const state = await resumeState(context, request.runId, {
@@ -70,12 +71,6 @@ async function endInTime(context: RunContext, work: Work): Promise<RunEnd> {
     timer.abort()
     await timeUp
   }
-}
-
-/** The conversation in which later turns of the task will speak. */
-function sessionOf({ context, task_id: taskId }: TaskAssignment): string {
-  const named = context['session']
-  return typeof named === 'string' && named !== '' ? named : `task:${taskId}`
 }
 
 async function workUntilEnd(context: RunContext, work: Work, signal: AbortSignal): Promise<RunEnd> {

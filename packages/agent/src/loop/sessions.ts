@@ -11,6 +11,10 @@ import type { Trust } from '../memory/trust.ts'
 import { forgetOldest } from './checkpoints.ts'
 
 const archivesMax = 100
+/** Conversations that are remembered; beyond it the one that nothing was said in for longest goes to the archive. */
+const sessionsMax = 1000
+/** Conversations that are listed. */
+const listedMax = 200
 
 export interface Session {
   readonly messages: readonly PromptMessage[]
@@ -29,45 +33,107 @@ export interface Sessions {
   /** The conversation so far, and a mark to hand to `save`. */
   load(session: string): Promise<Session & { mark: number }>
   save(session: string, state: Session, mark: number): Promise<void>
-  /** Archives the conversation and forgets it. */
-  reset(session: string): Promise<void>
+  /** Archives the conversation and forgets it; gives how many messages it had. */
+  reset(session: string): Promise<number>
+  /** The newest conversations, newest first, and how many there are. */
+  list(): Promise<{ sessions: readonly ListedSession[]; total: number }>
 }
 
-export function createSessions(deps: { dataDirectory: string; clock: Clock }): Sessions {
+export interface ListedSession {
+  readonly session: string
+  readonly messages: number
+  /** Milliseconds since 1970. */
+  readonly updatedAt: number
+  readonly taskId: string | null
+}
+
+export function createSessions(deps: {
+  dataDirectory: string
+  clock: Clock
+  sessionsMax?: number
+}): Sessions {
   const folder = join(deps.dataDirectory, stateFolder, 'sessions')
   const archives = join(deps.dataDirectory, stateFolder, 'archives')
+  const keptMax = deps.sessionsMax ?? sessionsMax
   const resets = new Map<string, number>()
   const markOf = (session: string): number => resets.get(session) ?? 0
+  const fileOf = async (session: string): Promise<string> => {
+    const { fingerprint } = await import('./fingerprint.ts')
+    return `${fingerprint(session)}.json`
+  }
+
+  /** One rename, so that a crash leaves it here or there. */
+  const archive = async (file: string): Promise<void> => {
+    await promises.mkdir(archives, { recursive: true, mode: 0o700 })
+    await forgetOldest(archives, await promises.readdir(archives), archivesMax - 1)
+    await promises
+      .rename(join(folder, file), join(archives, `${deps.clock.now()}-${file}`))
+      .catch((error: unknown) => {
+        if (codeOf(error) !== 'ENOENT') throw error
+      })
+  }
+  const makeRoomFor = async (file: string): Promise<void> => {
+    const names = await sessionFiles(folder)
+    if (names.length < keptMax || names.includes(file)) return
+    const aged = await byAge(folder, names)
+    for (const { name } of aged.slice(keptMax - 1)) await archive(name)
+  }
 
   return {
     load: async (session) => {
-      const { fingerprint } = await import('./fingerprint.ts')
-      const value = await readJsonFile(join(folder, `${fingerprint(session)}.json`))
+      const value = await readJsonFile(join(folder, await fileOf(session)))
       return { ...(await readSession(session, value)), mark: markOf(session) }
     },
     save: async (session, state, mark) => {
       if (mark !== markOf(session)) return
-      const { fingerprint } = await import('./fingerprint.ts')
-      const content = { session, ...state }
-      await writeState(
-        deps.dataDirectory,
-        join(folder, `${fingerprint(session)}.json`),
-        JSON.stringify(content),
-      )
+      const file = await fileOf(session)
+      await makeRoomFor(file)
+      await writeState(deps.dataDirectory, join(folder, file), JSON.stringify({ session, ...state }))
     },
     reset: async (session) => {
       resets.set(session, markOf(session) + 1)
-      const { fingerprint } = await import('./fingerprint.ts')
-      await promises.mkdir(archives, { recursive: true, mode: 0o700 })
-      await forgetOldest(archives, await promises.readdir(archives), archivesMax - 1)
-      const name = fingerprint(session)
-      await promises
-        .rename(join(folder, `${name}.json`), join(archives, `${deps.clock.now()}-${name}.json`))
-        .catch((error: unknown) => {
-          if (codeOf(error) !== 'ENOENT') throw error
-        })
+      const file = await fileOf(session)
+      const { messages } = await readSession(session, await readJsonFile(join(folder, file)))
+      await archive(file)
+      return messages.length
+    },
+    list: async () => {
+      const names = await sessionFiles(folder)
+      const sessions: ListedSession[] = []
+      for (const { name, at } of (await byAge(folder, names)).slice(0, listedMax)) {
+        const value = await readJsonFile(join(folder, name))
+        const session = nameIn(value)
+        if (session === null) continue
+        const { messages, taskId } = await readSession(session, value)
+        sessions.push({ session, messages: messages.length, updatedAt: at, taskId })
+      }
+      return { sessions, total: names.length }
     },
   }
+}
+
+async function sessionFiles(folder: string): Promise<string[]> {
+  return (await promises.readdir(folder).catch(() => [])).filter((name) => name.endsWith('.json'))
+}
+
+/** Newest first, by the last write. */
+async function byAge(folder: string, names: readonly string[]): Promise<{ name: string; at: number }[]> {
+  const aged = await Promise.all(
+    names.map(async (name) => {
+      const found = await promises.stat(join(folder, name)).catch(() => null)
+      return { name, at: Math.trunc(found?.mtimeMs ?? 0) }
+    }),
+  )
+  return aged.sort((one, other) => other.at - one.at)
+}
+
+function nameIn(value: unknown): string | null {
+  return typeof value === 'object' &&
+    value !== null &&
+    'session' in value &&
+    typeof value.session === 'string'
+    ? value.session
+    : null
 }
 
 async function readSession(session: string, value: unknown): Promise<Session> {

@@ -1,4 +1,5 @@
 import type { TaskResult } from '@flotilla/protocol/agent-api'
+import { Problem } from '@flotilla/protocol/problem'
 import type { RunDesk, Taking } from '../loop/run-desk.ts'
 import type { Sessions } from '../loop/sessions.ts'
 import { openFrameStream } from './frame-stream.ts'
@@ -7,12 +8,12 @@ import type { Routes, RouteCall } from './http-server.ts'
 import { parseWith } from './parse-with.ts'
 import { readJson } from './read-body.ts'
 
-/** Chat mode: a turn with its outcome, a turn as a stream, words to a run at work, forgetting. */
+/** Chat mode: a turn with its outcome, a turn as a stream, words to a run at work, what was said, forgetting. */
 export function chatRoutes(deps: {
   desk: RunDesk
   keepAliveMs: number
   sessions: Sessions
-}): Pick<Routes, 'chat' | 'chatStream' | 'chatSteer' | 'chatReset'> {
+}): Pick<Routes, 'chat' | 'chatStream' | 'chatSteer' | 'chatReset' | 'chatHistory' | 'chatSessions'> {
   const take = async (call: RouteCall): Promise<Taking> => {
     const body = await readJson(call.request)
     const { agentApi } = await import('@flotilla/protocol/agent-api')
@@ -46,8 +47,28 @@ export function chatRoutes(deps: {
       const body = await readJson(call.request)
       const { agentApi } = await import('@flotilla/protocol/agent-api')
       const { session } = parseWith(agentApi.chatReset.request, body)
-      await deps.sessions.reset(session)
-      return { status: 'ok' }
+      const { speaksIn } = await import('../loop/run-request.ts')
+      const live = deps.desk.current()
+      if (live && speaksIn(live.request) === session) {
+        throw new Problem('conflict', { detail: `${live.request.runId} speaks in this conversation.` })
+      }
+      return { session, archived_messages: await deps.sessions.reset(session) }
+    },
+    chatHistory: async (call) => {
+      const { agentApi } = await import('@flotilla/protocol/agent-api')
+      const { session, limit } = parseWith(agentApi.chatHistory.query, Object.fromEntries(call.query))
+      const { sessionHistory } = await import('../loop/session-history.ts')
+      return sessionHistory(session, await deps.sessions.load(session), limit)
+    },
+    chatSessions: async () => {
+      const { sessions, total } = await deps.sessions.list()
+      const listed = sessions.map(({ session, messages, updatedAt, taskId }) => ({
+        session,
+        messages,
+        updated_at: updatedAt,
+        task_id: taskId,
+      }))
+      return { sessions: listed, total }
     },
   }
 }

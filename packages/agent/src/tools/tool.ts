@@ -21,6 +21,8 @@ export interface TaskCompletion {
   readonly status: 'done' | 'failed' | 'blocked'
   readonly summary: string
   readonly result: JsonValue
+  /** Written to the blackboard by the mesh where the task is done. */
+  readonly promote: JsonObject
 }
 
 /** What stood behind a call: who asked, and what was read before it. */

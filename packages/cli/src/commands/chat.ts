@@ -1,4 +1,5 @@
 import { text } from 'node:stream/consumers'
+import { terminalSession } from '@flotilla/protocol/chat-history'
 import { agentIdSchema, operatorAgentId } from '@flotilla/protocol/ids'
 import type { RunView } from '@flotilla/protocol/run'
 import type { Command } from 'commander'
@@ -19,13 +20,14 @@ export function addChatCommand(program: Command, deps: CliDeps): void {
     )
     .argument('[agent]', 'id of the agent')
     .argument('[message...]', 'what to ask; - reads it from standard input')
-    .option('--session <name>', 'conversation that the agent remembers', 'default')
+    .option('--session <name>', 'conversation that the agent remembers', terminalSession)
     .addHelpText(
       'after',
       `
 Examples:
   $ flotilla chat                                a conversation with the operator
   $ flotilla chat auditor                        … with a worker
+  $ flotilla chat auditor --session release      … about something else: it remembers each by itself
   $ flotilla chat operator "What can you do?"    one question, the answer on standard output
   $ git diff | flotilla chat reviewer -          the question from a pipe
   $ flotilla chat operator "Sum up" --json | jq -r .outcome.text`,
@@ -36,7 +38,8 @@ Examples:
 async function chat(context: CommandContext, line: CommandLine): Promise<void> {
   const { agentId, message } = readChatOperands(line.operands)
   const client = await context.mesh()
-  if (message === '') return chatSession(context, client, agentId)
+  const session = textOption(line, 'session') ?? terminalSession
+  if (message === '') return chatSession(context, client, { agentId, session })
   const asked = message === '-' ? (await text(context.input)).trim() : message
   let runId: string | null = null
   const giveBack = context.onInterrupt(() => {
@@ -45,7 +48,7 @@ async function chat(context: CommandContext, line: CommandLine): Promise<void> {
   const run = await askLive(client, context.terminal, {
     agentId,
     message: asked,
-    session: textOption(line, 'session') ?? 'default',
+    session,
     idempotencyKey: context.newKey(),
     signal: context.signal,
     eventsBeside: true,

@@ -1,12 +1,13 @@
 import { createInterface } from 'node:readline'
 import type { Interface } from 'node:readline'
 import type { MeshClient } from '@flotilla/client/mesh-client'
+import { terminalSession } from '@flotilla/protocol/chat-history'
 import type { RunView } from '@flotilla/protocol/run'
 import type { CommandContext } from '../context.ts'
 import { errorLines, errorWords } from '../terminal/error-words.ts'
 import { askLive } from './live-run.ts'
 import { slashCommands } from './slash-commands.ts'
-import { createSteering, promptSession } from './steering.ts'
+import { createSteering } from './steering.ts'
 import type { LateWords, Steering } from './steering.ts'
 import { createTypedLines } from './typed-lines.ts'
 import type { TypedLines } from './typed-lines.ts'
@@ -18,7 +19,7 @@ import type { TypedLines } from './typed-lines.ts'
 export async function chatSession(
   context: CommandContext,
   client: MeshClient,
-  agentId: string,
+  { agentId, session }: { readonly agentId: string; readonly session: string },
 ): Promise<void> {
   const { terminal } = context
   const tty = context.input.isTTY === true && terminal.isInteractive
@@ -31,17 +32,19 @@ export async function chatSession(
   const typed = createTypedLines(lines)
   const show = () => {
     if (!tty) return
-    lines.setPrompt(`${terminal.color.name(agentId)} › `)
+    const where = talk.session === terminalSession ? '' : terminal.color.faint(` ${talk.session}`)
+    lines.setPrompt(`${terminal.color.name(agentId)}${where} › `)
     lines.prompt()
   }
+  // A script is read line by line; only a person types while an answer comes.
+  const talk: Conversation = { client, agentId, session, typed, interrupts, show, hearsMeanwhile: tty }
   terminal.print(
     terminal.color.faint(
       'Ask something; what you type while an answer comes is said to the agent at work. /help lists commands, Ctrl-C cancels, /quit ends.',
     ),
   )
   try {
-    // A script is read line by line; only a person types while an answer comes.
-    await converse(context, { client, agentId, typed, interrupts, show, hearsMeanwhile: tty })
+    await converse(context, talk)
   } finally {
     interrupts.close()
     lines.close()
@@ -51,6 +54,8 @@ export async function chatSession(
 export interface Conversation {
   readonly client: MeshClient
   readonly agentId: string
+  /** What is asked from now on is asked there. */
+  session: string
   readonly typed: TypedLines
   readonly interrupts: Interruptions
   /** Shows the prompt. */
@@ -121,9 +126,9 @@ async function answered(
   return steering.late(ended)
 }
 
-function steeringOf(context: CommandContext, { client, agentId }: Conversation): Steering {
+function steeringOf(context: CommandContext, { client, agentId, session }: Conversation): Steering {
   const onError = (error: unknown) => tellError(context, error)
-  return createSteering({ client, agentId, newKey: context.newKey, onError })
+  return createSteering({ client, agentId, session, newKey: context.newKey, onError })
 }
 
 function tellError({ terminal }: CommandContext, error: unknown): void {
@@ -132,14 +137,22 @@ function tellError({ terminal }: CommandContext, error: unknown): void {
 
 async function command(
   context: CommandContext,
-  { client, agentId }: Conversation,
+  talk: Conversation,
   { text, steering }: { readonly text: string; readonly steering: Steering },
 ): Promise<void> {
   const { terminal } = context
+  const { client, agentId } = talk
+  const session = {
+    name: () => talk.session,
+    change: (next: string) => {
+      talk.session = next
+      talk.show()
+    },
+  }
   const [name = '', ...rest] = text.slice(1).split(/\s+/)
   const found = slashCommands.find((candidate) => candidate.name === name)
   try {
-    if (found) await found.run({ client, terminal, agentId, rest, say: steering.say })
+    if (found) await found.run({ client, terminal, agentId, session, rest, say: steering.say })
     else terminal.print(`There is no /${name}. /help lists what there is.`)
   } catch (error) {
     tellError(context, error)
@@ -148,9 +161,10 @@ async function command(
 
 async function askCancellable(
   context: CommandContext,
-  { client, agentId, interrupts }: Conversation,
+  talk: Conversation,
   { ask, signal }: { readonly ask: LateWords; readonly signal: AbortSignal },
 ): Promise<RunView> {
+  const { client, agentId, interrupts } = talk
   let runId: string | null = null
   interrupts.during(() => {
     if (runId === null) return
@@ -161,7 +175,7 @@ async function askCancellable(
     return await askLive(client, context.terminal, {
       agentId,
       message: ask.text,
-      session: promptSession,
+      session: talk.session,
       idempotencyKey: ask.key,
       signal: AbortSignal.any([context.signal, signal]),
       eventsBeside: false,

@@ -95,6 +95,7 @@ async function play({ lines, meanwhile = [], reply, fate = reply, hearsMeanwhile
   const conversation = converse(context, {
     client,
     agentId: 'operator',
+    session: 'default',
     typed,
     interrupts: { during: () => undefined, close: () => undefined },
     show: () => undefined,

@@ -1,11 +1,16 @@
 import type { MeshClient } from '@flotilla/client/mesh-client'
+import { historyMessages, sessionNameMaxChars } from '@flotilla/protocol/chat-history'
 import { agentRows, runRows } from '../commands/fleet-rows.ts'
+import { oneLine } from '../terminal/color.ts'
 import type { Terminal } from '../terminal/terminal.ts'
+import { historyLines, resetLine, sessionRows } from './history-lines.ts'
 
 export interface SlashCall {
   readonly client: MeshClient
   readonly terminal: Terminal
   readonly agentId: string
+  /** The conversation at the prompt. */
+  readonly session: { readonly name: () => string; readonly change: (name: string) => void }
   readonly rest: readonly string[]
   /** Says something to what the agent works on. */
   readonly say: (text: string) => Promise<void>
@@ -19,6 +24,7 @@ export interface SlashCommand {
 }
 
 const runsShown = 10
+const historyShown = 20
 
 export const slashCommands: readonly SlashCommand[] = [
   {
@@ -66,6 +72,41 @@ export const slashCommands: readonly SlashCommand[] = [
     run: async ({ terminal, rest, say }) => {
       if (rest.length === 0) return terminal.print('Say what? /steer <text>')
       return say(rest.join(' '))
+    },
+  },
+  {
+    name: 'history',
+    summary: 'What was said in this conversation: /history [count]',
+    run: async ({ client, terminal, agentId, session, rest }) => {
+      const asked = Number(rest[0] ?? historyShown)
+      const limit = Number.isInteger(asked) && asked > 0 ? Math.min(asked, historyMessages.max) : historyShown
+      const query = { session: session.name(), limit }
+      const found = await client.call('chatHistory', { params: { id: agentId }, query })
+      terminal.print(...historyLines(found, terminal.color))
+    },
+  },
+  {
+    name: 'session',
+    summary: 'Goes to another conversation: /session <name>; alone it lists them',
+    run: async ({ client, terminal, agentId, session, rest }) => {
+      const name = rest.join(' ')
+      if (name !== '') {
+        session.change(name.slice(0, sessionNameMaxChars))
+        return terminal.print(`In the conversation ${oneLine(session.name(), sessionNameMaxChars)}.`)
+      }
+      const found = await client.call('chatSessions', { params: { id: agentId } })
+      terminal.print(
+        `In the conversation ${oneLine(session.name(), sessionNameMaxChars)}.`,
+        ...sessionRows(found),
+      )
+    },
+  },
+  {
+    name: 'reset',
+    summary: 'Archives this conversation and begins it anew',
+    run: async ({ client, terminal, agentId, session }) => {
+      const body = { session: session.name() }
+      terminal.print(resetLine(await client.call('chatReset', { params: { id: agentId }, body })))
     },
   },
   {

@@ -2,9 +2,6 @@ import type { MeshClient } from '@flotilla/client/mesh-client'
 import type { RunView } from '@flotilla/protocol/run'
 import type { SteerView } from '@flotilla/protocol/steer'
 
-/** The conversation at the prompt. */
-export const promptSession = 'default'
-
 /** Words that became a run of their own; asked for with the same key, that run is followed. */
 export interface LateWords {
   readonly text: string
@@ -22,6 +19,7 @@ export interface Steering {
 export function createSteering(deps: {
   readonly client: MeshClient
   readonly agentId: string
+  readonly session: string
   readonly newKey: () => string
   readonly onError: (error: unknown) => void
 }): Steering {
@@ -31,7 +29,7 @@ export function createSteering(deps: {
     try {
       return await deps.client.call('steer', {
         params: { id: deps.agentId },
-        body: { text, session: promptSession },
+        body: { text, session: deps.session },
         idempotencyKey: key,
       })
     } catch (error) {

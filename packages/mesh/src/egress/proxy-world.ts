@@ -71,6 +71,7 @@ export async function aProxy(options: ProxyWorldOptions = {}): Promise<ProxyWorl
           taskId: null,
           origin: { kind: 'human', channel: 'cli' },
           budgetUsd: null,
+          budgetTokens: null,
         }
       : null
   const counts = createEgressCounts({

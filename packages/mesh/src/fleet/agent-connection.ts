@@ -10,6 +10,7 @@ import type {
   TaskResult,
 } from '@flotilla/protocol/agent-api'
 import type { McpServerStatus } from '@flotilla/protocol/mcp-api'
+import type { ChatHistory, ChatResetReply, ChatSessions } from '@flotilla/protocol/chat-history'
 import type { TaskAssignment } from '@flotilla/protocol/task'
 
 /**
@@ -48,6 +49,14 @@ export interface AgentConnection {
   /** Waits up to `waitSeconds` (30 at most) for the outcome. */
   result(runId: string, waitSeconds: number, signal: AbortSignal): Promise<ResultReply>
   cancel(runId: string, fence: number, signal: AbortSignal): Promise<void>
+  /** Newest first. */
+  chatSessions(signal: AbortSignal): Promise<ChatSessions>
+  chatHistory(
+    asked: { readonly session: string; readonly limit: number },
+    signal: AbortSignal,
+  ): Promise<ChatHistory>
+  /** Archives and forgets a conversation. Problem `conflict` while the agent speaks in it. */
+  chatReset(session: string, signal: AbortSignal): Promise<ChatResetReply>
   writeFile(path: string, content: Uint8Array, signal: AbortSignal): Promise<void>
   readWorkspaceFile(name: string, signal: AbortSignal): Promise<string>
   writeWorkspaceFile(name: string, content: string, signal: AbortSignal): Promise<void>

@@ -27,7 +27,13 @@ const healthDeadlineMs = 5000
 const uploadDeadlineMs = 300_000
 
 /** What a person who puts a file into an agent is told as the agent said it; everything else is the mesh's affair. */
-const passedCodes: readonly ProblemCode[] = ['path-refused', 'body-too-large', 'unprocessable', 'not-found']
+const passedCodes: readonly ProblemCode[] = [
+  'path-refused',
+  'body-too-large',
+  'unprocessable',
+  'not-found',
+  'conflict',
+]
 
 export interface AgentHttpDeps {
   readonly agentId: string
@@ -168,6 +174,13 @@ export function createAgentHttp(deps: AgentHttpDeps): AgentConnection {
     cancel: async (runId, fence, signal) => {
       await call({ endpoint: 'cancel', json: { run_id: runId, fence }, signal }, agentApi.cancel.response)
     },
+    chatSessions: (signal) => call({ endpoint: 'chatSessions', signal }, agentApi.chatSessions.response),
+    chatHistory: ({ session, limit }, signal) => {
+      const query = { session, limit: String(limit) }
+      return call({ endpoint: 'chatHistory', query, signal }, agentApi.chatHistory.response)
+    },
+    chatReset: (session, signal) =>
+      call({ endpoint: 'chatReset', json: { session }, signal }, agentApi.chatReset.response),
     writeFile: async (path, content, signal) => {
       const send = { endpoint: 'fileWrite', params: { path }, bytes: content, signal } as const
       await call({ ...send, deadlineMs: uploadDeadlineMs }, agentApi.fileWrite.response)

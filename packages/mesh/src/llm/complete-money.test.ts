@@ -277,6 +277,7 @@ describe('money on the model path', () => {
       taskId: null,
       origin: { kind: 'human', channel: 'cli' },
       budgetUsd: 0.00002,
+      budgetTokens: null,
     } as const
     const caller: Caller = { kind: 'agent', agentId: 'scout', token: 'door', run }
     await withPath({}, async ({ upstream, parts }) => {

@@ -12,6 +12,7 @@ const run: RunTicket = {
   taskId: null,
   origin: { kind: 'human', channel: 'cli' },
   budgetUsd: null,
+  budgetTokens: null,
 }
 
 describe('a held lease', () => {

@@ -44,6 +44,7 @@ export interface Purse {
   readonly run: {
     readonly runId: string
     readonly budgetUsd: number | null
+    readonly budgetTokens?: number | null
     readonly taskId?: string | null
   } | null
 }

@@ -13,6 +13,7 @@ import { exhausted, isShared, leftIn, potsOf, tightestPot } from './pots.ts'
 import type { BudgetOf, Purse } from './pots.ts'
 import { createUtcDay, utcDay as utcDayOf } from './spend-table.ts'
 import type { SpendClosing, SpendRow, SpendTable } from './spend-table.ts'
+import { createRunTokens } from './run-tokens.ts'
 import { createTaskCalls } from './task-calls.ts'
 import type { TaskCalls } from './task-calls.ts'
 import { writeEnded } from './write-ended.ts'
@@ -98,7 +99,9 @@ export function createSpendGate(deps: SpendGateDeps): SpendGate {
   const taskCalls = createTaskCalls(deps)
   const utcDay = createUtcDay()
   const parts: GateParts = { ...deps, credits, taskCalls }
-  const open = new Set<Reservation>()
+  const runTokens = createRunTokens(deps)
+  /** With the tokens of output that each set aside of its run's cap. */
+  const open = new Map<Reservation, number>()
   let ended: Ended[] = []
   let isWriting = false
 
@@ -138,41 +141,58 @@ export function createSpendGate(deps: SpendGateDeps): SpendGate {
     if (!isWriting) void keepWriting()
   }
 
-  function remember(reservation: Reservation): Reservation {
-    open.add(reservation)
+  function remember(reservation: Reservation, tokensSetAside: number): Reservation {
+    open.set(reservation, tokensSetAside)
     return reservation
+  }
+
+  /** Invariant 2: false for whoever comes second. */
+  function closes(reservation: Reservation, closing: SpendClosing | null): boolean {
+    const setAside = open.get(reservation)
+    if (setAside === undefined) return false
+    open.delete(reservation)
+    const used = closing ? closing.promptTokens + closing.completionTokens : 0
+    runTokens.ended(reservation.row.runId, { setAside, used })
+    return true
   }
 
   return {
     async reserve(asked) {
       const at = clock.now()
       const day = utcDay(at)
-      const wish = { ...asked, project: deps.budgetOf(asked.agentId).project?.name ?? null }
-      const taskId = wish.run?.taskId ?? null
-      taskCalls.refuseOverCap(wish)
+      const project = deps.budgetOf(asked.agentId).project?.name ?? null
+      const taskId = asked.run?.taskId ?? null
+      taskCalls.refuseOverCap(asked)
+      const maxAllowed = runTokens.take(asked.run, asked)
+      const wish = { ...asked, maxTokens: maxAllowed, project }
+      const tokensSetAside = maxAllowed * asked.answers
       taskCalls.began(taskId)
-      if (isFree(wish)) return remember(freeReservation(deps, wish, { at, day }))
+      if (isFree(wish)) return remember(freeReservation(deps, wish, { at, day }), tokensSetAside)
       const credit = credits.find(wish, day)
       const wished = costAtMost(wish, wish.maxTokens)
       if (credit && freeIn(credit) >= wished) {
-        return remember(reservationFrom(credits, credit, { wish, maxTokens: wish.maxTokens, at }))
+        return remember(
+          reservationFrom(credits, credit, { wish, maxTokens: wish.maxTokens, at }),
+          tokensSetAside,
+        )
       }
       const outcome = await grouped
         .add(() => reserveNow(parts, wish))
         .catch((error: unknown) => ({ failed: error }))
       if (outcome instanceof Problem || 'failed' in outcome) {
         taskCalls.refused(taskId)
+        runTokens.ended(asked.run?.runId ?? null, { setAside: tokensSetAside, used: 0 })
         throw outcome instanceof Problem ? outcome : outcome.failed
       }
-      return remember(outcome)
+      return remember(outcome, tokensSetAside)
     },
     settle(reservation, closing, andAlso = () => {}) {
-      if (!open.delete(reservation)) return // invariant 2
+      if (!closes(reservation, closing)) return
       if (reservation.credit) reservation.credit.takenNano += closing.costNano - reservation.reservedNano
       end({ reservation, closing, andAlso })
     },
     refund(reservation) {
-      if (!open.delete(reservation)) return
+      if (!closes(reservation, null)) return
       if (!reservation.credit) {
         taskCalls.refused(reservation.row.taskId)
         return

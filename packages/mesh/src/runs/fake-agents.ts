@@ -240,6 +240,16 @@ function createFakeConnection({ agentId, agent, sent, cancelled }: ConnectionDep
     },
     writeFile: async () => {},
     mcpServers: async () => [],
+    chatSessions: async () => ({ sessions: [], total: 0 }),
+    chatHistory: async ({ session }) => ({
+      session,
+      messages: [],
+      total: 0,
+      rounds: 0,
+      continues: 0,
+      task_id: null,
+    }),
+    chatReset: async (session) => ({ session, archived_messages: 0 }),
     readWorkspaceFile: async () => '',
     writeWorkspaceFile: async () => {},
   }

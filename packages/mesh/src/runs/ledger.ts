@@ -82,6 +82,8 @@ export interface Ledger {
   readonly outbox: Outbox
   readonly subscribe: SubscribeRun
   find(runId: string): RunRecord | null
+  /** The run that has spoken in a conversation and is to speak there again, or does now; null when it is free. */
+  runIn(agentId: string, session: string): RunRecord | null
   /** The run and those that asked for it, nearest first. */
   chainOf(runId: string): readonly RunRecord[]
   /** Newest first. */
@@ -156,6 +158,7 @@ export function createLedger(deps: LedgerDeps): Ledger {
     lease,
     outbox,
     find: table.find,
+    runIn: table.runIn,
     chainOf: table.chainOf,
     list: table.list,
     view: (run) =>

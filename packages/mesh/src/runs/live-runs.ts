@@ -49,6 +49,6 @@ export function createLiveRuns(table: Pick<RunTable, 'find' | 'runningFenceOf' |
 }
 
 export function ticketFor(run: RunRecord): RunTicket {
-  const { id: runId, agentId, fence, taskId, origin, budgetUsd } = run
-  return { runId, agentId, fence, taskId, origin, budgetUsd }
+  const { id: runId, agentId, fence, taskId, origin, budgetUsd, budgetTokens } = run
+  return { runId, agentId, fence, taskId, origin, budgetUsd, budgetTokens }
 }

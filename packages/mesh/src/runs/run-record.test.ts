@@ -20,6 +20,7 @@ const aRun = (changes: Partial<RunRecord> = {}): RunRecord => ({
   depth: 0,
   proactive: false,
   budgetUsd: null,
+  budgetTokens: null,
   traceId: 'run_1',
   createdAt: 1,
   queuedSince: 1,

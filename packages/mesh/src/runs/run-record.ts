@@ -25,6 +25,7 @@ export interface RunRecord {
   /** Begun by a trigger of the mesh, or by a run that was; held while its agent is paused. */
   readonly proactive: boolean
   readonly budgetUsd: number | null
+  readonly budgetTokens: number | null
   readonly traceId: string
   readonly createdAt: number
   readonly queuedSince: number

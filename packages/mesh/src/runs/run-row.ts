@@ -6,7 +6,7 @@ import type { RunRecord } from './run-record.ts'
 
 /** The columns that make a record, for every SELECT. */
 export const runColumns =
-  'id, agent_id, kind, origin, input, state, attempt, turn, fence, lease_until, parent_id, task_id, depth, proactive, budget_usd, trace_id, created_at, queued_since, available_at, waiting_since, started_at, turn_started_at, ended_at, interim_text, outcome, tokens_used, cost_usd'
+  'id, agent_id, kind, origin, input, state, attempt, turn, fence, lease_until, parent_id, task_id, depth, proactive, budget_usd, budget_tokens, trace_id, created_at, queued_since, available_at, waiting_since, started_at, turn_started_at, ended_at, interim_text, outcome, tokens_used, cost_usd'
 
 const rowSchema = z.object({
   id: z.string(),
@@ -24,6 +24,7 @@ const rowSchema = z.object({
   depth: z.number(),
   proactive: z.number(),
   budget_usd: z.number().nullable(),
+  budget_tokens: z.number().nullable(),
   trace_id: z.string(),
   created_at: z.number(),
   queued_since: z.number(),
@@ -57,6 +58,7 @@ export function parseRunRow(raw: unknown): RunRecord {
     depth: row.depth,
     proactive: row.proactive === 1,
     budgetUsd: row.budget_usd,
+    budgetTokens: row.budget_tokens,
     traceId: row.trace_id,
     createdAt: row.created_at,
     queuedSince: row.queued_since,

@@ -89,6 +89,13 @@ export function createRunTable(database: Database) {
         )
         .run(now, agentId, now)
     },
+    /** The run that has spoken in a conversation and is to speak there again, or does now. */
+    runIn: (agentId: string, name: string) =>
+      one(
+        `SELECT ${runColumns} FROM runs WHERE agent_id = ? AND (state IN ('running', 'waiting') OR (state = 'queued' AND (attempt > 1 OR turn > 0))) AND ${session('runs')} = ? ORDER BY position LIMIT 1`,
+        agentId,
+        name,
+      ),
     queuedCount: (agentId: string) =>
       count("SELECT count(*) AS count FROM runs WHERE agent_id = ? AND state = 'queued'", agentId),
     /** Agents with something that their lane can do now. */
@@ -184,7 +191,7 @@ function countStates(database: Database): Record<RunState, number> {
 function insertRun(database: Database, run: RunRecord, mark: IdempotencyMark | null): void {
   database
     .prepare(
-      'INSERT INTO runs (id, agent_id, kind, origin, input, state, attempt, turn, fence, parent_id, task_id, depth, proactive, idempotency_scope, idempotency_key, budget_usd, trace_id, created_at, queued_since, available_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+      'INSERT INTO runs (id, agent_id, kind, origin, input, state, attempt, turn, fence, parent_id, task_id, depth, proactive, idempotency_scope, idempotency_key, budget_usd, budget_tokens, trace_id, created_at, queued_since, available_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
     )
     .run(
       run.id,
@@ -203,6 +210,7 @@ function insertRun(database: Database, run: RunRecord, mark: IdempotencyMark | n
       mark?.scope ?? null,
       mark?.key ?? null,
       run.budgetUsd,
+      run.budgetTokens,
       run.traceId,
       run.createdAt,
       run.queuedSince,

@@ -9,4 +9,6 @@ export interface RunTicket {
   readonly origin: Origin
   /** Cap of this run alone, US dollars; null means only the agent's budgets apply. */
   readonly budgetUsd: number | null
+  /** The same in tokens, prompts and answers together. */
+  readonly budgetTokens: number | null
 }

@@ -27,8 +27,10 @@ export interface SubmitRunInput {
   readonly input: RunInput
   /** The same key of the same caller gives the same run. */
   readonly idempotencyKey?: string | null | undefined
-  /** Cap of this run alone, US dollars. */
+  /** Cap of this run alone, US dollars; never above that of the run that asks. */
   readonly budgetUsd?: number | null
+  /** The same in tokens. */
+  readonly budgetTokens?: number | null
   readonly traceId?: string
   /** The run that asks; set by use cases of the mesh from a live ticket, never from a body. */
   readonly parent?: RunRecord | null
@@ -77,6 +79,7 @@ export function createSubmitRun(deps: SubmitRunDeps): SubmitRun {
         mark,
         parent: submitted.parent ?? null,
         budgetUsd: submitted.budgetUsd ?? null,
+        budgetTokens: submitted.budgetTokens ?? null,
         traceId: submitted.traceId,
       })
     })
@@ -109,6 +112,7 @@ export interface RunEntry {
   readonly mark: IdempotencyMark | null
   readonly parent: RunRecord | null
   readonly budgetUsd?: number | null
+  readonly budgetTokens?: number | null
   readonly traceId?: string | undefined
   /** Its place in the lane where that is not the end, milliseconds since 1970. */
   readonly queuedSince?: number
@@ -216,7 +220,8 @@ function newRun(deps: { readonly clock: Clock; readonly newId: NewId }, entry: R
     depth: parent ? parent.depth + 1 : 0,
     proactive: isProactive(entry.origin) || (parent?.proactive ?? false),
     // A child may not spend what its asker may not.
-    budgetUsd: entry.budgetUsd ?? parent?.budgetUsd ?? null,
+    budgetUsd: lowerOf(entry.budgetUsd, parent?.budgetUsd),
+    budgetTokens: lowerOf(entry.budgetTokens, parent?.budgetTokens),
     traceId: entry.traceId ?? parent?.traceId ?? id,
     createdAt: now,
     queuedSince: entry.queuedSince ?? now,
@@ -230,4 +235,10 @@ function newRun(deps: { readonly clock: Clock; readonly newId: NewId }, entry: R
     tokensUsed: 0,
     costUsd: 0,
   }
+}
+
+/** Pure. Null stands for no cap. */
+function lowerOf(own: number | null | undefined, parents: number | null | undefined): number | null {
+  const caps = [own, parents].filter((cap) => cap !== null && cap !== undefined)
+  return caps.length === 0 ? null : Math.min(...caps)
 }

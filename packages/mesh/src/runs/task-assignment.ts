@@ -1,5 +1,5 @@
 import { wireLimits } from '@flotilla/protocol/limits'
-import type { TaskAssignment } from '@flotilla/protocol/task'
+import type { TaskAssignment, TokenBudget } from '@flotilla/protocol/task'
 import type { RunRecord } from './run-record.ts'
 import type { RunTasks } from './run-tasks.ts'
 
@@ -34,6 +34,12 @@ export function taskAssignment(run: RunRecord, tasks: RunTasks): TaskAssignment 
     context: { ...work.context, session: sessionOf(run) },
     timeout_s: turnTimeoutSeconds,
     max_retries: wireLimits.runAttemptsMax - 1,
-    token_budget: null,
+    token_budget: budgetOf(run),
   }
+}
+
+/** What the agent is told of its caps; the model door holds it to them, in every turn. */
+function budgetOf({ budgetTokens, budgetUsd }: RunRecord): TokenBudget | null {
+  if (budgetTokens === null && budgetUsd === null) return null
+  return { max_tokens: budgetTokens, max_cost_usd: budgetUsd }
 }

@@ -3,6 +3,7 @@ import { ledgerMigration } from './migrations/001-ledger.ts'
 import { steersMigration } from './migrations/002-steers.ts'
 import { proactiveRunsMigration } from './migrations/003-proactive-runs.ts'
 import { pausesMigration } from './migrations/088-pauses.ts'
+import { runTokensMigration } from './migrations/003-run-tokens.ts'
 import { agentArchiveMigration } from './migrations/024-agent-archive.ts'
 import { agentsMigration } from './migrations/010-agents.ts'
 import { spendMigration } from './migrations/020-spend.ts'
@@ -31,6 +32,7 @@ export const allMigrations: readonly Migration[] = [
   ledgerMigration,
   steersMigration,
   proactiveRunsMigration,
+  runTokensMigration,
   agentsMigration,
   spendMigration,
   budgetsMigration,

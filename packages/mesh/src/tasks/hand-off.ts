@@ -3,7 +3,7 @@ import type { NewId } from '@flotilla/protocol/ids'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
-import type { TaskState } from '@flotilla/protocol/task'
+import type { TaskState, TokenBudget } from '@flotilla/protocol/task'
 import type { EventBus } from '../events/event-bus.ts'
 import type { Guard } from '../policy/action.ts'
 import { actorOf } from '../policy/caller.ts'
@@ -19,6 +19,8 @@ export interface HandOffInput {
   readonly title: string
   readonly description: string
   readonly data: JsonObject
+  /** What the assignee may use; a cap of the run that asks holds for it too, whichever is lower. */
+  readonly tokenBudget?: TokenBudget | null
   readonly idempotencyKey?: string | null | undefined
 }
 
@@ -54,6 +56,8 @@ export function createHandOff(deps: {
         input: { kind: 'task', task_id: taskId },
         idempotencyKey: input.idempotencyKey,
         parent: chain[0] ?? null,
+        budgetUsd: input.tokenBudget?.max_cost_usd ?? null,
+        budgetTokens: input.tokenBudget?.max_tokens ?? null,
       })
       if (run.taskId !== taskId) return repeated(table, run, input)
       refuseLoops(chain, input.to)

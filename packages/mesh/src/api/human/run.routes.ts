@@ -9,6 +9,7 @@ import type { RunInput, RunView } from '@flotilla/protocol/run'
 import type { EventBus } from '../../events/event-bus.ts'
 import type { Caller } from '../../policy/caller.ts'
 import { alreadySent, createBinder } from '../bind-endpoint.ts'
+import { keptAliveReply } from '../kept-alive-reply.ts'
 import { openEventStream } from '../server-sent-events.ts'
 import type { EventStream } from '../server-sent-events.ts'
 import type { HumanGate } from './gate.ts'
@@ -29,6 +30,11 @@ export interface ListQuery {
 /** Use cases about runs and tasks. */
 export interface RunUseCases {
   submit(caller: Caller, request: { agentId: string; input: RunInput; idempotencyKey?: string }): RunView
+  /** In the conversation of that name, or in the caller's own. */
+  chat(
+    caller: Caller,
+    request: { agentId: string; message: string; session?: string | undefined; idempotencyKey?: string },
+  ): RunView
   steer(
     caller: Caller,
     request: { agentId: string; text: string; session?: string | undefined; idempotencyKey?: string },
@@ -61,13 +67,8 @@ export function runRoutes(scope: FastifyInstance, { gate, use, events, keepAlive
   })
 
   bind(endpoints.chat, api.chat, async ({ raw, params, body, reply }) => {
-    const run = submit(raw, params['id'] ?? '', {
-      kind: 'chat',
-      message: body.message,
-      session: body.session,
-    })
-    if (!(raw.headers.accept ?? '').includes('text/event-stream'))
-      return awaitOutcome(use.follow, run.id, reply)
+    const run = use.chat(gate(raw), { agentId: params['id'] ?? '', ...body, ...keyOf(raw) })
+    if (!(raw.headers.accept ?? '').includes('text/event-stream')) return waited(run.id, reply)
     const stream = openEventStream(reply, keepAliveMs)
     for await (const frame of use.follow(run.id, stream.signal)) stream.send(frame)
     stream.end()
@@ -78,7 +79,7 @@ export function runRoutes(scope: FastifyInstance, { gate, use, events, keepAlive
   )
   bind(endpoints.invoke, api.invoke, async ({ raw, params, body, reply }) => {
     const run = submit(raw, params['id'] ?? '', { kind: 'tool', tool: body.tool, params: body.params })
-    return awaitOutcome(use.follow, run.id, reply)
+    return waited(run.id, reply)
   })
   bind(endpoints.runs, api.runs, async ({ raw, query }) => use.runs(gate(raw), query))
   bind(endpoints.run, api.run, async ({ raw, params }) => use.run(gate(raw), params['id'] ?? ''))
@@ -97,6 +98,10 @@ export function runRoutes(scope: FastifyInstance, { gate, use, events, keepAlive
 
   function submit(raw: FastifyRequest, agentId: string, input: RunInput): RunView {
     return use.submit(gate(raw), { agentId, input, ...keyOf(raw) })
+  }
+
+  function waited(runId: string, reply: FastifyReply) {
+    return keptAliveReply(reply, keepAliveMs, awaitOutcome(use.follow, runId, reply))
   }
 }
 

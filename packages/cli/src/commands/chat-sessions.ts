@@ -1,0 +1,95 @@
+import { historyMessages, terminalSession } from '@flotilla/protocol/chat-history'
+import { operatorAgentId } from '@flotilla/protocol/ids'
+import type { Command } from 'commander'
+import { commandAction, numberOption, textOption } from '../command-action.ts'
+import type { CommandLine } from '../command-action.ts'
+import type { CliDeps, CommandContext } from '../context.ts'
+import { wholeNumber } from '../number-argument.ts'
+import { historyLines, resetLine, sessionRows } from '../repl/history-lines.ts'
+
+export function addChatSessionCommands(program: Command, deps: CliDeps): void {
+  program
+    .command('history')
+    .summary('what was said in a conversation')
+    .description(
+      'Shows a conversation as the agent remembers it, oldest first; the operator’s when none is named. What a long conversation has let go of is in workspace/memory/transcripts of the agent.',
+    )
+    .argument('[agent]', 'id of the agent')
+    .option('--session <name>', 'which conversation', terminalSession)
+    .option(
+      '--limit <count>',
+      'how many messages, the newest',
+      wholeNumber(1, historyMessages.max),
+      historyMessages.default,
+    )
+    .addHelpText(
+      'after',
+      `
+Examples:
+  $ flotilla history auditor
+  $ flotilla history auditor --session release --limit 10
+  $ flotilla history auditor --json | jq -r '.messages[].text'`,
+    )
+    .action(commandAction(deps, history))
+  program
+    .command('sessions')
+    .summary('the conversations that an agent remembers')
+    .description('Lists the conversations of an agent, newest first; the operator’s when none is named.')
+    .argument('[agent]', 'id of the agent')
+    .addHelpText('after', '\nExample:\n  $ flotilla sessions auditor')
+    .action(commandAction(deps, sessions))
+  program
+    .command('reset-chat')
+    .summary('begin a conversation anew')
+    .description(
+      'Archives a conversation and begins it anew: the agent forgets what was said in it. It is refused while a run goes on there. What the agent wrote into its memory stays.',
+    )
+    .argument('[agent]', 'id of the agent; the operator when none is named')
+    .option('--session <name>', 'which conversation', terminalSession)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ flotilla reset-chat auditor\n  $ flotilla reset-chat auditor --session release',
+    )
+    .action(commandAction(deps, resetChat))
+}
+
+async function history(context: CommandContext, line: CommandLine): Promise<void> {
+  const { terminal, signal } = context
+  const client = await context.mesh()
+  const found = await client.call('chatHistory', {
+    params: { id: agentOf(line) },
+    query: { session: sessionOf(line), limit: numberOption(line, 'limit') ?? historyMessages.default },
+    signal,
+  })
+  terminal.printJson(found)
+  terminal.print(...historyLines(found, terminal.color))
+}
+
+async function sessions(context: CommandContext, line: CommandLine): Promise<void> {
+  const client = await context.mesh()
+  const found = await client.call('chatSessions', {
+    params: { id: agentOf(line) },
+    signal: context.signal,
+  })
+  context.terminal.printJson(found)
+  context.terminal.print(...sessionRows(found))
+}
+
+async function resetChat(context: CommandContext, line: CommandLine): Promise<void> {
+  const client = await context.mesh()
+  const reset = await client.call('chatReset', {
+    params: { id: agentOf(line) },
+    body: { session: sessionOf(line) },
+    signal: context.signal,
+  })
+  context.terminal.printJson(reset)
+  context.terminal.print(resetLine(reset))
+}
+
+function agentOf(line: CommandLine): string {
+  return line.operands[0] ?? operatorAgentId
+}
+
+function sessionOf(line: CommandLine): string {
+  return textOption(line, 'session') ?? terminalSession
+}

@@ -1,0 +1,63 @@
+import type {
+  ChatHistory,
+  ChatResetReply,
+  ChatSessions,
+  HistoryMessage,
+} from '@flotilla/protocol/chat-history'
+import { oneLine, printable } from '../terminal/color.ts'
+import type { Color } from '../terminal/color.ts'
+import { formatTime } from '../terminal/format.ts'
+import { renderTable } from '../terminal/table.ts'
+
+const resultColumnsMax = 160
+
+/** A conversation as a person reads it. Pure. */
+export function historyLines(history: ChatHistory, color: Color): string[] {
+  const { session, messages, total } = history
+  if (total === 0) return [`Nothing was said yet in the conversation ${oneLine(session, 200)}.`]
+  const left = total - messages.length
+  return [
+    ...(left > 0 ? [color.faint(`… ${left} older messages; --limit shows more`)] : []),
+    ...messages.flatMap((message) => messageLines(message, color)),
+  ]
+}
+
+function messageLines({ role, text, calls }: HistoryMessage, color: Color): string[] {
+  if (role === 'tool') return [color.faint(`  ↳ ${oneLine(text, resultColumnsMax)}`)]
+  if (role === 'system') return [color.faint(oneLine(text, resultColumnsMax))]
+  const who = role === 'user' ? color.strong('you') : color.name('agent')
+  return [
+    ...(text === '' ? [] : [`${who}: ${printable(text)}`]),
+    ...calls.map(({ name, input }) => color.faint(`  → ${name} ${oneLine(input, resultColumnsMax)}`)),
+  ]
+}
+
+/** Pure. */
+export function sessionRows({ sessions, total }: ChatSessions): string[] {
+  if (sessions.length === 0) return ['No conversations yet.']
+  const left = total - sessions.length
+  return [
+    ...renderTable(
+      [
+        { title: 'SESSION' },
+        { title: 'MESSAGES', align: 'right' },
+        { title: 'LAST SAID (UTC)' },
+        { title: 'TASK' },
+      ],
+      sessions.map((one) => [
+        oneLine(one.session, 80),
+        `${one.messages}`,
+        formatTime(one.updated_at),
+        one.task_id ?? '',
+      ]),
+    ),
+    ...(left > 0 ? [`… and ${left} older ones`] : []),
+  ]
+}
+
+/** Pure. */
+export function resetLine({ session, archived_messages: count }: ChatResetReply): string {
+  const name = oneLine(session, 200)
+  if (count === 0) return `Nothing was said yet in the conversation ${name}.`
+  return `The conversation ${name} begins anew; its ${count} messages are archived.`
+}

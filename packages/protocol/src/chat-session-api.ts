@@ -1,0 +1,38 @@
+import * as z from 'zod/mini'
+import {
+  chatHistorySchema,
+  chatResetReplySchema,
+  chatSessionsSchema,
+  historyQuerySchema,
+  sessionNameSchema,
+  terminalSession,
+} from './chat-history.ts'
+import type { Endpoint, EndpointSchemas } from './endpoint.ts'
+
+/** Part of the people's door: the conversations that an agent remembers. */
+export const chatSessionEndpoints = {
+  chatSessions: {
+    method: 'GET',
+    path: '/api/agents/{id}/chat/sessions',
+    summary: 'Conversations that an agent remembers, newest first',
+  },
+  chatHistory: {
+    method: 'GET',
+    path: '/api/agents/{id}/chat/history',
+    summary: 'One conversation as the agent remembers it',
+  },
+  chatReset: {
+    method: 'POST',
+    path: '/api/agents/{id}/chat/reset',
+    summary: 'Archives a conversation and begins it anew',
+  },
+} as const satisfies Record<string, Endpoint>
+
+export const chatSessionApi = {
+  chatSessions: { response: chatSessionsSchema },
+  chatHistory: { query: historyQuerySchema, response: chatHistorySchema },
+  chatReset: {
+    request: z.strictObject({ session: z._default(sessionNameSchema, terminalSession) }),
+    response: chatResetReplySchema,
+  },
+} as const satisfies Record<keyof typeof chatSessionEndpoints, EndpointSchemas>
