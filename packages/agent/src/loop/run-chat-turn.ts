@@ -36,6 +36,10 @@ export async function runChatTurn(
     rounds: { turn: 0, session: session.rounds, continues: session.continues },
     flushed: session.flushed,
   })
+  const close = async (end: RunEnd): Promise<void> => {
+    const turn = { session: request.session, mark: session.mark, taskId, beginning }
+    await closeTurn(context, turn, { state, end })
+  }
   const end = await endOf(context, async () =>
     runRounds(
       {
@@ -65,12 +69,14 @@ export async function runChatTurn(
       state,
       context.signal,
     ),
-  )
-  await closeTurn(
-    context,
-    { session: request.session, mark: session.mark, taskId, beginning },
-    { state, end },
-  )
+  ).catch(async (error: unknown) => {
+    // What was asked, and what was done about it, is not forgotten with an error of ours.
+    await close({ status: 'failed', code: 'internal-error', detail: 'something went wrong inside' }).catch(
+      () => undefined,
+    )
+    throw error
+  })
+  await close(end)
   const facts = { ...state, taskId, durationMs: clock.now() - state.startedAt }
   return { result: taskResult(request, end, facts), lastStep: state.step }
 }

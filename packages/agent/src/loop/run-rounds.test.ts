@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { Problem } from '@flotilla/protocol/problem'
 import { verifies } from '../../../../tests/verifies.ts'
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import type { ContextKeeper } from '../context/context-keeper.ts'
+import type { LanguageModel } from '../llm/language-model.ts'
+import { aContextKeeper } from '../testing/context-parts.ts'
 import { createScriptedModel } from '../llm/scripted-model.ts'
+import { choice } from '../tools/parameters.ts'
+import { defineTool, succeeded } from '../tools/tool.ts'
 import { aState, calls, fakeTool, loopParts } from '../testing/loop-parts.ts'
 import { readLoopState } from './read-loop-state.ts'
 import { runRounds } from './run-rounds.ts'
@@ -52,9 +58,12 @@ describe('the loop', () => {
     ['cut off', '{"value":"12'],
     ['no object', '[1]'],
     ['a text', '"x"'],
+    ['a text that holds an object', '"{}"'],
+    ['null', 'null'],
+    ['a number', '7'],
     ['cut off before the first', '', true],
   ])(
-    'arguments that are %s are reported with the expected form and never executed',
+    'arguments that are %s are reported with the expected form and never executed (lessons 101, 132)',
     async (_name, args, cutOff = false) => {
       const tool = fakeTool('tool', 'local')
       const model = createScriptedModel([{ toolCalls: calls(['a', 'tool', args]), cutOff }, { text: 'done' }])
@@ -66,6 +75,31 @@ describe('the loop', () => {
       expect(model.asked[1]?.messages[2]).toMatchObject({ toolCalls: [{ arguments: '{}' }] })
     },
   )
+
+  test('the expected form names the values that may be chosen (lesson 132)', async () => {
+    const made: string[] = []
+    const tool = defineTool({
+      name: 'paint',
+      description: 'paint',
+      parameters: { color: choice('which', ['red', 'blue']) },
+      effect: 'local',
+      timeoutMs: 5000,
+      run: async ({ color }) => succeeded(made.push(color)),
+    })
+    const wrong = ['["red"]', 'null', '"red"', '{"color":"green"}', '{"color":["red"]}', '{"color":null}']
+    const model = createScriptedModel([
+      { toolCalls: calls(...wrong.map((args, index) => [`c${index}`, 'paint', args] as const)) },
+      { text: 'done' },
+    ])
+    const state = aState()
+    await runRounds(loopParts(model, [tool]).deps, state, signal)
+    expect(made).toEqual([])
+    for (const { ok, output } of state.toolOutputs) {
+      expect(ok).toBe(false)
+      expect(output).toContain('"enum":["red","blue"]')
+    }
+    expect(state.toolOutputs).toHaveLength(wrong.length)
+  })
 
   test.each([
     ['an unknown tool', 'nothing', '{}', 'There are: tool'],
@@ -181,6 +215,41 @@ describe('the loop', () => {
     expect(state.rounds).toEqual({ turn: 1, session: 1, continues: 3 })
   })
 
+  test('a session is compacted at its limit five times, and after 1,201 rounds ends for good (lesson 111)', async () => {
+    let asked = 0
+    const model: LanguageModel = {
+      answer: async (request) => {
+        const answer = { cutOff: false, tokens: 10, promptTokens: 0, answeredBy: null, costUsd: 0 }
+        // A summary is asked for aside, without tools.
+        if (request.tools.length === 0) return { ...answer, text: 'what was done so far', toolCalls: [] }
+        asked += 1
+        if (!request.mayCallTools) return { ...answer, text: 'this is all', toolCalls: [] }
+        return { ...answer, text: '', toolCalls: calls([`c${asked}`, 'tool', `{"value":"${asked}"}`]) }
+      },
+    }
+    const keeper = aContextKeeper()
+    let compactions = 0
+    const context: ContextKeeper = {
+      ...keeper,
+      compact: async (turn) => {
+        compactions += 1
+        const before = turn.state.messages.length
+        await keeper.compact(turn)
+        expect(turn.state.messages.length).toBeLessThan(before)
+      },
+    }
+    const tool = fakeTool('tool', 'none')
+    const bounds = { kind: 'chat', perTurnMax: 5000, perSessionMax: 200 } as const
+    const state = aState()
+    const { deps } = loopParts(model, [tool], { bounds, context, saveCheckpoint: async () => undefined })
+    expect(await runRounds(deps, state, signal)).toEqual({ kind: 'answered', text: 'this is all' })
+    expect([asked, compactions, tool.keys.length]).toEqual([1201, 5, 1200])
+    // Whatever is said next, nothing is asked any more.
+    state.messages.push({ role: 'user', content: sanitizeForPrompt('and now?') })
+    expect(await runRounds(deps, state, signal)).toMatchObject({ code: 'rounds-exhausted' })
+    expect(asked).toBe(1201)
+  })
+
   test.each([
     ['tokens', { maxTokens: 15, maxCostUsd: 9 }],
     ['money', { maxTokens: 999, maxCostUsd: 0.0015 }],
@@ -194,6 +263,18 @@ describe('the loop', () => {
     expect(end).toMatchObject({ kind: 'failed', code: 'budget-exhausted' })
     expect(model.asked).toHaveLength(2)
     expect(model.asked[1]?.answerTokensMax).toBe(spending.maxTokens - 10)
+  })
+
+  test('a cap in money alone bounds no answer', async () => {
+    const model = createScriptedModel([use('1'), use('2'), use('3')])
+    const spending = { maxTokens: null, maxCostUsd: 0.0015 }
+    const end = await runRounds(
+      loopParts(model, [fakeTool('tool', 'none')], { spending }).deps,
+      aState(),
+      signal,
+    )
+    expect(end).toMatchObject({ kind: 'failed', code: 'budget-exhausted' })
+    expect(model.asked.map(({ answerTokensMax }) => answerTokensMax)).toEqual([null, null])
   })
 
   test('an abort leaves the intent of the call that it cut off', async () => {

@@ -292,6 +292,42 @@ describe('money on the model path', () => {
     })
   })
 
+  test("a run's cap in tokens bounds each answer, counts what is open, and refuses the call above it", async () => {
+    const run = {
+      runId: 'run_1',
+      agentId: 'scout',
+      fence: 1,
+      taskId: null,
+      origin: { kind: 'human', channel: 'cli' },
+      budgetUsd: null,
+      budgetTokens: 30,
+    } as const
+    const caller: Caller = { kind: 'agent', agentId: 'scout', token: 'door', run }
+    await withPath({}, async ({ upstream, parts }) => {
+      const bounds: unknown[] = []
+      upstream.answerWith((call, response) => {
+        bounds.push((JSON.parse(call.body) as { max_tokens?: number }).max_tokens)
+        answerWhole(response)
+      })
+      // 12 tokens each, as the upstream says.
+      for (const wished of [100, 10]) {
+        await parts.complete(caller, { body: bodyOf({ max_tokens: wished }), signal: open() })
+      }
+      expect(bounds).toEqual([30, 10])
+      const [third, fourth] = await Promise.allSettled([
+        parts.complete(caller, { body: bodyOf({ max_tokens: 100 }), signal: open() }),
+        parts.complete(caller, { body: bodyOf({ max_tokens: 100 }), signal: open() }),
+      ])
+      expect(third.status).toBe('fulfilled')
+      expect(bounds[2]).toBe(6)
+      const refusal = { code: 'budget-exhausted', extra: { budget: 'run-tokens', limit_tokens: 30 } }
+      expect(fourth).toMatchObject({ status: 'rejected', reason: refusal })
+      await expect(parts.complete(caller, { body: bodyOf({}), signal: open() })).rejects.toMatchObject(
+        refusal,
+      )
+    })
+  })
+
   test('a model without a price is refused with the repair, and a local one costs nothing and counts (lesson 84)', async () => {
     const settings = {
       models: { 'openai/llama-x': { local: true } },

@@ -3,7 +3,10 @@ import { expect, test } from 'vitest'
 import { verifies } from '../../../../tests/verifies.ts'
 import type { AgentConnection } from '../fleet/agent-connection.ts'
 import { createFakeAgents } from './fake-agents.ts'
-import { aLedgerWorld } from './ledger-world.ts'
+import { aLedgerWorld, person } from './ledger-world.ts'
+import { ticketFor } from './live-runs.ts'
+import type { RunTasks } from './run-tasks.ts'
+import { taskAssignment } from './task-assignment.ts'
 
 test('an assignee gets a whole TaskAssignment under the fence of its run', async () => {
   verifies('resources:task-assignment:fields')
@@ -39,5 +42,30 @@ test('an assignee gets a whole TaskAssignment under the fence of its run', async
       origin: { kind: 'operator', channel: 'agent', user: 'operator' },
     },
   ])
+  await world.ledger.close()
+})
+
+test.each([
+  [
+    'what the hand-off says',
+    null,
+    { max_tokens: 900, max_cost_usd: 0.5 },
+    { max_tokens: 900, max_cost_usd: 0.5 },
+  ],
+  ['the cap of the run that asks', 0.2, null, { max_tokens: null, max_cost_usd: 0.2 }],
+  ['the lower of both', 0.2, { max_tokens: 900, max_cost_usd: 0.5 }, { max_tokens: 900, max_cost_usd: 0.2 }],
+])('its token budget is %s', async (_name, runUsd, asked, told) => {
+  const world = aLedgerWorld()
+  world.ledger.start()
+  const input = { kind: 'chat', message: 'hello', session: 'main' } as const
+  world.ledger.submitRun(person, { agentId: 'operator', input, budgetUsd: runUsd })
+  await world.clock.settle()
+  const work = { to: 'worker', title: 'count', description: 'all', data: {}, tokenBudget: asked }
+  const given = world.handOff(world.callerOf('operator'), work)
+  const run = world.ledger.find(given.run_id)!
+  const tasks = { work: () => ({ inputData: {}, context: {} }) }
+  expect(taskAssignment(run, tasks as unknown as RunTasks)?.token_budget).toEqual(told)
+  // The model door holds it to the same.
+  expect(ticketFor(run)).toMatchObject({ budgetTokens: told.max_tokens, budgetUsd: told.max_cost_usd })
   await world.ledger.close()
 })
