@@ -1,3 +1,4 @@
+import { heartbeatSession } from '@flotilla/protocol/heartbeat-reply'
 import type { Origin } from '@flotilla/protocol/origin'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import type { SteerMessage } from '@flotilla/protocol/steer'
@@ -48,6 +49,7 @@ export function steersOf(request: RunRequest): readonly SteerMessage[] {
 /** The conversation that the run speaks in; null for a lone tool call. Pure. */
 export function speaksIn(request: RunRequest): string | null {
   if (request.kind === 'chat') return request.session
+  if (request.kind === 'heartbeat') return heartbeatSession
   return request.kind === 'task' ? taskSession(request.assignment) : null
 }
 

@@ -4,7 +4,7 @@ import { verifies } from '../../../../tests/verifies.ts'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { ContextKeeper } from '../context/context-keeper.ts'
 import type { LanguageModel } from '../llm/language-model.ts'
-import { aContextKeeper } from '../testing/context-parts.ts'
+import { aContextKeeper, aModelBook } from '../testing/context-parts.ts'
 import { createScriptedModel } from '../llm/scripted-model.ts'
 import { choice } from '../tools/parameters.ts'
 import { defineTool, succeeded } from '../tools/tool.ts'
@@ -221,21 +221,23 @@ describe('the loop', () => {
       answer: async (request) => {
         const answer = { cutOff: false, tokens: 10, promptTokens: 0, answeredBy: null, costUsd: 0 }
         // A summary is asked for aside, without tools.
-        if (request.tools.length === 0) return { ...answer, text: 'what was done so far', toolCalls: [] }
+        if (request.tools.length === 0) {
+          summaries += 1
+          return { ...answer, text: 'what was done so far', toolCalls: [] }
+        }
         asked += 1
         if (!request.mayCallTools) return { ...answer, text: 'this is all', toolCalls: [] }
         return { ...answer, text: '', toolCalls: calls([`c${asked}`, 'tool', `{"value":"${asked}"}`]) }
       },
     }
-    const keeper = aContextKeeper()
+    const keeper = aContextKeeper({ book: aModelBook(8000) })
+    let summaries = 0
     let compactions = 0
     const context: ContextKeeper = {
       ...keeper,
       compact: async (turn) => {
         compactions += 1
-        const before = turn.state.messages.length
         await keeper.compact(turn)
-        expect(turn.state.messages.length).toBeLessThan(before)
       },
     }
     const tool = fakeTool('tool', 'none')
@@ -244,6 +246,9 @@ describe('the loop', () => {
     const { deps } = loopParts(model, [tool], { bounds, context, saveCheckpoint: async () => undefined })
     expect(await runRounds(deps, state, signal)).toEqual({ kind: 'answered', text: 'this is all' })
     expect([asked, compactions, tool.keys.length]).toEqual([1201, 5, 1200])
+    expect(summaries).toBeGreaterThanOrEqual(5)
+    // 2,408 were said.
+    expect(state.messages.length).toBeLessThan(1000)
     // Whatever is said next, nothing is asked any more.
     state.messages.push({ role: 'user', content: sanitizeForPrompt('and now?') })
     expect(await runRounds(deps, state, signal)).toMatchObject({ code: 'rounds-exhausted' })

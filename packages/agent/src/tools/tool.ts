@@ -47,7 +47,7 @@ export interface RunStatus {
   readonly tokens: number
   readonly costUsd: number
   /** What this run alone may spend, where its task says so. */
-  readonly spending: { readonly maxTokens: number; readonly maxCostUsd: number } | null
+  readonly spending: { readonly maxTokens: number | null; readonly maxCostUsd: number | null } | null
 }
 
 export interface ToolContext {

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type * as z from 'zod'
 import { eventsDroppedName } from '@flotilla/protocol/fleet-event'
 import type { EventsDropped, FleetEvent } from '@flotilla/protocol/fleet-event'
