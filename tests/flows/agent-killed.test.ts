@@ -194,7 +194,7 @@ describe('a task', () => {
       for (const command of commands) {
         const ran = life.lines.filter((line) => line === command).length
         const told = life.result.tool_outputs.find(
-          ({ tool, input }) => tool === 'run_command' && String(input['command']).includes(command),
+          ({ tool, input }) => tool === 'run_command' && JSON.stringify(input).includes(command),
         )
         const isUnknown = told?.output.includes('outcome-unknown') === true
         expect(ran, where).toBeLessThanOrEqual(1)

@@ -129,7 +129,12 @@ describe('a conversation', () => {
     expect((await historyOf(mesh, 'left')).messages.at(-1)).toMatchObject({ text: 'It is over.' })
   })
 
-  it('with a tool longer than its reader is patient ends with its answer, waiting or streamed (lesson 50)', async () => {
+  it('takes an argument of 20 KB whole to where it belongs (lesson 102)', async () => {
+    expect((await mesh.ask('large file', { agent: 'left' })).outcome?.text).toBe('Written.')
+    expect(await readFile(join(mesh.dataOf('left'), 'large.txt'), 'utf8')).toBe(twentyThousand)
+  })
+
+  it('with a tool longer than its reader is patient ends with its answer (lesson 50)', async () => {
     // Four times the silence that this reader bears; the line is never silent for longer than a second.
     const patienceMs = 2500
     const asking = patientPost(mesh, patienceMs)
@@ -159,11 +164,6 @@ describe('a conversation', () => {
     expect(await asking).toHaveProperty('error')
     await mesh.restart()
     await letGo(mesh)
-  })
-
-  it('takes an argument of 20 KB whole to where it belongs (lesson 102)', async () => {
-    expect((await mesh.ask('large file', { agent: 'left' })).outcome?.text).toBe('Written.')
-    expect(await readFile(join(mesh.dataOf('left'), 'large.txt'), 'utf8')).toBe(twentyThousand)
   })
 })
 

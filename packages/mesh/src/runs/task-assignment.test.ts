@@ -54,7 +54,7 @@ test.each([
   ],
   ['the cap of the run that asks', 0.2, null, { max_tokens: null, max_cost_usd: 0.2 }],
   ['the lower of both', 0.2, { max_tokens: 900, max_cost_usd: 0.5 }, { max_tokens: 900, max_cost_usd: 0.2 }],
-])('its token budget is %s', async (_name, runUsd, asked, told) => {
+])('its token budget is %s', async (...[, runUsd, asked, told]) => {
   const world = aLedgerWorld()
   world.ledger.start()
   const input = { kind: 'chat', message: 'hello', session: 'main' } as const
