@@ -8,7 +8,7 @@ export const answerTokensMax = 8192
 /** Whose money a sub-agent spends: what its parent has used, and may use in all. */
 export interface ParentPurse {
   readonly state: Pick<LoopState, 'tokens' | 'costUsd'>
-  readonly spending: { readonly maxTokens: number; readonly maxCostUsd: number } | null
+  readonly spending: { readonly maxTokens: number | null; readonly maxCostUsd: number | null } | null
 }
 
 /**
@@ -18,13 +18,10 @@ export interface ParentPurse {
 export function chargeParent(model: LanguageModel, { state, spending }: ParentPurse): LanguageModel {
   return {
     answer: async (request, onText, signal) => {
-      const leftTokens = spending === null ? Infinity : spending.maxTokens - state.tokens
-      const isSpent = leftTokens <= 0 || (spending !== null && state.costUsd >= spending.maxCostUsd)
-      if (spending !== null && isSpent) {
-        throw new Problem('budget-exhausted', {
-          detail: `The work that this is a part of has used its ${spending.maxTokens} tokens or its ${spending.maxCostUsd} USD.`,
-        })
-      }
+      const { maxTokens, maxCostUsd } = spending ?? { maxTokens: null, maxCostUsd: null }
+      const leftTokens = maxTokens === null ? Infinity : maxTokens - state.tokens
+      if (leftTokens <= 0) throw spentAll(`${maxTokens} tokens`)
+      if (maxCostUsd !== null && state.costUsd >= maxCostUsd) throw spentAll(`${maxCostUsd} USD`)
       const most = Math.min(request.answerTokensMax ?? answerTokensMax, answerTokensMax, leftTokens)
       const answer = await model.answer({ ...request, answerTokensMax: most }, onText, signal)
       state.tokens += answer.tokens
@@ -32,4 +29,8 @@ export function chargeParent(model: LanguageModel, { state, spending }: ParentPu
       return answer
     },
   }
+}
+
+function spentAll(what: string): Problem {
+  return new Problem('budget-exhausted', { detail: `The work that this is a part of has used its ${what}.` })
 }

@@ -28,6 +28,7 @@ const agent = (agentId: string, runId = `run_of_${agentId}`): Caller => ({
     taskId: null,
     origin: { kind: 'human', channel: 'cli' },
     budgetUsd: null,
+    budgetTokens: null,
   },
 })
 
