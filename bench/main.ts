@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util'
 import { agentMemoryBench } from './agent-memory.ts'
 import { agentStartBench } from './agent-start.ts'
 import type { Bench, BenchReport } from './bench.ts'
+import { cronBench } from './cron.ts'
 import { egressBench } from './egress.ts'
 import { machineLine, readMachineFacts } from './machine-facts.ts'
 import { modelDoorBench } from './model-door.ts'
@@ -21,6 +22,7 @@ const benches: readonly Bench[] = [
   memoryBench,
   moneyBench,
   webhooksBench,
+  cronBench,
 ]
 const runsMax = 200
 

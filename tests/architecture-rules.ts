@@ -252,6 +252,10 @@ export const unguardedFiles: readonly { readonly file: string; readonly why: str
   { file: 'edits/editable.ts', why: 'declares what `apply-edit` and `undo-change` call behind the guard' },
   { file: 'edits/edit-record.ts', why: 'is called by `apply-edit` and `undo-change` behind the guard' },
   { file: 'runs/follow-run.ts', why: 'declares what is done in the name of a run that was let in' },
+  {
+    file: 'triggers/cron/cron-world.ts',
+    why: 'declares what the room asks of the rest; its use cases ask the guard',
+  },
   { file: 'fleet/briefings.ts', why: 'asks what an agent may, to tell it so, and does nothing for a caller' },
   { file: 'fleet/fleet.ts', why: 'puts the use cases of its room together' },
   { file: 'blackboard/list-entries.ts', why: 'shows of each entry only what `decide` allows to be read' },

@@ -20,5 +20,5 @@ export const statesClauses = [
   { line: 141, id: 'states:heartbeat:runs', state: 'covered', by: 'heartbeat', text: 'A fired heartbeat runs when any of the four conditions differs.' },
   { line: 141, id: 'states:heartbeat:run-bounded', state: 'covered', by: 'heartbeat', text: 'A heartbeat that runs calls the LLM up to `HEARTBEAT_MAX_ITERATIONS`.' },
   { line: 143, id: 'states:tool-loop:memory-search-exempt', state: 'covered', by: 'run-loop', text: '`memory_search` is exempt from loop detection.' },
-  { line: 143, id: 'states:cron:manual-run-dispatches', state: 'planned', by: 'cron', text: 'A manual `/cron run` always dispatches.' },
+  { line: 143, id: 'states:cron:manual-run-dispatches', state: 'covered', by: 'cron', text: 'A manual `/cron run` always dispatches.' },
 ] as const satisfies readonly Clause<'states'>[]

@@ -10,6 +10,7 @@ import { addChatCommand } from './commands/chat.ts'
 import { addChatSessionCommands } from './commands/chat-sessions.ts'
 import { addCostsCommand } from './commands/costs.ts'
 import { addCredentialsCommand } from './commands/credentials.ts'
+import { addCronCommand } from './commands/cron.ts'
 import { addDeleteCommand } from './commands/delete.ts'
 import { addDemoCommand } from './commands/demo.ts'
 import { addDoctorCommand } from './commands/doctor.ts'
@@ -64,6 +65,7 @@ const commands = [
   addWebhooksCommand,
   addTopicsCommands,
   addWatchersCommand,
+  addCronCommand,
   addEventsCommand,
   addPendingCommands,
   addPermissionsCommand,

@@ -1,6 +1,7 @@
 import { chatSessionApi, chatSessionEndpoints } from '@flotilla/protocol/chat-session-api'
 import { controlApi, controlEndpoints } from '@flotilla/protocol/control-api'
 import { heartbeatApi, heartbeatEndpoints } from '@flotilla/protocol/heartbeat-api'
+import { cronHumanApi, cronHumanEndpoints } from '@flotilla/protocol/cron-api'
 import { journalApi, journalEndpoints } from '@flotilla/protocol/journal-api'
 import { mcpHumanApi, mcpHumanEndpoints } from '@flotilla/protocol/mcp-api'
 import { meshHumanApi, meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
@@ -25,6 +26,7 @@ export const peopleEndpoints = {
   ...watchEndpoints,
   ...topicHumanEndpoints,
   ...chatSessionEndpoints,
+  ...cronHumanEndpoints,
 } as const
 export const peopleApi = {
   ...meshHumanApi,
@@ -39,6 +41,7 @@ export const peopleApi = {
   ...watchApi,
   ...topicHumanApi,
   ...chatSessionApi,
+  ...cronHumanApi,
 } as const
 
 export type PeopleEndpointName = keyof typeof peopleEndpoints

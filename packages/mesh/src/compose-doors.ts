@@ -3,12 +3,14 @@ import { agentRoutes } from './api/agent/agent.routes.ts'
 import { createAgentGate } from './api/agent/gate.ts'
 import { mcpAgentRoutes } from './api/agent/mcp.routes.ts'
 import { modelRoutes } from './api/agent/model.routes.ts'
+import { cronAgentRoutes } from './api/agent/cron.routes.ts'
 import { skillRoutes } from './api/agent/skill.routes.ts'
 import { toolRoutes } from './api/agent/tool.routes.ts'
 import { topicAgentRoutes } from './api/agent/topic.routes.ts'
 import { vaultAgentRoutes } from './api/agent/vault.routes.ts'
 import { credentialRoutes } from './api/human/credential.routes.ts'
 import { chatSessionRoutes } from './api/human/chat-session.routes.ts'
+import { cronRoutes } from './api/human/cron.routes.ts'
 import { controlRoutes } from './api/human/control.routes.ts'
 import { fleetRoutes } from './api/human/fleet.routes.ts'
 import { heartbeatRoutes } from './api/human/heartbeat.routes.ts'
@@ -33,6 +35,7 @@ import { operatorViewRoutes } from './api/operator/view.routes.ts'
 import { publicRoutes } from './api/public/public.routes.ts'
 import { webhookRoutes } from './api/public/webhook.routes.ts'
 import { createServer } from './api/server.ts'
+import { cronAgentUseCases, cronHumanUseCases } from './compose-cron.ts'
 import type { MeshParts } from './compose-parts.ts'
 import { heartbeatUseCases } from './compose-heartbeat.ts'
 import { journalUseCases, moneyUseCases } from './compose-money.ts'
@@ -131,6 +134,7 @@ function peopleRoutes(server: FastifyInstance, parts: MeshParts, gate: HumanGate
     credentialRoutes(scope, { gate, use: credentialUseCases(parts.vaultRoom) }),
   )
   server.register(async (scope) => pauseRoutes(scope, { gate, use: parts.pauses }))
+  server.register(async (scope) => cronRoutes(scope, { gate, use: cronHumanUseCases(parts) }))
   server.register(async (scope) => controlRoutes(scope, { gate, use: controlUseCases(parts) }))
   server.register(async (scope) => mcpHumanRoutes(scope, { gate, use: mcpUseCases(parts) }))
   server.register(async (scope) => heartbeatRoutes(scope, { gate, use: heartbeatUseCases(parts) }))
@@ -170,6 +174,7 @@ export function agentDoor(parts: MeshParts): FastifyInstance {
   )
   server.register(async (scope) => toolRoutes(scope, { gate, use: toolUseCases(parts) }))
   server.register(async (scope) => topicAgentRoutes(scope, { gate, effects, use: topicAgentUseCases(parts) }))
+  server.register(async (scope) => cronAgentRoutes(scope, { gate, effects, use: cronAgentUseCases(parts) }))
   server.register(async (scope) => skillRoutes(scope, { gate, use: { check: createSkillCheck(parts) } }))
   server.register(async (scope) =>
     modelRoutes(scope, {

@@ -4,6 +4,7 @@ import { createBlackboard } from './blackboard/blackboard.ts'
 import type { CommandContext } from './commands/command-context.ts'
 import { composeControl, waitingForPeople } from './compose-control.ts'
 import type { Control } from './compose-control.ts'
+import { composeCron } from './compose-cron.ts'
 import { composeHeartbeats } from './compose-heartbeat.ts'
 import type { Heartbeats } from './compose-heartbeat.ts'
 import { composeEgress } from './compose-egress.ts'
@@ -163,6 +164,7 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
       (id) => webhooks.forget(id),
       denials.forget,
       (id) => pauses.forget(id),
+      (id) => cron.forget(id),
       (id) => heartbeats.forget(id),
       topics.forget,
     ],
@@ -195,6 +197,7 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
       (run) => control.approvals.runSettled(run),
       (run) => webhooks.runSettled(run),
       topics.runSettled,
+      (run) => cron.runSettled(run),
     ],
     promote: (caller, entries) => {
       if (caller.kind !== 'agent') return
@@ -262,6 +265,15 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
     newId,
     log,
   })
+  const acting = { database, clock, newId, log, guard, decide, journal, events, ledger, fleet, notes }
+  const pausedReason = pauses.reasonFor
+  const cron = await composeCron({
+    ...acting,
+    editor,
+    pausedReason,
+    path: paths.cronFile,
+    fireHeartbeat: (agentId, due) => heartbeats.fire(agentId, due),
+  })
   const heartbeats: Heartbeats = composeHeartbeats({
     database,
     fleet,
@@ -272,8 +284,8 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
     guard,
     journal,
     log,
-    jobs: null,
     unreadSignals: topics.unreadSignals,
+    jobs: cron.heartbeatJobs,
     pausedReason: pauses.reasonFor,
   })
   const watch = composeWatch({ database, paths, ledger, guard, events, log, pausedReason: pauses.reasonFor })
@@ -316,6 +328,7 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
     effects,
     watch,
     control,
+    cron,
     heartbeats,
     startedAt,
     diskRoom,

@@ -206,12 +206,15 @@ export function internalUseCases({ walls, guard, database, trust }: MeshParts): 
 }
 
 /** What keeps the mesh from running agents now, if anything does. */
-export function readiness({ permissions, settings, walls, journalKeeper, diskRoom, isServing }: MeshParts) {
+export function readiness(parts: MeshParts) {
+  const { permissions, settings, walls, journalKeeper, diskRoom, cron, isServing } = parts
   const problems: { id: string; detail: string }[] = []
   const broken = permissions.snapshot().broken
   if (broken !== null) problems.push({ id: 'permissions-broken', detail: `everything is denied: ${broken}` })
   const badSettings = settings.broken()
   if (badSettings !== null) problems.push({ id: 'settings-broken', detail: badSettings })
+  const badJobs = cron.broken()
+  if (badJobs !== null) problems.push({ id: 'cron-broken', detail: badJobs })
   const { broken: brokenWall } = walls.state()
   if (brokenWall !== null) problems.push({ id: 'walls', detail: brokenWall })
   const badJournal = journalKeeper.broken()

@@ -73,6 +73,7 @@ export async function composeMesh(meshSettings: MeshSettings): Promise<Mesh> {
         blackboard.run(closing.signal),
         parts.watch.run(closing.signal),
         parts.control.approvals.run(closing.signal),
+        parts.cron.run(closing.signal),
         keepHouse(),
       )
       tellStart(parts)

@@ -168,6 +168,25 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     actor: z.string(),
     undo_token: z.string(),
   }),
+  /** A job of cron: made or changed, its due time acted on or let pass, or how its run ended. */
+  z.strictObject({
+    type: z.literal('cron.changed'),
+    agent_id: agentId,
+    job_id: z.string(),
+    action: z.enum([
+      'created',
+      'updated',
+      'paused',
+      'resumed',
+      'removed',
+      'started',
+      'skipped',
+      'executed',
+      'error',
+    ]),
+    schedule: z.string(),
+    detail: z.string(),
+  }),
   z.strictObject({ type: z.literal('wall.failed'), wall_id: z.string(), detail: z.string() }),
   /** The kill switch; `agent_id` is null for the whole fleet. */
   z.strictObject({

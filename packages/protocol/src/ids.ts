@@ -31,6 +31,7 @@ export const idPrefixes = [
   'change',
   'hook',
   'sig',
+  'cron',
 ] as const
 export type IdPrefix = (typeof idPrefixes)[number]
 

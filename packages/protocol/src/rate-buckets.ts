@@ -14,6 +14,7 @@ export const ratePerMinute = {
   artifacts: 300,
   skills: 300,
   publish: 1200,
+  cron: 300,
   other: 3000,
 } as const
 
@@ -34,6 +35,7 @@ const rows: readonly { readonly method?: string; readonly path: string; readonly
   { path: '/mesh/skills', bucket: 'skills' },
   { path: '/mesh/signals/read', bucket: 'other' },
   { path: '/mesh/signals', bucket: 'publish' },
+  { path: '/mesh/cron', bucket: 'cron' },
 ]
 
 /** Pure. */

@@ -5,6 +5,7 @@ import type { Tool } from '../tools/tool.ts'
 import type { Workspace } from '../workspace/workspace.ts'
 import { artifactTools } from './artifacts.ts'
 import { blackboardTools } from './blackboard.ts'
+import { cronTools } from './cron.ts'
 import { fileTools } from './files.ts'
 import { handOffTools } from './hand-off.ts'
 import { httpTools } from './http.ts'
@@ -44,6 +45,7 @@ export function builtinTools(deps: {
     ...workspaceTools(deps),
     ...vaultTools(),
     ...signalTools(),
+    ...cronTools(),
     ...memoryTools(deps),
   ]
 }

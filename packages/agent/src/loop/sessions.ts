@@ -15,6 +15,9 @@ const archivesMax = 100
 const sessionsMax = 1000
 /** Conversations that are listed. */
 const listedMax = 200
+/** Each firing of a job is a conversation of its own that nobody goes on with; so many are kept to be looked at. */
+const jobSessionsMax = 100
+const jobSessionMark = 'cron:'
 
 export interface Session {
   readonly messages: readonly PromptMessage[]
@@ -55,6 +58,9 @@ export function createSessions(deps: {
   const folder = join(deps.dataDirectory, stateFolder, 'sessions')
   const archives = join(deps.dataDirectory, stateFolder, 'archives')
   const keptMax = deps.sessionsMax ?? sessionsMax
+  const jobFolder = join(deps.dataDirectory, stateFolder, 'job-sessions')
+  const isOfJob = (session: string): boolean => session.startsWith(jobSessionMark)
+  const folderOf = (session: string): string => (isOfJob(session) ? jobFolder : folder)
   const resets = new Map<string, number>()
   const markOf = (session: string): number => resets.get(session) ?? 0
   const fileOf = async (session: string): Promise<string> => {
@@ -63,14 +69,19 @@ export function createSessions(deps: {
   }
 
   /** One rename, so that a crash leaves it here or there. */
-  const archive = async (file: string): Promise<void> => {
+  const archive = async (file: string, from = folder): Promise<void> => {
     await promises.mkdir(archives, { recursive: true, mode: 0o700 })
     await forgetOldest(archives, await promises.readdir(archives), archivesMax - 1)
     await promises
-      .rename(join(folder, file), join(archives, `${deps.clock.now()}-${file}`))
+      .rename(join(from, file), join(archives, `${deps.clock.now()}-${file}`))
       .catch((error: unknown) => {
         if (codeOf(error) !== 'ENOENT') throw error
       })
+  }
+  const forgetOldJobs = async (file: string): Promise<void> => {
+    await promises.mkdir(jobFolder, { recursive: true, mode: 0o700 })
+    const names = await promises.readdir(jobFolder)
+    if (!names.includes(file)) await forgetOldest(jobFolder, names, jobSessionsMax - 1)
   }
   const makeRoomFor = async (file: string): Promise<void> => {
     const names = await sessionFiles(folder)
@@ -81,20 +92,21 @@ export function createSessions(deps: {
 
   return {
     load: async (session) => {
-      const value = await readJsonFile(join(folder, await fileOf(session)))
+      const value = await readJsonFile(join(folderOf(session), await fileOf(session)))
       return { ...(await readSession(session, value)), mark: markOf(session) }
     },
     save: async (session, state, mark) => {
       if (mark !== markOf(session)) return
       const file = await fileOf(session)
-      await makeRoomFor(file)
-      await writeState(deps.dataDirectory, join(folder, file), JSON.stringify({ session, ...state }))
+      await (isOfJob(session) ? forgetOldJobs(file) : makeRoomFor(file))
+      const path = join(folderOf(session), file)
+      await writeState(deps.dataDirectory, path, JSON.stringify({ session, ...state }))
     },
     reset: async (session) => {
       resets.set(session, markOf(session) + 1)
       const file = await fileOf(session)
-      const { messages } = await readSession(session, await readJsonFile(join(folder, file)))
-      await archive(file)
+      const { messages } = await readSession(session, await readJsonFile(join(folderOf(session), file)))
+      await archive(file, folderOf(session))
       return messages.length
     },
     list: async () => {

@@ -23,9 +23,11 @@ export function trustOfOrigin(origin: Origin | null | undefined): Trust {
     case 'human':
       return 'owner'
     case 'system':
-    case 'cron':
     case 'heartbeat':
       return 'self'
+    case 'cron':
+      // A job that an agent made says what that agent had read, from anywhere.
+      return origin.user?.startsWith('agent:') === true ? 'outside' : 'self'
     case 'operator':
     case 'agent':
       return 'agent'

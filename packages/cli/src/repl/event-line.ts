@@ -127,6 +127,8 @@ export function eventLine(event: FleetEventBody, color: Color): string | null {
       )
     case 'work.resumed':
       return line(color, event.agent_id ?? 'fleet', `goes on, says ${event.actor}`)
+    case 'cron.changed':
+      return cronLine(event, color)
     case 'wall.failed':
       return line(
         color,
@@ -178,6 +180,13 @@ function runLine(event: Extract<FleetEventBody, { type: 'run.changed' }>, color:
   if (event.state === 'done') return null
   const why = event.outcome === null ? '' : `: ${oneLine(event.outcome.text, quotedMax)}`
   return line(color, event.agent_id, color.bad(`run ${event.run_id} is ${event.state}${why}`))
+}
+
+function cronLine(event: Extract<FleetEventBody, { type: 'cron.changed' }>, color: Color): string | null {
+  const detail = event.detail === '' ? '' : `: ${oneLine(event.detail, quotedMax)}`
+  const words = `job ${event.job_id} (${oneLine(event.schedule, 30)}) ${event.action}${detail}`
+  // A run that ends badly has a line of its own, as has every run that begins.
+  return line(color, event.agent_id, event.action === 'error' ? color.bad(words) : color.faint(words))
 }
 
 function line(color: Color, who: string, what: string): string {

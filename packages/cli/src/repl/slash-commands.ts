@@ -25,6 +25,7 @@ export interface SlashCommand {
 
 const runsShown = 10
 const historyShown = 20
+const cronUsage = 'Which? /cron list, /cron run <job>, /cron why <job>'
 
 export const slashCommands: readonly SlashCommand[] = [
   {
@@ -64,6 +65,25 @@ export const slashCommands: readonly SlashCommand[] = [
     run: async ({ client, terminal }) => {
       const { runs } = await client.call('runs', { query: { limit: runsShown } })
       terminal.print(...runRows(runs))
+    },
+  },
+  {
+    name: 'cron',
+    summary: 'Jobs by the clock: /cron list, /cron run <job>, /cron why <job>',
+    run: async ({ client, terminal, rest }) => {
+      const [verb = 'list', id = ''] = rest
+      if (verb === 'list') {
+        const { jobs } = await client.call('cronJobs', { query: {} })
+        return terminal.print(
+          ...jobs.map((job) => `${job.id}: ${job.agent}, ${job.schedule}, fired ${job.run_count} times`),
+          ...(jobs.length === 0 ? ['No jobs yet.'] : []),
+        )
+      }
+      if (id === '') return terminal.print(cronUsage)
+      const params = { id }
+      if (verb === 'run') return terminal.print((await client.call('cronRun', { params })).words)
+      if (verb === 'why') return terminal.print(...(await client.call('cronHistory', { params })).why)
+      return terminal.print(cronUsage)
     },
   },
   {

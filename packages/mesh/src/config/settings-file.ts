@@ -169,6 +169,7 @@ export const settingsSchema = z.strictObject({
       artifacts: rate('artifacts'),
       skills: rate('skills'),
       publish: rate('publish'),
+      cron: rate('cron'),
       other: rate('other'),
     } satisfies Record<RateBucket, z.ZodType>)
     .prefault({}),

@@ -1,3 +1,4 @@
+import type { JsonObject } from '@flotilla/protocol/json-value'
 import type {
   AgentStatus,
   ChatFrame,
@@ -13,6 +14,13 @@ import type { McpServerStatus } from '@flotilla/protocol/mcp-api'
 import type { ChatHistory, ChatResetReply, ChatSessions } from '@flotilla/protocol/chat-history'
 import type { TaskAssignment } from '@flotilla/protocol/task'
 
+/** A tool of an agent, with the JSON Schema of its parameters. */
+export interface AgentTool {
+  readonly name: string
+  readonly description: string
+  readonly parameters: JsonObject
+}
+
 /**
  * A line to one agent's process. Every call carries the mesh's short-lived signed token. A call that cannot be
  * made rejects with the Problem `agent-unavailable`; an answer not of the agreed form does too.
@@ -25,6 +33,8 @@ export interface AgentConnection {
   status(signal: AbortSignal): Promise<AgentStatus>
   /** How the agent's MCP servers stand. */
   mcpServers(signal: AbortSignal): Promise<readonly McpServerStatus[]>
+  /** Its tools as its model sees them; the schemas are an agent's word. */
+  tools(signal: AbortSignal): Promise<readonly AgentTool[]>
   /** Sends a chat turn and follows its frames. Null when the stream broke before `done`: ask `result`. */
   chatStream(
     request: ChatRequest,

@@ -127,6 +127,8 @@ export function createAgentHttp(deps: AgentHttpDeps): AgentConnection {
     status: (signal) => call({ endpoint: 'status', signal }, agentApi.status.response),
     mcpServers: async (signal) =>
       (await call({ endpoint: 'capabilities', signal }, agentApi.capabilities.response)).mcp_servers,
+    tools: async (signal) =>
+      (await call({ endpoint: 'capabilities', signal }, agentApi.capabilities.response)).tools,
     chatStream: (json, onFrame, signal) =>
       stream({ endpoint: 'chatStream', json, signal }, { runId: json.run_id, onFrame, signal }),
     heartbeat: async (json, onFrame, signal) => {

@@ -202,6 +202,7 @@ function createFakeConnection({ agentId, agent, sent, cancelled }: ConnectionDep
     healthy: async () => agent.alive && !agent.hung,
     started: async () => agent.alive && !agent.hung,
     status: () => Promise.reject(new Problem('agent-unavailable')),
+    tools: async () => [],
     chatStream: (request, onFrame, signal) => follow('chat', request, { onFrame, signal }),
     heartbeat: (request, onFrame, signal) => follow('heartbeat', request, { onFrame, signal }),
     heartbeatContext: () => Promise.reject(new Problem('agent-unavailable')),

@@ -36,7 +36,7 @@ export interface SubmitRunInput {
   readonly parent?: RunRecord | null
   /** What set the mesh itself to work; counts for the caller `system` only. */
   readonly trigger?: 'cron' | 'heartbeat' | 'webhook' | 'watcher'
-  /** Which one of them; the user of the run's origin. */
+  /** Which one of them, or who made it; the user of the run's origin. */
   readonly triggerId?: string
 }
 

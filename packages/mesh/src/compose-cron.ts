@@ -1,0 +1,70 @@
+import type { CronAgentUseCases } from './api/agent/cron.routes.ts'
+import type { CronHumanUseCases } from './api/human/cron.routes.ts'
+import { conditionHolds } from './conditions/condition.ts'
+import { parseCondition } from './conditions/parse-condition.ts'
+import type { Fleet } from './fleet/fleet.ts'
+import type { Notes } from './notes/notes.ts'
+import { createCron } from './triggers/cron/cron.ts'
+import type { Cron } from './triggers/cron/cron.ts'
+import type { CronWorld } from './triggers/cron/cron-world.ts'
+
+/** A start of its agent and one answer; who makes a job waits for it. */
+const toolsDeadlineMs = 60_000
+
+type Given = Omit<CronWorld, 'requireAgent' | 'toolsOf' | 'readCondition' | 'note'>
+
+/** Jobs by the clock. */
+export function composeCron(
+  parts: Given & {
+    readonly fleet: Fleet
+    readonly notes: Notes
+  },
+): Promise<Cron> {
+  const { fleet, notes } = parts
+  return createCron({
+    ...parts,
+    requireAgent: fleet.requireWorking,
+    toolsOf: async (agentId, signal) => {
+      const bounded = AbortSignal.any([signal, AbortSignal.timeout(toolsDeadlineMs)])
+      return (await fleet.reach(agentId, bounded)).tools(bounded)
+    },
+    readCondition: (text) => {
+      const condition = parseCondition(text)
+      return (payload) => conditionHolds(condition, payload)
+    },
+    note: (agentId, message, idempotencyKey) =>
+      void notes.notifyOwner(
+        { kind: 'agent', agentId, token: 'door', run: null },
+        { message, idempotencyKey },
+      ),
+  })
+}
+
+/** Jobs in the words of the people's door. */
+export function cronHumanUseCases({ cron }: { readonly cron: Cron }): CronHumanUseCases {
+  return {
+    list: cron.list,
+    create: cron.create,
+    update: cron.update,
+    remove: async (caller, id) => {
+      await cron.remove(caller, id)
+      return { removed: true, id }
+    },
+    run: cron.runNow,
+    history: cron.history,
+  }
+}
+
+/** Jobs in the words of the agent door. */
+export function cronAgentUseCases({ cron }: { readonly cron: Cron }): CronAgentUseCases {
+  return {
+    list: (caller) => cron.list(caller),
+    set: (caller, { agent, ...job }, signal) =>
+      cron.create(caller, { ...job, agent: agent ?? caller.agentId }, signal),
+    change: cron.update,
+    drop: async (caller, id) => {
+      await cron.remove(caller, id)
+      return { removed: true, id }
+    },
+  }
+}

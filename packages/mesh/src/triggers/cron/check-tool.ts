@@ -1,0 +1,37 @@
+import type { JsonObject } from '@flotilla/protocol/json-value'
+import { Problem } from '@flotilla/protocol/problem'
+import { fromJSONSchema } from 'zod'
+import type { AgentTool } from '../../fleet/agent-connection.ts'
+
+const namesShownMax = 40
+
+/** A call that the agent's own list of tools takes, or the Problem `bad-request` with the field. Pure. */
+export function checkToolCall(
+  tools: readonly AgentTool[],
+  call: { readonly tool: string; readonly params: JsonObject; readonly agentId: string },
+): void {
+  const tool = tools.find(({ name }) => name === call.tool)
+  if (!tool) {
+    const names = tools.map(({ name }) => name).slice(0, namesShownMax)
+    throw badField('tool_name', `agent ${call.agentId} has no tool ${call.tool}; it has ${names.join(', ')}`)
+  }
+  const fault = faultOf(tool, call.params)
+  if (fault !== null) throw badField('tool_params', fault)
+}
+
+/** The schema comes from inside a container: one that cannot be read refuses the job and nothing else. */
+function faultOf(tool: AgentTool, params: JsonObject): string | null {
+  try {
+    const checked = fromJSONSchema(tool.parameters).safeParse(params)
+    if (checked.success) return null
+    const issue = checked.error.issues[0]
+    return `${issue?.path.join('.') ?? ''} ${issue?.message ?? ''} (of ${tool.name})`.trim()
+  } catch {
+    return `the parameters of ${tool.name} are not described in a way that can be checked`
+  }
+}
+
+/** A field of a job that is refused, with why. */
+export function badField(field: string, reason: string): Problem {
+  return new Problem('bad-request', { detail: `${field}: ${reason}`, extra: { field } })
+}

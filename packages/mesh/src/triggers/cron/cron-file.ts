@@ -1,0 +1,143 @@
+import { cronLimits } from '@flotilla/protocol/cron-api'
+import { Problem } from '@flotilla/protocol/problem'
+import * as z from 'zod'
+import { readTextFile, sameStamp, stampOf } from '../../config/atomic-file.ts'
+import type { FileEditor, FileStamp } from '../../config/atomic-file.ts'
+import { readJsonDocument } from '../../config/json-document.ts'
+import { cronJobSchema, effectiveSchedule } from './cron-job.ts'
+import type { CronJob } from './cron-job.ts'
+
+/** Jobs of one fleet. */
+const jobsMax = 10_000
+
+const fileSchema = z.strictObject({
+  jobs: z
+    .array(cronJobSchema)
+    .max(jobsMax)
+    .check((context) => {
+      for (const { at, message } of crowded(context.value)) {
+        context.issues.push({ code: 'custom', path: [at, 'id'], message, input: context.value })
+      }
+    }),
+})
+
+/**
+ * `config/cron.json`, the truth about which jobs there are.
+ *
+ * 1. A file that is broken leaves the last whole set in force, and says its line and the reason; broken at start, no
+ *    job is there until it is mended. A missing file has no jobs.
+ * 2. Edits run one after the other on what stands on disk, and are refused while that is broken.
+ * 3. A change by hand is seen by `look`.
+ */
+export interface CronFile {
+  jobs(): readonly CronJob[]
+  broken(): string | null
+  /** Writes what `change` makes of the jobs. What it throws is thrown, and nothing is written. Problem `unprocessable`. */
+  edit(change: (jobs: readonly CronJob[]) => readonly CronJob[]): Promise<void>
+  /** Reads the file where a hand changed it; true where there is something new in it. */
+  look(): Promise<boolean>
+}
+
+export function createCronFile(deps: {
+  readonly path: string
+  readonly editor: FileEditor
+  /** Hears once of each new reason why the file is not used. */
+  readonly onBroken: (detail: string) => void
+}): CronFile {
+  const { path, editor } = deps
+  /** Undefined before the first look. */
+  let stamp: FileStamp | null | undefined
+  let jobs: readonly CronJob[] = []
+  let broken: string | null = null
+
+  function take(reading: Reading): void {
+    if (reading.ok) [jobs, broken] = [reading.jobs, null]
+    else {
+      if (reading.detail !== broken) deps.onBroken(reading.detail)
+      broken = reading.detail
+    }
+  }
+
+  return {
+    jobs: () => jobs,
+    broken: () => broken,
+    async edit(change) {
+      let written: readonly CronJob[] = []
+      await editor.edit(path, (text) => {
+        const reading = readJobs(text)
+        if (!reading.ok)
+          throw new Problem('unprocessable', { detail: `${reading.detail}; mend it by hand first` })
+        written = change(reading.jobs)
+        return writeJobs(written)
+      })
+      // The next look reads it once more, which costs little and misses no hand that was quicker.
+      ;[jobs, broken] = [written, null]
+    },
+    async look() {
+      try {
+        // The stamp is taken first: a write between the two is then seen by the next look.
+        const found = await stampOf(path)
+        if (stamp !== undefined && sameStamp(found, stamp)) return false
+        const text = await readTextFile(path)
+        stamp = found
+        take(readJobs(text))
+        return broken === null
+      } catch (error) {
+        take({ ok: false, detail: `config/cron.json cannot be read: ${String(error).slice(0, 200)}` })
+        return false
+      }
+    },
+  }
+}
+
+type Reading =
+  | { readonly ok: true; readonly jobs: readonly CronJob[] }
+  | { readonly ok: false; readonly detail: string }
+
+/** Pure. */
+export function readJobs(text: string | null): Reading {
+  if (text === null) return { ok: true, jobs: [] }
+  const reading = readJsonDocument(text, fileSchema)
+  if (reading.ok) return { ok: true, jobs: reading.document.value.jobs }
+  return { ok: false, detail: `config/cron.json line ${reading.line}: ${reading.reason}` }
+}
+
+/** Pure. Problem `unprocessable` where the jobs together are too many. */
+export function writeJobs(jobs: readonly CronJob[]): string {
+  const checked = fileSchema.safeParse({ jobs })
+  if (!checked.success) {
+    throw new Problem('unprocessable', {
+      detail: checked.error.issues.map(({ message }) => message).join('; '),
+    })
+  }
+  return `${JSON.stringify(checked.data, null, 2)}\n`
+}
+
+function crowded(jobs: readonly CronJob[]): { at: number; message: string }[] {
+  const ids = new Set<string>()
+  const ofAgent = new Map<string, number>()
+  const hearts = new Set<string>()
+  return jobs.flatMap((job, at) => {
+    const count = (ofAgent.get(job.agent) ?? 0) + 1
+    ofAgent.set(job.agent, count)
+    const messages = [
+      ...(ids.has(job.id) ? [`the id ${job.id} stands twice`] : []),
+      ...(count === cronLimits.jobsPerAgentMax + 1
+        ? [`agent ${job.agent} has more than ${cronLimits.jobsPerAgentMax} jobs; remove one first`]
+        : []),
+      ...(job.heartbeat && hearts.has(job.agent) ? [`agent ${job.agent} has a heartbeat already`] : []),
+    ]
+    ids.add(job.id)
+    if (job.heartbeat) hearts.add(job.agent)
+    return messages.map((message) => ({ at, message }))
+  })
+}
+
+/** What is kept to differently from what the file says, in words; empty where nothing is. Pure. */
+export function correctionOf(job: CronJob): string {
+  const kept = effectiveSchedule(job)
+  if (kept !== job.schedule)
+    return `the operator's heartbeat is locked to ${kept}; "${job.schedule}" is not used`
+  const seconds = /^every\s+([1-4])\s*s$/i.exec(job.schedule)?.[1]
+  return seconds === undefined ? '' : `every ${seconds}s is kept as every 5s, the shortest interval`
+}

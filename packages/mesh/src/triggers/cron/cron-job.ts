@@ -1,0 +1,115 @@
+import { cronLimits } from '@flotilla/protocol/cron-api'
+import { agentIdSchema, operatorAgentId } from '@flotilla/protocol/ids'
+import { jsonObjectSchema } from '@flotilla/protocol/json-value'
+import { limits, wireLimits } from '@flotilla/protocol/limits'
+import type { RunInput } from '@flotilla/protocol/run'
+import * as z from 'zod'
+import { readSchedule } from './cron-schedule.ts'
+import type { Schedule } from './cron-schedule.ts'
+
+/** How often the operator's heartbeat comes, whatever anybody writes. */
+export const operatorHeartbeatSchedule = 'every 15m'
+
+/** A job as `config/cron.json` has it; fields that a hand leaves out get their defaults. */
+export const cronJobSchema = z
+  .strictObject({
+    id: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, 'an id is 1 to 64 letters, digits, _ and -'),
+    agent: agentIdSchema,
+    schedule: z.string(),
+    /** IANA name. */
+    timezone: z.string().default('UTC'),
+    enabled: z.boolean().default(true),
+    suppress_empty: z.boolean().default(true),
+    heartbeat: z.boolean().default(false),
+    message: z.string().min(1).max(wireLimits.chatMessageMaxChars).optional(),
+    tool_name: z.string().min(1).max(128).optional(),
+    tool_params: z.optional(jsonObjectSchema),
+    when: z.string().max(cronLimits.whenMaxChars).optional(),
+    /** Who made it, as the journal names callers. A job never does more than its maker may. */
+    created_by: z.string().max(128).default('file'),
+    /** Milliseconds since 1970; intervals are counted from it. */
+    created_at: z.number().int().min(0).default(0),
+  })
+  .check((context) => {
+    const job = context.value
+    for (const { field, reason } of faultsOf(job)) {
+      context.issues.push({ code: 'custom', path: [field], message: reason, input: job })
+    }
+  })
+export type CronJob = z.output<typeof cronJobSchema>
+
+export type CronMode = 'message' | 'tool' | 'heartbeat'
+
+/** By the fields that are there. Pure. */
+export function modeOf(job: Pick<CronJob, 'heartbeat' | 'tool_name'>): CronMode {
+  if (job.heartbeat) return 'heartbeat'
+  return job.tool_name === undefined ? 'message' : 'tool'
+}
+
+/** The schedule that is kept to. Throws for a job that `faultsOf` finds a fault in. Pure. */
+export function scheduleOf(job: CronJob): Schedule {
+  const reading = readSchedule(effectiveSchedule(job), {
+    timezone: job.timezone,
+    anchor: anchorOf(job.created_at),
+  })
+  if (!reading.ok) throw new Error(`job ${job.id} has no schedule: ${reading.reason}`)
+  return reading.schedule
+}
+
+/** On a tick, so that an interval of one tick is due at each. */
+function anchorOf(createdAt: number): number {
+  return createdAt - (createdAt % limits.cronTickMs)
+}
+
+/** Pure. */
+export function effectiveSchedule(job: Pick<CronJob, 'agent' | 'heartbeat' | 'schedule'>): string {
+  return isOperatorHeartbeat(job) ? operatorHeartbeatSchedule : job.schedule
+}
+
+export function isOperatorHeartbeat(job: Pick<CronJob, 'agent' | 'heartbeat'>): boolean {
+  return job.heartbeat && job.agent === operatorAgentId
+}
+
+export interface JobFault {
+  readonly field: keyof CronJob
+  readonly reason: string
+}
+
+/** What keeps a job from being one, by field. Pure. */
+export function faultsOf(
+  job: Pick<CronJob, 'schedule' | 'timezone' | 'heartbeat' | 'message' | 'tool_name' | 'tool_params'>,
+): readonly JobFault[] {
+  const faults: JobFault[] = []
+  const reading = readSchedule(job.schedule, { timezone: job.timezone, anchor: 0 })
+  if (!reading.ok) faults.push({ field: reading.field, reason: reading.reason })
+  if (job.heartbeat && job.tool_name !== undefined)
+    faults.push({ field: 'tool_name', reason: 'a heartbeat calls no tool; leave heartbeat or tool_name out' })
+  if (!job.heartbeat && job.tool_name !== undefined && job.message !== undefined)
+    faults.push({ field: 'message', reason: 'a job says a message or calls a tool, not both' })
+  if (!job.heartbeat && job.tool_name === undefined && job.message === undefined)
+    faults.push({ field: 'message', reason: 'give a message, a tool_name, or heartbeat: true' })
+  if (job.tool_name === undefined && job.tool_params !== undefined)
+    faults.push({ field: 'tool_params', reason: 'parameters without a tool_name' })
+  return faults
+}
+
+/**
+ * What the run is about. Each firing is a conversation of its own: one that went on for ever would end at the bound of
+ * rounds in a session. Null for a heartbeat, whose words are made elsewhere. Pure.
+ */
+export function inputOf(job: CronJob, dueAt: number): RunInput | null {
+  if (job.heartbeat) return null
+  if (job.tool_name !== undefined) return { kind: 'tool', tool: job.tool_name, params: job.tool_params ?? {} }
+  return { kind: 'chat', message: job.message ?? '', session: `cron:${job.id}:${dueAt}` }
+}
+
+/** Equal keys mean the same due times; a job whose key changed counts from the moment of the change. Pure. */
+export function scheduleKey(job: CronJob): string {
+  return JSON.stringify([
+    job.enabled,
+    effectiveSchedule(job),
+    job.timezone,
+    anchorOf(job.created_at),
+    job.agent,
+  ])
+}

@@ -1,0 +1,253 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { verifies } from '../../../../../tests/verifies.ts'
+import { oracleDueTimes } from './cron-oracle.ts'
+import { nextDue, readSchedule } from './cron-schedule.ts'
+import type { Schedule } from './cron-schedule.ts'
+import { dueBetween } from './due-times.ts'
+import { planDues } from './plan-dues.ts'
+
+const hour = 3_600_000
+const day = 24 * hour
+
+function schedule(text: string, timezone = 'UTC', anchor = 0): Schedule {
+  const reading = readSchedule(text, { timezone, anchor })
+  if (!reading.ok) throw new Error(reading.reason)
+  return reading.schedule
+}
+
+function refusal(text: string, timezone = 'UTC'): string {
+  const reading = readSchedule(text, { timezone, anchor: 0 })
+  return reading.ok ? 'taken' : `${reading.field}: ${reading.reason}`
+}
+
+function dueTimes(
+  text: string,
+  { timezone = 'UTC', from, days }: { timezone?: string; from: string; days: number },
+) {
+  const until = Date.parse(from) + days * day
+  const found: string[] = []
+  const read = schedule(text, timezone)
+  for (let at = nextDue(read, Date.parse(from)); at !== null && at <= until; at = nextDue(read, at))
+    found.push(new Date(at).toISOString().slice(0, 16))
+  return found
+}
+
+describe('a schedule', () => {
+  it('refuses what is not wholly one, with the field and the reason (lesson 70)', () => {
+    verifies('resources:cron-job:schedule-five-fields', 'resources:cron-job:schedule-no-seconds')
+    expect(refusal('*/0 * * * *')).toMatch(/stepping: 0/)
+    expect(refusal('61 * * * *')).toMatch(/minute: 61/)
+    expect(refusal('a b c d e')).toMatch(/minute "a" is not a list of numbers/)
+    expect(refusal('* * * * * *')).toMatch(/6 fields.*seconds are not supported/)
+    expect(refusal('* * * *')).toMatch(/4 fields/)
+    expect(refusal('')).toMatch(/0 fields/)
+    expect(refusal('0 24 * * *')).toMatch(/hour: 24/)
+    expect(refusal('0 0 0 * *')).not.toBe('taken')
+    expect(refusal('0 0 * 13 *')).not.toBe('taken')
+    expect(refusal('0 0 * * 8')).not.toBe('taken')
+    expect(refusal('0 0 31 2 *')).toMatch(/never comes/)
+    for (const odd of ['0 0 L * *', '0 0 15W * *', '0 0 * * 5#2', '? * * * *', '0 0 1 * +1', '0 0 * * MON#L'])
+      expect(refusal(odd), odd).toMatch(/is not a list of numbers/)
+    for (const odd of ['@daily', '5/15 * * * *', '10-5 * * * *', '1.5 * * * *', '-1 * * * *', '*/-5 * * * *'])
+      expect(refusal(odd), odd).not.toBe('taken')
+    for (const odd of ['every 0s', 'every 5', 'every 5x', 'every -5m', 'every 1.5h', 'every', 'every 900d'])
+      expect(refusal(odd), odd).not.toBe('taken')
+    expect(refusal('0 0 * * *', 'Mars/Olympus')).toMatch(/^timezone: there is no time zone/)
+    expect(refusal('0 0 * * *', '+02:00')).toMatch(/^timezone/)
+  })
+
+  it('takes intervals of seconds, minutes, hours and days, none faster than a tick', () => {
+    verifies(
+      'resources:cron-job:schedule-every-seconds',
+      'resources:cron-job:schedule-every-minutes',
+      'resources:cron-job:schedule-every-hours',
+      'resources:cron-job:schedule-every-days',
+      'events:cron:not-faster-than-tick',
+    )
+    expect([1, 2, 3, 4, 5, 7].map((n) => schedule(`every ${n}s`))).toMatchObject(
+      [5000, 5000, 5000, 5000, 5000, 7000].map((everyMs) => ({ everyMs })),
+    )
+    expect(schedule('every 15m')).toMatchObject({ everyMs: 15 * 60_000 })
+    expect(schedule('every 2h')).toMatchObject({ everyMs: 2 * hour })
+    expect(schedule('EVERY 3 D')).toMatchObject({ everyMs: 3 * day })
+    expect(nextDue(schedule('every 7s', 'UTC', 5000), 5000)).toBe(12_000)
+    expect(nextDue(schedule('every 7s', 'UTC', 5000), 11_999)).toBe(12_000)
+    expect(nextDue(schedule('every 7s', 'UTC', 5000), 12_000)).toBe(19_000)
+    // A clock that was set back before the beginning.
+    expect(nextDue(schedule('every 7s', 'UTC', 5000), -3000)).toBe(-2000)
+  })
+
+  it('is due when either day is as it says, where both are given', () => {
+    expect(dueTimes('0 0 13 * FRI', { from: '2026-11-01T00:00:00Z', days: 20 })).toEqual([
+      '2026-11-06T00:00',
+      '2026-11-13T00:00',
+      '2026-11-20T00:00',
+    ])
+    expect(dueTimes('0 0 5 * FRI', { from: '2026-11-01T00:00:00Z', days: 8 })).toEqual([
+      '2026-11-05T00:00',
+      '2026-11-06T00:00',
+    ])
+  })
+
+  it('knows names, lists, ranges and steps, Sunday as 0 and 7, and leap days', () => {
+    verifies('resources:cron-job:schedule-minute-granularity', 'limits:cron-granularity')
+    const from = '2028-01-01T00:00:00Z'
+    expect(dueTimes('0 0 29 feb *', { from, days: 366 * 5 })).toEqual([
+      '2028-02-29T00:00',
+      '2032-02-29T00:00',
+    ])
+    expect(dueTimes('0 9 * * sat,sun', { from, days: 2 })).toEqual(dueTimes('0 9 * * 6,7', { from, days: 2 }))
+    expect(dueTimes('0 9 * * 0', { from, days: 15 })).toEqual(dueTimes('0 9 * * 7', { from, days: 15 }))
+    expect(dueTimes('10-30/10,55 23 * * *', { from, days: 1 })).toEqual(
+      ['10', '20', '30', '55'].map((m) => `2028-01-01T23:${m}`),
+    )
+  })
+
+  it('fires a named time at the end of the gap of spring, and once in autumn', () => {
+    const timezone = 'Europe/Berlin'
+    // 02:00 becomes 03:00 on 29 March, and 03:00 becomes 02:00 on 25 October.
+    expect(dueTimes('30 2 * * *', { timezone, from: '2026-03-28T12:00:00Z', days: 1.6 })).toEqual([
+      '2026-03-29T01:00',
+      '2026-03-30T00:30',
+    ])
+    expect(dueTimes('30 2 * * *', { timezone, from: '2026-10-24T12:00:00Z', days: 1.5 })).toEqual([
+      '2026-10-25T00:30',
+    ])
+    expect(dueTimes('30 1-3 * * *', { timezone, from: '2026-10-24T20:00:00Z', days: 0.5 })).toEqual([
+      '2026-10-24T23:30',
+      '2026-10-25T00:30',
+      '2026-10-25T02:30',
+    ])
+  })
+
+  it('follows the wall where an hour is a wildcard: nothing in the gap, both hours in autumn', () => {
+    const timezone = 'Europe/Berlin'
+    expect(dueTimes('30 * * * *', { timezone, from: '2026-03-29T00:00:00Z', days: 0.1 })).toEqual([
+      '2026-03-29T00:30',
+      '2026-03-29T01:30',
+    ])
+    expect(dueTimes('30 * * * *', { timezone, from: '2026-10-24T23:45:00Z', days: 0.1 })).toEqual([
+      '2026-10-25T00:30',
+      '2026-10-25T01:30',
+    ])
+    expect(dueTimes('*/30 2 * * *', { timezone, from: '2026-03-28T12:00:00Z', days: 1 })).toEqual([])
+  })
+
+  it('agrees with a search through every minute, in zones of every kind', () => {
+    const zones = [
+      'UTC',
+      'Europe/Berlin',
+      'America/New_York',
+      'Australia/Lord_Howe',
+      'Asia/Kathmandu',
+      'Africa/Casablanca',
+    ]
+    const changes = [
+      '2026-03-08',
+      '2026-03-29',
+      '2026-04-05',
+      '2026-10-04',
+      '2026-10-25',
+      '2026-11-01',
+      '2028-02-29',
+    ]
+    const number = (min: number, max: number) => fc.integer({ min, max })
+    const part = (min: number, max: number) =>
+      fc.oneof(
+        number(min, max).map(String),
+        fc.tuple(number(min, max), number(min, max)).map(([a, b]) => `${Math.min(a, b)}-${Math.max(a, b)}`),
+        number(1, Math.min(max, 20)).map((step) => `*/${step}`),
+        fc
+          .tuple(number(min, max), number(min, max), number(1, 9))
+          .map(([a, b, step]) => `${Math.min(a, b)}-${Math.max(a, b)}/${step}`),
+      )
+    const field = (min: number, max: number) =>
+      fc.oneof(
+        { weight: 2, arbitrary: fc.constant('*') },
+        {
+          weight: 3,
+          arbitrary: fc.array(part(min, max), { minLength: 1, maxLength: 3 }).map((all) => all.join(',')),
+        },
+      )
+    const hours = fc.oneof(field(0, 23), fc.constantFrom('1', '2', '3', '1-3', '2,14', '0,1'))
+    const expression = fc
+      .tuple(field(0, 59), hours, field(1, 31), field(1, 12), field(0, 7))
+      .map((fields) => fields.join(' '))
+    fc.assert(
+      fc.property(
+        fc.tuple(expression, fc.constantFrom(...zones), fc.constantFrom(...changes), number(0, 47)),
+        ([text, timezone, date, late]) => {
+          const after = Date.parse(`${date}T00:00:00Z`) - day + late * 30 * 60_000
+          const until = after + 2 * day
+          const reading = readSchedule(text, { timezone, anchor: 0 })
+          fc.pre(reading.ok)
+          if (!reading.ok) return
+          const found: number[] = []
+          for (
+            let at = nextDue(reading.schedule, after);
+            at !== null && at <= until;
+            at = nextDue(reading.schedule, at)
+          )
+            found.push(at)
+          expect(found).toEqual(oracleDueTimes(text, { timezone, after, until }))
+        },
+      ),
+      {
+        numRuns: process.env['FLOTILLA_SOAK'] === '1' ? 2000 : 25,
+        interruptAfterTimeLimit: 600_000,
+      },
+    )
+  }, 600_000)
+})
+
+describe('due times of a stretch', () => {
+  it('are the last one to act on and those before it, none twice and none left out', () => {
+    const texts = ['every 5s', 'every 7m', '* * * * *', '*/7 1-5 * * *', '0 0 1 * *', '30 2 29 3 *']
+    fc.assert(
+      fc.property(
+        fc.tuple(
+          fc.constantFrom(...texts),
+          fc.constantFrom('UTC', 'Europe/Berlin'),
+          fc.integer({ min: 0, max: 4000 }),
+          fc.integer({ min: 0, max: 300 }),
+          fc.array(fc.integer({ min: 0, max: 40 }), { maxLength: 4 }),
+        ),
+        ([text, timezone, fromMinutes, minutes, places]) => {
+          const read = schedule(text, timezone)
+          const after = Date.parse('2026-03-28T00:00:00Z') + fromMinutes * 60_000
+          const until = after + minutes * 60_000
+          const all: number[] = []
+          for (let at = nextDue(read, after); at !== null && at <= until; at = nextDue(read, at)) all.push(at)
+          const taken = [...new Set(places)].flatMap((place) => all[place] ?? [])
+          const plan = planDues(read, { after, until, taken })
+          const stretched = (plan?.missed ?? []).flatMap(({ first, last, count }) => {
+            const inside = all.filter((at) => at >= first && at <= last)
+            expect(inside).toHaveLength(count)
+            return inside
+          })
+          const covered = [...stretched, ...taken, ...(plan?.fire == null ? [] : [plan.fire])]
+          expect(covered.sort((a, b) => a - b)).toEqual(all)
+          if (plan?.fire != null) expect(plan.fire).toBe(all.at(-1))
+        },
+      ),
+      { numRuns: 200 },
+    )
+  })
+
+  it('of a year are told by their ends at once, and counted up to a bound', () => {
+    const after = Date.parse('2026-01-01T00:00:00Z')
+    const until = after + 365 * day
+    expect(dueBetween(schedule('every 5s'), after, until)).toEqual({
+      latest: until,
+      missed: { first: after + 5000, last: until - 5000, count: 365 * 24 * 720 - 1, exact: true },
+    })
+    const minutes = dueBetween(schedule('* * * * *', 'Europe/Berlin'), after, until)
+    expect(minutes).toMatchObject({
+      latest: until,
+      missed: { last: until - 60_000, exact: false, count: 5000 },
+    })
+    const sparse = dueBetween(schedule('0 0 1 1 *'), after - 10 * 365 * day, until)
+    expect(sparse).toMatchObject({ latest: until, missed: { count: 10, exact: true } })
+  })
+})

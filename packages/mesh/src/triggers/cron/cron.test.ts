@@ -1,0 +1,391 @@
+import { writeFile } from 'node:fs/promises'
+import { Problem } from '@flotilla/protocol/problem'
+import { afterEach, describe, expect, it } from 'vitest'
+import { verifies } from '../../../../../tests/verifies.ts'
+import { firedPerTickMax } from './cron-ticker.ts'
+import type { FireHeartbeat } from './cron-world.ts'
+import { aJob, aPlayedCron, owner, startOfTime } from './played-cron.ts'
+import type { PlayedCron, PlayedOptions } from './played-cron.ts'
+
+const minute = 60_000
+const opened: PlayedCron[] = []
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((one) => one.stop()))
+})
+
+async function play(options: PlayedOptions = {}): Promise<PlayedCron> {
+  const played = await aPlayedCron(options)
+  opened.push(played)
+  return played
+}
+
+async function problemOf(work: Promise<unknown> | (() => unknown)): Promise<Problem> {
+  try {
+    await (typeof work === 'function' ? work() : work)
+  } catch (error) {
+    if (error instanceof Problem) return error
+    throw error
+  }
+  throw new Error('no problem')
+}
+
+/** The jobs as a hand would write them. */
+async function write(played: PlayedCron, jobs: readonly object[]): Promise<void> {
+  await writeFile(played.world.path, JSON.stringify({ jobs }, null, 2))
+}
+
+describe('a due time', () => {
+  it('becomes a run of its agent with the origin cron and the name of its maker, once', async () => {
+    verifies(
+      'purpose:mesh:runs-cron',
+      'events:cron:mode-by-fields',
+      'events:cron:message-mode',
+      'events:cron:tool-mode',
+      'resources:cron-job:message',
+      'resources:cron-job:tool-name',
+      'resources:cron-job:tool-params',
+      'resources:cron-job:identifier-field',
+      'resources:cron-job:target-field',
+    )
+    const played = await play()
+    const says = await played.add({ agent: 'clerk', schedule: '*/5 * * * *', message: 'look' })
+    const acts = await played.add({
+      agent: 'clerk',
+      schedule: 'every 10m',
+      tool_name: 'http_request',
+      tool_params: { url: 'https://example.org' },
+    })
+    expect([says.mode, acts.mode]).toEqual(['message', 'tool'])
+    expect(await played.tickAfter(5 * minute - 1)).toBe(0)
+    expect(await played.tickAfter(1)).toBe(1)
+    expect(await played.tickAfter(1)).toBe(0)
+    await played.tickAfter(5 * minute - 1)
+    const [first, , tool] = [...played.runs(), ...played.runs()]
+    expect(first).toMatchObject({
+      agentId: 'clerk',
+      kind: 'chat',
+      origin: { kind: 'cron', user: 'human:cli' },
+      input: { message: 'look', session: `cron:${says.id}:${startOfTime + 5 * minute}` },
+    })
+    expect(played.runs().map(({ kind }) => kind)).toContain('tool')
+    expect(tool).toBeDefined()
+    expect(played.runs().find(({ kind }) => kind === 'tool')?.input).toEqual({
+      kind: 'tool',
+      tool: 'http_request',
+      params: { url: 'https://example.org' },
+    })
+    // The message of the second due time waits behind the first run, which goes on.
+    expect(played.rows(says.id)).toMatchObject([
+      { state: 'fired', dueAt: startOfTime + 5 * minute, lateMs: 0, runId: first?.id },
+      { state: 'skipped', reason: 'overlap' },
+    ])
+  })
+
+  it('is skipped and counted while the run before it goes on (lesson 77)', async () => {
+    const played = await play()
+    const { id } = await played.add({ agent: 'clerk', schedule: 'every 1m', message: 'look' })
+    for (let count = 0; count < 6; count++) await played.tickAfter(minute)
+    expect(played.rows(id)).toMatchObject([
+      { state: 'fired' },
+      { state: 'skipped', reason: 'overlap', count: 5, dueUntil: startOfTime + 6 * minute },
+    ])
+    expect(played.cron.list(owner).jobs).toMatchObject([{ run_count: 1, skip_count: 5 }])
+    played.end(played.runs()[0]?.id ?? '')
+    await played.tickAfter(minute)
+    expect(played.runs()).toHaveLength(2)
+    expect(played.cron.history(owner, id, 10).why.join('\n')).toMatch(
+      /5 due times: skipped \(overlap\): the one before goes on as run_/,
+    )
+  })
+
+  it('that the loop slept through is acted on once, and told late (lesson 78)', async () => {
+    const played = await play()
+    const { id } = await played.add({ agent: 'clerk', schedule: '* * * * *', message: 'look' })
+    await played.tickAfter(minute + 30_000)
+    expect(played.rows(id)).toMatchObject([{ state: 'fired', dueAt: startOfTime + minute, lateMs: 30_000 }])
+    expect(played.cron.history(owner, id, 1).rows).toMatchObject([{ late: true, late_ms: 30_000 }])
+    await played.tickAfter(30_000)
+    expect(played.rows(id)).toHaveLength(2)
+  })
+
+  it('that came while the mesh was down is acted on once at its start, those before are one row', async () => {
+    verifies('purpose:triggers:survive-container-restart')
+    const played = await play()
+    const { id } = await played.add({ agent: 'clerk', schedule: 'every 5s', message: 'look' })
+    await played.tickAfter(5000)
+    played.end(played.runs()[0]?.id ?? '')
+    await played.clock.leap(24 * 3600 * 1000)
+    const next = await played.again()
+    await next.cron.tick()
+    await next.cron.tick()
+    expect(next.rows(id)).toMatchObject([
+      { state: 'fired' },
+      { state: 'skipped', reason: 'missed', count: 24 * 720 - 1, countExact: true },
+      { state: 'fired', dueAt: startOfTime + 5000 + 24 * 3600 * 1000 },
+    ])
+    expect(next.cron.history(owner, id, 10).why.join('\n')).toMatch(/17279 due times: skipped \(missed\)/)
+  })
+
+  it('does not come twice after the clock was set back, and those let pass come again', async () => {
+    const played = await play()
+    const { id } = await played.add({ agent: 'clerk', schedule: 'every 1m', message: 'look' })
+    for (let count = 1; count <= 3; count++) {
+      await played.tickAfter(minute)
+      if (count === 1) played.end(played.runs()[0]?.id ?? '')
+    }
+    // Fired at 1 and 2, overlap at 3; then the clock goes to half past 1.
+    expect(played.rows(id).map(({ state }) => state)).toEqual(['fired', 'fired', 'skipped'])
+    played.end(played.runs()[1]?.id ?? '')
+    await played.tickAfter(-1.5 * minute)
+    await played.tickAfter(0.5 * minute)
+    expect(played.runs()).toHaveLength(2)
+    await played.tickAfter(minute)
+    expect(played.rows(id).map(({ state, dueAt }) => [state, (dueAt - startOfTime) / minute])).toEqual([
+      ['fired', 1],
+      ['fired', 2],
+      ['fired', 3],
+    ])
+  })
+
+  it('of a clock that leapt a year ahead and came back is acted on when it really comes', async () => {
+    const played = await play()
+    const { id } = await played.add({ agent: 'clerk', schedule: 'every 1h', message: 'look' })
+    const year = 365 * 24 * 3600 * 1000
+    await played.tickAfter(year)
+    played.end(played.runs()[0]?.id ?? '')
+    expect(played.runs()).toHaveLength(1)
+    await played.tickAfter(-year)
+    await played.tickAfter(60 * minute)
+    expect(played.runs()).toHaveLength(2)
+    expect(played.rows(id).map(({ dueAt, state }) => [state, dueAt - startOfTime])).toEqual([
+      ['fired', year],
+      ['fired', 60 * minute],
+    ])
+  })
+
+  it('waits for its condition, which knows the time on the wall of its zone and how the last run ended', async () => {
+    const played = await play()
+    const { id } = await played.add({
+      agent: 'clerk',
+      schedule: 'every 1h',
+      timezone: 'Europe/Berlin',
+      message: 'look',
+      when: 'now.weekday == "MON" and now.hour >= 3 and last.outcome != "cancelled"',
+    })
+    for (let count = 0; count < 4; count++) {
+      await played.tickAfter(60 * minute)
+      for (const run of played.runs()) if (run.state === 'queued') played.end(run.id)
+    }
+    expect(played.rows(id)).toMatchObject([
+      { state: 'skipped', reason: 'condition', dueAt: startOfTime + 60 * minute },
+      { state: 'fired', dueAt: startOfTime + 120 * minute },
+      { state: 'skipped', reason: 'condition', count: 2 },
+    ])
+    expect(
+      (await problemOf(played.add({ agent: 'clerk', schedule: 'every 1h', message: 'x', when: '1 +' })))
+        .detail,
+    ).toMatch(/^when: /)
+  })
+
+  it('waits while its agent is paused, and says so', async () => {
+    let paused: string | null = 'the owner said so'
+    const played = await play({ world: { pausedReason: () => paused } })
+    const { id } = await played.add({ agent: 'clerk', schedule: 'every 1m', message: 'look' })
+    await played.tickAfter(minute)
+    paused = null
+    await played.tickAfter(minute)
+    expect(played.rows(id)).toMatchObject([
+      { state: 'skipped', reason: 'paused', detail: 'the owner said so' },
+      { state: 'fired' },
+    ])
+  })
+})
+
+describe('many jobs', () => {
+  it('go on where one is poisoned (lesson 71)', async () => {
+    const played = await play({
+      world: {
+        readCondition: () => () => {
+          throw new Error('boom')
+        },
+      },
+    })
+    const bad = await played.add({
+      agent: 'clerk',
+      schedule: 'every 1m',
+      message: 'bad',
+      when: 'now.hour > 0',
+    })
+    const good = await played.add({ agent: 'clerk', schedule: 'every 1m', message: 'good' })
+    await played.tickAfter(minute)
+    await played.tickAfter(minute)
+    expect(played.rows(bad.id)).toMatchObject([
+      { state: 'skipped', reason: 'error', detail: 'boom', count: 2 },
+    ])
+    expect(played.rows(good.id)).toMatchObject([{ state: 'fired' }, { reason: 'overlap' }])
+  })
+
+  it('are acted on a bounded number at a time, the rest late at the next tick (lesson 72)', async () => {
+    const played = await play()
+    const total = firedPerTickMax + 30
+    const jobs = Array.from({ length: total }, (_, at) => aJob({ id: `j${at}`, agent: `agent-${at}` }))
+    await write(played, jobs)
+    await played.cron.tick()
+    expect(await played.tickAfter(minute)).toBe(firedPerTickMax)
+    expect(await played.tickAfter(15_000)).toBe(30)
+    const rows = jobs.flatMap(({ id }) => played.rows(id))
+    expect(rows.filter(({ state }) => state === 'fired')).toHaveLength(total)
+    expect(rows.filter(({ lateMs }) => lateMs === 15_000)).toHaveLength(30)
+  })
+
+  it('of one agent are 50 at most, at the door and in the file (lesson 72)', async () => {
+    const played = await play()
+    await write(
+      played,
+      Array.from({ length: 49 }, (_, at) => aJob({ id: `j${at}` })),
+    )
+    await played.cron.tick()
+    const tries = [1, 2, 3].map(() => played.add({ agent: 'clerk', schedule: 'every 1h', message: 'x' }))
+    const ends = await Promise.allSettled(tries)
+    expect(ends.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+    expect(
+      (await problemOf(played.add({ agent: 'clerk', schedule: 'every 1h', message: 'x' }))).detail,
+    ).toMatch(/more than 50 jobs/)
+    await played.add({ agent: 'writer', schedule: 'every 1h', message: 'x' })
+  })
+
+  it('of an agent that is archived get no run, and the row says why (lesson 81)', async () => {
+    const played = await play()
+    const { id } = await played.add({ agent: 'clerk', schedule: 'every 1m', message: 'look' })
+    played.archived.add('clerk')
+    for (let count = 0; count < 3; count++) await played.tickAfter(minute)
+    expect(played.runs()).toHaveLength(0)
+    expect(played.rows(id)).toMatchObject([{ state: 'skipped', reason: 'refused', count: 3 }])
+    expect(played.rows(id)[0]?.detail).toMatch(/agent-archived/)
+    expect((await problemOf(played.add({ agent: 'clerk', schedule: 'every 1h', message: 'x' }))).code).toBe(
+      'agent-archived',
+    )
+    played.archived.delete('clerk')
+    await played.tickAfter(minute)
+    expect(played.runs()).toHaveLength(1)
+  })
+})
+
+describe('a run by hand', () => {
+  it('is always dispatched: off, overlapping, or with a condition that does not hold (lesson 74)', async () => {
+    verifies('states:cron:manual-run-dispatches', 'resources:cron-job:enabled')
+    const played = await play()
+    const { id } = await played.add({
+      agent: 'clerk',
+      schedule: 'every 1m',
+      message: 'look',
+      enabled: false,
+      when: 'now.hour > 50',
+    })
+    await played.tickAfter(10 * minute)
+    expect(played.rows(id)).toEqual([])
+    const first = await played.cron.runNow(owner, id)
+    const second = await played.cron.runNow(owner, id)
+    expect([first, second]).toMatchObject([
+      { state: 'fired', manual: true },
+      { state: 'fired', manual: true },
+    ])
+    expect(played.runs().map(({ state }) => state)).toEqual(['queued', 'queued'])
+    expect(first.run_id).not.toBe(second.run_id)
+  })
+
+  it('that cannot be taken is refused to the one who asked', async () => {
+    const played = await play()
+    const { id } = await played.add({ agent: 'clerk', schedule: 'every 1m', message: 'look' })
+    for (let count = 0; count < 100; count++) await played.cron.runNow(owner, id)
+    expect((await problemOf(played.cron.runNow(owner, id))).code).toBe('lane-full')
+    expect(played.rows(id)).toHaveLength(100)
+  })
+
+  it('of a heartbeat tells what it became', async () => {
+    verifies('events:cron:heartbeat-mode', 'resources:cron-job:heartbeat')
+    const asked: object[] = []
+    const played = await play({
+      world: {
+        fireHeartbeat: async (agentId, firing) => {
+          asked.push({ agentId, ...firing })
+          return { skipped: 'nothing happened' }
+        },
+      },
+    })
+    const { id, mode } = await played.add({ agent: 'clerk', schedule: 'every 15m', heartbeat: true })
+    expect(mode).toBe('heartbeat')
+    expect(await played.cron.runNow(owner, id)).toMatchObject({
+      state: 'skipped',
+      detail: 'nothing happened',
+    })
+    await played.tickAfter(15 * minute)
+    await played.clock.settle()
+    expect(played.rows(id)).toMatchObject([{ manual: true }, { manual: false, reason: 'heartbeat' }])
+    expect(asked).toMatchObject([
+      { agentId: 'clerk', manual: true, jobId: id },
+      { agentId: 'clerk', manual: false, jobId: id, dueAt: startOfTime + 15 * minute },
+    ])
+  })
+})
+
+describe('what is cut off', () => {
+  it('between the row and the run leaves neither, and is done once afterwards', async () => {
+    const played = await play()
+    const { id } = await played.add({ agent: 'clerk', schedule: 'every 1m', message: 'look' })
+    const broken = await played.again({
+      world: {
+        ledger: {
+          find: played.ledger.find,
+          submitRun: (caller, input) => {
+            played.ledger.submitRun(caller, input)
+            throw new Error('the power went out')
+          },
+        },
+        // Even the row that would tell of it cannot be written.
+        events: {
+          publish: () => {
+            throw new Error('the power went out')
+          },
+        },
+      },
+    })
+    await broken.tickAfter(minute)
+    expect(broken.runs()).toEqual([])
+    expect(broken.rows(id)).toEqual([])
+    const whole = await broken.again({ world: {} })
+    await whole.clock.leap(20_000)
+    await whole.cron.tick()
+    await whole.cron.tick()
+    expect(whole.runs()).toHaveLength(1)
+    expect(whole.rows(id)).toMatchObject([{ state: 'fired', lateMs: 20_000 }])
+  })
+
+  it('while a heartbeat is asked for is asked for again under the same due time', async () => {
+    const asked: number[] = []
+    let answer: Awaited<ReturnType<FireHeartbeat>> | null = null
+    const fireHeartbeat: FireHeartbeat = async (_agentId, { dueAt }) => {
+      asked.push(dueAt)
+      return answer ?? new Promise(() => {})
+    }
+    const played = await play({ world: { fireHeartbeat } })
+    const { id } = await played.add({ agent: 'clerk', schedule: 'every 15m', heartbeat: true })
+    await played.tickAfter(15 * minute)
+    expect(played.rows(id)).toMatchObject([{ state: 'firing' }])
+    const run = played.ledger.submitRun(
+      { kind: 'system' },
+      { agentId: 'clerk', input: { kind: 'heartbeat', message: 'x' }, trigger: 'heartbeat' },
+    )
+    played.end(run.id)
+    answer = { fired: run }
+    const next = await played.again()
+    const stopping = new AbortController()
+    const running = next.cron.run(stopping.signal)
+    await next.clock.settle()
+    stopping.abort()
+    await running
+    expect(asked).toEqual([startOfTime + 15 * minute, startOfTime + 15 * minute])
+    // It had ended before it was heard of.
+    expect(next.rows(id)).toMatchObject([{ state: 'fired', runId: run.id, outcome: 'cancelled' }])
+  })
+})

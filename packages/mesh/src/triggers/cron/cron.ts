@@ -1,0 +1,66 @@
+import type { RunSettledHandler } from '../../runs/run-tasks.ts'
+import { createCronFile, correctionOf } from './cron-file.ts'
+import { createCronTable } from './cron-table.ts'
+import { createCronTicker } from './cron-ticker.ts'
+import type { CronTicker } from './cron-ticker.ts'
+import type { CronWorld } from './cron-world.ts'
+import { createFireJob } from './fire-job.ts'
+import { createHeartbeatJobs } from './heartbeat-jobs.ts'
+import type { HeartbeatJobs } from './heartbeat-jobs.ts'
+import { createJobBoard } from './job-board.ts'
+import { createManageCron } from './manage-cron.ts'
+import type { ManageCron } from './manage-cron.ts'
+import { createSettleJob } from './settle-job.ts'
+
+/**
+ * Jobs that set agents to work by the clock. It is there, and answers, before anything ticks; `run` begins with what
+ * became due while the mesh was down.
+ */
+export interface Cron extends ManageCron, CronTicker {
+  readonly heartbeatJobs: HeartbeatJobs
+  /** To be told of every settled run, in its transaction. */
+  readonly runSettled: RunSettledHandler
+  /** With line and reason, why config/cron.json as it stands is not used; null while it is. */
+  broken(): string | null
+  /** An agent that is deleted takes its jobs along. Idempotent. */
+  forget(agentId: string): Promise<void>
+}
+
+export async function createCron(world: CronWorld): Promise<Cron> {
+  const { log } = world
+  const table = createCronTable(world.database)
+  const file = createCronFile({
+    path: world.path,
+    editor: world.editor,
+    onBroken: (detail) => log.error({ detail }, 'jobs as they stand in the file are not used'),
+  })
+  const board = createJobBoard(world, table)
+  const settle = createSettleJob({ world, table, find: (jobId) => board.find(jobId)?.job ?? null })
+  const fire = createFireJob({ world, table, board, settle })
+  const manage = createManageCron({ world, table, board, file, fire })
+  const ticker = createCronTicker({ world, board, file, fire })
+  await file.look()
+  if (file.broken() === null) board.adopt(file.jobs())
+  for (const job of file.jobs()) {
+    const correction = correctionOf(job)
+    if (correction !== '') log.warn({ jobId: job.id, correction }, 'a job is not kept as it is written')
+  }
+
+  return {
+    ...manage,
+    ...ticker,
+    heartbeatJobs: createHeartbeatJobs({ world, file, board }),
+    broken: file.broken,
+    runSettled: (run) => {
+      if (run.origin.kind !== 'cron' && run.origin.kind !== 'heartbeat') return
+      const row = table.byRun(run.id)
+      if (row) settle(row, run)
+    },
+    async forget(agentId) {
+      // A broken file is the owner's to mend; its jobs for an agent that is gone are refused when due.
+      if (file.broken() !== null || !file.jobs().some(({ agent }) => agent === agentId)) return
+      await file.edit((jobs) => jobs.filter(({ agent }) => agent !== agentId))
+      board.adopt(file.jobs())
+    },
+  }
+}

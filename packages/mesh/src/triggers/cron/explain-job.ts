@@ -1,0 +1,31 @@
+import { effectiveSchedule } from './cron-job.ts'
+import { correctionOf } from './cron-file.ts'
+import type { CronRow, CronState } from './cron-table.ts'
+import type { LiveJob } from './job-board.ts'
+import { durationWords, rowWords, stamp } from './row-words.ts'
+
+/** Why a job fired when it did, and why it did not, in sentences: what holds now, then its rows as they are given. Pure. */
+export function explainJob(
+  live: LiveJob,
+  { state, rows, now }: { state: CronState | null; rows: readonly CronRow[]; now: number },
+): string[] {
+  const { job, nextDue } = live
+  const zone =
+    job.timezone === 'UTC' || /^every/i.test(job.schedule) ? 'UTC' : `${job.timezone}, shown here in UTC`
+  const correction = correctionOf(job)
+  return [
+    `Job ${job.id} of ${job.agent}: ${effectiveSchedule(job)} (${zone}), made by ${job.created_by}.`,
+    nextWords(job.enabled, nextDue, now),
+    ...(correction === '' ? [] : [`Note: ${correction}.`]),
+    ...(typeof live.when === 'string' ? [`Its condition cannot be understood: ${live.when}.`] : []),
+    ...((state?.failedInRow ?? 0) > 0 ? [`Its last ${state?.failedInRow ?? 0} runs failed.`] : []),
+    ...(rows.length === 0 ? ['No due time has come yet.'] : rows.map(rowWords)),
+  ]
+}
+
+function nextWords(enabled: boolean, nextDue: number, now: number): string {
+  if (!enabled) return 'It is off, so nothing is due; a run by hand works all the same.'
+  if (!Number.isFinite(nextDue)) return 'It is never due again.'
+  if (nextDue <= now) return `It has been due since ${stamp(nextDue)} and comes with one of the next ticks.`
+  return `Next due ${stamp(nextDue)}, in ${durationWords(nextDue - now)}.`
+}

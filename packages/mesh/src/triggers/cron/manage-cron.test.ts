@@ -1,0 +1,297 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { Problem } from '@flotilla/protocol/problem'
+import { afterEach, describe, expect, it } from 'vitest'
+import { verifies } from '../../../../../tests/verifies.ts'
+import type { Caller } from '../../policy/caller.ts'
+import { isQuietReply } from './quiet-reply.ts'
+import { aJob, aPlayedCron, noSignal, owner, startOfTime } from './played-cron.ts'
+import type { PlayedCron, PlayedOptions } from './played-cron.ts'
+
+const minute = 60_000
+const opened: PlayedCron[] = []
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((one) => one.stop()))
+})
+
+async function play(options: PlayedOptions = {}): Promise<PlayedCron> {
+  const played = await aPlayedCron(options)
+  opened.push(played)
+  return played
+}
+
+async function problemOf(work: Promise<unknown> | (() => unknown)): Promise<Problem> {
+  try {
+    await (typeof work === 'function' ? work() : work)
+  } catch (error) {
+    if (error instanceof Problem) return error
+    throw error
+  }
+  throw new Error('no problem')
+}
+
+const clerk: Caller = { kind: 'agent', agentId: 'clerk', token: 'door', run: null }
+const chief: Caller = { kind: 'agent', agentId: 'operator', token: 'door', run: null }
+
+/** The jobs as a hand would write them. */
+async function write(played: PlayedCron, jobs: readonly object[]): Promise<void> {
+  await writeFile(played.world.path, JSON.stringify({ jobs }, null, 2))
+}
+
+describe('how a run ended', () => {
+  async function ended(responses: readonly (string | null)[], more: object = {}): Promise<PlayedCron> {
+    const played = await play()
+    await played.add({ agent: 'clerk', schedule: 'every 1m', message: 'look', ...more })
+    played.ledger.start()
+    for (const response of responses) {
+      await played.tickAfter(minute)
+      await played.clock.settle()
+      if (response === null)
+        played.agents.finish('clerk', {
+          status: 'failed',
+          error: { code: 'x', detail: 'broke' },
+          response: '',
+        })
+      else played.agents.finish('clerk', { response })
+      await played.clock.settle()
+    }
+    return played
+  }
+
+  it('stands in its row, and the answer to a job of a person is told to the owner unless it says nothing', async () => {
+    verifies('resources:cron-job:suppress-empty')
+    const played = await ended(['Rain at five.', 'OK', 'No updates.', ' '])
+    const [job] = played.cron.list(owner).jobs
+    expect(played.rows(job?.id ?? '')).toMatchObject([
+      { outcome: 'done', text: 'Rain at five.', quiet: false },
+      { outcome: 'done', text: 'OK', quiet: true },
+      { outcome: 'done', quiet: true },
+      { outcome: 'done', quiet: true },
+    ])
+    expect(played.notes.map(({ message }) => message)).toEqual(['Rain at five.'])
+    const loud = await ended(['OK'], { suppress_empty: false })
+    expect(loud.notes.map(({ message }) => message)).toEqual(['OK'])
+  })
+
+  it('badly three times in a row is told once, and counted', async () => {
+    const played = await ended([null, null, null, null, 'fine'])
+    expect(played.notes.map(({ message }) => message.split('\n')[0])).toEqual([
+      expect.stringMatching(/failed 3 times in a row/),
+      'fine',
+    ])
+    expect(played.cron.list(owner).jobs).toMatchObject([
+      { error_count: 4, errors_in_row: 0, last_outcome: 'done' },
+    ])
+    expect(
+      played.told.filter((event) => event.type === 'cron.changed' && event.action === 'error'),
+    ).toHaveLength(4)
+  })
+
+  it('is quiet for the words that say nothing, and for no others', () => {
+    for (const text of [
+      '',
+      ' ',
+      'ok',
+      'OK.',
+      'HEARTBEAT_OK',
+      '**Nothing to do.**',
+      'no updates',
+      'No  updates!',
+    ])
+      expect(isQuietReply(text), text).toBe(true)
+    for (const text of ['ok then', 'not ok', 'nothing to do but wait', 'updates', '0'])
+      expect(isQuietReply(text), text).toBe(false)
+  })
+})
+
+describe('making and changing a job', () => {
+  it('refuses a wrong schedule, tool or parameter on create and on update, with the field (lesson 70)', async () => {
+    const played = await play()
+    const tool = {
+      agent: 'clerk',
+      schedule: 'every 1h',
+      tool_name: 'http_request',
+      tool_params: { url: 'https://a' },
+    }
+    const { id } = await played.add(tool)
+    const message = await played.add({ agent: 'clerk', schedule: 'every 1h', message: 'x' })
+    const wrong: [object, RegExp][] = [
+      [{ schedule: '*/0 * * * *' }, /^schedule: /],
+      [{ schedule: '61 * * * *' }, /^schedule: /],
+      [{ schedule: '* * * * * *' }, /^schedule: .*six|^schedule: .*6 fields/],
+      [{ tool_name: 'no_such' }, /^tool_name: agent clerk has no tool no_such; it has http_request/],
+      [{ tool_params: { url: 7 } }, /^tool_params: url /],
+      [{ tool_params: { url: 'https://a', more: 1 } }, /^tool_params: /],
+      [{ tool_params: {} }, /^tool_params: url /],
+    ]
+    for (const [change, expected] of wrong) {
+      const created = await problemOf(played.add({ ...tool, ...change }))
+      expect(created.detail).toMatch(expected)
+      expect(created.code).toBe('bad-request')
+      const updated = await problemOf(played.cron.update(owner, { id, change }, noSignal))
+      expect(updated.detail).toMatch(expected)
+    }
+    expect((await problemOf(played.add({ agent: 'clerk', schedule: 'every 1h' }))).detail).toMatch(
+      /^message: give/,
+    )
+    expect((await problemOf(played.add({ ...tool, message: 'x' }))).detail).toMatch(/not both/)
+    expect((await problemOf(played.add({ ...tool, timezone: 'Mars/X' }))).detail).toMatch(/^timezone/)
+    expect((await problemOf(played.add({ agent: 'nobody', schedule: 'every 1h', message: 'x' }))).code).toBe(
+      'unknown-agent',
+    )
+    expect(
+      (
+        await problemOf(
+          played.cron.update(owner, { id: message.id, change: { tool_name: 'http_request' } }, noSignal),
+        )
+      ).detail,
+    ).toMatch(/message mode and stays so/)
+  })
+
+  it('keeps the fields that choose the mode, and all that is not named (lesson 75)', async () => {
+    verifies('resources:cron-job:updatable', 'resources:cron-job:immutable', 'resources:cron-job:file')
+    const played = await play()
+    const heart = await played.add({ agent: 'clerk', schedule: 'every 15m', heartbeat: true })
+    const updated = await played.cron.update(owner, { id: heart.id, change: { message: 'hello' } }, noSignal)
+    expect(updated).toMatchObject({
+      heartbeat: true,
+      mode: 'heartbeat',
+      message: 'hello',
+      schedule: 'every 15m',
+    })
+    const off = await played.cron.update(owner, { id: heart.id, change: { enabled: false } }, noSignal)
+    expect(off).toMatchObject({ heartbeat: true, enabled: false, next_run: null })
+    const file = JSON.parse(await readFile(played.world.path, 'utf8')) as { jobs: object[] }
+    expect(file.jobs).toEqual([
+      {
+        id: heart.id,
+        agent: 'clerk',
+        schedule: 'every 15m',
+        timezone: 'UTC',
+        enabled: false,
+        suppress_empty: true,
+        heartbeat: true,
+        message: 'hello',
+        created_by: 'human:cli',
+        created_at: startOfTime,
+      },
+    ])
+  })
+
+  it('locks the heartbeat of the operator to every 15m, on every path', async () => {
+    const played = await play()
+    expect(
+      (await problemOf(played.add({ agent: 'operator', schedule: 'every 1h', heartbeat: true }))).detail,
+    ).toMatch(/locked to every 15m/)
+    const { id } = await played.add({ agent: 'operator', schedule: 'every 15m', heartbeat: true })
+    const change = { schedule: 'every 1h' }
+    expect((await problemOf(played.cron.update(owner, { id, change }, noSignal))).detail).toMatch(/locked/)
+    expect((await problemOf(played.cron.remove(owner, id))).detail).toMatch(/locked/)
+    expect((await problemOf(played.cron.heartbeatJobs.remove('operator'))).detail).toMatch(/locked/)
+    expect(
+      (await problemOf(played.cron.heartbeatJobs.put({ agentId: 'operator', schedule: 'every 1h' }))).detail,
+    ).toMatch(/locked/)
+    await write(played, [aJob({ id, agent: 'operator', heartbeat: true, schedule: 'every 1h' })])
+    await played.cron.tick()
+    expect(played.cron.list(owner).jobs).toMatchObject([
+      {
+        schedule: 'every 15m',
+        next_run: startOfTime + 15 * minute,
+        note: expect.stringMatching(/"every 1h" is not used/),
+      },
+    ])
+    expect(await played.cron.heartbeatJobs.put({ agentId: 'writer', schedule: 'every 15m' })).toMatchObject({
+      agentId: 'writer',
+      enabled: true,
+    })
+    await played.cron.heartbeatJobs.put({ agentId: 'writer', schedule: 'every 30m' })
+    expect(played.cron.heartbeatJobs.find('writer')).toMatchObject({ schedule: 'every 30m' })
+  })
+
+  it('is for agents with can_manage_cron alone, and for their own jobs', async () => {
+    verifies('resources:permission:can-manage-cron', 'resources:tool:set-cron-permission')
+    const played = await play()
+    const job = { agent: 'clerk', schedule: 'every 1m', message: 'x' }
+    const ofOwner = await played.add(job)
+    played.permit('clerk', {})
+    expect((await problemOf(played.cron.create(clerk, job, noSignal))).code).toBe('denied')
+    played.permit('clerk', { can_manage_cron: true })
+    const own = await played.cron.create(clerk, job, noSignal)
+    const other = { ...job, agent: 'writer' }
+    expect((await problemOf(played.cron.create(clerk, other, noSignal))).code).toBe('denied')
+    const ofOther = await played.add(other)
+    expect(played.cron.list(clerk).jobs.map(({ id }) => id)).toEqual([ofOwner.id, own.id])
+    expect((await problemOf(played.cron.remove(clerk, ofOther.id))).code).toBe('not-found')
+    expect((await problemOf(async () => played.cron.history(clerk, ofOther.id, 5))).code).toBe('not-found')
+    expect((await problemOf(played.cron.remove(clerk, ofOwner.id))).detail).toMatch(/human:cli made this job/)
+    await played.cron.remove(clerk, own.id)
+    played.permit('operator', {
+      can_manage_cron: true,
+      can_edit_agent_config: true,
+      can_view_fleet_metrics: true,
+    })
+    const made = await played.cron.create(chief, other, noSignal)
+    await played.cron.remove(chief, ofOther.id)
+    expect(played.cron.list(chief).jobs.map(({ id }) => id)).toEqual([ofOwner.id, made.id])
+  })
+
+  it('gives a job no more than its maker may when it is due', async () => {
+    const played = await play()
+    played.permit('clerk', { can_manage_cron: true })
+    const { id } = await played.cron.create(
+      clerk,
+      { agent: 'clerk', schedule: 'every 1m', message: 'x' },
+      noSignal,
+    )
+    played.permit('clerk', {})
+    await played.tickAfter(minute)
+    expect(played.rows(id)).toMatchObject([{ state: 'skipped', reason: 'maker' }])
+    expect(played.rows(id)[0]?.detail).toMatch(/clerk, which made it, may not: .*can_manage_cron/)
+    played.permit('clerk', { can_manage_cron: true })
+    await played.tickAfter(minute)
+    expect(played.runs()).toMatchObject([{ origin: { kind: 'cron', user: 'agent:clerk' } }])
+  })
+})
+
+describe('the file', () => {
+  it('is read again within a tick when a hand changed it, and what was due before has a row', async () => {
+    const played = await play()
+    await write(played, [aJob({ schedule: 'every 1h' })])
+    await played.cron.tick()
+    await write(played, [aJob({ schedule: '30 * * * *' }), aJob({ id: 'job-2', message: 'other' })])
+    await played.tickAfter(5000)
+    expect(played.cron.list(owner).jobs.map(({ schedule }) => schedule)).toEqual(['30 * * * *', 'every 1m'])
+    await played.tickAfter(30 * minute)
+    expect(played.rows('job-1')).toMatchObject([{ state: 'fired', dueAt: startOfTime + 30 * minute }])
+  })
+
+  it('that is broken leaves the last whole jobs in force, says line and reason, and takes no edit', async () => {
+    const played = await play()
+    const { id } = await played.add({ agent: 'clerk', schedule: 'every 1m', message: 'look' })
+    const whole = await readFile(played.world.path, 'utf8')
+    await writeFile(played.world.path, whole.replace('every 1m', '61 * * * *'))
+    await played.tickAfter(minute)
+    expect(played.cron.broken()).toMatch(/^config\/cron\.json line 6: jobs\.0\.schedule: .*61/)
+    await played.tickAfter(minute)
+    expect(played.rows(id)).toHaveLength(2)
+    const refused = await problemOf(played.add({ agent: 'clerk', schedule: 'every 1h', message: 'x' }))
+    expect(refused.detail).toMatch(/mend it by hand first/)
+    // A life that begins with it has no jobs, and loses nothing of what it knew of them.
+    const next = await played.again()
+    expect(next.cron.list(owner)).toMatchObject({ jobs: [], broken: expect.stringMatching(/line 6/) })
+    await writeFile(played.world.path, whole)
+    await next.tickAfter(3 * minute)
+    await next.tickAfter(0)
+    expect(next.cron.broken()).toBeNull()
+    expect(next.rows(id).at(-1)?.dueUntil).toBe(startOfTime + 5 * minute)
+  })
+
+  it('loses the jobs of an agent that is deleted, with their rows', async () => {
+    const played = await play()
+    const { id } = await played.add({ agent: 'clerk', schedule: 'every 1m', message: 'look' })
+    await played.tickAfter(minute)
+    await played.cron.forget('clerk')
+    expect(played.cron.list(owner).jobs).toEqual([])
+    expect(played.rows(id)).toEqual([])
+    expect(await readFile(played.world.path, 'utf8')).toBe('{\n  "jobs": []\n}\n')
+  })
+})

@@ -1,0 +1,275 @@
+import type { CronChange, CronJobView, CronRowView, NewCronJob } from '@flotilla/protocol/cron-api'
+import { Problem } from '@flotilla/protocol/problem'
+import { actorOf } from '../../policy/caller.ts'
+import type { Caller } from '../../policy/caller.ts'
+import { badField, checkToolCall } from './check-tool.ts'
+import type { CronFile } from './cron-file.ts'
+import {
+  cronJobSchema,
+  faultsOf,
+  isOperatorHeartbeat,
+  modeOf,
+  operatorHeartbeatSchedule,
+  scheduleKey,
+} from './cron-job.ts'
+import type { CronJob } from './cron-job.ts'
+import type { CronTable } from './cron-table.ts'
+import type { CronWorld } from './cron-world.ts'
+import { explainJob } from './explain-job.ts'
+import type { FireJob } from './fire-job.ts'
+import type { JobBoard, LiveJob } from './job-board.ts'
+import { jobView, rowView } from './job-view.ts'
+
+/** Rows that an explanation looks at. */
+const explainedRows = 10
+
+/**
+ * What people and agents do with jobs. Problems of each: `denied`, `not-found` (also for a job that the caller may not
+ * know of), `bad-request` with the field, `unprocessable` where the file is broken or an agent has its 50 jobs.
+ *
+ * An agent needs `can_manage_cron` and sees to the jobs that it made for itself. For another agent it needs to be
+ * allowed to edit that agent's configuration as well; the jobs that people made for it are not its own to change.
+ */
+export interface ManageCron {
+  list(caller: Caller, agentId?: string): { readonly jobs: CronJobView[]; readonly broken: string | null }
+  create(caller: Caller, input: NewCronJob, signal: AbortSignal): Promise<CronJobView>
+  /** What is not named stays as it is, the fields that choose the mode above all. */
+  update(
+    caller: Caller,
+    input: { readonly id: string; readonly change: CronChange },
+    signal: AbortSignal,
+  ): Promise<CronJobView>
+  remove(caller: Caller, jobId: string): Promise<void>
+  /** Fires now, whatever schedule, condition, `enabled` and an earlier run say. For people and this machine. */
+  runNow(caller: Caller, jobId: string): Promise<CronRowView>
+  /** Newest first, and the last of it in words. */
+  history(
+    caller: Caller,
+    jobId: string,
+    limit: number,
+  ): { job: CronJobView; rows: CronRowView[]; why: string[] }
+}
+
+type SavedAction = 'created' | 'updated' | 'paused' | 'resumed' | 'removed'
+
+interface Deps {
+  readonly world: CronWorld
+  readonly table: CronTable
+  readonly board: JobBoard
+  readonly file: CronFile
+  readonly fire: FireJob
+}
+
+export function createManageCron(deps: Deps): ManageCron {
+  const { world, table, board, file, fire } = deps
+  const { guard, clock, journal, events, database } = world
+
+  const view = (live: LiveJob): CronJobView => jobView(live, table.stateOf(live.job.id))
+
+  async function save(
+    caller: Caller,
+    { action, job }: { action: SavedAction; job: CronJob },
+    change: (jobs: readonly CronJob[]) => readonly CronJob[],
+  ): Promise<void> {
+    await file.edit(change)
+    database.transaction(() => {
+      board.adopt(file.jobs())
+      journal.append({
+        actor: actorOf(caller),
+        action: `cron.${action}`,
+        subject: job.id,
+        detail: { agent: job.agent, schedule: job.schedule, mode: modeOf(job) },
+      })
+      events.publish({
+        type: 'cron.changed',
+        agent_id: job.agent,
+        job_id: job.id,
+        action,
+        schedule: job.schedule,
+        detail: `by ${actorOf(caller)}`,
+      })
+    })
+  }
+
+  async function check(job: CronJob, signal: AbortSignal): Promise<CronJob> {
+    const fault = faultsOf(job)[0]
+    if (fault) throw badField(fault.field, fault.reason)
+    refuseOtherHeartbeat(job)
+    if (job.when !== undefined) checkCondition(world, job.when)
+    if (job.tool_name !== undefined) {
+      const tools = await world.toolsOf(job.agent, signal)
+      checkToolCall(tools, { tool: job.tool_name, params: job.tool_params ?? {}, agentId: job.agent })
+    }
+    const parsed = cronJobSchema.safeParse(job)
+    if (parsed.success) return parsed.data
+    const issue = parsed.error.issues[0]
+    throw badField(issue?.path.join('.') ?? 'job', issue?.message ?? 'it is not of the agreed form')
+  }
+
+  return {
+    list(caller, agentId) {
+      const all = [...board.all()].filter(({ job }) => agentId === undefined || job.agent === agentId)
+      return { jobs: seen(world, caller, all).map(view), broken: file.broken() }
+    },
+    async create(caller, input, signal) {
+      guard(caller, { do: 'manage-cron' })
+      guardOther(world, caller, input.agent)
+      world.requireAgent(input.agent)
+      const made = await check(newJob(world, caller, input), signal)
+      // The state stands before the file has the job: what is due from now on has a row, whatever happens next.
+      table.putState({
+        jobId: made.id,
+        agentId: made.agent,
+        scheduleKey: scheduleKey(made),
+        accountedUntil: clock.now(),
+      })
+      try {
+        await save(caller, { action: 'created', job: made }, (jobs) => [...jobs, made])
+      } catch (error) {
+        if (!board.find(made.id)) table.forget(made.id)
+        throw error
+      }
+      return view(requireJob(board, made.id))
+    },
+    async update(caller, { id: jobId, change }, signal) {
+      guard(caller, { do: 'manage-cron' })
+      const before = ownJob(deps, caller, jobId)
+      const wished = await check(changed(before.job, change), signal)
+      fire.due(before)
+      await save(caller, { action: actionOf(change), job: wished }, (jobs) => {
+        if (!jobs.some(({ id }) => id === jobId)) throw unknownJob(jobId)
+        return jobs.map((job) => (job.id === jobId ? changed(job, change) : job))
+      })
+      return view(requireJob(board, jobId))
+    },
+    async remove(caller, jobId) {
+      guard(caller, { do: 'manage-cron' })
+      const { job } = ownJob(deps, caller, jobId)
+      if (isOperatorHeartbeat(job)) throw lockedHeartbeat('it cannot be removed')
+      await save(caller, { action: 'removed', job }, (jobs) => jobs.filter(({ id }) => id !== jobId))
+    },
+    async runNow(caller, jobId) {
+      guard(caller, { do: 'manage-cron' })
+      const live = ownJob(deps, caller, jobId)
+      const row = await fire.byHand(live)
+      journal.append({
+        actor: actorOf(caller),
+        action: 'cron.run-by-hand',
+        subject: jobId,
+        detail: { agent: live.job.agent, run: row.runId ?? '' },
+      })
+      return rowView(row)
+    },
+    history(caller, jobId, limit) {
+      const [live] = seen(world, caller, [requireJob(board, jobId)])
+      if (!live) throw unknownJob(jobId)
+      const rows = table.newest(jobId, limit)
+      const state = table.stateOf(jobId)
+      return {
+        job: jobView(live, state),
+        rows: rows.map(rowView),
+        why: explainJob(live, { state, rows: rows.slice(0, explainedRows), now: clock.now() }),
+      }
+    },
+  }
+}
+
+/** An agent sees the jobs that are for it or that it made; whoever may view the fleet sees all. */
+function seen({ guard, decide }: CronWorld, caller: Caller, all: readonly LiveJob[]): readonly LiveJob[] {
+  if (caller.kind !== 'agent') {
+    guard(caller, { do: 'view-fleet' })
+    return all
+  }
+  guard(caller, { do: 'act-for-self', agentId: caller.agentId })
+  if (decide(caller, { do: 'view-fleet' }).allowed) return all
+  return all.filter(({ job }) => job.agent === caller.agentId || job.created_by === actorOf(caller))
+}
+
+function guardOther({ guard }: CronWorld, caller: Caller, agentId: string): void {
+  if (caller.kind === 'agent' && caller.agentId !== agentId)
+    guard(caller, { do: 'edit-agent-config', agentId })
+}
+
+function ownJob({ world, board }: Deps, caller: Caller, jobId: string): LiveJob {
+  const live = requireJob(board, jobId)
+  if (caller.kind !== 'agent') return live
+  const { job } = live
+  if (seen(world, caller, [live]).length === 0) throw unknownJob(jobId)
+  if (job.agent === caller.agentId && job.created_by !== actorOf(caller)) {
+    throw new Problem('denied', {
+      detail: `${job.created_by} made this job for you; ask the owner to change it`,
+    })
+  }
+  guardOther(world, caller, job.agent)
+  return live
+}
+
+function requireJob(board: JobBoard, jobId: string): LiveJob {
+  const live = board.find(jobId)
+  if (!live) throw unknownJob(jobId)
+  return live
+}
+
+function unknownJob(jobId: string): Problem {
+  return new Problem('not-found', {
+    detail: `there is no job ${jobId.slice(0, 100)}; flotilla cron list shows them`,
+  })
+}
+
+function newJob({ newId, clock }: CronWorld, caller: Caller, input: NewCronJob): CronJob {
+  const { timezone, enabled, suppress_empty: suppressEmpty, heartbeat, message, when } = input
+  return {
+    id: newId('cron'),
+    agent: input.agent,
+    schedule: input.schedule.trim(),
+    timezone: timezone ?? 'UTC',
+    enabled: enabled ?? true,
+    suppress_empty: suppressEmpty ?? true,
+    heartbeat: heartbeat ?? false,
+    ...(message === undefined ? {} : { message }),
+    ...(input.tool_name === undefined ? {} : { tool_name: input.tool_name }),
+    ...(input.tool_params === undefined ? {} : { tool_params: input.tool_params }),
+    ...(when === undefined || when.trim() === '' ? {} : { when }),
+    created_by: actorOf(caller),
+    created_at: clock.now(),
+  }
+}
+
+/** The job with what may change of it; its mode stays. Problem `bad-request` where the change is one of mode. Pure. */
+export function changed(job: CronJob, change: CronChange): CronJob {
+  const mode = modeOf(job)
+  if (change.tool_name !== undefined && mode !== 'tool')
+    throw badField('tool_name', `the job is in ${mode} mode and stays so; remove it and make another`)
+  if (change.tool_params !== undefined && mode !== 'tool')
+    throw badField('tool_params', `the job is in ${mode} mode and stays so; remove it and make another`)
+  if (change.message !== undefined && mode === 'tool')
+    throw badField('message', 'the job is in tool mode and stays so; remove it and make another')
+  const { when, schedule, ...rest } = change
+  const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined))
+  const next: CronJob = { ...job, ...given, ...(schedule === undefined ? {} : { schedule: schedule.trim() }) }
+  if (when === undefined) return next
+  const { when: _before, ...without } = next
+  return when.trim() === '' ? without : { ...without, when }
+}
+
+function actionOf({ enabled, ...rest }: CronChange): 'updated' | 'paused' | 'resumed' {
+  if (enabled === undefined || Object.values(rest).some((value) => value !== undefined)) return 'updated'
+  return enabled ? 'resumed' : 'paused'
+}
+
+function refuseOtherHeartbeat(job: CronJob): void {
+  if (!isOperatorHeartbeat(job)) return
+  if (job.schedule !== operatorHeartbeatSchedule) throw lockedHeartbeat(`${job.schedule} is refused`)
+}
+
+export function lockedHeartbeat(detail: string): Problem {
+  return badField('schedule', `the operator's heartbeat is locked to ${operatorHeartbeatSchedule}; ${detail}`)
+}
+
+function checkCondition({ readCondition }: CronWorld, when: string): void {
+  try {
+    readCondition(when)
+  } catch (error) {
+    throw badField('when', error instanceof Error ? error.message : 'it cannot be understood')
+  }
+}

@@ -1,0 +1,24 @@
+/** Formatters that are kept, one for each zone in use; making one takes 90 µs. Memory of a pure function. */
+const formattersMax = 64
+const formatters = new Map<string, Intl.DateTimeFormat>()
+
+/** How far the clocks of a zone are ahead of UTC at a moment, milliseconds. Throws for a zone that is not known. Pure. */
+export function zoneOffsetMs(timezone: string, at: number): number {
+  if (timezone === 'UTC') return 0
+  const words = formatterOf(timezone)
+    .formatToParts(at)
+    .find((part) => part.type === 'timeZoneName')?.value
+  const [, sign, hours = '0', minutes = '0', seconds = '0'] =
+    /^GMT(?:([+-])(\d{2}):(\d{2})(?::(\d{2}))?)?$/.exec(words ?? '') ?? []
+  const size = Number(hours) * 3_600_000 + Number(minutes) * 60_000 + Number(seconds) * 1000
+  return sign === '-' ? -size : size
+}
+
+function formatterOf(timezone: string): Intl.DateTimeFormat {
+  const known = formatters.get(timezone)
+  if (known) return known
+  const made = new Intl.DateTimeFormat('en-US', { timeZone: timezone, timeZoneName: 'longOffset' })
+  if (formatters.size >= formattersMax) formatters.clear()
+  formatters.set(timezone, made)
+  return made
+}

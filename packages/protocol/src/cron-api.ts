@@ -1,0 +1,173 @@
+import * as z from 'zod/mini'
+import type { Endpoint, EndpointSchemas } from './endpoint.ts'
+import { agentIdSchema } from './ids.ts'
+import { jsonObjectSchema } from './json-value.ts'
+import { wireLimits } from './limits.ts'
+
+/** Bounds of cron jobs that both sides of a door know. */
+export const cronLimits = {
+  jobsPerAgentMax: 50,
+  scheduleMaxChars: 200,
+  whenMaxChars: 500,
+  /** Rows that one request shows. */
+  rowsShownMax: 200,
+} as const
+
+/** What people do with jobs. */
+export const cronHumanEndpoints = {
+  cronJobs: { method: 'GET', path: '/api/cron', summary: 'Jobs with their next due time and their counts' },
+  cronCreate: { method: 'POST', path: '/api/cron', summary: 'Makes a job' },
+  cronUpdate: { method: 'PUT', path: '/api/cron/{id}', summary: 'Changes what of a job may change' },
+  cronRemove: { method: 'DELETE', path: '/api/cron/{id}', summary: 'Removes a job' },
+  cronRun: {
+    method: 'POST',
+    path: '/api/cron/{id}/run',
+    summary: 'Fires a job now, whatever its schedule says',
+  },
+  cronHistory: {
+    method: 'GET',
+    path: '/api/cron/{id}/history',
+    summary: 'What became of its due times, newest first',
+  },
+} as const satisfies Record<string, Endpoint>
+
+/** What an agent may ask: `set_cron`, `list_cron` and `remove_cron`. */
+export const cronAgentEndpoints = {
+  cronSet: { method: 'POST', path: '/mesh/cron', summary: 'Makes a job' },
+  cronList: { method: 'GET', path: '/mesh/cron', summary: 'Jobs of the caller, and of those it may see' },
+  cronChange: { method: 'PUT', path: '/mesh/cron/{id}', summary: 'Changes what of a job may change' },
+  cronDrop: { method: 'DELETE', path: '/mesh/cron/{id}', summary: 'Removes a job' },
+} as const satisfies Record<string, Endpoint>
+
+export type CronHumanEndpointName = keyof typeof cronHumanEndpoints
+export type CronAgentEndpointName = keyof typeof cronAgentEndpoints
+
+const message = z.string().check(z.minLength(1), z.maxLength(wireLimits.chatMessageMaxChars))
+const schedule = z.string().check(z.minLength(1), z.maxLength(cronLimits.scheduleMaxChars))
+const toolName = z.string().check(z.minLength(1), z.maxLength(128))
+const when = z.string().check(z.maxLength(cronLimits.whenMaxChars))
+
+export const newCronJobSchema = z.strictObject({
+  agent: agentIdSchema,
+  schedule,
+  /** IANA name. */
+  timezone: z.optional(z.string().check(z.maxLength(64))),
+  enabled: z.optional(z.boolean()),
+  suppress_empty: z.optional(z.boolean()),
+  heartbeat: z.optional(z.boolean()),
+  message: z.optional(message),
+  tool_name: z.optional(toolName),
+  tool_params: z.optional(jsonObjectSchema),
+  when: z.optional(when),
+})
+export type NewCronJob = z.output<typeof newCronJobSchema>
+
+/**
+ * All that may change of a job; the rest is fixed: remove it and make another. `when` is ours and not in the
+ * specification's record: it narrows a schedule as `enabled` does, so it changes as that does. An empty one takes it away.
+ */
+export const cronChangeSchema = z.strictObject({
+  schedule: z.optional(schedule),
+  message: z.optional(message),
+  enabled: z.optional(z.boolean()),
+  suppress_empty: z.optional(z.boolean()),
+  tool_name: z.optional(toolName),
+  tool_params: z.optional(jsonObjectSchema),
+  when: z.optional(when),
+})
+export type CronChange = z.output<typeof cronChangeSchema>
+
+/** `firing`: asked for and not known yet whether it became a run. */
+export const cronRowStates = ['firing', 'fired', 'skipped'] as const
+
+export const cronRowSchema = z.strictObject({
+  /** The first due time that the row stands for, milliseconds since 1970. */
+  due_at: z.number(),
+  /** The last; the same where it stands for one. */
+  due_until: z.number(),
+  /** How many it stands for, or at least this many where `count_exact` is false. */
+  count: z.int(),
+  count_exact: z.boolean(),
+  state: z.enum(cronRowStates),
+  /** Why it was skipped, as a word; `null` where it fired. */
+  skipped_because: z.nullable(z.string()),
+  detail: z.string(),
+  manual: z.boolean(),
+  /** When it was decided. */
+  at: z.number(),
+  late_ms: z.number(),
+  late: z.boolean(),
+  run_id: z.nullable(z.string()),
+  /** How the run ended, or null while it goes on. */
+  outcome: z.nullable(z.string()),
+  text: z.string(),
+  /** The answer said nothing new, and nobody was told of it. */
+  quiet: z.boolean(),
+  /** All of it, for a person. */
+  words: z.string(),
+})
+export type CronRowView = z.infer<typeof cronRowSchema>
+
+export const cronJobViewSchema = z.strictObject({
+  id: z.string(),
+  agent: z.string(),
+  mode: z.enum(['message', 'tool', 'heartbeat']),
+  schedule: z.string(),
+  timezone: z.string(),
+  enabled: z.boolean(),
+  suppress_empty: z.boolean(),
+  heartbeat: z.boolean(),
+  message: z.nullable(z.string()),
+  tool_name: z.nullable(z.string()),
+  tool_params: z.nullable(jsonObjectSchema),
+  when: z.nullable(z.string()),
+  created_by: z.string(),
+  created_at: z.number(),
+  /** Milliseconds since 1970; null for a job that is off. */
+  next_run: z.nullable(z.number()),
+  last_run: z.nullable(z.number()),
+  last_outcome: z.nullable(z.string()),
+  run_count: z.int(),
+  skip_count: z.int(),
+  error_count: z.int(),
+  errors_in_row: z.int(),
+  /** What is kept to differently from what is written, and why; empty where nothing is. */
+  note: z.string(),
+})
+export type CronJobView = z.infer<typeof cronJobViewSchema>
+
+const listResponse = z.strictObject({
+  jobs: z.array(cronJobViewSchema),
+  /** With line and reason, why the file as it stands is not used; null while it is. */
+  broken: z.nullable(z.string()),
+})
+const removeResponse = z.strictObject({ removed: z.boolean(), id: z.string() })
+
+export const cronHumanApi = {
+  cronJobs: { query: z.strictObject({ agent: z.optional(agentIdSchema) }), response: listResponse },
+  cronCreate: { request: newCronJobSchema, response: cronJobViewSchema },
+  cronUpdate: { request: cronChangeSchema, response: cronJobViewSchema },
+  cronRemove: { response: removeResponse },
+  cronRun: { response: cronRowSchema },
+  cronHistory: {
+    query: z.strictObject({
+      limit: z._default(z.coerce.number().check(z.minimum(1), z.maximum(cronLimits.rowsShownMax)), 20),
+    }),
+    response: z.strictObject({
+      job: cronJobViewSchema,
+      rows: z.array(cronRowSchema),
+      why: z.array(z.string()),
+    }),
+  },
+} as const satisfies Record<CronHumanEndpointName, EndpointSchemas>
+
+export const cronAgentApi = {
+  cronSet: {
+    /** The agent that it is for; the caller where it is left out. */
+    request: z.strictObject({ ...newCronJobSchema.shape, agent: z.optional(agentIdSchema) }),
+    response: cronJobViewSchema,
+  },
+  cronList: { response: listResponse },
+  cronChange: { request: cronChangeSchema, response: cronJobViewSchema },
+  cronDrop: { response: removeResponse },
+} as const satisfies Record<CronAgentEndpointName, EndpointSchemas>

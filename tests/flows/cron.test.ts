@@ -1,0 +1,224 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import process from 'node:process'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { cronHumanEndpoints } from '@flotilla/protocol/cron-api'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { aCassette, calls, says } from '../support/cassettes.ts'
+import { eventually } from '../support/eventually.ts'
+import { flotilla } from '../support/flotilla-command.ts'
+import { openLedger } from '../support/ledger-view.ts'
+import { startMesh } from '../support/mesh-process.ts'
+import type { MeshProcess } from '../support/mesh-process.ts'
+import { verifies } from '../verifies.ts'
+
+/** With `npm run test:soak` the power goes out more often. */
+const powerCuts = process.env['FLOTILLA_SOAK'] === '1' ? 40 : 2
+let mesh: MeshProcess
+
+const day = aCassette(
+  {
+    agents: ['clerk'],
+    when: '^remind yourself$',
+    turns: [
+      calls('set_cron', { schedule: 'every 5s', message: 'water the plants' }),
+      calls('list_cron', {}),
+      says('I shall: {{list}}', { capture: { list: '([\\s\\S]+)' } }),
+    ],
+  },
+  {
+    agents: ['clerk'],
+    when: '^never mind$',
+    turns: [
+      calls('list_cron', {}),
+      calls(
+        'remove_cron',
+        { job_id: '{{job}}' },
+        { capture: { job: '"id": ?"(cron_[0-9a-f]+)"[^{}]*"schedule": ?"every 5s"' } },
+      ),
+      says('Forgotten.'),
+    ],
+  },
+  { agents: ['clerk'], when: '^water the plants$', turns: [says('The plants are wet.')] },
+  { agents: ['clerk'], when: '^how is it$', turns: [says('nothing to do')] },
+)
+
+beforeAll(async () => {
+  mesh = await startMesh({ cassettes: { day } })
+  await mesh.createWorker('clerk')
+  await mesh.createWorker('writer')
+})
+afterAll(async () => {
+  await mesh?.stop()
+})
+
+const cli = (...words: string[]) => flotilla({ home: mesh.home, url: mesh.url }, ...words)
+
+interface Job {
+  readonly id: string
+  readonly mode: string
+  readonly run_count: number
+}
+
+async function jobs(): Promise<readonly Job[]> {
+  const reply = await mesh.call(cronHumanEndpoints.cronJobs)
+  // Every agent has its heartbeat besides.
+  return (reply.json() as { jobs: Job[] }).jobs.filter(({ mode }) => mode !== 'heartbeat')
+}
+
+async function allow(agent: string, rights: object): Promise<void> {
+  const path = join(mesh.home, 'config', 'permissions.json')
+  const file = JSON.parse(await readFile(path, 'utf8')) as { permissions: Record<string, object> }
+  file.permissions[agent] = { ...file.permissions[agent], ...rights }
+  await writeFile(path, JSON.stringify(file, null, 2))
+  await sleep(1200)
+}
+
+describe('an agent', () => {
+  it('makes a job for itself by set_cron where it may, is set to work by it, and removes it', async () => {
+    verifies(
+      'resources:tool:set-cron',
+      'resources:tool:list-cron',
+      'resources:tool:remove-cron',
+      'resources:tool:set-cron-permission',
+      'resources:permission:can-manage-cron',
+      'events:cron:message-mode',
+      'events:cron:tick',
+      'limits:cron-tick',
+    )
+    await allow('clerk', { can_manage_cron: false })
+    const refused = await mesh.invoke('clerk', 'set_cron', { schedule: 'every 5s', message: 'x' })
+    expect(refused.outcome).toMatchObject({ status: 'failed', code: 'denied' })
+    await allow('clerk', { can_manage_cron: true })
+    const wrong = await mesh.invoke('clerk', 'set_cron', { schedule: '61 * * * *', message: 'x' })
+    expect(wrong.outcome?.text).toMatch(/schedule: .*61/)
+    const asked = await mesh.ask('remind yourself', { agent: 'clerk' })
+    expect(asked.outcome?.text).toMatch(/I shall: .*every 5s.*water the plants/s)
+    const watered = await eventually('the clock sets it to work', async () =>
+      (await mesh.runs()).find(({ origin, state }) => origin.kind === 'cron' && state === 'done'),
+    )
+    expect(watered).toMatchObject({
+      agent_id: 'clerk',
+      origin: { kind: 'cron', user: 'agent:clerk' },
+      outcome: { text: 'The plants are wet.' },
+    })
+    const [job] = await jobs()
+    expect((await cli('cron', 'why', job?.id ?? '')).out).toMatch(
+      /fired as run_\w+; done: The plants are wet\./,
+    )
+    expect((await mesh.ask('never mind', { agent: 'clerk' })).outcome?.text).toBe('Forgotten.')
+    expect(await jobs()).toEqual([])
+  })
+})
+
+describe('the owner', () => {
+  it('makes, reads, changes, fires and removes jobs at the command line', async () => {
+    verifies('states:cron:manual-run-dispatches', 'events:cron:tool-mode', 'resources:cron-job:file')
+    const wrong = await cli('cron', 'add', 'clerk', '*/0 * * * *', '--message', 'x')
+    expect(wrong).toMatchObject({ code: 1 })
+    expect(wrong.err).toMatch(/schedule: .*stepping: 0/)
+    const noTool = await cli('cron', 'add', 'writer', 'every 1h', '--tool', 'fly', '--params', '{}')
+    expect(noTool.err).toMatch(/tool_name: agent writer has no tool fly; it has run_command/)
+    const noFit = await cli(
+      'cron',
+      'add',
+      'writer',
+      'every 1h',
+      '--tool',
+      'write_file',
+      '--params',
+      '{"path":7}',
+    )
+    expect(noFit.err).toMatch(/tool_params: (path|content)/)
+    const call = ['--tool', 'write_file', '--params', '{"path":"workspace/seen.txt","content":"here"}']
+    const when = ['0 9 * * MON-FRI', '--timezone', 'Europe/Berlin', '--off']
+    const made = await cli('cron', 'add', 'writer', ...when, ...call, '--json')
+    const job = JSON.parse(made.out) as Job & { next_run: null }
+    expect(job).toMatchObject({ mode: 'tool', enabled: false, next_run: null, timezone: 'Europe/Berlin' })
+    const fired = await cli('cron', 'run', job.id)
+    expect(fired.out).toMatch(/by hand: fired as run_/)
+    await eventually('the tool is called without a model', async () =>
+      readFile(join(mesh.dataOf('writer'), 'workspace', 'seen.txt'), 'utf8').catch(() => null),
+    )
+    expect((await cli('cron', 'set', job.id, '--on', '--schedule', 'every 2h')).out).toMatch(
+      /Next due 20\d\d-/,
+    )
+    expect((await cli('cron', 'set', job.id, '--message', 'x')).err).toMatch(/tool mode and stays so/)
+    expect((await cli('cron', 'list')).out).toMatch(/writer +every 2h +calls write_file .* 1 +0 +0 +done/)
+    expect((await cli('cron', 'history', job.id)).out).toMatch(/by hand +1 +fired .* done/)
+    expect((await cli('cron', 'remove', job.id)).out).toBe(`Removed ${job.id}.\n`)
+    expect((await cli('cron', 'why', job.id)).err).toMatch(/there is no job/)
+  })
+
+  it('edits the file by hand, is told at /readyz of what is wrong in it, and the jobs before go on', async () => {
+    const made = await cli('cron', 'add', 'clerk', 'every 1h', '--message', 'how is it', '--json')
+    const { id } = JSON.parse(made.out) as Job
+    const path = join(mesh.home, 'config', 'cron.json')
+    const whole = await readFile(path, 'utf8')
+    await writeFile(path, whole.replace('every 1h', 'every now and then'))
+    const ready = await eventually('the broken file is seen', async () => {
+      const text = await (await fetch(`${mesh.url}/readyz`)).text()
+      return text.includes('cron-broken') ? text : null
+    })
+    expect(ready).toMatch(/config\/cron\.json line \d+: jobs\.\d\.schedule: .*every now and then/)
+    expect(await jobs()).toMatchObject([{ id, schedule: 'every 1h' }])
+    await writeFile(path, whole.replace('every 1h', 'every 2h'))
+    await eventually('the change is seen', async () => (await cli('cron', 'list')).out.includes('every 2h'))
+    await cli('cron', 'remove', id)
+  })
+})
+
+describe('a power cut', () => {
+  it('at any moment leaves every due time with one row and every fired one with one run (lesson 73)', async () => {
+    await cli('cron', 'add', 'clerk', 'every 5s', '--message', 'how is it')
+    await cli('cron', 'add', 'writer', 'every 5s', '--tool', 'list_files', '--params', '{"path":"."}')
+    const answers = new Set<number>()
+    for (let cut = 0; cut < powerCuts; cut++) {
+      // Each at another place around the tick, which is at whole five seconds.
+      const toTick = 5000 - (Date.now() % 5000)
+      await sleep(toTick + 4 + cut * 9)
+      await mesh.kill9()
+      const back = mesh.restart()
+      // The API answers as soon as its door does, while the fleet is being started.
+      const starting = new AbortController()
+      const asking = (async () => {
+        while (!starting.signal.aborted) {
+          const status = await mesh.call(cronHumanEndpoints.cronJobs).then(
+            (reply) => reply.status,
+            () => null,
+          )
+          if (status !== null) answers.add(status)
+          await sleep(5)
+        }
+      })()
+      await back
+      starting.abort()
+      await asking
+    }
+    expect([...answers]).toEqual([200])
+    await sleep(6000)
+    const ledger = openLedger(mesh.home)
+    const rows = ledger.rows('SELECT * FROM cron_rows ORDER BY job_id, due_at')
+    const runs = ledger.rows(
+      "SELECT id, idempotency_key FROM runs WHERE idempotency_key LIKE 'cron:%' AND idempotency_key NOT LIKE '%by-hand%'",
+    )
+    for (const { id } of await jobs()) {
+      const own = rows.filter((row) => row['job_id'] === id)
+      expect(own.length).toBeGreaterThan(1)
+      let expected = Number(own[0]?.['due_at'])
+      for (const row of own) {
+        // One after the other, five seconds apart: none is left out and none stands twice.
+        expect(Number(row['due_at'])).toBe(expected)
+        expect(Number(row['due_until']) - Number(row['due_at'])).toBe((Number(row['count']) - 1) * 5000)
+        expected = Number(row['due_until']) + 5000
+        const keyed = runs.filter((run) => run['idempotency_key'] === `cron:${id}:${String(row['due_at'])}`)
+        expect(keyed.map((run) => run['id'])).toEqual(row['state'] === 'fired' ? [row['run_id']] : [])
+      }
+      const fired = own.filter((row) => row['state'] === 'fired')
+      expect(runs.filter((run) => String(run['idempotency_key']).startsWith(`cron:${id}:`))).toHaveLength(
+        fired.length,
+      )
+    }
+    ledger.close()
+  })
+})
