@@ -19,17 +19,18 @@ export interface CronTicker {
 }
 
 export function createCronTicker(deps: {
-  readonly world: Pick<CronWorld, 'clock' | 'log'>
+  readonly world: Pick<CronWorld, 'clock' | 'log' | 'pausedReason'>
   readonly board: JobBoard
   readonly file: CronFile
   readonly fire: FireJob
 }): CronTicker {
   const { board, file, fire } = deps
-  const { clock, log } = deps.world
+  const { clock, log, pausedReason } = deps.world
+  const isPaused = (agentId: string): boolean => pausedReason(agentId) !== null
 
   /** What was due under the old jobs is acted on before the new ones take their place. */
   async function fireAll(signal?: AbortSignal): Promise<number> {
-    const due = dueNow(board.all(), clock.now())
+    const due = dueNow(board.all(), clock.now(), isPaused)
     let acted = 0
     for (const live of due) {
       if (signal?.aborted) break
@@ -73,10 +74,18 @@ export function createCronTicker(deps: {
   }
 }
 
-/** The longest due first. Pure. */
-export function dueNow(jobs: Iterable<LiveJob>, now: number): readonly LiveJob[] {
+/** The longest due first; what a pause holds is left alone until its next due time. Pure. */
+export function dueNow(
+  jobs: Iterable<LiveJob>,
+  now: number,
+  isPaused: (agentId: string) => boolean,
+): readonly LiveJob[] {
   const due: LiveJob[] = []
-  for (const live of jobs) if (live.nextDue <= now) due.push(live)
+  for (const live of jobs) {
+    if (live.nextDue > now) continue
+    if (live.heldUntil !== null && now < live.heldUntil && isPaused(live.job.agent)) continue
+    due.push(live)
+  }
   if (due.length > 1) due.sort((left, right) => left.nextDue - right.nextDue)
   return due.length > firedPerTickMax ? due.slice(0, firedPerTickMax) : due
 }

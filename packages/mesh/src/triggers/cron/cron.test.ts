@@ -187,17 +187,31 @@ describe('a due time', () => {
     ).toMatch(/^when: /)
   })
 
-  it('waits while its agent is paused, and says so', async () => {
+  it('waits while its agent is paused, says so, and fires once when that ends', async () => {
     let paused: string | null = 'the owner said so'
     const played = await play({ world: { pausedReason: () => paused } })
     const { id } = await played.add({ agent: 'clerk', schedule: 'every 1m', message: 'look' })
-    await played.tickAfter(minute)
-    paused = null
-    await played.tickAfter(minute)
+    for (const _ of [1, 2, 3]) await played.tickAfter(minute)
     expect(played.rows(id)).toMatchObject([
-      { state: 'skipped', reason: 'paused', detail: 'the owner said so' },
-      { state: 'fired' },
+      { state: 'skipped', reason: 'paused', detail: 'the owner said so', count: 2 },
     ])
+    paused = null
+    await played.tickAfter(5000)
+    await played.tickAfter(5000)
+    expect(played.rows(id)).toMatchObject([{ state: 'skipped' }, { state: 'fired', lateMs: 5000 }])
+    await played.tickAfter(minute)
+    expect(played.rows(id)).toHaveLength(3)
+  })
+
+  it('of a paused agent takes no place from others in a tick', async () => {
+    const played = await play({
+      world: { pausedReason: (agentId) => (agentId === 'clerk' ? 'paused' : null) },
+    })
+    for (let made = 0; made < 40; made += 1)
+      await played.add({ agent: 'clerk', schedule: 'every 1m', message: `held ${made}` })
+    await played.add({ agent: 'scribe', schedule: 'every 1m', message: 'mine' })
+    await played.tickAfter(minute)
+    expect(await played.tickAfter(5000)).toBe(0)
   })
 })
 

@@ -9,13 +9,13 @@ export function explainJob(
   live: LiveJob,
   { state, rows, now }: { state: CronState | null; rows: readonly CronRow[]; now: number },
 ): string[] {
-  const { job, nextDue } = live
+  const { job } = live
   const zone =
     job.timezone === 'UTC' || /^every/i.test(job.schedule) ? 'UTC' : `${job.timezone}, shown here in UTC`
   const correction = correctionOf(job)
   return [
     `Job ${job.id} of ${job.agent}: ${effectiveSchedule(job)} (${zone}), made by ${job.created_by}.`,
-    nextWords(job.enabled, nextDue, now),
+    nextWords(live, now),
     ...(correction === '' ? [] : [`Note: ${correction}.`]),
     ...(typeof live.when === 'string' ? [`Its condition cannot be understood: ${live.when}.`] : []),
     ...((state?.failedInRow ?? 0) > 0 ? [`Its last ${state?.failedInRow ?? 0} runs failed.`] : []),
@@ -23,9 +23,11 @@ export function explainJob(
   ]
 }
 
-function nextWords(enabled: boolean, nextDue: number, now: number): string {
-  if (!enabled) return 'It is off, so nothing is due; a run by hand works all the same.'
+function nextWords({ job, nextDue, heldUntil }: LiveJob, now: number): string {
+  if (!job.enabled) return 'It is off, so nothing is due; a run by hand works all the same.'
   if (!Number.isFinite(nextDue)) return 'It is never due again.'
+  if (nextDue <= now && heldUntil !== null)
+    return `It has been due since ${stamp(nextDue)} and fires once when the pause of its agent ends.`
   if (nextDue <= now) return `It has been due since ${stamp(nextDue)} and comes with one of the next ticks.`
   return `Next due ${stamp(nextDue)}, in ${durationWords(nextDue - now)}.`
 }

@@ -20,7 +20,8 @@ export const heartbeatsAtOnceMax = 100
  * 1. A row that says fired, the run that it became and the mark up to which all is accounted for are one transaction,
  *    and the run's key is the job and its due time: cut off anywhere, the due time is acted on once.
  * 2. What is let pass has a row that says why. Nothing that one job does keeps another from its turn.
- * 3. A run by hand is fired whatever schedule, condition, overlap and `enabled` say; where it cannot, its asker is told.
+ * 3. A pause holds the last due time, which fires once when it ends; those before it have been let pass.
+ * 4. A run by hand is fired whatever schedule, condition, overlap and `enabled` say; where it cannot, its asker is told.
  */
 export interface FireJob {
   /** False where nothing was due. */
@@ -72,9 +73,8 @@ export function createFireJob(deps: {
   }
 
   /** The rows of everything before the due time that is acted on. */
-  function letPass(job: CronJob, { missed }: DuePlan): void {
-    for (const stretch of missed)
-      skipped(job, stretch, { reason: 'missed', detail: 'the mesh was not there to see it' })
+  function letPass(job: CronJob, { missed }: DuePlan, obstacle: Obstacle = passedBy): void {
+    for (const stretch of missed) skipped(job, stretch, obstacle)
   }
 
   function submit(job: CronJob, firing: { dueAt: number; key: string }): RunRecord {
@@ -134,7 +134,19 @@ export function createFireJob(deps: {
     return table.firingRow(job.id, firing.dueAt, firing.manual)
   }
 
-  function fireDue(live: LiveJob, plan: DuePlan, now: number): void {
+  /** Everything due has its row after this, but for a last due time that a pause holds. */
+  function fireDue(live: LiveJob, plan: DuePlan, now: number): 'acted' | 'held' {
+    const { job } = live
+    const paused = world.pausedReason(job.agent)
+    if (paused !== null) {
+      letPass(job, plan, { reason: 'paused', detail: paused })
+      return 'held'
+    }
+    act(live, plan, now)
+    return 'acted'
+  }
+
+  function act(live: LiveJob, plan: DuePlan, now: number): void {
     const { job } = live
     const dueAt = plan.fire
     if (dueAt === null) return letPass(job, plan)
@@ -164,8 +176,9 @@ export function createFireJob(deps: {
       const plan = planDues(schedule, { after, until: now, taken: table.taken(job.id, after, now) })
       try {
         database.transaction(() => {
-          if (plan) fireDue(live, plan, now)
-          board.account(live, now)
+          const held = plan !== null && fireDue(live, plan, now) === 'held'
+          if (held && plan.fire !== null) board.hold(live, plan.fire)
+          else board.account(live, now)
         })
       } catch (error) {
         if (!(error instanceof Problem)) log.error({ jobId: job.id, err: error }, 'a job could not be fired')
@@ -218,6 +231,12 @@ interface Stretch {
   readonly exact: boolean
 }
 
+/** Of due times with a later one that has come too. */
+const passedBy: Obstacle = {
+  reason: 'missed',
+  detail: 'nothing looked at it in time, and only the last due time is acted on',
+}
+
 function one(dueAt: number): Stretch {
   return { first: dueAt, last: dueAt, count: 1, exact: true }
 }
@@ -237,8 +256,6 @@ function obstacleTo(
   { job, when }: LiveJob,
   dueAt: number,
 ): Obstacle | null {
-  const paused = world.pausedReason(job.agent)
-  if (paused !== null) return { reason: 'paused', detail: paused }
   const maker = refusalOfMaker(world, job)
   if (maker !== null) return { reason: 'maker', detail: maker }
   world.requireAgent(job.agent)

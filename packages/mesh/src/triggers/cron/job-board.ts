@@ -16,6 +16,8 @@ export interface LiveJob {
   readonly when: ((payload: JsonValue) => boolean) | string | null
   /** Milliseconds since 1970; infinite for a job that is off or never comes again. A number and no timer. */
   nextDue: number
+  /** While a pause holds `nextDue`: the due time after it, when there is something to write down again. Else null. */
+  heldUntil: number | null
 }
 
 /** Backward steps of a clock that are smaller change nothing, milliseconds. */
@@ -36,6 +38,8 @@ export interface JobBoard {
   adopt(jobs: readonly CronJob[]): void
   /** Every due time until then has its row. Joins the caller's transaction. */
   account(live: LiveJob, until: number): void
+  /** A pause holds that due time: it is still to come, and all before it have their rows. Joins the caller's transaction. */
+  hold(live: LiveJob, dueAt: number): void
   /** Looks at the clock; to be called before due times are. */
   noticeTime(): void
   accountedUntil(jobId: string): number
@@ -56,6 +60,7 @@ export function createJobBoard(
     table.account(one.job.id, until)
     accounted.set(one.job.id, until)
     one.nextDue = dueAfter(one, until)
+    one.heldUntil = null
   }
 
   /** What an old schedule still owes gets its row before the new one takes its place (2). */
@@ -84,7 +89,13 @@ export function createJobBoard(
     const before = live.get(job.id)
     const key = scheduleKey(job)
     const state = table.stateOf(job.id)
-    const made: LiveJob = { job, schedule: scheduleOf(job), when: readWhen(job), nextDue: Infinity }
+    const made: LiveJob = {
+      job,
+      schedule: scheduleOf(job),
+      when: readWhen(job),
+      nextDue: Infinity,
+      heldUntil: null,
+    }
     if (state?.scheduleKey !== key) {
       if (before) close(before, now)
       // Changed while the mesh was down: what was due since is not lost, but a job that was off had nothing due.
@@ -125,6 +136,10 @@ export function createJobBoard(
     all: () => live.values(),
     find: (jobId) => live.get(jobId) ?? null,
     account,
+    hold(one, dueAt) {
+      account(one, dueAt - 1)
+      one.heldUntil = dueAfter(one, dueAt)
+    },
     accountedUntil: (jobId) => accounted.get(jobId) ?? clock.now(),
     adopt(jobs) {
       const now = clock.now()
