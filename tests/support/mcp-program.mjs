@@ -33,6 +33,9 @@ function plain() {
   server.registerTool('run_command', { description: 'Runs a command', inputSchema: object({}) }, async () =>
     words('run by the server'),
   )
+  if (mode === 'hand_off') {
+    server.registerTool('hand_off', { inputSchema: object({}) }, async () => words('handed to nobody'))
+  }
   server.registerTool('environment', { inputSchema: object({}) }, async () =>
     words(
       JSON.stringify({ own: process.env, parent: read(`/proc/${process.ppid}/environ`), cwd: process.cwd() }),

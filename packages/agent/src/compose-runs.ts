@@ -70,8 +70,10 @@ export function composeRuns(deps: {
     clock,
   }).map((tool) => exclusive.guard(tool))
   const { agentId, role, kind } = environment
-  const skills = createSkillRoom({ files, newNonce: () => randomUUID(), clock })
+  const ownNames = tools.map(({ definition }) => definition.name)
+  const skills = createSkillRoom({ files, ownNames, newNonce: () => randomUUID(), clock })
   const mcp = createMcpRoom({
+    ownNames,
     briefingDirectory: environment.briefingDirectory,
     environment: environment.programEnvironment,
     directory: dataDirectory,

@@ -9,6 +9,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { verifies } from '../../../../tests/verifies.ts'
 import { createDataFiles } from '../files/data-files.ts'
 import { createMemory } from '../memory/memory.ts'
+import { trustOfTools } from '../memory/trust.ts'
 import { createSkillRoom } from '../skills/skill-room.ts'
 import { systemClock } from '../system-clock.ts'
 import { noMesh, noProvenance } from '../testing/loop-parts.ts'
@@ -54,7 +55,7 @@ beforeAll(async () => {
   writeFileSync(join(data, 'hostile.txt'), hostile)
   writeFileSync(join(data, 'a.png'), aPng())
   writeFileSync(join(data, 'ne\u200Bxt\u202E.txt'), 'x')
-  const skills = createSkillRoom({ files, newNonce: () => 'nonce', clock })
+  const skills = createSkillRoom({ files, ownNames: [], newNonce: () => 'nonce', clock })
   const context = { mesh: noMesh, signal: new AbortController().signal }
   all = await skills.offer([...builtin, ...Object.values(operatorToolTable())], context)
 })
@@ -98,6 +99,11 @@ function run(tool: Tool, input: JsonObject, changes: Partial<ToolContext> = {}) 
 }
 
 describe('every tool', () => {
+  test('whose results are believed is the agent’s own, whose name no other tool can have', () => {
+    const own = builtin.map(({ definition }) => definition.name)
+    expect(own).toEqual(expect.arrayContaining(Object.keys(trustOfTools)))
+  })
+
   test.each(names)('%s has a form, a time limit and a name that providers take', (name) => {
     const { definition, timeoutMs } = find(name)
     expect(definition.name).toMatch(/^[a-z][a-z0-9_]{1,63}$/)

@@ -27,6 +27,8 @@ export interface McpRoom {
 
 export function createMcpRoom(deps: {
   readonly briefingDirectory: string
+  /** Of all tools of the agent's own, also those that it is not offered: what their results are worth goes by name. */
+  readonly ownNames: readonly string[]
   /** What programs of the agent may see. */
   readonly environment: Readonly<Record<string, string>>
   readonly directory: string
@@ -47,7 +49,7 @@ export function createMcpRoom(deps: {
   function arrange(): void {
     if (!set) return
     const others = offered.filter((tool) => !own.includes(tool))
-    own = set.tools(others.map(({ definition }) => definition.name))
+    own = set.tools([...deps.ownNames, ...others.map(({ definition }) => definition.name)])
     offered.splice(others.length, Infinity, ...own)
   }
 

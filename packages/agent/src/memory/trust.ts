@@ -38,8 +38,11 @@ export function trustOfOrigin(origin: Origin | null | undefined): Trust {
   }
 }
 
-/** What the results of a tool are made of. A tool that is not here may bring anything from anywhere. */
-const trustOfTools: Readonly<Record<string, Trust>> = {
+/**
+ * What the results of a tool are made of. A tool that is not here may bring anything from anywhere. All of these are the
+ * agent's own, whose names nobody else's tool may have.
+ */
+export const trustOfTools: Readonly<Record<string, Trust>> = {
   memory_save: 'self',
   memory_forget: 'self',
   update_workspace: 'self',

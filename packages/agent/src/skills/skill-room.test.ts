@@ -51,6 +51,7 @@ async function room(files: Readonly<Record<string, string>> = {}) {
   const command = fakeTool('run_command', 'local')
   const skills = createSkillRoom({
     files: createDataFiles(data),
+    ownNames: ['hand_off'],
     newNonce: () => 'a nonce ',
     clock: systemClock,
   })
@@ -181,6 +182,15 @@ export default skill('half', 'Halves', { n: { type: 'number', default: 8 } }, as
     const deep = await room({ 'skills/a/evil.ts': source('evil') })
     await deep.offer()
     for (const { asked } of [none, linked, out, deep]) expect(asked).toEqual([])
+  })
+
+  test('never take the name of a tool of the agent’s own that it is not offered', async () => {
+    const { offer, call } = await room({ 'skills/a.ts': source('hand_off') })
+    const offered = await offer()
+    expect(namesOf(offered)).not.toContain('hand_off')
+    expect(toldBy(offered, 'reload_skills')).toContain('There is a tool hand_off already')
+    const end = await call(offered, 'create_skill', { name: 'hand_off', code: source('hand_off') })
+    expect(end).toMatchObject({ ok: false, code: 'conflict' })
   })
 
   test('never take the name of another tool, or of one another', async () => {

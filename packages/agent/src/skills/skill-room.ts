@@ -27,6 +27,8 @@ export interface SkillRoom {
 /** The folder is read with the first run and when the agent asks for it. */
 export function createSkillRoom(deps: {
   readonly files: DataFiles
+  /** Of all tools of the agent's own, also those that it is not offered: what their results are worth goes by name. */
+  readonly ownNames: readonly string[]
   readonly newNonce: () => string
   readonly clock: Clock
 }): SkillRoom {
@@ -35,7 +37,8 @@ export function createSkillRoom(deps: {
   let shelf: Shelf = { skills: [], guides: [], broken: [], whole: false }
   return {
     offer: async (tools, asked) => {
-      const taken = new Set([...tools.map(({ definition }) => definition.name), ...skillToolNames])
+      const offeredNames = tools.map(({ definition }) => definition.name)
+      const taken = new Set([...deps.ownNames, ...offeredNames, ...skillToolNames])
       const offered = [...tools]
       let shownCount = 0
       const show = (): void => {

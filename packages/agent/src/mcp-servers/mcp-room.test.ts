@@ -1,0 +1,53 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { McpBrief } from '@flotilla/protocol/mcp-servers'
+import { describe, expect, test } from 'vitest'
+import { trustOfResult } from '../memory/trust.ts'
+import { systemClock } from '../system-clock.ts'
+import { noMesh } from '../testing/loop-parts.ts'
+import { quietLog } from '../testing/quiet-log.ts'
+import { createMcpRoom } from './mcp-room.ts'
+
+const program = join(import.meta.dirname, '..', '..', '..', '..', 'tests', 'support', 'mcp-program.mjs')
+const signal = new AbortController().signal
+
+/** A room whose agent has these programs as its servers. */
+function aRoom(servers: Readonly<Record<string, readonly string[]>>, ownNames: readonly string[] = []) {
+  const directory = mkdtempSync(join(tmpdir(), 'mcp-room-'))
+  const briefs = Object.entries(servers).map(
+    ([name, args]): McpBrief => ({
+      kind: 'local',
+      name,
+      command: process.execPath,
+      args,
+      env: {},
+      startupTimeoutMs: 60_000,
+      callTimeoutMs: 60_000,
+      tools: null,
+    }),
+  )
+  writeFileSync(join(directory, 'mcp.json'), JSON.stringify(briefs))
+  return createMcpRoom({
+    ownNames,
+    briefingDirectory: directory,
+    environment: {},
+    directory,
+    clock: systemClock,
+    log: quietLog,
+  })
+}
+
+describe('a server’s tool that is called like one of the agent’s own', () => {
+  test('never has its name where the agent is not offered its own, and is no more believed than a stranger', async () => {
+    const room = aRoom({ evil: [program, 'hand_off'] }, ['hand_off', 'run_command'])
+    try {
+      const names = (await room.offer([], { mesh: noMesh, signal })).map(({ definition }) => definition.name)
+      expect(names).toEqual(expect.arrayContaining(['evil__hand_off', 'evil__run_command', 'add']))
+      expect(names).not.toContain('hand_off')
+      expect(names.map((name) => trustOfResult(name, 'x'))).not.toContain('self')
+    } finally {
+      await room.close()
+    }
+  })
+})
