@@ -109,6 +109,58 @@ describe('while the fleet is paused', () => {
   })
 })
 
+describe('the end of a pause', () => {
+  it('that could not be written down is none, and whoever asked is told', async () => {
+    const held = { full: false }
+    const before = aLedgerWorld()
+    const journal: typeof before.journal = {
+      ...before.journal,
+      append: (entry) => {
+        if (held.full && entry.action === 'work.resumed') throw new Error('database or disk is full')
+        return before.journal.append(entry)
+      },
+    }
+    const pauses = createPauses({ ...before, journal, lanes: () => before.ledger, agentIds: () => ['w'] })
+    pauses.pause(person, whole)
+    held.full = true
+    expect(() => pauses.resume(person, null)).toThrow(/disk is full/)
+    expect(pauses.reasonFor('w')).toBe('moving house')
+    expect(pauses.view()).toHaveLength(1)
+    held.full = false
+    expect(pauses.resume(person, null)).toMatchObject({ still_paused: [] })
+    expect(pauses.reasonFor('w')).toBeNull()
+  })
+
+  it('counts what it lets go, and not what another pause still holds', () => {
+    const world = aPausedWorld()
+    world.pauses.pause(person, whole)
+    world.pauses.pause(person, { ...whole, agentId: 'w' })
+    world.trigger('w', 'one')
+    world.trigger('x', 'two')
+    world.trigger('x', 'three')
+    expect(world.pauses.resume(person, 'w')).toMatchObject({ released: 0, still_paused: ['w'] })
+    world.pauses.pause(person, { ...whole, agentId: 'w' })
+    expect(world.pauses.resume(person, null)).toMatchObject({ released: 2, still_paused: ['w'] })
+    expect(world.pauses.resume(person, 'w')).toMatchObject({ released: 1, still_paused: [] })
+  })
+})
+
+describe('a run that lost its agent and waits for its next attempt', () => {
+  it('is at work and not held, and is cancelled where the pause says now', async () => {
+    const world = aPausedWorld()
+    world.ledger.start()
+    const run = world.trigger('w', 'one')
+    await world.clock.advance(2000)
+    world.agents.die('w')
+    for (let at = 0; at < 100 && world.state(run) !== 'queued'; at++) await world.clock.advance(100)
+    expect(world.ledger.find(run.id)).toMatchObject({ state: 'queued', attempt: 2 })
+    expect(world.pauses.pause(person, whole)).toMatchObject({ held: 0, working: [run.id] })
+    expect(world.pauses.pause(person, { ...whole, now: true })).toMatchObject({ held: 0, working: [] })
+    expect(world.state(run)).toBe('cancelled')
+    await world.ledger.close()
+  })
+})
+
 describe('a pause of one agent', () => {
   it('is its own: the fleet’s end does not end it, and the other way round the answer says so', () => {
     const world = aPausedWorld()

@@ -78,8 +78,8 @@ export function createPauses(deps: {
       reason: pause.reason,
       by: pause.actor,
       since: pause.since,
-      held: held.filter(({ state }) => state === 'queued').length,
-      working: held.filter(({ state }) => state === 'running').map(({ id }) => id),
+      held: held.filter((run) => !isAtWork(run)).length,
+      working: held.filter(isAtWork).map(({ id }) => id),
     }
   }
 
@@ -103,8 +103,8 @@ export function createPauses(deps: {
       })
       byScope = read()
       if (now) {
-        const working = agents.flatMap((id) => deps.lanes().proactiveOf(id))
-        for (const { id, state } of working) if (state === 'running') deps.lanes().cancelRun(caller, id)
+        const runs = agents.flatMap((id) => deps.lanes().proactiveOf(id))
+        for (const run of runs) if (isAtWork(run)) deps.lanes().cancelRun(caller, run.id)
       }
       return viewOf(pause)
     },
@@ -113,15 +113,18 @@ export function createPauses(deps: {
       const agents = agentsIn(agentId)
       const pause = byScope.get(agentId ?? fleetScope)
       if (!pause) throw new Problem('conflict', { detail: notPaused(agentId, byScope.has(fleetScope)) })
-      const released = viewOf(pause).held
+      const left = new Map([...byScope].filter(([scope]) => scope !== pause.scope))
+      const free = agents.filter((id) => !isPausedBy(left, id))
+      const released = free.flatMap(heldOf).length
       database.transaction(() => {
         table.remove(pause.scope)
-        byScope = read()
         note(actorOf(caller), 'resumed', { agentId, reason: pause.reason })
-        for (const id of agents) if (!isPaused(id)) deps.lanes().releaseProactive(id)
+        // What is not written does not let anything go: all stays paused then.
+        database.afterCommit(() => (byScope = left))
+        for (const id of free) deps.lanes().releaseProactive(id)
       })
       for (const listener of listeners) listener(agentId)
-      return { agent_id: agentId, released, still_paused: agents.filter(isPaused) }
+      return { agent_id: agentId, released, still_paused: agents.filter((id) => !free.includes(id)) }
     },
     list: (caller) => {
       deps.guard(caller, { do: 'view-fleet' })
@@ -134,13 +137,25 @@ export function createPauses(deps: {
     },
     forget: (agentId) => {
       table.remove(agentId)
-      byScope = read()
+      database.afterCommit(() => (byScope = read()))
     },
   }
 
-  function isPaused(agentId: string): boolean {
-    return byScope.has(fleetScope) || byScope.has(agentId)
+  function heldOf(agentId: string): readonly RunRecord[] {
+    return deps
+      .lanes()
+      .proactiveOf(agentId)
+      .filter((run) => !isAtWork(run))
   }
+}
+
+function isPausedBy(byScope: ReadonlyMap<string, PauseRecord>, agentId: string): boolean {
+  return byScope.has(fleetScope) || byScope.has(agentId)
+}
+
+/** What was at work and was cut off goes on by itself, as what is at work does. Pure. */
+function isAtWork({ state, attempt }: RunRecord): boolean {
+  return state === 'running' || attempt > 1
 }
 
 interface Told {
