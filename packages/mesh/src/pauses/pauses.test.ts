@@ -52,6 +52,16 @@ describe('while the fleet is paused', () => {
     await world.ledger.close()
   })
 
+  it('what is held leaves people their room in the lane, however much of it comes', () => {
+    const world = aPausedWorld()
+    world.pauses.pause(person, whole)
+    for (let count = 0; count < wireLimits.laneQueueMax; count++) world.trigger('w', `event ${count}`)
+    expect(() => world.trigger('w', 'one more')).toThrow(expect.objectContaining({ code: 'lane-full' }))
+    for (let count = 0; count < wireLimits.laneQueueMax; count++) world.chat('w')
+    expect(() => world.chat('w')).toThrow(expect.objectContaining({ code: 'lane-full' }))
+    expect(() => world.trigger('w', 'one more')).toThrow(expect.objectContaining({ code: 'lane-full' }))
+  })
+
   it('a pause outlives the mesh', async () => {
     const before = aPausedWorld()
     before.pauses.pause(person, { ...whole, agentId: 'w' })

@@ -4,6 +4,7 @@ import type { SteerRecorders } from './record-steer.ts'
 import type { RunRecord } from './run-record.ts'
 import type { RunTable } from './run-table.ts'
 import type { SteerRecord, SteerTable } from './steer-table.ts'
+import { comesOfTrigger } from './submit-run.ts'
 import type { EnterRun } from './submit-run.ts'
 
 /**
@@ -23,13 +24,15 @@ export interface BecomeRunDeps extends SteerRecorders {
 
 export function createBecomeRun(deps: BecomeRunDeps): BecomeRun {
   return (steer, write) => {
+    const parent = steer.parentRunId === null ? null : deps.table.find(steer.parentRunId)
     const run = deps.enter({
       agentId: steer.agentId,
       input: { kind: 'chat', message: steer.text, session: steer.session },
       origin: steer.origin,
       actor: 'system',
       mark: steer.mark,
-      parent: steer.parentRunId === null ? null : deps.table.find(steer.parentRunId),
+      parent,
+      proactive: comesOfTrigger(steer.origin, parent),
       queuedSince: steer.createdAt,
     })
     const end = { becameRunId: run.id, settledAt: deps.clock.now() }

@@ -98,6 +98,12 @@ export function createRunTable(database: Database) {
       ),
     queuedCount: (agentId: string) =>
       count("SELECT count(*) AS count FROM runs WHERE agent_id = ? AND state = 'queued'", agentId),
+    /** The same without what triggers began. */
+    askedCount: (agentId: string) =>
+      count(
+        "SELECT count(*) AS count FROM runs WHERE agent_id = ? AND state = 'queued' AND proactive = 0",
+        agentId,
+      ),
     /** Agents with something that their lane can do now. */
     agentsWithWork: (now: number): readonly string[] =>
       database

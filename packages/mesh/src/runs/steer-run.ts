@@ -15,7 +15,7 @@ import type { IdempotencyMark, RunTable } from './run-table.ts'
 import { recordSteer } from './record-steer.ts'
 import type { BecomeRun } from './release-steers.ts'
 import type { SteerRecord, SteerTable } from './steer-table.ts'
-import { keyUsed, markOf, originOf, requireRoom } from './submit-run.ts'
+import { comesOfTrigger, keyUsed, markOf, originOf, requireRoom } from './submit-run.ts'
 import { sessionOf } from './task-assignment.ts'
 
 /** The conversation of what is said to an agent that is not at work, when none is named. */
@@ -105,12 +105,21 @@ function attach(
     })
   }
   // It may become a run, and must find room then.
-  requireRoom(deps, run.agentId)
+  requireRoom(deps, placeOf(deps, fresh))
   const steer: SteerRecord = { ...fresh, runId: run.id, session: sessionOf(run) }
   steers.insert(steer)
   recordSteer(deps, steer, { action: 'steer.accepted', actor })
   database.afterCommit(() => deps.deliver(run))
   return steer
+}
+
+/** The place in the lane of the run that it may become. */
+function placeOf(
+  { table }: Pick<SteerRunDeps, 'table'>,
+  { agentId, origin, parentRunId }: SteerRecord,
+): { readonly agentId: string; readonly proactive: boolean } {
+  const parent = parentRunId === null ? null : table.find(parentRunId)
+  return { agentId, proactive: comesOfTrigger(origin, parent) }
 }
 
 function enterAtOnce(deps: SteerRunDeps, fresh: SteerRecord): SteerRecord {
@@ -119,7 +128,7 @@ function enterAtOnce(deps: SteerRunDeps, fresh: SteerRecord): SteerRecord {
       detail: `${fresh.agentId} is not at work on that; give it work with hand_off`,
     })
   }
-  requireRoom(deps, fresh.agentId)
+  requireRoom(deps, placeOf(deps, fresh))
   return deps.become(fresh, ({ becameRunId, settledAt }) => {
     deps.steers.insert({ ...fresh, state: 'became-run', becameRunId, settledAt })
     return true

@@ -38,6 +38,8 @@ export interface SubmitRunInput {
   readonly trigger?: 'cron' | 'heartbeat' | 'webhook' | 'watcher'
   /** Which one of them, or who made it; the user of the run's origin. */
   readonly triggerId?: string
+  /** A person asks for the trigger's run at this moment, as by a trial: no pause holds it. */
+  readonly askedByPerson?: boolean
 }
 
 /**
@@ -70,14 +72,17 @@ export function createSubmitRun(deps: SubmitRunDeps): SubmitRun {
       if (known) return sameRun(known, submitted)
       // The key of a steer will be the key of the run that it may become.
       if (mark && steers.findByKey(mark)) throw keyUsed()
-      requireRoom(deps, agentId)
+      const parent = submitted.parent ?? null
+      const proactive = submitted.askedByPerson !== true && comesOfTrigger(origin, parent)
+      requireRoom(deps, { agentId, proactive })
       return enter({
         agentId,
         input: submitted.input,
         origin,
+        proactive,
         actor: actorOf(caller),
         mark,
-        parent: submitted.parent ?? null,
+        parent,
         budgetUsd: submitted.budgetUsd ?? null,
         budgetTokens: submitted.budgetTokens ?? null,
         traceId: submitted.traceId,
@@ -86,9 +91,15 @@ export function createSubmitRun(deps: SubmitRunDeps): SubmitRun {
   }
 }
 
+/** Whether a trigger began it, itself or by what it comes of. Pure. */
+export function comesOfTrigger(origin: Origin, parent: RunRecord | null): boolean {
+  return isProactive(origin) || (parent?.proactive ?? false)
+}
+
 /**
- * Room on the disk, and in the lane (R6); a steer that waits holds the place of the run that it may become. Problems
- * `disk-full`, `lane-full`.
+ * Room on the disk, and in the lane (R6); a steer that waits holds the place of the run that it may become. What
+ * triggers queued takes no room from what people ask for: a flood, or a pause that holds it, would shut them out.
+ * Problems `disk-full`, `lane-full`.
  */
 export function requireRoom(
   {
@@ -96,10 +107,11 @@ export function requireRoom(
     steers,
     diskRoom,
   }: { readonly table: RunTable; readonly steers: SteerTable; readonly diskRoom: Pick<DiskRoom, 'require'> },
-  agentId: string,
+  { agentId, proactive }: { readonly agentId: string; readonly proactive: boolean },
 ): void {
   diskRoom.require()
-  if (table.queuedCount(agentId) + steers.waitingInLane(agentId) < wireLimits.laneQueueMax) return
+  const queued = proactive ? table.queuedCount(agentId) : table.askedCount(agentId)
+  if (queued + steers.waitingInLane(agentId) < wireLimits.laneQueueMax) return
   throw new Problem('lane-full', { retryAfterSeconds: laneFullRetrySeconds, extra: { agent: agentId } })
 }
 
@@ -107,6 +119,8 @@ export interface RunEntry {
   readonly agentId: string
   readonly input: RunInput
   readonly origin: Origin
+  /** Whether a pause holds it. */
+  readonly proactive: boolean
   /** For the journal. */
   readonly actor: string
   readonly mark: IdempotencyMark | null
@@ -218,7 +232,7 @@ function newRun(deps: { readonly clock: Clock; readonly newId: NewId }, entry: R
     parentId: parent?.id ?? null,
     taskId: entry.input.kind === 'task' ? entry.input.task_id : null,
     depth: parent ? parent.depth + 1 : 0,
-    proactive: isProactive(entry.origin) || (parent?.proactive ?? false),
+    proactive: entry.proactive,
     // A child may not spend what its asker may not.
     budgetUsd: lowerOf(entry.budgetUsd, parent?.budgetUsd),
     budgetTokens: lowerOf(entry.budgetTokens, parent?.budgetTokens),

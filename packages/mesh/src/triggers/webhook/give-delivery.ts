@@ -35,6 +35,7 @@ export function createGiveDelivery(deps: {
         input: { kind: 'chat', message: hookMessage(hook, delivery), session: sessionOf(hook) },
         trigger: 'webhook',
         triggerId: hook.id,
+        askedByPerson: delivery.way !== 'sender',
         idempotencyKey: `delivery:${hook.id}:${number}`,
       })
       deliveries.setRun(number, run.id)

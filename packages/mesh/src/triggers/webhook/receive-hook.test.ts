@@ -293,6 +293,22 @@ describe('the history', () => {
     expect(() => world.webhooks.history.replay(owner, other.hook.id, 1)).toThrow(refusedAs('not-found'))
   })
 
+  test('holds what came while the agent is paused, and neither a trial nor a replay, which a person asks for now', async () => {
+    const world = aWebhookWorld()
+    const { hook } = await world.hook({ signed: false })
+    world.paused.set('clerk', 'holidays')
+    world.deliver(hook, body)
+    const replayed = world.webhooks.history.replay(owner, hook.id, 1)
+    const tried = world.webhooks.history.test(owner, hook.id, Buffer.from(body))
+    const held = runsOf(world).map(({ id, proactive }) => [id, proactive])
+    const [came] = runsOf(world).filter(({ proactive }) => proactive)
+    expect(Object.fromEntries(held)).toEqual({
+      [came?.id ?? '']: true,
+      [replayed.runId ?? '']: false,
+      [tried.runId ?? '']: false,
+    })
+  })
+
   test('has trials of the owner’s, which go the same way', async () => {
     const world = aWebhookWorld()
     const { hook } = await world.hook({ when: 'a == 1' })
