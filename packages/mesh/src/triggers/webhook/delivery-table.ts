@@ -148,20 +148,26 @@ export function createDeliveryTable(database: Database) {
     dropOlder: (then: number) => {
       database.prepare('DELETE FROM webhook_deliveries WHERE at < ?').run(then)
     },
-    /** Drops what is behind the newest `kept` rows of the hook, unless it came after `then`. */
+    /**
+     * Drops what is behind the newest `kept` rows of the hook, unless it came after `then`. What was taken in and what
+     * was not are kept apart: a stranger's refusals never push out a row of the first kind.
+     */
     dropBehind: (hookId: string, kept: number, then: number) => {
-      database
-        .prepare(
-          `DELETE FROM webhook_deliveries WHERE hook_id = ? AND at < ? AND number <= (SELECT number FROM
-             webhook_deliveries WHERE hook_id = ? ORDER BY number DESC LIMIT 1 OFFSET ?)`,
-        )
-        .run(hookId, then, hookId, kept)
+      for (const kind of ["state IN ('accepted', 'skipped')", "state NOT IN ('accepted', 'skipped')"]) {
+        database
+          .prepare(
+            `DELETE FROM webhook_deliveries WHERE hook_id = ? AND ${kind} AND at < ? AND number <= (SELECT number FROM
+               webhook_deliveries WHERE hook_id = ? AND ${kind} ORDER BY number DESC LIMIT 1 OFFSET ?)`,
+          )
+          .run(hookId, then, hookId, kept)
+      }
     },
     dropPayloads: (hookId: string, kept: number, then: number) => {
       database
         .prepare(
           `UPDATE webhook_deliveries SET payload = NULL WHERE hook_id = ? AND payload IS NOT NULL AND (at < ? OR
-             number <= (SELECT number FROM webhook_deliveries WHERE hook_id = ? ORDER BY number DESC LIMIT 1 OFFSET ?))`,
+             number <= (SELECT number FROM webhook_deliveries WHERE hook_id = ? AND payload IS NOT NULL
+               ORDER BY number DESC LIMIT 1 OFFSET ?))`,
         )
         .run(hookId, then, hookId, kept)
     },

@@ -279,6 +279,33 @@ describe('the history', () => {
     expect(numbers()).toEqual({ rows: 0, kept: 0 })
   })
 
+  test('of what was taken in is not pushed out by a stranger’s refusals, whatever their number', async () => {
+    const world = aWebhookWorld()
+    const { hook, secret } = await world.hook()
+    world.deliver(hook, body, plain(secret))
+    const refused = [
+      {},
+      plain('another'),
+      { 'webhook-id': 'a b' },
+      { 'content-type': 'text/plain' },
+      { 'content-encoding': 'gzip' },
+      { 'content-type': 'application/json; charset=utf-16' },
+      { 'content-length': '99999999' },
+      { 'webhook-signature': 'v1,a' },
+      { 'webhook-signature': 'v1,a', 'webhook-id': 'a' },
+    ]
+    for (let minute = 0; minute < 100; minute++) {
+      for (const headers of refused) {
+        expect(() => world.deliver(hook, body, headers)).toThrow()
+      }
+      await world.clock.leap(61_000)
+      world.webhooks.tend()
+    }
+    const rows = world.webhooks.history.list(owner, hook.id, { limit: 10_000 })
+    expect(rows.length).toBeLessThan(historyBounds.rowsMax + 10 * 25)
+    expect(rows.at(-1)).toMatchObject({ number: 1, state: 'accepted', payload: expect.any(String) })
+  })
+
   test('replays with the instructions of now, also what was skipped, and says of what', async () => {
     const world = aWebhookWorld()
     const { hook } = await world.hook({ signed: false, when: 'a == 1' })
