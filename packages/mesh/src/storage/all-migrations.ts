@@ -19,6 +19,7 @@ import { controlMigration } from './migrations/070-control.ts'
 import { changeDigestsMigration } from './migrations/071-change-digests.ts'
 import { heartbeatsMigration } from './migrations/082-heartbeats.ts'
 import { webhooksMigration } from './migrations/083-webhooks.ts'
+import { webhookIdsMigration } from './migrations/084-webhook-ids.ts'
 import { mcpServersMigration } from './migrations/090-mcp-servers.ts'
 import { watchersMigration } from './migrations/085-watchers.ts'
 import { topicsMigration } from './migrations/087-topics.ts'
@@ -50,6 +51,7 @@ export const allMigrations: readonly Migration[] = [
   changeDigestsMigration,
   heartbeatsMigration,
   webhooksMigration,
+  webhookIdsMigration,
   pausesMigration,
   mcpServersMigration,
   watchersMigration,

@@ -116,9 +116,14 @@ export function createDeliveryTable(database: Database) {
     },
     find: (hookId: string, number: number) =>
       many('WHERE hook_id = ? AND number = ?', hookId, number)[0] ?? null,
-    /** What was taken in under this name of the sender's. */
-    bySenderId: (hookId: string, senderId: string) =>
-      many(`WHERE hook_id = ? AND sender_id = ? AND ${taken}`, hookId, senderId)[0] ?? null,
+    /** What was taken in under this name of the sender's, and with this very body where that alone was signed. */
+    bySenderId: (hookId: string, senderId: string, digest: string | null) =>
+      many(
+        `WHERE hook_id = ? AND sender_id = ? AND ifnull(digest, '') = ? AND ${taken}`,
+        hookId,
+        senderId,
+        digest ?? '',
+      )[0] ?? null,
     /** What was taken in since then with this very body. */
     byDigest: (hookId: string, digest: string, since: number) =>
       many(

@@ -114,6 +114,20 @@ describe('a signed body that is sent again (lesson 22)', () => {
     })
   })
 
+  test('under an id that nobody signed does not keep another event of that name out', async () => {
+    const world = aWebhookWorld()
+    const { hook, secret } = await world.hook()
+    // Whoever overheard a signed body may send it later under the name that the next event will have.
+    world.deliver(hook, body, plain(secret))
+    await world.clock.advance(sameBodyWindowMs)
+    world.deliver(hook, body, { ...plain(secret), 'webhook-id': 'event-2' })
+    const second = '{"action":"closed"}'
+    const true2 = world.deliver(hook, second, { ...plain(secret, second), 'webhook-id': 'event-2' })
+    expect(true2).toMatchObject({ status: 'accepted', duplicate: false })
+    expect(world.deliver(hook, body, standard(world, secret, 'event-2'))).toMatchObject({ duplicate: false })
+    expect(runsOf(world)).toHaveLength(4)
+  })
+
   test('is not held against one that was refused before', async () => {
     const world = aWebhookWorld({ perMinute: 1 })
     const { hook, secret } = await world.hook()

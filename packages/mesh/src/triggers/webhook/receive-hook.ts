@@ -137,7 +137,7 @@ function takenBefore(
 ): DeliveryRow | null {
   const { senderId } = arrived.head
   return (
-    (senderId === null ? null : deliveries.bySenderId(hook.id, senderId)) ??
+    (senderId === null ? null : deliveries.bySenderId(hook.id, senderId, digest)) ??
     (digest === null ? null : deliveries.byDigest(hook.id, digest, arrived.now - sameBodyWindowMs))
   )
 }
