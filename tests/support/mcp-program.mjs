@@ -86,6 +86,18 @@ function hostile() {
   return server
 }
 
+/** Forms that are each within their bound, and together too much for a prompt. */
+function wide() {
+  const server = new McpServer({ name: 'wide', version: '1' })
+  const texts = Array.from({ length: 24 }, (_, at) => [`field${at}`, { description: 'w'.repeat(250) }])
+  for (let at = 0; at < 64; at += 1) {
+    server.registerTool(`wide${at}`, { inputSchema: object(Object.fromEntries(texts), []) }, async () =>
+      words('z'),
+    )
+  }
+  return server
+}
+
 if (mode === 'silent') process.stdin.resume()
 else if (mode === 'broken') {
   process.stderr.write('no settings file\n')
@@ -98,4 +110,4 @@ else if (mode === 'broken') {
     void plain().connect(new StdioServerTransport())
   })
 } else if (mode === 'old') void plain().connect(new StdioServerTransport())
-else serveStdio(mode === 'hostile' ? hostile : plain)
+else serveStdio({ hostile, wide }[mode] ?? plain)

@@ -79,16 +79,20 @@ function describeTool(server: string, name: string, listed: Readonly<Record<stri
 }
 
 /** Any object is taken where the schema is none, or too large to be shown. */
-const anything: ToolDefinition['parameters'] = { type: 'object', properties: {}, additionalProperties: true }
+export const anyParameters: ToolDefinition['parameters'] = {
+  type: 'object',
+  properties: {},
+  additionalProperties: true,
+}
 
 function describeParameters(schema: JsonValue | undefined): ToolDefinition['parameters'] {
-  if (!isJsonObject(schema)) return anything
+  if (!isJsonObject(schema)) return anyParameters
   const clean = cleaned(schema, toolBounds.schemaDepthMax)
-  if (!isJsonObject(clean)) return anything
+  if (!isJsonObject(clean)) return anyParameters
   const properties = isJsonObject(clean['properties']) ? clean['properties'] : {}
   const { $schema: _dialect, ...rest } = clean
   const parameters = { ...rest, type: 'object' as const, properties }
-  return JSON.stringify(parameters).length <= toolBounds.schemaMaxChars ? parameters : anything
+  return JSON.stringify(parameters).length <= toolBounds.schemaMaxChars ? parameters : anyParameters
 }
 
 /** Texts that a person could read, names that are what they look like, nothing too deep or too wide. */

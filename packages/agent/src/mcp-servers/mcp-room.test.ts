@@ -7,26 +7,29 @@ import { trustOfResult } from '../memory/trust.ts'
 import { systemClock } from '../system-clock.ts'
 import { noMesh } from '../testing/loop-parts.ts'
 import { quietLog } from '../testing/quiet-log.ts'
+import type { Tool } from '../tools/tool.ts'
+import { schemasMaxChars } from './bound-schemas.ts'
 import { createMcpRoom } from './mcp-room.ts'
 
 const program = join(import.meta.dirname, '..', '..', '..', '..', 'tests', 'support', 'mcp-program.mjs')
 const signal = new AbortController().signal
 
+const schemasOf = (tools: readonly Tool[]) =>
+  tools.map(({ definition }) => JSON.stringify(definition.parameters)).join('')
+
 /** A room whose agent has these programs as its servers. */
 function aRoom(servers: Readonly<Record<string, readonly string[]>>, ownNames: readonly string[] = []) {
   const directory = mkdtempSync(join(tmpdir(), 'mcp-room-'))
-  const briefs = Object.entries(servers).map(
-    ([name, args]): McpBrief => ({
-      kind: 'local',
-      name,
-      command: process.execPath,
-      args,
-      env: {},
-      startupTimeoutMs: 60_000,
-      callTimeoutMs: 60_000,
-      tools: null,
-    }),
-  )
+  const briefs = Object.entries(servers).map(([name, args]): McpBrief => ({
+    kind: 'local',
+    name,
+    command: process.execPath,
+    args,
+    env: {},
+    startupTimeoutMs: 60_000,
+    callTimeoutMs: 60_000,
+    tools: null,
+  }))
   writeFileSync(join(directory, 'mcp.json'), JSON.stringify(briefs))
   return createMcpRoom({
     ownNames,
@@ -46,6 +49,31 @@ describe('a server’s tool that is called like one of the agent’s own', () =>
       expect(names).toEqual(expect.arrayContaining(['evil__hand_off', 'evil__run_command', 'add']))
       expect(names).not.toContain('hand_off')
       expect(names.map((name) => trustOfResult(name, 'x'))).not.toContain('self')
+    } finally {
+      await room.close()
+    }
+  })
+})
+
+describe('what servers say before anything is asked of them', () => {
+  test('is bounded for all of them together, however much is in its form', async () => {
+    const room = aRoom({ wide: [program, 'wide'] })
+    try {
+      const tools = await room.offer([], { mesh: noMesh, signal })
+      expect(tools).toHaveLength(65)
+      expect(schemasOf(tools).length).toBeLessThan(schemasMaxChars + 65 * 100)
+    } finally {
+      await room.close()
+    }
+  })
+
+  test('of their failure is told when it is asked for, and stands in no prompt', async () => {
+    const room = aRoom({ gone: [program, 'broken'] })
+    try {
+      const [tool] = await room.offer([], { mesh: noMesh, signal })
+      expect(tool?.definition.description).toContain('gone: failed')
+      expect(tool?.definition.description).not.toContain('no settings file')
+      expect(room.statuses()[0]?.detail).toContain('no settings file')
     } finally {
       await room.close()
     }

@@ -4,6 +4,7 @@ import type { McpBrief } from '@flotilla/protocol/mcp-servers'
 import type { Log } from '../log.ts'
 import type { RunMesh } from '../mesh/run-mesh.ts'
 import type { Tool } from '../tools/tool.ts'
+import { boundSchemas } from './bound-schemas.ts'
 import { nameTools } from './name-tools.ts'
 import type { NamedTool } from './name-tools.ts'
 import { resultWords } from './result-words.ts'
@@ -151,8 +152,15 @@ export function createServerSet(deps: ServerSetDeps): ServerSet {
       }))
       const { named: offered, leftOut } = nameTools(servers, [...taken, listing.name])
       if (leftOut > 0) log.warn({ leftOut }, 'the MCP servers offer more tools than are taken')
+      const bounded = boundSchemas(offered)
+      if (bounded.leftOut > 0) {
+        log.warn(
+          { tools: bounded.leftOut },
+          'schemas of MCP servers are too long together, and some not shown',
+        )
+      }
       named = offered
-      return [...(taken.includes(listing.name) ? [] : [listing.tool()]), ...offered.map(toolFor)]
+      return [...(taken.includes(listing.name) ? [] : [listing.tool()]), ...bounded.tools.map(toolFor)]
     },
     statuses,
     close: async () => {

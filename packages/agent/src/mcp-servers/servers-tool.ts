@@ -21,7 +21,7 @@ export function serversTool(deps: {
         name,
         description: truncatePromptText(
           sanitizeForPrompt(
-            `Your MCP servers: how they stand and which tools they offer. Now: ${deps.statuses().map(summary).join('; ')}`,
+            `Your MCP servers: how they stand, why one does not run, and which tools they offer. Now: ${deps.statuses().map(summary).join('; ')}`,
           ),
           summaryMaxChars,
           ' [cut]',
@@ -44,6 +44,7 @@ export function serversTool(deps: {
   }
 }
 
-function summary({ name, state, tools, detail }: McpServerStatus): string {
-  return state === 'running' ? `${name}: ${tools.length} tools` : `${name}: ${state}, ${detail.slice(0, 200)}`
+/** Why one does not run is often what it said itself: a stranger's words are for results, and not for a description. */
+function summary({ name, state, tools }: McpServerStatus): string {
+  return state === 'running' ? `${name}: ${tools.length} tools` : `${name}: ${state}`
 }

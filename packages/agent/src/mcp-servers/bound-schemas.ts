@@ -1,0 +1,28 @@
+import { anyParameters } from './describe-tools.ts'
+import type { NamedTool } from './name-tools.ts'
+
+/** Schemas of all servers' tools together, characters of JSON: they stand in every prompt, and are paid for each time. */
+export const schemasMaxChars = 64_000
+
+/**
+ * Pure. Where all schemas together are too long, the longest are not shown first, and their tools take any object: so a
+ * server that writes much loses before one that writes little.
+ */
+export function boundSchemas(tools: readonly NamedTool[]): {
+  readonly tools: readonly NamedTool[]
+  readonly leftOut: number
+} {
+  const sizes = tools.map(({ tool }) => JSON.stringify(tool.parameters).length)
+  let total = sizes.reduce((sum, size) => sum + size, 0)
+  const hidden = new Set<number>()
+  for (const index of sizes.map((_, at) => at).sort((a, b) => sizes[b]! - sizes[a]!)) {
+    // both are places in the list
+    if (total <= schemasMaxChars) break
+    hidden.add(index)
+    total -= sizes[index]! // the same
+  }
+  const bounded = tools.map((one, index) =>
+    hidden.has(index) ? { ...one, tool: { ...one.tool, parameters: anyParameters } } : one,
+  )
+  return { tools: bounded, leftOut: hidden.size }
+}
