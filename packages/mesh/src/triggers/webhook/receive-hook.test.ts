@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto'
+import { Problem } from '@flotilla/protocol/problem'
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../../../tests/verifies.ts'
@@ -310,7 +311,7 @@ describe('the history', () => {
     ]
     for (let minute = 0; minute < 100; minute++) {
       for (const headers of refused) {
-        expect(() => world.deliver(hook, body, headers)).toThrow()
+        expect(() => world.deliver(hook, body, headers)).toThrow(Problem)
       }
       await world.clock.leap(61_000)
       world.webhooks.tend()
