@@ -12,7 +12,8 @@ export interface HookSecrets {
   sweep(now: number): Promise<void>
 }
 
-const nameForm = /^webhook_[0-9a-z]{1,32}_\d{1,9}$/
+/** Of an id as hooks get it, and nothing else: the owner's own `webhook_github_1` is none of ours. */
+const nameForm = /^webhook_[0-9a-f]{16}_\d{1,9}$/
 
 export function createHookSecrets(deps: {
   readonly vault: Pick<Vault, 'system' | 'names' | 'storeSystem' | 'removeSystem'>

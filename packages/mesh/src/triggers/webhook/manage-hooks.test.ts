@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../../../tests/verifies.ts'
 import { authorize } from '../../policy/authorize.ts'
 import type { Caller } from '../../policy/caller.ts'
+import { createSecret } from '../../vault/secret.ts'
 import { aWebhookWorld, owner } from './webhook-world.ts'
 
 const hour = 3_600_000
@@ -138,6 +139,18 @@ describe('a secret', () => {
     const [one, other] = await Promise.all([rotate('one-of-the-secrets'), rotate('other-of-the-secrets')])
     expect(one?.hook.secretNumber).not.toBe(other?.hook.secretNumber)
     expect(world.deliver(hook, body, plain('other-of-the-secrets')).status).toBe('accepted')
+  })
+
+  test('that no hook names is swept, and a credential of the owner’s that is called alike is not', async () => {
+    const world = aWebhookWorld()
+    const { hook } = await world.hook()
+    const [ours = ''] = world.stored.keys()
+    world.stored.set('webhook_github_1', createSecret('webhook_github_1', 'the owner’s own'))
+    world.webhooks.tend()
+    await new Promise((resolve) => setImmediate(resolve))
+    expect([...world.stored.keys()]).toEqual([ours, 'webhook_github_1'])
+    await world.webhooks.manage.remove(owner, hook.id)
+    expect([...world.stored.keys()]).toEqual(['webhook_github_1'])
   })
 
   test('goes when the owner wants no signatures, and comes back with a rotation', async () => {
