@@ -23,6 +23,8 @@ export interface StreamedReply {
   readonly headers: Readonly<Record<string, string>>
   /** Scrubbed. Ends with an error where a bound is met or the far end breaks off. */
   readonly body: AsyncIterable<Uint8Array>
+  /** Aborts where time or run is over before the body was read: whoever waits for its reader waits no longer. */
+  readonly cut: AbortSignal
 }
 
 /**
@@ -98,15 +100,21 @@ export function createExchangeWithServer(deps: ExchangeDeps): ExchangeWithServer
     const listens = exchange.method === 'GET'
     const { listenMaxMs, answerMaxMs } = exchangeBounds
     const over = new AbortController()
+    const cut = new AbortController()
     const deadline = startDeadline(
       deps.clock,
       listens ? listenMaxMs : answerMaxMs,
       AbortSignal.any([outer, over.signal]),
     )
+    let isRead = false
+    deadline.signal.addEventListener('abort', () => isRead || cut.abort(deadline.signal.reason), {
+      once: true,
+    })
     void cutWithRun(deps, { agentId, run, over })
     // A stream that is only listened to says nothing about whether the agent works.
     const release = listens ? () => {} : deps.holdLease(run)
     const end = (detail: Record<string, string | number>): void => {
+      isRead = true
       over.abort()
       deadline.clear()
       release()
@@ -137,7 +145,12 @@ export function createExchangeWithServer(deps: ExchangeDeps): ExchangeWithServer
       ...exchangeBounds,
       close,
     })
-    return { status: reply.status, headers: told(credentials.scrub.record(reply.headers)), body }
+    return {
+      status: reply.status,
+      headers: told(credentials.scrub.record(reply.headers)),
+      body,
+      cut: cut.signal,
+    }
   }
 }
 

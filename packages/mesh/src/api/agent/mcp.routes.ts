@@ -33,6 +33,8 @@ export function mcpAgentRoutes(scope: FastifyInstance, { gate, use }: McpAgentRo
       [headers.farEnd]: Buffer.from(JSON.stringify(farEnd)).toString('base64url'),
     })
     reply.raw.flushHeaders()
+    // One that does not read must not keep the line, the lease and the far end for ever.
+    answer.cut.addEventListener('abort', () => reply.raw.destroy(), { once: true })
     try {
       for await (const bytes of answer.body) {
         if (!reply.raw.write(bytes)) await drained(reply.raw)
@@ -48,6 +50,7 @@ export function mcpAgentRoutes(scope: FastifyInstance, { gate, use }: McpAgentRo
 
 function drained(socket: NodeJS.WritableStream & { destroyed?: boolean }): Promise<void> {
   return new Promise((resolve, reject) => {
+    if (socket.destroyed === true) return reject(new Error('the agent went away'))
     socket.once('drain', resolve)
     socket.once('close', () => reject(new Error('the agent went away')))
   })
