@@ -1,5 +1,6 @@
 import type { AgentEdit } from '@flotilla/protocol/agent-edit'
 import { agentEditSchema } from '@flotilla/protocol/agent-edit'
+import type { Problem } from '@flotilla/protocol/problem'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { anEditsWorld, atTerminal, inChat, operator } from '../../../../tests/support/edits-world.ts'
 import type { EditsWorld } from '../../../../tests/support/edits-world.ts'
@@ -44,6 +45,24 @@ describe('MCP servers of an agent', () => {
     expect(names()).toEqual([])
     await edits.undo(atTerminal, gone.undo_token)
     expect(names()).toEqual(['files'])
+  })
+
+  test('are shown to the operator by name alone, whatever it does to see what stands in them', async () => {
+    const { edits } = made
+    const secret = { ...files, env: { KEY: 'a private value' } }
+    await edits.apply(atTerminal, 'w', { edit: edit({ files: secret }) })
+    const gone = await edits.apply(operator, 'w', { edit: edit({}, ['files']) })
+    await edits.apply(atTerminal, 'w', { edit: edit({ files: secret }) })
+    const refused = await edits.undo(operator, gone.undo_token).catch((error: unknown) => error)
+    expect(refused).toMatchObject({ code: 'undo-overtaken' })
+    const seen = [
+      gone,
+      edits.list(operator, { limit: 10 }),
+      { ...(refused as Problem), text: String(refused) },
+    ]
+    expect(gone).toMatchObject({ before: { files: true }, after: { files: false } })
+    expect(JSON.stringify(seen)).not.toContain('private')
+    expect(JSON.stringify(edits.list(atTerminal, { limit: 10 }))).toContain('private')
   })
 
   test('that are not there cannot be taken away, and what is wrong is refused before it is written', async () => {

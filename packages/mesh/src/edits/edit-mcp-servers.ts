@@ -1,5 +1,5 @@
 import type { AgentEdit } from '@flotilla/protocol/agent-edit'
-import type { JsonObject } from '@flotilla/protocol/json-value'
+import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import { mcpServersMax, mcpServersSchema } from '@flotilla/protocol/mcp-servers'
 import type { McpServers } from '@flotilla/protocol/mcp-servers'
 import { Problem } from '@flotilla/protocol/problem'
@@ -8,6 +8,7 @@ import { requireAtTerminal } from '../policy/at-terminal.ts'
 import type { Caller } from '../policy/caller.ts'
 import { sameJson } from './change-table.ts'
 import type { Difference, Editable } from './editable.ts'
+import { journalValue } from './journal-value.ts'
 import { overtaken } from './overtaken.ts'
 
 type McpEdit = Extract<AgentEdit, { field: 'mcpServers' }>
@@ -50,12 +51,15 @@ export function editMcpServers(deps: { readonly servers: McpServerTable }): Edit
     },
     putBack: async (caller, { agentId, before, after }) => {
       const now = picked(servers.of(agentId), Object.keys(objectOf(after)))
-      if (!sameJson(now, after)) throw overtaken(now, after)
+      // What stands in them is nobody's who only undoes.
+      if (!sameJson(now, after)) throw overtaken(byName(now), byName(after))
       write(caller, agentId, { before: after, after: before })
       return 'next-run'
     },
   }
 }
+
+const byName = (servers: JsonValue): JsonValue => journalValue(servers, 'mcpServers')
 
 /** By name; null for one that is not there. */
 function picked(servers: McpServers, names: readonly string[]): JsonObject {

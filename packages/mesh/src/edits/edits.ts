@@ -26,6 +26,7 @@ import { editPermissions } from './edit-permissions.ts'
 import { editRecord } from './edit-record.ts'
 import type { SetAgentBudget } from './edit-record.ts'
 import type { Editable } from './editable.ts'
+import { journalValue } from './journal-value.ts'
 import { createUndoChange } from './undo-change.ts'
 
 export interface EditsDeps {
@@ -82,12 +83,12 @@ export function createEdits(deps: EditsDeps): Edits {
   const apply = createApplyEdit(parts)
   const undo = createUndoChange(parts)
   return {
-    apply: async (caller, agentId, asked) => changeView(await apply(caller, agentId, asked)),
-    undo: async (caller, token) => changeView(await undo(caller, token)),
+    apply: async (caller, agentId, asked) => changeView(caller, await apply(caller, agentId, asked)),
+    undo: async (caller, token) => changeView(caller, await undo(caller, token)),
     list: (caller, { agentId, limit }) => {
       deps.guard(caller, { do: 'view-fleet' })
       const actor = caller.kind === 'agent' ? actorOf(caller) : undefined
-      return table.list({ agentId, actor, limit }).map(changeView)
+      return table.list({ agentId, actor, limit }).map((row) => changeView(caller, row))
     },
     forget: table.forget,
   }
@@ -116,7 +117,10 @@ function createEditables(deps: EditsDeps): (field: AgentEdit['field']) => Editab
   }
 }
 
-function changeView(row: ChangeRow): ChangeView {
+/** Agents are shown servers by name alone, as the journal is. */
+function changeView(caller: Caller, row: ChangeRow): ChangeView {
+  const isPrivate = caller.kind === 'agent' && row.field === 'mcpServers'
+  const shown = (value: JsonValue): JsonValue => (isPrivate ? journalValue(value, row.field) : cut(value))
   return {
     undo_token: row.id,
     agent_id: row.agent_id,
@@ -133,7 +137,7 @@ function changeView(row: ChangeRow): ChangeView {
   }
 }
 
-function shown(value: JsonValue): JsonValue {
+function cut(value: JsonValue): JsonValue {
   return typeof value === 'string' && value.length > shownMaxChars
     ? `${value.slice(0, shownMaxChars)}\n[cut]`
     : value
