@@ -6,7 +6,14 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { createHandDrivenClock } from '../../runs/hand-driven-clock.ts'
 import { createBodyReader } from './read-bounded-body.ts'
 
-const bounds = { maxBytes: 1000, maxMs: 10_000, heldMaxBytes: 1500, drainMaxBytes: 1000, drainMaxMs: 250 }
+const bounds = {
+  maxBytes: 1000,
+  maxMs: 10_000,
+  heldMaxBytes: 2500,
+  heldPerPlaceMaxBytes: 1500,
+  drainMaxBytes: 1000,
+  drainMaxMs: 250,
+}
 
 /** A real server whose bodies are read by the reader, and what became of each. */
 async function aReader() {
@@ -15,7 +22,7 @@ async function aReader() {
   const ends: Promise<Buffer | string>[] = []
   const server = createServer((request, response) => {
     const end = reader
-      .read(request, () => new Problem('body-too-large'))
+      .read(request, request.url ?? '', () => new Problem('body-too-large'))
       .catch((error: unknown) => (error instanceof Problem ? error.code : String(error)))
     ends.push(end)
     void end.then(async () => {
@@ -36,11 +43,11 @@ async function aReader() {
     begun: async (count: number) => {
       while (ends.length < count) await new Promise((resolve) => setTimeout(resolve, 5))
     },
-    open: (head: string): Socket => {
+    open: (head: string, place = '/'): Socket => {
       const socket = connect(port, '127.0.0.1')
       socket.on('error', () => undefined)
       sockets.push(socket)
-      socket.write(`POST / HTTP/1.1\r\nhost: x\r\n${head}\r\n\r\n`)
+      socket.write(`POST ${place} HTTP/1.1\r\nhost: x\r\n${head}\r\n\r\n`)
       return socket
     },
   }
@@ -80,6 +87,24 @@ describe('a bounded body', () => {
     await reader.begun(1)
     socket.destroy()
     expect(await reader.end(0)).toBe('bad-request')
+  })
+
+  test('waits for its rest at one place, and leaves room at the others', async () => {
+    const reader = await aReader()
+    reader.open('content-length: 1000').write('x'.repeat(900))
+    await reader.begun(1)
+    reader.open('content-length: 1000').write('x'.repeat(900))
+    await reader.begun(2)
+    expect(await reader.end(1)).toBe('rate-limited')
+    reader.open('content-length: 900', '/other').write('x'.repeat(900))
+    await reader.begun(3)
+    expect(await reader.end(2)).toHaveLength(900)
+    reader.open('content-length: 1000', '/other').write('x'.repeat(900))
+    await reader.begun(4)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    reader.open('content-length: 900', '/third').write('x'.repeat(900))
+    await reader.begun(5)
+    expect(await reader.end(4)).toBe('rate-limited')
   })
 
   test('shares its memory with all others, and gives it back', async () => {

@@ -8,6 +8,8 @@ export interface BodyBounds {
   readonly maxMs: number
   /** Bodies of all callers that are held at once, bytes. */
   readonly heldMaxBytes: number
+  /** Of these, what comes to one place may hold: whoever floods one shuts out nobody at the others. */
+  readonly heldPerPlaceMaxBytes: number
   /** What a refused sender may still send before it is hung up on, so that it reads why; bytes and milliseconds. */
   readonly drainMaxBytes: number
   readonly drainMaxMs: number
@@ -18,7 +20,7 @@ export interface BodyReader {
    * The whole body of a request. Problems `body-too-large` once a byte more than `maxBytes` came, however its length was
    * said; `body-late`; `rate-limited` where too much is held already; `bad-request` where the sender broke off.
    */
-  read(request: IncomingMessage, tooLarge: () => Problem): Promise<Buffer>
+  read(request: IncomingMessage, place: string, tooLarge: () => Problem): Promise<Buffer>
   /** Lets a refused sender finish, within bounds. */
   drain(request: IncomingMessage): Promise<void>
 }
@@ -26,9 +28,21 @@ export interface BodyReader {
 /** Reads bodies of strangers: the bound holds for what comes, and not for what a header said would come. */
 export function createBodyReader(bounds: BodyBounds, clock: Clock): BodyReader {
   let held = 0
+  const heldAt = new Map<string, number>()
+
+  function hold(place: string, bytes: number): void {
+    held += bytes
+    const there = (heldAt.get(place) ?? 0) + bytes
+    if (there > 0) heldAt.set(place, there)
+    else heldAt.delete(place)
+  }
+
+  function isTooMuch(place: string): boolean {
+    return held > bounds.heldMaxBytes || (heldAt.get(place) ?? 0) > bounds.heldPerPlaceMaxBytes
+  }
 
   return {
-    async read(request, tooLarge) {
+    async read(request, place, tooLarge) {
       const done = new AbortController()
       const parts: Buffer[] = []
       let size = 0
@@ -42,9 +56,9 @@ export function createBodyReader(bounds: BodyBounds, clock: Clock): BodyReader {
           listen(request, done.signal, {
             part: (part) => {
               size += part.length
-              held += part.length
+              hold(place, part.length)
               if (size > bounds.maxBytes) return reject(tooLarge())
-              if (held > bounds.heldMaxBytes) return reject(tooMuchHeld())
+              if (isTooMuch(place)) return reject(tooMuchHeld())
               parts.push(part)
             },
             end: () => resolve(Buffer.concat(parts, size)),
@@ -52,7 +66,7 @@ export function createBodyReader(bounds: BodyBounds, clock: Clock): BodyReader {
           })
         })
       } finally {
-        held -= size
+        hold(place, -size)
         done.abort()
       }
     },

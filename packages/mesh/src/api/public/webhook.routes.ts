@@ -13,6 +13,7 @@ const bounds = {
   /** As long as common senders wait for an answer. */
   maxMs: 10_000,
   heldMaxBytes: 64 * 1024 * 1024,
+  heldPerPlaceMaxBytes: 16 * 1024 * 1024,
   drainMaxBytes: limits.webhook.bodyMaxBytes,
   drainMaxMs: 250,
 } as const
@@ -37,8 +38,9 @@ export function webhookRoutes(
   scope.addContentTypeParser('*', (_request, _body, done) => done(null))
   createBinder(scope)(endpoints.webhookReceive, api.webhookReceive, async ({ params, raw, reply }) => {
     try {
-      const delivery = use.open(params['hook_id'] ?? '', raw.headers)
-      const body = await bodies.read(raw.raw, use.bodyTooLarge).catch((error: unknown) => {
+      const hookId = params['hook_id'] ?? ''
+      const delivery = use.open(hookId, raw.headers)
+      const body = await bodies.read(raw.raw, hookId, use.bodyTooLarge).catch((error: unknown) => {
         delivery.refused(error, 0)
         throw error
       })
