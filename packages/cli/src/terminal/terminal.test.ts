@@ -23,6 +23,15 @@ describe('terminal', () => {
     expect(err.text()).toBe('beside\n')
   })
 
+  it('in JSON mode says nothing that a terminal obeys, and the same to whoever parses it', () => {
+    const { terminal, out } = keepTerminal({ json: true })
+    const value = { name: 'a\u001B[2J\u009B31m\u007F\u009D0;title\u009C' }
+    terminal.printJson(value)
+    // oxlint-disable-next-line eslint/no-control-regex -- control characters are what this is about
+    expect(out.text().trimEnd()).not.toMatch(/[\u0000-\u001F\u007F-\u009F]/)
+    expect(JSON.parse(out.text())).toEqual(value)
+  })
+
   it('colours only where a person looks and has not forbidden it', () => {
     expect(colored({ isTTY: true })).toBe(true)
     expect(colored({ isTTY: true, noColor: true })).toBe(false)

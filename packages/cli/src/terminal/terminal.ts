@@ -69,7 +69,7 @@ export function createTerminal(options: TerminalOptions): Terminal {
       out.write(text)
     },
     printJson(value) {
-      if (json) out.write(`${JSON.stringify(value)}\n`)
+      if (json) out.write(`${terminalSafe(JSON.stringify(value))}\n`)
     },
     note(...lines) {
       progress.pause()
@@ -83,4 +83,9 @@ export function createTerminal(options: TerminalOptions): Terminal {
 export function heading(terminal: Terminal, title: string): string {
   const width = Math.min(terminal.columns, columnsDefault)
   return `\n${terminal.color.strong(title)} ${terminal.color.faint('─'.repeat(Math.max(0, width - columnsOf(title) - 1)))}`
+}
+
+/** The same JSON: it leaves the second row of control characters as they are, and a terminal obeys them. Pure. */
+function terminalSafe(json: string): string {
+  return json.replace(/[\u007F-\u009F]/g, (found) => `\\u00${found.charCodeAt(0).toString(16)}`)
 }
