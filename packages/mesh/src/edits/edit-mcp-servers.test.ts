@@ -1,6 +1,6 @@
 import type { AgentEdit } from '@flotilla/protocol/agent-edit'
 import { agentEditSchema } from '@flotilla/protocol/agent-edit'
-import type { Problem } from '@flotilla/protocol/problem'
+import { Problem } from '@flotilla/protocol/problem'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { anEditsWorld, atTerminal, inChat, operator } from '../../../../tests/support/edits-world.ts'
 import type { EditsWorld } from '../../../../tests/support/edits-world.ts'
@@ -58,7 +58,7 @@ describe('MCP servers of an agent', () => {
     const seen = [
       gone,
       edits.list(operator, { limit: 10 }),
-      { ...(refused as Problem), text: String(refused) },
+      refused instanceof Problem ? [refused.detail, refused.extra] : [],
     ]
     expect(gone).toMatchObject({ before: { files: true }, after: { files: false } })
     expect(JSON.stringify(seen)).not.toContain('private')

@@ -27,7 +27,11 @@ export function aWebhookWorld(options: { readonly perMinute?: number } = {}) {
   const webhooks = createWebhooks({
     ...world,
     // In the form that ids have: by it the secrets of webhooks are known among the owner's own.
-    newId: (prefix) => `${prefix}_${world.newId(prefix).slice(prefix.length + 1).padStart(16, '0')}`,
+    newId: (prefix) =>
+      `${prefix}_${world
+        .newId(prefix)
+        .slice(prefix.length + 1)
+        .padStart(16, '0')}`,
     log: silentLog,
     vault: {
       system: (name: string) => stored.get(name),
