@@ -17,6 +17,7 @@ import { createPerformRun } from './loop/perform-run.ts'
 import type { PerformRun } from './loop/run-desk.ts'
 import type { Sessions } from './loop/sessions.ts'
 import { keepFacts } from './memory/keep-facts.ts'
+import { believedNames } from './memory/trust.ts'
 import { createMemory } from './memory/memory.ts'
 import { createMeshHttp } from './mesh/mesh-http.ts'
 import type { RunMesh } from './mesh/run-mesh.ts'
@@ -70,7 +71,7 @@ export function composeRuns(deps: {
     clock,
   }).map((tool) => exclusive.guard(tool))
   const { agentId, role, kind } = environment
-  const ownNames = tools.map(({ definition }) => definition.name)
+  const ownNames = [...tools.map(({ definition }) => definition.name), ...believedNames]
   const skills = createSkillRoom({ files, ownNames, newNonce: () => randomUUID(), clock })
   const mcp = createMcpRoom({
     ownNames,

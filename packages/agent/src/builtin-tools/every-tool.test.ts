@@ -9,7 +9,6 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { verifies } from '../../../../tests/verifies.ts'
 import { createDataFiles } from '../files/data-files.ts'
 import { createMemory } from '../memory/memory.ts'
-import { trustOfTools } from '../memory/trust.ts'
 import { createSkillRoom } from '../skills/skill-room.ts'
 import { systemClock } from '../system-clock.ts'
 import { noMesh, noProvenance } from '../testing/loop-parts.ts'
@@ -99,11 +98,6 @@ function run(tool: Tool, input: JsonObject, changes: Partial<ToolContext> = {}) 
 }
 
 describe('every tool', () => {
-  test('whose results are believed is the agent’s own, whose name no other tool can have', () => {
-    const own = builtin.map(({ definition }) => definition.name)
-    expect(own).toEqual(expect.arrayContaining(Object.keys(trustOfTools)))
-  })
-
   test.each(names)('%s has a form, a time limit and a name that providers take', (name) => {
     const { definition, timeoutMs } = find(name)
     expect(definition.name).toMatch(/^[a-z][a-z0-9_]{1,63}$/)

@@ -1,6 +1,6 @@
 import { originKinds } from '@flotilla/protocol/origin'
 import { describe, expect, test } from 'vitest'
-import { leastTrusted, trustLevels, trustOfOrigin, trustOfResult } from './trust.ts'
+import { believedNames, leastTrusted, trustLevels, trustOfOrigin, trustOfResult } from './trust.ts'
 
 describe('trust', () => {
   test('every origin has a label, and nobody is a stranger', () => {
@@ -29,6 +29,14 @@ describe('trust', () => {
     expect(trustOfResult('wiki__search', 'from an MCP server')).toBe('outside')
     expect(trustOfResult('read_blackboard', 'fine')).toBe('agent')
     expect(trustOfResult('write_file', 'fine')).toBe('self')
+  })
+
+  test('only a tool whose name nobody else’s can have is believed', () => {
+    const label = JSON.stringify({ trust: 'self' }, null, 1)
+    const names = ['hand_off', 'write_blackboard', 'list_subagents', 'wait_for_subagent', 'memory_search']
+    expect(names.map((name) => trustOfResult(name, label))).toEqual(names.map(() => 'self'))
+    expect(believedNames).toEqual(expect.arrayContaining(names))
+    expect(believedNames.map((name) => trustOfResult(`evil__${name}`, label))).not.toContain('self')
   })
 
   test.each(trustLevels)('a found fact of %s brings its label with it', (level) => {

@@ -38,11 +38,8 @@ export function trustOfOrigin(origin: Origin | null | undefined): Trust {
   }
 }
 
-/**
- * What the results of a tool are made of. A tool that is not here may bring anything from anywhere. All of these are the
- * agent's own, whose names nobody else's tool may have.
- */
-export const trustOfTools: Readonly<Record<string, Trust>> = {
+/** What the results of a tool are made of. A tool that is not here may bring anything from anywhere. */
+const trustOfTools: Readonly<Record<string, Trust>> = {
   memory_save: 'self',
   memory_forget: 'self',
   update_workspace: 'self',
@@ -69,8 +66,12 @@ export const trustOfTools: Readonly<Record<string, Trust>> = {
 /** Their results say themselves, by a label, how far they can be believed. */
 const labelled: readonly string[] = ['memory_search', 'wait_for_subagent']
 
+/** Names that are believed here: no tool of anybody else's may have one, whether the agent is offered its own or not. */
+export const believedNames: readonly string[] = [...Object.keys(trustOfTools), ...labelled]
+
 /**
- * Pure. What a model has read in one result of a tool. Sub-agents bring the trust of what they have read. Facts from memory bring the label that they were saved with,
+ * Pure. What a model has read in one result of a tool. Sub-agents bring the trust of what they have read. Facts from
+ * memory bring the label that they were saved with,
  * so that nothing is washed clean by being saved and found again.
  */
 export function trustOfResult(tool: string, output: string): Trust {
