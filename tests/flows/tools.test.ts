@@ -37,7 +37,7 @@ const cassette = {
             origin: '"origin": "([a-z]+)"',
             left: '"left_usd": ([0-9.]+)',
             free: '"free_bytes": ([0-9]+)',
-            withheld: '"withheld_tools": .{0,20}"tool": "([a-z_]+)"',
+            withheld: '"tool": "(vault_generate_secret)"',
             listed: '"name": "(note[^"]+)"',
             kept: '(kept words)$',
           },
