@@ -25,7 +25,7 @@ withEngine(
     const container = (agent: string) => engine.docker.getContainer(sandboxName(homeId, agent))
 
     beforeAll(async () => {
-      day = await aCanaryDay()
+      day = await aCanaryDay({ isolated: true })
       mesh = await startCanaryMesh(day, 'docker')
       homeId = (await readFile(join(mesh.home, 'data', 'home-id'), 'utf8')).trim()
       await day.work(mesh)

@@ -58,7 +58,7 @@ const cassette = {
       when: '^(?!look|see|again)',
       turns: [
         { tool_calls: [call('web_search', { query: 'x' })] },
-        { capture: { why: 'There is (no such tool)' }, content: '{{why}}' },
+        { capture: { why: '(allowed_apis does not list web_search)' }, content: '{{why}}' },
       ],
     },
   ],
@@ -131,7 +131,7 @@ describe('the tools of an agent', () => {
     })
     const asked = web.requests.length
     const run = await mesh.ask('try it', { agent: 'scout' })
-    expect(run.outcome?.text).toBe('no such tool')
+    expect(run.outcome?.text).toBe('allowed_apis does not list web_search')
     expect(web.requests).toHaveLength(asked)
     await writeFile(file, before)
   })

@@ -13,7 +13,7 @@ let day: CanaryDay
 let mesh: MeshProcess
 
 beforeAll(async () => {
-  day = await aCanaryDay()
+  day = await aCanaryDay({ isolated: false })
   mesh = await startCanaryMesh(day)
   await day.work(mesh)
 }, 300_000)

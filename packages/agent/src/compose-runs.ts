@@ -29,7 +29,7 @@ import { createSkillRoom } from './skills/skill-room.ts'
 import { createCrew } from './subagents/crew.ts'
 import type { Crew } from './subagents/crew.ts'
 import { createExclusiveUse } from './tools/exclusive-use.ts'
-import { askHeldTools, nothingHeld, offeredTools } from './tools/held-tools.ts'
+import { askHeldTools, nothingHeld, withholdTools } from './tools/held-tools.ts'
 import type { HeldTools } from './tools/held-tools.ts'
 import type { Tool } from './tools/tool.ts'
 import type { Workspace } from './workspace/workspace.ts'
@@ -92,15 +92,15 @@ export function composeRuns(deps: {
     }
   }
   const toolsFor = async (mesh: RunMesh, held: HeldTools, signal: AbortSignal): Promise<readonly Tool[]> => {
-    const offered = offeredTools(tools, held)
-    if (kind !== 'operator') return offered
+    const own = withholdTools(tools, held)
+    if (kind !== 'operator') return own
     const { allowedOperatorTools } = await import('./builtin-tools/operator.ts')
     try {
-      return [...offered, ...(await allowedOperatorTools({ mesh, signal }))]
+      return [...own, ...(await allowedOperatorTools({ mesh, signal }))]
     } catch (error) {
       signal.throwIfAborted()
       log.warn({ err: error }, 'the mesh does not say what the operator may use')
-      return offered
+      return own
     }
   }
   const systemPrompt = async (mode: PromptMode) => {

@@ -15,7 +15,7 @@ import { noMesh, noProvenance } from '../testing/loop-parts.ts'
 import { aPng } from '../testing/pictures.ts'
 import { quietLog } from '../testing/quiet-log.ts'
 import { executeToolCall, toolOutputMaxChars } from '../tools/execute-tool-call.ts'
-import { offeredTools, readHeldTools } from '../tools/held-tools.ts'
+import { offeredDefinitions, readHeldTools, withholdTools } from '../tools/held-tools.ts'
 import type { Tool, ToolContext } from '../tools/tool.ts'
 import { createWorkspace } from '../workspace/workspace.ts'
 import { builtinTools } from './builtin-tools.ts'
@@ -183,7 +183,7 @@ describe('what the mesh would refuse', () => {
       ],
       sees_images: false,
     })
-    const offered = offeredTools(builtin, held).map(({ definition }) => definition.name)
+    const offered = offeredDefinitions(withholdTools(builtin, held)).map(({ name }) => name)
     expect(
       builtin.map(({ definition }) => definition.name).filter((name) => !offered.includes(name)),
     ).toEqual(['view_image', 'http_request', 'web_search'])
@@ -191,7 +191,7 @@ describe('what the mesh would refuse', () => {
 
   test('is every tool while the mesh says nothing that can be read', () => {
     for (const reply of [null, [], 'x', {}, { refused: 'all' }]) {
-      expect(offeredTools(builtin, readHeldTools(reply))).toEqual(builtin)
+      expect(withholdTools(builtin, readHeldTools(reply))).toEqual(builtin)
     }
   })
 

@@ -2,6 +2,7 @@ import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import { executeToolCall, expectedShape } from '../tools/execute-tool-call.ts'
 import type { ToolCallEnd } from '../tools/execute-tool-call.ts'
+import { offeredDefinitions } from '../tools/held-tools.ts'
 import type { Tool, ToolContext } from '../tools/tool.ts'
 import { callsTogether, readCall } from './calls-together.ts'
 import type { ReadCall } from './calls-together.ts'
@@ -170,7 +171,9 @@ async function recordFailure(deps: RoundsDeps, { call, input }: ReadCall, end: T
 }
 
 function refusedEnd(deps: RoundsDeps, tool: Tool | undefined, reason: string): ToolCallEnd {
-  const names = deps.tools.map((known) => known.definition.name).join(', ')
+  const names = offeredDefinitions(deps.tools)
+    .map(({ name }) => name)
+    .join(', ')
   const words = tool
     ? `${reason} Nothing was executed. ${expectedShape(tool)}`
     : `There is no such tool. There are: ${names}`

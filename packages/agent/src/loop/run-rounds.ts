@@ -9,6 +9,7 @@ import type { LanguageModel, ModelAnswer } from '../llm/language-model.ts'
 import type { ContextKeeper } from '../context/context-keeper.ts'
 import type { ContextTurn } from '../context/context-turn.ts'
 import type { Crew } from '../subagents/crew.ts'
+import { offeredDefinitions } from '../tools/held-tools.ts'
 import type { TaskCompletion, Tool } from '../tools/tool.ts'
 import { notices } from './notices.ts'
 import { hasHandedOff, openCalls } from './loop-state.ts'
@@ -195,7 +196,7 @@ async function answerOf(
     : []
   try {
     return await deps.context.ask(
-      { ...contextTurn(deps, state, signal), tools: offered.map((tool) => tool.definition) },
+      { ...contextTurn(deps, state, signal), tools: offeredDefinitions(offered) },
       {
         notices: notice,
         mayCallTools: !last || inTask,
@@ -214,7 +215,7 @@ function contextTurn(deps: RoundsDeps, state: LoopState, signal: AbortSignal): C
     ...deps,
     state,
     signal,
-    tools: deps.tools.map((tool) => tool.definition),
+    tools: offeredDefinitions(deps.tools),
     provenance: () => provenanceOf({ ...state, beginning: deps.beginning ?? beginningOf(undefined, null) }),
     // The first words of a task, and of a sub-agent, are what it is to do.
     pinFirst: deps.taskId !== null || deps.bounds.kind === 'task',

@@ -1,6 +1,7 @@
 import { toolEndpoints } from '@flotilla/protocol/tool-api'
 import type { RunMesh } from '../mesh/run-mesh.ts'
 import { isJsonObject } from './parameters.ts'
+import type { ToolDefinition } from '@flotilla/protocol/tool-call'
 import type { Tool } from './tool.ts'
 
 /** What the mesh would refuse to this agent now, and what its model can see. */
@@ -38,7 +39,12 @@ export function readHeldTools(reply: unknown): HeldTools {
   return { names: new Set([...names, ...(seesImages ? [] : picturesOnly)]), seesImages }
 }
 
-/** What would be refused is not offered. Pure. */
-export function offeredTools(tools: readonly Tool[], held: HeldTools): readonly Tool[] {
-  return tools.filter((tool) => !held.names.has(tool.definition.name))
+/** Pure. */
+export function withholdTools(tools: readonly Tool[], held: HeldTools): readonly Tool[] {
+  return tools.map((tool) => (held.names.has(tool.definition.name) ? { ...tool, withheld: true } : tool))
+}
+
+/** What a model is told of. Pure. */
+export function offeredDefinitions(tools: readonly Tool[]): readonly ToolDefinition[] {
+  return tools.filter((tool) => tool.withheld !== true).map((tool) => tool.definition)
 }

@@ -92,6 +92,8 @@ export interface Tool {
    * they are all made again, unasked. False where it is left out.
    */
   readonly parallelSafe?: boolean | ((input: JsonObject) => boolean)
+  /** The mesh would refuse it: a model is not told of it, and one that calls it all the same hears the mesh's reason. */
+  readonly withheld?: boolean
   /** What it uses that only one may use at a time. */
   readonly exclusive?: Exclusive
   /** May reject: with a Problem whose words the model shall read, or with anything else. */
