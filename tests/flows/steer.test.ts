@@ -238,7 +238,7 @@ describe('a steer', () => {
 describe('between acceptance and taking', () => {
   it('a killed mesh loses no steer', async () => {
     const mesh = await fleet()
-    const id = await atWork(mesh, 20)
+    const id = await atWork(mesh, 60)
     const said = await steer(mesh, 'also red', { key: 'k' })
     await mesh.kill9()
     await mesh.restart()
