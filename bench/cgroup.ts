@@ -5,7 +5,16 @@ import { join } from 'node:path'
 export interface ContainerGroup {
   /** Processor time of everything that ever ran in it, its start by the engine among it, ms. */
   cpuMs(): number
-  memory(): { readonly usedBytes: number; readonly anonymousBytes: number; readonly cacheBytes: number }
+  memory(): GroupMemory
+  /** Programs that the kernel killed for want of memory. */
+  oomKills(): number
+}
+
+export interface GroupMemory {
+  readonly usedBytes: number
+  /** What no file stands behind: heaps and stacks. Only this and what the kernel keeps for it cannot be given back. */
+  readonly anonymousBytes: number
+  readonly cacheBytes: number
 }
 
 const mountPoint = '/sys/fs/cgroup'
@@ -35,6 +44,7 @@ function versionOne(cpu: string, memory: string): ContainerGroup {
         cacheBytes: stat('total_cache'),
       }
     },
+    oomKills: () => fieldsOf(join(memoryFolder, 'memory.oom_control'))('oom_kill'),
   }
 }
 
@@ -49,6 +59,7 @@ function versionTwo(folder: string): ContainerGroup {
         cacheBytes: stat('file'),
       }
     },
+    oomKills: () => fieldsOf(join(folder, 'memory.events'))('oom_kill'),
   }
 }
 

@@ -10,6 +10,7 @@ import { egressBench } from './egress.ts'
 import { machineLine, readMachineFacts } from './machine-facts.ts'
 import { modelDoorBench } from './model-door.ts'
 import { memoryBench } from './memory.ts'
+import { mindFootprintBench } from './mind-footprint.ts'
 import { moneyBench } from './money.ts'
 import { renderTable } from './table.ts'
 import { webhooksBench } from './webhooks.ts'
@@ -20,6 +21,7 @@ const benches: readonly Bench[] = [
   modelDoorBench,
   egressBench,
   memoryBench,
+  mindFootprintBench,
   moneyBench,
   webhooksBench,
   cronBench,

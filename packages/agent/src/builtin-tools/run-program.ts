@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
+import { markKilledFirst } from '../tools/killed-first.ts'
 import { createOutputKeeper } from './output-keeper.ts'
 
 const outputMaxChars = 50_000
@@ -37,6 +38,7 @@ export async function runProgram(job: {
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   })
+  markKilledFirst(child.pid)
   const keeper = createOutputKeeper(outputMaxChars)
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8')

@@ -42,7 +42,7 @@ export function shellTools(deps: {
         const how = ended.signalName === null ? `exit code ${ended.code}` : `killed by ${ended.signalName}`
         const late = ended.timedOut ? ` after ${values.timeout_s} s: time was up` : ''
         return {
-          output: `${how}${late}${tooLarge(ended)}\n${ended.output}`,
+          output: `${how}${late}${tooLarge(ended)}${outOfMemory(ended)}\n${ended.output}`,
           ok: ended.code === 0 && !ended.timedOut,
         }
       },
@@ -52,6 +52,13 @@ export function shellTools(deps: {
 
 /** What a shell ends with when such a signal ended the command. */
 const tooLargeExit = 128 + 25
+const killedExit = 128 + 9
+
+function outOfMemory({ code, signalName, timedOut }: ProgramEnd): string {
+  return !timedOut && (signalName === 'SIGKILL' || code === killedExit)
+    ? ': something else killed it, most likely the kernel because the container had no memory left'
+    : ''
+}
 
 function tooLarge({ code, signalName }: ProgramEnd): string {
   return signalName === 'SIGXFSZ' || code === tooLargeExit

@@ -314,6 +314,19 @@ describe('what answers teach', () => {
     expect(book.facts.get('test/model')?.calibration).toEqual(learnt)
   })
 
+  test('usage of a conversation with a picture teaches nothing about words', async () => {
+    const book = aModelBook(1_000_000)
+    const { model } = aModel({ promptTokens: 300_000 })
+    const image = { mediaType: 'image/png', sha256: 'a'.repeat(64), sizeBytes: 500_000 } as const
+    const messages = groups(30, 2000).map((message) =>
+      message.role === 'tool' ? { ...message, images: [image] } : message,
+    )
+    await aContextKeeper({ book }).ask(aTurn(model, messages).turn, request)
+    expect(book.facts.get('test/model')?.calibration.confirmed ?? false).toBe(false)
+    await aContextKeeper({ book }).ask(aTurn(model, groups(30, 2000)).turn, request)
+    expect(book.facts.get('test/model')?.calibration.confirmed).toBe(true)
+  })
+
   test('with little room left the answer is bounded to it', async () => {
     const messages = groups(20, 1000)
     const { model, asked } = aModel()

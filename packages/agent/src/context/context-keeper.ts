@@ -6,7 +6,7 @@ import { compactConversation, flushFacts, keepWords, planCut } from './compact-c
 import type { ContextKeep, ContextTurn } from './context-turn.ts'
 import { fullnessNote } from './context-words.ts'
 import { contextShares, decideContext } from './decide-context.ts'
-import { estimateMessage } from './estimate-tokens.ts'
+import { estimateMessage, imagesIn } from './estimate-tokens.ts'
 import { isOverflow } from './is-overflow.ts'
 import { measureContext } from './measure-context.ts'
 import type { ContextSize, MeasureDeps } from './measure-context.ts'
@@ -113,7 +113,8 @@ export function createContextKeeper(deps: MeasureDeps & ContextKeep): ContextKee
         const { calibration } = await deps.book.of(size.countedAs)
         try {
           const answer = await ask(turn, request, size)
-          if (isOfModel(answer, deps.model)) {
+          // What a model counts for a picture, 100 to 40,000 tokens, says nothing about its words.
+          if (isOfModel(answer, deps.model) && !turn.state.messages.some(imagesIn)) {
             const told = { counted: size.counted, told: answer.promptTokens }
             await deps.book.learn(size.countedAs, learnFromUsage(calibration, told))
           }

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client'
+import { markKilledFirst } from '../tools/killed-first.ts'
 import { createOutputKeeper } from '../builtin-tools/output-keeper.ts'
 import { signalGroup } from '../builtin-tools/run-program.ts'
 
@@ -56,6 +57,7 @@ export function createLocalTransport(
         detached: true,
       })
       child = started
+      markKilledFirst(started.pid)
       started.stderr.setEncoding('utf8').on('data', (piece: string) => keeper.add(piece))
       started.stdout.on('data', (bytes: Buffer) => hear(bytes))
       // It may end while it is spoken to.

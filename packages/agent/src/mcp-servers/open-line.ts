@@ -55,6 +55,12 @@ export async function openLine(deps: LineDeps, signal: AbortSignal): Promise<Lin
   return deps.brief.kind === 'local' ? openLocal(deps, signal) : openRemote(deps, deps.brief, signal)
 }
 
+/**
+ * A server stays for as long as the agent does and mostly waits. Where it is a Node program, its heap grows for what is
+ * new by 3 MB at most and not by 48; who needs more says so in the server's own environment.
+ */
+const smallHeap = { NODE_OPTIONS: '--max-semi-space-size=1' }
+
 async function openLocal(deps: LineDeps, signal: AbortSignal): Promise<Line> {
   let last: string | null = null
   const attempt = async (mode: 'auto' | 'legacy') => {
@@ -62,7 +68,7 @@ async function openLocal(deps: LineDeps, signal: AbortSignal): Promise<Line> {
     if (brief.kind !== 'local') throw new Error('this server is on the network')
     const transport = createLocalTransport(deps.sdk, {
       ...brief,
-      environment: { ...deps.environment, ...brief.env },
+      environment: { ...smallHeap, ...deps.environment, ...brief.env },
       directory: deps.directory,
       clock: deps.clock,
     })

@@ -4,6 +4,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import { Problem } from '@flotilla/protocol/problem'
 import { signalGroup } from '../builtin-tools/run-program.ts'
+import { markKilledFirst } from '../tools/killed-first.ts'
 import { isJsonObject } from '../tools/parameters.ts'
 import { readLines } from './read-lines.ts'
 import { runnerSource } from './runner-source.ts'
@@ -42,6 +43,8 @@ export const nodeFlags = [
   '--disallow-code-generation-from-strings',
   '--no-warnings',
   `--max-old-space-size=${skillBounds.heapMaxMb}`,
+  // What is new and not yet looked at takes three times this, beside the rest.
+  '--max-semi-space-size=1',
   '--input-type=module',
 ] as const
 
@@ -60,6 +63,7 @@ export async function runSkill(job: SkillJob): Promise<SkillEnd> {
     stdio: ['pipe', 'pipe', 'ignore'],
     detached: true,
   })
+  markKilledFirst(child.pid)
   const done = new AbortController()
   const aborted = new Promise<never>((_resolve, reject) => {
     job.signal.addEventListener('abort', () => reject(job.signal.reason as Error), {

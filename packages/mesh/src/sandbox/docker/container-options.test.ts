@@ -59,7 +59,12 @@ describe('containerOptions', () => {
     const options = containerOptions(ground, spec)
     expect(options.Labels).toMatchObject({ 'flotilla.agent': 'scout', 'flotilla.role': 'agent' })
     expect(options.Labels?.['flotilla.home']).not.toBe('other')
-    expect(options.Env).toEqual(['HOME=/data', 'NODE_COMPILE_CACHE=/opt/flotilla/compile-cache'])
+    expect(options.Env).toEqual([
+      'HOME=/data',
+      'NODE_COMPILE_CACHE=/opt/flotilla/compile-cache',
+      'MALLOC_ARENA_MAX=1',
+      'MALLOC_TRIM_THRESHOLD_=131072',
+    ])
   })
 
   it('ids that differ by a dash alone have volumes of their own (lesson 11)', () => {

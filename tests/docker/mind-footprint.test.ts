@@ -1,0 +1,67 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { operatorAgentId } from '@flotilla/protocol/ids'
+import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { containerGroup } from '../../bench/cgroup.ts'
+import { sandboxName, sandboxSizes } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
+import { startMindLife } from '../support/mind-life.ts'
+import type { MindLife } from '../support/mind-life.ts'
+import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
+
+const found = await engineOfThisMachine()
+const megabyte = 1024 * 1024
+
+withEngine(
+  'what an operator holds',
+  (engine) => {
+    let life: MindLife
+    beforeAll(async () => {
+      life = await startMindLife()
+      const restarted = await life.mesh.call(meshHumanEndpoints.agentRestart, {
+        params: { id: operatorAgentId },
+        body: {},
+        timeoutMs: 60_000,
+      })
+      expect(restarted.text).toContain('"ready"')
+    })
+    afterAll(() => life?.close())
+
+    const container = async () => {
+      const homeId = (await readFile(join(life.mesh.home, 'data', 'home-id'), 'utf8')).trim()
+      return engine.docker.getContainer(sandboxName(homeId, operatorAgentId))
+    }
+
+    it('leaves it everything that it can do in one life in 128 MB', { timeout: 120_000 }, async () => {
+      const { Id: id, State: before, HostConfig: host } = await (await container()).inspect()
+      expect(host.Memory).toBe(sandboxSizes.operator.memoryLimitBytes)
+      expect(host.Memory).toBe(128 * megabyte)
+      const group = containerGroup(before.Pid)
+      const idle = group.memory().anonymousBytes
+      expect(idle).toBeLessThan(16 * megabyte)
+      for (const { name, run } of life.stages(operatorAgentId)) {
+        await run()
+        expect(group.oomKills(), name).toBe(0)
+      }
+      // What it took is there: the figures above are those of this container.
+      expect(group.memory().anonymousBytes).toBeGreaterThan(idle)
+      const { Id: same, State: after } = await (await container()).inspect()
+      expect([same, after.StartedAt, after.Pid]).toEqual([id, before.StartedAt, before.Pid])
+    })
+
+    it('is left to it when one of its programs takes more than there is', async () => {
+      const { State: before } = await (await container()).inspect()
+      const group = containerGroup(before.Pid)
+      const greedy = await life.mesh.invoke(operatorAgentId, 'run_command', {
+        command: `node -e 'const kept = []; for (;;) kept.push(Buffer.alloc(5e6, 1))'`,
+        timeout_s: 60,
+      })
+      expect(greedy.outcome?.text).toContain('the container had no memory left')
+      expect(group.oomKills()).toBe(1)
+      const [first] = life.stages(operatorAgentId)
+      await first?.run()
+      expect((await (await container()).inspect()).State.Pid).toBe(before.Pid)
+    })
+  },
+  found,
+)
