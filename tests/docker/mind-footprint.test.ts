@@ -18,12 +18,11 @@ withEngine(
     let life: MindLife
     beforeAll(async () => {
       life = await startMindLife()
-      const restarted = await life.mesh.call(meshHumanEndpoints.agentRestart, {
+      await life.mesh.call(meshHumanEndpoints.agentRestart, {
         params: { id: operatorAgentId },
         body: {},
         timeoutMs: 60_000,
       })
-      expect(restarted.text).toContain('"ready"')
     })
     afterAll(() => life?.close())
 
@@ -43,8 +42,8 @@ withEngine(
         await run()
         expect(group.oomKills(), name).toBe(0)
       }
-      // What it took is there: the figures above are those of this container.
-      expect(group.memory().anonymousBytes).toBeGreaterThan(idle)
+      // The figures are those of what went on.
+      expect(group.memory().anonymousBytes).toBeGreaterThan(2 * idle)
       const { Id: same, State: after } = await (await container()).inspect()
       expect([same, after.StartedAt, after.Pid]).toEqual([id, before.StartedAt, before.Pid])
     })
