@@ -7,6 +7,7 @@ import { containerGroup } from '../../bench/cgroup.ts'
 import { sandboxName, sandboxSizes } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
 import { startMindLife } from '../support/mind-life.ts'
 import type { MindLife } from '../support/mind-life.ts'
+import { verifies } from '../verifies.ts'
 import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
 
 const found = await engineOfThisMachine()
@@ -32,6 +33,7 @@ withEngine(
     }
 
     it('leaves it everything that it can do in one life in 128 MB', { timeout: 120_000 }, async () => {
+      verifies('limits:operator-container:memory', 'resources:operator:memory')
       const { Id: id, State: before, HostConfig: host } = await (await container()).inspect()
       expect(host.Memory).toBe(sandboxSizes.operator.memoryLimitBytes)
       expect(host.Memory).toBe(128 * megabyte)
@@ -57,6 +59,13 @@ withEngine(
       })
       expect(greedy.outcome?.text).toContain('the container had no memory left')
       expect(group.oomKills()).toBe(1)
+      // Each holds less than the agent does, which a kernel without advice would end.
+      const many = await life.mesh.invoke(operatorAgentId, 'run_command', {
+        command: 'for i in $(seq 8); do head -c 20M /dev/zero | tail & done; wait; echo over',
+        timeout_s: 60,
+      })
+      expect(many.outcome?.text).toContain('over')
+      expect(group.oomKills()).toBeGreaterThan(1)
       const [first] = life.stages(operatorAgentId)
       await first?.run()
       expect((await (await container()).inspect()).State.Pid).toBe(before.Pid)

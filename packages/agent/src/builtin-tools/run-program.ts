@@ -38,7 +38,7 @@ export async function runProgram(job: {
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   })
-  markKilledFirst(child.pid)
+  markKilledFirst(child.pid, 'program')
   const keeper = createOutputKeeper(outputMaxChars)
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8')

@@ -57,7 +57,7 @@ export function createLocalTransport(
         detached: true,
       })
       child = started
-      markKilledFirst(started.pid)
+      markKilledFirst(started.pid, 'server')
       started.stderr.setEncoding('utf8').on('data', (piece: string) => keeper.add(piece))
       started.stdout.on('data', (bytes: Buffer) => hear(bytes))
       // It may end while it is spoken to.

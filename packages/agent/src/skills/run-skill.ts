@@ -63,7 +63,7 @@ export async function runSkill(job: SkillJob): Promise<SkillEnd> {
     stdio: ['pipe', 'pipe', 'ignore'],
     detached: true,
   })
-  markKilledFirst(child.pid)
+  markKilledFirst(child.pid, 'program')
   const done = new AbortController()
   const aborted = new Promise<never>((_resolve, reject) => {
     job.signal.addEventListener('abort', () => reject(job.signal.reason as Error), {
