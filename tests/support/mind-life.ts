@@ -120,11 +120,12 @@ export async function startMindLife(): Promise<MindLife> {
   const address = `127.0.0.1:${web.port}`
   const mesh = await startMesh({
     runtime: 'docker',
-    cassettes: { mind: cassette },
+    // By its name a model with a tokenizer of our own, which operators never load.
+    cassettes: { 'gpt-mind': cassette },
     environment: { FLOTILLA_NO_INSTALL: '1' },
     settings: {
       embedding_model: 'offline/hashed-words',
-      models: { 'scripted/mind': { context: windowTokens } },
+      models: { 'scripted/gpt-mind': { context: windowTokens } },
       web_search: { provider: 'searxng', url: `http://${address}` },
       egress: { allowed_private: [address] },
     },
