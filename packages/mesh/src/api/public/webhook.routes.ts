@@ -23,7 +23,7 @@ export interface WebhookUseCases {
   open(
     hookId: string,
     headers: IncomingHttpHeaders,
-  ): { receive(body: Uint8Array): WebhookReceipt; refused(error: unknown, sizeBytes: number): void }
+  ): { receive(body: Uint8Array): Promise<WebhookReceipt>; refused(error: unknown, sizeBytes: number): void }
   bodyTooLarge(): Problem
 }
 
@@ -44,7 +44,7 @@ export function webhookRoutes(
         delivery.refused(error, 0)
         throw error
       })
-      const receipt = delivery.receive(body)
+      const receipt = await delivery.receive(body)
       void reply.code(202)
       return receipt
     } catch (error) {

@@ -5,7 +5,7 @@ import type { Guard } from '../../policy/action.ts'
 import { actorOf } from '../../policy/caller.ts'
 import type { Caller } from '../../policy/caller.ts'
 import type { DeliveryRow, DeliveryTable } from './delivery-table.ts'
-import type { GiveDelivery } from './give-delivery.ts'
+import type { DeliveryToGive, GiveDelivery } from './give-delivery.ts'
 import type { Hook, HookTable } from './hook-table.ts'
 import { payloadText } from './payload-text.ts'
 import { whySkipped } from './receive-hook.ts'
@@ -51,6 +51,10 @@ export function createDeliveryHistory(deps: {
     throw new Problem('not-found', { detail: `the history of ${hookId} has no delivery ${number}` })
   }
 
+  function given(hook: Hook, delivery: DeliveryToGive): DeliveryRow {
+    return requiredDelivery(hook.id, deps.give(hook, delivery).number)
+  }
+
   function record(caller: Caller, action: string, row: DeliveryRow): DeliveryRow {
     deps.journal.append({
       actor: actorOf(caller),
@@ -80,7 +84,7 @@ export function createDeliveryHistory(deps: {
         at: clock.now(),
       } as const
       const reason = whySkipped(hook, payload)
-      if (reason === null) return record(caller, 'webhook.tested', deps.give(hook, delivery))
+      if (reason === null) return record(caller, 'webhook.tested', given(hook, delivery))
       const number = deliveries.insert({ ...delivery, hookId: hook.id, state: 'skipped', reason })
       return record(caller, 'webhook.tested', requiredDelivery(hook.id, number))
     },
@@ -92,7 +96,7 @@ export function createDeliveryHistory(deps: {
           detail: `the payload of delivery ${number} is not kept; only those that were taken in are, for a while`,
         })
       }
-      const again = deps.give(required(hookId), {
+      const again = given(required(hookId), {
         way: 'replay',
         senderId: null,
         sizeBytes: row.sizeBytes,

@@ -29,7 +29,7 @@ describe('a delivery', () => {
     verifies('endpoints:webhook:forwarded-to-agent', 'events:webhook', 'purpose:chat-mode:webhook-channel')
     const world = aWebhookWorld()
     const { hook, secret } = await world.hook()
-    const receipt = world.deliver(hook, body, plain(secret))
+    const receipt = await world.deliver(hook, body, plain(secret))
     const [run] = runsOf(world)
     expect(receipt).toEqual({ status: 'accepted', run_id: run?.id, duplicate: false })
     expect(run).toMatchObject({
@@ -48,8 +48,8 @@ describe('a delivery', () => {
     verifies('authentication:webhook:no-secret', 'authentication:zone-0:optional-hmac')
     const world = aWebhookWorld()
     const { hook } = await world.hook({ signed: false })
-    world.deliver(hook, body)
-    world.deliver(hook, body, { 'x-webhook-signature': 'anything' })
+    await world.deliver(hook, body)
+    await world.deliver(hook, body, { 'x-webhook-signature': 'anything' })
     expect(runsOf(world)).toHaveLength(2)
   })
 
@@ -57,9 +57,11 @@ describe('a delivery', () => {
     verifies('authentication:webhook:signature-verified', 'resources:webhook:secret')
     const world = aWebhookWorld()
     const { hook } = await world.hook()
-    expect(() => world.deliver(hook, body)).toThrow(refusedAs('signature-refused'))
+    await expect(world.deliver(hook, body)).rejects.toEqual(refusedAs('signature-refused'))
     for (let times = 0; times < 500; times++) {
-      expect(() => world.deliver(hook, body, plain('another'))).toThrow(refusedAs('signature-refused'))
+      await expect(world.deliver(hook, body, plain('another'))).rejects.toEqual(
+        refusedAs('signature-refused'),
+      )
     }
     expect(runsOf(world)).toEqual([])
     expect(world.history(hook)).toMatchObject([
@@ -73,7 +75,7 @@ describe('a delivery', () => {
     const { hook, secret } = await world.hook()
     world.stored.clear()
     for (const headers of [{}, plain(secret), plain('')]) {
-      expect(() => world.deliver(hook, body, headers)).toThrow(refusedAs('signature-refused'))
+      await expect(world.deliver(hook, body, headers)).rejects.toEqual(refusedAs('signature-refused'))
     }
   })
 })
@@ -82,13 +84,15 @@ describe('a signed body that is sent again (lesson 22)', () => {
   test('under its id is the delivery of before, at any time', async () => {
     const world = aWebhookWorld()
     const { hook, secret } = await world.hook()
-    const first = world.deliver(hook, body, standard(world, secret))
+    const first = await world.deliver(hook, body, standard(world, secret))
     await world.clock.advance(3_600_000)
-    const again = world.deliver(hook, body, standard(world, secret))
+    const again = await world.deliver(hook, body, standard(world, secret))
     expect(again).toEqual({ ...first, duplicate: true })
     expect(runsOf(world)).toHaveLength(1)
     expect(world.history(hook)[0]).toMatchObject({ state: 'duplicate', reason: 'the same as delivery 1' })
-    expect(world.deliver(hook, body, standard(world, secret, 'msg_2')).duplicate).toBe(false)
+    expect(await world.deliver(hook, body, standard(world, secret, 'msg_2'))).toMatchObject({
+      duplicate: false,
+    })
   })
 
   test('later than the signed window is refused', async () => {
@@ -96,21 +100,23 @@ describe('a signed body that is sent again (lesson 22)', () => {
     const { hook, secret } = await world.hook()
     const captured = standard(world, secret)
     await world.clock.advance(301_000)
-    expect(() => world.deliver(hook, body, captured)).toThrow(refusedAs('signature-refused'))
+    await expect(world.deliver(hook, body, captured)).rejects.toEqual(refusedAs('signature-refused'))
   })
 
   test('with the body alone signed is the same within the window, whatever id it bears, and a new one after', async () => {
     const world = aWebhookWorld()
     const { hook, secret } = await world.hook()
-    const first = world.deliver(hook, body, { ...plain(secret), 'x-github-delivery': 'guid-1' })
+    const first = await world.deliver(hook, body, { ...plain(secret), 'x-github-delivery': 'guid-1' })
     await world.clock.advance(sameBodyWindowMs - 1)
     for (const headers of [plain(secret), { ...plain(secret), 'x-github-delivery': 'guid-2' }]) {
-      expect(world.deliver(hook, body, headers)).toEqual({ ...first, duplicate: true })
+      expect(await world.deliver(hook, body, headers)).toEqual({ ...first, duplicate: true })
     }
     await world.clock.advance(1)
-    expect(world.deliver(hook, body, plain(secret)).duplicate).toBe(false)
+    expect(await world.deliver(hook, body, plain(secret))).toMatchObject({ duplicate: false })
     // GitHub's "redeliver" bears the id of then.
-    expect(world.deliver(hook, body, { ...plain(secret), 'x-github-delivery': 'guid-1' })).toMatchObject({
+    expect(
+      await world.deliver(hook, body, { ...plain(secret), 'x-github-delivery': 'guid-1' }),
+    ).toMatchObject({
       duplicate: true,
     })
   })
@@ -132,21 +138,49 @@ describe('a signed body that is sent again (lesson 22)', () => {
   test('is not held against one that was refused before', async () => {
     const world = aWebhookWorld({ perMinute: 1 })
     const { hook, secret } = await world.hook()
-    world.deliver(hook, body, standard(world, secret, 'msg_0'))
-    expect(() => world.deliver(hook, body, standard(world, secret))).toThrow(refusedAs('rate-limited'))
+    await world.deliver(hook, body, standard(world, secret, 'msg_0'))
+    await expect(world.deliver(hook, body, standard(world, secret))).rejects.toEqual(
+      refusedAs('rate-limited'),
+    )
     await world.clock.advance(120_000)
-    expect(world.deliver(hook, body, standard(world, secret))).toMatchObject({
+    expect(await world.deliver(hook, body, standard(world, secret))).toMatchObject({
       status: 'accepted',
       duplicate: false,
     })
+  })
+
+  test('twice at the same moment is one run, whichever name both bear, and uses up one place of the rate', async () => {
+    const world = aWebhookWorld({ perMinute: 2 })
+    const { hook, secret } = await world.hook()
+    const guid = (id: string) => ({ ...plain(secret), 'x-github-delivery': id })
+    const sent = [plain(secret), plain(secret), guid('1'), guid('2'), guid('1')]
+    const receipts = await Promise.all(sent.map((headers) => world.deliver(hook, body, headers)))
+    expect(receipts.map(({ duplicate }) => duplicate)).toEqual([false, true, true, true, true])
+    expect(new Set(receipts.map(({ run_id: id }) => id)).size).toBe(1)
+    const under = standard(world, secret)
+    const named = await Promise.all([1, 2, 3].map(() => world.deliver(hook, body, under)))
+    expect(named.map(({ duplicate }) => duplicate)).toEqual([false, true, true])
+    expect(runsOf(world)).toHaveLength(2)
+  })
+
+  test('while the first of it is refused is judged by itself', async () => {
+    const world = aWebhookWorld({ perMinute: 1000 })
+    const { hook, secret } = await world.hook()
+    const others = Array.from({ length: 100 }, (_, at) => `{"at":${at}}`)
+    const all = [...others, body, body, body].map((one) => world.deliver(hook, one, plain(secret, one)))
+    const outcomes = await Promise.allSettled(all)
+    expect(outcomes.slice(0, 100).every(({ status }) => status === 'fulfilled')).toBe(true)
+    for (const one of outcomes.slice(100)) expect(one).toMatchObject({ reason: refusedAs('lane-full') })
+    expect(runsOf(world)).toHaveLength(100)
+    expect(world.history(hook)[0]).toMatchObject({ state: 'limited', code: 'lane-full', count: 3 })
   })
 
   test('of another hook is not known here', async () => {
     const world = aWebhookWorld()
     const one = await world.hook()
     const other = await world.hook()
-    world.deliver(one.hook, body, plain(one.secret))
-    expect(world.deliver(other.hook, body, plain(other.secret)).duplicate).toBe(false)
+    await world.deliver(one.hook, body, plain(one.secret))
+    expect(await world.deliver(other.hook, body, plain(other.secret))).toMatchObject({ duplicate: false })
   })
 })
 
@@ -156,7 +190,7 @@ describe('what a hook does not take', () => {
     const { hook, secret } = await world.hook()
     world.paused.set('clerk', 'the owner is on holiday')
     world.ledger.start()
-    const { run_id: id } = world.deliver(hook, body, plain(secret))
+    const { run_id: id } = await world.deliver(hook, body, plain(secret))
     await world.clock.advance(60_000)
     expect(world.state({ id: id ?? '' })).toBe('queued')
     world.paused.clear()
@@ -169,7 +203,7 @@ describe('what a hook does not take', () => {
     const world = aWebhookWorld()
     const { hook, secret } = await world.hook()
     world.archived.add('clerk')
-    expect(() => world.deliver(hook, body, plain(secret))).toThrow(
+    await expect(world.deliver(hook, body, plain(secret))).rejects.toEqual(
       expect.objectContaining({ code: 'agent-archived', detail: expect.not.stringContaining('clerk') }),
     )
     expect(world.history(hook)).toMatchObject([{ state: 'refused', code: 'agent-archived' }])
@@ -180,8 +214,17 @@ describe('what a hook does not take', () => {
     const world = aWebhookWorld()
     const { hook, secret } = await world.hook()
     await world.webhooks.manage.change(owner, hook.id, { enabled: false })
-    expect(() => world.deliver(hook, body, plain(secret))).toThrow(refusedAs('webhook-disabled'))
-    expect(() => world.deliver(hook, body, plain('wrong'))).toThrow(refusedAs('signature-refused'))
+    await expect(world.deliver(hook, body, plain(secret))).rejects.toEqual(refusedAs('webhook-disabled'))
+    await expect(world.deliver(hook, body, plain('wrong'))).rejects.toEqual(refusedAs('signature-refused'))
+  })
+
+  test('a hook that is deleted while its deliveries wait for their commit looks like none, and leaves no run', async () => {
+    const world = aWebhookWorld()
+    const { hook, secret } = await world.hook()
+    const waiting = world.deliver(hook, body, plain(secret))
+    world.webhooks.forget('clerk')
+    await expect(waiting).rejects.toEqual(refusedAs('not-found'))
+    expect(runsOf(world)).toEqual([])
   })
 
   test('an unknown hook looks the same whatever is sent', async () => {
@@ -203,8 +246,8 @@ describe('what a hook does not take', () => {
   test('a full lane is limited, and leaves no half of a delivery', async () => {
     const world = aWebhookWorld({ perMinute: 1000 })
     const { hook, secret } = await world.hook()
-    for (let at = 0; at < 100; at++) world.deliver(hook, `{"at":${at}}`, plain(secret, `{"at":${at}}`))
-    expect(() => world.deliver(hook, body, plain(secret))).toThrow(refusedAs('lane-full'))
+    for (let at = 0; at < 100; at++) await world.deliver(hook, `{"at":${at}}`, plain(secret, `{"at":${at}}`))
+    await expect(world.deliver(hook, body, plain(secret))).rejects.toEqual(refusedAs('lane-full'))
     expect(world.webhooks.countsOf(hook.id).counts).toMatchObject({ accepted: 100, limited: 1 })
     expect(runsOf(world)).toHaveLength(100)
   })
@@ -214,12 +257,12 @@ describe('what a hook does not take', () => {
     const { hook, secret } = await world.hook({ perMinute: 2 })
     const send = (at: number) => world.deliver(hook, `{"at":${at}}`, plain(secret, `{"at":${at}}`))
     for (let at = 0; at < 50; at++)
-      expect(() => world.deliver(hook, body, plain('forged'))).toThrow(refusedAs('signature-refused'))
-    send(1)
-    send(2)
+      await expect(world.deliver(hook, body, plain('forged'))).rejects.toEqual(refusedAs('signature-refused'))
+    await send(1)
+    await send(2)
     // What was taken before costs nothing again.
-    expect(send(2).duplicate).toBe(true)
-    expect(() => send(3)).toThrow(
+    expect(await send(2)).toMatchObject({ duplicate: true })
+    await expect(send(3)).rejects.toEqual(
       expect.objectContaining({ code: 'rate-limited', retryAfterSeconds: expect.any(Number) }),
     )
     expect(world.history(hook)[0]).toMatchObject({ state: 'limited', code: 'rate-limited' })
@@ -228,18 +271,18 @@ describe('what a hook does not take', () => {
   test('a payload for which the condition does not hold is skipped, and the row says why', async () => {
     const world = aWebhookWorld()
     const { hook, secret } = await world.hook({ when: 'action == "closed" and count > 2' })
-    expect(world.deliver(hook, body, plain(secret))).toEqual({
+    expect(await world.deliver(hook, body, plain(secret))).toEqual({
       status: 'skipped',
       run_id: null,
       duplicate: false,
     })
-    expect(world.deliver(hook, body, plain(secret))).toEqual({
+    expect(await world.deliver(hook, body, plain(secret))).toEqual({
       status: 'skipped',
       run_id: null,
       duplicate: true,
     })
     const held = '{"action":"closed","count":3}'
-    expect(world.deliver(hook, held, plain(secret, held)).status).toBe('accepted')
+    expect(await world.deliver(hook, held, plain(secret, held))).toMatchObject({ status: 'accepted' })
     expect(world.history(hook)[2]).toMatchObject({
       state: 'skipped',
       reason: expect.stringContaining('action == "closed"'),
@@ -258,14 +301,14 @@ describe('what a hook does not take', () => {
     verifies('endpoints:webhook:json-body')
     const world = aWebhookWorld()
     const { hook, secret } = await world.hook()
-    expect(() => world.deliver(hook, body, { ...plain(secret), ...headers })).toThrow(
+    await expect(world.deliver(hook, body, { ...plain(secret), ...headers })).rejects.toEqual(
       refusedAs('bad-request'),
     )
     const types = ['application/json', 'Application/JSON;charset="UTF-8"', 'application/cloudevents+json']
     for (const [at, type] of types.entries()) {
       const good = `[${at}]`
-      expect(world.deliver(hook, good, { ...plain(secret, good), 'content-type': type }).status).toBe(
-        'accepted',
+      expect(await world.deliver(hook, good, { ...plain(secret, good), 'content-type': type })).toMatchObject(
+        { status: 'accepted' },
       )
     }
   })
@@ -275,7 +318,7 @@ describe('the history', () => {
   test('keeps the newest rows and younger payloads, and nothing for ever', async () => {
     const world = aWebhookWorld({ perMinute: 10_000 })
     const { hook } = await world.hook({ signed: false, when: 'never == true' })
-    for (let at = 0; at < historyBounds.rowsMax + 50; at++) world.deliver(hook, `${at}`)
+    for (let at = 0; at < historyBounds.rowsMax + 50; at++) await world.deliver(hook, `${at}`)
     const numbers = () => {
       const first = world.webhooks.history.list(owner, hook.id, { limit: 1000 })
       return { rows: first.length, kept: first.filter(({ payload }) => payload !== null).length }
@@ -324,7 +367,7 @@ describe('the history', () => {
   test('replays with the instructions of now, also what was skipped, and says of what', async () => {
     const world = aWebhookWorld()
     const { hook } = await world.hook({ signed: false, when: 'a == 1' })
-    world.deliver(hook, '{"a":2}')
+    await world.deliver(hook, '{"a":2}')
     await world.webhooks.manage.change(owner, hook.id, { instructions: 'Now do that.' })
     const again = world.webhooks.history.replay(owner, hook.id, 1)
     expect(again).toMatchObject({ way: 'replay', state: 'accepted', replayOf: 1, number: 2 })
@@ -366,7 +409,7 @@ test('a deleted agent takes its hooks, their histories and their secrets along',
   const world = aWebhookWorld()
   const kept: { hook: Hook } = await world.hook({ agentId: 'other' })
   const { hook, secret } = await world.hook()
-  world.deliver(hook, body, plain(secret))
+  await world.deliver(hook, body, plain(secret))
   world.webhooks.forget('clerk')
   await new Promise((resolve) => setImmediate(resolve))
   expect(world.webhooks.manage.list(owner).map(({ id }) => id)).toEqual([kept.hook.id])

@@ -6,6 +6,7 @@ import { conditionHolds } from '../../conditions/condition.ts'
 import { parseCondition } from '../../conditions/parse-condition.ts'
 import type { Journal } from '../../journal/journal.ts'
 import type { Log } from '../../log.ts'
+import type { GroupedCommit } from '../../storage/grouped-commit.ts'
 import { readDeliveryHead, requireJsonHead } from './delivery-head.ts'
 import type { DeliveryHead, RawHeaders } from './delivery-head.ts'
 import type { DeliveryRow, DeliveryTable } from './delivery-table.ts'
@@ -13,6 +14,8 @@ import type { GiveDelivery } from './give-delivery.ts'
 import type { HookRates } from './hook-rates.ts'
 import type { HookSecrets } from './hook-secrets.ts'
 import type { Hook, HookTable } from './hook-table.ts'
+import { createInHand } from './in-hand.ts'
+import type { InHand } from './in-hand.ts'
 import { payloadText } from './payload-text.ts'
 import { readPayload } from './read-payload.ts'
 import type { Payload } from './read-payload.ts'
@@ -27,8 +30,11 @@ export const sameBodyWindowMs = 2 * timestampWindowSeconds * 1000
 
 /** One delivery that is coming in. */
 export interface OpenDelivery {
-  /** Judges it with its body. Problems `signature-refused`, `webhook-disabled`, `rate-limited`, `bad-json` and those of `submitRun`. */
-  receive(body: Uint8Array): WebhookReceipt
+  /**
+   * Judges it with its body, and resolves once its row and its run's are durable. Problems `signature-refused`,
+   * `webhook-disabled`, `rate-limited`, `bad-json`, `not-found` and those of `submitRun`.
+   */
+  receive(body: Uint8Array): Promise<WebhookReceipt>
   /** Leaves in the history why its body was not taken. */
   refused(error: unknown, sizeBytes: number): void
 }
@@ -46,6 +52,8 @@ export interface ReceiveHookDeps {
   readonly rates: HookRates
   readonly refusals: RefusalBook
   readonly give: GiveDelivery
+  /** Deliveries that come together share a commit. */
+  readonly commits: GroupedCommit
   readonly journal: Journal
   readonly clock: Clock
   readonly log: Log
@@ -60,33 +68,39 @@ export function createReceiveHook(deps: ReceiveHookDeps): ReceiveHook {
     throw new Problem('not-found', { detail: 'there is no such webhook' })
   }
 
+  const inHand = createInHand()
+
   return (hookId, headers) => {
     const hook = required(hookId)
-    const noting = <T>(work: () => T, sizeBytes = 0, senderId: string | null = null): T => {
-      try {
-        return work()
-      } catch (error) {
-        note(deps, hook, { error, sizeBytes, senderId })
-        throw forOutside(error)
-      }
+    const refused = (error: unknown, sizeBytes: number, senderId: string | null): unknown => {
+      note(deps, hook, { error, sizeBytes, senderId })
+      return forOutside(error)
     }
-    const head = noting(() => {
-      requireJsonHead(headers)
-      const read = readDeliveryHead(headers)
-      const missing = hook.secretNumber === null ? null : missingSignature(read)
-      if (missing !== null) throw new Problem('signature-refused', { detail: missing })
-      return read
-    })
+    const head = readHead(hook, headers, (error) => refused(error, 0, null))
     return {
-      receive: (body) =>
-        // The hook may have been changed or deleted while its body came.
-        noting(
-          () => judge(deps, required(hookId), { head, body, now: clock.now() }),
-          body.length,
-          head.senderId,
-        ),
+      receive: async (body) => {
+        try {
+          // The hook may have been changed or deleted while its body came.
+          return await judge({ ...deps, inHand }, required(hookId), { head, body, now: clock.now() })
+        } catch (error) {
+          required(hookId)
+          throw refused(error, body.length, head.senderId)
+        }
+      },
       refused: (error, sizeBytes) => note(deps, hook, { error, sizeBytes, senderId: head.senderId }),
     }
+  }
+}
+
+function readHead(hook: Hook, headers: RawHeaders, refused: (error: unknown) => unknown): DeliveryHead {
+  try {
+    requireJsonHead(headers)
+    const head = readDeliveryHead(headers)
+    const missing = hook.secretNumber === null ? null : missingSignature(head)
+    if (missing !== null) throw new Problem('signature-refused', { detail: missing })
+    return head
+  } catch (error) {
+    throw refused(error)
   }
 }
 
@@ -97,24 +111,39 @@ interface Arrived {
 }
 
 /** In this order: nobody without the secret learns or uses up anything, and what was taken once costs nothing again. */
-function judge(deps: ReceiveHookDeps, hook: Hook, arrived: Arrived): WebhookReceipt {
+async function judge(
+  deps: ReceiveHookDeps & { readonly inHand: InHand },
+  hook: Hook,
+  arrived: Arrived,
+): Promise<WebhookReceipt> {
   const digest = requireSignature(deps, hook, arrived)
   if (!hook.enabled) throw new Problem('webhook-disabled')
-  const known = takenBefore(deps, hook, { arrived, digest })
-  if (known) {
-    deps.refusals.note({
-      hookId: hook.id,
-      state: 'duplicate',
-      code: null,
-      reason: `the same as delivery ${known.number}`,
-      senderId: arrived.head.senderId,
-      sizeBytes: arrived.body.length,
-    })
-    return { ...receiptOf(known), duplicate: true }
-  }
-  deps.rates.take(hook)
-  // A paused agent's run queues: the ledger holds it until the owner lets it go on.
-  return { ...receiptOf(take(deps, hook, { arrived, digest })), duplicate: false }
+  return deps.inHand.alone(namesOf(hook, { arrived, digest }), async () => {
+    const known = takenBefore(deps, hook, { arrived, digest })
+    if (known) {
+      deps.refusals.note({
+        hookId: hook.id,
+        state: 'duplicate',
+        code: null,
+        reason: `the same as delivery ${known.number}`,
+        senderId: arrived.head.senderId,
+        sizeBytes: arrived.body.length,
+      })
+      return { ...receiptOf(known), duplicate: true }
+    }
+    deps.rates.take(hook)
+    // A paused agent's run queues: the ledger holds it until the owner lets it go on.
+    return { ...receiptOf(await take(deps, hook, { arrived, digest })), duplicate: false }
+  })
+}
+
+/** What a delivery may be known by, as `takenBefore` asks. Pure. */
+function namesOf(hook: Hook, { arrived, digest }: Judged): readonly string[] {
+  const { senderId } = arrived.head
+  return [
+    ...(senderId === null ? [] : [`${hook.id} id ${senderId}`]),
+    ...(digest === null ? [] : [`${hook.id} body ${digest}`]),
+  ]
 }
 
 /** The digest by which a body is known again, where its signature covers nothing else; null otherwise. */
@@ -142,7 +171,12 @@ function takenBefore(
   )
 }
 
-function take(deps: ReceiveHookDeps, hook: Hook, { arrived, digest }: Judged): DeliveryRow {
+/** What can be refused is refused before the commit that others share. */
+function take(
+  deps: ReceiveHookDeps,
+  hook: Hook,
+  { arrived, digest }: Judged,
+): Promise<Pick<DeliveryRow, 'state' | 'runId'>> {
   const { head, body, now } = arrived
   const payload = readPayload(body)
   const delivery = {
@@ -155,11 +189,11 @@ function take(deps: ReceiveHookDeps, hook: Hook, { arrived, digest }: Judged): D
     at: now,
   } as const
   const reason = whySkipped(hook, payload)
-  if (reason === null) return deps.give(hook, delivery)
-  const number = deps.deliveries.insert({ ...delivery, hookId: hook.id, state: 'skipped', reason })
-  const row = deps.deliveries.find(hook.id, number)
-  if (!row) throw new Error('a row that was just written is there')
-  return row
+  return deps.commits.add(() => {
+    if (reason === null) return { state: 'accepted', runId: deps.give(hook, delivery).runId }
+    deps.deliveries.insert({ ...delivery, hookId: hook.id, state: 'skipped', reason })
+    return { state: 'skipped', runId: null }
+  })
 }
 
 /** Why this payload makes no run, or null. Pure. */
@@ -168,7 +202,7 @@ export function whySkipped(hook: Pick<Hook, 'when'>, { value }: Pick<Payload, 'v
   return `the condition does not hold: ${hook.when}`
 }
 
-function receiptOf(row: DeliveryRow): Omit<WebhookReceipt, 'duplicate'> {
+function receiptOf(row: Pick<DeliveryRow, 'state' | 'runId'>): Omit<WebhookReceipt, 'duplicate'> {
   return { status: row.state === 'skipped' ? 'skipped' : 'accepted', run_id: row.runId }
 }
 

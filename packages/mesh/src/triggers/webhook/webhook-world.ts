@@ -66,7 +66,7 @@ export function aWebhookWorld(options: { readonly perMinute?: number } = {}) {
       })
       return { hook, secret: secret ?? more.secret ?? '' }
     },
-    deliver: (hook: Hook, body: string | Uint8Array, headers: RawHeaders = {}) =>
+    deliver: async (hook: Hook, body: string | Uint8Array, headers: RawHeaders = {}) =>
       webhooks
         .receive(hook.id, { 'content-type': 'application/json', ...headers })
         .receive(Buffer.from(body)),

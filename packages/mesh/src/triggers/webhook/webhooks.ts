@@ -6,6 +6,7 @@ import type { Guard } from '../../policy/action.ts'
 import type { RunSettledHandler } from '../../runs/run-tasks.ts'
 import type { SubmitRun } from '../../runs/submit-run.ts'
 import type { Database } from '../../storage/database.ts'
+import { createGroupedCommit } from '../../storage/grouped-commit.ts'
 import type { Vault } from '../../vault/vault.ts'
 import { createDeliveryHistory } from './delivery-history.ts'
 import type { DeliveryHistory } from './delivery-history.ts'
@@ -66,7 +67,8 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
   const rates = createHookRates(deps)
   const refusals = createRefusalBook({ database, deliveries, clock })
   const give = createGiveDelivery({ ...deps, deliveries })
-  const room = { ...deps, hooks, deliveries, secrets, rates, refusals, give }
+  const commits = createGroupedCommit(database)
+  const room = { ...deps, hooks, deliveries, secrets, rates, refusals, give, commits }
 
   function sweepSecrets(): void {
     secrets.sweep(clock.now()).catch((error: unknown) => {

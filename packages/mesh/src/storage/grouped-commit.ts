@@ -1,4 +1,4 @@
-import type { Database } from '../storage/database.ts'
+import type { Database } from './database.ts'
 
 /**
  * Writes of many calls in one commit: a durable commit costs a fifth of a millisecond and blocks everybody, so the
@@ -18,26 +18,51 @@ interface Waiting {
   readonly failed: (error: unknown) => void
 }
 
+/** Writes of one commit: more would hold the event loop for longer than a commit costs. The rest makes the next. */
+export const groupMax = 64
+
 /** As long as the queue are the calls that are open, and those have their own bounds. */
 export function createGroupedCommit(database: Database): GroupedCommit {
-  let waiting: Waiting[] = []
+  const waiting: Waiting[] = []
   let scheduled: NodeJS.Immediate | null = null
+
+  function commitNext(): void {
+    const group = waiting.splice(0, groupMax)
+    if (group.length === 0) return
+    let stands = false
+    try {
+      database.transaction(() => {
+        database.afterCommit(() => {
+          stands = true
+        })
+        for (const one of group) one.run()
+      })
+    } catch (error) {
+      if (!stands) {
+        for (const one of group) commitAlone(database, one)
+        return
+      }
+      // What followed the commit failed, and not the commit: nothing is written a second time.
+      for (const one of group) one.committed()
+      throw error
+    }
+    for (const one of group) one.committed()
+  }
+
+  function turn(): void {
+    scheduled = null
+    if (waiting.length > groupMax) schedule()
+    commitNext()
+  }
+
+  function schedule(): void {
+    scheduled ??= setImmediate(turn)
+  }
 
   function flush(): void {
     if (scheduled !== null) clearImmediate(scheduled)
     scheduled = null
-    const group = waiting
-    waiting = []
-    if (group.length === 0) return
-    try {
-      database.transaction(() => {
-        for (const one of group) one.run()
-      })
-    } catch {
-      for (const one of group) commitAlone(database, one)
-      return
-    }
-    for (const one of group) one.committed()
+    while (waiting.length > 0) commitNext()
   }
 
   return {
@@ -54,7 +79,7 @@ export function createGroupedCommit(database: Database): GroupedCommit {
           },
           failed: reject,
         })
-        scheduled ??= setImmediate(flush)
+        schedule()
       })
     },
   }

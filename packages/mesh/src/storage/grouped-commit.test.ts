@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { openDatabase } from '../storage/database.ts'
-import { createGroupedCommit } from './grouped-commit.ts'
+import { openDatabase } from './database.ts'
+import { createGroupedCommit, groupMax } from './grouped-commit.ts'
 
 function aTable() {
   const database = openDatabase(':memory:')
@@ -21,7 +21,7 @@ function aTable() {
       .prepare('SELECT text FROM word ORDER BY text')
       .all()
       .map((row) => row['text'])
-  return { grouped, insert, words, commits: () => commits }
+  return { grouped, database, insert, words, commits: () => commits }
 }
 
 describe('a grouped commit', () => {
@@ -52,5 +52,32 @@ describe('a grouped commit', () => {
     expect(words()).toEqual([])
     grouped.flush()
     expect(words()).toEqual(['a'])
+  })
+
+  test('takes so many and no more at once, and none is left behind', async () => {
+    const { grouped, insert, words, commits } = aTable()
+    const names = Array.from({ length: 2 * groupMax + 1 }, (_, at) => `${at}`)
+    await Promise.all(names.map((name) => grouped.add(insert(name))))
+    expect(words()).toHaveLength(names.length)
+    expect(commits()).toBe(3)
+    const again = Promise.all(names.map((name) => grouped.add(insert(`${name} again`))))
+    grouped.flush()
+    expect(words()).toHaveLength(2 * names.length)
+    await again
+  })
+
+  test('that stands is not written again where what follows it fails', async () => {
+    const { grouped, database, insert, words } = aTable()
+    let runs = 0
+    const outcome = grouped.add(() => {
+      runs++
+      insert('a')()
+      database.afterCommit(() => {
+        throw new Error('nobody listens')
+      })
+    })
+    expect(() => grouped.flush()).toThrow('nobody listens')
+    await outcome
+    expect([runs, words()]).toEqual([1, ['a']])
   })
 })
