@@ -7,7 +7,7 @@ import type { Ledger } from './runs/ledger.ts'
 import type { Database } from './storage/database.ts'
 import { systemClock } from './system-clock.ts'
 import { createFireChange } from './triggers/watch/fire-change.ts'
-import { scanFolder } from './triggers/watch/scan-folder.ts'
+import { createScanThread } from './triggers/watch/scan-thread.ts'
 import { createShowWatches } from './triggers/watch/show-watches.ts'
 import type { WatchRule } from './triggers/watch/watch-rule.ts'
 import { createWatchTable } from './triggers/watch/watch-table.ts'
@@ -25,6 +25,8 @@ export function composeWatch(parts: {
   readonly log: Log
 }) {
   const { database, paths, ledger } = parts
+  const thread = createScanThread({ clock: systemClock, log: parts.log })
+  const { scanFolder } = thread
   const shared = { ...parts, clock: systemClock, scanFolder, table: createWatchTable(database) }
   const file = createWatchersFile(paths.watchersFile)
   const fire = createFireChange({ ...shared, submitRun: ledger.submitRun, pausedReason: parts.pausedReason })
@@ -36,7 +38,11 @@ export function composeWatch(parts: {
     watches,
     findRun: ledger.find,
   })
-  return { run: watches.run, show }
+  const run = async (signal: AbortSignal): Promise<void> => {
+    await watches.run(signal)
+    await thread.close()
+  }
+  return { run, show }
 }
 
 export type WatchRoom = ReturnType<typeof composeWatch>

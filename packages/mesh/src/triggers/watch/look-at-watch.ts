@@ -1,5 +1,4 @@
 import { conditionHolds } from '../../conditions/condition.ts'
-import { compileNamePattern } from '../../policy/glob.ts'
 import { nameAsText } from './scan-folder.ts'
 import type { ScanEnd, ScanFolder } from './scan-folder.ts'
 import { createSeenFiles } from './seen-files.ts'
@@ -16,8 +15,6 @@ export const filesMax = 1_000_000
 export interface ActiveWatch {
   rule: WatchRule
   readonly seen: SeenFiles
-  /** The pattern as the rule has it, ready to be asked. */
-  readonly matches: (name: string) => boolean
   /** Its first look is over: what is new from now on counts. */
   hasLooked: boolean
   /** A look that goes on, also when nobody waits for it any more. */
@@ -41,7 +38,6 @@ export function activateWatch(rule: WatchRule, noticed: readonly NoticedChange[]
   return {
     rule,
     seen,
-    matches: compileNamePattern(rule.pattern),
     hasLooked: false,
     looking: null,
     trouble: null,
@@ -103,7 +99,7 @@ export async function lookAtWatch(
   }
 
   seen.beginRound()
-  const end = await deps.scanFolder(rule.path, { matches: watch.matches, each, signal: deps.signal })
+  const end = await deps.scanFolder(rule.path, { pattern: rule.pattern, each, signal: deps.signal })
   watch.trouble = troubleOf(end, room)
   if (end.kind === 'whole' && !end.leftOut) settled.push(...seen.endRound())
   // Nobody knows what is in a folder that cannot be read; what is there when it can be was there before.

@@ -3,16 +3,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Problem } from '@flotilla/protocol/problem'
 import { wireLimits } from '@flotilla/protocol/limits'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { collectEvents } from '../../../../../tests/support/collected-ports.ts'
 import { verifies } from '../../../../../tests/verifies.ts'
 import { silentLog } from '../../log.ts'
+import { systemClock } from '../../system-clock.ts'
 import { aLedgerWorld } from '../../runs/ledger-world.ts'
 import type { LedgerWorld } from '../../runs/ledger-world.ts'
 import type { SubmitRun } from '../../runs/submit-run.ts'
 import { createFireChange } from './fire-change.ts'
-import { scanFolder } from './scan-folder.ts'
 import type { ScanFolder } from './scan-folder.ts'
+import { createScanThread } from './scan-thread.ts'
 import { createWatchTable } from './watch-table.ts'
 import { readWatchers } from './read-watchers.ts'
 import { createWatchersFile } from './watchers-file.ts'
@@ -26,6 +27,10 @@ interface Options {
   readonly submitRun?: (submit: SubmitRun) => SubmitRun
   readonly file?: WatchersFile
 }
+
+const thread = createScanThread({ clock: systemClock, log: silentLog })
+const { scanFolder } = thread
+afterAll(() => thread.close())
 
 /** Watchers over a folder of their own and a real ledger whose runs stay queued. */
 async function someWatches(yaml: (inbox: string) => string, options: Options = {}) {

@@ -1,0 +1,114 @@
+import { lstatSync, opendirSync, statSync } from 'node:fs'
+import { compileNamePattern } from '../../policy/glob.ts'
+import { nameAsText } from './scan-folder.ts'
+import type { ScanEnd } from './scan-folder.ts'
+
+/** Files that are handed over together. */
+export const pieceFiles = 1024
+/** Entries that are read, matching or not, before a sign of life is given. */
+const pieceEntries = 8192
+/** Names that the folder is asked for at once. */
+const bufferNames = 1024
+/** Entries of one folder that are read in one scan, matching or not. */
+export const entriesMax = 5_000_000
+
+/** Some files of a folder; the numbers of each are its times in milliseconds (modified, changed), size and inode. */
+export interface FolderPiece {
+  readonly names: readonly string[]
+  readonly numbers: Float64Array<ArrayBuffer>
+}
+export const numbersOfFile = 4
+
+/**
+ * Reads a folder as `ScanFolder` says, and holds its thread while it does. `hand` takes each piece, may be given an empty
+ * one, and answers whether it wants more.
+ */
+export function readFolder(path: string, pattern: string, hand: (piece: FolderPiece) => boolean): ScanEnd {
+  try {
+    return read(path, compileNamePattern(pattern), hand)
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return { kind: 'missing' }
+    return { kind: 'unreadable', reason: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+function read(
+  path: string,
+  matches: (name: string) => boolean,
+  hand: (piece: FolderPiece) => boolean,
+): ScanEnd {
+  const prefix = path.endsWith('/') ? path : `${path}/`
+  const opened = statSync(path)
+  const folder = opendirSync(path, { encoding: 'latin1', bufferSize: bufferNames })
+  let piece = emptyPiece()
+  let entries = 0
+
+  /** Null while there is to be more. */
+  function handOver(): ScanEnd | null {
+    const now = statSync(path)
+    // What was looked at by name may have been in another folder.
+    if (now.ino !== opened.ino || now.dev !== opened.dev) {
+      return { kind: 'unreadable', reason: 'it was replaced while it was looked through' }
+    }
+    const { names, numbers } = piece
+    piece = emptyPiece()
+    const wantsMore = hand({ names, numbers: numbers.slice(0, names.length * numbersOfFile) })
+    return wantsMore ? null : { kind: 'whole', leftOut: true }
+  }
+
+  try {
+    for (let entry = folder.readSync(); entry; entry = folder.readSync()) {
+      if (++entries > entriesMax) return handOver() ?? { kind: 'whole', leftOut: true }
+      // Where the file system does not say what an entry is, the look will.
+      const mayBeFile = entry.isFile() || !isKnownOther(entry)
+      if (mayBeFile && matches(nameAsText(entry.name))) lookAt(prefix, entry.name, piece)
+      if (piece.names.length < pieceFiles && entries % pieceEntries !== 0) continue
+      const end = handOver()
+      if (end) return end
+    }
+    return handOver() ?? { kind: 'whole', leftOut: false }
+  } finally {
+    folder.closeSync()
+  }
+}
+
+interface OpenPiece {
+  readonly names: string[]
+  readonly numbers: Float64Array<ArrayBuffer>
+}
+
+function emptyPiece(): OpenPiece {
+  return { names: [], numbers: new Float64Array(pieceFiles * numbersOfFile) }
+}
+
+/** Adds nothing for what is gone meanwhile, or is no plain file. */
+function lookAt(prefix: string, name: string, { names, numbers }: OpenPiece): void {
+  const isPlain = !/[\u0080-\u00FF]/.test(name)
+  const path = isPlain ? prefix + name : Buffer.concat([Buffer.from(prefix), Buffer.from(name, 'latin1')])
+  const found = lstatSync(path, { throwIfNoEntry: false })
+  if (!found?.isFile()) return
+  const at = names.length * numbersOfFile
+  numbers[at] = found.mtimeMs
+  numbers[at + 1] = found.ctimeMs
+  numbers[at + 2] = found.size
+  numbers[at + 3] = found.ino
+  names.push(name)
+}
+
+function isKnownOther(entry: {
+  isDirectory(): boolean
+  isSymbolicLink(): boolean
+  isSocket(): boolean
+  isFIFO(): boolean
+  isBlockDevice(): boolean
+  isCharacterDevice(): boolean
+}): boolean {
+  return (
+    entry.isDirectory() ||
+    entry.isSymbolicLink() ||
+    entry.isSocket() ||
+    entry.isFIFO() ||
+    entry.isBlockDevice() ||
+    entry.isCharacterDevice()
+  )
+}
