@@ -13,6 +13,7 @@ import { memoryBench } from './memory.ts'
 import { mindFootprintBench } from './mind-footprint.ts'
 import { moneyBench } from './money.ts'
 import { renderTable } from './table.ts'
+import { watchersBench } from './watchers.ts'
 import { webhooksBench } from './webhooks.ts'
 
 const benches: readonly Bench[] = [
@@ -25,6 +26,7 @@ const benches: readonly Bench[] = [
   moneyBench,
   webhooksBench,
   cronBench,
+  watchersBench,
 ]
 const runsMax = 200
 

@@ -11,7 +11,8 @@ export interface ScanOrder {
 
 /** What the thread says: pieces, and then the end. */
 export type ScanWord =
-  { readonly kind: 'piece'; readonly piece: FolderPiece } | { readonly kind: 'end'; readonly end: ScanEnd }
+  | { readonly kind: 'piece'; readonly piece: FolderPiece }
+  | { readonly kind: 'end'; readonly end: ScanEnd }
 
 /** Places in the numbers that both sides share during one scan. */
 export const gate = { stopped: 0, takenPieces: 1, places: 2 } as const

@@ -120,7 +120,8 @@ export function createScanThread(deps: {
   }
 
   function whyNoThread(): string | null {
-    if (all.size >= hangingMax) return `${all.size} folders do not answer, and no more are looked at until one does`
+    if (all.size >= hangingMax)
+      return `${all.size} folders do not answer, and no more are looked at until one does`
     while ((deaths[0] ?? Infinity) < clock.now() - deathsMs) deaths.shift()
     return deaths.length < deathsMax ? null : 'the thread that looks into folders died too often in a minute'
   }

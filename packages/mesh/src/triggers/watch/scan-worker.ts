@@ -6,7 +6,8 @@ import type { ScanOrder, ScanWord } from './scan-messages.ts'
 /** The thread that looks into folders; it remembers nothing, so that another can take its place at any time. */
 parentPort?.on('message', (order: ScanOrder) => {
   let handed = 0
-  const say = (word: ScanWord, moved: readonly ArrayBuffer[] = []) => parentPort?.postMessage(word, [...moved])
+  const say = (word: ScanWord, moved: readonly ArrayBuffer[] = []) =>
+    parentPort?.postMessage(word, [...moved])
   const isStopped = () => Atomics.load(order.gate, gate.stopped) === 1
   const end = readFolder(order.path, order.pattern, (piece) => {
     if (isStopped()) return false
