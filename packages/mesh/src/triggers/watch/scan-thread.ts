@@ -18,6 +18,8 @@ export const idleMs = 60_000
 /** Threads that may die within `deathsMs` milliseconds before no other is begun for a while. */
 export const deathsMax = 3
 export const deathsMs = 60_000
+/** How long an end of threads is waited for, milliseconds. */
+const endMaxMs = 1000
 /** Heap of a thread, which holds some thousand names, MB. */
 const heapMaxMb = 64
 
@@ -33,6 +35,8 @@ interface Scan {
   readonly order: ScanOrder
   readonly each: Parameters<ScanFolder>[1]['each']
   readonly over: (end: ScanEnd) => void
+  /** Aborted when the thread has ended it, which nobody may wait for any more. */
+  readonly ended: AbortController
   hasRoom: boolean
 }
 
@@ -60,7 +64,7 @@ export function createScanThread(deps: {
   const deaths: number[] = []
   let current: Thread | null = null
   let isClosed = false
-  let closing = new AbortController()
+  const closing = new AbortController()
 
   function begin(): Thread {
     const thread: Thread = { worker: start(), scan: null, beganAt: 0, heardAt: clock.now() }
@@ -112,11 +116,15 @@ export function createScanThread(deps: {
       next()
       return
     }
-    current ??= begin()
-    current.scan = scan
-    current.beganAt = current.heardAt = clock.now()
-    current.worker.postMessage(scan.order)
-    void watchOver(current, scan)
+    const thread = current ?? begin()
+    if (!current) {
+      current = thread
+      void endWhenIdle(thread)
+    }
+    thread.scan = scan
+    thread.beganAt = thread.heardAt = clock.now()
+    thread.worker.postMessage(scan.order)
+    void watchOver(thread, scan)
   }
 
   function whyNoThread(): string | null {
@@ -126,27 +134,35 @@ export function createScanThread(deps: {
     return deaths.length < deathsMax ? null : 'the thread that looks into folders died too often in a minute'
   }
 
-  /** Until the scan is over or the thread is left to it; then until the thread has been idle for long. */
+  /** Until the scan is over, or the thread is left to it. */
   async function watchOver(thread: Thread, scan: Scan): Promise<void> {
-    const { signal } = closing
-    const sleep = (ms: number) => clock.sleep(ms, signal).catch(() => {})
-    while (thread.scan === scan && !signal.aborted) {
-      const now = clock.now()
-      const left = Math.min(thread.heardAt + silentMaxMs, thread.beganAt + busyMaxMs) - now
-      if (left > 0) await sleep(left)
-      else {
-        log.warn({ path: scan.order.path }, 'a folder does not answer; others are looked at without it')
-        if (current === thread) current = null
-        next()
-        return
+    const signal = AbortSignal.any([closing.signal, scan.ended.signal])
+    while (!signal.aborted) {
+      const left = Math.min(thread.heardAt + silentMaxMs, thread.beganAt + busyMaxMs) - clock.now()
+      if (left > 0) {
+        await clock.sleep(left, signal).catch(() => {})
+        continue
       }
+      log.warn({ path: scan.order.path }, 'a folder does not answer; others are looked at without it')
+      if (current === thread) current = null
+      next()
+      return
     }
-    const { beganAt } = thread
-    await sleep(idleMs)
-    if (signal.aborted || thread.scan || thread.beganAt !== beganAt || current !== thread) return
-    current = null
-    all.delete(thread)
-    await thread.worker.terminate()
+  }
+
+  /** Ends the thread when it has had no work for long. One that hangs ends with its scan. */
+  async function endWhenIdle(thread: Thread): Promise<void> {
+    const { signal } = closing
+    while (current === thread && !signal.aborted) {
+      const left = thread.scan ? idleMs : thread.heardAt + idleMs - clock.now()
+      if (left > 0) {
+        await clock.sleep(left, signal).catch(() => {})
+        continue
+      }
+      current = null
+      all.delete(thread)
+      await thread.worker.terminate()
+    }
   }
 
   return {
@@ -169,7 +185,9 @@ export function createScanThread(deps: {
           order: { path, pattern, gate: numbers },
           each,
           hasRoom: true,
+          ended: new AbortController(),
           over: (end) => {
+            scan.ended.abort()
             signal.removeEventListener('abort', stop)
             resolve(end)
           },
@@ -190,8 +208,10 @@ export function createScanThread(deps: {
       const ending = [...all].map(({ worker }) => worker.terminate())
       all.clear()
       current = null
+      const waited = new AbortController()
       // A thread that hangs cannot be ended; nobody waits for it.
-      await Promise.race([Promise.all(ending), clock.sleep(1000).catch(() => {})])
+      await Promise.race([Promise.all(ending), clock.sleep(endMaxMs, waited.signal).catch(() => {})])
+      waited.abort()
     },
   }
 }
