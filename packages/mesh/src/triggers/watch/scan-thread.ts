@@ -123,7 +123,7 @@ export function createScanThread(deps: {
     }
     thread.scan = scan
     thread.beganAt = thread.heardAt = clock.now()
-    thread.worker.postMessage(scan.order)
+    thread.worker.postMessage(scan.order, [])
     void watchOver(thread, scan)
   }
 

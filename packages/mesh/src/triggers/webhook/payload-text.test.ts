@@ -45,7 +45,7 @@ describe('the text of a payload', () => {
 })
 
 describe('a body', () => {
-  const read = (text: string | Buffer) => readPayload(Buffer.from(text)).value
+  const read = (text: string | Buffer) => readPayload(Buffer.from(text)).value()
 
   test('is one JSON value in UTF-8, and nothing near it', () => {
     for (const bad of [

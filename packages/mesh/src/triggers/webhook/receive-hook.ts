@@ -198,7 +198,7 @@ function take(
 
 /** Why this payload makes no run, or null. Pure. */
 export function whySkipped(hook: Pick<Hook, 'when'>, { value }: Pick<Payload, 'value'>): string | null {
-  if (hook.when === null || conditionHolds(parseCondition(hook.when), value)) return null
+  if (hook.when === null || conditionHolds(parseCondition(hook.when), value())) return null
   return `the condition does not hold: ${hook.when}`
 }
 

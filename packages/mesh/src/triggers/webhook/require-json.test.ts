@@ -1,0 +1,54 @@
+import { jsonDepthMax } from '@flotilla/protocol/json-value'
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { requireJson } from './require-json.ts'
+
+const outcome = (work: () => unknown): string => {
+  try {
+    work()
+    return 'taken'
+  } catch (error) {
+    return error instanceof SyntaxError ? 'refused' : String(error)
+  }
+}
+const bothAgree = (text: string): void => {
+  expect([text, outcome(() => requireJson(text))]).toEqual([text, outcome(() => JSON.parse(text))])
+}
+
+describe('JSON is taken exactly where JSON.parse takes it', () => {
+  test.each(
+    '1|-|-0|01|1.|.5|1.5e3|1e|1e+|1E-2|+1|NaN|true|tru|truex|null1|nul|"a|"a"|"\\x"|"\\u12G4"|"\\u12f4"|"\\|"\t"|"\u007f"|[|[]|[,]|[1,]|[1 2]|[1]]|]|{|{}|{,}|{"a"}|{"a":}|{"a":1,}|{"a":1 "b":2}|{a:1}|{1:2}|{"a":1]|[1}|{"a":[{}]}|[[],{}]| | [ ] |1 1|\u00a01|\ufeff1|//|{"a":1}{}'.split(
+      '|',
+    ),
+  )('%j', (text) => {
+    bothAgree(text)
+    bothAgree(` ${text}\n`)
+  })
+
+  test('whatever JSON is cut, doubled or changed by a character', () => {
+    const characters = fc.constantFrom(...'{}[]",:\\ 01-.eEtfnu\n\u0001x'.split(''))
+    fc.assert(
+      fc.property(fc.json(), fc.nat(), fc.nat(), characters, (json, at, to, character) => {
+        bothAgree(json)
+        const [from, until] = [at % (json.length + 1), to % (json.length + 1)]
+        bothAgree(json.slice(0, from))
+        bothAgree(json.slice(0, from) + character + json.slice(from))
+        bothAgree(json.slice(0, from) + character + json.slice(from + 1))
+        bothAgree(json.slice(0, from) + json.slice(until))
+      }),
+      { numRuns: 2000 },
+    )
+    fc.assert(
+      fc.property(fc.array(characters, { maxLength: 12 }), (few) => bothAgree(few.join(''))),
+      { numRuns: 5000 },
+    )
+  })
+})
+
+test('nesting is counted, and told apart from what is no JSON', () => {
+  const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
+  expect(outcome(() => requireJson(nested(jsonDepthMax)))).toBe('taken')
+  expect(() => requireJson(nested(jsonDepthMax + 1))).toThrow(
+    expect.objectContaining({ code: 'bad-request' }),
+  )
+})
