@@ -41,6 +41,17 @@ test('a turn that began before the reset does not bring the conversation back', 
   expect((await sessions.load('main')).messages).toEqual([])
 })
 
+test('a turn that begins while the conversation is forgotten finds it forgotten, and is kept itself', async () => {
+  const { sessions } = inFolder()
+  await sessions.save('main', aSession('before'), 0)
+  const resetting = sessions.reset('main')
+  const { messages, mark } = await sessions.load('main')
+  await resetting
+  expect(messages).toEqual([])
+  await sessions.save('main', aSession('after'), mark)
+  expect((await sessions.load('main')).messages.map(({ content }) => content)).toEqual(['after'])
+})
+
 test('conversations are listed; beyond their bound the oldest goes to the archive and is not lost', async () => {
   const { sessions, files } = inFolder(3)
   for (const name of ['a', 'b', 'c', 'd']) {

@@ -31,7 +31,10 @@ export interface Session {
   readonly trust: Trust | null
 }
 
-/** Conversations, one file each. A turn that began before its conversation was forgotten is not written back. */
+/**
+ * Conversations, one file each. A turn that began before its conversation was forgotten is not written back. One thing is
+ * done at a time: what begins while a conversation is forgotten finds it forgotten.
+ */
 export interface Sessions {
   /** The conversation so far, and a mark to hand to `save`. */
   load(session: string): Promise<Session & { mark: number }>
@@ -63,6 +66,12 @@ export function createSessions(deps: {
   const folderOf = (session: string): string => (isOfJob(session) ? jobFolder : folder)
   const resets = new Map<string, number>()
   const markOf = (session: string): number => resets.get(session) ?? 0
+  let before: Promise<unknown> = Promise.resolve()
+  const inOrder = async <T>(work: () => Promise<T>): Promise<T> => {
+    const done = before.then(work)
+    before = done.catch(() => undefined)
+    return done
+  }
   const fileOf = async (session: string): Promise<string> => {
     const { fingerprint } = await import('./fingerprint.ts')
     return `${fingerprint(session)}.json`
@@ -91,24 +100,27 @@ export function createSessions(deps: {
   }
 
   return {
-    load: async (session) => {
-      const value = await readJsonFile(join(folderOf(session), await fileOf(session)))
-      return { ...(await readSession(session, value)), mark: markOf(session) }
-    },
-    save: async (session, state, mark) => {
-      if (mark !== markOf(session)) return
-      const file = await fileOf(session)
-      await (isOfJob(session) ? forgetOldJobs(file) : makeRoomFor(file))
-      const path = join(folderOf(session), file)
-      await writeState(deps.dataDirectory, path, JSON.stringify({ session, ...state }))
-    },
-    reset: async (session) => {
-      resets.set(session, markOf(session) + 1)
-      const file = await fileOf(session)
-      const { messages } = await readSession(session, await readJsonFile(join(folderOf(session), file)))
-      await archive(file, folderOf(session))
-      return messages.length
-    },
+    load: (session) =>
+      inOrder(async () => {
+        const value = await readJsonFile(join(folderOf(session), await fileOf(session)))
+        return { ...(await readSession(session, value)), mark: markOf(session) }
+      }),
+    save: (session, state, mark) =>
+      inOrder(async () => {
+        if (mark !== markOf(session)) return
+        const file = await fileOf(session)
+        await (isOfJob(session) ? forgetOldJobs(file) : makeRoomFor(file))
+        const path = join(folderOf(session), file)
+        await writeState(deps.dataDirectory, path, JSON.stringify({ session, ...state }))
+      }),
+    reset: (session) =>
+      inOrder(async () => {
+        const file = await fileOf(session)
+        const { messages } = await readSession(session, await readJsonFile(join(folderOf(session), file)))
+        await archive(file, folderOf(session))
+        resets.set(session, markOf(session) + 1)
+        return messages.length
+      }),
     list: async () => {
       const names = await sessionFiles(folder)
       const sessions: ListedSession[] = []
