@@ -32,6 +32,10 @@ describe('the message of a watch', () => {
     expect(fillMessage('{filename}', { filename, filepath: '/' })).toBe('afdp.exe')
   })
 
+  test.each(['\u200B', '\n \n'])('a name of nothing but %j makes a message that agents take', (filename) => {
+    expect(fillMessage('{filename}', { filename, filepath: '/' })).toMatch(/^A file whose name/)
+  })
+
   test('a template that repeats a long path is cut where messages end', () => {
     const filled = fillMessage('{filepath}'.repeat(1000), { filename: 'f', filepath: `/${'x'.repeat(4000)}` })
     expect(filled.length).toBeLessThanOrEqual(wireLimits.chatMessageMaxChars)

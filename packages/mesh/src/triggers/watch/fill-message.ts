@@ -2,6 +2,9 @@ import { wireLimits } from '@flotilla/protocol/limits'
 import { sanitizeForPrompt, truncatePromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 
+/** What an agent is told where nothing is left of its message that could be seen. */
+const nothingToSee = sanitizeForPrompt('A file whose name holds nothing that could be seen was added or changed.')
+
 /**
  * The message of a watch about one file. Both placeholders are filled in one pass, so that a name which looks like a
  * placeholder, or like anything else, stays the name that it is; other braces are left alone. What a person could not
@@ -15,5 +18,6 @@ export function fillMessage(
     /\{(filename|filepath)\}/g,
     (_whole, name: 'filename' | 'filepath') => file[name],
   )
-  return truncatePromptText(sanitizeForPrompt(filled), wireLimits.chatMessageMaxChars)
+  const clean = sanitizeForPrompt(filled)
+  return clean.trim() === '' ? nothingToSee : truncatePromptText(clean, wireLimits.chatMessageMaxChars)
 }

@@ -38,20 +38,18 @@ export function createFireChange(deps: {
     const filename = nameAsText(name)
     const filepath = watchName({ path: rule.path, pattern: filename })
     const watch = watchName(rule)
+    const message = fillMessage(rule.message, { filename, filepath })
     const run = submitRun(
       { kind: 'system' },
       {
         agentId: rule.agent,
-        input: {
-          kind: 'chat',
-          message: fillMessage(rule.message, { filename, filepath }),
-          session: `watch-${rule.id}`,
-        },
+        input: { kind: 'chat', message, session: `watch-${rule.id}` },
         trigger: 'watcher',
         triggerId: watch.slice(0, originUserMaxChars),
+        // A folder that was away and comes back has files that were fired; other words to somebody else are new.
         idempotencyKey: [
           rule.id,
-          createHash('sha256').update(name, 'latin1').digest('hex').slice(0, 32),
+          digestOf([name, rule.agent, message]),
           look.modifiedMs,
           look.changedMs,
           look.sizeBytes,
@@ -83,6 +81,10 @@ export function createFireChange(deps: {
       throw error
     }
   }
+}
+
+function digestOf(texts: readonly string[]): string {
+  return createHash('sha256').update(JSON.stringify(texts)).digest('hex').slice(0, 32)
 }
 
 function heldBecause(agentId: string, problem: Problem): string {

@@ -485,4 +485,25 @@ describe('a mesh that died', () => {
     await poll()
     expect(table.noticedCount()).toBe(0)
   })
+
+  test('fire a file of a folder that was away again where the rule says other words by now', async () => {
+    const { put, poll, messages, home, inbox, path, watches } = await someWatches(csv)
+    await poll()
+    await put('a.csv')
+    await poll(3)
+    const comeBack = async (): Promise<void> => {
+      await rename(inbox, join(home, 'aside'))
+      await mkdir(inbox)
+      await poll(2)
+      await rm(inbox, { recursive: true })
+      await rename(join(home, 'aside'), inbox)
+      await poll(4)
+    }
+    await comeBack()
+    expect(messages()).toEqual(['see a.csv'])
+    await writeFile(path, watching('pattern: "*.csv", agent: scout, message: "read {filename}"')(inbox))
+    await comeBack()
+    expect(messages()).toEqual(['see a.csv', 'read a.csv'])
+    expect(watches.active()[0]).toMatchObject({ held: null, waiting: 0 })
+  })
 })
