@@ -237,6 +237,24 @@ describe('a steer to an agent that is not at work on that', () => {
     })
   })
 
+  test('is a run in the conversation of whoever says it, and not in that of the terminal', async () => {
+    const world = await started()
+    const caller = { kind: 'human', channel: 'telegram', user: '17' } as const
+    const steer = world.ledger.steerRun(caller, { agentId: 'ada', text: 'also this' })
+    expect(world.ledger.find(steer.becameRunId ?? '')?.input).toMatchObject({ session: 'telegram:17' })
+  })
+
+  test.each(['heartbeat', 'task:task_1', 'tool:run_1'])(
+    'begins no turn in the conversation %s, nor does a message',
+    async (session) => {
+      const world = await started()
+      const input = { kind: 'chat', message: 'close it', session } as const
+      expect(codeOf(() => world.steer('ada', 'also this', { session }))).toBe('bad-request')
+      expect(codeOf(() => world.ledger.submitRun(person, { agentId: 'ada', input }))).toBe('bad-request')
+      expect(world.ledger.list({ limit: 5 })).toEqual([])
+    },
+  )
+
   test.each([
     ['another conversation', 'elsewhere', 'became-run'],
     ['the conversation of its run', 'main', 'waiting'],

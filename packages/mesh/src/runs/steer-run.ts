@@ -12,19 +12,18 @@ import type { DiskRoom } from '../storage/disk-room.ts'
 import type { LiveRuns } from './live-runs.ts'
 import type { RunRecord } from './run-record.ts'
 import type { IdempotencyMark, RunTable } from './run-table.ts'
+import { defaultSession } from './default-session.ts'
 import { recordSteer } from './record-steer.ts'
 import type { BecomeRun } from './release-steers.ts'
+import { refuseReserved } from './reserved-session.ts'
 import type { SteerRecord, SteerTable } from './steer-table.ts'
 import { comesOfTrigger, keyUsed, markOf, originOf, requireRoom } from './submit-run.ts'
 import { sessionOf } from './task-assignment.ts'
 
-/** The conversation of what is said to an agent that is not at work, when none is named. */
-const sessionDefault = 'default'
-
 export interface SteerRunInput {
   readonly agentId: string
   readonly text: string
-  /** Only for a run of this conversation; null for whatever the agent works on. */
+  /** Only for a run of this conversation; null for whatever the agent works on, or else the caller's own. */
   readonly session?: string | null | undefined
   /** The same key of the same caller gives the same steer. */
   readonly idempotencyKey?: string | null | undefined
@@ -128,6 +127,7 @@ function enterAtOnce(deps: SteerRunDeps, fresh: SteerRecord): SteerRecord {
       detail: `${fresh.agentId} is not at work on that; give it work with hand_off`,
     })
   }
+  refuseReserved(fresh.session)
   requireRoom(deps, placeOf(deps, fresh))
   return deps.become(fresh, ({ becameRunId, settledAt }) => {
     deps.steers.insert({ ...fresh, state: 'became-run', becameRunId, settledAt })
@@ -139,13 +139,14 @@ function newSteer(
   deps: SteerRunDeps,
   { caller, input, mark }: { caller: Caller; input: SteerRunInput; mark: IdempotencyMark | null },
 ): SteerRecord {
+  const origin = originOf(caller)
   return {
     id: deps.newId('steer'),
     agentId: input.agentId,
     runId: null,
     parentRunId: caller.kind === 'agent' ? (caller.run?.runId ?? null) : null,
-    origin: Object.freeze(originOf(caller)),
-    session: input.session ?? sessionDefault,
+    origin: Object.freeze(origin),
+    session: input.session ?? defaultSession(origin),
     text: input.text,
     mark,
     state: 'waiting',

@@ -15,6 +15,7 @@ import type { Database } from '../storage/database.ts'
 import type { DiskRoom } from '../storage/disk-room.ts'
 import type { LaneBell } from './lane-bell.ts'
 import { announceRun } from './move-run.ts'
+import { refuseReserved } from './reserved-session.ts'
 import type { RunRecord } from './run-record.ts'
 import type { IdempotencyMark, RunTable } from './run-table.ts'
 import type { SteerTable } from './steer-table.ts'
@@ -43,8 +44,8 @@ export interface SubmitRunInput {
 }
 
 /**
- * The one way in (R1): the run is a row before anything happens. Problems: `denied`, `unknown-agent`,
- * `lane-full` and `disk-full` with Retry-After (R6), `conflict` where the key was used for something else.
+ * The one way in (R1): the run is a row before anything happens. Problems: `denied`, `unknown-agent`, `bad-request` for a
+ * conversation that is not to be spoken in, `lane-full` and `disk-full` with Retry-After (R6), `conflict` where the key was used for something else.
  */
 export type SubmitRun = (caller: Caller, submitted: SubmitRunInput) => RunRecord
 
@@ -65,6 +66,8 @@ export function createSubmitRun(deps: SubmitRunDeps): SubmitRun {
     const { agentId } = submitted
     guard(caller, { do: caller.kind === 'agent' ? 'message-agent' : 'submit-run', to: agentId })
     deps.requireAgent(agentId)
+    // The mesh itself goes on in what it began.
+    if (caller.kind !== 'system' && submitted.input.kind === 'chat') refuseReserved(submitted.input.session)
     return database.transaction(() => {
       const origin = originOf(caller, submitted)
       const mark = markOf(caller, origin, submitted.idempotencyKey)

@@ -1,3 +1,4 @@
+import { heartbeatSession } from '@flotilla/protocol/heartbeat-reply'
 import { wireLimits } from '@flotilla/protocol/limits'
 import type { TaskAssignment, TokenBudget } from '@flotilla/protocol/task'
 import type { RunRecord } from './run-record.ts'
@@ -14,7 +15,7 @@ export function sessionOf(run: RunRecord): string {
     case 'task':
       return `task:${run.input.task_id}`
     case 'heartbeat':
-      return 'heartbeat'
+      return heartbeatSession
     case 'tool':
       return `tool:${run.id}`
   }
