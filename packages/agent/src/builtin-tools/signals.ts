@@ -40,10 +40,11 @@ export function signalTools(): Tool[] {
       },
       effect: 'mesh',
       timeoutMs: meshToolTimeoutMs,
-      run: async (body, { mesh, signal, idempotencyKey }) =>
-        succeeded(
-          await mesh.call({ endpoint: topicAgentEndpoints.signalsRead, body, signal, idempotencyKey }),
-        ),
+      run: async (body, { mesh, signal, idempotencyKey }) => {
+        const call = { endpoint: topicAgentEndpoints.signalsRead, body, signal, idempotencyKey }
+        // Without blanks, by which the mesh bounds it: laid out, a list of figures would be cut, and count as read.
+        return succeeded(JSON.stringify(await mesh.call(call)))
+      },
     }),
     defineTool({
       name: 'subscribe_topic',

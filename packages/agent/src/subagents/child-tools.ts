@@ -13,6 +13,7 @@ const keptFromChildren: ReadonlyMap<string, string> = new Map([
   ['reload_skills', 'it would change what its parent can do'],
   ['update_workspace', 'what the agent is, the agent itself changes'],
   ['complete_task', 'the task is the parent’s, and its end would end the parent’s work'],
+  ['read_signals', 'they count as read when the run ends well, and its parent would never have seen them'],
   ['steer_agent', 'it speaks to work that the parent gave away'],
   ...answeredLater.map((name) => [name, 'the answer comes to a conversation that is over by then'] as const),
   ...subagentToolNames.map((name) => [name, 'these begin children of the parent'] as const),

@@ -108,7 +108,8 @@ describe('a crew', () => {
 
   test('has the parent’s tools, but none to extend the agent or to end its parent’s work', async () => {
     verifies('limits:subagents:no-skills')
-    const names = ['tool', 'create_skill', 'reload_skills', 'complete_task', 'hand_off', 'update_workspace']
+    const kept = ['create_skill', 'reload_skills', 'complete_task', 'hand_off', 'update_workspace']
+    const names = ['tool', ...kept, 'steer_agent', 'read_signals', 'delete_agent']
     const world = crewWorld(
       ({ goal, turn }) => (goal === 'lead' && turn === 0 ? uses(spawn('child')) : { text: 'done' }),
       names.map((name) => fakeTool(name, 'none')),
