@@ -20,6 +20,24 @@ describe('an event as a line', () => {
     expect(line).toBe('auditor    run_command ls \uFFFD[2J -la')
   })
 
+  it('lets no name of a tool or sub-agent move the cursor', () => {
+    const line = eventLine(
+      {
+        type: 'tool.started',
+        agent_id: 'a',
+        run_id: 'run_1',
+        step: 1,
+        name: 'ls\u001B]0;owned\u0007\n',
+        input: {},
+        subagent: '\u001B[2J',
+      },
+      color,
+    )
+    // oxlint-disable-next-line eslint/no-control-regex -- control characters are what this is about
+    expect(line).not.toMatch(/[\u0000-\u001F]/)
+    expect(line).toContain('ls')
+  })
+
   it('is left out for states that other events tell', () => {
     const changed = { type: 'run.changed', agent_id: 'a', run_id: 'r', parent_id: null } as const
     expect(eventLine({ ...changed, state: 'running', outcome: null }, color)).toBeNull()

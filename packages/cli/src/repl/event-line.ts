@@ -5,6 +5,8 @@ import { formatBytes, formatDuration, formatUsd } from '../terminal/format.ts'
 
 /** Columns that an input or output may take on its line. */
 const quotedMax = 88
+/** Columns of a tool's name, which is the agent's word. */
+const nameMax = 64
 
 /**
  * An event as one line for a person: who, then what. Null for an event that is not a line of its own (text that
@@ -37,7 +39,7 @@ export function eventLine(event: FleetEventBody, color: Color): string | null {
       return line(
         color,
         callerOf(event),
-        `${color.strong(event.name)} ${color.faint(quoteInput(event.input))}`,
+        `${color.strong(oneLine(event.name, nameMax))} ${color.faint(quoteInput(event.input))}`,
       )
     case 'tool.ended':
       return line(

@@ -28,7 +28,9 @@ function messageLines({ role, text, calls }: HistoryMessage, color: Color): stri
   const who = role === 'user' ? color.strong('you') : color.name('agent')
   return [
     ...(text === '' ? [] : [`${who}: ${printable(text)}`]),
-    ...calls.map(({ name, input }) => color.faint(`  → ${name} ${oneLine(input, resultColumnsMax)}`)),
+    ...calls.map(({ name, input }) =>
+      color.faint(`  → ${oneLine(name, 64)} ${oneLine(input, resultColumnsMax)}`),
+    ),
   ]
 }
 
@@ -48,7 +50,7 @@ export function sessionRows({ sessions, total }: ChatSessions): string[] {
         oneLine(one.session, 80),
         `${one.messages}`,
         formatTime(one.updated_at),
-        one.task_id ?? '',
+        oneLine(one.task_id ?? '', 40),
       ]),
     ),
     ...(left > 0 ? [`… and ${left} older ones`] : []),

@@ -8,6 +8,7 @@ const textMaxChars = 20_000
 const outputMaxChars = 4000
 const inputMaxChars = 4000
 const subagentMaxChars = 100
+const nameMaxChars = 128
 
 /** The fleet event of a frame, cut to size since an agent made it; null for the last frame, which is an outcome. Pure. */
 export function frameEvent(run: RunRecord, frame: ChatFrame): FleetEventBody | null {
@@ -20,12 +21,13 @@ export function frameEvent(run: RunRecord, frame: ChatFrame): FleetEventBody | n
         type: 'tool.started',
         ...who,
         step: frame.step,
-        name: frame.name,
+        name: frame.name.slice(0, nameMaxChars),
         input: shortened(frame.input),
         ...ofSubagent(frame.subagent),
       }
     case 'tool_result': {
-      const { step, name, ok } = frame
+      const { step, ok } = frame
+      const name = frame.name.slice(0, nameMaxChars)
       const output = frame.output.slice(0, outputMaxChars)
       return { type: 'tool.ended', ...who, step, name, output, ok, ...ofSubagent(frame.subagent) }
     }
