@@ -129,6 +129,7 @@ async function reservations(
     clock: systemClock,
     newId: randomId,
     stopped: life.signal,
+    treeOf: (runId) => [runId],
     budgetOf: () => ({
       daily_usd: 1000,
       monthly_usd: 30_000,

@@ -53,6 +53,7 @@ export interface LlmPartsOptions {
   readonly agentModel?: string
   readonly cassettes?: readonly string[]
   readonly overrides?: Partial<CompleteDeps>
+  readonly treeOf?: (runId: string) => readonly string[]
   readonly database?: Database
   readonly key?: string
   readonly dialect?: Dialect
@@ -74,6 +75,7 @@ export function aModelPath(options: LlmPartsOptions = {}): LlmParts {
     clock,
     newId: countingIds(),
     budgetOf: () => ({ daily_usd: options.dailyUsd ?? 10, monthly_usd: options.monthlyUsd ?? 200 }),
+    treeOf: options.treeOf ?? ((runId) => [runId]),
     addRunCost: (runId, cost) => runCosts.push({ runId, ...cost }),
   })
   const catalog = createModelCatalog({

@@ -88,6 +88,7 @@ export function composeModelDoor(parts: {
     log,
     stopped,
     budgetOf: book.budgetOf,
+    treeOf: ledger.treeOf,
     warnings: createBudgetWarnings(parts),
     addRunCost: (runId, cost) => ledger.addRunCost(runId, cost.costUsd, cost.tokens),
   })

@@ -28,7 +28,7 @@ export function toolUseCases(parts: MeshParts): ToolUseCases {
       // What the last call cost may still wait to be written.
       modelDoor.gate.flush()
       const project = modelDoor.book.budgetOf(agentId).project?.name ?? null
-      const sources = { spend: modelDoor.spend, budgetOf: modelDoor.book.budgetOf }
+      const sources = { ...modelDoor, budgetOf: modelDoor.book.budgetOf, treeOf: ledger.treeOf }
       return {
         agent_id: agentIdSchema.parse(agentId),
         now: new Date(now).toISOString(),

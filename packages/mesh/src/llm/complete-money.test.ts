@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { aModelPath, migrated, startLlmDoor, workerCaller } from '../../../../tests/support/llm-door.ts'
 import type { LlmPartsOptions } from '../../../../tests/support/llm-door.ts'
 import { createManualClock } from '../../../../tests/support/manual-clock.ts'
@@ -324,6 +324,54 @@ describe('money on the model path', () => {
       expect(fourth).toMatchObject({ status: 'rejected', reason: refusal })
       await expect(parts.complete(caller, { body: bodyOf({}), signal: open() })).rejects.toMatchObject(
         refusal,
+      )
+    })
+  })
+
+  test('what a capped run gives away is used from its own caps, however many runs share the work', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'flotilla-caps-'))
+    onTestFinished(() => rm(folder, { recursive: true, force: true }))
+    const path = join(folder, 'mesh.db')
+    const tree = ['run_top', 'run_a', 'run_b', 'run_far']
+    const treeOf = (runId: string) => (runId === 'run_top' ? tree : [runId])
+    const asks = (runId: string, caps: { budgetUsd: number | null; budgetTokens: number | null }) => ({
+      kind: 'agent' as const,
+      agentId: 'scout',
+      token: 'door' as const,
+      run: {
+        runId,
+        agentId: 'scout',
+        fence: 1,
+        taskId: null,
+        origin: { kind: 'human', channel: 'cli' } as const,
+        ...caps,
+        ...(runId === 'run_top' ? {} : { capsAbove: [{ runId: 'run_top', ...caps }] }),
+      },
+    })
+    const exhausted = { code: 'budget-exhausted', extra: { scope_id: 'run_top' } }
+    const body = bodyOf({ max_tokens: 5 })
+    const tokens = { budgetUsd: null, budgetTokens: 30 }
+    const money = { budgetUsd: 0.000_006, budgetTokens: null }
+    await withPath({ database: migrated(path), treeOf }, async ({ upstream, parts }) => {
+      upstream.answerWith((_call, response) => answerWhole(response))
+      // 12 tokens and 0.0000027 USD each, as the upstream says.
+      for (const runId of ['run_a', 'run_b', 'run_far']) {
+        await parts.complete(asks(runId, tokens), { body, signal: open() })
+      }
+      for (const runId of tree) {
+        await expect(parts.complete(asks(runId, tokens), { body, signal: open() })).rejects.toMatchObject(
+          exhausted,
+        )
+      }
+      await expect(parts.complete(asks('run_a', money), { body, signal: open() })).rejects.toMatchObject(
+        exhausted,
+      )
+    })
+    // Another mesh, which remembers only what is written.
+    await withPath({ database: migrated(path), treeOf }, async ({ upstream, parts }) => {
+      upstream.answerWith((_call, response) => answerWhole(response))
+      await expect(parts.complete(asks('run_b', tokens), { body, signal: open() })).rejects.toMatchObject(
+        exhausted,
       )
     })
   })

@@ -29,6 +29,7 @@ function aGate(
     clock,
     newId: countingIds(),
     budgetOf: () => ({ daily_usd: usdFromNano(options.dailyNano ?? 10 * nanoPerUsd), monthly_usd: 100 }),
+    treeOf: (runId) => [runId],
     addRunCost: (_runId, cost) => runCosts.push(cost.costUsd),
   })
   const wish = (runId = 'run_1', maxTokens = 10): ReserveWish => ({

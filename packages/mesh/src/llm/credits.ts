@@ -59,6 +59,7 @@ export function createCredits(deps: {
   readonly clock: Clock
   readonly newId: NewId
   readonly budgetOf: BudgetOf
+  readonly treeOf: (runId: string) => readonly string[]
 }) {
   const { database, spend, clock } = deps
   const credits = new Map<string, OwnCredit>()

@@ -56,6 +56,7 @@ function aFleet(options: World = {}) {
       fleet: perDay(limits.fleet),
       ...(options.task ? { task: options.task } : {}),
     }),
+    treeOf: (runId) => [runId],
     addRunCost: () => {},
   })
   const wish = (agentId: string, tokens = 10, taskId: string | null = null): ReserveWish => ({
@@ -147,6 +148,7 @@ describe('a call', () => {
       clock: createManualClock(`${day}T12:00:00Z`),
       newId: countingIds(),
       budgetOf: () => ({ daily_usd: 1, monthly_usd: 1, project: { name, ...noLimits } }),
+      treeOf: (runId) => [runId],
       addRunCost: () => {},
     })
     const { wish } = aFleet()

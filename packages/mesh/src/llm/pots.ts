@@ -1,4 +1,5 @@
 import { Problem } from '@flotilla/protocol/problem'
+import type { RunCap } from '../runs/run-ticket.ts'
 import { nanoFromUsd, usdFromNano } from './money.ts'
 import { agentScope, fleetScope, monthOf, projectScope, runScope, taskScope } from './spend-table.ts'
 import type { SpendTable } from './spend-table.ts'
@@ -46,6 +47,7 @@ export interface Purse {
     readonly budgetUsd: number | null
     readonly budgetTokens?: number | null
     readonly taskId?: string | null
+    readonly capsAbove?: readonly RunCap[]
   } | null
 }
 
@@ -60,7 +62,12 @@ const sumScopes: Readonly<Record<PotScope, (id: string) => string>> = {
 
 /** As they stand in the sums now; `day` is UTC. */
 export function potsOf(
-  deps: { readonly spend: SpendTable; readonly budgetOf: BudgetOf },
+  deps: {
+    readonly spend: SpendTable
+    readonly budgetOf: BudgetOf
+    /** A run and all that work for it, near or far. */
+    readonly treeOf: (runId: string) => readonly string[]
+  },
   { agentId, project, run }: Purse,
   day: string,
 ): readonly Pot[] {
@@ -79,10 +86,32 @@ export function potsOf(
   if (project !== null && budgets.project?.name === project) addPeriods('project', project, budgets.project)
   if (budgets.fleet) addPeriods('fleet', '', budgets.fleet)
   if (!run) return pots
-  add({ name: 'run', scope: 'run', id: run.runId, period: '' }, run.budgetUsd)
+  for (const { runId, budgetUsd } of [run, ...(run.capsAbove ?? [])]) {
+    if (budgetUsd === null) continue
+    const limitNano = nanoFromUsd(budgetUsd)
+    pots.push({ name: 'run', scope: 'run', id: runId, period: '', limitNano, ...treeTotal(deps, runId) })
+  }
   const taskId = run.taskId ?? null
   if (taskId !== null) add({ name: 'task', scope: 'task', id: taskId, period: '' }, budgets.task?.max_usd)
   return pots
+}
+
+/** What a run and all that work for it have used and set aside. */
+export function treeTotal(
+  {
+    spend,
+    treeOf,
+  }: Pick<Parameters<typeof potsOf>[0], 'treeOf'> & { readonly spend: Pick<SpendTable, 'total'> },
+  runId: string,
+): { readonly spentNano: number; readonly openNano: number; readonly tokens: number } {
+  const sum = { spentNano: 0, openNano: 0, tokens: 0 }
+  for (const id of treeOf(runId)) {
+    const { spentNano, openNano, tokens } = spend.total(runScope(id), '')
+    sum.spentNano += spentNano
+    sum.openNano += openNano
+    sum.tokens += tokens
+  }
+  return sum
 }
 
 /** What is neither spent nor set aside. Pure. */
@@ -96,7 +125,7 @@ export function tightestPot(pots: readonly Pot[]): Pot {
 
 /** Other agents pay from it too. */
 export function isShared(pot: Pot): boolean {
-  return pot.scope === 'project' || pot.scope === 'fleet'
+  return pot.scope === 'project' || pot.scope === 'fleet' || pot.scope === 'run'
 }
 
 /** Midnight after a UTC day, or the first of the month after a month; null for a pot that never starts anew. Pure. */

@@ -28,7 +28,8 @@ import type { Ended } from './write-ended.ts'
  * 2. A reservation ends once, settled or refunded; whoever comes second changes nothing.
  * 3. What a crash left open, credit included, is settled in full at the next start, on the day it was set aside.
  * 4. Days and months are UTC, and a call is paid on the day it began.
- * 5. A call fits into every pot at once: its agent's, its project's, the fleet's, its run's and its task's.
+ * 5. A call fits into every pot at once: its agent's, its project's, the fleet's, its task's, its run's and those of the
+ *    runs that it works for.
  */
 export interface SpendGate {
   /** Throws the Problem `budget-exhausted` with numbers when not even one token of output is left. */
@@ -78,6 +79,8 @@ export interface SpendGateDeps {
   readonly clock: Clock
   readonly newId: NewId
   readonly budgetOf: BudgetOf
+  /** A run and all that work for it, near or far: they use its caps together. */
+  readonly treeOf: (runId: string) => readonly string[]
   /** Called inside the settling transaction for calls that belong to a run; many calls may come as one sum. */
   readonly addRunCost: (runId: string, cost: { readonly costUsd: number; readonly tokens: number }) => void
   readonly warnings?: BudgetWarnings
@@ -101,7 +104,7 @@ export function createSpendGate(deps: SpendGateDeps): SpendGate {
   const parts: GateParts = { ...deps, credits, taskCalls }
   const runTokens = createRunTokens(deps)
   /** With the tokens of output that each set aside of its run's cap. */
-  const open = new Map<Reservation, number>()
+  const open = new Map<Reservation, { readonly setAside: number; readonly run: Purse['run'] }>()
   let ended: Ended[] = []
   let isWriting = false
 
@@ -141,18 +144,21 @@ export function createSpendGate(deps: SpendGateDeps): SpendGate {
     if (!isWriting) void keepWriting()
   }
 
-  function remember(reservation: Reservation, tokensSetAside: number): Reservation {
-    open.set(reservation, tokensSetAside)
+  function remember(
+    reservation: Reservation,
+    tokens: { readonly setAside: number; readonly run: Purse['run'] },
+  ): Reservation {
+    open.set(reservation, tokens)
     return reservation
   }
 
   /** Invariant 2: false for whoever comes second. */
   function closes(reservation: Reservation, closing: SpendClosing | null): boolean {
-    const setAside = open.get(reservation)
-    if (setAside === undefined) return false
+    const tokens = open.get(reservation)
+    if (tokens === undefined) return false
     open.delete(reservation)
     const used = closing ? closing.promptTokens + closing.completionTokens : 0
-    runTokens.ended(reservation.row.runId, { setAside, used })
+    runTokens.ended(tokens.run, { setAside: tokens.setAside, used })
     return true
   }
 
@@ -165,26 +171,23 @@ export function createSpendGate(deps: SpendGateDeps): SpendGate {
       taskCalls.refuseOverCap(asked)
       const maxAllowed = runTokens.take(asked.run, asked)
       const wish = { ...asked, maxTokens: maxAllowed, project }
-      const tokensSetAside = maxAllowed * asked.answers
+      const tokens = { setAside: maxAllowed * asked.answers, run: asked.run }
       taskCalls.began(taskId)
-      if (isFree(wish)) return remember(freeReservation(deps, wish, { at, day }), tokensSetAside)
+      if (isFree(wish)) return remember(freeReservation(deps, wish, { at, day }), tokens)
       const credit = credits.find(wish, day)
       const wished = costAtMost(wish, wish.maxTokens)
       if (credit && freeIn(credit) >= wished) {
-        return remember(
-          reservationFrom(credits, credit, { wish, maxTokens: wish.maxTokens, at }),
-          tokensSetAside,
-        )
+        return remember(reservationFrom(credits, credit, { wish, maxTokens: wish.maxTokens, at }), tokens)
       }
       const outcome = await grouped
         .add(() => reserveNow(parts, wish))
         .catch((error: unknown) => ({ failed: error }))
       if (outcome instanceof Problem || 'failed' in outcome) {
         taskCalls.refused(taskId)
-        runTokens.ended(asked.run?.runId ?? null, { setAside: tokensSetAside, used: 0 })
+        runTokens.ended(asked.run, { setAside: tokens.setAside, used: 0 })
         throw outcome instanceof Problem ? outcome : outcome.failed
       }
-      return remember(outcome, tokensSetAside)
+      return remember(outcome, tokens)
     },
     settle(reservation, closing, andAlso = () => {}) {
       if (!closes(reservation, closing)) return

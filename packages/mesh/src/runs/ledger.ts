@@ -84,6 +84,8 @@ export interface Ledger {
   find(runId: string): RunRecord | null
   /** The run that has spoken in a conversation and is to speak there again, or does now; null when it is free. */
   runIn(agentId: string, session: string): RunRecord | null
+  /** The run and all that work for it, near or far. */
+  treeOf(runId: string): readonly string[]
   /** The run and those that asked for it, nearest first. */
   chainOf(runId: string): readonly RunRecord[]
   /** Newest first. */
@@ -159,6 +161,7 @@ export function createLedger(deps: LedgerDeps): Ledger {
     outbox,
     find: table.find,
     runIn: table.runIn,
+    treeOf: table.treeOf,
     chainOf: table.chainOf,
     list: table.list,
     view: (run) =>

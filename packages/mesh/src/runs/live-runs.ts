@@ -1,7 +1,7 @@
 import { Problem } from '@flotilla/protocol/problem'
 import type { RunRecord } from './run-record.ts'
 import type { RunTable } from './run-table.ts'
-import type { RunTicket } from './run-ticket.ts'
+import type { RunCap, RunTicket } from './run-ticket.ts'
 
 /** Proof of place in a lane (R3). */
 export interface LiveRuns {
@@ -15,16 +15,18 @@ export interface LiveRuns {
 const ticketsMax = 1000
 
 /** What a ticket says never changes under one fence, and is read once; whether its run is live is asked each time. */
-export function createLiveRuns(table: Pick<RunTable, 'find' | 'runningFenceOf' | 'runningMarkOf'>): LiveRuns {
+export function createLiveRuns(
+  table: Pick<RunTable, 'chainOf' | 'runningFenceOf' | 'runningMarkOf'>,
+): LiveRuns {
   const tickets = new Map<string, RunTicket>()
 
   function remembered(runId: string, fence: number): RunTicket {
     const known = tickets.get(runId)
     if (known?.fence === fence) return known
-    const run = table.find(runId)
+    const [run, ...above] = table.chainOf(runId)
     if (!run) throw new Problem('stale-fence')
     if (tickets.size >= ticketsMax) tickets.clear()
-    const ticket = ticketFor(run)
+    const ticket = ticketFor(run, above)
     tickets.set(runId, ticket)
     return ticket
   }
@@ -48,7 +50,13 @@ export function createLiveRuns(table: Pick<RunTable, 'find' | 'runningFenceOf' |
   }
 }
 
-export function ticketFor(run: RunRecord): RunTicket {
-  const { id: runId, agentId, fence, taskId, origin, budgetUsd, budgetTokens } = run
-  return { runId, agentId, fence, taskId, origin, budgetUsd, budgetTokens }
+/** `above`: the runs that it works for. */
+export function ticketFor(run: RunRecord, above: readonly RunRecord[] = []): RunTicket {
+  const { agentId, fence, taskId, origin } = run
+  const capsAbove = above.map(capOf).filter((cap) => cap.budgetUsd !== null || cap.budgetTokens !== null)
+  return { ...capOf(run), agentId, fence, taskId, origin, ...(capsAbove.length > 0 ? { capsAbove } : {}) }
+}
+
+function capOf({ id: runId, budgetUsd, budgetTokens }: RunRecord): RunCap {
+  return { runId, budgetUsd, budgetTokens }
 }

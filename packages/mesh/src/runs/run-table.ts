@@ -134,6 +134,14 @@ export function createRunTable(database: Database) {
       }
       return chain
     },
+    /** The run and all that work for it, near or far. */
+    treeOf: (id: string): readonly string[] =>
+      database
+        .prepare(
+          'WITH RECURSIVE tree (id) AS (VALUES (?) UNION SELECT runs.id FROM runs JOIN tree ON runs.parent_id = tree.id) SELECT id FROM tree',
+        )
+        .all(id)
+        .map((row) => String(row['id'])),
     laneOf: (agentId: string) => ({
       busy: count("SELECT count(*) AS count FROM runs WHERE agent_id = ? AND state = 'running'", agentId) > 0,
       queued: count("SELECT count(*) AS count FROM runs WHERE agent_id = ? AND state = 'queued'", agentId),

@@ -28,7 +28,7 @@ export interface SubmitRunInput {
   readonly input: RunInput
   /** The same key of the same caller gives the same run. */
   readonly idempotencyKey?: string | null | undefined
-  /** Cap of this run alone, US dollars; never above that of the run that asks. */
+  /** Cap of this run and of what it gives away, US dollars; never above that of the run that asks. */
   readonly budgetUsd?: number | null
   /** The same in tokens. */
   readonly budgetTokens?: number | null

@@ -69,3 +69,26 @@ test.each([
   expect(ticketFor(run)).toMatchObject({ budgetTokens: told.max_tokens, budgetUsd: told.max_cost_usd })
   await world.ledger.close()
 })
+
+test('work that a capped run gives away is held to the caps of all that it works for', async () => {
+  const world = aLedgerWorld()
+  world.ledger.start()
+  const input = { kind: 'chat', message: 'hello', session: 'main' } as const
+  const top = world.ledger.submitRun(person, {
+    agentId: 'operator',
+    input,
+    budgetUsd: 0.2,
+    budgetTokens: 900,
+  })
+  await world.clock.settle()
+  const work = { to: 'worker', title: 'count', description: 'all', data: {}, tokenBudget: null }
+  const { run_id: below } = world.handOff(world.callerOf('operator'), work)
+  await world.clock.settle()
+  const { fence } = world.ledger.find(below)!
+  expect(world.ledger.live.ticketOf(below, fence).capsAbove).toEqual([
+    { runId: top.id, budgetUsd: 0.2, budgetTokens: 900 },
+  ])
+  expect(world.ledger.treeOf(top.id).toSorted()).toEqual([top.id, below].toSorted())
+  expect(world.ledger.treeOf(below)).toEqual([below])
+  await world.ledger.close()
+})

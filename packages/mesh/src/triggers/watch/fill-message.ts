@@ -3,7 +3,9 @@ import { sanitizeForPrompt, truncatePromptText } from '@flotilla/protocol/saniti
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 
 /** What an agent is told where nothing is left of its message that could be seen. */
-const nothingToSee = sanitizeForPrompt('A file whose name holds nothing that could be seen was added or changed.')
+const nothingToSee = sanitizeForPrompt(
+  'A file whose name holds nothing that could be seen was added or changed.',
+)
 
 /**
  * The message of a watch about one file. Both placeholders are filled in one pass, so that a name which looks like a
