@@ -81,10 +81,16 @@ export async function lookAtWatch(
   const settled: string[] = []
   const room = Math.min(filesPerWatchMax, filesMax - deps.othersRemember)
   let met = 0
+  let isFull = false
 
   function each(name: string, look: FileLook): boolean {
     met++
     if (met > room) return false
+    // Names that are gone keep their places until a whole look has told so; new ones come in by the look after it.
+    if (seen.size >= room && !seen.has(name)) {
+      isFull = true
+      return true
+    }
     const found = seen.look(name, look, !watch.hasLooked)
     if (found.waiting === null) return true
     const change = { name, change: found.waiting, look }
@@ -100,7 +106,7 @@ export async function lookAtWatch(
 
   seen.beginRound()
   const end = await deps.scanFolder(rule.path, { pattern: rule.pattern, each, signal: deps.signal })
-  watch.trouble = troubleOf(end, room)
+  watch.trouble = troubleOf(end.kind === 'whole' ? { ...end, leftOut: end.leftOut || isFull } : end, room)
   if (end.kind === 'whole' && !end.leftOut) settled.push(...seen.endRound())
   // Nobody knows what is in a folder that cannot be read; what is there when it can be was there before.
   if (end.kind !== 'unreadable') watch.hasLooked = true

@@ -18,6 +18,7 @@ export type FileChange = 'added' | 'modified'
 export interface SeenFiles {
   /** How many are remembered. */
   readonly size: number
+  has(name: string): boolean
   /** How many have a change that waits. */
   readonly waiting: number
   /** Begins a round of looks; files that it does not meet are forgotten by `endRound`. */
@@ -111,6 +112,7 @@ export function createSeenFiles(): SeenFiles {
     get size() {
       return places.size
     },
+    has: (name) => places.has(name),
     get waiting() {
       return waiting
     },
