@@ -113,7 +113,12 @@ describe('a heartbeat of a real fleet', () => {
     const mesh = await startMeshForTest({ cassettes: { heart: cassette } })
     const cli = (...words: string[]) => flotilla({ url: mesh.url, home: mesh.home }, 'heartbeat', ...words)
     await mesh.createWorker('scout')
-    expect((await cli('scout', '--if-needed')).out.trim()).toBe('Skipped: nothing-to-do')
+    expect((await cli('scout', '--if-needed')).out).toMatch(
+      /^Skipped \(nothing-to-do\): .*: flotilla heartbeat scout\n$/,
+    )
+    for (const words of [['--if-needed'], ['scout', '--if-needed', '--every', '2h']]) {
+      expect((await cli(...words)).err).toContain('Like this: flotilla heartbeat')
+    }
     expect((await cli('scout')).out).toMatch(/^Nothing to report: flotilla runs run_/)
     expect((await cli()).out).toMatch(/scout +.*ran: run_/)
     const refused = await cli('operator', '--off')

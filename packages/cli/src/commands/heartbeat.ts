@@ -34,7 +34,9 @@ async function heartbeat(context: CommandContext, line: CommandLine): Promise<vo
   const every = textOption(line, 'every')
   const off = flagOption(line, 'off')
   if (every !== undefined && off) throw misused('say --every or --off, not both')
-  if (agentId === undefined && (every !== undefined || off)) throw misused('say which agent')
+  const ifNeeded = flagOption(line, 'ifNeeded')
+  if (agentId === undefined && (every !== undefined || off || ifNeeded)) throw misused('say which agent')
+  if (ifNeeded && (every !== undefined || off)) throw misused('--if-needed is for a heartbeat now')
   const client = await context.mesh()
   const { signal, terminal } = context
   if (agentId === undefined) {
@@ -51,12 +53,27 @@ async function heartbeat(context: CommandContext, line: CommandLine): Promise<vo
     return
   }
   terminal.progress.step(`${agentId} looks around`)
-  const body = { if_needed: flagOption(line, 'ifNeeded') }
+  const body = { if_needed: ifNeeded }
   const end = await client.call('heartbeatRun', { params: { id: agentId }, body, signal })
   terminal.progress.done()
   terminal.printJson(end)
-  terminal.print(end.run ? words(end.run) : `Skipped: ${end.skipped ?? ''}`)
+  terminal.print(end.run ? words(end.run) : skipWords(agentId, end.skipped ?? ''))
   if (end.run) context.setExitCode(exitCodeOfRun(end.run))
+}
+
+/** Why it did not run, and how it does. */
+const skips: Readonly<Record<string, string>> = {
+  'nothing-to-do': 'its rules are the default, nothing went on, and nothing waits',
+  overlap: 'the heartbeat before goes on, or waits for its turn',
+  archived: 'the agent is archived',
+  paused: 'it is paused',
+}
+
+function skipWords(agentId: string, reason: string): string {
+  const why = `Skipped (${reason}): ${skips[reason] ?? 'the mesh decided so'}.`
+  return reason === 'archived'
+    ? why
+    : `${why} It looks around all the same with: flotilla heartbeat ${agentId}`
 }
 
 function words(run: RunView): string {
