@@ -7,7 +7,7 @@ export type ScanEnd =
   | { readonly kind: 'unreadable'; readonly reason: string }
 
 /**
- * PORT. Looks at every plain file right within `path` whose name matches `pattern`. Links are never followed: not one
+ * Looks at every plain file right within `path` whose name matches `pattern`. Links are never followed: not one
  * entry leads out of the folder. Names are given as the disk has them, one character for each byte. `each` says whether
  * it has room for more. Never rejects but for the signal's reason.
  */

@@ -125,13 +125,15 @@ describe('a signed body that is sent again (lesson 22)', () => {
     const world = aWebhookWorld()
     const { hook, secret } = await world.hook()
     // Whoever overheard a signed body may send it later under the name that the next event will have.
-    world.deliver(hook, body, plain(secret))
+    await world.deliver(hook, body, plain(secret))
     await world.clock.advance(sameBodyWindowMs)
-    world.deliver(hook, body, { ...plain(secret), 'webhook-id': 'event-2' })
+    await world.deliver(hook, body, { ...plain(secret), 'webhook-id': 'event-2' })
     const second = '{"action":"closed"}'
-    const true2 = world.deliver(hook, second, { ...plain(secret, second), 'webhook-id': 'event-2' })
+    const true2 = await world.deliver(hook, second, { ...plain(secret, second), 'webhook-id': 'event-2' })
     expect(true2).toMatchObject({ status: 'accepted', duplicate: false })
-    expect(world.deliver(hook, body, standard(world, secret, 'event-2'))).toMatchObject({ duplicate: false })
+    expect(await world.deliver(hook, body, standard(world, secret, 'event-2'))).toMatchObject({
+      duplicate: false,
+    })
     expect(runsOf(world)).toHaveLength(4)
   })
 
@@ -340,7 +342,7 @@ describe('the history', () => {
   test('of what was taken in is not pushed out by a stranger’s refusals, whatever their number', async () => {
     const world = aWebhookWorld()
     const { hook, secret } = await world.hook()
-    world.deliver(hook, body, plain(secret))
+    await world.deliver(hook, body, plain(secret))
     const refused = [
       {},
       plain('another'),
@@ -354,7 +356,7 @@ describe('the history', () => {
     ]
     for (let minute = 0; minute < 100; minute++) {
       for (const headers of refused) {
-        expect(() => world.deliver(hook, body, headers)).toThrow(Problem)
+        await expect(world.deliver(hook, body, headers)).rejects.toThrow(Problem)
       }
       await world.clock.leap(61_000)
       world.webhooks.tend()
@@ -382,7 +384,7 @@ describe('the history', () => {
     const world = aWebhookWorld()
     const { hook } = await world.hook({ signed: false })
     world.paused.set('clerk', 'holidays')
-    world.deliver(hook, body)
+    await world.deliver(hook, body)
     const replayed = world.webhooks.history.replay(owner, hook.id, 1)
     const tried = world.webhooks.history.test(owner, hook.id, Buffer.from(body))
     const held = runsOf(world).map(({ id, proactive }) => [id, proactive])

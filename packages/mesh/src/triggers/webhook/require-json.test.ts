@@ -11,9 +11,9 @@ const outcome = (work: () => unknown): string => {
     return error instanceof SyntaxError ? 'refused' : String(error)
   }
 }
-const bothAgree = (text: string): void => {
-  expect([text, outcome(() => requireJson(text))]).toEqual([text, outcome(() => JSON.parse(text))])
-}
+/** Texts that the two judge differently. */
+const disputed = (...texts: string[]): string[] =>
+  texts.filter((text) => outcome(() => requireJson(text)) !== outcome(() => JSON.parse(text)))
 
 describe('JSON is taken exactly where JSON.parse takes it', () => {
   test.each(
@@ -21,25 +21,28 @@ describe('JSON is taken exactly where JSON.parse takes it', () => {
       '|',
     ),
   )('%j', (text) => {
-    bothAgree(text)
-    bothAgree(` ${text}\n`)
+    expect(disputed(text, ` ${text}\n`)).toEqual([])
   })
 
   test('whatever JSON is cut, doubled or changed by a character', () => {
     const characters = fc.constantFrom(...'{}[]",:\\ 01-.eEtfnu\n\u0001x'.split(''))
     fc.assert(
-      fc.property(fc.json(), fc.nat(), fc.nat(), characters, (json, at, to, character) => {
-        bothAgree(json)
+      fc.property(fc.json(), fc.tuple(fc.nat(), fc.nat()), characters, (json, [at, to], character) => {
         const [from, until] = [at % (json.length + 1), to % (json.length + 1)]
-        bothAgree(json.slice(0, from))
-        bothAgree(json.slice(0, from) + character + json.slice(from))
-        bothAgree(json.slice(0, from) + character + json.slice(from + 1))
-        bothAgree(json.slice(0, from) + json.slice(until))
+        const changed = [
+          json.slice(0, from),
+          json.slice(0, from) + character + json.slice(from),
+          json.slice(0, from) + character + json.slice(from + 1),
+          json.slice(0, from) + json.slice(until),
+        ]
+        expect(disputed(json, ...changed)).toEqual([])
       }),
       { numRuns: 2000 },
     )
     fc.assert(
-      fc.property(fc.array(characters, { maxLength: 12 }), (few) => bothAgree(few.join(''))),
+      fc.property(fc.array(characters, { maxLength: 12 }), (few) => {
+        expect(disputed(few.join(''))).toEqual([])
+      }),
       { numRuns: 5000 },
     )
   })
