@@ -1,112 +1,75 @@
+import { CronDate, CronExpressionParser } from 'cron-parser'
+
+const minuteMs = 60_000
+const dayMs = 86_400_000
+
 /**
- * Due times by brute force, for tests: every minute of a stretch is looked at on the wall of its zone, by `Intl` alone.
- * It shares no code with what it judges.
+ * Due times by code that is not ours, for tests: `cron-parser` reads the fields, on a wall that knows no summer time,
+ * and `luxon` in it tells at which moments a clock of the zone shows what is on the wall. In between stands the one rule
+ * that is ours; `cron-parser` has another (see its own due times below).
  */
 export function oracleDueTimes(
   expression: string,
   { timezone, after, until }: { timezone: string; after: number; until: number },
 ): number[] {
-  const [minutes, hours, days, months, weekdays] = expression.toUpperCase().split(' ')
-  const wanted = {
-    minute: fieldSet(minutes, 0, 59),
-    hour: fieldSet(hours, 0, 23),
-    day: fieldSet(days, 1, 31),
-    month: fieldSet(named(months, 'JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC', 1), 1, 12),
-    weekday: fieldSet(named(weekdays, 'SUN MON TUE WED THU FRI SAT', 0), 0, 7),
-  }
-  if (wanted.weekday.has(7)) wanted.weekday.add(0)
-  const fixed = !/[*/]/.test(`${minutes ?? ''}${hours ?? ''}`)
-  const dayOk = (wall: Wall): boolean => {
-    const [byDate, byWeekday] = [wanted.day.has(wall.day), wanted.weekday.has(wall.weekday)]
-    if (days === '*') return byWeekday
-    return weekdays === '*' ? byDate : byDate || byWeekday
-  }
-  const matches = (wall: Wall): boolean =>
-    wanted.minute.has(wall.minute) &&
-    wanted.hour.has(wall.hour) &&
-    wanted.month.has(wall.month) &&
-    dayOk(wall)
-
+  const [minutes = '', hours = ''] = expression.split(' ')
+  const named = !/[*/]/.test(minutes + hours)
   const due = new Set<number>()
-  // A day before, so that what the stretch repeats of the wall has been seen.
-  const start = Math.floor((after - day) / minute) * minute
-  const seen = new Set<string>()
-  let before = wallAt(timezone, start - minute)
-  for (let at = start; at <= until; at += minute) {
-    const wall = wallAt(timezone, at)
-    if (fixed) {
-      // Minutes of the wall that were leapt over fall due at the first one after them.
-      for (let skipped = before.serial + minute; skipped < wall.serial; skipped += minute) {
-        if (matches(wallOf(skipped))) due.add(at)
-      }
-    }
-    const again = seen.has(wall.key)
-    seen.add(wall.key)
-    if (matches(wall) && !(fixed && again)) due.add(at)
-    before = wall
+  for (const wall of parserDueTimes(expression, {
+    timezone: 'UTC',
+    after: after - dayMs,
+    until: until + dayMs,
+  })) {
+    const moments = momentsOf(wall, timezone)
+    // A named time comes once, and where no clock shows it, when the clocks have moved. Another is what clocks show.
+    const [first] = moments.length > 0 ? moments : [endOfGap(wall, timezone)]
+    for (const moment of named ? [first ?? 0] : moments) due.add(moment)
   }
-  return [...due].filter((at) => at > after && at <= until)
+  return [...due].filter((at) => at > after && at <= until).sort((left, right) => left - right)
 }
 
-const minute = 60_000
-const day = 86_400_000
-
-interface Wall {
-  readonly minute: number
-  readonly hour: number
-  readonly day: number
-  readonly month: number
-  readonly weekday: number
-  readonly key: string
-  /** The wall as if it were UTC, milliseconds. */
-  readonly serial: number
-}
-
-const formatters = new Map<string, Intl.DateTimeFormat>()
-
-function wallAt(timezone: string, at: number): Wall {
-  let format = formatters.get(timezone)
-  if (!format) {
-    format = new Intl.DateTimeFormat('en-GB', {
-      timeZone: timezone,
-      hourCycle: 'h23',
-      year: 'numeric',
-      month: '2-digit',
-      day: '2-digit',
-      hour: '2-digit',
-      minute: '2-digit',
-    })
-    formatters.set(timezone, format)
-  }
-  const [date = '', time = ''] = format.format(at).split(', ')
-  const [dayOfMonth, month, year] = date.split('/').map(Number)
-  const [hour, minutes] = time.split(':').map(Number)
-  return wallOf(Date.UTC(year ?? 0, (month ?? 1) - 1, dayOfMonth, hour, minutes))
-}
-
-function wallOf(serial: number): Wall {
-  const date = new Date(serial)
-  return {
-    minute: date.getUTCMinutes(),
-    hour: date.getUTCHours(),
-    day: date.getUTCDate(),
-    month: date.getUTCMonth() + 1,
-    weekday: date.getUTCDay(),
-    key: date.toISOString(),
-    serial,
+/** As `cron-parser` has them in the zone itself, with its own rule for summer time. */
+export function parserDueTimes(
+  expression: string,
+  { timezone, after, until }: { timezone: string; after: number; until: number },
+): number[] {
+  const parsed = CronExpressionParser.parse(expression, { currentDate: new Date(after), tz: timezone })
+  const found: number[] = []
+  for (;;) {
+    const at = parsed.next().getTime()
+    if (at > until) return found
+    found.push(at)
   }
 }
 
-function named(field: string | undefined, names: string, first: number): string {
-  return names.split(' ').reduce((text, name, at) => text.replaceAll(name, String(at + first)), field ?? '')
+/** Whether the clocks of the zone move within some time before or after a moment. */
+export function isNearChange(timezone: string, at: number, reachMs: number): boolean {
+  return (
+    offsetMs(timezone, at - reachMs) !== offsetMs(timezone, at) ||
+    offsetMs(timezone, at + reachMs) !== offsetMs(timezone, at)
+  )
 }
 
-function fieldSet(field: string | undefined, min: number, max: number): Set<number> {
-  const found = new Set<number>()
-  for (const part of (field ?? '').split(',')) {
-    const [range = '', step = '1'] = part.split('/')
-    const [from = '', to = from] = range === '*' ? [String(min), String(max)] : range.split('-')
-    for (let value = Number(from); value <= Number(to); value += Number(step)) found.add(value)
+/** When the clocks of a zone show what is on the wall (a moment as if it were UTC): never, once, or twice. In order. */
+function momentsOf(wall: number, timezone: string): number[] {
+  const offsets = [offsetMs(timezone, wall - dayMs), offsetMs(timezone, wall + dayMs)]
+  const moments = offsets.map((offset) => wall - offset)
+  return [...new Set(moments)]
+    .filter((at) => at + offsetMs(timezone, at) === wall)
+    .sort((left, right) => left - right)
+}
+
+/** The first moment at which the clocks of the zone are beyond what is on the wall. */
+function endOfGap(wall: number, timezone: string): number {
+  let [before, beyond] = [wall - dayMs, wall + dayMs]
+  while (beyond - before > 1) {
+    const middle = Math.floor((before + beyond) / 2)
+    if (middle + offsetMs(timezone, middle) > wall) beyond = middle
+    else before = middle
   }
-  return found
+  return beyond
+}
+
+function offsetMs(timezone: string, at: number): number {
+  return new CronDate(new Date(at), timezone).getUTCOffset() * minuteMs
 }
