@@ -10,6 +10,7 @@ export type ToolNeed =
         | 'blackboard_write'
         | 'allowed_credentials'
         | 'can_request_user_credentials'
+        | 'can_manage_cron'
     }
 
 /**
@@ -30,6 +31,8 @@ export const toolNeeds = {
   list_blackboard: { field: 'blackboard_read' },
   write_blackboard: { field: 'blackboard_write' },
   vault_generate_secret: { field: 'allowed_credentials' },
+  set_cron: { field: 'can_manage_cron' },
+  remove_cron: { field: 'can_manage_cron' },
   request_credential: { field: 'can_request_user_credentials' },
 } as const satisfies Readonly<Record<string, ToolNeed>>
 

@@ -24,13 +24,15 @@ test('what a record holds gives its tools back', () => {
   expect(names({ can_request_user_credentials: true })).not.toContain('request_credential')
 })
 
-test('a new worker may all but what topics and credentials need', () => {
+test('a new worker may all but what topics, jobs and credentials need', () => {
   expect(refusedBy(workerDefaultRecord).map(({ tool }) => tool)).toEqual([
     'publish_signal',
     'subscribe_topic',
     'unsubscribe_topic',
     'read_signals',
     'vault_generate_secret',
+    'set_cron',
+    'remove_cron',
     'request_credential',
   ])
 })

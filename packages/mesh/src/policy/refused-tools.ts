@@ -38,6 +38,6 @@ export function refusedBy(record: PermissionRecord): readonly RefusedTool[] {
 function decideNeed(record: PermissionRecord, need: ToolNeed): Decision {
   if ('api' in need) return byName(record, 'allowed_apis', need.api)
   const { field } = need
-  if (field === 'can_request_user_credentials') return byFlag(record, field)
+  if (field === 'can_request_user_credentials' || field === 'can_manage_cron') return byFlag(record, field)
   return record[field].length > 0 ? { allowed: true, field } : denied(`${field} is empty`, field)
 }

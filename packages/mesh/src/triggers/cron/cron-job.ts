@@ -1,4 +1,5 @@
 import { cronLimits } from '@flotilla/protocol/cron-api'
+import { defaultHeartbeatSchedule } from '@flotilla/protocol/heartbeat-reply'
 import { agentIdSchema, operatorAgentId } from '@flotilla/protocol/ids'
 import { jsonObjectSchema } from '@flotilla/protocol/json-value'
 import { limits, wireLimits } from '@flotilla/protocol/limits'
@@ -6,9 +7,6 @@ import type { RunInput } from '@flotilla/protocol/run'
 import * as z from 'zod'
 import { readSchedule } from './cron-schedule.ts'
 import type { Schedule } from './cron-schedule.ts'
-
-/** How often the operator's heartbeat comes, whatever anybody writes. */
-export const operatorHeartbeatSchedule = 'every 15m'
 
 /** A job as `config/cron.json` has it; fields that a hand leaves out get their defaults. */
 export const cronJobSchema = z
@@ -63,7 +61,7 @@ function anchorOf(createdAt: number): number {
 
 /** Pure. */
 export function effectiveSchedule(job: Pick<CronJob, 'agent' | 'heartbeat' | 'schedule'>): string {
-  return isOperatorHeartbeat(job) ? operatorHeartbeatSchedule : job.schedule
+  return isOperatorHeartbeat(job) ? defaultHeartbeatSchedule : job.schedule
 }
 
 export function isOperatorHeartbeat(job: Pick<CronJob, 'agent' | 'heartbeat'>): boolean {

@@ -1,5 +1,6 @@
+import { defaultHeartbeatSchedule } from '@flotilla/protocol/heartbeat-reply'
 import type { CronFile } from './cron-file.ts'
-import { isOperatorHeartbeat, operatorHeartbeatSchedule } from './cron-job.ts'
+import { isOperatorHeartbeat } from './cron-job.ts'
 import type { CronJob } from './cron-job.ts'
 import type { CronWorld } from './cron-world.ts'
 import type { JobBoard } from './job-board.ts'
@@ -47,7 +48,7 @@ export function createHeartbeatJobs(deps: {
   return {
     find,
     async put({ agentId, schedule, enabled }) {
-      if (isOperatorHeartbeat({ agent: agentId, heartbeat: true }) && schedule !== operatorHeartbeatSchedule)
+      if (isOperatorHeartbeat({ agent: agentId, heartbeat: true }) && schedule !== defaultHeartbeatSchedule)
         throw lockedHeartbeat(`${schedule} is refused`)
       await write((jobs) => {
         const known = jobs.find(isOf(agentId))

@@ -1,17 +1,11 @@
 import type { CronChange, CronJobView, CronRowView, NewCronJob } from '@flotilla/protocol/cron-api'
+import { defaultHeartbeatSchedule } from '@flotilla/protocol/heartbeat-reply'
 import { Problem } from '@flotilla/protocol/problem'
 import { actorOf } from '../../policy/caller.ts'
 import type { Caller } from '../../policy/caller.ts'
 import { badField, checkToolCall } from './check-tool.ts'
 import type { CronFile } from './cron-file.ts'
-import {
-  cronJobSchema,
-  faultsOf,
-  isOperatorHeartbeat,
-  modeOf,
-  operatorHeartbeatSchedule,
-  scheduleKey,
-} from './cron-job.ts'
+import { cronJobSchema, faultsOf, isOperatorHeartbeat, modeOf, scheduleKey } from './cron-job.ts'
 import type { CronJob } from './cron-job.ts'
 import type { CronTable } from './cron-table.ts'
 import type { CronWorld } from './cron-world.ts'
@@ -259,11 +253,11 @@ function actionOf({ enabled, ...rest }: CronChange): 'updated' | 'paused' | 'res
 
 function refuseOtherHeartbeat(job: CronJob): void {
   if (!isOperatorHeartbeat(job)) return
-  if (job.schedule !== operatorHeartbeatSchedule) throw lockedHeartbeat(`${job.schedule} is refused`)
+  if (job.schedule !== defaultHeartbeatSchedule) throw lockedHeartbeat(`${job.schedule} is refused`)
 }
 
 export function lockedHeartbeat(detail: string): Problem {
-  return badField('schedule', `the operator's heartbeat is locked to ${operatorHeartbeatSchedule}; ${detail}`)
+  return badField('schedule', `the operator's heartbeat is locked to ${defaultHeartbeatSchedule}; ${detail}`)
 }
 
 function checkCondition({ readCondition }: CronWorld, when: string): void {
