@@ -154,6 +154,7 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
     walls: { hold: () => walls.state().broken === null },
     reached: (id) => heartbeats.reached(id),
     created: (id, heartbeat) => heartbeats.settleIn(id, heartbeat),
+    requireForgettable: () => cron.requireWhole(),
     forget: [
       artifacts.forget,
       rates.forget,

@@ -205,7 +205,10 @@ export function internalUseCases({ walls, guard, database, trust }: MeshParts): 
   }
 }
 
-/** What keeps the mesh from running agents now, if anything does. */
+/**
+ * Whether the mesh can run agents now, and what is wrong. Jobs that cannot be read are told and keep nobody from being
+ * served: those before them go on, and whoever watches `ready` would take a mesh out for a slip in one file.
+ */
 export function readiness(parts: MeshParts) {
   const { permissions, settings, walls, journalKeeper, diskRoom, cron, isServing } = parts
   const problems: { id: string; detail: string }[] = []
@@ -213,8 +216,6 @@ export function readiness(parts: MeshParts) {
   if (broken !== null) problems.push({ id: 'permissions-broken', detail: `everything is denied: ${broken}` })
   const badSettings = settings.broken()
   if (badSettings !== null) problems.push({ id: 'settings-broken', detail: badSettings })
-  const badJobs = cron.broken()
-  if (badJobs !== null) problems.push({ id: 'cron-broken', detail: badJobs })
   const { broken: brokenWall } = walls.state()
   if (brokenWall !== null) problems.push({ id: 'walls', detail: brokenWall })
   const badJournal = journalKeeper.broken()
@@ -222,7 +223,10 @@ export function readiness(parts: MeshParts) {
   const shortage = diskRoom.shortage()
   if (shortage !== null) problems.push({ id: 'disk-full', detail: shortage })
   if (!isServing()) problems.push({ id: 'starting', detail: 'the fleet is being started' })
-  return { ready: problems.length === 0, problems }
+  const ready = problems.length === 0
+  const badJobs = cron.broken()
+  if (badJobs !== null) problems.push({ id: 'cron-broken', detail: badJobs })
+  return { ready, problems }
 }
 
 export function activityOf({ ledger, modelDoor, pauses }: MeshParts): (agentId: string) => AgentActivity {

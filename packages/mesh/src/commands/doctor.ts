@@ -26,6 +26,7 @@ import { listVolumes } from '../sandbox/volume/limited-volumes.ts'
 import { openDatabase } from '../storage/database.ts'
 import { systemClock } from '../system-clock.ts'
 import type { Secret } from '../vault/secret.ts'
+import { readJobs } from '../triggers/cron/cron-file.ts'
 import { readWatchersFile, brokenWords } from '../triggers/watch/watchers-file.ts'
 import { createVault } from '../vault/vault.ts'
 import type { CommandContext } from './command-context.ts'
@@ -141,6 +142,7 @@ async function configuration(
     }),
     await permissions(paths),
     await watchers(paths),
+    await jobs(paths),
   )
   return findings
 }
@@ -176,6 +178,20 @@ async function watchers(paths: DataPaths): Promise<DoctorFinding> {
     )
   } catch (error) {
     return failure('watchers-file', reason(error), 'Let the user that the mesh runs as read the file.')
+  }
+}
+
+async function jobs({ cronFile }: DataPaths): Promise<DoctorFinding> {
+  try {
+    const reading = readJobs(await readTextFile(cronFile))
+    if (reading.ok) return ok('cron-file', `config/cron.json has ${reading.jobs.length} jobs`)
+    return failure(
+      'cron-file',
+      `${reading.detail}; a mesh that starts with it runs no job`,
+      'Mend that line; it is picked up within 5 seconds.',
+    )
+  } catch (error) {
+    return failure('cron-file', reason(error), 'Let the user that the mesh runs as read the file.')
   }
 }
 

@@ -19,13 +19,16 @@ export type DeleteAgent = (
 /**
  * Deletes a worker for good: its sandbox, its data, tokens, permissions and briefing, and what other rooms keep for
  * it (`forget`). Costs and journal stay. For people at a terminal alone. The row goes last, so that a deletion that
- * broke off can be asked for again. Problems `denied`, `human-only`, `unknown-agent`, `reserved-agent-id`, `conflict`.
+ * broke off can be asked for again. Problems `denied`, `human-only`, `unknown-agent`, `reserved-agent-id`, `conflict`,
+ * `unprocessable` where a store cannot be freed of it.
  */
 export function deleteAgent(deps: {
   readonly guard: Guard
   readonly grants: PermissionGrants
   readonly life: AgentLife
   readonly starts: AgentStarts
+  /** Throws the Problem of a store that could not be freed of an agent now. */
+  readonly requireForgettable: () => Promise<void>
   /** Stores of other rooms, by agent. Each is idempotent. */
   readonly forget: readonly ((agentId: string) => void | Promise<void>)[]
 }): DeleteAgent {
@@ -40,6 +43,8 @@ export function deleteAgent(deps: {
     deps.starts.breakOff(agentId, 'the agent is being deleted')
     await life.turns.take(agentId, async () => {
       requireSame(life.agents.require(agentId), only)
+      // Before anything is gone: an agent that is half deleted is of no use to anybody.
+      await deps.requireForgettable()
       await stopInTurn(life, agentId, { reason: 'deleted', gone: 'deleted' })
       await life.runtime.remove(agentId, { data: true })
       await life.briefings.remove(agentId)

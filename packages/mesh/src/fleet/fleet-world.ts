@@ -292,6 +292,7 @@ export async function aFleet(changes: Partial<FleetDeps> = {}): Promise<FleetWor
     walls: { hold: () => true },
     reached: () => {},
     created: async () => {},
+    requireForgettable: async () => {},
     forget: [],
     ...changes,
   }

@@ -90,6 +90,8 @@ export interface FleetDeps {
   /** Hears of every worker that was made, with the heartbeat that it is to have. */
   readonly created: (agentId: string, heartbeat: string | null | undefined) => Promise<void>
   /** What other rooms keep by agent and must drop when it is deleted. */
+  /** Throws the Problem of a store that could not be freed of an agent now. */
+  readonly requireForgettable: () => Promise<void>
   readonly forget: readonly ((agentId: string) => void | Promise<void>)[]
 }
 

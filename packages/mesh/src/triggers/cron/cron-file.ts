@@ -34,6 +34,8 @@ export interface CronFile {
   broken(): string | null
   /** Writes what `change` makes of the jobs. What it throws is thrown, and nothing is written. Problem `unprocessable`. */
   edit(change: (jobs: readonly CronJob[]) => readonly CronJob[]): Promise<void>
+  /** Problem `unprocessable` where what stands on the disk cannot be edited. */
+  requireWhole(): Promise<void>
   /** Reads the file where a hand changed it; true where there is something new in it. */
   look(): Promise<boolean>
 }
@@ -64,15 +66,17 @@ export function createCronFile(deps: {
     async edit(change) {
       let written: readonly CronJob[] = []
       await editor.edit(path, (text) => {
-        const reading = readJobs(text)
-        if (!reading.ok)
-          throw new Problem('unprocessable', { detail: `${reading.detail}; mend it by hand first` })
-        written = change(reading.jobs)
-        return writeJobs(written)
+        const before = wholeJobs(text)
+        written = change(before)
+        // What is as it was is left as a hand wrote it.
+        return written.length === before.length && written.every((job, at) => job === before[at])
+          ? null
+          : writeJobs(written)
       })
       // The next look reads it once more, which costs little and misses no hand that was quicker.
       ;[jobs, broken] = [written, null]
     },
+    requireWhole: async () => void wholeJobs(await readTextFile(path)),
     async look() {
       try {
         // The stamp is taken first: a write between the two is then seen by the next look.
@@ -100,6 +104,13 @@ export function readJobs(text: string | null): Reading {
   const reading = readJsonDocument(text, fileSchema)
   if (reading.ok) return { ok: true, jobs: reading.document.value.jobs }
   return { ok: false, detail: `config/cron.json line ${reading.line}: ${reading.reason}` }
+}
+
+/** Pure. Problem `unprocessable` where they cannot be read. */
+function wholeJobs(text: string | null): readonly CronJob[] {
+  const reading = readJobs(text)
+  if (reading.ok) return reading.jobs
+  throw new Problem('unprocessable', { detail: `${reading.detail}; mend it by hand first` })
 }
 
 /** Pure. Problem `unprocessable` where the jobs together are too many. */

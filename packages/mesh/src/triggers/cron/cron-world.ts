@@ -14,6 +14,8 @@ import type { Database } from '../../storage/database.ts'
 
 export interface HeartbeatFiring {
   readonly manual: boolean
+  /** The person who asked for it, whom a pause does not keep waiting. */
+  readonly askedBy?: Caller
   readonly jobId: string
   readonly dueAt: number
 }

@@ -20,9 +20,11 @@ export interface Cron extends ManageCron, CronTicker {
   readonly heartbeatJobs: HeartbeatJobs
   /** To be told of every settled run, in its transaction. */
   readonly runSettled: RunSettledHandler
-  /** With line and reason, why config/cron.json as it stands is not used; null while it is. */
+  /** With line and reason, why config/cron.json as it stands is not used, and what is instead; null while it is. */
   broken(): string | null
-  /** An agent that is deleted takes its jobs along. Idempotent. */
+  /** Before an agent is deleted: its jobs cannot be taken from a file that is broken. Problem `unprocessable`. */
+  requireWhole(): Promise<void>
+  /** An agent that is deleted takes its jobs along. Idempotent. Problem `unprocessable`. */
   forget(agentId: string): Promise<void>
 }
 
@@ -50,15 +52,20 @@ export async function createCron(world: CronWorld): Promise<Cron> {
     ...manage,
     ...ticker,
     heartbeatJobs: createHeartbeatJobs({ world, file, board }),
-    broken: file.broken,
+    broken: () => {
+      const broken = file.broken()
+      if (broken === null) return null
+      return `${broken}; ${file.jobs().length > 0 ? 'the jobs before go on' : 'no job runs until it is mended'}`
+    },
     runSettled: (run) => {
-      if (run.origin.kind !== 'cron' && run.origin.kind !== 'heartbeat') return
+      // A heartbeat that a person asked for is that person's run.
+      if (run.origin.kind !== 'cron' && run.kind !== 'heartbeat') return
       const row = table.byRun(run.id)
       if (row) settle(row, run)
     },
+    requireWhole: file.requireWhole,
     async forget(agentId) {
-      // A broken file is the owner's to mend; its jobs for an agent that is gone are refused when due.
-      if (file.broken() !== null || !file.jobs().some(({ agent }) => agent === agentId)) return
+      // What stands on the disk counts: a hand may have written a job that nobody has read yet.
       await file.edit((jobs) => jobs.filter(({ agent }) => agent !== agentId))
       board.adopt(file.jobs())
     },

@@ -27,7 +27,7 @@ export interface FireJob {
   /** False where nothing was due. */
   due(live: LiveJob): boolean
   /** Problems of `submitRun`, of which the row tells as well. */
-  byHand(live: LiveJob): Promise<CronRow>
+  byHand(live: LiveJob, askedBy: Caller): Promise<CronRow>
   /** Asks again for heartbeats that were cut off in the asking. */
   resume(): void
   settle(row: CronRow, run: RunRecord): void
@@ -77,7 +77,8 @@ export function createFireJob(deps: {
     for (const stretch of missed) skipped(job, stretch, obstacle)
   }
 
-  function submit(job: CronJob, firing: { dueAt: number; key: string }): RunRecord {
+  /** Whoever asks, the words are their maker's, and are believed as such. */
+  function submit(job: CronJob, firing: { dueAt: number; key: string; askedByPerson: boolean }): RunRecord {
     const input = inputOf(job, firing.dueAt)
     if (!input) throw new Error('a heartbeat has no input of its own')
     return ledger.submitRun(asSystem, {
@@ -86,6 +87,7 @@ export function createFireJob(deps: {
       trigger: 'cron',
       triggerId: job.created_by,
       idempotencyKey: firing.key,
+      askedByPerson: firing.askedByPerson,
     })
   }
 
@@ -100,10 +102,10 @@ export function createFireJob(deps: {
   }
 
   /** The row first, then the asking, then what came of it: a start takes up what a crash left in between. */
-  async function beat(job: CronJob, row: CronRow): Promise<void> {
+  async function beat(job: CronJob, row: CronRow, askedBy?: Caller): Promise<void> {
     const { dueAt, manual } = row
     const answer = await world
-      .fireHeartbeat(job.agent, { manual, jobId: job.id, dueAt })
+      .fireHeartbeat(job.agent, { manual, jobId: job.id, dueAt, ...(askedBy ? { askedBy } : {}) })
       .catch((error: unknown) => ({
         failed: error,
       }))
@@ -159,7 +161,7 @@ export function createFireJob(deps: {
     const row = insertFiring(job, { dueAt, manual: false, at: now })
     if (!row) return
     if (job.heartbeat) database.afterCommit(() => track(job, beat(job, row)))
-    else fired(job, row, submit(job, { dueAt, key: `cron:${job.id}:${dueAt}` }))
+    else fired(job, row, submit(job, { dueAt, key: `cron:${job.id}:${dueAt}`, askedByPerson: false }))
   }
 
   return {
@@ -192,12 +194,12 @@ export function createFireJob(deps: {
       }
       return plan !== null
     },
-    async byHand({ job }) {
+    async byHand({ job }, askedBy) {
       const now = clock.now()
       if (job.heartbeat) {
         const row = database.transaction(() => insertFiring(job, { dueAt: now, manual: true, at: now }))
         if (!row) throw new Error('a row by hand is always written')
-        const work = beat(job, row)
+        const work = beat(job, row, askedBy)
         track(job, work)
         await work
         return table.bySeq(row.seq) ?? row
@@ -205,7 +207,7 @@ export function createFireJob(deps: {
       return database.transaction(() => {
         const row = insertFiring(job, { dueAt: now, manual: true, at: now })
         if (!row) throw new Error('a row by hand is always written')
-        fired(job, row, submit(job, { dueAt: now, key: `cron:${job.id}:by-hand:${row.seq}` }))
+        fired(job, row, submit(job, { dueAt: now, key: `cron:${job.id}:by-hand:${row.seq}`, askedByPerson: true }))
         return table.bySeq(row.seq) ?? row
       })
     },

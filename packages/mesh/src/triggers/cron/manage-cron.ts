@@ -145,7 +145,7 @@ export function createManageCron(deps: Deps): ManageCron {
     async runNow(caller, jobId) {
       guard(caller, { do: 'manage-cron' })
       const live = ownJob(deps, caller, jobId)
-      const row = await fire.byHand(live)
+      const row = await fire.byHand(live, caller)
       journal.append({
         actor: actorOf(caller),
         action: 'cron.run-by-hand',
