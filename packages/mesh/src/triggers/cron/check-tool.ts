@@ -1,4 +1,4 @@
-import type { JsonObject } from '@flotilla/protocol/json-value'
+import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import { Problem } from '@flotilla/protocol/problem'
 import { fromJSONSchema } from 'zod'
 import type { AgentTool } from '../../fleet/agent-connection.ts'
@@ -22,13 +22,43 @@ export function checkToolCall(
 /** The schema comes from inside a container: one that cannot be read refuses the job and nothing else. */
 function faultOf(tool: AgentTool, params: JsonObject): string | null {
   try {
-    const checked = fromJSONSchema(tool.parameters).safeParse(params)
+    const checked = fromJSONSchema(boundedSchema(tool.parameters)).safeParse(params)
     if (checked.success) return null
     const issue = checked.error.issues[0]
     return `${issue?.path.join('.') ?? ''} ${issue?.message ?? ''} (of ${tool.name})`.trim()
   } catch {
     return `the parameters of ${tool.name} are not described in a way that can be checked`
   }
+}
+
+const schemaNodesMax = 2000
+const schemaDepthMax = 24
+/** Patterns may take for ever to say no, and references may double at every step. */
+const unbounded = new Set([
+  'pattern',
+  'patternProperties',
+  'propertyNames',
+  '$ref',
+  '$dynamicRef',
+  '$defs',
+  'definitions',
+])
+
+/** What of a schema takes time in proportion to its size; the tool itself checks the rest. Throws for a huge one. Pure. */
+function boundedSchema(schema: JsonObject): JsonObject {
+  let nodes = 0
+  const copied = (value: JsonValue, depth: number, namesAreOwn: boolean): JsonValue => {
+    nodes += 1
+    if (nodes > schemaNodesMax || depth > schemaDepthMax) throw new Error('a schema is too large')
+    if (Array.isArray(value)) return value.map((item) => copied(item, depth + 1, false))
+    if (value === null || typeof value !== 'object') return value
+    const kept = Object.entries(value).filter(([name]) => namesAreOwn || !unbounded.has(name))
+    return Object.fromEntries(
+      // Below `properties` names are those of parameters.
+      kept.map(([name, inner]) => [name, copied(inner, depth + 1, name === 'properties' && !namesAreOwn)]),
+    )
+  }
+  return copied(schema, 0, false) as JsonObject // a copy of an object is one
 }
 
 /** A field of a job that is refused, with why. */
