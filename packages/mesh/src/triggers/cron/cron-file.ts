@@ -9,6 +9,8 @@ import type { CronJob } from './cron-job.ts'
 
 /** Jobs of one fleet. */
 const jobsMax = 10_000
+/** Characters; more than that many jobs come to. */
+const fileMaxChars = 64_000_000
 
 const fileSchema = z.strictObject({
   jobs: z
@@ -101,6 +103,8 @@ type Reading =
 /** Pure. */
 export function readJobs(text: string | null): Reading {
   if (text === null) return { ok: true, jobs: [] }
+  if (text.length > fileMaxChars)
+    return { ok: false, detail: `config/cron.json has more than ${fileMaxChars} characters` }
   const reading = readJsonDocument(text, fileSchema)
   if (reading.ok) return { ok: true, jobs: reading.document.value.jobs }
   return { ok: false, detail: `config/cron.json line ${reading.line}: ${reading.reason}` }

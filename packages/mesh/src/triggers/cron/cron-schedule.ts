@@ -90,16 +90,23 @@ function readExpression(
       `${fieldNames[bad] ?? 'field'} "${fields[bad] ?? ''}" is not a list of numbers${bad > 2 ? ' or names' : ''}, ranges (1-5), * and steps (*/10, 1-30/5)`,
     )
   }
+  const expression = fields.join(' ').toUpperCase()
+  const schedule: Schedule = { kind: 'cron', expression, timezone }
+  if (readBefore.has(expression)) return { ok: true, schedule }
   try {
-    const expression = fields.join(' ').toUpperCase()
-    const schedule: Schedule = { kind: 'cron', expression, timezone }
-    if (cronOf(expression, timezone).nextRun(new Date(someMonday)) === null)
+    if (cronOf(expression, 0).nextRun(new Date(someMonday)) === null)
       return wrong(`"${words}" names a day that never comes`)
+    if (readBefore.size >= readBeforeMax) readBefore.clear()
+    readBefore.add(expression)
     return { ok: true, schedule }
   } catch (error) {
     return wrong(`"${words}": ${error instanceof Error ? error.message.replace(/^CronPattern: /, '') : 'no'}`)
   }
 }
+
+/** Expressions that are known to be whole: every edit reads all jobs again. Memory of a pure function. */
+const readBeforeMax = 10_000
+const readBefore = new Set<string>()
 
 /** Any moment does: a pattern that is due at all is due within the years that the library looks through. */
 const someMonday = Date.UTC(2024, 0, 1)
@@ -163,11 +170,19 @@ function cronOf(expression: string, zone: string | number): Cron {
   return cron
 }
 
+/** Memory of a pure function. */
+const knownZonesMax = 1000
+const knownZones = new Set<string>()
+
 /** A name that this machine's table of time zones knows; offsets such as +02:00 are none. Pure. */
 export function isTimezone(name: string): boolean {
+  if (knownZones.has(name)) return true
   if (!/^[A-Za-z][A-Za-z0-9_+/-]{1,63}$/.test(name)) return false
   try {
-    return zoneOffsetMs(name, 0) !== undefined
+    zoneOffsetMs(name, 0)
+    if (knownZones.size >= knownZonesMax) knownZones.clear()
+    knownZones.add(name)
+    return true
   } catch {
     return false
   }
