@@ -30,11 +30,11 @@ export function createCronTicker(deps: {
 
   /** What was due under the old jobs is acted on before the new ones take their place. */
   async function fireAll(signal?: AbortSignal): Promise<number> {
-    const due = dueNow(board.all(), clock.now(), isPaused)
+    const heartbeatsMax = heartbeatsAtOnceMax - fire.pending()
+    const due = dueNow(board.all(), { now: clock.now(), heartbeatsMax, isPaused })
     let acted = 0
     for (const live of due) {
       if (signal?.aborted) break
-      if (live.job.heartbeat && fire.pending() >= heartbeatsAtOnceMax) continue
       // Meanwhile another may stand in its place.
       if (board.find(live.job.id) !== live) continue
       try {
@@ -74,11 +74,21 @@ export function createCronTicker(deps: {
   }
 }
 
-/** The longest due first; what a pause holds is left alone until its next due time. Pure. */
+/**
+ * The longest due first. What a pause holds is left alone until its next due time, and heartbeats that have no room take
+ * no place from other jobs. Pure.
+ */
 export function dueNow(
   jobs: Iterable<LiveJob>,
-  now: number,
-  isPaused: (agentId: string) => boolean,
+  {
+    now,
+    heartbeatsMax,
+    isPaused,
+  }: {
+    readonly now: number
+    readonly heartbeatsMax: number
+    readonly isPaused: (agentId: string) => boolean
+  },
 ): readonly LiveJob[] {
   const due: LiveJob[] = []
   for (const live of jobs) {
@@ -87,5 +97,6 @@ export function dueNow(
     due.push(live)
   }
   if (due.length > 1) due.sort((left, right) => left.nextDue - right.nextDue)
-  return due.length > firedPerTickMax ? due.slice(0, firedPerTickMax) : due
+  let room = heartbeatsMax
+  return due.filter(({ job }) => !job.heartbeat || room-- > 0).slice(0, firedPerTickMax)
 }

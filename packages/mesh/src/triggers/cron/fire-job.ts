@@ -207,7 +207,11 @@ export function createFireJob(deps: {
       return database.transaction(() => {
         const row = insertFiring(job, { dueAt: now, manual: true, at: now })
         if (!row) throw new Error('a row by hand is always written')
-        fired(job, row, submit(job, { dueAt: now, key: `cron:${job.id}:by-hand:${row.seq}`, askedByPerson: true }))
+        fired(
+          job,
+          row,
+          submit(job, { dueAt: now, key: `cron:${job.id}:by-hand:${row.seq}`, askedByPerson: true }),
+        )
         return table.bySeq(row.seq) ?? row
       })
     },
