@@ -22,6 +22,16 @@ const complaintsMax = 3
  * reason why not. Pure; never throws.
  */
 export function readJsonDocument<S extends z.$ZodType>(text: string, schema: S): JsonReading<z.output<S>> {
+  try {
+    return readShallow(text, schema)
+  } catch (error) {
+    // Brackets in brackets, thousands deep: the parser calls itself for each.
+    if (error instanceof RangeError) return { ok: false, line: 1, reason: 'the file is nested too deeply' }
+    throw error
+  }
+}
+
+function readShallow<S extends z.$ZodType>(text: string, schema: S): JsonReading<z.output<S>> {
   const source = text.startsWith('\uFEFF') ? text.slice(1) : text
   const lineAt = lineFinder(source)
   const errors: ParseError[] = []
