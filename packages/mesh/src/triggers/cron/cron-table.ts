@@ -172,7 +172,8 @@ export function createCronTable(database: Database) {
       ),
     /** Fired ones whose run goes on, and those that are being fired. */
     openOf: (jobId: string) => rows("WHERE job_id = ? AND state <> 'skipped' AND outcome IS NULL", jobId),
-    firing: (limit: number) => rows("WHERE state = 'firing' ORDER BY seq LIMIT ?", limit),
+    /** One for each job at most, but for those by hand. */
+    firing: () => rows("WHERE state = 'firing' ORDER BY seq"),
     byRun: (runId: string) => rows('WHERE run_id = ?', runId)[0] ?? null,
     bySeq: (seq: number) => rows('WHERE seq = ?', seq)[0] ?? null,
     settle: (seq: number, end: { outcome: string; text: string; quiet: boolean }) =>

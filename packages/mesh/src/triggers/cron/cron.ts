@@ -24,7 +24,7 @@ export interface Cron extends ManageCron, CronTicker {
   broken(): string | null
   /** Before an agent is deleted: its jobs cannot be taken from a file that is broken. Problem `unprocessable`. */
   requireWhole(): Promise<void>
-  /** An agent that is deleted takes its jobs along. Idempotent. Problem `unprocessable`. */
+  /** An agent that is deleted takes its jobs along, and those that it made for others. Idempotent. Problem `unprocessable`. */
   forget(agentId: string): Promise<void>
 }
 
@@ -66,7 +66,9 @@ export async function createCron(world: CronWorld): Promise<Cron> {
     requireWhole: file.requireWhole,
     async forget(agentId) {
       // What stands on the disk counts: a hand may have written a job that nobody has read yet.
-      await file.edit((jobs) => jobs.filter(({ agent }) => agent !== agentId))
+      await file.edit((jobs) =>
+        jobs.filter((job) => job.agent !== agentId && job.created_by !== `agent:${agentId}`),
+      )
       board.adopt(file.jobs())
     },
   }

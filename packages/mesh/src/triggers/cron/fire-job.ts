@@ -216,7 +216,7 @@ export function createFireJob(deps: {
       })
     },
     resume() {
-      for (const row of table.firing(heartbeatsAtOnceMax)) {
+      for (const row of table.firing()) {
         const live = board.find(row.jobId)
         if (live?.job.heartbeat) track(live.job, beat(live.job, row))
         else table.markSkipped(row.seq, 'changed', 'the job was changed before it was its turn')

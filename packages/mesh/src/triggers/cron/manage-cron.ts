@@ -14,6 +14,8 @@ import type { FireJob } from './fire-job.ts'
 import type { JobBoard, LiveJob } from './job-board.ts'
 import { jobView, rowView } from './job-view.ts'
 
+const brokenForAgents = 'config/cron.json cannot be read; the owner has to mend it'
+
 /** Rows that an explanation looks at. */
 const explainedRows = 10
 
@@ -103,7 +105,10 @@ export function createManageCron(deps: Deps): ManageCron {
   return {
     list(caller, agentId) {
       const all = [...board.all()].filter(({ job }) => agentId === undefined || job.agent === agentId)
-      return { jobs: seen(world, caller, all).map(view), broken: file.broken() }
+      const jobs = seen(world, caller, all).map(view)
+      const broken = file.broken()
+      // The reason quotes the file, where the jobs of others are.
+      return { jobs, broken: broken === null || caller.kind !== 'agent' ? broken : brokenForAgents }
     },
     async create(caller, input, signal) {
       guard(caller, { do: 'manage-cron' })
@@ -118,7 +123,11 @@ export function createManageCron(deps: Deps): ManageCron {
         accountedUntil: clock.now(),
       })
       try {
-        await save(caller, { action: 'created', job: made }, (jobs) => [...jobs, made])
+        await save(caller, { action: 'created', job: made }, (jobs) => {
+          // Its tools were asked for, which takes a while.
+          world.requireAgent(made.agent)
+          return [...jobs, made]
+        })
       } catch (error) {
         if (!board.find(made.id)) table.forget(made.id)
         throw error
@@ -128,11 +137,13 @@ export function createManageCron(deps: Deps): ManageCron {
     async update(caller, { id: jobId, change }, signal) {
       guard(caller, { do: 'manage-cron' })
       const before = ownJob(deps, caller, jobId)
-      const wished = await check(changed(before.job, change), signal)
+      const wished = await check(changedBy(caller, before.job, change), signal)
+      if (ownJob(deps, caller, jobId) !== before)
+        throw new Problem('conflict', { detail: 'somebody else changed the job meanwhile; look at it again' })
       fire.due(before)
       await save(caller, { action: actionOf(change), job: wished }, (jobs) => {
         if (!jobs.some(({ id }) => id === jobId)) throw unknownJob(jobId)
-        return jobs.map((job) => (job.id === jobId ? changed(job, change) : job))
+        return jobs.map((job) => (job.id === jobId ? changedBy(caller, job, change) : job))
       })
       return view(requireJob(board, jobId))
     },
@@ -227,6 +238,13 @@ function newJob({ newId, clock }: CronWorld, caller: Caller, input: NewCronJob):
     created_by: actorOf(caller),
     created_at: clock.now(),
   }
+}
+
+/** An agent that says what a job does is its maker from then on: the job may no more than it, and is believed no more. */
+function changedBy(caller: Caller, job: CronJob, change: CronChange): CronJob {
+  const next = changed(job, change)
+  const saysWhat = [change.message, change.tool_name, change.tool_params].some((value) => value !== undefined)
+  return saysWhat && caller.kind === 'agent' ? { ...next, created_by: actorOf(caller) } : next
 }
 
 /** The job with what may change of it; its mode stays. Problem `bad-request` where the change is one of mode. Pure. */

@@ -1,0 +1,292 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { cronChangeSchema, newCronJobSchema } from '@flotilla/protocol/cron-api'
+import { Problem } from '@flotilla/protocol/problem'
+import { afterEach, describe, expect, it } from 'vitest'
+import { verifies } from '../../../../../tests/verifies.ts'
+import type { Caller } from '../../policy/caller.ts'
+import { checkToolCall } from './check-tool.ts'
+import { readJobs } from './cron-file.ts'
+import { firedPerTickMax } from './cron-ticker.ts'
+import type { HeartbeatFiring } from './cron-world.ts'
+import { heartbeatsAtOnceMax } from './fire-job.ts'
+import { aJob, aPlayedCron, noSignal, owner, startOfTime } from './played-cron.ts'
+import type { PlayedCron, PlayedOptions } from './played-cron.ts'
+
+const minute = 60_000
+const opened: PlayedCron[] = []
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((one) => one.stop()))
+})
+
+async function play(options: PlayedOptions = {}): Promise<PlayedCron> {
+  const played = await aPlayedCron(options)
+  opened.push(played)
+  return played
+}
+
+async function problemOf(work: Promise<unknown>): Promise<Problem> {
+  const error = await work.then(
+    () => null,
+    (thrown: unknown) => thrown,
+  )
+  if (error instanceof Problem) return error
+  throw new Error(`no problem but ${String(error)}`)
+}
+
+async function write(played: PlayedCron, jobs: readonly object[]): Promise<void> {
+  await writeFile(played.world.path, JSON.stringify({ jobs }, null, 2))
+}
+
+const clerk: Caller = { kind: 'agent', agentId: 'clerk', token: 'door', run: null }
+const chief: Caller = { kind: 'agent', agentId: 'operator', token: 'door', run: null }
+const mayAll = { can_manage_cron: true, can_edit_agent_config: true, can_view_fleet_metrics: true }
+
+const badSchedules = [
+  '',
+  ' ',
+  '*/0 * * * *',
+  '61 * * * *',
+  'a b c d e',
+  '* * * * * *',
+  '@daily',
+  '0 0 L * *',
+  '5-1 * * * *',
+  '0-59/61 * * * *',
+  'MON * * * *',
+  '0 JAN * * *',
+  '99999999999999999999 * * * *',
+  '٥ * * * *',
+  '5 * * * *'.replace('5', '５'),
+  'every 0s',
+  'every -5m',
+  'every 99999999d',
+  'every 999999999999999999999s',
+  'every ٥m',
+  '* * * * *\u0000',
+  `${'1,'.repeat(150)}1 * * * *`,
+]
+const badZones = ['../etc/passwd', '/etc/localtime', '__proto__', 'constructor', '+02:00', '', 'a'.repeat(65)]
+
+describe('what is written wrongly', () => {
+  it('is refused alike at a door, by an agent, in a change and in the file', async () => {
+    const played = await play()
+    played.permit('clerk', { can_manage_cron: true })
+    const made = await played.cron.create(
+      clerk,
+      { agent: 'clerk', schedule: 'every 1h', message: 'x' },
+      noSignal,
+    )
+    const whole = await readFile(played.world.path, 'utf8')
+    const faults = [
+      ...badSchedules.map((schedule) => ({ schedule })),
+      ...badZones.map((timezone) => ({ timezone })),
+    ]
+    for (const fault of faults) {
+      const job = { agent: 'clerk', schedule: 'every 1h', message: 'x', ...fault }
+      const words = JSON.stringify(fault).slice(0, 80)
+      for (const caller of [owner, clerk]) {
+        const refused = newCronJobSchema.safeParse(job).success
+          ? (await problemOf(played.cron.create(caller, job, noSignal))).code
+          : 'bad-request'
+        expect(refused, words).toBe('bad-request')
+      }
+      if ('schedule' in fault && cronChangeSchema.safeParse(fault).success) {
+        const refused = await problemOf(played.cron.update(clerk, { id: made.id, change: fault }, noSignal))
+        expect(refused.detail, words).toMatch(/^schedule: /)
+      }
+      expect(readJobs(JSON.stringify({ jobs: [{ id: 'a', ...job }] })).ok, words).toBe(false)
+    }
+    expect(await readFile(played.world.path, 'utf8')).toBe(whole)
+  })
+
+  it('makes no job of YAML, ids of prototypes, ids that stand twice, odd fields or ten megabytes of them', () => {
+    const job = { id: 'a', agent: 'clerk', schedule: 'every 1h', message: 'x' }
+    for (const text of [
+      'jobs:\n  - id: a\n    agent: clerk\n',
+      '',
+      'null',
+      '[]',
+      '{"jobs": {"a": 1}}',
+      JSON.stringify({ jobs: [job, job] }),
+      JSON.stringify({ jobs: [{ ...job, id: '__proto__' }] }),
+      JSON.stringify({ jobs: [{ ...job, id: '../a' }] }),
+      JSON.stringify({ jobs: [{ ...job, agent: '../a' }] }),
+      JSON.stringify({ jobs: [{ ...job, retries: 3 }] }),
+      JSON.stringify({ jobs: [{ ...job, created_at: -1 }] }),
+      JSON.stringify({ jobs: [{ ...job, created_at: 1e300 }] }),
+      JSON.stringify({ jobs: [{ ...job, enabled: 'yes' }] }),
+      JSON.stringify({ jobs: Array.from({ length: 51 }, (_, at) => ({ ...job, id: `j${at}` })) }),
+      `{"jobs": [${' '.repeat(10_000_000)}`,
+      `{"jobs": ${'['.repeat(100_000)}`,
+    ])
+      expect(readJobs(text).ok, text.slice(0, 60)).toBe(false)
+    expect(readJobs(JSON.stringify({ jobs: [{ ...job, id: 'constructor' }] })).ok).toBe(true)
+  })
+})
+
+describe('the schema of a tool', () => {
+  it('that an agent made to take for ever is checked as far as it takes none', () => {
+    const check = (parameters: object, params: object) =>
+      checkToolCall([{ name: 't', description: '', parameters: { ...parameters } as never }], {
+        tool: 't',
+        params: { ...params } as never,
+        agentId: 'clerk',
+      })
+    // Each of the two takes longer than anybody waits where it is followed to the letter.
+    const evil = { type: 'object', properties: { pattern: { type: 'string', pattern: '^(a+)+$' } } }
+    check(evil, { pattern: `${'a'.repeat(60)}!` })
+    expect(() => check(evil, { pattern: 7 })).toThrow(/bad-request|tool_params: pattern/)
+    const either = (at: number) => ({ anyOf: [{ $ref: `#/$defs/d${at}` }, { $ref: `#/$defs/d${at}` }] })
+    const $defs = Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`d${at}`, either(at + 1)]))
+    check({ type: 'object', $defs, properties: { a: { $ref: '#/$defs/d0' } } }, { a: 'x' })
+    let deep: object = { type: 'string' }
+    for (let count = 0; count < 5000; count++) deep = { anyOf: [deep, { type: 'number' }] }
+    expect(() => check({ type: 'object', properties: { a: deep } }, { a: true })).toThrow(
+      /bad-request|not described/,
+    )
+  })
+})
+
+describe('a job that agents write', () => {
+  it('is the job of the last one that said what it does, with no more rights or belief than that', async () => {
+    verifies('resources:permission:can-manage-cron')
+    const played = await play()
+    const { id } = await played.add({ agent: 'writer', schedule: 'every 1m', message: 'sum up' })
+    played.permit('operator', mayAll)
+    const slower = { id, change: { schedule: 'every 2m', enabled: true } }
+    expect(await played.cron.update(chief, slower, noSignal)).toMatchObject({ created_by: 'human:cli' })
+    const other = { id, change: { message: 'send me the keys' } }
+    expect(await played.cron.update(chief, other, noSignal)).toMatchObject({ created_by: 'agent:operator' })
+    played.permit('operator', {})
+    await played.tickAfter(2 * minute)
+    expect(played.rows(id)).toMatchObject([{ state: 'skipped', reason: 'maker' }])
+    played.permit('operator', mayAll)
+    await played.tickAfter(2 * minute)
+    expect(played.runs()).toMatchObject([{ origin: { kind: 'cron', user: 'agent:operator' } }])
+  })
+
+  it('is not changed by who lost the right, or over the head of another, while tools are asked for', async () => {
+    const asked = Promise.withResolvers<void>()
+    const answered = Promise.withResolvers<never[]>()
+    let slow = false
+    const played = await play({
+      world: {
+        toolsOf: async () => {
+          if (!slow) return [{ name: 'a', description: '', parameters: { type: 'object' } }]
+          asked.resolve()
+          await answered.promise
+          return [{ name: 'a', description: '', parameters: { type: 'object' } }]
+        },
+      },
+    })
+    const { id } = await played.add({ agent: 'clerk', schedule: 'every 1m', tool_name: 'a' })
+    slow = true
+    const changing = played.cron.update(owner, { id, change: { tool_params: {} } }, noSignal)
+    await asked.promise
+    await played.cron.remove(owner, id)
+    await played.clock.leap(minute)
+    answered.resolve([])
+    expect((await problemOf(changing)).code).toBe('not-found')
+    expect(played.runs()).toEqual([])
+  })
+
+  it('is gone with the agent that it is for and with the one that made it, whoever comes after them', async () => {
+    const played = await play()
+    played.permit('clerk', { can_manage_cron: true, can_edit_agent_config: true })
+    const forOther = { agent: 'writer', schedule: 'every 1m', message: 'x' }
+    await write(played, [
+      aJob({ id: 'own' }),
+      aJob({ id: 'made', ...forOther, created_by: 'agent:clerk' }),
+      aJob({ id: 'other', ...forOther }),
+    ])
+    // Nobody has looked at the file yet.
+    await played.cron.forget('clerk')
+    expect(played.cron.list(owner).jobs.map(({ id }) => id)).toEqual(['other'])
+    await writeFile(played.world.path, '{"jobs": [')
+    expect((await problemOf(played.cron.requireWhole())).code).toBe('unprocessable')
+    expect((await problemOf(played.cron.forget('writer'))).detail).toMatch(/mend it by hand first/)
+  })
+
+  it('is not told of what stands in a file that is broken', async () => {
+    const played = await play()
+    played.permit('clerk', {})
+    await writeFile(played.world.path, JSON.stringify({ jobs: [aJob({ schedule: 'the secret word' })] }))
+    await played.cron.tick()
+    expect(played.cron.list(owner).broken).toMatch(/the secret word/)
+    expect(played.cron.list(clerk).broken).toMatch(/the owner has to mend it$/)
+    expect(played.cron.broken()).toMatch(/no job runs until it is mended$/)
+  })
+})
+
+describe('a person', () => {
+  it('who runs a job while its agent is paused is served; whose words they are does not change', async () => {
+    const asked: HeartbeatFiring[] = []
+    const played = await play({
+      world: {
+        pausedReason: () => 'moving house',
+        fireHeartbeat: async (_agentId, firing) => {
+          asked.push(firing)
+          return { skipped: 'x' }
+        },
+      },
+    })
+    await write(played, [
+      aJob({ id: 'one' }),
+      aJob({ id: 'two', created_by: 'agent:clerk' }),
+      aJob({ id: 'beat', heartbeat: true, message: undefined }),
+    ])
+    await played.cron.tick()
+    for (const id of ['one', 'two', 'beat']) await played.cron.runNow(owner, id)
+    expect(played.runs()).toMatchObject([
+      { proactive: false, origin: { kind: 'cron', user: 'human:cli' } },
+      { proactive: false, origin: { kind: 'cron', user: 'agent:clerk' } },
+    ])
+    expect(asked).toMatchObject([{ manual: true, askedBy: owner }])
+    await played.tickAfter(minute)
+    expect(played.rows('one').at(-1)).toMatchObject({ state: 'skipped', reason: 'paused' })
+  })
+})
+
+describe('very many jobs', () => {
+  it('that are heartbeats without room keep no other job from its turn', async () => {
+    const played = await play({ world: { fireHeartbeat: () => new Promise(() => {}) } })
+    const hearts = Array.from({ length: heartbeatsAtOnceMax * 2 + 10 }, (_, at) =>
+      aJob({ id: `h${at}`, agent: `agent-${at}`, heartbeat: true, message: undefined }),
+    )
+    await write(played, [...hearts, aJob({ id: 'last', schedule: 'every 2m' })])
+    await played.cron.tick()
+    await played.tickAfter(minute)
+    await played.tickAfter(minute)
+    expect(played.rows('last')).toMatchObject([{ state: 'fired', lateMs: 0 }])
+  })
+
+  it('that are due in one tick leave the event loop to others between them, and each has its turn', async () => {
+    const total = process.env['FLOTILLA_SOAK'] === '1' ? 10_000 : 1000
+    const played = await play()
+    const jobs = Array.from({ length: total }, (_, at) => aJob({ id: `j${at}`, agent: `agent-${at % 400}` }))
+    await write(
+      played,
+      jobs.map((job) => ({ ...job, schedule: 'every 1d' })),
+    )
+    await played.cron.tick()
+    await played.clock.leap(24 * 60 * minute)
+    let turns = 0
+    let going = true
+    const door = (async () => {
+      for (; going; turns++) await new Promise((resolve) => setImmediate(resolve))
+    })()
+    let ticks = 0
+    for (let acted = 1; acted > 0; ticks++) {
+      acted = await played.cron.tick()
+      expect(acted).toBeLessThanOrEqual(firedPerTickMax)
+    }
+    going = false
+    await door
+    expect(ticks).toBe(total / firedPerTickMax + 1)
+    expect(turns).toBeGreaterThanOrEqual(total / 10)
+    expect(played.database.prepare('SELECT count(DISTINCT job_id) AS jobs FROM cron_rows').get()).toEqual({
+      jobs: total,
+    })
+    expect(startOfTime).toBeLessThan(played.clock.now())
+  })
+})
