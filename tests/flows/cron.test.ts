@@ -88,7 +88,8 @@ describe('an agent', () => {
     )
     await allow('clerk', { can_manage_cron: false })
     const refused = await mesh.invoke('clerk', 'set_cron', { schedule: 'every 5s', message: 'x' })
-    expect(refused.outcome).toMatchObject({ status: 'failed', code: 'denied' })
+    // It is not even offered; that the mesh refuses as well is proved where it decides.
+    expect(refused.outcome).toMatchObject({ status: 'failed', code: 'not-found' })
     await allow('clerk', { can_manage_cron: true })
     const wrong = await mesh.invoke('clerk', 'set_cron', { schedule: '61 * * * *', message: 'x' })
     expect(wrong.outcome?.text).toMatch(/schedule: .*61/)
@@ -161,7 +162,11 @@ describe('the owner', () => {
       return text.includes('cron-broken') ? text : null
     })
     expect(ready).toMatch(/config\/cron\.json line \d+: jobs\.\d\.schedule: .*every now and then/)
+    expect(JSON.parse(ready)).toMatchObject({ ready: true })
     expect(await jobs()).toMatchObject([{ id, schedule: 'every 1h' }])
+    expect((await cli('status')).out).toMatch(/cron-broken: .*every now and then.*the jobs before go on/)
+    const findings = (await mesh.command('doctor')).lines.at(-1)?.['findings']
+    expect(findings).toContainEqual(expect.objectContaining({ id: 'cron-file', level: 'error' }))
     await writeFile(path, whole.replace('every 1h', 'every 2h'))
     await eventually('the change is seen', async () => (await cli('cron', 'list')).out.includes('every 2h'))
     await cli('cron', 'remove', id)
@@ -220,5 +225,5 @@ describe('a power cut', () => {
       )
     }
     ledger.close()
-  })
+  }, 900_000)
 })

@@ -193,6 +193,17 @@ describe('deleting an agent', () => {
     expect(world.fleet.find('w')).toBeNull()
   })
 
+  test('is refused before anything is gone where a store cannot be freed of it', async () => {
+    world = await aWorker({
+      requireForgettable: async () => {
+        throw new Error('a file is broken')
+      },
+    })
+    await expect(world.fleet.delete(owner, 'w')).rejects.toThrow('a file is broken')
+    expect(world.fleet.find('w')).not.toBeNull()
+    expect(world.runtime.removed).toEqual([])
+  })
+
   test('during a start it breaks the start off', async () => {
     world = await aWorker()
     world.runtime.mute.add('w')

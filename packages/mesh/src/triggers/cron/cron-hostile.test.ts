@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { cronChangeSchema, newCronJobSchema } from '@flotilla/protocol/cron-api'
+import type { JsonObject } from '@flotilla/protocol/json-value'
 import { Problem } from '@flotilla/protocol/problem'
 import { afterEach, describe, expect, it } from 'vitest'
 import { verifies } from '../../../../../tests/verifies.ts'
@@ -126,10 +127,10 @@ describe('what is written wrongly', () => {
 
 describe('the schema of a tool', () => {
   it('that an agent made to take for ever is checked as far as it takes none', () => {
-    const check = (parameters: object, params: object) =>
-      checkToolCall([{ name: 't', description: '', parameters: { ...parameters } as never }], {
+    const check = (parameters: JsonObject, params: JsonObject) =>
+      checkToolCall([{ name: 't', description: '', parameters }], {
         tool: 't',
-        params: { ...params } as never,
+        params,
         agentId: 'clerk',
       })
     // Each of the two takes longer than anybody waits where it is followed to the letter.
@@ -139,7 +140,7 @@ describe('the schema of a tool', () => {
     const either = (at: number) => ({ anyOf: [{ $ref: `#/$defs/d${at}` }, { $ref: `#/$defs/d${at}` }] })
     const $defs = Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`d${at}`, either(at + 1)]))
     check({ type: 'object', $defs, properties: { a: { $ref: '#/$defs/d0' } } }, { a: 'x' })
-    let deep: object = { type: 'string' }
+    let deep: JsonObject = { type: 'string' }
     for (let count = 0; count < 5000; count++) deep = { anyOf: [deep, { type: 'number' }] }
     expect(() => check({ type: 'object', properties: { a: deep } }, { a: true })).toThrow(
       /bad-request|not described/,
@@ -271,16 +272,16 @@ describe('very many jobs', () => {
     await played.cron.tick()
     await played.clock.leap(24 * 60 * minute)
     let turns = 0
-    let going = true
+    const done = new AbortController()
     const door = (async () => {
-      for (; going; turns++) await new Promise((resolve) => setImmediate(resolve))
+      for (; !done.signal.aborted; turns++) await new Promise((resolve) => setImmediate(resolve))
     })()
     let ticks = 0
     for (let acted = 1; acted > 0; ticks++) {
       acted = await played.cron.tick()
       expect(acted).toBeLessThanOrEqual(firedPerTickMax)
     }
-    going = false
+    done.abort()
     await door
     expect(ticks).toBe(total / firedPerTickMax + 1)
     expect(turns).toBeGreaterThanOrEqual(total / 10)
