@@ -244,7 +244,7 @@ describe('a person', () => {
     ])
     expect(asked).toMatchObject([{ manual: true, askedBy: owner }])
     await played.tickAfter(minute)
-    expect(played.rows('one').at(-1)).toMatchObject({ state: 'skipped', reason: 'paused' })
+    expect(played.runs()).toHaveLength(2)
   })
 })
 
