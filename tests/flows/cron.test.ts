@@ -89,7 +89,7 @@ describe('an agent', () => {
     await allow('clerk', { can_manage_cron: false })
     const refused = await mesh.invoke('clerk', 'set_cron', { schedule: 'every 5s', message: 'x' })
     // It is not even offered; that the mesh refuses as well is proved where it decides.
-    expect(refused.outcome).toMatchObject({ status: 'failed', code: 'not-found' })
+    expect(refused.outcome).toMatchObject({ status: 'failed', code: 'denied' })
     await allow('clerk', { can_manage_cron: true })
     const wrong = await mesh.invoke('clerk', 'set_cron', { schedule: '61 * * * *', message: 'x' })
     expect(wrong.outcome?.text).toMatch(/schedule: .*61/)
