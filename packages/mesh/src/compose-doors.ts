@@ -137,7 +137,13 @@ function peopleRoutes(server: FastifyInstance, parts: MeshParts, gate: HumanGate
   server.register(async (scope) => cronRoutes(scope, { gate, use: cronHumanUseCases(parts) }))
   server.register(async (scope) => controlRoutes(scope, { gate, use: controlUseCases(parts) }))
   server.register(async (scope) => mcpHumanRoutes(scope, { gate, use: mcpUseCases(parts) }))
-  server.register(async (scope) => heartbeatRoutes(scope, { gate, use: heartbeatUseCases(parts) }))
+  server.register(async (scope) =>
+    heartbeatRoutes(scope, {
+      gate,
+      use: heartbeatUseCases(parts),
+      keepAliveMs: parts.modelDoor.keepAliveMs,
+    }),
+  )
   server.register(async (scope) => topicRoutes(scope, { gate, use: topicHumanUseCases(parts) }))
   server.register(async (scope) => watchRoutes(scope, { gate, use: watchUseCases(parts.watch) }))
 }

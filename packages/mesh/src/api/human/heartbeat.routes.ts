@@ -3,6 +3,7 @@ import type { HeartbeatView } from '@flotilla/protocol/heartbeat-api'
 import { heartbeatApi as api, heartbeatEndpoints as endpoints } from '@flotilla/protocol/heartbeat-api'
 import type { Caller } from '../../policy/caller.ts'
 import { createBinder } from '../bind-endpoint.ts'
+import { keptAliveReply } from '../kept-alive-reply.ts'
 import type { HumanGate } from './gate.ts'
 import { awaitOutcome } from './run-outcome.ts'
 import type { FollowFrames } from './run-outcome.ts'
@@ -22,9 +23,13 @@ export interface HeartbeatUseCases {
 export interface HeartbeatRoutesDeps {
   readonly gate: HumanGate
   readonly use: HeartbeatUseCases
+  readonly keepAliveMs: number
 }
 
-export function heartbeatRoutes(scope: FastifyInstance, { gate, use }: HeartbeatRoutesDeps): void {
+export function heartbeatRoutes(
+  scope: FastifyInstance,
+  { gate, use, keepAliveMs }: HeartbeatRoutesDeps,
+): void {
   const bind = createBinder(scope)
   // Before the body is read: a page of another origin is told nothing of what it should have sent.
   scope.addHook('onRequest', async (request) => {
@@ -34,7 +39,8 @@ export function heartbeatRoutes(scope: FastifyInstance, { gate, use }: Heartbeat
   bind(endpoints.heartbeatRun, api.heartbeatRun, async ({ raw, params, body, reply }) => {
     const end = await use.runNow(gate(raw), params['id'] ?? '', { ifNeeded: body.if_needed })
     if ('skipped' in end) return { skipped: end.skipped, run: null }
-    return { skipped: null, run: await awaitOutcome(use.follow, end.runId, reply) }
+    const ended = async () => ({ skipped: null, run: await awaitOutcome(use.follow, end.runId, reply) })
+    return keptAliveReply(reply, keepAliveMs, ended())
   })
   bind(endpoints.heartbeatSet, api.heartbeatSet, async ({ raw, params, body }) =>
     use.set(gate(raw), params['id'] ?? '', body.schedule),

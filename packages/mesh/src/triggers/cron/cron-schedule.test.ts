@@ -195,6 +195,16 @@ describe('a schedule', () => {
     }
   }
 
+  /** Null for a rare time (a 1st that is a Sunday, in one half of the year) that it stops looking for. */
+  function timesItFinds(text: string, range: Parameters<typeof parserDueTimes>[1]): number[] | null {
+    try {
+      return parserDueTimes(text, range)
+    } catch (error) {
+      if (/loop limit/i.test(String(error))) return null
+      throw error
+    }
+  }
+
   it('has the due times of cron-parser in every zone, but near a change of its clocks', () => {
     fc.assert(
       fc.property(
@@ -208,7 +218,9 @@ describe('a schedule', () => {
             ours.push(at)
           const until = ours.at(-1) ?? after
           const calm = (at: number) => !isNearChange(timezone, at, day)
-          expect(ours.filter(calm)).toEqual(parserDueTimes(text, { timezone, after, until }).filter(calm))
+          const theirs = timesItFinds(text, { timezone, after, until })
+          fc.pre(theirs !== null)
+          expect(ours.filter(calm)).toEqual(theirs.filter(calm))
           expect(ours.length).toBeGreaterThan(0)
         },
       ),
