@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import process from 'node:process'
 import { heartbeatApi, heartbeatEndpoints } from '@flotilla/protocol/heartbeat-api'
+import { cronHumanApi, cronHumanEndpoints } from '@flotilla/protocol/cron-api'
 import { controlEndpoints } from '@flotilla/protocol/control-api'
 import { meshHumanApi, meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { describe, expect, it } from 'vitest'
@@ -107,6 +108,33 @@ describe('a heartbeat of a real fleet', () => {
     const logs = `${mesh.dataOf('scout')}/workspace/memory`
     expect(await readFile(`${logs}/heartbeats/${day}.md`, 'utf8')).toContain('I told you of the task.')
     expect(await readFile(`${logs}/${day}.md`, 'utf8')).not.toContain('I told you of the task.')
+  })
+
+  it('comes by the clock, as a job of its agent, and costs nothing where there is nothing to do', async () => {
+    verifies('events:heartbeat:is-a-cron', 'purpose:mesh:runs-heartbeats', 'events:inbound')
+    const mesh = await startMeshForTest({ cassettes: { heart: cassette } })
+    await mesh.createWorker('scout')
+    const job = async () => {
+      const reply = await mesh.call(cronHumanEndpoints.cronJobs)
+      return cronHumanApi.cronJobs.response.parse(reply.json()).jobs.find(({ agent }) => agent === 'scout')
+    }
+    await mesh.call(cronHumanEndpoints.cronUpdate, {
+      params: { id: (await job())?.id ?? 'none' },
+      body: { schedule: 'every 5s' },
+    })
+    await eventually('the clock lets it pass', async () => ((await job())?.skip_count ?? 0) > 0)
+    expect(await job()).toMatchObject({ heartbeat: true, schedule: 'every 5s', run_count: 0 })
+    expect(await modelCalls(mesh, 'scout')).toBe(0)
+    await mesh.ask('delegate')
+    const beaten = await eventually('the clock makes it look', async () =>
+      (await mesh.runs()).find(({ kind, state }) => kind === 'heartbeat' && state === 'done'),
+    )
+    expect(beaten).toMatchObject({
+      agent_id: 'scout',
+      origin: { kind: 'heartbeat' },
+      outcome: { text: 'I told you of the task.' },
+    })
+    await eventually('the job has it', async () => ((await job())?.run_count ?? 0) > 0)
   })
 
   it('is the command’s too; an archived agent and the operator’s schedule refuse', async () => {

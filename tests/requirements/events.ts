@@ -4,10 +4,10 @@ import type { Clause } from './clause.ts'
 // oxfmt-ignore
 export const eventsClauses = [
   { line: 210, id: 'events:outbound', state: 'covered', by: 'events', text: 'Outbound event kinds and payloads are not shown.', decided: 'docs/architecture.md#6.25' },
-  { line: 210, id: 'events:inbound', state: 'planned', by: 'runs', text: 'Inbound triggers are webhooks, cron, heartbeats and file watchers.' },
+  { line: 210, id: 'events:inbound', state: 'covered', by: 'runs', text: 'Inbound triggers are webhooks, cron, heartbeats and file watchers.' },
   { line: 214, id: 'events:cron:tick', state: 'covered', by: 'cron', text: 'The cron scheduler ticks every 5 seconds (`TICK_INTERVAL=5s`).' },
   { line: 214, id: 'events:cron:not-faster-than-tick', state: 'covered', by: 'cron', text: 'Intervals under 5s do not fire faster.' },
-  { line: 215, id: 'events:heartbeat:is-a-cron', state: 'planned', by: 'heartbeat', text: 'A heartbeat is a cron with `heartbeat=true`.' },
+  { line: 215, id: 'events:heartbeat:is-a-cron', state: 'covered', by: 'heartbeat', text: 'A heartbeat is a cron with `heartbeat=true`.' },
   { line: 215, id: 'events:heartbeat:default-schedule', state: 'covered', by: 'heartbeat', text: 'The default schedule of a heartbeat is `every 15m`.' },
   { line: 215, id: 'events:heartbeat:operator-locked', state: 'covered', by: 'heartbeat', text: "The operator's heartbeat is locked to `every 15m`." },
   { line: 216, id: 'events:webhook', state: 'covered', by: 'webhook', text: 'A webhook is an inbound trigger, by the rules of its endpoint.' },

@@ -16,7 +16,7 @@ export const purposeClauses = [
   { line: 10, id: 'purpose:mesh:proxies-llm', state: 'covered', by: 'llm', text: 'The mesh host proxies LLM calls.' },
   { line: 10, id: 'purpose:mesh:enforces-permissions', state: 'covered', by: 'policy', text: 'The mesh host enforces per-agent permissions.' },
   { line: 10, id: 'purpose:mesh:runs-cron', state: 'covered', by: 'cron', text: 'The mesh host runs cron triggers.' },
-  { line: 10, id: 'purpose:mesh:runs-heartbeats', state: 'planned', by: 'heartbeat', text: 'The mesh host runs heartbeat triggers.' },
+  { line: 10, id: 'purpose:mesh:runs-heartbeats', state: 'covered', by: 'heartbeat', text: 'The mesh host runs heartbeat triggers.' },
   { line: 10, id: 'purpose:mesh:runs-webhooks', state: 'covered', by: 'webhook', text: 'The mesh host runs webhook triggers.' },
   { line: 10, id: 'purpose:mesh:runs-file-watchers', state: 'covered', by: 'watcher', text: 'The mesh host runs file watcher triggers.' },
   { line: 10, id: 'purpose:triggers:survive-container-restart', state: 'covered', by: 'cron', text: 'Triggers run in the mesh host and not in containers, so they survive container restarts.' },

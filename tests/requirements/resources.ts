@@ -141,6 +141,6 @@ export const resourcesClauses = [
   { line: 125, id: 'resources:tool:remove-cron', state: 'covered', by: 'cron', text: '`mesh_tool` offers `remove_cron`.' },
   { line: 125, id: 'resources:tool:set-cron-permission', state: 'covered', by: 'cron', text: '`set_cron` needs `can_manage_cron`.' },
   { line: 126, id: 'resources:tool:memory-search', state: 'covered', by: 'memory', text: '`memory_search` retrieves from memory.' },
-  { line: 126, id: 'resources:tool:memory-search-exempt', state: 'planned', by: 'run-loop', text: '`memory_search` is exempt from loop detection.' },
+  { line: 126, id: 'resources:tool:memory-search-exempt', state: 'covered', by: 'run-loop', text: '`memory_search` is exempt from loop detection.' },
   { line: 127, id: 'resources:tool:hand-off', state: 'covered', by: 'tasks', text: '`hand_off` is the coordination tool that gives a task to another agent.' },
 ] as const satisfies readonly Clause<'resources'>[]
