@@ -38,6 +38,9 @@ export interface ShowWatches {
   ): readonly { readonly fired: FiredChange; readonly run: RunRecord | null }[]
 }
 
+/** How long one folder may take to be looked at by hand, such as one on a mount that is gone, milliseconds. */
+const folderCheckMaxMs = 10_000
+
 export function createShowWatches(deps: {
   readonly path: string
   readonly file: WatchersFile
@@ -46,8 +49,9 @@ export function createShowWatches(deps: {
   readonly scanFolder: ScanFolder
   readonly guard: Guard
   readonly findRun: (runId: string) => RunRecord | null
+  readonly checkMaxMs?: number
 }): ShowWatches {
-  const { file, watches, table, guard } = deps
+  const { file, watches, table, guard, checkMaxMs = folderCheckMaxMs } = deps
 
   async function checked(rule: WatchRule): Promise<CheckedWatch> {
     const watch = activateWatch(rule, [])
@@ -60,12 +64,13 @@ export function createShowWatches(deps: {
           return scan.each(name, look)
         },
       })
-    await lookAtWatch(watch, {
-      scanFolder,
-      othersRemember: 0,
-      dueMax: 0,
-      signal: new AbortController().signal,
-    })
+    const signal = AbortSignal.timeout(checkMaxMs)
+    try {
+      await lookAtWatch(watch, { scanFolder, othersRemember: 0, dueMax: 0, signal })
+    } catch (error) {
+      if (!signal.aborted) throw error
+      watch.trouble = `the folder did not answer within ${checkMaxMs / 1000} s`
+    }
     return { rule, files: watch.seen.size, names: names.toSorted(), trouble: watch.trouble }
   }
 
