@@ -7,6 +7,7 @@ import type { RunContext } from './run-context.ts'
 import type { PerformedRun } from './run-desk.ts'
 import type { RunRequest } from './run-request.ts'
 import { beginningOf } from './run-provenance.ts'
+import { roundsOf } from './rounds-of.ts'
 import { runRounds } from './run-rounds.ts'
 import type { RoundsEnd } from './run-rounds.ts'
 import { taskResult } from './task-result.ts'
@@ -43,11 +44,7 @@ export async function runChatTurn(
   const end = await endOf(context, async () =>
     runRounds(
       {
-        model: context.model,
-        context: context.context,
-        mesh: context.mesh,
-        tools: context.tools,
-        crew: context.crew,
+        ...roundsOf(context),
         systemPrompt: await context.systemPrompt(taskId === null ? 'chat' : 'task'),
         bounds: {
           kind: 'chat',
@@ -57,14 +54,9 @@ export async function runChatTurn(
         spending: null,
         taskId,
         beginning,
-        learnings: context.learnings,
-        images: context.images,
         // Here the mesh reminds, which knows what else is still to come.
         remindsOfTask: false,
         emptyRetriesMax,
-        clock,
-        saveCheckpoint: (current) => context.checkpoints.save(current),
-        ...context.hooks,
       },
       state,
       context.signal,

@@ -8,10 +8,13 @@ import { createDataFiles } from '../files/data-files.ts'
 import { createScriptedModel } from '../llm/scripted-model.ts'
 import type { ScriptedStep } from '../llm/scripted-model.ts'
 import { createRecordRun } from '../context/record-run.ts'
+import { createImageStore } from '../images/image-store.ts'
 import { systemClock } from '../system-clock.ts'
 import { aContextKeeper } from '../testing/context-parts.ts'
 import { calls, fakeTool, noMesh } from '../testing/loop-parts.ts'
+import { aPng } from '../testing/pictures.ts'
 import { quietLog } from '../testing/quiet-log.ts'
+import type { Tool } from '../tools/tool.ts'
 import { createDailyLog, heartbeatLogFolder } from '../workspace/daily-log.ts'
 import { readHeartbeatContext } from '../workspace/heartbeat-context.ts'
 import { createWorkspace } from '../workspace/workspace.ts'
@@ -84,6 +87,20 @@ describe('a heartbeat', () => {
     expect(model.asked[0]?.messages.at(-1)?.content).toBe('look around')
     expect((await context.sessions.load('heartbeat')).messages).toEqual([])
     expect(await look()).toMatchObject({ has_recent_activity: false, daily_logs: '', heartbeat_logs: '' })
+  })
+
+  test('that looked at a picture shows it to the model', async () => {
+    const { data, context, model } = aWorld([
+      { toolCalls: calls(['look', 'view_image', '{"value":"a.png"}']) },
+      quiet,
+    ])
+    const picture = { mediaType: 'image/png', base64: aPng().toString('base64') }
+    const view: Tool = {
+      ...fakeTool('view_image', 'local'),
+      run: async () => ({ output: 'a.png', ok: true, images: [picture] }),
+    }
+    await runHeartbeat({ ...context, tools: [view], images: createImageStore(data) }, request)
+    expect(model.asked[1]?.messages.at(-1)).toMatchObject({ images: [{ mediaType: 'image/png' }] })
   })
 
   test('that did something says so in a log of its own, which keeps no next one awake', async () => {

@@ -12,6 +12,7 @@ import type { PerformedRun } from './run-desk.ts'
 import type { RunRequest } from './run-request.ts'
 import { beginningOf } from './run-provenance.ts'
 import type { RunBeginning } from './run-provenance.ts'
+import { roundsOf } from './rounds-of.ts'
 import { runRounds } from './run-rounds.ts'
 import { taskResult } from './task-result.ts'
 import type { RunEnd } from './task-result.ts'
@@ -53,22 +54,14 @@ async function endOf(context: RunContext, state: LoopState, beginning: RunBeginn
   try {
     const ended = await runRounds(
       {
-        model: context.model,
-        context: context.context,
-        mesh: context.mesh,
-        tools: context.tools,
-        crew: context.crew,
+        ...roundsOf(context),
         systemPrompt: await context.systemPrompt('heartbeat'),
         bounds: { kind: 'heartbeat', iterationsMax },
         spending: null,
         taskId: null,
         beginning,
-        learnings: context.learnings,
         remindsOfTask: false,
         emptyRetriesMax: 1,
-        clock: context.clock,
-        saveCheckpoint: (current) => context.checkpoints.save(current),
-        ...context.hooks,
       },
       state,
       context.signal,

@@ -14,7 +14,9 @@ import { taskSession } from './run-request.ts'
 import type { RunRequest } from './run-request.ts'
 import { beginningOf } from './run-provenance.ts'
 import type { RunBeginning } from './run-provenance.ts'
+import { roundsOf } from './rounds-of.ts'
 import { runRounds } from './run-rounds.ts'
+import { createTimeLimit } from './time-limit.ts'
 import { taskResult } from './task-result.ts'
 import type { RunEnd } from './task-result.ts'
 
@@ -53,13 +55,8 @@ interface Work {
 async function endInTime(context: RunContext, work: Work): Promise<RunEnd> {
   const { clock } = context
   const { timeout_s: timeoutSeconds } = work.assignment
-  const time = new AbortController()
-  const timer = new AbortController()
   const leftMs = work.state.startedAt + timeoutSeconds * 1000 - clock.now()
-  const timeUp = clock.sleep(Math.max(0, leftMs), timer.signal).then(
-    () => time.abort(new Error('the task took too long')),
-    () => undefined,
-  )
+  const time = createTimeLimit(clock, leftMs, new Error('the task took too long'))
   try {
     return await workUntilEnd(context, work, AbortSignal.any([context.signal, time.signal]))
   } catch (error) {
@@ -68,8 +65,7 @@ async function endInTime(context: RunContext, work: Work): Promise<RunEnd> {
     const detail = `The task took longer than its ${timeoutSeconds} seconds.`
     return { status: 'timeout', code: 'expired', detail }
   } finally {
-    timer.abort()
-    await timeUp
+    await time.end()
   }
 }
 
@@ -78,23 +74,14 @@ async function workUntilEnd(context: RunContext, work: Work, signal: AbortSignal
   const budget = assignment.token_budget
   const ended = await runRounds(
     {
-      model: context.model,
-      context: context.context,
-      mesh: context.mesh,
-      tools: context.tools,
-      crew: context.crew,
+      ...roundsOf(context),
       systemPrompt: await context.systemPrompt('task'),
       bounds: { kind: 'task', iterationsMax: context.bounds.taskIterationsMax },
       spending: budget && { maxTokens: budget.max_tokens, maxCostUsd: budget.max_cost_usd },
       taskId: assignment.task_id,
       beginning: work.beginning,
-      learnings: context.learnings,
-      images: context.images,
       remindsOfTask: true,
       emptyRetriesMax: 1 + assignment.max_retries,
-      clock: context.clock,
-      saveCheckpoint: (current) => context.checkpoints.save(current),
-      ...context.hooks,
     },
     state,
     signal,

@@ -5,6 +5,7 @@ import { subagentTools } from '../builtin-tools/subagents.ts'
 import { provenanceOf } from '../loop/run-provenance.ts'
 import type { RunBeginning } from '../loop/run-provenance.ts'
 import { runRounds } from '../loop/run-rounds.ts'
+import { createTimeLimit } from '../loop/time-limit.ts'
 import type { LoopState } from '../loop/loop-state.ts'
 import { chargeParent } from './charge-parent.ts'
 import { childTools } from './child-tools.ts'
@@ -37,12 +38,8 @@ export async function runSubagent(
   const { parent, log } = deps
   const { clock } = parent.deps
   const { loop, ttlSeconds, beginning } = start
-  const time = new AbortController()
-  const timer = new AbortController()
-  const timeUp = clock.sleep(ttlSeconds * 1000, timer.signal).then(
-    () => time.abort(new Problem('expired', { detail: `Its ${ttlSeconds} seconds are over.` })),
-    () => undefined,
-  )
+  const expired = new Problem('expired', { detail: `Its ${ttlSeconds} seconds are over.` })
+  const time = createTimeLimit(clock, ttlSeconds * 1000, expired)
   const ended = (state: SubagentEnd['state'], text: string): SubagentEnd => {
     const { trust } = provenanceOf({ ...loop, beginning })
     return { state, text: sanitizeForPrompt(text), trust, endedAt: clock.now() }
@@ -59,8 +56,7 @@ export async function runSubagent(
     log.error({ runId: start.name, err }, 'a sub-agent failed inside')
     return ended('failed', 'internal-error: the sub-agent failed inside; the log of the agent says more.')
   } finally {
-    timer.abort()
-    await timeUp
+    await time.end()
     deps.exclusive.release(start.name)
   }
 }

@@ -1,0 +1,25 @@
+import type { Clock } from '@flotilla/protocol/clock'
+
+export interface TimeLimit {
+  /** Aborts with the reason when the time is over. */
+  readonly signal: AbortSignal
+  /** Lets go of the clock. To be awaited, whether the time is over or not. */
+  end(): Promise<void>
+}
+
+/** Bounds work in time, in milliseconds; none is left where that is not positive. */
+export function createTimeLimit(clock: Clock, leftMs: number, reason: Error): TimeLimit {
+  const over = new AbortController()
+  const timer = new AbortController()
+  const slept = clock.sleep(Math.max(0, leftMs), timer.signal).then(
+    () => over.abort(reason),
+    () => undefined,
+  )
+  return {
+    signal: over.signal,
+    end: async () => {
+      timer.abort()
+      await slept
+    },
+  }
+}
