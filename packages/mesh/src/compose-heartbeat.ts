@@ -13,13 +13,13 @@ import { systemClock } from './system-clock.ts'
 import type { TaskTable } from './tasks/task-table.ts'
 import { createEnsureHeartbeat } from './triggers/heartbeat/ensure-heartbeat.ts'
 import type { WantedHeartbeat } from './triggers/heartbeat/ensure-heartbeat.ts'
+import type { Topics } from './topics/topics.ts'
 import { createFireHeartbeat } from './triggers/heartbeat/fire-heartbeat.ts'
 import type { HeartbeatJobs } from './triggers/heartbeat/heartbeat-jobs.ts'
 import { createHeartbeatTable } from './triggers/heartbeat/heartbeat-table.ts'
 import { createKnownContexts } from './triggers/heartbeat/known-contexts.ts'
 import { createListHeartbeats } from './triggers/heartbeat/list-heartbeats.ts'
 import { createOpenTasks } from './triggers/heartbeat/open-tasks.ts'
-import type { UnreadSignals } from './triggers/heartbeat/probes.ts'
 import { createReadContext } from './triggers/heartbeat/read-context.ts'
 import { createRunHeartbeatNow } from './triggers/heartbeat/run-heartbeat-now.ts'
 import { createSetHeartbeat } from './triggers/heartbeat/set-heartbeat.ts'
@@ -35,15 +35,13 @@ export function composeHeartbeats(parts: {
   readonly guard: Guard
   readonly journal: Journal
   readonly log: Log
-  /** Where schedules are kept; null while nothing keeps them, and then heartbeats are run by hand alone. */
-  readonly jobs: HeartbeatJobs | null
-  readonly unreadSignals: (agentId: string) => UnreadSignals
+  readonly jobs: HeartbeatJobs
+  readonly unreadSignals: Topics['unreadSignals']
   readonly pausedReason: (agentId: string) => string | null
 }) {
-  const { database, fleet, ledger, runtime, guard, log } = parts
+  const { database, fleet, ledger, runtime, jobs, guard, log } = parts
   const clock = systemClock
   const table = createHeartbeatTable(database)
-  const jobs = parts.jobs ?? unscheduled
   const known = createKnownContexts({ table, isBusy: (agentId) => ledger.laneOf(agentId).busy, clock })
   const readContext = createReadContext({
     connections: fleet,
@@ -71,7 +69,6 @@ export function composeHeartbeats(parts: {
   }
   /** An agent that was made without its heartbeat gets it at the next start. */
   const settleIn = async (agentId: string, wanted?: WantedHeartbeat): Promise<void> => {
-    if (parts.jobs === null) return
     await ensure(agentId, wanted).catch((error: unknown) => {
       log.error({ agentId, err: error }, 'an agent has no heartbeat')
     })
@@ -96,22 +93,12 @@ export function composeHeartbeats(parts: {
     reached: known.reached,
     forget: async (agentId: string): Promise<void> => {
       table.remove(agentId)
-      if (parts.jobs) await jobs.remove(agentId)
+      await jobs.remove(agentId)
     },
   }
 }
 
 export type Heartbeats = ReturnType<typeof composeHeartbeats>
-
-const unscheduled: HeartbeatJobs = {
-  find: async () => null,
-  put: async () => {
-    throw new Problem('not-configured', {
-      detail: 'nothing keeps schedules here; heartbeats can be run by hand',
-    })
-  },
-  remove: async () => {},
-}
 
 export function heartbeatUseCases(parts: MeshParts): HeartbeatUseCases {
   const { heartbeats } = parts

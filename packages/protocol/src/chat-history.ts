@@ -42,7 +42,6 @@ export const chatSessionSchema = z.strictObject({
   updated_at: z.number(),
   task_id: z.nullable(z.string()),
 })
-export type ChatSession = z.infer<typeof chatSessionSchema>
 
 /** Newest first. */
 export const chatSessionsSchema = z.strictObject({

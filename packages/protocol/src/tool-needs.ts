@@ -35,5 +35,3 @@ export const toolNeeds = {
   remove_cron: { field: 'can_manage_cron' },
   request_credential: { field: 'can_request_user_credentials' },
 } as const satisfies Readonly<Record<string, ToolNeed>>
-
-export type ToolWithNeed = keyof typeof toolNeeds

@@ -12,7 +12,7 @@ export const webhookPublicEndpoints = {
   },
 } as const satisfies Record<string, Endpoint>
 
-/** What people do with webhooks at the dashboard. Nobody else has anything like it. */
+/** What people do with webhooks at the dashboard; agents have no such endpoints. */
 export const webhookEndpoints = {
   webhooks: { method: 'GET', path: '/api/webhooks', summary: 'All webhooks, without their secrets' },
   webhookCreate: { method: 'POST', path: '/api/webhooks', summary: 'Makes a webhook; shows its secret once' },

@@ -1,19 +1,5 @@
 import { Problem } from '@flotilla/protocol/problem'
-
-/** They are about one connection and end with it (RFC 9110, section 7.6.1). */
-const hopByHop: readonly string[] = [
-  'connection',
-  'http2-settings',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authentication-info',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]
+import { hopByHopHeaders } from './hop-by-hop.ts'
 
 /** Methods whose request has a body even where none is announced, for whoever writes it on. */
 const bodied: readonly string[] = ['POST', 'PUT', 'PATCH']
@@ -59,7 +45,7 @@ function endToEnd(pairs: readonly Pair[], more: readonly string[]): readonly Pai
     .flatMap(([, value]) => value.toLowerCase().split(','))
     .map((name) => name.trim())
     .filter((name) => name !== 'content-length')
-  const dropped = new Set([...hopByHop, ...more, ...named])
+  const dropped = new Set([...hopByHopHeaders, ...more, ...named])
   return pairs.filter(([name]) => !dropped.has(name.toLowerCase()))
 }
 

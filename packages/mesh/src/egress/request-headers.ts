@@ -1,21 +1,13 @@
 import { Problem } from '@flotilla/protocol/problem'
+import { hopByHopHeaders } from './hop-by-hop.ts'
 
 /** The connection's own; whoever sets them by hand can make two servers read one request in two ways. */
 const connectionHeaders: readonly string[] = [
+  ...hopByHopHeaders,
   'accept-encoding',
-  'connection',
   'content-length',
   'expect',
   'host',
-  'http2-settings',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
 ]
 
 const headersMax = 64

@@ -15,8 +15,6 @@ export interface PauseRecord {
 
 const rowSchema = z.object({ scope: z.string(), reason: z.string(), actor: z.string(), since: z.number() })
 
-export type PauseTable = ReturnType<typeof createPauseTable>
-
 export function createPauseTable(database: Database) {
   return {
     list: (): readonly PauseRecord[] =>

@@ -32,8 +32,6 @@ export interface Pauses {
   resume(caller: Caller, agentId: string | null): ResumeResult
   list(caller: Caller): readonly PauseView[]
   view(): readonly PauseView[]
-  /** Calls back after every resumption, so that triggers fire what came due. Returns what ends that. */
-  onResumed(listener: (agentId: string | null) => void): () => void
   /** The agent is deleted. */
   forget(agentId: string): void
 }
@@ -56,7 +54,6 @@ export function createPauses(deps: {
 }): Pauses {
   const { database, clock, journal, events } = deps
   const table = createPauseTable(database)
-  const listeners = new Set<(agentId: string | null) => void>()
   let byScope = read()
 
   function read(): ReadonlyMap<string, PauseRecord> {
@@ -123,7 +120,6 @@ export function createPauses(deps: {
         database.afterCommit(() => (byScope = left))
         for (const id of free) deps.lanes().releaseProactive(id)
       })
-      for (const listener of listeners) listener(agentId)
       return { agent_id: agentId, released, still_paused: agents.filter((id) => !free.includes(id)) }
     },
     list: (caller) => {
@@ -131,10 +127,6 @@ export function createPauses(deps: {
       return view()
     },
     view,
-    onResumed: (listener) => {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
     forget: (agentId) => {
       table.remove(agentId)
       database.afterCommit(() => (byScope = read()))

@@ -1,8 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { cronChangeSchema, newCronJobSchema } from '@flotilla/protocol/cron-api'
 import type { JsonObject } from '@flotilla/protocol/json-value'
-import { Problem } from '@flotilla/protocol/problem'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { verifies } from '../../../../../tests/verifies.ts'
 import type { Caller } from '../../policy/caller.ts'
 import { checkToolCall } from './check-tool.ts'
@@ -10,34 +9,9 @@ import { readJobs } from './cron-file.ts'
 import { firedPerTickMax } from './cron-ticker.ts'
 import type { HeartbeatFiring } from './cron-world.ts'
 import { heartbeatsAtOnceMax } from './fire-job.ts'
-import { aJob, aPlayedCron, noSignal, owner, startOfTime } from './played-cron.ts'
-import type { PlayedCron, PlayedOptions } from './played-cron.ts'
+import { aJob, noSignal, owner, play, problemOf, startOfTime, writeByHand } from './played-cron.ts'
 
 const minute = 60_000
-const opened: PlayedCron[] = []
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((one) => one.stop()))
-})
-
-async function play(options: PlayedOptions = {}): Promise<PlayedCron> {
-  const played = await aPlayedCron(options)
-  opened.push(played)
-  return played
-}
-
-async function problemOf(work: Promise<unknown>): Promise<Problem> {
-  const error = await work.then(
-    () => null,
-    (thrown: unknown) => thrown,
-  )
-  if (error instanceof Problem) return error
-  throw new Error(`no problem but ${String(error)}`)
-}
-
-async function write(played: PlayedCron, jobs: readonly object[]): Promise<void> {
-  await writeFile(played.world.path, JSON.stringify({ jobs }, null, 2))
-}
-
 const clerk: Caller = { kind: 'agent', agentId: 'clerk', token: 'door', run: null }
 const chief: Caller = { kind: 'agent', agentId: 'operator', token: 'door', run: null }
 const mayAll = { can_manage_cron: true, can_edit_agent_config: true, can_view_fleet_metrics: true }
@@ -195,7 +169,7 @@ describe('a job that agents write', () => {
     const played = await play()
     played.permit('clerk', { can_manage_cron: true, can_edit_agent_config: true })
     const forOther = { agent: 'writer', schedule: 'every 1m', message: 'x' }
-    await write(played, [
+    await writeByHand(played, [
       aJob({ id: 'own' }),
       aJob({ id: 'made', ...forOther, created_by: 'agent:clerk' }),
       aJob({ id: 'other', ...forOther }),
@@ -231,7 +205,7 @@ describe('a person', () => {
         },
       },
     })
-    await write(played, [
+    await writeByHand(played, [
       aJob({ id: 'one' }),
       aJob({ id: 'two', created_by: 'agent:clerk' }),
       aJob({ id: 'beat', heartbeat: true, message: undefined }),
@@ -254,7 +228,7 @@ describe('very many jobs', () => {
     const hearts = Array.from({ length: heartbeatsAtOnceMax * 2 + 10 }, (_, at) =>
       aJob({ id: `h${at}`, agent: `agent-${at}`, heartbeat: true, message: undefined }),
     )
-    await write(played, [...hearts, aJob({ id: 'last', schedule: 'every 2m' })])
+    await writeByHand(played, [...hearts, aJob({ id: 'last', schedule: 'every 2m' })])
     await played.cron.tick()
     await played.tickAfter(minute)
     await played.tickAfter(minute)
@@ -265,7 +239,7 @@ describe('very many jobs', () => {
     const total = process.env['FLOTILLA_SOAK'] === '1' ? 10_000 : 1000
     const played = await play()
     const jobs = Array.from({ length: total }, (_, at) => aJob({ id: `j${at}`, agent: `agent-${at % 400}` }))
-    await write(
+    await writeByHand(
       played,
       jobs.map((job) => ({ ...job, schedule: 'every 1d' })),
     )

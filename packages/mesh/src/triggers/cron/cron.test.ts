@@ -1,39 +1,10 @@
-import { writeFile } from 'node:fs/promises'
-import { Problem } from '@flotilla/protocol/problem'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { verifies } from '../../../../../tests/verifies.ts'
 import { firedPerTickMax } from './cron-ticker.ts'
 import type { FireHeartbeat } from './cron-world.ts'
-import { aJob, aPlayedCron, owner, startOfTime } from './played-cron.ts'
-import type { PlayedCron, PlayedOptions } from './played-cron.ts'
+import { aJob, owner, play, problemOf, startOfTime, writeByHand } from './played-cron.ts'
 
 const minute = 60_000
-const opened: PlayedCron[] = []
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((one) => one.stop()))
-})
-
-async function play(options: PlayedOptions = {}): Promise<PlayedCron> {
-  const played = await aPlayedCron(options)
-  opened.push(played)
-  return played
-}
-
-async function problemOf(work: Promise<unknown> | (() => unknown)): Promise<Problem> {
-  try {
-    await (typeof work === 'function' ? work() : work)
-  } catch (error) {
-    if (error instanceof Problem) return error
-    throw error
-  }
-  throw new Error('no problem')
-}
-
-/** The jobs as a hand would write them. */
-async function write(played: PlayedCron, jobs: readonly object[]): Promise<void> {
-  await writeFile(played.world.path, JSON.stringify({ jobs }, null, 2))
-}
-
 describe('a due time', () => {
   it('becomes a run of its agent with the origin cron and the name of its maker, once', async () => {
     verifies(
@@ -243,7 +214,7 @@ describe('many jobs', () => {
     const played = await play()
     const total = firedPerTickMax + 30
     const jobs = Array.from({ length: total }, (_, at) => aJob({ id: `j${at}`, agent: `agent-${at}` }))
-    await write(played, jobs)
+    await writeByHand(played, jobs)
     await played.cron.tick()
     expect(await played.tickAfter(minute)).toBe(firedPerTickMax)
     expect(await played.tickAfter(15_000)).toBe(30)
@@ -254,7 +225,7 @@ describe('many jobs', () => {
 
   it('of one agent are 50 at most, at the door and in the file (lesson 72)', async () => {
     const played = await play()
-    await write(
+    await writeByHand(
       played,
       Array.from({ length: 49 }, (_, at) => aJob({ id: `j${at}` })),
     )

@@ -10,6 +10,7 @@ import type { CronWorld } from './cron-world.ts'
 import type { JobBoard, LiveJob } from './job-board.ts'
 import { planDues } from './plan-dues.ts'
 import type { DuePlan } from './plan-dues.ts'
+import { tellOfJob } from './tell-of-job.ts'
 
 /** Heartbeats that are asked for at once; the rest of a tick waits for the next. */
 export const heartbeatsAtOnceMax = 100
@@ -58,18 +59,7 @@ export function createFireJob(deps: {
     // What goes on being let pass for one reason is told once.
     if (!begins) return
     const times = count > 1 ? `${exact ? '' : 'at least '}${count} due times: ` : ''
-    tell(job, 'skipped', times + detail)
-  }
-
-  function tell(job: CronJob, action: 'started' | 'skipped' | 'error', detail: string): void {
-    events.publish({
-      type: 'cron.changed',
-      agent_id: job.agent,
-      job_id: job.id,
-      action,
-      schedule: job.schedule,
-      detail: detail.slice(0, 500),
-    })
+    tellOfJob(events, job, { action: 'skipped', detail: times + detail })
   }
 
   /** The rows of everything before the due time that is acted on. */
@@ -95,7 +85,7 @@ export function createFireJob(deps: {
     table.markFired(row.seq, run.id)
     table.countFired(job.id, clock.now())
     table.trim(job.id)
-    tell(job, 'started', run.id)
+    tellOfJob(events, job, { action: 'started', detail: run.id })
     const now = ledger.find(run.id) ?? run
     const written = table.bySeq(row.seq)
     if (written && isTerminal(now.state)) settle(written, now)
@@ -115,7 +105,7 @@ export function createFireJob(deps: {
       const words = failed ? wordsOf(answer.failed) : answer.skipped
       table.markSkipped(row.seq, failed ? reasonOf(answer.failed) : 'heartbeat', words)
       table.countSkipped(job.id, 1)
-      tell(job, 'skipped', words)
+      tellOfJob(events, job, { action: 'skipped', detail: words })
     })
     if ('failed' in answer) throw answer.failed
   }

@@ -1,41 +1,14 @@
 import { readFile, writeFile } from 'node:fs/promises'
-import { Problem } from '@flotilla/protocol/problem'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { verifies } from '../../../../../tests/verifies.ts'
 import type { Caller } from '../../policy/caller.ts'
 import { isQuietReply } from './quiet-reply.ts'
-import { aJob, aPlayedCron, noSignal, owner, startOfTime } from './played-cron.ts'
-import type { PlayedCron, PlayedOptions } from './played-cron.ts'
+import { aJob, noSignal, owner, play, problemOf, startOfTime, writeByHand } from './played-cron.ts'
+import type { PlayedCron } from './played-cron.ts'
 
 const minute = 60_000
-const opened: PlayedCron[] = []
-afterEach(async () => {
-  await Promise.all(opened.splice(0).map((one) => one.stop()))
-})
-
-async function play(options: PlayedOptions = {}): Promise<PlayedCron> {
-  const played = await aPlayedCron(options)
-  opened.push(played)
-  return played
-}
-
-async function problemOf(work: Promise<unknown> | (() => unknown)): Promise<Problem> {
-  try {
-    await (typeof work === 'function' ? work() : work)
-  } catch (error) {
-    if (error instanceof Problem) return error
-    throw error
-  }
-  throw new Error('no problem')
-}
-
 const clerk: Caller = { kind: 'agent', agentId: 'clerk', token: 'door', run: null }
 const chief: Caller = { kind: 'agent', agentId: 'operator', token: 'door', run: null }
-
-/** The jobs as a hand would write them. */
-async function write(played: PlayedCron, jobs: readonly object[]): Promise<void> {
-  await writeFile(played.world.path, JSON.stringify({ jobs }, null, 2))
-}
 
 describe('how a run ended', () => {
   async function ended(responses: readonly (string | null)[], more: object = {}): Promise<PlayedCron> {
@@ -190,7 +163,7 @@ describe('making and changing a job', () => {
     expect(
       (await problemOf(played.cron.heartbeatJobs.put({ agentId: 'operator', schedule: 'every 1h' }))).detail,
     ).toMatch(/locked/)
-    await write(played, [aJob({ id, agent: 'operator', heartbeat: true, schedule: 'every 1h' })])
+    await writeByHand(played, [aJob({ id, agent: 'operator', heartbeat: true, schedule: 'every 1h' })])
     await played.cron.tick()
     expect(played.cron.list(owner).jobs).toMatchObject([
       {
@@ -255,9 +228,9 @@ describe('making and changing a job', () => {
 describe('the file', () => {
   it('is read again within a tick when a hand changed it, and what was due before has a row', async () => {
     const played = await play()
-    await write(played, [aJob({ schedule: 'every 1h' })])
+    await writeByHand(played, [aJob({ schedule: 'every 1h' })])
     await played.cron.tick()
-    await write(played, [aJob({ schedule: '30 * * * *' }), aJob({ id: 'job-2', message: 'other' })])
+    await writeByHand(played, [aJob({ schedule: '30 * * * *' }), aJob({ id: 'job-2', message: 'other' })])
     await played.tickAfter(5000)
     expect(played.cron.list(owner).jobs.map(({ schedule }) => schedule)).toEqual(['30 * * * *', 'every 1m'])
     await played.tickAfter(30 * minute)

@@ -1,3 +1,4 @@
+import { tellOfJob } from './tell-of-job.ts'
 import type { CronChange, CronJobView, CronRowView, NewCronJob } from '@flotilla/protocol/cron-api'
 import { defaultHeartbeatSchedule } from '@flotilla/protocol/heartbeat-reply'
 import { Problem } from '@flotilla/protocol/problem'
@@ -76,14 +77,7 @@ export function createManageCron(deps: Deps): ManageCron {
         subject: job.id,
         detail: { agent: job.agent, schedule: job.schedule, mode: modeOf(job) },
       })
-      events.publish({
-        type: 'cron.changed',
-        agent_id: job.agent,
-        job_id: job.id,
-        action,
-        schedule: job.schedule,
-        detail: `by ${actorOf(caller)}`,
-      })
+      tellOfJob(events, job, { action, detail: `by ${actorOf(caller)}` })
     })
   }
 

@@ -1,4 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
@@ -6,6 +7,7 @@ import type { NewId } from '@flotilla/protocol/ids'
 import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import { Problem } from '@flotilla/protocol/problem'
+import { onTestFinished } from 'vitest'
 import { conditionHolds } from '../../conditions/condition.ts'
 import { parseCondition } from '../../conditions/parse-condition.ts'
 import { createFileEditor } from '../../config/atomic-file.ts'
@@ -164,4 +166,26 @@ export function aJob(changes: Partial<CronJob> = {}): CronJob {
     created_at: startOfTime,
     ...changes,
   }
+}
+
+/** One that is stopped with its test. */
+export async function play(options: PlayedOptions = {}): Promise<PlayedCron> {
+  const played = await aPlayedCron(options)
+  onTestFinished(() => played.stop())
+  return played
+}
+
+export async function problemOf(work: Promise<unknown> | (() => unknown)): Promise<Problem> {
+  try {
+    await (typeof work === 'function' ? work() : work)
+  } catch (error) {
+    if (error instanceof Problem) return error
+    throw error
+  }
+  throw new Error('no problem')
+}
+
+/** The jobs as a hand would write them. */
+export async function writeByHand(played: PlayedCron, jobs: readonly object[]): Promise<void> {
+  await writeFile(played.world.path, JSON.stringify({ jobs }, null, 2))
 }

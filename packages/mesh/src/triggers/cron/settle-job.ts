@@ -1,3 +1,4 @@
+import { tellOfJob } from './tell-of-job.ts'
 import { wireLimits } from '@flotilla/protocol/limits'
 import type { RunRecord } from '../../runs/run-record.ts'
 import type { CronJob } from './cron-job.ts'
@@ -46,14 +47,8 @@ export function createSettleJob(deps: {
       done: outcome.status === 'done',
     })
     if (!job) return
-    world.events.publish({
-      type: 'cron.changed',
-      agent_id: job.agent,
-      job_id: job.id,
-      action: failed ? 'error' : 'executed',
-      schedule: job.schedule,
-      detail: hushed ? '' : outcome.text.slice(0, 500),
-    })
+    const action = failed ? 'error' : 'executed'
+    tellOfJob(world.events, job, { action, detail: hushed ? '' : outcome.text })
     const inRow = table.stateOf(job.id)?.failedInRow ?? 0
     if (failed && inRow === failuresToldAt) {
       note(

@@ -10,7 +10,8 @@ import { isSkipped } from './decide-heartbeat.ts'
 import { heartbeatMessage } from './heartbeat-message.ts'
 import type { HeartbeatTable, KnownContext } from './heartbeat-table.ts'
 import { runProbes } from './probes.ts'
-import type { OpenTasks, UnreadSignals } from './probes.ts'
+import type { UnreadSummary } from '../../topics/topics.ts'
+import type { OpenTasks } from './probes.ts'
 import type { createReadContext } from './read-context.ts'
 
 /**
@@ -45,7 +46,7 @@ export interface FireHeartbeatDeps {
   readonly isArchived: (agentId: string) => boolean
   readonly pausedReason: (agentId: string) => string | null
   readonly readContext: ReturnType<typeof createReadContext>
-  readonly unreadSignals: (agentId: string) => UnreadSignals
+  readonly unreadSignals: (agentId: string) => UnreadSummary
   readonly openTasks: (agentId: string) => OpenTasks
   readonly submitRun: SubmitRun
   readonly findRun: (runId: string) => RunRecord | null

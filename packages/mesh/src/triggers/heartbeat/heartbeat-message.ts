@@ -3,7 +3,8 @@ import { heartbeatOkToken } from '@flotilla/protocol/heartbeat-reply'
 import { joinPromptText, sanitizeForPrompt, truncatePromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import { alertLines } from './probes.ts'
-import type { OpenTasks, ProbeAlert, UnreadSignals } from './probes.ts'
+import type { UnreadSummary } from '../../topics/topics.ts'
+import type { OpenTasks, ProbeAlert } from './probes.ts'
 
 const logsMaxChars = 4000
 /** Of those, what earlier heartbeats did. */
@@ -19,7 +20,7 @@ export interface HeartbeatMessageParts {
   /** Null where the agent could not be asked for it. */
   readonly context: Pick<HeartbeatContext, 'heartbeat_rules' | 'daily_logs' | 'heartbeat_logs'> | null
   readonly alerts: readonly ProbeAlert[]
-  readonly signals: UnreadSignals
+  readonly signals: UnreadSummary
   readonly tasks: OpenTasks
 }
 
@@ -111,7 +112,7 @@ function pending({ signals, tasks }: HeartbeatMessageParts): PromptText {
   return lines.length === 0 ? none : sanitizeForPrompt(lines.join('\n'))
 }
 
-function more({ count, newest: shown }: UnreadSignals | OpenTasks, what: string): string[] {
+function more({ count, newest: shown }: UnreadSummary | OpenTasks, what: string): string[] {
   const left = count - Math.min(shown.length, pendingMax)
   return left > 0 ? [`- and ${left} more ${what}`] : []
 }

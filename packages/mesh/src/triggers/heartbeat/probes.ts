@@ -1,18 +1,7 @@
 import { limits } from '@flotilla/protocol/limits'
 import { joinPromptText, sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
-
-/** Unread signals of an agent: how many, and the newest of them. */
-export interface UnreadSignals {
-  readonly count: number
-  readonly newest: readonly {
-    readonly topic: string
-    readonly text: string
-    readonly from: string
-    /** Milliseconds since 1970. */
-    readonly at: number
-  }[]
-}
+import type { UnreadSummary } from '../../topics/topics.ts'
 
 /** Hand-offs to an agent that nobody has closed: how many, and the newest of them. */
 export interface OpenTasks {
@@ -28,7 +17,7 @@ export interface OpenTasks {
 export interface ProbeFacts {
   /** Of what the agent may keep below /data; null where it cannot be told. */
   readonly diskUsedPercent: number | null
-  readonly signals: UnreadSignals
+  readonly signals: UnreadSummary
   readonly tasks: OpenTasks
 }
 
