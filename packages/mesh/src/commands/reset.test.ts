@@ -80,7 +80,15 @@ test('plain processes that a killed mesh left are ended, also where containers a
   const folder = join(paths.agentsFolder, '61')
   await mkdir(folder)
   const startTicks = (await startTicksOf(pid)) ?? ''
-  await writeRecord(folder, { agentId: 'a', pid, startTicks, port: 1, labels: {}, stoppedWith: null })
+  await writeRecord(folder, {
+    agentId: 'a',
+    pid,
+    startTicks,
+    bootId: null,
+    port: 1,
+    labels: {},
+    stoppedWith: null,
+  })
   await resetOf(home)
   expect(await ended).toBe('SIGKILL')
 })

@@ -1,43 +1,36 @@
-import { spawn } from 'node:child_process'
-import { chmod, mkdir, open, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
+import { mkdir, open, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
 import type { Clock } from '@flotilla/protocol/clock'
-import { agentCommand } from './docker/container-options.ts'
-import { seedEntries } from './docker/seed-files.ts'
+import { findWorkers, type Worker } from './process/find-workers.ts'
+import { launchProcess, type LaunchOptions } from './process/launch-process.ts'
 import {
   exitCodeOf,
   isAlive,
   readAllRecords,
   readRecord,
-  startTicksOf,
   writeRecord,
   type ProcessRecord,
 } from './process/process-record.ts'
 import { measureFolders } from './process/measure-folders.ts'
 import { reasonOf, SandboxError } from './sandbox-error.ts'
 import type { SandboxEnd, SandboxRuntime, SandboxState } from './sandbox-runtime.ts'
-import type { SandboxSpec } from './sandbox-spec.ts'
 
 const lookEveryMs = 150
 const killWaitMs = 5_000
 
-export interface ProcessRuntimeOptions {
+export interface ProcessRuntimeOptions extends LaunchOptions {
   /** One folder per agent is made in it. Belongs to one home. */
   readonly dataRoot: string
-  /** The Node to run agents with. */
-  readonly nodePath: string
-  /** The agent as a file that Node can run. */
-  readonly agentEntry: string
-  /** The only variable of ours that agents get: where programs are found. */
-  readonly path: string
   readonly clock: Clock
 }
 
 /**
  * ADAPTER of `sandbox-runtime.ts`: agents as plain processes of this user. Nothing is walled in: they see the owner's
  * files and network. For machines where no container engine can run, and only when asked for by name. Linux only.
+ *
+ * Two never work on one data folder: a process begins once its record is on the disk, `prepare` ends whatever works in
+ * this home and has no record, and a start waits until the group of the one before is gone, whoever of it died first.
  */
 export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRuntime {
   const listeners = new Set<(end: SandboxEnd) => void>()
@@ -54,6 +47,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
         // Between the two looks a stop may have claimed this end.
         if (running.get(agentId) !== record) continue
         running.delete(agentId)
+        await endRemains(record)
         const code = await exitCodeOf(folderOf(agentId), record)
         for (const listener of listeners) listener({ agentId, code, outOfMemory: false })
       }
@@ -64,20 +58,56 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
   async function halt(agentId: string, graceMs: number): Promise<void> {
     running.delete(agentId)
     const record = await readRecord(folderOf(agentId))
-    if (record === null || !(await isAlive(record))) return
+    if (record === null) return
+    if (await isAlive(record)) await endProcess(record, graceMs)
+    await endRemains(record)
+  }
+
+  async function endProcess(record: ProcessRecord, graceMs: number): Promise<void> {
+    const { agentId } = record
     await writeRecord(folderOf(agentId), { ...record, stoppedWith: graceMs > 0 ? 143 : 137 })
     if (graceMs > 0) {
-      signalGroup(record.pid, 'SIGTERM')
+      signal(-record.pid, 'SIGTERM')
       if (await gone(record, graceMs)) return
       await writeRecord(folderOf(agentId), { ...record, stoppedWith: 137 })
     }
-    signalGroup(record.pid, 'SIGKILL')
+    signal(-record.pid, 'SIGKILL')
     if (!(await gone(record, killWaitMs))) {
-      throw new SandboxError(
-        'process-survives',
-        `The process ${record.pid} of ${agentId} does not end.\nRepair: kill -9 ${record.pid}`,
-      )
+      throw survives(record.pid, agentId)
     }
+  }
+
+  /** Its first process is gone; what is left of its group may be the agent itself. */
+  async function endRemains(record: ProcessRecord): Promise<void> {
+    if (!hasGroup(record.pid)) return
+    const data = join(folderOf(record.agentId), 'data')
+    await endWorkers(record.agentId, () => findWorkers((folder) => folder === data))
+  }
+
+  async function endWorkers(whose: string, find: () => Promise<readonly Worker[]>): Promise<void> {
+    const end = options.clock.now() + killWaitMs
+    for (;;) {
+      const [first, ...more] = await find()
+      if (!first) return
+      if (options.clock.now() >= end) throw survives(first.pid, whose)
+      for (const { pid } of [first, ...more]) signal(pid, 'SIGKILL')
+      await options.clock.sleep(20)
+    }
+  }
+
+  /** What a mesh left behind that was killed before it could note it, or whose note is lost. */
+  async function endUnrecorded(): Promise<void> {
+    const records = await readAllRecords(options.dataRoot)
+    const alive = await Promise.all(records.map(async (record) => ((await isAlive(record)) ? record : null)))
+    const groups = new Map(
+      alive.flatMap((record) =>
+        record === null ? [] : [[join(folderOf(record.agentId), 'data'), record.pid] as const],
+      ),
+    )
+    await endWorkers('an agent of this home', async () => {
+      const workers = await findWorkers((data) => dirname(dirname(data)) === options.dataRoot)
+      return workers.filter(({ data, group }) => groups.get(data) !== group)
+    })
   }
 
   async function gone(record: ProcessRecord, boundMs: number): Promise<boolean> {
@@ -105,6 +135,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
     async prepare({ progress }) {
       progress('Agents run as plain processes of this user: nothing is isolated')
       await mkdir(options.dataRoot, { recursive: true, mode: 0o700 })
+      await endUnrecorded()
       for (const record of await readAllRecords(options.dataRoot)) {
         if (await isAlive(record)) running.set(record.agentId, record)
       }
@@ -116,7 +147,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
     async start(spec) {
       try {
         await halt(spec.agentId, 0)
-        const record = await launch(options, { spec, folder: folderOf(spec.agentId) })
+        const record = await launchProcess(options, { spec, folder: folderOf(spec.agentId) })
         running.set(spec.agentId, record)
         return {
           agentId: spec.agentId,
@@ -146,6 +177,7 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
     async erase() {
       for (const record of await readAllRecords(options.dataRoot))
         await halt((await stateOf(record)).agentId, 0)
+      await endUnrecorded()
       await rm(options.dataRoot, { recursive: true, force: true })
     },
 
@@ -175,89 +207,34 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
   }
 }
 
-async function launch(
-  options: ProcessRuntimeOptions,
-  { spec, folder }: { readonly spec: SandboxSpec; readonly folder: string },
-): Promise<ProcessRecord> {
-  const data = join(folder, 'data')
-  const entries = seedEntries(spec.files)
-  await mkdir(data, { recursive: true, mode: 0o700 })
-  for (const entry of entries) {
-    const path = join(data, entry.name)
-    await mkdir(entry.name.endsWith('/') ? path : dirname(path), { recursive: true, mode: 0o700 })
-    if (entry.content instanceof Uint8Array && !entry.name.endsWith('/')) {
-      await writeFile(path, entry.content, { mode: 0o600 })
-      await chmod(path, 0o600)
-    }
-  }
-  await rm(join(folder, 'exit'), { force: true })
-  const port = await freePort()
-  const log = await open(join(folder, 'log'), 'w', 0o600)
-  try {
-    const [, ...flags] = agentCommand(spec.memoryLimitBytes)
-    // The shell notes the exit code, so that a mesh which comes later can tell it too.
-    const command = [
-      '-c',
-      '"$@"; echo $? > "$0"',
-      join(folder, 'exit'),
-      options.nodePath,
-      ...flags.slice(0, -1),
-      options.agentEntry,
-    ]
-    const child = spawn('/bin/sh', command, {
-      cwd: data,
-      detached: true,
-      stdio: ['ignore', log.fd, log.fd],
-      env: {
-        ...spec.environment,
-        PATH: options.path,
-        HOME: data,
-        FLOTILLA_PORT: String(port),
-        FLOTILLA_LISTEN_HOST: '127.0.0.1',
-        FLOTILLA_DATA: data,
-        FLOTILLA_BRIEFING: spec.briefingDirectory,
-      },
-    })
-    const pid = await new Promise<number>((resolve, reject) => {
-      child.once('error', reject)
-      child.once('spawn', () => resolve(child.pid ?? 0))
-    })
-    child.unref()
-    const startTicks = (await startTicksOf(pid)) ?? 'gone'
-    const record = {
-      agentId: spec.agentId,
-      pid,
-      startTicks,
-      port,
-      labels: { ...spec.labels },
-      stoppedWith: null,
-    }
-    await writeRecord(folder, record)
-    return record
-  } finally {
-    await log.close()
-  }
+function survives(pid: number, whose: string): SandboxError {
+  return new SandboxError(
+    'process-survives',
+    `The process ${pid} of ${whose} does not end.\nRepair: kill -9 ${pid}`,
+  )
 }
 
-function signalGroup(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
+/** To one process, or with a negative id to a group. */
+function signal(pid: number, name: 'SIGTERM' | 'SIGKILL'): void {
   try {
-    process.kill(-pid, signal)
+    process.kill(pid, name)
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
+    if (!isGone(error)) throw error
   }
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', resolve)
-  })
-  const address = server.address()
-  await new Promise<void>((resolve) => server.close(() => resolve()))
-  if (address === null || typeof address === 'string') throw new TypeError('a TCP listener has a port')
-  return address.port
+/** False where it is certain that nothing of the group is left; others may have its number by now. */
+function hasGroup(pid: number): boolean {
+  try {
+    process.kill(-pid, 0)
+    return true
+  } catch (error) {
+    return !isGone(error)
+  }
 }
+
+const isGone = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'ESRCH'
 
 async function lastBytes(path: string, maxBytes: number): Promise<string> {
   const file = await open(path, 'r').catch(() => null)

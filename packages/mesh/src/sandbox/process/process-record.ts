@@ -1,4 +1,4 @@
-import { readFile, readdir, rename, writeFile } from 'node:fs/promises'
+import { open, readFile, readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as z from 'zod'
 
@@ -8,6 +8,8 @@ const recordSchema = z.strictObject({
   pid: z.int().min(2),
   /** Start time of the process in the kernel's ticks: a process id alone may belong to another by now. */
   startTicks: z.string(),
+  /** The boot of the machine that those ticks count from. */
+  bootId: z.string().nullable().default(null),
   port: z.int(),
   labels: z.record(z.string(), z.string()),
   /** Code of an end that was asked for; else the file `exit` tells. */
@@ -16,15 +18,34 @@ const recordSchema = z.strictObject({
 
 export type ProcessRecord = z.infer<typeof recordSchema>
 
+/** Stands for the start of a process that ended with an earlier boot, or before anybody could look. */
+export const startUnknown = 'gone'
+
+/** Null also where it cannot be read: what runs there is then nobody's, and is ended as such. */
 export async function readRecord(folder: string): Promise<ProcessRecord | null> {
   const text = await readFile(join(folder, 'sandbox.json'), 'utf8').catch(() => null)
-  return text === null ? null : recordSchema.parse(JSON.parse(text))
+  const record = text === null ? null : parseRecord(text)
+  if (record === null || record.bootId === null || record.bootId === (await bootId())) return record
+  return { ...record, startTicks: startUnknown }
 }
 
+/** On the disk before it returns: whatever is killed next, the process is known. */
 export async function writeRecord(folder: string, record: ProcessRecord): Promise<void> {
   const path = join(folder, 'sandbox.json')
-  await writeFile(`${path}.new`, JSON.stringify(record), { mode: 0o600 })
+  const file = await open(`${path}.new`, 'w', 0o600)
+  try {
+    await file.writeFile(JSON.stringify(record))
+    await file.sync()
+  } finally {
+    await file.close()
+  }
   await rename(`${path}.new`, path)
+  const directory = await open(folder, 'r')
+  try {
+    await directory.sync()
+  } finally {
+    await directory.close()
+  }
 }
 
 export async function readAllRecords(root: string): Promise<readonly ProcessRecord[]> {
@@ -33,12 +54,26 @@ export async function readAllRecords(root: string): Promise<readonly ProcessReco
   return records.filter((record) => record !== null)
 }
 
+/** Which boot of the machine this is; null where the kernel does not say. */
+export async function bootId(): Promise<string | null> {
+  return (await readFile('/proc/sys/kernel/random/boot_id', 'utf8').catch(() => null))?.trim() ?? null
+}
+
 /** Start time of a live process; null where it is gone or a zombie. */
 export async function startTicksOf(pid: number): Promise<string | null> {
+  return (await lookAt(pid))?.startTicks ?? null
+}
+
+/** What the kernel says of a live process; null where it is gone or a zombie. */
+export async function lookAt(
+  pid: number,
+): Promise<{ readonly group: number; readonly startTicks: string } | null> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null)
   // The name stands in brackets and may hold anything; the fields after the last bracket are numbers.
-  const fields = stat?.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return fields === undefined || fields[0] === 'Z' ? null : (fields[19] ?? null)
+  const [state, , group, ...more] = stat?.slice(stat.lastIndexOf(')') + 2).split(' ') ?? []
+  const startTicks = more[16]
+  if (state === undefined || state === 'Z' || startTicks === undefined) return null
+  return { group: Number(group), startTicks }
 }
 
 /** Whether the very process of the record still runs. */
@@ -51,4 +86,12 @@ export async function exitCodeOf(folder: string, record: ProcessRecord): Promise
   if (record.stoppedWith !== null) return record.stoppedWith
   const text = await readFile(join(folder, 'exit'), 'utf8').catch(() => '')
   return /^\d+$/.test(text.trim()) ? Number(text) : 137
+}
+
+function parseRecord(text: string): ProcessRecord | null {
+  try {
+    return recordSchema.safeParse(JSON.parse(text)).data ?? null
+  } catch {
+    return null
+  }
 }

@@ -1,0 +1,160 @@
+import { spawn } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
+import { expect, onTestFinished, test } from 'vitest'
+import { aCassette } from '../support/cassettes.ts'
+import { eventually } from '../support/eventually.ts'
+import { flotilla } from '../support/flotilla-command.ts'
+import { openMesh, pinnedNode, repositoryRoot, startMeshForTest } from '../support/mesh-process.ts'
+import type { MeshProcess } from '../support/mesh-process.ts'
+import { openRuntime, starterAgent, starterSpec } from '../support/process-starter.ts'
+import { workersIn } from '../support/workers-in.ts'
+
+/** Writes itself into the book of its data folder, and tells when another that stands there lives still. */
+const agentProgram = String.raw`
+const fs = require('node:fs')
+const book = process.env.FLOTILLA_DATA + '/lives'
+const livesIn = (pid) => { try { return fs.readFileSync('/proc/' + pid + '/environ', 'utf8').includes('FLOTILLA_DATA=' + process.env.FLOTILLA_DATA + '\0') } catch { return false } }
+const others = fs.existsSync(book) ? fs.readFileSync(book, 'utf8').split('\n').filter(Boolean) : []
+if (others.some(livesIn)) fs.writeFileSync(process.env.FLOTILLA_DATA + '/shared', others.join())
+fs.appendFileSync(book, process.pid + '\n')
+require('node:http').createServer((_, reply) => reply.end('ok')).listen(Number(process.env.FLOTILLA_PORT), '127.0.0.1')
+`
+
+const preload = join(repositoryRoot, 'tests', 'support', 'kill-at-step.mjs')
+
+interface Place {
+  readonly root: string
+  readonly entry: string
+  readonly data: string
+  readonly steps: string
+}
+
+function aPlace(): Place {
+  const folder = mkdtempSync(join(tmpdir(), 'orphans-'))
+  const root = join(folder, 'agents')
+  mkdirSync(root)
+  writeFileSync(join(folder, 'agent.cjs'), agentProgram)
+  const data = join(root, Buffer.from(starterAgent).toString('hex'), 'data')
+  onTestFinished(() => {
+    for (const pid of workersIn(data)) process.kill(pid, 'SIGKILL')
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 })
+  })
+  return { root, entry: join(folder, 'agent.cjs'), data, steps: join(folder, 'steps') }
+}
+
+/** Runs the small mesh until it ends or ends itself at the moment. */
+function runStarter(place: Place, killAt: string): Promise<NodeJS.Signals | number | null> {
+  const starter = join(repositoryRoot, 'tests', 'support', 'process-starter.ts')
+  const child = spawn(pinnedNode, ['--import', preload, starter, place.root, place.entry], {
+    env: { PATH: '/usr/bin:/bin', KILL_AT: killAt, STEPS_LIST: place.steps, STEPS_IN: place.root },
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
+  return new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code, signal) => resolve(signal ?? code))
+  })
+}
+
+const stepsOf = (place: Place) => readFileSync(place.steps, 'utf8').split('\n').filter(Boolean)
+
+/** What a mesh that comes after a killed one does: takes over, starts the agent, and stops it in the end. */
+async function liveOn(place: Place, moment: string): Promise<void> {
+  const runtime = openRuntime(place.root, place.entry)
+  try {
+    await runtime.prepare({ progress: () => {} })
+    const { address } = await runtime.start(starterSpec('next'))
+    await eventually('the agent answers', () =>
+      fetch(`http://127.0.0.1:${address?.port}/`).then(
+        (reply) => reply.ok,
+        () => false,
+      ),
+    )
+    // A shell and the agent that it started.
+    expect(workersIn(place.data).length, moment).toBe(2)
+    await runtime.stop(starterAgent, { graceMs: 5_000 })
+    expect(workersIn(place.data), moment).toEqual([])
+  } finally {
+    await runtime.close()
+  }
+  expect(existsSync(join(place.data, 'shared')), moment).toBe(false)
+}
+
+test('a mesh that is killed before or after any step of starting and stopping an agent leaves none beside its successor', async () => {
+  const whole = aPlace()
+  expect(await runStarter(whole, '')).toBe(0)
+  expect(workersIn(whole.data)).toEqual([])
+  const steps = stepsOf(whole)
+  expect(steps.filter((step) => step === 'spawn')).toHaveLength(2)
+  const moments = steps.flatMap((step, number) =>
+    ['before', 'after'].map((when) => ({ step, moment: `${when} ${number}` })),
+  )
+  const lane = async () => {
+    for (let next = moments.shift(); next !== undefined; next = moments.shift()) {
+      const where = `${next.moment} (${next.step})`
+      const place = aPlace()
+      expect(await runStarter(place, next.moment), where).toBe('SIGKILL')
+      await liveOn(place, where)
+    }
+  }
+  await Promise.all([lane(), lane(), lane()])
+}, 300_000)
+
+test('an agent whose start is cut off right after its process began ends by itself, over many meshes', async () => {
+  const whole = aPlace()
+  await runStarter(whole, '')
+  const first = stepsOf(whole).indexOf('spawn')
+  const place = aPlace()
+  for (const moment of [`after ${first}`, `after ${first}`, `after ${first}`]) {
+    expect(await runStarter(place, moment)).toBe('SIGKILL')
+  }
+  await eventually('nothing works on the folder', () => workersIn(place.data).length === 0)
+  expect(existsSync(join(place.data, 'lives'))).toBe(false)
+})
+
+test('a real mesh that is killed around the start of its operator has one operator in its next life, and none when it is stopped', async () => {
+  const first = await startMeshForTest({ cassettes: { orphans: aCassette() } })
+  const { home } = first
+  const data = first.dataOf('operator')
+  await first.terminate()
+  expect(workersIn(data)).toEqual([])
+
+  const steps = join(home, 'steps')
+  const liveWith = async (killAt: string): Promise<string[]> => {
+    rmSync(steps, { force: true })
+    const environment = {
+      NODE_OPTIONS: `--import ${preload}`,
+      KILL_AT: killAt,
+      STEPS_LIST: steps,
+      STEPS_IN: join('data', 'agents'),
+    }
+    const mesh = openMesh(home, { environment })
+    // It may be killed before it says that it is ready, or a moment later.
+    await mesh.restart().catch(() => undefined)
+    if (killAt === '') await operatorReady(mesh)
+    else await eventually('the mesh is killed', () => !existsSync(`/proc/${mesh.pid}`))
+    if (killAt === '') await mesh.terminate()
+    return readFileSync(steps, 'utf8').split('\n').filter(Boolean)
+  }
+  const all = await liveWith('')
+  const [spawned, told] = [all.indexOf('spawn'), all.indexOf('stdin.end')]
+  expect(told).toBeGreaterThan(spawned)
+  for (let number = spawned; number <= told; number++) await liveWith(`after ${number}`)
+
+  const last = openMesh(home)
+  await last.restart()
+  await operatorReady(last)
+  expect(workersIn(data)).toHaveLength(2)
+  expect(await flotilla({ home }, 'stop')).toMatchObject({ code: 0 })
+  expect(workersIn(data)).toEqual([])
+}, 300_000)
+
+async function operatorReady(mesh: MeshProcess): Promise<void> {
+  await eventually('the operator is ready', async () => {
+    const fleet = await mesh.call(meshHumanEndpoints.status)
+    return fleet.text.includes('"ready"')
+  })
+}

@@ -1,0 +1,38 @@
+// A mesh in small: opens the runtime of plain processes, starts an agent, starts it anew in its place, and stops it.
+import process from 'node:process'
+import { createProcessRuntime } from '../../packages/mesh/src/sandbox/process-runtime.ts'
+import { sandboxHardening, sandboxSizes } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
+import type { SandboxSpec } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
+import type { SandboxRuntime } from '../../packages/mesh/src/sandbox/sandbox-runtime.ts'
+import { systemClock } from '../../packages/mesh/src/system-clock.ts'
+
+export const starterAgent = 'scout'
+
+export function openRuntime(dataRoot: string, agentEntry: string): SandboxRuntime {
+  const path = '/usr/bin:/bin'
+  return createProcessRuntime({ dataRoot, agentEntry, nodePath: process.execPath, path, clock: systemClock })
+}
+
+export function starterSpec(start: string): SandboxSpec {
+  return {
+    agentId: starterAgent,
+    kind: 'worker',
+    ...sandboxSizes.worker,
+    pidsLimit: sandboxHardening.pidsLimit,
+    tmpSizeBytes: sandboxHardening.tmpSizeBytes,
+    dataLimitBytes: 64 * 1024 * 1024,
+    environment: { FLOTILLA_AGENT_ID: starterAgent },
+    briefingDirectory: '/nonexistent',
+    files: { 'deep/seed': start },
+    labels: { 'flotilla.start': start },
+  }
+}
+
+const [dataRoot, agentEntry] = process.argv.slice(2)
+if (process.argv[1]?.endsWith('process-starter.ts') && dataRoot && agentEntry) {
+  const runtime = openRuntime(dataRoot, agentEntry)
+  await runtime.prepare({ progress: () => {} })
+  for (const start of ['one', 'two']) await runtime.start(starterSpec(start))
+  await runtime.stop(starterAgent, { graceMs: 5_000 })
+  await runtime.close()
+}
