@@ -335,6 +335,12 @@ export const problemCatalog = {
     retryable: true,
     repair: 'See the log of the mesh under the request id.',
   },
+  'client-gone': {
+    status: 499,
+    title: 'The client hung up before it was answered',
+    retryable: true,
+    repair: 'Ask again, and wait for the answer; where the client was an agent, see why it ended.',
+  },
   interrupted: {
     status: 500,
     title: 'The run was cut off and could not be continued',

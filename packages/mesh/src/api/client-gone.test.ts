@@ -55,7 +55,7 @@ test('a client that hangs up is noticed', async () => {
   await expect.poll(() => signals.length).toBe(1)
   sent.destroy()
   await expect.poll(() => signals[0]?.aborted).toBe(true)
-  expect(signals[0]?.reason).toMatchObject({ code: 'interrupted' })
+  expect(signals[0]?.reason).toMatchObject({ code: 'client-gone' })
 })
 
 test('requests on one kept connection leave no listener on it', async () => {

@@ -1,6 +1,9 @@
 import type { FastifyReply } from 'fastify'
 import { Problem } from '@flotilla/protocol/problem'
 
+/** One for all: an abort with a fresh error costs its stack. */
+export const clientWentAway = new Problem('client-gone')
+
 /**
  * Aborts when the client hangs up before it was answered. Asked of the answer: a request closes once its body is
  * read, and a socket outlives it and would keep the listeners of all its requests.
@@ -8,9 +11,7 @@ import { Problem } from '@flotilla/protocol/problem'
 export function clientGone(reply: FastifyReply): AbortSignal {
   const gone = new AbortController()
   reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) {
-      gone.abort(new Problem('interrupted', { detail: 'the client went away before it was answered' }))
-    }
+    if (!reply.raw.writableFinished) gone.abort(clientWentAway)
   })
   return gone.signal
 }

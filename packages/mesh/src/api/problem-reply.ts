@@ -16,6 +16,10 @@ export function installProblemReplies(server: FastifyInstance, log: Log): void {
         'request failed inside',
       )
     }
+    if (problem.code === 'client-gone') {
+      const path = request.routeOptions.url
+      log.info({ requestId: request.id, path }, 'a client hung up before its answer, which is dropped')
+    }
     return sendProblem(request, reply, problem)
   })
   server.setNotFoundHandler((request, reply) =>

@@ -62,7 +62,7 @@ export function createConnectProxy(deps: ConnectProxyDeps): ConnectProxy {
 
   function refusal(error: unknown) {
     const refused = refusalOf(error, deps.newRequestId())
-    if (refused.status === 500) deps.log.error({ err: error }, 'the forward proxy failed inside')
+    if (refused.code === 'internal-error') deps.log.error({ err: error }, 'the forward proxy failed inside')
     return refused
   }
 
@@ -141,7 +141,7 @@ export function createConnectProxy(deps: ConnectProxyDeps): ConnectProxy {
 /** Aborts when the client goes away before it was served. */
 function goneOf(client: Duplex | ServerResponse): { readonly signal: AbortSignal; forget(): void } {
   const gone = new AbortController()
-  const onClose = () => gone.abort(new Problem('interrupted', { detail: 'the client went away' }))
+  const onClose = () => gone.abort(new Problem('client-gone'))
   client.once('close', onClose)
   client.on('error', onClose)
   return { signal: gone.signal, forget: () => client.off('close', onClose) }

@@ -22,7 +22,7 @@ export function refusalOf(error: unknown, requestId: string) {
   if (problem.retryAfterSeconds !== undefined) {
     headers['retry-after'] = String(Math.max(1, Math.ceil(problem.retryAfterSeconds)))
   }
-  return { status: body.status, title: body.title, headers, text }
+  return { code: problem.code, status: body.status, title: body.title, headers, text }
 }
 
 /** To a client of CONNECT, or to one that speaks no HTTP. The title stands in the status line, where programs show it. */

@@ -4,6 +4,7 @@ import { wireLimits } from '@flotilla/protocol/limits'
 import { meshAgentApi as api, meshAgentEndpoints as endpoints } from '@flotilla/protocol/mesh-agent-api'
 import { modelApi, modelEndpoints } from '@flotilla/protocol/model-api'
 import { alreadySent, createBinder } from '../bind-endpoint.ts'
+import { clientGone } from '../client-gone.ts'
 import type { AgentCaller, createAgentGate } from './gate.ts'
 import { isAnthropicCall, refuseInDialect } from './model-errors.ts'
 
@@ -25,9 +26,6 @@ interface PushedBytes {
 
 /** What the door's hook would have added. */
 const bypassed = { 'x-content-type-options': 'nosniff' }
-
-/** One for all: an abort with a fresh error costs its stack. */
-const clientWentAway = new Error('the client went away')
 
 interface ModelCall {
   /** As it came: its keys, order and numbers are the client's business until the use case has read them. */
@@ -102,13 +100,9 @@ export function modelRoutes(scope: FastifyInstance, { gate, use }: ModelRoutesDe
 }
 
 function callOf(raw: FastifyRequest, reply: FastifyReply): ModelCall {
-  const gone = new AbortController()
-  reply.raw.once('close', () => {
-    if (!reply.raw.writableFinished) gone.abort(clientWentAway)
-  })
   return {
     body: Buffer.isBuffer(raw.body) ? raw.body : Buffer.alloc(0),
-    signal: gone.signal,
+    signal: clientGone(reply),
     betas: namesIn(raw.headers['anthropic-beta']),
   }
 }
