@@ -13,6 +13,7 @@ import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { startNameServer } from '../support/name-server.ts'
 import type { NameServer } from '../support/name-server.ts'
+import { ownAddressSpellings } from '../support/own-address-spellings.ts'
 import { addDoorToken } from '../support/own-token.ts'
 import { startPackageSite } from '../support/package-site.ts'
 import type { PackageSite } from '../support/package-site.ts'
@@ -57,6 +58,8 @@ withEngine(
               `rebinding.outside.test:${site.plainPort}`,
             ],
             allowed_hosts: { narrow: ['*.allowed.test'] },
+            // So that nothing but the address can refuse a door of the mesh or of an agent.
+            allowed_ports: [80, 443, 8400, 8420, 8421],
           },
         },
       })
@@ -197,6 +200,31 @@ withEngine(
         expect(`${url} ${await asked(url)}`).toMatch(/\n000 403$/)
       const redirect = `${plain()}/inside?to=http://169.254.169.254/latest/`
       expect(await asked(redirect, '-L')).toMatch(/000 403$/)
+    })
+
+    it('leads to no door of the mesh by any spelling of any address of this machine, with their ports opened', async () => {
+      const other = /(\d+\.\d+\.\d+\.\d+)/.exec(await inside('other', 'hostname -i'))?.[1] ?? ''
+      const targets = [...ownAddressSpellings(['inside.outside.test']), other, `[::ffff:${other}]`]
+      expect(targets).toContain(gateway)
+      await mesh.call(meshHumanEndpoints.fileWrite, {
+        params: { id: 'clerk', path: 'targets' },
+        body: new Uint8Array(Buffer.from(targets.join('\n'))),
+      })
+      const said = await inside(
+        'clerk',
+        `python3 - "$HTTP_PROXY" 8400 8420 8421 <<'END'\n${knockProgram}\nEND`,
+        250,
+      )
+      const answers = said.split('\n').filter((line) => line.startsWith('> '))
+      expect(answers).toHaveLength(targets.length * 3 * 2)
+      expect(
+        answers.filter((line) => !/ (?:address-refused|name-unresolved|bad-request)$/.test(line)),
+      ).toEqual([])
+      for (const literal of [gateway, other, '2130706433', '0'])
+        for (const port of [8400, 8420, 8421]) {
+          expect(answers).toContain(`> CONNECT ${literal}:${port} address-refused`)
+          expect(answers).toContain(`> GET http://${literal}:${port}/ address-refused`)
+        }
     })
 
     it('asks for a name once, and goes where that answer leads', async () => {
@@ -376,6 +404,29 @@ async function listenOn(hosts: readonly string[], port: number) {
     },
   }
 }
+
+/** Asks the forward proxy for each target and port, both ways, and tells the code of each refusal. */
+const knockProgram = `
+import base64, json, socket, sys
+from urllib.parse import urlsplit
+proxy = urlsplit(sys.argv[1])
+proof = base64.b64encode(f'{proxy.username}:{proxy.password}'.encode()).decode()
+for target in open('targets').read().split('\\n'):
+    for port in sys.argv[2:]:
+        for line in (f'CONNECT {target}:{port}', f'GET http://{target}:{port}/'):
+            s = socket.create_connection((proxy.hostname, proxy.port), 30)
+            s.sendall(f'{line} HTTP/1.1\\r\\nHost: x\\r\\nProxy-Authorization: Basic {proof}\\r\\n\\r\\n'.encode())
+            said = b''
+            while True:
+                piece = s.recv(65536)
+                if not piece: break
+                said += piece
+                if said.startswith(b'HTTP/1.1 200'): break
+            s.close()
+            body = said.partition(b'\\r\\n\\r\\n')[2]
+            try: print('>', line, json.loads(body)['code'])
+            except Exception: print('>', line, said[:40])
+`
 
 /** One question for A over UDP and one connection over TCP to each server named. */
 const askProgram = `

@@ -100,6 +100,20 @@ export const problemCatalog = {
     repair:
       'Only public addresses can be reached. An owner opens one of their own with its exact host:port in egress.allowed_private of config/settings.json.',
   },
+  'port-refused': {
+    status: 403,
+    title: 'That port is not open to agents',
+    retryable: false,
+    repair:
+      'Use one of the ports that the detail names, or ask the owner to add this one to egress.allowed_ports of config/settings.json.',
+  },
+  'name-unresolved': {
+    status: 403,
+    title: 'That name has no address',
+    retryable: false,
+    repair:
+      'Check the spelling; where it is right, an owner looks at egress.dns_servers and at the name servers of the machine.',
+  },
   'destination-refused': {
     status: 403,
     title: 'This agent may not go to that host',

@@ -131,14 +131,24 @@ describe('a tunnel', () => {
     '100.100.100.200:80',
     '10.0.0.1:443',
     'inside.test:443',
-    'nowhere.example:443',
-    '8.8.8.8:53',
-    '8.8.8.8:22',
-  ])('to %s is refused', async (target) => {
+  ])('to %s is refused for its address', async (target) => {
     const { tunnel } = await world()
     const { head } = await tunnel(target)
     expect(head).toMatch(/^HTTP\/1\.1 403 That address is not public\r\n/)
     expect(problemOf(head)).toMatchObject({ code: 'address-refused' })
+  })
+
+  test.each([
+    ['8.8.8.8:53', 'port-refused', 'That port is not open to agents'],
+    ['127.0.0.1:22', 'port-refused', 'That port is not open to agents'],
+    ['nowhere.example:443', 'name-unresolved', 'That name has no address'],
+    ['closed.test:443', 'destination-refused', 'This agent may not go to that host'],
+  ])('to %s is refused as %s, in words of its own', async (target, code, title) => {
+    const { tunnel, journal } = await world({ isHostAllowed: (host) => host !== 'closed.test' })
+    const { head } = await tunnel(target)
+    expect(head).toContain(`HTTP/1.1 403 ${title}\r\n`)
+    expect(problemOf(head)).toMatchObject({ code })
+    expect(journal.entries).toMatchObject([{ action: 'proxy.refused', detail: { problem: code } }])
   })
 
   test.each(['site.test', 'site.test:0', 'a@site.test:443', '/', '[fe80::1%25lo]:80', 'site..test:443'])(

@@ -13,8 +13,9 @@ import type { PrivateExceptions } from './private-exceptions.ts'
  * 2. What cannot be resolved is refused.
  * 3. A place that the owner opened is let through by its exact host and port, and the owner's journal says so.
  *
- * Gives the addresses to connect to. Throws the Problem `address-refused`, `destination-refused` or `rate-limited`, or
- * the signal's reason.
+ * Gives the addresses to connect to. Throws a Problem that says what was wrong with it: `destination-refused` (the
+ * owner's list for this agent), `port-refused`, `name-unresolved`, `address-refused`; or `rate-limited`, or the signal's
+ * reason.
  */
 export type JudgeDestination = (
   destination: Destination,
@@ -45,12 +46,14 @@ export function createJudgeDestination(deps: JudgeDestinationDeps): JudgeDestina
     const excepted = deps.exceptions?.covers(destination) ?? false
     const ports = deps.allowedPorts ?? webPorts
     if (!excepted && !ports.includes(port)) {
-      throw refused(`port ${port} is refused; allowed are ${ports.join(', ')}`)
+      throw new Problem('port-refused', {
+        detail: `port ${port} is refused; allowed are ${ports.join(', ')}`,
+      })
     }
     const family = isIP(host)
     const addresses =
       family === 0 ? await resolved(deps, { host, signal }) : [{ address: host, family } as const]
-    if (addresses.length === 0) throw refused(`the name ${host} has no address`)
+    if (addresses.length === 0) throw unresolved(`the name ${host} has no address`)
     const inside = addresses.filter(({ address }) => !deps.isAllowed(address))
     // The address itself is not told: a name in here would then answer questions about networks in there.
     if (!excepted && inside.length > 0) throw refused(`${host} is not a public address`)
@@ -85,7 +88,7 @@ async function resolved(
   } catch (error) {
     if (signal.aborted) throw signal.reason
     if (error instanceof Problem) throw error
-    throw new Problem('address-refused', { detail: `the name ${host} cannot be resolved`, cause: error })
+    throw unresolved(`the name ${host} cannot be resolved`, error)
   } finally {
     signal.removeEventListener('abort', giveUp)
   }
@@ -93,4 +96,8 @@ async function resolved(
 
 function refused(detail: string): Problem {
   return new Problem('address-refused', { detail })
+}
+
+function unresolved(detail: string, cause?: unknown): Problem {
+  return new Problem('name-unresolved', { detail, cause })
 }

@@ -16,7 +16,7 @@ export interface JudgedPassage {
 
 /**
  * A program of an agent asks for a way out. The same permission, rate and filter as `http_request`. The caller closes
- * the passage. Throws `denied`, `rate-limited`, `address-refused`, `destination-refused`, or the signal's reason.
+ * the passage. Throws `denied`, `rate-limited`, what the filter says, or the signal's reason.
  */
 export type OpenPassage = (
   identity: ProxyIdentity,

@@ -46,7 +46,9 @@ describe('an exception of the owner', () => {
       'wiki.internal:443 10.1.2.3',
       '[fd12::1]:443 fd12::1',
     ])
-    for (const other of ['192.168.1.20:8081', '192.168.1.21:8080', 'wiki.internal:80', 'other.internal:443'])
+    for (const other of ['192.168.1.20:8081', '192.168.1.21:8080'])
+      expect([other, await ask(other)]).toEqual([other, 'port-refused'])
+    for (const other of ['192.168.1.20:80', 'wiki.internal:80', 'other.internal:443'])
       expect([other, await ask(other)]).toEqual([other, 'address-refused'])
     expect(used).toHaveLength(4)
   })

@@ -255,6 +255,7 @@ describe('a search of the web', () => {
       fetch: createPinnedFetch({
         resolve: async () => [{ address: '10.0.0.1', family: 4 }],
         isAllowed: () => false,
+        allowedPorts: Array.from({ length: 65_535 }, (_, index) => index + 1),
       }),
     })
     await expect(ask({ query: 'tea' })).rejects.toMatchObject({ code: 'address-refused' })
