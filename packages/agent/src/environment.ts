@@ -6,6 +6,7 @@ export interface AgentEnvironment {
   readonly role: string
   readonly kind: 'operator' | 'worker'
   readonly mesh: { readonly host: string; readonly port: number }
+  /** Empty where the owner has chosen none yet: then the agent is given what asks none. */
   readonly model: string
   /** Null when nobody set one. */
   readonly embeddingModel: string | null
@@ -57,7 +58,7 @@ export function readEnvironment(variables: Variables): AgentEnvironment {
     role: variables['FLOTILLA_AGENT_ROLE'] ?? '',
     kind: kind === 'operator' ? 'operator' : 'worker',
     mesh,
-    model: required('FLOTILLA_MODEL'),
+    model: variables['FLOTILLA_MODEL'] ?? '',
     embeddingModel: variables['FLOTILLA_EMBEDDING_MODEL']?.trim() || null,
     meshPublicKey,
     port: readPort(variables['FLOTILLA_PORT'], complaints),

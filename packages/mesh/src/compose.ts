@@ -129,6 +129,7 @@ export async function composeMesh(meshSettings: MeshSettings): Promise<Mesh> {
 
   /** The first question should not wait for a container; where no model is set yet, it is told when it asks. */
   function warmOperator(): void {
+    if ((fleet.find(operatorAgentId)?.model ?? parts.catalog.defaultModel()) === null) return
     fleet.reach(operatorAgentId, closing.signal).catch((error: unknown) => {
       log.warn({ agentId: operatorAgentId, err: error }, 'operator not started ahead')
     })

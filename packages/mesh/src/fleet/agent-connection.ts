@@ -74,8 +74,15 @@ export interface AgentConnection {
 
 /** What the ledger needs of the fleet. */
 export interface AgentConnections {
-  /** Starts the agent's sandbox when it does not run and waits until it answers. Problem `agent-unavailable`, `fleet-paused`, `unknown-agent`. */
-  ensureRunning(agentId: string, signal: AbortSignal): Promise<AgentConnection>
+  /**
+   * Starts the agent's sandbox when it does not run and waits until it answers. Problem `agent-unavailable`,
+   * `fleet-paused`, `unknown-agent`; `not-configured` where the agent has no model, unless the work asks none.
+   */
+  ensureRunning(
+    agentId: string,
+    signal: AbortSignal,
+    work?: { readonly withoutModel: boolean },
+  ): Promise<AgentConnection>
   /** Asks the engine, and starts nothing: a line to a sandbox that runs, or null. */
   connectIfRunning(agentId: string): Promise<AgentConnection | null>
 }

@@ -42,6 +42,8 @@ export interface AgentLife {
   readonly addresses: Map<string, AgentAddress>
   /** Sandboxes whose agent was changed since: the model that each was started with. Re-created before the next run. */
   readonly outdated: Map<string, string | null>
+  /** Sandboxes that were started without a model: they can do what asks none. */
+  readonly modelless: Set<string>
   readonly connect: (agentId: string, address: AgentAddress) => AgentConnection
   readonly door: () => MeshDoor
   /** Model for agents that name none; null when the owner has chosen none either. */

@@ -22,7 +22,8 @@ export interface MeshDoor {
 /** What an agent's sandbox is asked to be. Pure. */
 export function agentSandbox(asked: {
   readonly agent: AgentRecord
-  readonly model: string
+  /** Null where the owner has chosen none yet. */
+  readonly model: string | null
   readonly startId: string
   readonly tokens: IssuedTokens
   readonly door: MeshDoor
@@ -45,7 +46,7 @@ export function agentSandbox(asked: {
       FLOTILLA_AGENT_ROLE: agent.role,
       FLOTILLA_AGENT_KIND: agent.kind,
       FLOTILLA_MESH_URL: doorUrl(door),
-      FLOTILLA_MODEL: asked.model,
+      FLOTILLA_MODEL: asked.model ?? '',
       FLOTILLA_MESH_PUBLIC_KEY: door.publicKeyBase64url,
       FLOTILLA_INITIAL_INSTRUCTIONS: agent.instructions,
       OPENAI_BASE_URL: `${doorUrl(door)}/v1`,
@@ -57,7 +58,7 @@ export function agentSandbox(asked: {
     },
     briefingDirectory: asked.briefingDirectory,
     files: {},
-    labels: { [startIdLabel]: asked.startId, [doorLabel]: doorMark(door), [modelLabel]: asked.model },
+    labels: { [startIdLabel]: asked.startId, [doorLabel]: doorMark(door), [modelLabel]: asked.model ?? '' },
   }
 }
 

@@ -1,6 +1,7 @@
 import { Problem } from '@flotilla/protocol/problem'
 import type { AgentConnection, AgentConnections } from './agent-connection.ts'
 import type { AgentLife } from './agent-life.ts'
+import type { AgentRow } from './agent-table.ts'
 import { startIdLabel } from './agent-sandbox.ts'
 import type { AgentStarts } from './start-agent.ts'
 
@@ -22,14 +23,21 @@ export function createAgentConnections(
 ): AgentConnections & Reach {
   async function reach(
     agentId: string,
-    { fresh, signal }: { readonly fresh: boolean; readonly signal: AbortSignal },
+    {
+      fresh,
+      needsModel,
+      signal,
+    }: { readonly fresh: boolean; readonly needsModel: boolean; readonly signal: AbortSignal },
   ): Promise<AgentConnection> {
     const row = life.agents.require(agentId)
     if (!walls.hold()) {
       throw new Problem('fleet-paused', { detail: 'a wall around the agents does not hold' })
     }
     signal.throwIfAborted()
-    if (fresh || row.state.kind !== 'ready' || !life.addresses.has(agentId)) {
+    const starting = fresh || row.state.kind !== 'ready' || !life.addresses.has(agentId)
+    if (needsModel && modelOf(row) === null && (starting || life.modelless.has(agentId)))
+      throw noModel(agentId)
+    if (starting) {
       await unlessAborted(starts.start(agentId, { fresh }), signal)
     }
     const address = life.addresses.get(agentId)
@@ -38,10 +46,19 @@ export function createAgentConnections(
     return life.connect(agentId, address)
   }
 
+  const modelOf = (row: AgentRow) => row.record.model ?? life.defaultModel()
+  /** Started with what is not true any more, or without a model where there is one by now. */
+  const isOutdated = (agentId: string): boolean =>
+    life.outdated.has(agentId) ||
+    (life.modelless.has(agentId) && modelOf(life.agents.require(agentId)) !== null)
+
   return {
     // Between two runs, so that one under way keeps the sandbox that it began in.
-    ensureRunning: (agentId, signal) => reach(agentId, { fresh: life.outdated.has(agentId), signal }),
-    reach: (agentId, signal) => reach(agentId, { fresh: false, signal }),
+    ensureRunning: async (agentId, signal, work) => {
+      const needsModel = work?.withoutModel !== true
+      return reach(agentId, { fresh: isOutdated(agentId), needsModel, signal })
+    },
+    reach: (agentId, signal) => reach(agentId, { fresh: false, needsModel: false, signal }),
     connectIfRunning: async (agentId) => {
       const row = life.agents.find(agentId)
       if (row?.state.kind !== 'ready') return null
@@ -50,6 +67,12 @@ export function createAgentConnections(
       return life.connect(agentId, sandbox.address)
     },
   }
+}
+
+function noModel(agentId: string): Problem {
+  return new Problem('not-configured', {
+    detail: `agent ${agentId} has no model: put FLOTILLA_SYSTEM_OPENAI_API_KEY=... into .env of the home, or set default_model in config/settings.json`,
+  })
 }
 
 /** A caller that gives up leaves the start to those who share it. */

@@ -203,6 +203,7 @@ function createLife(deps: FleetDeps, http: Agent): AgentLife {
     gone: createSandboxGoneListeners(deps.log),
     addresses: new Map<string, AgentAddress>(),
     outdated: new Map<string, string | null>(),
+    modelless: new Set<string>(),
     connect: (agentId, address) => createAgentHttp({ agentId, address, identity: deps.meshIdentity, http }),
     door: () => ({
       host: deps.runtime.doorHost(),

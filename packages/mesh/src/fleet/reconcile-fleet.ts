@@ -59,7 +59,9 @@ async function isOurs(life: AgentLife, row: AgentRow, sandbox: SandboxState): Pr
 function adopt(life: AgentLife, row: AgentRow, sandbox: SandboxState): void {
   const { id } = row.record
   if (sandbox.address) life.addresses.set(id, sandbox.address)
-  const startedWith = sandbox.labels[modelLabel] ?? null
+  const label = sandbox.labels[modelLabel] ?? ''
+  const startedWith = label === '' ? null : label
+  if (startedWith === null) life.modelless.add(id)
   if (startedWith !== (row.record.model ?? life.defaultModel())) life.outdated.set(id, startedWith)
   life.database.transaction(() => {
     life.agents.move(id, { kind: 'answer', at: life.clock.now() })

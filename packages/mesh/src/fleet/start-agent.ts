@@ -67,11 +67,6 @@ async function startOnce(life: AgentLife, before: AgentRow, signal: AbortSignal)
   const { id } = before.record
   signal.throwIfAborted()
   const model = before.record.model ?? life.defaultModel()
-  if (model === null) {
-    throw new Problem('not-configured', {
-      detail: `agent ${id} has no model: put FLOTILLA_SYSTEM_OPENAI_API_KEY=... into .env of the home, or set default_model in config/settings.json`,
-    })
-  }
   const startId = life.newId('start')
   const since = life.clock.now()
   const tokens = life.database.transaction(() => {
@@ -80,6 +75,8 @@ async function startOnce(life: AgentLife, before: AgentRow, signal: AbortSignal)
   })
   life.addresses.delete(id)
   life.outdated.delete(id)
+  if (model === null) life.modelless.add(id)
+  else life.modelless.delete(id)
   // The tokens of the sandbox that was there are dead from here on, so it is gone for its listeners (F4).
   if (before.state.kind === 'ready') life.gone.tell({ agentId: id, reason: 'restarted' })
   try {

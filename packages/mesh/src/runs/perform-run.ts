@@ -81,7 +81,7 @@ async function reach(
   const reached = new AbortController()
   const holding = holdLease(deps, run, AbortSignal.any([following, reached.signal]))
   try {
-    return await deps.connections.ensureRunning(run.agentId, following)
+    return await deps.connections.ensureRunning(run.agentId, following, { withoutModel: run.kind === 'tool' })
   } catch (error) {
     if (!following.aborted) unreachable(deps, run, error)
     return null
