@@ -98,7 +98,7 @@ describe('with every port opened by the owner', () => {
       socket.setTimeout(20_000, () => socket.destroy(new Error(`${text}: no answer`)))
       socket.on('data', (piece: Buffer) => {
         said += piece.toString()
-        if (/^HTTP\/1\.1 200 /.test(said)) socket.destroy()
+        if (said.startsWith('HTTP/1.1 200 ')) socket.destroy()
       })
       socket.once('close', () => resolve(said))
       socket.once('error', reject)
@@ -161,10 +161,11 @@ describe('with every port opened by the owner', () => {
   })
 
   it('an address is refused as such, and not as a port or a name', async () => {
-    for (const spelling of spellings.filter(isLiteral)) {
-      const code = codeIn(await raw(`CONNECT ${spelling}:${ports[0]}`))
-      if (code !== 'bad-request') expect(`${spelling} ${code}`).toBe(`${spelling} address-refused`)
-    }
+    const codes: string[] = []
+    for (const spelling of spellings.filter(isLiteral))
+      codes.push(`${spelling} ${codeIn(await raw(`CONNECT ${spelling}:${ports[0]}`))}`)
+    expect(codes.filter((line) => !/ (?:address-refused|bad-request)$/.test(line))).toEqual([])
+    expect(codes.filter((line) => line.endsWith(' address-refused')).length).toBeGreaterThan(60)
   })
 
   it('what is refused says whether it was the port, the address, the name or the permission', async () => {

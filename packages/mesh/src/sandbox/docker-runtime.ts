@@ -8,11 +8,12 @@ import {
   volumeName,
   type ContainerGround,
 } from './docker/container-options.ts'
-import { inspectSchema, listSchema, logText, runningState, stateOf } from './docker/container-state.ts'
+import { inspectSchema, logText, runningState, stateOf } from './docker/container-state.ts'
 import { openAgentVolume, type AgentVolume } from './docker/agent-volume.ts'
 import { eraseHome } from './docker/erase-home.ts'
 import { engineDialect, type EngineDialect } from './docker/engine-dialect.ts'
 import { seedEntries } from './docker/seed-files.ts'
+import { leftovers, listContainers, renameContainers } from './docker/list-containers.ts'
 import { measureVolumes } from './docker/measure-volumes.ts'
 import { tryVolumes } from './docker/try-volumes.ts'
 import { warmPageCache } from './docker/warm-page-cache.ts'
@@ -23,6 +24,7 @@ import { findEngine } from './engine/find-engine.ts'
 import { ensureAgentImage } from './image/agent-image.ts'
 import { bundleAgent } from './image/bundle-agent.ts'
 import { isStatus } from './image/engine-images.ts'
+import { closeNameServer, nameServerState } from './network/close-name-server.ts'
 import { engineNetworks, ensurePrivateNetwork, type PrivateNetwork } from './network/private-network.ts'
 import { reasonOf, SandboxError } from './sandbox-error.ts'
 import type { DataBound, SandboxEnd, SandboxRuntime, SandboxState } from './sandbox-runtime.ts'
@@ -76,6 +78,8 @@ interface Ready {
   readonly ground: ContainerGround
   readonly bound: DataBound
   readonly volumes: LimitedVolumes
+  /** Takes away the engine's name server from a container that runs, where that can be done. */
+  readonly closeNames: (networkFile: string | null | undefined) => Promise<void>
 }
 
 /** ADAPTER of `sandbox-runtime.ts`: one hardened container per agent, through the API of Docker or Podman. */
@@ -123,7 +127,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
   /** Containers that run are adopted; those that ended while nobody listened are reported. */
   async function catchUp(): Promise<void> {
     const live = new Map<string, string>()
-    for (const container of await listContainers(prepared(), tag)) {
+    for (const container of await listContainers(prepared().engine, tag)) {
       const agentId = container.Labels?.[labelKeys.agent]
       if (agentId !== undefined && container.State === 'running') live.set(container.Id, agentId)
     }
@@ -168,10 +172,16 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
         logOptions,
       }
       const bound = ready?.bound ?? { kind: 'meter', why: 'volumes were not tried yet' }
-      ready = { engine, dialect, network, ground, bound, volumes }
+      const names = await nameServerState(engine, options.uid)
+      const closeNames = async (networkFile: string | null | undefined) => {
+        const why = names.kind === 'shut' ? await closeNameServer(networkFile) : null
+        if (why !== null) options.log.warn({ why }, 'names of other containers can be looked up in one')
+      }
+      ready = { engine, dialect, network, ground, bound, volumes, closeNames }
       if (!first) return
+      await renameContainers(engine, options.homeId, tag)
       gate = createStartGate(startsPerCore * engine.cpus)
-      await removeLeftovers(engine, tag)
+      for (const id of await leftovers(engine, tag)) await removeContainer(engine, id)
       programs = await findVolumePrograms(options.path)
       if (options.uid === 0) await volumes.sweep()
       const [tried] = await Promise.all([
@@ -241,7 +251,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
     async list() {
       const to = prepared()
       const states = await Promise.all(
-        (await listContainers(to, tag)).map(async (container) => {
+        (await listContainers(to.engine, tag)).map(async (container) => {
           const agentId = container.Labels?.[labelKeys.agent]
           if (agentId === undefined) return null
           if (container.State !== 'running') return inspectContainer(to, container.Id)
@@ -307,7 +317,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
 }
 
 async function startContainer(
-  { engine, dialect, ground, volumes, bound }: Ready,
+  { engine, dialect, ground, volumes, bound, closeNames }: Ready,
   spec: SandboxSpec,
   track: { readonly onCreated: (id: string) => void; readonly onFailed: (id: string) => void },
 ): Promise<SandboxState> {
@@ -329,7 +339,9 @@ async function startContainer(
     if (files.length > 0) await container.putArchive(Readable.from(tarArchive(files)), { path: '/data' })
     track.onCreated(container.id)
     await container.start()
-    const state = stateOf(inspectSchema.parse(await container.inspect()), ground.network.name)
+    const inspected = inspectSchema.parse(await container.inspect())
+    await closeNames(inspected.NetworkSettings.SandboxKey)
+    const state = stateOf(inspected, ground.network.name)
     if (state === null) throw new TypeError('a container without its label')
     return volume.warnings.length === 0 ? state : { ...state, warnings: volume.warnings }
   } catch (cause) {
@@ -354,23 +366,6 @@ async function inspectContainer({ engine, network }: Ready, idOrName: string): P
     if (isStatus(error, 404)) return null
     throw error
   }
-}
-
-/** Throw-away containers of an earlier process of ours that was killed while they ran. */
-async function removeLeftovers(engine: Engine, tag: string): Promise<void> {
-  const label = [`${labelKeys.home}=${tag}`]
-  for (const container of listSchema.parse(
-    await engine.docker.listContainers({ all: true, filters: { label } }),
-  )) {
-    const role = container.Labels?.[labelKeys.role] ?? ''
-    if (['probe', 'warm-up', 'firewall', 'trial', 'meter'].includes(role))
-      await removeContainer(engine, container.Id)
-  }
-}
-
-async function listContainers({ engine }: Ready, tag: string) {
-  const label = [`${labelKeys.home}=${tag}`, `${labelKeys.role}=agent`]
-  return listSchema.parse(await engine.docker.listContainers({ all: true, filters: { label } }))
 }
 
 async function removeContainer(engine: Engine, idOrName: string): Promise<void> {

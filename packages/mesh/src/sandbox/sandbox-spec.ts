@@ -41,7 +41,16 @@ export function homeTag(homeId: string): string {
   return createHash('sha256').update(homeId).digest('hex').slice(0, 8)
 }
 
-/** Injective and case-safe: engines fold no case and agent ids may differ by `-` and `_` alone. */
+/**
+ * Name of an agent's container, and its host name. The engine's name server answers for such names inside every
+ * container, so that it tells nothing of the agent and is not guessed without the home's id.
+ */
 export function sandboxName(homeId: string, agentId: string): string {
+  const digest = createHash('sha256').update(`${homeId}\0${agentId}`).digest('hex')
+  return `flotilla-${homeTag(homeId)}-${digest.slice(0, 32)}`
+}
+
+/** Injective and case-safe: engines fold no case and agent ids may differ by `-` and `_` alone. */
+export function spelledName(homeId: string, agentId: string): string {
   return `flotilla-${homeTag(homeId)}-${Buffer.from(agentId, 'utf8').toString('hex')}`
 }

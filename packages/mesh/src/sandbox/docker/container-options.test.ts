@@ -67,6 +67,16 @@ describe('containerOptions', () => {
     ])
   })
 
+  it('neither the name of a container nor its host name tells whose it is, or is guessed from another home', () => {
+    const options = containerOptions(ground, aSpec({ briefingDirectory: '/b', agentId: 'scout' }))
+    for (const name of [options.name, options.Hostname]) {
+      expect(name).toMatch(/^flotilla-[0-9a-f]{8}-[0-9a-f]{32}$/)
+      expect(name).not.toContain(Buffer.from('scout').toString('hex'))
+    }
+    const elsewhere = containerOptions({ ...ground, homeId: 'other' }, aSpec({ briefingDirectory: '/b' }))
+    expect(elsewhere.name?.slice(-32)).not.toBe(options.name?.slice(-32))
+  })
+
   it('ids that differ by a dash alone have volumes of their own (lesson 11)', () => {
     expect(volumeName('home', 'a-b')).not.toBe(volumeName('home', 'a_b'))
     expect(volumeName('home', 'a')).not.toBe(volumeName('other', 'a'))

@@ -1,6 +1,6 @@
 import type Dockerode from 'dockerode'
 import type { SandboxSpec } from '../sandbox-spec.ts'
-import { homeTag, sandboxHardening, sandboxName } from '../sandbox-spec.ts'
+import { homeTag, sandboxHardening, sandboxName, spelledName } from '../sandbox-spec.ts'
 
 /** Label keys on everything this product creates in an engine. */
 export const labelKeys = {
@@ -70,7 +70,8 @@ export function containerOptions(
     ),
     User: `${sandboxHardening.uid}:${sandboxHardening.uid}`,
     WorkingDir: '/data',
-    Hostname: 'agent',
+    // Engines answer for it as for the name, so one that all share would list everybody's addresses.
+    Hostname: sandboxName(ground.homeId, spec.agentId),
     Labels: labels,
     // The mesh asks for health itself; a check of the engine's would eat the agent's CPU quota.
     Healthcheck: { Test: ['NONE'] },
@@ -96,7 +97,7 @@ export function containerOptions(
 }
 
 export function volumeName(homeId: string, agentId: string): string {
-  return `${sandboxName(homeId, agentId)}-data`
+  return `${spelledName(homeId, agentId)}-data`
 }
 
 export function volumeLabels(homeId: string, agentId: string): Record<string, string> {

@@ -10,12 +10,17 @@ export const inspectSchema = z.looseObject({
   Id: z.string(),
   State: z.looseObject({ Running: z.boolean(), ExitCode: z.number(), OOMKilled: z.boolean().nullish() }),
   Config: z.looseObject({ Labels: z.record(z.string(), z.string()).nullish() }),
-  NetworkSettings: z.looseObject({ Networks: networksSchema.nullish() }),
+  NetworkSettings: z.looseObject({
+    Networks: networksSchema.nullish(),
+    /** Where the engine keeps the container's network namespace. */
+    SandboxKey: z.string().nullish(),
+  }),
 })
 
 export const listSchema = z.array(
   z.looseObject({
     Id: z.string(),
+    Names: z.array(z.string()).nullish(),
     State: z.string(),
     Image: z.string().nullish(),
     Labels: z.record(z.string(), z.string()).nullish(),

@@ -1,0 +1,28 @@
+import type { Engine } from '../engine/connect-engine.ts'
+import { sandboxName } from '../sandbox-spec.ts'
+import { labelKeys } from './container-options.ts'
+import { listSchema } from './container-state.ts'
+
+/** The containers of a home's agents, those that have ended too. */
+export async function listContainers(engine: Engine, homeTag: string) {
+  const label = [`${labelKeys.home}=${homeTag}`, `${labelKeys.role}=agent`]
+  return listSchema.parse(await engine.docker.listContainers({ all: true, filters: { label } }))
+}
+
+/** Containers that an earlier release made have names that spell the agent's id; they are found by none. */
+export async function renameContainers(engine: Engine, homeId: string, homeTag: string): Promise<void> {
+  for (const { Id, Names, Labels } of await listContainers(engine, homeTag)) {
+    const agentId = Labels?.[labelKeys.agent]
+    const name = agentId === undefined ? undefined : sandboxName(homeId, agentId)
+    if (name === undefined || Names?.some((known) => known.replace(/^\//, '') === name)) continue
+    await engine.docker.getContainer(Id).rename({ name })
+  }
+}
+
+/** Throw-away containers of an earlier process of ours that was killed while they ran, by id. */
+export async function leftovers(engine: Engine, homeTag: string): Promise<readonly string[]> {
+  const label = [`${labelKeys.home}=${homeTag}`]
+  const containers = listSchema.parse(await engine.docker.listContainers({ all: true, filters: { label } }))
+  const roles = ['probe', 'warm-up', 'firewall', 'trial', 'meter']
+  return containers.flatMap(({ Id, Labels }) => (roles.includes(Labels?.[labelKeys.role] ?? '') ? [Id] : []))
+}

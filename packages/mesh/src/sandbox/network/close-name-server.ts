@@ -1,0 +1,36 @@
+import type { Engine } from '../engine/connect-engine.ts'
+import { lastWords, runCommand } from '../run-command.ts'
+
+const timeoutMs = 20_000
+/** Where Docker answers for names inside every container of a network that is not its own default one. */
+const nameServer = '127.0.0.11'
+
+/** Whether the engine's name server can be shut inside containers, and if not, why. */
+export type NameServerState =
+  | { readonly kind: 'none'; /** There is none inside. */ readonly why: string }
+  | { readonly kind: 'shut' }
+  | { readonly kind: 'open'; readonly why: string }
+
+/**
+ * Docker runs a name server inside each container, which no option of a container or network turns off: it tells the
+ * names and addresses of all containers there. Root can shut it with a rule in the container's own network.
+ */
+export async function nameServerState(engine: Pick<Engine, 'facts'>, uid: number): Promise<NameServerState> {
+  if (engine.facts.flavour === 'podman') {
+    return { kind: 'none', why: 'it listens on the gateway, whose ports are shut but for the doors' }
+  }
+  if (uid !== 0) return { kind: 'open', why: 'the mesh does not run as root' }
+  for (const program of ['nsenter', 'iptables']) {
+    const found = await runCommand(program, ['--version'], { timeoutMs })
+    if (found.code !== 0) return { kind: 'open', why: `${program} is not on this machine` }
+  }
+  return { kind: 'shut' }
+}
+
+/** Shuts it in one container that runs. Null when it is done, else the reason. */
+export async function closeNameServer(networkFile: string | null | undefined): Promise<string | null> {
+  if (!networkFile) return 'the engine does not say where the network of the container is'
+  const rule = ['-w', '5', '-I', 'OUTPUT', '-d', nameServer, '-j', 'REJECT']
+  const done = await runCommand('nsenter', [`--net=${networkFile}`, 'iptables', ...rule], { timeoutMs })
+  return done.code === 0 ? null : lastWords(done)
+}

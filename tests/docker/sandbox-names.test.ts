@@ -1,0 +1,97 @@
+import { expect, it, onTestFinished } from 'vitest'
+import { sandboxName, spelledName } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
+import { engineOfThisMachine, useDockerHome, withEngine } from './sandbox-lane.ts'
+
+const found = await engineOfThisMachine()
+
+/** What the engine's name server says, asked by datagram and by connection: names forth, addresses back. */
+const lookProgram = String.raw`
+import socket, struct, sys
+def question(name, kind):
+    labels = b''.join(bytes([len(l)]) + l.encode() for l in name.split('.'))
+    return b'\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00' + labels + b'\x00' + struct.pack('!HH', kind, 1)
+def ask(name, way):
+    q = question(name, 12 if name.endswith('arpa') else 1)
+    try:
+        if way == 'udp':
+            s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(3)
+            s.sendto(q, ('127.0.0.11', 53)); r = s.recv(2000)
+        else:
+            s = socket.create_connection(('127.0.0.11', 53), 3); s.settimeout(3)
+            s.sendall(struct.pack('!H', len(q)) + q); r = s.recv(2000)[2:]
+        return 'answered' if struct.unpack('!H', r[6:8])[0] else 'no such name'
+    except Exception as e: return type(e).__name__
+for name in sys.argv[1:]:
+    for way in ('udp', 'tcp'): print(name, way, ask(name, way))
+`
+
+withEngine(
+  'names inside',
+  (engine) => {
+    const home = useDockerHome(engine)
+
+    async function lookedUp(from: string, names: readonly string[]): Promise<readonly string[]> {
+      const state = await home().start({ agentId: from })
+      const seen = await home().run(state, `python3 - ${names.join(' ')} <<'END'\n${lookProgram}\nEND`)
+      return seen.text.trim().split('\n')
+    }
+
+    it('nobody tells an agent where others are, by name, host name or address, and what it asks is refused at once', async ({
+      skip,
+    }) => {
+      if (process.getuid?.() !== 0) skip('the name server is shut by root alone')
+      const other = await home().start({ agentId: 'other' })
+      const container = await engine.docker.getContainer(sandboxName(home().homeId, 'other')).inspect()
+      const back = `${other.address?.host.split('.').toReversed().join('.')}.in-addr.arpa`
+      const { homeId } = home()
+      const names = [sandboxName(homeId, 'other'), spelledName(homeId, 'other'), 'agent', 'other']
+      const said = await lookedUp('asker', [
+        ...names,
+        container.Id.slice(0, 12),
+        container.Config.Hostname,
+        back,
+      ])
+      expect(said).toHaveLength(14)
+      for (const line of said) expect(line).toMatch(/ (?:udp|tcp) (?:ConnectionRefused|Permission)Error$/)
+    })
+
+    it('where it cannot be shut, it knows nobody by what an agent could guess', async () => {
+      const again = await home().again({ uid: 1000 })
+      onTestFinished(() => again.close())
+      const state = await again.start(home().specOf({ agentId: 'unshut' }))
+      await home().start({ agentId: 'other' })
+      const { homeId } = home()
+      const guesses = ['other', 'agent', spelledName(homeId, 'other'), sandboxName('x', 'other')]
+      const names = [...guesses, sandboxName(homeId, 'other')].join(' ')
+      const program = `python3 - ${names} <<'END'\n${lookProgram}\nEND`
+      await expect
+        .poll(
+          () =>
+            home()
+              .run(state, 'true')
+              .catch(() => null),
+          { timeout: 20_000 },
+        )
+        .not.toBeNull()
+      const seen = await home().run(state, program)
+      const answered = seen.text.split('\n').filter((line) => line.endsWith(' answered'))
+      // The server is there, and the one who knows the home's id finds it so.
+      expect(answered).toEqual([
+        expect.stringContaining(`${sandboxName(homeId, 'other')} udp`),
+        expect.anything(),
+      ])
+    })
+
+    it('a container of an earlier release, whose name spelled the agent, is found and renamed', async () => {
+      const state = await home().start({ agentId: 'elder' })
+      const name = sandboxName(home().homeId, 'elder')
+      await engine.docker.getContainer(name).rename({ name: spelledName(home().homeId, 'elder') })
+      const later = await home().again()
+      onTestFinished(() => later.close())
+      expect(await later.inspect('elder')).toMatchObject({ running: true, address: state.address })
+      await later.stop('elder', { graceMs: 0 })
+      expect(await later.inspect('elder')).toMatchObject({ running: false })
+    })
+  },
+  found,
+)
