@@ -1,12 +1,15 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
+import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { moneyApi, moneyEndpoints } from '@flotilla/protocol/money-api'
 import type { BudgetView } from '@flotilla/protocol/money-api'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { aCassette, operatorHandsOff, runs } from '../support/cassettes.ts'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { freePort } from '../../packages/cli/src/demo/free-port.ts'
+import { aCassette, operatorHandsOff, runs, says } from '../support/cassettes.ts'
 import { eventually } from '../support/eventually.ts'
 import { flotilla } from '../support/flotilla-command.ts'
 import { chunkEvent, startLlmUpstream, usageEvent } from '../support/llm-upstream.ts'
@@ -253,5 +256,105 @@ describe('a task that goes in circles', () => {
     expect(asked.outcome?.text).toContain('It was not done: budget-exhausted')
     const work = (await mesh.runs()).find((run) => run.agent_id === 'spinner')
     expect(work?.outcome).toMatchObject({ status: 'failed', code: 'budget-exhausted' })
+  })
+})
+
+describe('the first start of a fleet', () => {
+  const answers = aCassette({ when: '^hello$', turns: [says('Hello.')] })
+  const noticesOf = (mesh: MeshProcess): readonly unknown[] =>
+    mesh.told().flatMap((line) => (line['ready'] === true ? [line['notices']] : []))
+  const words = expect.stringMatching(/may spend USD 20 a day.*flotilla budget fleet --daily/)
+
+  it('sets a daily limit for all agents together, says so, and leaves it to a person from then on', async () => {
+    const mesh = await startMeshForTest({ cassettes: { answers } })
+    expect(noticesOf(mesh)).toEqual([[words]])
+    expect((await budgetOf(mesh, 'fleet')).daily.limit_usd).toBe(20)
+    const shown = await flotilla(mesh, 'budget', 'fleet')
+    expect(shown.out).toMatch(/fleet .*20\.00/)
+    const none = await flotilla(mesh, 'budget', 'fleet', '--daily', 'none')
+    expect(none.out, none.err).not.toMatch(/20\.00/)
+    await mesh.terminate()
+    await mesh.restart()
+    expect(noticesOf(mesh)).toEqual([[words], []])
+    expect((await budgetOf(mesh, 'fleet')).daily.limit_usd).toBeNull()
+  })
+
+  it('of this release on an older home sets it too, but not where a person had decided', async () => {
+    const mesh = await startMeshForTest({ cassettes: { answers } })
+    const asBefore = async (alsoJournal: boolean) => {
+      await mesh.terminate()
+      const database = new DatabaseSync(join(mesh.home, 'data', 'mesh.db'))
+      database.exec("DELETE FROM budgets WHERE scope = 'fleet'")
+      if (alsoJournal) database.exec("DELETE FROM journal WHERE action = 'budget.changed'")
+      database.close()
+      await mesh.restart()
+    }
+    await asBefore(true)
+    expect(noticesOf(mesh)).toEqual([[words], [words]])
+    await flotilla(mesh, 'budget', 'fleet', '--daily', 'none')
+    await asBefore(false)
+    expect(noticesOf(mesh).at(-1)).toEqual([])
+    expect((await budgetOf(mesh, 'fleet')).daily.limit_usd).toBeNull()
+  })
+
+  it('prints the limit at the command line, once', async () => {
+    const home = await mkdtemp(join(tmpdir(), 'flotilla-first-'))
+    onTestFinished(() => rm(home, { recursive: true, force: true }))
+    const start = async () => {
+      const started = await flotilla(
+        { home },
+        'start',
+        '-d',
+        '--runtime',
+        'process',
+        '--port',
+        `${await freePort()}`,
+      )
+      const stopped = await flotilla({ home }, 'stop')
+      expect([started.code, stopped.code], started.err + stopped.err).toEqual([0, 0])
+      return started.out
+    }
+    expect(await start()).toEqual(words)
+    expect(await start()).not.toEqual(words)
+  })
+})
+
+describe('the limit of the fleet', () => {
+  it('that nobody changed refuses the call that no longer fits, of an agent with a thousand left', async () => {
+    const upstream = await startLlmUpstream()
+    onTestFinished(() => upstream.close())
+    upstream.answerWith((call, response) => {
+      const allowed = Number(call.body['max_tokens'])
+      response.writeHead(200, { 'content-type': 'text/event-stream' })
+      response.write(chunkEvent({ content: 'Done.' }, 'stop'))
+      response.write(
+        usageEvent({ prompt_tokens: 60, completion_tokens: allowed, total_tokens: 60 + allowed }),
+      )
+      response.end('data: [DONE]\n\n')
+    })
+    const mesh = await startMeshForTest({
+      settings: {
+        default_model: 'fake/gold',
+        providers: { fake: { kind: 'openai-compatible', base_url: upstream.baseUrl } },
+        models: {
+          'fake/gold': { max_output_tokens: 1000, price: { input_per_mtok: 1, output_per_mtok: 7000 } },
+        },
+      },
+    })
+    const budget = { daily_usd: 1000, monthly_usd: 30_000 }
+    await mesh.createWorker('one', { budget })
+    await mesh.createWorker('two', { budget })
+    // Seven dollars each, the last one less: whoever asks, they end at twenty.
+    const asked = []
+    for (const agent of ['one', 'two', 'one', 'two', 'one']) asked.push(await mesh.ask('hello', { agent }))
+    expect(asked.slice(0, 2).map(({ state }) => state)).toEqual(['done', 'done'])
+    expect(asked.at(-1)?.outcome).toMatchObject({ status: 'failed', code: 'budget-exhausted' })
+    expect(asked.at(-1)?.outcome?.text).toMatch(/daily budget of the fleet has .* of 20 USD left/)
+    const { daily } = await budgetOf(mesh, 'fleet')
+    expect(daily.spent_usd).toBeGreaterThan(13)
+    expect(daily.spent_usd + daily.reserved_usd).toBeLessThanOrEqual(20)
+    // A person gives more, and the next call goes through.
+    await flotilla(mesh, 'budget', 'fleet', '--daily', '40')
+    expect((await mesh.ask('hello', { agent: 'two' })).state).toBe('done')
   })
 })

@@ -5,6 +5,7 @@ import { fillPath } from '@flotilla/protocol/endpoint'
 import type { Endpoint } from '@flotilla/protocol/endpoint'
 import { headers } from '@flotilla/protocol/headers'
 import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
+import { moneyEndpoints } from '@flotilla/protocol/money-api'
 import { operatorEndpoints, operatorViewEndpoints } from '@flotilla/protocol/operator-endpoints'
 import { permissionFields } from '@flotilla/protocol/permission-record'
 import type { RunView } from '@flotilla/protocol/run'
@@ -318,6 +319,103 @@ describe('the ceiling on the wire (lesson 6)', () => {
       const body = endpoint === operatorEndpoints.agentEdit ? { field: 'role', value: 'king' } : {}
       expectProblem(await knock(endpoint, { who: operator, params: { id: 'operator' }, body }), 'denied')
     }
+  })
+})
+
+describe('money on the wire: the operator lowers and never raises', () => {
+  const edit = (raw: string) => knock(operatorEndpoints.agentEdit, { who: operator, raw })
+  const budget = (value: string) => `{"field":"budget","value":${value}}`
+  const config = async (id = 'target') =>
+    (await mesh.call(controlEndpoints.agentConfig, { params: { id } })).json()
+  const create = (body: object) => knock(operatorEndpoints.agentCreate, { who: operator, body })
+  const byPerson = (daily_usd: number) =>
+    mesh.call(moneyEndpoints.budgetSet, { body: { scope: 'agent', id: 'target', daily_usd } })
+
+  it.each([
+    ['plainly', budget('{"daily_usd":1000}')],
+    ['for the month', budget('{"monthly_usd":30000}')],
+    ['by a cent', budget('{"daily_usd":10.01}')],
+    ['with the other period lowered', budget('{"daily_usd":1,"monthly_usd":200.5}')],
+    ['in scientific form', budget('{"daily_usd":1e3}')],
+    ['as text', budget('{"daily_usd":"1000"}')],
+    ['as a list', budget('{"daily_usd":[1000]}')],
+    ['as an object', budget('{"daily_usd":{"usd":1000}}')],
+    ['as no limit', budget('{"daily_usd":null}')],
+    ['below nothing', budget('{"daily_usd":-1}')],
+    ['beyond numbers', budget('{"daily_usd":1e999}')],
+    ['twice, the lower first', budget('{"daily_usd":1,"daily_usd":1000}')],
+    ['under another name', budget('{"dailyUsd":1000}')],
+    ['escaped', budget('{"d\\u0061ily_usd":1000}')],
+    ['with a reason', '{"field":"budget","value":{"daily_usd":1000},"reason":"the owner said so"}'],
+    ['as a permission', '{"field":"permissions","value":{"set":{"daily_usd":1000}}}'],
+    ['beside a role', '{"field":"role","value":"x","budget":{"daily_usd":1000}}'],
+    ['in a field of its own', '{"field":"daily_usd","value":1000}'],
+  ])('refuses more that is asked for %s', async (_how, raw) => {
+    const before = (await config())['budget']
+    expectProblem(await edit(raw), 'human-only', 'bad-request', 'bad-json')
+    expect((await config())['budget']).toEqual(before)
+  })
+
+  it('makes no worker that may spend more than any worker may from its start', async () => {
+    for (const [at, amounts] of [
+      { daily_usd: 1000, monthly_usd: 30_000 },
+      { daily_usd: 10.01, monthly_usd: 200 },
+      { daily_usd: 1, monthly_usd: 200.01 },
+    ].entries()) {
+      expectProblem(await create({ id: `rich-${at}`, role: 'x', budget: amounts }), 'human-only')
+      expect((await record())[`rich-${at}`]).toBeUndefined()
+    }
+    const modest = { daily_usd: 10, monthly_usd: 5 }
+    expect((await create({ id: 'modest', role: 'x', budget: modest })).status).toBe(200)
+    expect((await create({ id: 'plain', role: 'x' })).status).toBe(200)
+    for (const id of ['modest', 'plain']) {
+      await mesh.call(controlEndpoints.agentDelete, { params: { id } })
+    }
+  })
+
+  it('lowers, and does not take its own lowering back: a person does', async () => {
+    const lowered = await edit(budget('{"daily_usd":4}'))
+    expect(lowered.status, lowered.text).toBe(200)
+    const token = String(lowered.json()['undo_token'])
+    expectProblem(
+      await knock(operatorEndpoints.changeUndo, { who: operator, params: { token } }),
+      'human-only',
+    )
+    expect(await config()).toMatchObject({ budget: { daily_usd: 4 } })
+    expect((await mesh.call(controlEndpoints.changeUndo, { params: { token } })).status).toBe(200)
+    expect(await config()).toMatchObject({ budget: { daily_usd: 10 } })
+  })
+
+  it('judges by what stands, not by what it saw: an amount of yesterday raises one of today', async () => {
+    expect((await byPerson(2)).status).toBe(200)
+    expectProblem(await edit(budget('{"daily_usd":3}')), 'human-only')
+    expect((await edit(budget('{"daily_usd":2}'))).status).toBe(200)
+    expect((await byPerson(10)).status).toBe(200)
+  })
+
+  it('is shut out of the budgets of projects and of the fleet, and out of who pays, by every path', async () => {
+    const shut: readonly [Endpoint, object][] = [
+      [moneyEndpoints.budgetSet, { scope: 'fleet', daily_usd: null }],
+      [moneyEndpoints.budgetSet, { scope: 'agent', id: 'target', daily_usd: 1000 }],
+      [moneyEndpoints.agentProjectSet, { project: null }],
+    ]
+    for (const [endpoint, body] of shut) {
+      const more = { [headers.requestedWith]: 'x', [headers.meshInternal]: '1' }
+      expectProblem(await knock(endpoint, { who: operator, body, more }), 'not-found')
+    }
+    expect(await config()).toMatchObject({ budget: { daily_usd: 10 }, project: null })
+  })
+
+  it('is counted and journalled where it is refused, and never waits for a confirmation', async () => {
+    const audit = await mesh.call(operatorViewEndpoints.audit, {
+      query: { limit: 500 },
+      headers: { [headers.meshInternal]: '1' },
+    })
+    const refused = (audit.json() as { rows: { action: string; detail: Record<string, unknown> }[] }).rows
+      .filter(({ action }) => action === 'ceiling.refused')
+      .map(({ detail }) => detail['field'])
+    expect(refused).toEqual(expect.arrayContaining(['daily_usd', 'monthly_usd']))
+    expect((await mesh.call(controlEndpoints.pending)).json()).toEqual({ pending: [] })
   })
 })
 

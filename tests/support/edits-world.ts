@@ -18,7 +18,7 @@ import type { Caller } from '../../packages/mesh/src/policy/caller.ts'
 import { operatorDefaultRecord, workerDefaultRecord } from '../../packages/mesh/src/policy/default-records.ts'
 import { createDenialCounts } from '../../packages/mesh/src/policy/denial-counts.ts'
 import { createGuard } from '../../packages/mesh/src/policy/guard.ts'
-import { createHoldCeiling } from '../../packages/mesh/src/policy/hold-ceiling.ts'
+import { createHoldCeiling, createRefuseAboveCeiling } from '../../packages/mesh/src/policy/hold-ceiling.ts'
 import { createPermissionFile } from '../../packages/mesh/src/policy/permission-file.ts'
 import type { PermissionStore } from '../../packages/mesh/src/policy/permission-file.ts'
 import { createManualClock } from './manual-clock.ts'
@@ -71,6 +71,7 @@ export async function anEditsWorld(workers: readonly string[] = ['w']): Promise<
   const setBudget = createSetBudget({
     ...shared,
     guard,
+    refuseAbove: createRefuseAboveCeiling(shared),
     table: createBudgetTable(database),
     agents: world.fleet,
     rebalance: () => {},

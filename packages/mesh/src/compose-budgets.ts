@@ -1,10 +1,12 @@
 import { createBudgetTable } from './budgets/budget-table.ts'
+import { createGiveFirstFleetBudget } from './budgets/first-fleet-budget.ts'
 import { createBudgetView, createListBudgets } from './budgets/list-budgets.ts'
 import { createSetAgentProject, createSetBudget } from './budgets/set-budget.ts'
 import type { BudgetedAgents } from './budgets/set-budget.ts'
 import type { Settings } from './config/settings-file.ts'
 import type { EventBus } from './events/event-bus.ts'
 import type { Journal } from './journal/journal.ts'
+import { isJournaled } from './journal/read-journal.ts'
 import { createReportCosts } from './llm/cost-report.ts'
 import { createJournalSpend } from './llm/journal-spend.ts'
 import { usdFromNano } from './llm/money.ts'
@@ -13,7 +15,10 @@ import type { Budgets, PeriodLimits } from './llm/pots.ts'
 import type { SpendGate } from './llm/reserve-settle.ts'
 import { fleetScope, projectScope } from './llm/spend-table.ts'
 import type { SpendTable } from './llm/spend-table.ts'
+import type { Log } from './log.ts'
 import type { Guard } from './policy/action.ts'
+import type { DenialCounts } from './policy/denial-counts.ts'
+import { createRefuseAboveCeiling } from './policy/hold-ceiling.ts'
 import type { Database } from './storage/database.ts'
 import { systemClock } from './system-clock.ts'
 
@@ -48,6 +53,8 @@ export function composeBudgets(parts: {
   readonly journal: Journal
   readonly events: Pick<EventBus, 'publish'>
   readonly guard: Guard
+  readonly denials: DenialCounts
+  readonly log: Log
   readonly fleet: BudgetedAgents & {
     list(): readonly { readonly id: string; readonly project: string | null }[]
     refreshBriefings(): Promise<void>
@@ -61,7 +68,13 @@ export function composeBudgets(parts: {
   const { guard, fleet, modelDoor } = parts
   const clock = systemClock
   const { table } = modelDoor.book
-  const deps = { ...parts, table, agents: fleet, rebalance: () => modelDoor.gate.rebalance() }
+  const deps = {
+    ...parts,
+    table,
+    agents: fleet,
+    refuseAbove: createRefuseAboveCeiling(parts),
+    rebalance: () => modelDoor.gate.rebalance(),
+  }
   const views = {
     table,
     agents: fleet,
@@ -73,8 +86,14 @@ export function composeBudgets(parts: {
       return { spentUsd: usdFromNano(spentNano), openUsd: usdFromNano(openNano) }
     },
   }
+  const setBudget = createSetBudget(deps)
   return {
-    setBudget: createSetBudget(deps),
+    setBudget,
+    giveFirstFleetBudget: createGiveFirstFleetBudget({
+      table,
+      setBudget,
+      wasDecided: (subject) => isJournaled(parts.database, { action: 'budget.changed', subject }),
+    }),
     setAgentProject: createSetAgentProject(deps),
     budgetView: createBudgetView(views),
     listBudgets: createListBudgets(views),

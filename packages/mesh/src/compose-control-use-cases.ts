@@ -8,10 +8,13 @@ import type { OperatorViewUseCases } from './api/operator/view.routes.ts'
 import type { MeshParts } from './compose-parts.ts'
 import { agentFigures, fleetFigures } from './compose-figures.ts'
 import { activityOf } from './compose-use-cases.ts'
+import { defaultBudget } from './fleet/create-agent.ts'
 import { readJournal } from './journal/read-journal.ts'
 import { readHead } from './journal/journal-table.ts'
 import type { Action } from './policy/action.ts'
+import { isAtTerminal } from './policy/at-terminal.ts'
 import { authorize } from './policy/authorize.ts'
+import { raisedPeriod } from './policy/budget-ceiling.ts'
 import type { Caller } from './policy/caller.ts'
 import { workerDefaultRecord } from './policy/default-records.ts'
 import { explain } from './policy/explain.ts'
@@ -91,6 +94,8 @@ export function operatorUseCases(parts: MeshParts): OperatorUseCases {
       guard(caller, { do: 'manage-fleet' })
       control.holdCeiling(caller, { agentId: rest.id, current: workerDefaultRecord, fields: permissions })
       const limits = budget && { dailyUsd: budget.daily_usd, monthlyUsd: budget.monthly_usd }
+      const raised = isAtTerminal(caller) ? null : raisedPeriod(defaultBudget, limits ?? defaultBudget)
+      if (raised) control.refuseAbove(caller, { subject: rest.id, ...raised })
       const { id } = await fleet.create(caller, {
         ...rest,
         budget: limits,

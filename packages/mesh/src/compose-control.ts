@@ -17,7 +17,7 @@ import type { Log } from './log.ts'
 import type { Guard } from './policy/action.ts'
 import type { Caller } from './policy/caller.ts'
 import type { DenialCounts } from './policy/denial-counts.ts'
-import { createHoldCeiling } from './policy/hold-ceiling.ts'
+import { createHoldCeiling, createRefuseAboveCeiling } from './policy/hold-ceiling.ts'
 import type { PermissionStore } from './policy/permission-file.ts'
 import type { Ledger } from './runs/ledger.ts'
 import type { RunTasks } from './runs/run-tasks.ts'
@@ -57,6 +57,7 @@ export function composeControl(parts: {
     approvals,
     edits,
     holdCeiling,
+    refuseAbove: createRefuseAboveCeiling(parts),
     /** What both keep of an agent that is deleted. */
     forget: (agentId: string): void => {
       approvals.forget(agentId)

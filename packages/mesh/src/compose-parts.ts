@@ -239,7 +239,7 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
     verifyToken: fleet.verifyToken,
     doorPorts: () => openPorts,
   })
-  const budgets = composeBudgets({ database, journal, events, guard, fleet, modelDoor })
+  const budgets = composeBudgets({ database, journal, events, guard, denials, log, fleet, modelDoor })
   const control: Control = composeControl({
     database,
     fleet,

@@ -14,6 +14,8 @@ export interface Mesh {
     readonly port: number
     readonly agentPort: number
     readonly proxyPort: number
+    /** What whoever started it has to know, a sentence each. */
+    readonly notices: readonly string[]
   }>
   /** Stops what was started, in reverse; agents' sandboxes too. */
   close(): Promise<void>
@@ -22,6 +24,8 @@ export interface Mesh {
 const housekeepingIntervalMs = 60_000
 const noModelYet =
   'No model is set up yet: put FLOTILLA_SYSTEM_OPENAI_API_KEY=... (or ANTHROPIC, GOOGLE, ...) into .env of the home and start again (flotilla doctor tells more)'
+const firstBudgetWords = (dailyUsd: number) =>
+  `All agents together may spend USD ${dailyUsd} a day; nobody had set a limit, so this one is set now. Change it: flotilla budget fleet --daily USD (none takes it away)`
 const clock = systemClock
 
 export async function composeMesh(meshSettings: MeshSettings): Promise<Mesh> {
@@ -58,6 +62,8 @@ export async function composeMesh(meshSettings: MeshSettings): Promise<Mesh> {
       const report = await fleet.reconcile()
       log.info({ ...report, leftOpen }, 'fleet reconciled')
       await fleet.ensureOperator()
+      // Before any run begins, and as late as that: a start that fails earlier has not told of it.
+      const firstDailyUsd = parts.budgets.giveFirstFleetBudget()
       await parts.heartbeats.ensureAll()
       ledger.start()
       await parts.control.approvals.resume()
@@ -86,6 +92,7 @@ export async function composeMesh(meshSettings: MeshSettings): Promise<Mesh> {
         port,
         agentPort: portOf(agents),
         proxyPort: parts.egress.proxy.port(),
+        notices: firstDailyUsd === null ? [] : [firstBudgetWords(firstDailyUsd)],
       }
     },
 

@@ -25,6 +25,9 @@ export const projectNameSchema = z
   .string()
   .check(z.regex(/^[a-z0-9][a-z0-9_-]{0,63}$/, 'a project is 1 to 64 of a-z 0-9 _ -'))
 
+/** What all agents of a new fleet together may spend a day, US dollars, until a person changes it. */
+export const firstFleetDailyUsd = 20
+
 export const budgetScopes = ['agent', 'project', 'fleet'] as const
 export type BudgetScopeKind = (typeof budgetScopes)[number]
 

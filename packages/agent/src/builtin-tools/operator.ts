@@ -1,5 +1,6 @@
 import { editableFiles, findWorkspaceFile } from '@flotilla/protocol/workspace-file'
 import type { JsonValue } from '@flotilla/protocol/json-value'
+import { limits } from '@flotilla/protocol/limits'
 import { operatorEndpoints, operatorViewEndpoints } from '@flotilla/protocol/operator-endpoints'
 import { operatorTools } from '@flotilla/protocol/operator-tools'
 import type { OperatorToolName } from '@flotilla/protocol/operator-tools'
@@ -149,7 +150,7 @@ const more: Partial<Record<OperatorToolName, string>> = {
   delete_agent:
     ' It returns at once. End your turn with one sentence that says what the person has to confirm; you are called again with what they decided. Nobody can confirm it in a conversation.',
   edit_agent:
-    ' It counts at once and can be undone for some minutes with undo_change. What only a person may give (can_spawn, can_use_wallet, more APIs, credentials, control rights or higher wallet limits) is refused; tell the person to set it themselves.',
+    ' It counts at once and can be undone for some minutes with undo_change. What only a person may give (can_spawn, can_use_wallet, more APIs, credentials, control rights, higher wallet limits or a higher budget) is refused, also by undoing; tell the person to set it themselves.',
 }
 
 const inspectAgent = view(
@@ -175,8 +176,18 @@ const createAgent = act(
       '',
     ),
     model: optional(text('provider/model; left out, the model of the fleet', { maxChars: 200 })),
-    daily_usd: optional(number('Budget a day, US dollars', { min: 0.01, max: 1000 })),
-    monthly_usd: optional(number('Budget a month, US dollars', { min: 0.1, max: 30_000 })),
+    daily_usd: optional(
+      number('Budget a day, US dollars, at most the default', {
+        min: limits.budgetDailyUsd.min,
+        max: limits.budgetDailyUsd.default,
+      }),
+    ),
+    monthly_usd: optional(
+      number('Budget a month, US dollars, at most the default', {
+        min: limits.budgetMonthlyUsd.min,
+        max: limits.budgetMonthlyUsd.default,
+      }),
+    ),
     permissions: withDefault(
       jsonObject('Fields of its permission record that differ from a worker’s defaults'),
       {},

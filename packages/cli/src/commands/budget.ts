@@ -14,7 +14,7 @@ export function addBudgetCommand(program: Command, deps: CliDeps): void {
     .command('budget')
     .summary('show and set what may be spent')
     .description(
-      'Without options shows budgets; with them sets those of an agent, of a project (project:NAME) or of the fleet, from the next call on. A call must fit into all of them. Days and months are UTC. An agent has USD 0.01 to 1000 a day and 0.10 to 30000 a month.',
+      'Without options shows budgets; with them sets those of an agent, of a project (project:NAME) or of the fleet, from the next call on. A call must fit into all of them. Days and months are UTC. An agent has USD 0.01 to 1000 a day and 0.10 to 30000 a month. The fleet has a daily limit from its first start until you take it away.',
     )
     .argument('[whose]', 'an agent, project:NAME, or fleet')
     .option('--daily <usd>', 'US dollars a day; none takes the limit of a project or the fleet away', dollars)
@@ -95,8 +95,9 @@ function misused(detail: string): CommandFailed {
   return new CommandFailed('wrong-usage', { detail, repair, exitCode: exitCodes.usage })
 }
 
-function dollars(text: string): number | null {
-  if (text === 'none') return null
+/** `none` stays a word: commander takes null for an option without a value. */
+function dollars(text: string): number | 'none' {
+  if (text === 'none') return text
   const value = Number(text)
   if (text.trim() === '' || !Number.isFinite(value)) {
     throw new InvalidArgumentError('Expected US dollars, such as 5 or 0.50, or none.')
@@ -108,5 +109,6 @@ function period(
   field: 'daily_usd' | 'monthly_usd',
   value: unknown,
 ): Partial<Record<typeof field, number | null>> {
-  return typeof value === 'number' || value === null ? { [field]: value } : {}
+  if (value === 'none') return { [field]: null }
+  return typeof value === 'number' ? { [field]: value } : {}
 }

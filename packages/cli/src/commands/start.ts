@@ -60,10 +60,12 @@ async function start(context: CommandContext, line: CommandLine): Promise<void> 
   })
   terminal.progress.done()
   const created = await applyTemplate(context, mesh, textOption(line, 'template'))
-  terminal.printJson({ url: mesh.url, pid: mesh.pid, home: place.home, log: mesh.logPath, created })
+  const { url, pid, logPath: log, notices } = mesh
+  terminal.printJson({ url, pid, home: place.home, log, created, notices })
   terminal.print(
     `The mesh answers on ${terminal.color.strong(mesh.url)} (process ${mesh.pid}, home ${place.home}).`,
     ...(created.length > 0 ? [`Created: ${created.join(', ')}.`] : []),
+    ...notices,
     'Ask it something:  flotilla chat operator',
     detached ? 'End it:            flotilla stop' : 'Ctrl-C stops it.',
   )

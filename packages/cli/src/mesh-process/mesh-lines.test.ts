@@ -6,7 +6,11 @@ describe('a line of the mesh', () => {
     ['{"progress":"Building the image"}', { kind: 'progress', words: 'Building the image' }],
     [
       '{"ready":true,"url":"http://127.0.0.1:8420","pid":7,"more":1}',
-      { kind: 'ready', url: 'http://127.0.0.1:8420', pid: 7 },
+      { kind: 'ready', url: 'http://127.0.0.1:8420', pid: 7, notices: [] },
+    ],
+    [
+      '{"ready":true,"url":"http://127.0.0.1:8420","pid":7,"notices":["Know this."]}',
+      { kind: 'ready', url: 'http://127.0.0.1:8420', pid: 7, notices: ['Know this.'] },
     ],
     [
       '{"problem":{"code":"engine-absent","detail":"none"}}',

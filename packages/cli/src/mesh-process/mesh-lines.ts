@@ -3,12 +3,23 @@ import * as z from 'zod/mini'
 /** A line that the mesh writes for whoever started it; all other lines are its log. */
 export type MeshLine =
   | { readonly kind: 'progress'; readonly words: string }
-  | { readonly kind: 'ready'; readonly url: string; readonly pid: number }
+  | {
+      readonly kind: 'ready'
+      readonly url: string
+      readonly pid: number
+      /** What whoever started it has to know, a sentence each. */
+      readonly notices: readonly string[]
+    }
   | { readonly kind: 'problem'; readonly code: string; readonly detail: string; readonly repair: string }
   | { readonly kind: 'log'; readonly level: number; readonly words: string }
 
 const progressSchema = z.looseObject({ progress: z.string() })
-const readySchema = z.looseObject({ ready: z.literal(true), url: z.string(), pid: z.int() })
+const readySchema = z.looseObject({
+  ready: z.literal(true),
+  url: z.string(),
+  pid: z.int(),
+  notices: z._default(z.array(z.string()), []),
+})
 const problemSchema = z.looseObject({
   problem: z.looseObject({ code: z.string(), detail: z.string(), repair: z._default(z.string(), '') }),
 })
@@ -22,7 +33,10 @@ export function parseMeshLine(line: string): MeshLine {
   const progress = progressSchema.safeParse(value)
   if (progress.success) return { kind: 'progress', words: progress.data.progress }
   const ready = readySchema.safeParse(value)
-  if (ready.success) return { kind: 'ready', url: ready.data.url, pid: ready.data.pid }
+  if (ready.success) {
+    const { url, pid, notices } = ready.data
+    return { kind: 'ready', url, pid, notices }
+  }
   const problem = problemSchema.safeParse(value)
   if (problem.success) {
     const { code, detail, repair } = problem.data.problem

@@ -37,6 +37,8 @@ export interface StartedMesh {
   readonly pid: number
   readonly url: string
   readonly logPath: string
+  /** What it says to whoever started it, a sentence each. */
+  readonly notices: readonly string[]
   /** Resolves with the exit code when the process has ended; 1 for a death by signal. */
   readonly ended: Promise<number>
   /** Asks the process to end, as `flotilla stop` does. */
@@ -55,9 +57,9 @@ export async function startMesh(options: StartMeshOptions): Promise<StartedMesh>
   const finished = new AbortController()
   void ended.then(() => finished.abort())
   const lines = followLines(logPath, { from, clock: options.clock, signal: finished.signal })
-  let url = ''
+  let ready: Ready
   try {
-    url = await untilReady(options, { child, ended, lines, logPath })
+    ready = await untilReady(options, { child, ended, lines, logPath })
   } catch (error) {
     await lines.return()
     await endMesh({ ended, stop: () => void child.kill('SIGTERM') }, options.clock)
@@ -68,7 +70,7 @@ export async function startMesh(options: StartMeshOptions): Promise<StartedMesh>
   // Closes the log: a generator that nobody asks again keeps its file open.
   else await lines.return()
   if (options.detached) child.unref()
-  return { pid: child.pid ?? 0, url, logPath, ended, stop: () => void child.kill('SIGTERM') }
+  return { ...ready, pid: child.pid ?? 0, logPath, ended, stop: () => void child.kill('SIGTERM') }
 }
 
 /** How long a mesh may take to end its agents and itself. */
@@ -132,7 +134,9 @@ interface Starting {
   readonly logPath: string
 }
 
-async function untilReady(options: StartMeshOptions, starting: Starting): Promise<string> {
+type Ready = Pick<StartedMesh, 'url' | 'notices'>
+
+async function untilReady(options: StartMeshOptions, starting: Starting): Promise<Ready> {
   const onAbort = () => void starting.child.kill('SIGTERM')
   options.signal.addEventListener('abort', onAbort, { once: true })
   const lastWords: string[] = []
@@ -142,14 +146,14 @@ async function untilReady(options: StartMeshOptions, starting: Starting): Promis
       const next = await starting.lines.next()
       if (next.done === true) break
       const line = parseMeshLine(next.value)
-      if (line.kind === 'ready') return line.url
+      if (line.kind === 'ready') return { url: line.url, notices: line.notices }
       if (line.kind === 'progress') options.progress.step(line.words)
       if (line.kind === 'problem') throw problemOf(line)
       if (line.kind === 'log') lastWords.push(line.words)
       if (lastWords.length > lastWordsMax) lastWords.shift()
     }
     const code = await starting.ended
-    if (options.verb === 'prepare' && code === 0) return ''
+    if (options.verb === 'prepare' && code === 0) return { url: '', notices: [] }
     options.signal.throwIfAborted()
     throw new CommandFailed('mesh-ended', {
       detail: `The mesh ended with exit code ${code} before it was ready.\n  ${lastWords.join('\n  ')}`,

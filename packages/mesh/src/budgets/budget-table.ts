@@ -6,7 +6,9 @@ import type { BudgetLimits } from './budget-scope.ts'
 export interface BudgetTable {
   /** No limits where nothing was set. */
   read(scope: string): BudgetLimits
-  /** In the caller's transaction; without limits the row goes. */
+  /** Whether anybody ever decided about it: also that it has no limit. Of projects that is not kept. */
+  isDecided(scope: string): boolean
+  /** In the caller's transaction; a project without limits has no row. */
   write(scope: string, limits: BudgetLimits): void
   /** Names of projects that have a budget. */
   projects(): readonly string[]
@@ -30,8 +32,9 @@ export function createBudgetTable(database: Database): BudgetTable {
       known.set(scope, limits)
       return limits
     },
+    isDecided: (scope) => database.prepare('SELECT 1 FROM budgets WHERE scope = ?').get(scope) !== undefined,
     write(scope, { dailyUsd, monthlyUsd }) {
-      if (dailyUsd === null && monthlyUsd === null) {
+      if (dailyUsd === null && monthlyUsd === null && scope.startsWith(projectPrefix)) {
         database.prepare('DELETE FROM budgets WHERE scope = ?').run(scope)
       } else {
         database

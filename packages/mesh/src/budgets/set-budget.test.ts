@@ -2,9 +2,13 @@ import { Problem } from '@flotilla/protocol/problem'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { collectEvents, collectJournal } from '../../../../tests/support/collected-ports.ts'
+import { createManualClock } from '../../../../tests/support/manual-clock.ts'
 import { verifies } from '../../../../tests/verifies.ts'
 import type { Caller } from '../policy/caller.ts'
 import { migrated } from '../runs/ledger-world.ts'
+import { silentLog } from '../log.ts'
+import { createDenialCounts } from '../policy/denial-counts.ts'
+import { createRefuseAboveCeiling } from '../policy/hold-ceiling.ts'
 import { createBudgetTable } from './budget-table.ts'
 import { createSetAgentProject, createSetBudget } from './set-budget.ts'
 import type { BudgetDeps } from './set-budget.ts'
@@ -32,6 +36,12 @@ function aRoom(overrides: Partial<BudgetDeps> = {}) {
         void rows.set(id, { budget: { dailyUsd: 10, monthlyUsd: 200 }, ...rows.get(id), project }),
     },
     guard: () => {},
+    refuseAbove: createRefuseAboveCeiling({
+      denials: createDenialCounts(createManualClock()),
+      journal,
+      events,
+      log: silentLog,
+    }),
     journal,
     events,
     rebalance: () => rebalanced++,
@@ -184,7 +194,109 @@ describe('setting a budget', () => {
   })
 })
 
+/** Everybody who is not a person at the terminal or the dashboard. */
+const others: readonly Caller[] = [
+  operator,
+  { kind: 'human', channel: 'telegram', user: 'owner' },
+  { kind: 'human', channel: 'CLI' },
+  { kind: 'internal' },
+  { kind: 'system' },
+]
+
+describe('a budget that somebody else than a person at the terminal sets', () => {
+  const daily = fc.option(fc.constantFrom(0.01, 1, 10, 10.01, 1000))
+  const monthly = fc.option(fc.constantFrom(0.1, 20, 200, 200.01, 30_000))
+  const period = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined })
+  const room = (limit: number | null) => limit ?? Infinity
+
+  test('never lets more be spent, in whatever steps and whichever scope', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...others),
+        fc.constantFrom(scout, fleet, acme),
+        fc.record({ dailyUsd: daily, monthlyUsd: monthly }),
+        fc.array(fc.record({ daily_usd: period(daily), monthly_usd: period(monthly) }), { maxLength: 6 }),
+        (...[caller, scope, first, edits]) => {
+          const { set, rows, table, database } = aRoom()
+          if (scope === scout) {
+            rows.set('scout', {
+              project: null,
+              budget: { dailyUsd: first.dailyUsd ?? 10, monthlyUsd: first.monthlyUsd ?? 200 },
+            })
+          } else table.write(scope === fleet ? 'fleet' : 'project:acme', first)
+          const now = () =>
+            scope === scout
+              ? (rows.get('scout')?.budget ?? first)
+              : table.read(scope === fleet ? 'fleet' : 'project:acme')
+          for (const edit of edits) {
+            const before = now()
+            try {
+              set(caller, scope, edit)
+            } catch (error) {
+              expect(error).toBeInstanceOf(Problem)
+              expect(now()).toEqual(before)
+            }
+            expect(room(now().dailyUsd)).toBeLessThanOrEqual(room(before.dailyUsd))
+            expect(room(now().monthlyUsd)).toBeLessThanOrEqual(room(before.monthlyUsd))
+          }
+          database.close()
+        },
+      ),
+      { numRuns: 200 },
+    )
+  })
+
+  test.each(others)('may be lowered by %j, and a first limit be set', (caller) => {
+    const { set, table } = aRoom()
+    expect(set(caller, scout, { daily_usd: 10 }).after.dailyUsd).toBe(10)
+    expect(set(caller, scout, { daily_usd: 9 }).after.dailyUsd).toBe(9)
+    if (caller.kind === 'agent') return
+    set(caller, fleet, { daily_usd: 20 })
+    set(caller, fleet, { daily_usd: 20, monthly_usd: 5 })
+    expect(table.read('fleet')).toEqual({ dailyUsd: 20, monthlyUsd: 5 })
+    for (const edit of [{ daily_usd: null }, { daily_usd: 20.01 }, { daily_usd: 1, monthly_usd: null }]) {
+      expect(() => set(caller, fleet, edit)).toThrow(expect.objectContaining({ code: 'human-only' }))
+    }
+    expect(table.read('fleet')).toEqual({ dailyUsd: 20, monthlyUsd: 5 })
+  })
+
+  test('leaves a denial in the journal with field and reason where it would rise', () => {
+    const { set, journal, rows } = aRoom()
+    expect(() => set(operator, scout, { daily_usd: 1000 })).toThrow(
+      expect.objectContaining({ code: 'human-only', extra: { field: 'daily_usd' } }),
+    )
+    expect(rows.get('scout')?.budget.dailyUsd).toBe(10)
+    expect(journal.entries).toEqual([
+      {
+        actor: 'agent:operator',
+        action: 'ceiling.refused',
+        subject: 'agent:scout',
+        detail: { field: 'daily_usd', reason: expect.stringContaining('1000 is more than USD 10') },
+      },
+    ])
+  })
+})
+
 describe('the project of an agent', () => {
+  test('that has a limit lets nobody out but a person at the terminal', () => {
+    const { set, setProject, rows } = aRoom()
+    set(owner, acme, { monthly_usd: 5 })
+    const moves = others.filter(({ kind }) => kind !== 'agent')
+    for (const caller of moves) {
+      rows.set('scout', { budget: { dailyUsd: 10, monthlyUsd: 200 }, project: 'acme' })
+      setProject(caller, 'scout', 'acme')
+      for (const to of [null, 'other']) {
+        expect(() => setProject(caller, 'scout', to)).toThrow(expect.objectContaining({ code: 'human-only' }))
+      }
+      expect(rows.get('scout')?.project).toBe('acme')
+      setProject(owner, 'scout', null)
+      // Into one, and out of one without a limit, is no raise.
+      setProject(caller, 'scout', 'free')
+      setProject(caller, 'scout', 'acme')
+      expect(rows.get('scout')?.project).toBe('acme')
+    }
+  })
+
   test('is changed and journalled', () => {
     const { setProject, rows, journal } = aRoom()
     setProject(owner, 'scout', 'acme')

@@ -2,8 +2,11 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { EventBus } from '../events/event-bus.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { Guard } from '../policy/action.ts'
+import { isAtTerminal } from '../policy/at-terminal.ts'
+import { raisedPeriod } from '../policy/budget-ceiling.ts'
 import { actorOf } from '../policy/caller.ts'
 import type { Caller } from '../policy/caller.ts'
+import type { RefuseAboveCeiling } from '../policy/hold-ceiling.ts'
 import type { Database } from '../storage/database.ts'
 import { edited, requireScope, scopeText } from './budget-scope.ts'
 import type { BudgetEdit, BudgetLimits, BudgetScope } from './budget-scope.ts'
@@ -24,6 +27,7 @@ export interface BudgetDeps {
   readonly table: BudgetTable
   readonly agents: BudgetedAgents
   readonly guard: Guard
+  readonly refuseAbove: RefuseAboveCeiling
   readonly journal: Journal
   readonly events: Pick<EventBus, 'publish'>
   /** After the commit: money set aside under the old limits is given back. */
@@ -37,9 +41,10 @@ export interface BudgetChange {
 }
 
 /**
- * Sets one or both periods of a budget; the other stays. Holds from the next call on, also of runs that are busy. An
- * agent that may manage the fleet sets budgets of other agents alone: never its own, a project's or the fleet's.
- * Problems `denied`, `unknown-agent`, `bad-request` with field and range.
+ * Sets one or both periods of a budget; the other stays. Holds from the next call on, also of runs that are busy. Only
+ * a person at the terminal raises one; everybody else lowers. An agent that may manage the fleet does so to other
+ * agents alone: never to its own, a project's or the fleet's. Problems `denied`, `human-only`, `unknown-agent`,
+ * `bad-request` with field and range.
  */
 export type SetBudget = (caller: Caller, scope: BudgetScope, edit: BudgetEdit) => BudgetChange
 
@@ -48,6 +53,7 @@ export function createSetBudget(deps: BudgetDeps): SetBudget {
     deps.guard(caller, { do: 'manage-fleet' })
     refuseAboveAgents(caller, scope)
     requireScope(scope)
+    holdBudget(deps, caller, { scope, edit })
     const change = deps.database.transaction(() => {
       const before = limitsOf(deps, scope)
       const after = edited(before, edit, scope.scope)
@@ -72,7 +78,23 @@ export function createSetBudget(deps: BudgetDeps): SetBudget {
   }
 }
 
-/** Moves an agent to another project's budget, or to none. Problems `denied`, `unknown-agent`. */
+/** Nothing can come between this look and the transaction: both are of one turn of the event loop. */
+function holdBudget(
+  deps: BudgetDeps,
+  caller: Caller,
+  { scope, edit }: { readonly scope: BudgetScope; readonly edit: BudgetEdit },
+): void {
+  if (isAtTerminal(caller)) return
+  const before = limitsOf(deps, scope)
+  const raised = raisedPeriod(before, edited(before, edit, scope.scope))
+  if (raised) deps.refuseAbove(caller, { subject: scopeText(scope), ...raised })
+}
+
+/**
+ * Moves an agent to another project's budget, or to none. Who is not a person at the terminal takes no agent out of a
+ * project that has a limit, whatever the other one has: more may be spent then. Problems `denied`, `human-only`,
+ * `unknown-agent`.
+ */
 export type SetAgentProject = (caller: Caller, agentId: string, project: string | null) => void
 
 export function createSetAgentProject(deps: BudgetDeps): SetAgentProject {
@@ -81,6 +103,7 @@ export function createSetAgentProject(deps: BudgetDeps): SetAgentProject {
     if (caller.kind === 'agent') {
       throw new Problem('denied', { detail: 'a person decides which project an agent is charged to' })
     }
+    holdProject(deps, caller, { agentId, project })
     deps.database.transaction(() => {
       const before = requireAgent(deps.agents, agentId).project
       deps.agents.setProject(agentId, project)
@@ -93,6 +116,20 @@ export function createSetAgentProject(deps: BudgetDeps): SetAgentProject {
     })
     deps.rebalance()
   }
+}
+
+function holdProject(
+  deps: BudgetDeps,
+  caller: Caller,
+  { agentId, project }: { readonly agentId: string; readonly project: string | null },
+): void {
+  if (isAtTerminal(caller)) return
+  const before = requireAgent(deps.agents, agentId).project
+  if (before === null || before === project) return
+  const { dailyUsd, monthlyUsd } = deps.table.read(scopeText({ scope: 'project', id: before }))
+  if (dailyUsd === null && monthlyUsd === null) return
+  const reason = `the budget of project ${before} holds this agent, and only a person at the terminal takes it out`
+  deps.refuseAbove(caller, { subject: agentId, field: 'project', reason })
 }
 
 /** As they stand now. Problem `unknown-agent`. */

@@ -19,7 +19,7 @@ export async function serve(context: CommandContext): Promise<number> {
   for (const warning of environment.warnings) log.warn({}, warning)
   const mesh = await composeMesh({ context, home, paths, log })
   try {
-    const { url, port, agentPort, proxyPort } = await mesh.start((step) => tell({ progress: step }))
+    const { url, port, agentPort, proxyPort, notices } = await mesh.start((step) => tell({ progress: step }))
     const state = {
       pid: context.pid,
       port,
@@ -30,7 +30,7 @@ export async function serve(context: CommandContext): Promise<number> {
       version: productVersion,
     }
     await writeFileAtomically(paths.stateFile, `${JSON.stringify(state)}\n`, 0o600)
-    tell({ ready: true, url, pid: context.pid })
+    tell({ ready: true, url, pid: context.pid, notices })
     if (!stopped.aborted)
       await new Promise((resolve) => stopped.addEventListener('abort', resolve, { once: true }))
     log.info({}, 'mesh is stopping')

@@ -2,6 +2,8 @@ import { readFile, writeFile } from 'node:fs/promises'
 import type { AgentEdit } from '@flotilla/protocol/agent-edit'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { patient } from '../fleet/fleet-world.ts'
+import { actorOf } from '../policy/caller.ts'
+import type { Caller } from '../policy/caller.ts'
 import { anEditsWorld, atTerminal, inChat, noModel, operator } from '../../../../tests/support/edits-world.ts'
 import type { EditsWorld } from '../../../../tests/support/edits-world.ts'
 
@@ -22,22 +24,28 @@ describe('an edit', () => {
   test('of each field counts at once, says until when it can be undone, and puts back what was there', async () => {
     const { edits, world, texts } = made
     texts.set('w/SOUL.md', 'old soul')
-    const all: readonly [AgentEdit, minutes: number, now: () => unknown][] = [
+    const all: readonly [AgentEdit, minutes: number, now: () => unknown, undoneBy?: Caller][] = [
       [role('reads'), 5, () => world.fleet.find('w')?.role],
       [{ field: 'model', value: 'scripted/b', reason: '' }, 30, () => world.fleet.find('w')?.model],
-      [{ field: 'budget', value: { daily_usd: 3 }, reason: '' }, 30, () => world.fleet.find('w')?.budget],
+      [
+        { field: 'budget', value: { daily_usd: 3 }, reason: '' },
+        30,
+        () => world.fleet.find('w')?.budget,
+        // Taking a lowering back raises.
+        atTerminal,
+      ],
       [permissions({ can_message: ['x'] }), 30, () => made.permissions.snapshot().recordOf('w')?.can_message],
       [soul('new soul'), 5, () => texts.get('w/SOUL.md')],
     ]
-    for (const [edit, minutes, now] of all) {
+    for (const [edit, minutes, now, undoneBy = operator] of all) {
       const before = now()
       const change = await edits.apply(operator, 'w', { edit })
       expect(change.expires_at - change.applied_at, edit.field).toBe(minutes * minuteMs)
       expect(now(), edit.field).not.toEqual(before)
       expect(change).toMatchObject({ state: 'applied', actor: 'agent:operator' })
-      expect(await edits.undo(operator, change.undo_token)).toMatchObject({
+      expect(await edits.undo(undoneBy, change.undo_token)).toMatchObject({
         state: 'undone',
-        undone_by: 'agent:operator',
+        undone_by: actorOf(undoneBy),
       })
       expect(now(), edit.field).toEqual(before)
     }
@@ -205,6 +213,31 @@ describe('an undoing', () => {
     expect((await made.recordOf('w'))?.can_spawn).toBe(false)
     await edits.undo(atTerminal, lowered.undo_token)
     expect((await made.recordOf('w'))?.can_spawn).toBe(true)
+  })
+})
+
+describe('a budget', () => {
+  const budget = (daily_usd: number): AgentEdit => ({ field: 'budget', value: { daily_usd }, reason: '' })
+  const now = () => made.world.fleet.find('w')?.budget.dailyUsd
+
+  test('rises by a person at the terminal and by nobody else, by an edit or by an undoing', async () => {
+    const { edits } = made
+    for (const caller of [operator, inChat]) {
+      await expect(edits.apply(caller, 'w', { edit: budget(10.01) })).rejects.toMatchObject({
+        code: 'human-only',
+      })
+    }
+    const lowered = await edits.apply(operator, 'w', { edit: budget(3) })
+    for (const caller of [operator, inChat]) {
+      await expect(edits.undo(caller, lowered.undo_token)).rejects.toMatchObject({ code: 'human-only' })
+    }
+    expect(now()).toBe(3)
+    await edits.undo(atTerminal, lowered.undo_token)
+    expect(now()).toBe(10)
+    const raised = await edits.apply(atTerminal, 'w', { edit: budget(50) })
+    // Taking a raise back lowers, and a chat may.
+    await edits.undo(inChat, raised.undo_token)
+    expect(now()).toBe(10)
   })
 })
 

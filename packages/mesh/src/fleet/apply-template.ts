@@ -1,8 +1,10 @@
 import { reservedAgentIds } from '@flotilla/protocol/ids'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Guard } from '../policy/action.ts'
+import { raisedPeriod } from '../policy/budget-ceiling.ts'
 import type { Caller } from '../policy/caller.ts'
 import type { AgentTable } from './agent-table.ts'
+import { defaultBudget } from './create-agent.ts'
 import type { CreateAgent, PermissionGrants } from './create-agent.ts'
 import type { FleetTemplate, FleetTemplates } from './templates.ts'
 
@@ -15,7 +17,7 @@ export type ApplyTemplate = (caller: Caller, name: string) => Promise<AppliedTem
 
 /**
  * Creates those agents of a template that do not exist; existing ones stay as they are. What a template grants has
- * the operator's ceiling, whoever applies it: the file may come from anywhere. Problems `denied`, `not-found`,
+ * the operator's ceiling, whoever applies it, and so has what it lets be spent: the file may come from anywhere. Problems `denied`, `not-found`,
  * `unprocessable`. One that broke off can be applied again.
  */
 export function applyTemplate(deps: {
@@ -46,8 +48,13 @@ function requireModest(template: FleetTemplate, grants: PermissionGrants): void 
   for (const agent of template.agents) {
     if (reservedAgentIds.includes(agent.id)) throw new Problem('reserved-agent-id')
     const above = grants.aboveOperatorCeiling(agent.permissions ?? {})
-    if (above !== null) {
-      throw new Problem('unprocessable', { detail: `template ${template.name}, agent ${agent.id}: ${above}` })
+    const where = `template ${template.name}, agent ${agent.id}`
+    if (above !== null) throw new Problem('unprocessable', { detail: `${where}: ${above}` })
+    const raised = raisedPeriod(defaultBudget, agent.budget ?? defaultBudget)
+    if (raised) {
+      throw new Problem('unprocessable', {
+        detail: `${where}: ${raised.field}: ${raised.reason}, with flotilla budget ${agent.id} once it is there`,
+      })
     }
   }
 }

@@ -63,6 +63,25 @@ describe('creating an agent', () => {
     expect(world.events).toHaveLength(1)
   })
 
+  test.each<Caller>([
+    { kind: 'agent', agentId: 'operator', token: 'door', run: null },
+    { kind: 'human', channel: 'telegram', user: 'owner' },
+    { kind: 'internal' },
+  ])('by %j may spend at most what a new agent gets by itself', async (caller) => {
+    world = await aFleet({ guard: () => {} })
+    for (const budget of [
+      { dailyUsd: 10.01, monthlyUsd: 1 },
+      { dailyUsd: 1, monthlyUsd: 30_000 },
+    ]) {
+      const made = world.fleet.create(caller, { id: 'w', role: 'x', budget })
+      await expect(made).rejects.toMatchObject({ code: 'human-only' })
+    }
+    expect(world.fleet.find('w')).toBeNull()
+    await world.fleet.create(caller, { id: 'w', role: 'x', budget: { dailyUsd: 10, monthlyUsd: 1 } })
+    const budget = { dailyUsd: 1000, monthlyUsd: 30_000 }
+    expect((await world.fleet.create(owner, { id: 'x', role: 'x', budget })).budget).toEqual(budget)
+  })
+
   test('permissions that cannot be written leave no agent', async () => {
     world = await aFleet()
     world.deps.grants.grantDefaults = () => Promise.reject(new Error('disk full'))
@@ -316,6 +335,18 @@ agents:
     await expect(world.fleet.applyTemplate(owner, 'pair')).rejects.toMatchObject({ code: 'unprocessable' })
     expect(world.fleet.list()).toEqual([])
   })
+
+  test.each(['{ daily_usd: 1000, monthly_usd: 2 }', '{ daily_usd: 1, monthly_usd: 200.01 }'])(
+    'one that lets %s be spent creates nothing, whoever applies it, and says how a person gives more',
+    async (budget) => {
+      await withTemplate(yaml.replace('role: second', `role: second, budget: ${budget}`))
+      await expect(world.fleet.applyTemplate(owner, 'pair')).rejects.toMatchObject({
+        code: 'unprocessable',
+        detail: expect.stringContaining('flotilla budget b'),
+      })
+      expect(world.fleet.list()).toEqual([])
+    },
+  )
 
   test('one that takes a reserved id creates nothing', async () => {
     await withTemplate(yaml.replace('id: b', 'id: operator'))

@@ -6,6 +6,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { Guard } from '../policy/action.ts'
 import { isAtTerminal, requireAtTerminal } from '../policy/at-terminal.ts'
+import { raisedPeriod } from '../policy/budget-ceiling.ts'
 import { actorOf } from '../policy/caller.ts'
 import type { Caller } from '../policy/caller.ts'
 import type { AgentLife } from './agent-life.ts'
@@ -63,6 +64,8 @@ export function createAgent(deps: {
     const overrides = input.permissions ?? {}
     const above = isAtTerminal(caller) ? null : deps.grants.aboveOperatorCeiling(overrides)
     if (above !== null) throw new Problem('human-only', { detail: above })
+    const raised = isAtTerminal(caller) ? null : raisedPeriod(defaultBudget, input.budget ?? defaultBudget)
+    if (raised) throw new Problem('human-only', { detail: `${raised.field}: ${raised.reason}` })
     const record: AgentRecord = {
       id: input.id,
       kind: 'worker',
@@ -79,6 +82,7 @@ export function createAgent(deps: {
   }
 }
 
+/** What a new agent gets, and the most that it gets by anybody else than a person at the terminal. */
 export const defaultBudget: AgentBudget = {
   dailyUsd: limits.budgetDailyUsd.default,
   monthlyUsd: limits.budgetMonthlyUsd.default,

@@ -33,3 +33,15 @@ export function rowsAfter(database: Database, after: number, limit: number) {
     )
     .all(after, limit)
 }
+
+/** Whether the journal has a row of this action on this subject. Looks through all of it. */
+export function isJournaled(
+  database: Database,
+  { action, subject }: Pick<JournalRow, 'action' | 'subject'>,
+): boolean {
+  return (
+    database
+      .prepare('SELECT 1 FROM journal WHERE action = ? AND subject = ? LIMIT 1')
+      .get(action, subject) !== undefined
+  )
+}

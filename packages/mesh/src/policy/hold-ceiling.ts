@@ -20,37 +20,58 @@ export interface CeilingQuestion {
   readonly fields: SubmittedFields
 }
 
-/**
- * Holds the operator's ceiling: everybody who is not a person at the terminal has it, whatever the words and the way.
- * An attempt above it is a denial, counted, journalled and announced like one. Problem `human-only`: such a thing
- * never becomes a proposal.
- */
-export type HoldCeiling = (caller: Caller, question: CeilingQuestion) => void
+/** Something above the ceiling that was asked for. */
+export interface AboveCeiling {
+  /** Whose permission, budget or the like it is, as the journal names it. */
+  readonly subject: string
+  readonly field: string
+  readonly reason: string
+}
 
-export function createHoldCeiling(deps: {
+/**
+ * Refuses what is above the ceiling: a denial, counted, journalled and announced like one. To be called before any
+ * transaction: its record must not roll back. Always throws the Problem `human-only`: such a thing never becomes a
+ * proposal.
+ */
+export type RefuseAboveCeiling = (caller: Caller, above: AboveCeiling) => never
+
+export interface CeilingDeps {
   readonly denials: DenialCounts
   readonly journal: Journal
   readonly events: Pick<EventBus, 'publish'>
   readonly log: Log
-}): HoldCeiling {
-  return (caller, { agentId, current, fields }) => {
-    if (isAtTerminal(caller)) return
-    const verdict = operatorMayChange(current, fields)
-    if (verdict.allowed) return
-    const field = verdict.field.slice(0, nameMaxChars)
-    const { reason } = verdict
+}
+
+export function createRefuseAboveCeiling(deps: CeilingDeps): RefuseAboveCeiling {
+  return (caller, { subject, field: named, reason }) => {
+    const field = named.slice(0, nameMaxChars)
     const actor = actorOf(caller)
-    deps.log.warn({ actor, agentId, field, reason }, 'an edit above the ceiling was refused')
-    deps.journal.append({ actor, action: 'ceiling.refused', subject: agentId, detail: { field, reason } })
+    deps.log.warn({ actor, subject, field, reason }, 'an edit above the ceiling was refused')
+    deps.journal.append({ actor, action: 'ceiling.refused', subject, detail: { field, reason } })
     if (caller.kind === 'agent') {
       deps.denials.add(caller.agentId, 'edit-agent-config')
       deps.events.publish({
         type: 'call.denied',
         agent_id: caller.agentId,
         action: 'edit-agent-config',
-        reason: `${field} of ${agentId}: ${reason}`,
+        reason: `${field} of ${subject}: ${reason}`,
       })
     }
     throw new Problem('human-only', { detail: `${field}: ${reason}`, extra: { field } })
+  }
+}
+
+/**
+ * Holds the operator's ceiling: everybody who is not a person at the terminal has it, whatever the words and the way.
+ * Problem `human-only`.
+ */
+export type HoldCeiling = (caller: Caller, question: CeilingQuestion) => void
+
+export function createHoldCeiling(deps: CeilingDeps): HoldCeiling {
+  const refuse = createRefuseAboveCeiling(deps)
+  return (caller, { agentId, current, fields }) => {
+    if (isAtTerminal(caller)) return
+    const verdict = operatorMayChange(current, fields)
+    if (!verdict.allowed) refuse(caller, { subject: agentId, field: verdict.field, reason: verdict.reason })
   }
 }
