@@ -1,4 +1,5 @@
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import process from 'node:process'
 import { heartbeatApi, heartbeatEndpoints } from '@flotilla/protocol/heartbeat-api'
 import { cronHumanApi, cronHumanEndpoints } from '@flotilla/protocol/cron-api'
@@ -179,5 +180,76 @@ describe('a heartbeat of a real fleet', () => {
     const { run } = await ended
     expect(run).toMatchObject({ state: 'done', attempt: 2, outcome: { text: 'I looked.' } })
     expect(await readFile(looks, 'utf8')).toBe('look\ndone\n')
+  })
+})
+
+describe('the operator’s heartbeat', () => {
+  it('goes on whatever the command line, the API and a hand in the file do to it, and each is told why', async () => {
+    const mesh = await startMeshForTest({ cassettes: { heart: cassette } })
+    const cli = (...words: string[]) => flotilla({ url: mesh.url, home: mesh.home }, ...words)
+    const path = join(mesh.home, 'config', 'cron.json')
+    const heart = async () => {
+      const { jobs } = cronHumanApi.cronJobs.response.parse(
+        (await mesh.call(cronHumanEndpoints.cronJobs)).json(),
+      )
+      return jobs.filter(({ agent, heartbeat }) => agent === 'operator' && heartbeat)
+    }
+    const [found] = await heart()
+    const id = found?.id ?? ''
+    const as = { id, schedule: 'every 15m', enabled: true, when: null, next_run: expect.any(Number) }
+    for (const words of [
+      ['cron', 'set', id, '--off'],
+      ['cron', 'set', id, '--when', 'now.hour > 50'],
+      ['cron', 'set', id, '--schedule', 'every 300d'],
+      ['cron', 'set', id, '--message', 'sleep'],
+      ['cron', 'remove', id],
+    ]) {
+      const refused = await cli(...words)
+      expect(refused.code, words.join(' ')).not.toBe(0)
+      expect(refused.err).toMatch(/operator's heartbeat is locked.*flotilla pause operator/)
+    }
+    expect(await heart()).toMatchObject([as])
+
+    const whole = await readFile(path, 'utf8')
+    const broken = async () => (await cli('status')).out.match(/cron-broken: .*/)?.[0] ?? null
+    await writeFile(path, whole.replace('"enabled": true', '"enabled": false'))
+    expect(await eventually('the change is seen', broken)).toMatch(
+      /cron\.json line \d+: the operator's heartbeat is locked: enabled stays true.*the jobs before go on/,
+    )
+    const finding = async () => {
+      const findings = (await mesh.command('doctor')).lines.at(-1)?.['findings'] as
+        | { id: string }[]
+        | undefined
+      return findings?.find((one) => one.id === 'cron-file')
+    }
+    expect(await finding()).toMatchObject({
+      level: 'error',
+      detail: expect.stringContaining('enabled stays true'),
+    })
+    expect(await heart()).toMatchObject([as])
+
+    // A life that begins with it puts it back, and says so.
+    await mesh.terminate()
+    await mesh.restart()
+    expect(await broken()).toBeNull()
+    expect(await heart()).toMatchObject([as])
+    expect(await readFile(path, 'utf8')).toBe(whole)
+    expect(mesh.log()).toContain("the operator's heartbeat was put back into the file")
+    expect(await finding()).toMatchObject({ level: 'ok' })
+
+    // One that cannot read the file at all goes on without it.
+    await mesh.terminate()
+    await writeFile(path, whole.slice(0, -4))
+    await mesh.restart()
+    expect(await broken()).toMatch(/but for the operator's heartbeat, no job runs until it is mended/)
+    expect(await heart()).toMatchObject([{ ...as, id: expect.any(String) }])
+    await writeFile(path, whole)
+    await eventually('the mended file is seen', async () => (await broken()) === null)
+    expect(await heart()).toMatchObject([as])
+
+    // The one thing that holds it, and says so.
+    expect((await cli('pause', 'operator', '--reason', 'quiet')).code).toBe(0)
+    expect((await cli('status')).out).toMatch(/quiet/)
+    expect((await cli('resume', 'operator')).code).toBe(0)
   })
 })

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { controlEndpoints } from '@flotilla/protocol/control-api'
+import { cronAgentEndpoints, cronHumanApi, cronHumanEndpoints } from '@flotilla/protocol/cron-api'
 import { fillPath } from '@flotilla/protocol/endpoint'
 import type { Endpoint } from '@flotilla/protocol/endpoint'
 import { headers } from '@flotilla/protocol/headers'
@@ -416,6 +417,54 @@ describe('money on the wire: the operator lowers and never raises', () => {
       .map(({ detail }) => detail['field'])
     expect(refused).toEqual(expect.arrayContaining(['daily_usd', 'monthly_usd']))
     expect((await mesh.call(controlEndpoints.pending)).json()).toEqual({ pending: [] })
+  })
+})
+
+describe('the operator’s heartbeat on the wire', () => {
+  it('is not the operator’s to silence, nor a worker’s that may edit agents and make jobs', async () => {
+    const permissions = (set: object) => ({ field: 'permissions', value: { set } })
+    const trusted = { can_manage_cron: true, can_edit_agent_config: true, can_view_fleet_metrics: true }
+    const granted = await mesh.call(controlEndpoints.agentEdit, {
+      params: { id: 'ann' },
+      body: permissions(trusted),
+    })
+    expect(granted.status, granted.text).toBe(200)
+    const heart = async () => {
+      const { jobs } = cronHumanApi.cronJobs.response.parse(
+        (await mesh.call(cronHumanEndpoints.cronJobs)).json(),
+      )
+      return jobs.find(({ agent, heartbeat }) => agent === 'operator' && heartbeat)
+    }
+    const before = await heart()
+    const params = { id: before?.id ?? '' }
+    for (const who of [operator, ann]) {
+      for (const body of [
+        { enabled: false },
+        { when: 'now.hour > 50' },
+        { schedule: 'every 366d' },
+        { message: 'sleep' },
+        { suppress_empty: false },
+        { heartbeat: false },
+        { created_by: 'agent:nobody' },
+      ]) {
+        expectProblem(
+          await knock(cronAgentEndpoints.cronChange, { who, params, body }),
+          'bad-request',
+          'denied',
+        )
+      }
+      expectProblem(await knock(cronAgentEndpoints.cronDrop, { who, params }), 'bad-request', 'denied')
+      const another = { agent: 'operator', schedule: 'every 15m', heartbeat: true, enabled: false }
+      expectProblem(
+        await knock(cronAgentEndpoints.cronSet, { who, body: another }),
+        'bad-request',
+        'denied',
+        'unprocessable',
+      )
+    }
+    expect(await heart()).toEqual(before)
+    const taken = Object.fromEntries(Object.keys(trusted).map((name) => [name, false]))
+    await mesh.call(controlEndpoints.agentEdit, { params: { id: 'ann' }, body: permissions(taken) })
   })
 })
 

@@ -75,7 +75,7 @@ Examples:
       .command('set')
       .summary('change a job')
       .description(
-        'Changes what may change of a job; what you do not name stays. Agent, time zone and mode are fixed: remove the job and make another.',
+        'Changes what may change of a job; what you do not name stays. Agent, time zone and mode are fixed: remove the job and make another. Of the operator’s heartbeat nothing changes: flotilla pause operator holds it.',
       )
       .argument('<job>', 'id of the job')
       .option('--schedule <schedule>', 'when'),

@@ -181,10 +181,18 @@ async function watchers(paths: DataPaths): Promise<DoctorFinding> {
   }
 }
 
-async function jobs({ cronFile }: DataPaths): Promise<DoctorFinding> {
+async function jobs({ cronFile, database }: DataPaths): Promise<DoctorFinding> {
   try {
-    const reading = readJobs(await readTextFile(cronFile))
+    // A home that was started once has the operator's heartbeat in it.
+    const reading = readJobs(await readTextFile(cronFile), { held: null, required: existsSync(database) })
     if (reading.ok) return ok('cron-file', `config/cron.json has ${reading.jobs.length} jobs`)
+    if (reading.otherwise) {
+      return failure(
+        'cron-file',
+        `${reading.detail}; a mesh that runs goes on with the jobs before`,
+        'Put it back as it says; a mesh that starts does so by itself.',
+      )
+    }
     return failure(
       'cron-file',
       `${reading.detail}; a mesh that starts with it runs no job`,

@@ -4,8 +4,10 @@ import * as z from 'zod'
 import { readTextFile, sameStamp, stampOf } from '../../config/atomic-file.ts'
 import type { FileEditor, FileStamp } from '../../config/atomic-file.ts'
 import { readJsonDocument } from '../../config/json-document.ts'
-import { cronJobSchema, effectiveSchedule } from './cron-job.ts'
+import { cronJobSchema } from './cron-job.ts'
 import type { CronJob } from './cron-job.ts'
+import { isOperatorHeartbeat, lockFault, lockedJob } from './operator-heartbeat.ts'
+import type { HeartbeatLock } from './operator-heartbeat.ts'
 
 /** Jobs of one fleet. */
 const jobsMax = 10_000
@@ -30,6 +32,8 @@ const fileSchema = z.strictObject({
  *    job is there until it is mended. A missing file has no jobs.
  * 2. Edits run one after the other on what stands on disk, and are refused while that is broken.
  * 3. A change by hand is seen by `look`.
+ * 4. A file whose operator's heartbeat is not as it was is broken like any other (1). One that a hand wrote while no
+ *    mesh ran is put right by `putHeartbeatBack`, which knows no earlier one.
  */
 export interface CronFile {
   jobs(): readonly CronJob[]
@@ -38,6 +42,8 @@ export interface CronFile {
   edit(change: (jobs: readonly CronJob[]) => readonly CronJob[]): Promise<void>
   /** Problem `unprocessable` where what stands on the disk cannot be edited. */
   requireWhole(): Promise<void>
+  /** Before the first look: the operator's heartbeat as it has to be, where that alone is wrong; in words what was. */
+  putHeartbeatBack(): Promise<string | null>
   /** Reads the file where a hand changed it; true where there is something new in it. */
   look(): Promise<boolean>
 }
@@ -53,9 +59,16 @@ export function createCronFile(deps: {
   let stamp: FileStamp | null | undefined
   let jobs: readonly CronJob[] = []
   let broken: string | null = null
+  let held: CronJob | null = null
+  const lock = (): HeartbeatLock => ({ held, required: held !== null })
+
+  function keep(whole: readonly CronJob[]): void {
+    ;[jobs, broken] = [whole, null]
+    held = whole.find(isOperatorHeartbeat) ?? held
+  }
 
   function take(reading: Reading): void {
-    if (reading.ok) [jobs, broken] = [reading.jobs, null]
+    if (reading.ok) keep(reading.jobs)
     else {
       if (reading.detail !== broken) deps.onBroken(reading.detail)
       broken = reading.detail
@@ -68,17 +81,29 @@ export function createCronFile(deps: {
     async edit(change) {
       let written: readonly CronJob[] = []
       await editor.edit(path, (text) => {
-        const before = wholeJobs(text)
+        const before = wholeJobs(text, lock())
         written = change(before)
+        const fault = lockFault(written, lock())
+        if (fault) throw new Problem('unprocessable', { detail: fault.reason })
         // What is as it was is left as a hand wrote it.
         return written.length === before.length && written.every((job, at) => job === before[at])
           ? null
           : writeJobs(written)
       })
       // The next look reads it once more, which costs little and misses no hand that was quicker.
-      ;[jobs, broken] = [written, null]
+      keep(written)
     },
-    requireWhole: async () => void wholeJobs(await readTextFile(path)),
+    requireWhole: async () => void wholeJobs(await readTextFile(path), lock()),
+    async putHeartbeatBack() {
+      let wrong: string | null = null
+      await editor.edit(path, (text) => {
+        const reading = readJobs(text)
+        if (reading.ok || reading.otherwise === undefined) return null
+        wrong = reading.detail
+        return writeJobs(reading.otherwise.map((job) => (isOperatorHeartbeat(job) ? lockedJob(job) : job)))
+      })
+      return wrong
+    },
     async look() {
       try {
         // The stamp is taken first: a write between the two is then seen by the next look.
@@ -86,7 +111,7 @@ export function createCronFile(deps: {
         if (stamp !== undefined && sameStamp(found, stamp)) return false
         const text = await readTextFile(path)
         stamp = found
-        take(readJobs(text))
+        take(readJobs(text, lock()))
         return broken === null
       } catch (error) {
         take({ ok: false, detail: `config/cron.json cannot be read: ${String(error).slice(0, 200)}` })
@@ -98,21 +123,37 @@ export function createCronFile(deps: {
 
 type Reading =
   | { readonly ok: true; readonly jobs: readonly CronJob[] }
-  | { readonly ok: false; readonly detail: string }
+  | {
+      readonly ok: false
+      readonly detail: string
+      /** The jobs, where nothing but the operator's heartbeat is wrong. */
+      readonly otherwise?: readonly CronJob[]
+    }
+
+/** A lock that knows no earlier heartbeat: one that is there has to be as every one is. */
+const anyHeartbeat: HeartbeatLock = { held: null, required: false }
 
 /** Pure. */
-export function readJobs(text: string | null): Reading {
-  if (text === null) return { ok: true, jobs: [] }
+export function readJobs(text: string | null, lock: HeartbeatLock = anyHeartbeat): Reading {
+  if (text === null) {
+    const gone = lockFault([], lock)
+    if (!gone) return { ok: true, jobs: [] }
+    return { ok: false, detail: `config/cron.json is missing: ${gone.reason}`, otherwise: [] }
+  }
   if (text.length > fileMaxChars)
     return { ok: false, detail: `config/cron.json has more than ${fileMaxChars} characters` }
   const reading = readJsonDocument(text, fileSchema)
-  if (reading.ok) return { ok: true, jobs: reading.document.value.jobs }
-  return { ok: false, detail: `config/cron.json line ${reading.line}: ${reading.reason}` }
+  if (!reading.ok) return { ok: false, detail: `config/cron.json line ${reading.line}: ${reading.reason}` }
+  const { value, lineOf } = reading.document
+  const fault = lockFault(value.jobs, lock)
+  if (!fault) return { ok: true, jobs: value.jobs }
+  const line = lineOf(fault.path) ?? lineOf(fault.path.slice(0, -1)) ?? 1
+  return { ok: false, detail: `config/cron.json line ${line}: ${fault.reason}`, otherwise: value.jobs }
 }
 
 /** Pure. Problem `unprocessable` where they cannot be read. */
-function wholeJobs(text: string | null): readonly CronJob[] {
-  const reading = readJobs(text)
+function wholeJobs(text: string | null, lock: HeartbeatLock): readonly CronJob[] {
+  const reading = readJobs(text, lock)
   if (reading.ok) return reading.jobs
   throw new Problem('unprocessable', { detail: `${reading.detail}; mend it by hand first` })
 }
@@ -133,11 +174,12 @@ function crowded(jobs: readonly CronJob[]): { at: number; message: string }[] {
   const ofAgent = new Map<string, number>()
   const hearts = new Set<string>()
   return jobs.flatMap((job, at) => {
-    const count = (ofAgent.get(job.agent) ?? 0) + 1
+    // The operator's heartbeat cannot be removed, so it takes no place, and none is ever wanting for it.
+    const count = (ofAgent.get(job.agent) ?? 0) + (isOperatorHeartbeat(job) ? 0 : 1)
     ofAgent.set(job.agent, count)
     const messages = [
       ...(ids.has(job.id) ? [`the id ${job.id} stands twice`] : []),
-      ...(count === cronLimits.jobsPerAgentMax + 1
+      ...(count === cronLimits.jobsPerAgentMax + 1 && !isOperatorHeartbeat(job)
         ? [`agent ${job.agent} has more than ${cronLimits.jobsPerAgentMax} jobs; remove one first`]
         : []),
       ...(job.heartbeat && hearts.has(job.agent) ? [`agent ${job.agent} has a heartbeat already`] : []),
@@ -150,9 +192,6 @@ function crowded(jobs: readonly CronJob[]): { at: number; message: string }[] {
 
 /** What is kept to differently from what the file says, in words; empty where nothing is. Pure. */
 export function correctionOf(job: CronJob): string {
-  const kept = effectiveSchedule(job)
-  if (kept !== job.schedule)
-    return `the operator's heartbeat is locked to ${kept}; "${job.schedule}" is not used`
   const seconds = /^every\s+([1-4])\s*s$/i.exec(job.schedule)?.[1]
   return seconds === undefined ? '' : `every ${seconds}s is kept as every 5s, the shortest interval`
 }

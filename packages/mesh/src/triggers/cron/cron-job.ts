@@ -1,6 +1,5 @@
 import { cronLimits } from '@flotilla/protocol/cron-api'
-import { defaultHeartbeatSchedule } from '@flotilla/protocol/heartbeat-reply'
-import { agentIdSchema, operatorAgentId } from '@flotilla/protocol/ids'
+import { agentIdSchema } from '@flotilla/protocol/ids'
 import { jsonObjectSchema } from '@flotilla/protocol/json-value'
 import { limits, wireLimits } from '@flotilla/protocol/limits'
 import type { RunInput } from '@flotilla/protocol/run'
@@ -46,7 +45,7 @@ export function modeOf(job: Pick<CronJob, 'heartbeat' | 'tool_name'>): CronMode 
 
 /** The schedule that is kept to. Throws for a job that `faultsOf` finds a fault in. Pure. */
 export function scheduleOf(job: CronJob): Schedule {
-  const reading = readSchedule(effectiveSchedule(job), {
+  const reading = readSchedule(job.schedule, {
     timezone: job.timezone,
     anchor: anchorOf(job.created_at),
   })
@@ -57,15 +56,6 @@ export function scheduleOf(job: CronJob): Schedule {
 /** On a tick, so that an interval of one tick is due at each. */
 function anchorOf(createdAt: number): number {
   return createdAt - (createdAt % limits.cronTickMs)
-}
-
-/** Pure. */
-export function effectiveSchedule(job: Pick<CronJob, 'agent' | 'heartbeat' | 'schedule'>): string {
-  return isOperatorHeartbeat(job) ? defaultHeartbeatSchedule : job.schedule
-}
-
-export function isOperatorHeartbeat(job: Pick<CronJob, 'agent' | 'heartbeat'>): boolean {
-  return job.heartbeat && job.agent === operatorAgentId
 }
 
 export interface JobFault {
@@ -103,11 +93,5 @@ export function inputOf(job: CronJob, dueAt: number): RunInput | null {
 
 /** Equal keys mean the same due times; a job whose key changed counts from the moment of the change. Pure. */
 export function scheduleKey(job: CronJob): string {
-  return JSON.stringify([
-    job.enabled,
-    effectiveSchedule(job),
-    job.timezone,
-    anchorOf(job.created_at),
-    job.agent,
-  ])
+  return JSON.stringify([job.enabled, job.schedule, job.timezone, anchorOf(job.created_at), job.agent])
 }

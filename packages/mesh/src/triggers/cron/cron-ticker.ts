@@ -23,6 +23,8 @@ export function createCronTicker(deps: {
   readonly board: JobBoard
   readonly file: CronFile
   readonly fire: FireJob
+  /** After new jobs of the file were taken. Never rejects. */
+  readonly changed: () => Promise<void>
 }): CronTicker {
   const { board, file, fire } = deps
   const { clock, log, pausedReason } = deps.world
@@ -52,7 +54,10 @@ export function createCronTicker(deps: {
     try {
       board.noticeTime()
       const acted = await fireAll(signal)
-      if (await file.look()) board.adopt(file.jobs())
+      if (await file.look()) {
+        board.adopt(file.jobs())
+        await deps.changed()
+      }
       return acted
     } catch (error) {
       log.error({ err: error }, 'a tick of the jobs failed')

@@ -1,5 +1,6 @@
 import type { RunSettledHandler } from '../../runs/run-tasks.ts'
 import { createCronFile, correctionOf } from './cron-file.ts'
+import type { CronFile } from './cron-file.ts'
 import { createCronTable } from './cron-table.ts'
 import { createCronTicker } from './cron-ticker.ts'
 import type { CronTicker } from './cron-ticker.ts'
@@ -10,6 +11,7 @@ import type { HeartbeatJobs } from './heartbeat-jobs.ts'
 import { createJobBoard } from './job-board.ts'
 import { createManageCron } from './manage-cron.ts'
 import type { ManageCron } from './manage-cron.ts'
+import { isOperatorHeartbeat } from './operator-heartbeat.ts'
 import { createSettleJob } from './settle-job.ts'
 
 /**
@@ -40,7 +42,9 @@ export async function createCron(world: CronWorld): Promise<Cron> {
   const settle = createSettleJob({ world, table, find: (jobId) => board.find(jobId)?.job ?? null })
   const fire = createFireJob({ world, table, board, settle })
   const manage = createManageCron({ world, table, board, file, fire })
-  const ticker = createCronTicker({ world, board, file, fire })
+  const heartbeatJobs = createHeartbeatJobs({ world, file, board })
+  const ticker = createCronTicker({ world, board, file, fire, changed: heartbeatJobs.writeStandIn })
+  await putHeartbeatBack(world, file)
   await file.look()
   if (file.broken() === null) board.adopt(file.jobs())
   for (const job of file.jobs()) {
@@ -51,11 +55,12 @@ export async function createCron(world: CronWorld): Promise<Cron> {
   return {
     ...manage,
     ...ticker,
-    heartbeatJobs: createHeartbeatJobs({ world, file, board }),
+    heartbeatJobs,
     broken: () => {
       const broken = file.broken()
       if (broken === null) return null
-      return `${broken}; ${file.jobs().length > 0 ? 'the jobs before go on' : 'no job runs until it is mended'}`
+      if (file.jobs().length > 0) return `${broken}; the jobs before go on`
+      return `${broken}; ${board.standIn() ? "but for the operator's heartbeat, " : ''}no job runs until it is mended`
     },
     runSettled: (run) => {
       // A heartbeat that a person asked for is that person's run.
@@ -67,9 +72,32 @@ export async function createCron(world: CronWorld): Promise<Cron> {
     async forget(agentId) {
       // What stands on the disk counts: a hand may have written a job that nobody has read yet.
       await file.edit((jobs) =>
-        jobs.filter((job) => job.agent !== agentId && job.created_by !== `agent:${agentId}`),
+        jobs.filter(
+          (job) =>
+            isOperatorHeartbeat(job) || (job.agent !== agentId && job.created_by !== `agent:${agentId}`),
+        ),
       )
       board.adopt(file.jobs())
     },
+  }
+}
+
+/** A mesh that starts has no earlier jobs to go on with: what a hand did to the heartbeat meanwhile is put right. */
+async function putHeartbeatBack({ log, journal }: CronWorld, file: CronFile): Promise<void> {
+  try {
+    const wrong = await file.putHeartbeatBack()
+    if (wrong === null) return
+    log.warn({ detail: wrong }, "the operator's heartbeat was put back into the file as it has to be")
+    journal.append({
+      actor: 'system',
+      action: 'cron.heartbeat-put-back',
+      subject: 'operator',
+      detail: { reason: wrong },
+    })
+  } catch (error) {
+    log.error(
+      { err: error },
+      "the operator's heartbeat could not be put back into the file; it comes all the same",
+    )
   }
 }

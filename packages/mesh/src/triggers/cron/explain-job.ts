@@ -1,4 +1,3 @@
-import { effectiveSchedule } from './cron-job.ts'
 import { correctionOf } from './cron-file.ts'
 import type { CronRow, CronState } from './cron-table.ts'
 import type { LiveJob } from './job-board.ts'
@@ -14,7 +13,7 @@ export function explainJob(
     job.timezone === 'UTC' || /^every/i.test(job.schedule) ? 'UTC' : `${job.timezone}, shown here in UTC`
   const correction = correctionOf(job)
   return [
-    `Job ${job.id} of ${job.agent}: ${effectiveSchedule(job)} (${zone}), made by ${job.created_by}.`,
+    `Job ${job.id} of ${job.agent}: ${job.schedule} (${zone}), made by ${job.created_by}.`,
     nextWords(live, now),
     ...(correction === '' ? [] : [`Note: ${correction}.`]),
     ...(typeof live.when === 'string' ? [`Its condition cannot be understood: ${live.when}.`] : []),

@@ -6,6 +6,7 @@ import type { CronJob } from './cron-job.ts'
 import type { CronTable } from './cron-table.ts'
 import type { CronWorld } from './cron-world.ts'
 import { dueBetween } from './due-times.ts'
+import { isOperatorHeartbeat } from './operator-heartbeat.ts'
 import { planDues } from './plan-dues.ts'
 
 /** A job with what is worked out from it once. */
@@ -36,6 +37,10 @@ export interface JobBoard {
   find(jobId: string): LiveJob | null
   /** Takes the jobs of the file as they are now. */
   adopt(jobs: readonly CronJob[]): void
+  /** The operator's heartbeat, where the file has none that is used; null otherwise. */
+  standIn(): CronJob | null
+  /** It comes beside the jobs of the file until that has one. */
+  keepStandIn(job: CronJob): void
   /** Every due time until then has its row. Joins the caller's transaction. */
   account(live: LiveJob, until: number): void
   /** A pause holds that due time: it is still to come, and all before it have their rows. Joins the caller's transaction. */
@@ -55,6 +60,7 @@ export function createJobBoard(
   const accounted = new Map<string, number>()
   let adoptedOnce = false
   let lastSeen = -Infinity
+  let standIn: CronJob | null = null
 
   function account(one: LiveJob, until: number): void {
     table.account(one.job.id, until)
@@ -141,8 +147,15 @@ export function createJobBoard(
       one.heldUntil = dueAfter(one, dueAt)
     },
     accountedUntil: (jobId) => accounted.get(jobId) ?? clock.now(),
-    adopt(jobs) {
+    standIn: () => standIn,
+    keepStandIn(job) {
+      standIn = job
+      database.transaction(() => adoptOne(job, clock.now()))
+    },
+    adopt(ofFile) {
       const now = clock.now()
+      if (ofFile.some(isOperatorHeartbeat)) standIn = null
+      const jobs = standIn ? [...ofFile.filter(({ id }) => id !== standIn?.id), standIn] : ofFile
       const ids = new Set(jobs.map(({ id }) => id))
       database.transaction(() => {
         for (const job of jobs) {

@@ -1,6 +1,6 @@
 import type { CronJobView, CronRowView } from '@flotilla/protocol/cron-api'
 import { correctionOf } from './cron-file.ts'
-import { effectiveSchedule, modeOf } from './cron-job.ts'
+import { modeOf } from './cron-job.ts'
 import type { CronRow, CronState } from './cron-table.ts'
 import type { LiveJob } from './job-board.ts'
 import { isLate, rowWords } from './row-words.ts'
@@ -13,7 +13,7 @@ export function jobView(live: LiveJob, state: CronState | null): CronJobView {
     id: job.id,
     agent: job.agent,
     mode: modeOf(job),
-    schedule: effectiveSchedule(job),
+    schedule: job.schedule,
     timezone: job.timezone,
     enabled: job.enabled,
     suppress_empty: job.suppress_empty,

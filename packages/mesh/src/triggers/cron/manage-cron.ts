@@ -6,7 +6,7 @@ import { actorOf } from '../../policy/caller.ts'
 import type { Caller } from '../../policy/caller.ts'
 import { badField, checkToolCall } from './check-tool.ts'
 import type { CronFile } from './cron-file.ts'
-import { cronJobSchema, faultsOf, isOperatorHeartbeat, modeOf, scheduleKey } from './cron-job.ts'
+import { cronJobSchema, faultsOf, modeOf, scheduleKey } from './cron-job.ts'
 import type { CronJob } from './cron-job.ts'
 import type { CronTable } from './cron-table.ts'
 import type { CronWorld } from './cron-world.ts'
@@ -14,6 +14,7 @@ import { explainJob } from './explain-job.ts'
 import type { FireJob } from './fire-job.ts'
 import type { JobBoard, LiveJob } from './job-board.ts'
 import { jobView, rowView } from './job-view.ts'
+import { isOperatorHeartbeat, lockFault } from './operator-heartbeat.ts'
 
 const brokenForAgents = 'config/cron.json cannot be read; the owner has to mend it'
 
@@ -81,10 +82,10 @@ export function createManageCron(deps: Deps): ManageCron {
     })
   }
 
-  async function check(job: CronJob, signal: AbortSignal): Promise<CronJob> {
+  async function check(job: CronJob, before: CronJob | null, signal: AbortSignal): Promise<CronJob> {
     const fault = faultsOf(job)[0]
     if (fault) throw badField(fault.field, fault.reason)
-    refuseOtherHeartbeat(job)
+    refuseLocked(job, before)
     if (job.when !== undefined) checkCondition(world, job.when)
     if (job.tool_name !== undefined) {
       const tools = await world.toolsOf(job.agent, signal)
@@ -108,7 +109,7 @@ export function createManageCron(deps: Deps): ManageCron {
       guard(caller, { do: 'manage-cron' })
       guardOther(world, caller, input.agent)
       world.requireAgent(input.agent)
-      const made = await check(newJob(world, caller, input), signal)
+      const made = await check(newJob(world, caller, input), null, signal)
       // The state stands before the file has the job: what is due from now on has a row, whatever happens next.
       table.putState({
         jobId: made.id,
@@ -131,7 +132,7 @@ export function createManageCron(deps: Deps): ManageCron {
     async update(caller, { id: jobId, change }, signal) {
       guard(caller, { do: 'manage-cron' })
       const before = ownJob(deps, caller, jobId)
-      const wished = await check(changedBy(caller, before.job, change), signal)
+      const wished = await check(changedBy(caller, before.job, change), before.job, signal)
       if (ownJob(deps, caller, jobId) !== before)
         throw new Problem('conflict', { detail: 'somebody else changed the job meanwhile; look at it again' })
       fire.due(before)
@@ -144,7 +145,7 @@ export function createManageCron(deps: Deps): ManageCron {
     async remove(caller, jobId) {
       guard(caller, { do: 'manage-cron' })
       const { job } = ownJob(deps, caller, jobId)
-      if (isOperatorHeartbeat(job)) throw lockedHeartbeat('it cannot be removed')
+      if (isOperatorHeartbeat(job)) throw lockedHeartbeat('heartbeat', 'it cannot be removed')
       await save(caller, { action: 'removed', job }, (jobs) => jobs.filter(({ id }) => id !== jobId))
     },
     async runNow(caller, jobId) {
@@ -263,13 +264,18 @@ function actionOf({ enabled, ...rest }: CronChange): 'updated' | 'paused' | 'res
   return enabled ? 'resumed' : 'paused'
 }
 
-function refuseOtherHeartbeat(job: CronJob): void {
+/** What is said of the operator's heartbeat changes nothing of it, or is refused. Problem `bad-request`. */
+function refuseLocked(job: CronJob, before: CronJob | null): void {
   if (!isOperatorHeartbeat(job)) return
-  if (job.schedule !== defaultHeartbeatSchedule) throw lockedHeartbeat(`${job.schedule} is refused`)
+  const fault = lockFault([job], { held: before, required: true })
+  if (fault) throw badField(fault.field, fault.reason)
 }
 
-export function lockedHeartbeat(detail: string): Problem {
-  return badField('schedule', `the operator's heartbeat is locked to ${defaultHeartbeatSchedule}; ${detail}`)
+export function lockedHeartbeat(field: string, detail: string): Problem {
+  return badField(
+    field,
+    `the operator's heartbeat is locked to ${defaultHeartbeatSchedule}: ${detail}; flotilla pause operator holds it`,
+  )
 }
 
 function checkCondition({ readCondition }: CronWorld, when: string): void {

@@ -27,7 +27,7 @@ export function createSetHeartbeat(deps: {
     if (isLocked(agentId)) {
       if (schedule === defaultHeartbeatSchedule) return
       throw new Problem('unprocessable', {
-        detail: `the operator looks around ${defaultHeartbeatSchedule}, and nobody changes that`,
+        detail: `the operator looks around ${defaultHeartbeatSchedule}, and nobody changes that; flotilla pause operator holds it`,
       })
     }
     const kept = schedule ?? before?.schedule ?? defaultHeartbeatSchedule

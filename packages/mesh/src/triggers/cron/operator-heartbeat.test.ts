@@ -1,0 +1,302 @@
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { verifies } from '../../../../../tests/verifies.ts'
+import type { Caller } from '../../policy/caller.ts'
+import type { RunRecord } from '../../runs/run-record.ts'
+import { aJob, noSignal, owner, play, problemOf, startOfTime, writeByHand } from './played-cron.ts'
+import type { PlayedCron, PlayedOptions } from './played-cron.ts'
+
+const minute = 60_000
+const operator = 'operator'
+const inChat: Caller = { kind: 'human', channel: 'telegram', user: 'owner' }
+const agent = (agentId: string): Caller => ({ kind: 'agent', agentId, token: 'door', run: null })
+const mayAll = { can_manage_cron: true, can_edit_agent_config: true, can_view_fleet_metrics: true }
+
+/** A home whose operator has its heartbeat, and a job of somebody else's. */
+async function aFleetThatLooksAround(options: PlayedOptions = {}) {
+  const fired: number[] = []
+  const played = await play({
+    ...options,
+    world: {
+      fireHeartbeat: async (_agentId, { dueAt }) => {
+        fired.push(dueAt)
+        return { skipped: 'nothing to do' }
+      },
+      ...options.world,
+    },
+  })
+  await played.cron.heartbeatJobs.put({ agentId: operator, schedule: 'every 15m' })
+  const other = await played.add({ agent: 'clerk', schedule: 'every 1h', message: 'look' })
+  for (const id of [operator, 'clerk']) played.permit(id, mayAll)
+  const id = played.cron.heartbeatJobs.find(operator)?.id ?? ''
+  const heart = (await jobsOf(played)).find((job) => job['id'] === id) ?? {}
+  return { ...played, fired, id, heart, other }
+}
+
+type Written = Record<string, unknown>
+
+async function jobsOf(played: Pick<PlayedCron, 'world'>): Promise<Written[]> {
+  return (JSON.parse(await readFile(played.world.path, 'utf8')) as { jobs: Written[] }).jobs
+}
+
+/** Whether the heartbeat comes in the next quarter of an hour. */
+async function beats(played: Pick<PlayedCron, 'tickAfter' | 'clock'>, fired: readonly number[]) {
+  const before = fired.length
+  await played.tickAfter(15 * minute)
+  await played.clock.settle()
+  return fired.length - before
+}
+
+describe('the operator’s heartbeat', () => {
+  it.each<[string, Caller]>([
+    ['a person', owner],
+    ['a person in a chat', inChat],
+    ['the operator', agent(operator)],
+    ['a worker that may edit agents', agent('clerk')],
+    ['a program of this machine', { kind: 'internal' }],
+  ])('is not turned off, conditioned, changed or removed by %s', async (_who, caller) => {
+    verifies('resources:operator:heartbeat-locked', 'events:heartbeat:operator-locked')
+    const played = await aFleetThatLooksAround()
+    const { cron, id } = played
+    const before = await jobsOf(played)
+    for (const change of [
+      { enabled: false },
+      { when: 'now.hour > 50' },
+      { when: 'true == true' },
+      { schedule: 'every 366d' },
+      { schedule: '0 0 1 1 *' },
+      { message: 'do nothing' },
+      { suppress_empty: false },
+      { enabled: false, schedule: 'every 15m' },
+      { tool_name: 'http_request' },
+    ]) {
+      const { code } = await problemOf(cron.update(caller, { id, change }, noSignal))
+      expect(['bad-request', 'denied'], JSON.stringify(change)).toContain(code)
+    }
+    expect(['bad-request', 'denied']).toContain((await problemOf(cron.remove(caller, id))).code)
+    expect(await jobsOf(played)).toEqual(before)
+    expect(await beats(played, played.fired)).toBe(1)
+  })
+
+  it('says which pause holds it where it is refused', async () => {
+    const { cron, id } = await aFleetThatLooksAround()
+    const refused = await problemOf(cron.update(owner, { id, change: { enabled: false } }, noSignal))
+    expect(refused).toMatchObject({ code: 'bad-request', extra: { field: 'enabled' } })
+    expect(refused.detail).toMatch(/locked.*flotilla pause operator/)
+    // What changes nothing is no change.
+    await cron.update(owner, { id, change: { enabled: true, schedule: 'every 15m', when: '' } }, noSignal)
+  })
+
+  it('is not turned off or replaced through the room of heartbeats', async () => {
+    const played = await aFleetThatLooksAround()
+    const { heartbeatJobs } = played.cron
+    for (const put of [{ schedule: 'every 15m', enabled: false }, { schedule: 'every 1h' }]) {
+      expect((await problemOf(heartbeatJobs.put({ agentId: operator, ...put }))).code).toBe('bad-request')
+    }
+    expect((await problemOf(heartbeatJobs.remove(operator))).code).toBe('bad-request')
+    expect(
+      (await problemOf(played.add({ agent: operator, schedule: 'every 15m', heartbeat: true }))).code,
+    ).toBe('unprocessable')
+    expect(heartbeatJobs.find(operator)).toMatchObject({ schedule: 'every 15m', enabled: true })
+  })
+
+  it('stays when whoever is written as its maker is deleted or loses its rights', async () => {
+    const played = await aFleetThatLooksAround()
+    const { heart } = played
+    // As earlier releases let a worker write itself there.
+    await writeByHand(played, [{ ...heart, created_by: 'agent:clerk' }])
+    const next = await played.again()
+    expect(next.cron.broken()).toBeNull()
+    next.permit('clerk', {})
+    expect(await beats(next, played.fired)).toBe(1)
+    await next.cron.forget('clerk')
+    expect(next.cron.heartbeatJobs.find(operator)).toMatchObject({ enabled: true })
+    expect(await beats(next, played.fired)).toBe(1)
+  })
+
+  it('comes although the one before waits for what it handed on', async () => {
+    const first = await play()
+    const { ledger } = first.world
+    const runs = new Map<string, RunRecord>()
+    const played = await first.again({
+      world: {
+        fireHeartbeat: async (_agentId, { dueAt }) => {
+          const run = { id: `run_${dueAt}`, state: 'waiting' } as RunRecord // all that is looked at
+          runs.set(run.id, run)
+          return { fired: run }
+        },
+        ledger: { ...ledger, find: (runId) => runs.get(runId) ?? ledger.find(runId) },
+      },
+    })
+    await played.cron.heartbeatJobs.put({ agentId: operator, schedule: 'every 15m' })
+    const id = played.cron.heartbeatJobs.find(operator)?.id ?? ''
+    for (let times = 0; times < 3; times++) {
+      await played.tickAfter(15 * minute)
+      await played.clock.settle()
+    }
+    expect(played.rows(id).map(({ state }) => state)).toEqual(['fired', 'fired', 'fired'])
+  })
+
+  it('is no place less for the operator’s other jobs, nor kept out by them', async () => {
+    const played = await play()
+    for (let at = 0; at < 50; at++) {
+      await played.add({ agent: operator, schedule: 'every 1d', message: `${at}` })
+    }
+    await played.cron.heartbeatJobs.put({ agentId: operator, schedule: 'every 15m' })
+    expect((await problemOf(played.add({ agent: operator, schedule: 'every 1d', message: 'x' }))).code).toBe(
+      'unprocessable',
+    )
+    expect(played.cron.broken()).toBeNull()
+  })
+})
+
+describe('a hand that changes the operator’s heartbeat in the file', () => {
+  const changes: readonly [string, (heart: Written) => readonly Written[], line: number][] = [
+    ['turns it off', (heart) => [{ ...heart, enabled: false }], 8],
+    ['gives it a condition', (heart) => [{ ...heart, when: 'now.hour > 50' }], 13],
+    ['makes it seldom', (heart) => [{ ...heart, schedule: 'every 366d' }], 6],
+    ['gives it words', (heart) => [{ ...heart, message: 'sleep' }], 13],
+    ['changes its time zone', (heart) => [{ ...heart, timezone: 'Europe/Berlin' }], 7],
+    ['keeps its answers', (heart) => [{ ...heart, suppress_empty: false }], 9],
+    ['gives it another name', (heart) => [{ ...heart, id: 'mine' }], 4],
+    ['gives it another maker', (heart) => [{ ...heart, created_by: 'agent:nobody' }], 11],
+    ['lets its intervals begin anew', (heart) => [{ ...heart, created_at: startOfTime + 7 * minute }], 12],
+    ['gives it to a worker', (heart) => [{ ...heart, agent: 'writer' }], 5],
+    ['makes it a message', (heart) => [{ ...heart, heartbeat: false, message: 'x' }], 10],
+    ['takes it away', () => [], 2],
+  ]
+
+  it.each(changes)(
+    'and %s is refused with line, reason and repair, and all goes on as before',
+    async (...given) => {
+      const [, change, line] = given
+      const played = await aFleetThatLooksAround()
+      const { heart, fired, other, cron } = played
+      const whole = await readFile(played.world.path, 'utf8')
+      await writeByHand(played, [...change(heart), aJob({ id: 'new-job' })])
+      await cron.tick()
+      expect(cron.broken()).toMatch(
+        new RegExp(
+          `^config/cron\\.json line ${line}: .*operator's heartbeat.*flotilla pause operator.*the jobs before go on`,
+        ),
+      )
+      expect(cron.list(owner).jobs.map(({ id }) => id)).toEqual([played.id, other.id])
+      expect(await beats(played, fired)).toBe(1)
+      expect(await beats(played, fired)).toBe(1)
+      // Nor is it slipped in with somebody's edit of another job.
+      const refused = await problemOf(
+        cron.update(owner, { id: other.id, change: { message: 'y' } }, noSignal),
+      )
+      expect(refused.code).toBe('unprocessable')
+      await writeFile(played.world.path, whole)
+      await cron.tick()
+      expect(cron.broken()).toBeNull()
+      expect(cron.list(owner).jobs).toHaveLength(2)
+    },
+  )
+
+  it('and removes the file with it is told so', async () => {
+    const played = await aFleetThatLooksAround()
+    await played.cron.tick()
+    await rm(played.world.path)
+    await played.cron.tick()
+    expect(played.cron.broken()).toMatch(/cron\.json is missing.*operator's heartbeat/)
+    expect(await beats(played, played.fired)).toBe(1)
+  })
+
+  it('may change what is around it', async () => {
+    const played = await aFleetThatLooksAround()
+    await writeByHand(played, [aJob({ id: 'new-job' }), played.heart])
+    await played.cron.tick()
+    expect(played.cron.broken()).toBeNull()
+    const ids = played.cron.list(owner).jobs.map(({ id }) => id)
+    expect(ids).toHaveLength(2)
+    expect(ids).toEqual(expect.arrayContaining(['new-job', played.id]))
+  })
+
+  it('while the mesh is down finds it put back at the start, and the other jobs as the hand wrote them', async () => {
+    const played = await aFleetThatLooksAround()
+    const { heart } = played
+    await writeByHand(played, [
+      { ...heart, enabled: false, when: 'now.hour > 50', schedule: 'every 366d', message: 'sleep' },
+      aJob({ id: 'new-job' }),
+    ])
+    const next = await played.again()
+    expect(next.cron.broken()).toBeNull()
+    expect(await jobsOf(next)).toMatchObject([heart, { id: 'new-job' }])
+    expect(Object.keys((await jobsOf(next))[0] ?? {}).toSorted()).toEqual(Object.keys(heart).toSorted())
+    expect(await beats(next, played.fired)).toBe(1)
+  })
+
+  it('and breaks the file while the mesh is down silences it no more than while it runs', async () => {
+    const played = await aFleetThatLooksAround()
+    const whole = await readFile(played.world.path, 'utf8')
+    await writeFile(played.world.path, whole.slice(0, -4))
+    const next = await played.again()
+    expect(next.cron.broken()).toMatch(/line \d+/)
+    // As every start does, and cannot write it.
+    const put = next.cron.heartbeatJobs.put({ agentId: operator, schedule: 'every 15m' })
+    expect((await problemOf(put)).code).toBe('unprocessable')
+    expect(next.cron.heartbeatJobs.find(operator)).toMatchObject({ schedule: 'every 15m', enabled: true })
+    expect(await beats(next, played.fired)).toBe(1)
+    expect(await beats(next, played.fired)).toBe(1)
+    await writeFile(next.world.path, whole)
+    await next.cron.tick()
+    expect(next.cron.broken()).toBeNull()
+    const hearts = next.cron.list(owner).jobs.filter(({ heartbeat }) => heartbeat)
+    expect(hearts.map(({ id }) => id)).toEqual([played.id])
+  })
+
+  it('and mends a file that never had it finds it written there', async () => {
+    const played = await play()
+    await writeFile(played.world.path, '{')
+    await played.cron.tick()
+    await problemOf(played.cron.heartbeatJobs.put({ agentId: operator, schedule: 'every 15m' }))
+    await writeByHand(played, [aJob({ id: 'mine' })])
+    await played.cron.tick()
+    await played.cron.tick()
+    expect(played.cron.broken()).toBeNull()
+    expect((await jobsOf(played)).map(({ agent: whose }) => whose)).toEqual(['clerk', operator])
+    expect(played.cron.list(owner).jobs).toHaveLength(2)
+  })
+
+  it('never keeps it from coming, whatever is written in whatever order', async () => {
+    const anyJob = fc.record(
+      {
+        id: fc.constantFrom('own', 'other'),
+        agent: fc.constantFrom(operator, 'clerk'),
+        schedule: fc.constantFrom('every 15m', 'every 366d', '0 0 29 2 *', 'never'),
+        timezone: fc.constantFrom('UTC', 'Europe/Berlin', 'Nowhere'),
+        enabled: fc.constantFrom<unknown>(true, false, 0, 'no'),
+        heartbeat: fc.boolean(),
+        when: fc.constantFrom('now.hour > 50', '', 'nonsense ('),
+        message: fc.constantFrom('x', ''),
+        created_by: fc.constantFrom('agent:gone', 'file'),
+        created_at: fc.constantFrom(0, 8_640_000_000_000_000, startOfTime + 1),
+      },
+      { requiredKeys: ['id', 'agent', 'schedule'] },
+    )
+    const anyFile = fc.oneof(
+      fc.array(anyJob, { maxLength: 3 }).map((jobs) => JSON.stringify({ jobs })),
+      fc.constantFrom('', '{', 'null', '{"jobs":null}', '{"jobs":[]}'),
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyFile, { maxLength: 4 }), fc.boolean(), async (texts, restarts) => {
+        const played = await aFleetThatLooksAround()
+        let now: PlayedCron = played
+        for (const text of texts) {
+          await writeFile(now.world.path, text)
+          if (restarts) {
+            now = await now.again()
+            await now.cron.heartbeatJobs.put({ agentId: operator, schedule: 'every 15m' }).catch(() => {})
+          }
+          await now.cron.tick()
+          expect(await beats(now, played.fired)).toBeGreaterThan(0)
+        }
+        await now.ledger.close()
+      }),
+      { numRuns: 25 },
+    )
+  })
+})
