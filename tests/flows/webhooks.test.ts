@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import process from 'node:process'
+import { DatabaseSync } from 'node:sqlite'
 import { promisify } from 'node:util'
 import { sign as signForGitHub } from '@octokit/webhooks-methods'
 import { headers as headerNames } from '@flotilla/protocol/headers'
@@ -381,5 +382,41 @@ describe('a mesh that is killed while deliveries come', () => {
     await eventually('the history says how each ended', async () =>
       (await deliveries(hook)).every((row) => row.state !== 'accepted' || row.outcome === 'done'),
     )
+  })
+})
+
+describe('a body that was overheard', () => {
+  it('is the delivery of then a day later and after a kill, until its owner lets repetitions in', async () => {
+    const { hook, secret, url } = await aHook()
+    const body = '{"deploy":"now"}'
+    const send = (id: string) =>
+      deliver(url, body, { 'x-hub-signature-256': `sha256=${hex(secret, body)}`, 'x-github-delivery': id })
+    const first = receipt(await send('guid-1'))
+    expect(first.duplicate).toBe(false)
+    await mesh.ended(first.run_id ?? '')
+    await mesh.kill9()
+    const database = new DatabaseSync(join(mesh.home, 'data', 'mesh.db'))
+    // A day has passed, and its row has left the history.
+    database.exec('UPDATE webhook_bodies SET at = at - 86400000')
+    database.prepare('DELETE FROM webhook_deliveries WHERE hook_id = ?').run(hook.id)
+    database.close()
+    await mesh.restart()
+    const now = `${mesh.url}${hook.path}`
+    const again = await deliver(now, body, {
+      'x-webhook-signature': hex(secret, body),
+      'webhook-id': 'guid-2',
+    })
+    expect(receipt(again)).toEqual({ status: 'accepted', run_id: null, duplicate: true })
+    const changed = await mesh.call(webhookEndpoints.webhookChange, {
+      params: { id: hook.id },
+      body: { repeats: 'accept' },
+    })
+    expect(webhookApi.webhookChange.response.parse(changed.json()).repeats).toBe('accept')
+    const meant = receipt(await deliver(now, body, { 'x-webhook-signature': hex(secret, body) }))
+    expect(meant.duplicate).toBe(false)
+    await mesh.ended(meant.run_id ?? '')
+    const wrong = { params: { id: hook.id }, body: { repeats: 'sometimes' } }
+    expectProblem(await mesh.call(webhookEndpoints.webhookChange, wrong), 'bad-request')
+    expect((await cli('webhooks', '--help')).out).toMatch(/"repeats": "accept"/)
   })
 })

@@ -36,6 +36,7 @@ export function webhookHumanUseCases(webhooks: Webhooks): WebhookHumanUseCases {
         when: body.when,
         perMinute: body.per_minute,
         signed: body.signed,
+        repeats: body.repeats,
         secret: body.secret,
       })
       return { webhook: viewOf(hook), secret }
@@ -77,6 +78,7 @@ function hookView({ countsOf }: Webhooks, hook: Hook): WebhookView {
     when: hook.when,
     per_minute: hook.perMinute,
     enabled: hook.enabled,
+    repeats: hook.repeats,
     signed: hook.secretNumber !== null,
     previous_secret_until: until,
     created_at: hook.createdAt,

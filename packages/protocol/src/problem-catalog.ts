@@ -150,6 +150,13 @@ export const problemCatalog = {
     retryable: false,
     repair: 'Read the current state and decide again.',
   },
+  'webhook-full': {
+    status: 503,
+    title: 'This webhook remembers as many bodies as it can, and cannot tell a new one from a replay',
+    retryable: false,
+    repair:
+      'The owner of the webhook sees in its history what makes room: signatures of id and moment, repeats: accept, or another webhook.',
+  },
   'webhook-disabled': {
     status: 409,
     title: 'This webhook is switched off',

@@ -68,6 +68,14 @@ export type DeliveryState = (typeof deliveryStates)[number]
 export const deliveryWays = ['sender', 'test', 'replay'] as const
 export type DeliveryWay = (typeof deliveryWays)[number]
 
+/**
+ * What the same body is that comes again under a signature of the body alone (`x-webhook-signature`, GitHub's), which
+ * says nothing of moment or delivery: `refuse`, the same delivery, whatever unsigned id it bears; `accept`, another
+ * event, unless it bears the id of one that the history has. Who overhears one can then send it again.
+ */
+export const hookRepeats = ['refuse', 'accept'] as const
+export type HookRepeats = (typeof hookRepeats)[number]
+
 const oneLine = (maxChars: number) =>
   z.string().check(z.minLength(1), z.maxLength(maxChars), z.regex(/^[^\p{Cc}]+$/u, 'one line is expected'))
 const instructions = z.string().check(z.maxLength(webhookLimits.instructionsMaxChars))
@@ -94,6 +102,7 @@ export const webhookViewSchema = z.strictObject({
   /** Deliveries a minute; null follows `webhooks.per_minute` of the settings. */
   per_minute: z.nullable(z.number()),
   enabled: z.boolean(),
+  repeats: z.enum(hookRepeats),
   /** Whether every delivery must be signed. */
   signed: z.boolean(),
   /** Until when the secret before the last rotation holds too, milliseconds since 1970. */
@@ -163,6 +172,7 @@ export const webhookApi = {
       per_minute: z._default(perMinute, null),
       /** False leaves the hook without a secret: whoever knows its address may deliver. */
       signed: z._default(z.boolean(), true),
+      repeats: z._default(z.enum(hookRepeats), 'refuse'),
       /** One that the sender made; without it the mesh makes one. */
       secret: z.optional(secret),
     }),
@@ -176,6 +186,7 @@ export const webhookApi = {
       when: z.optional(when),
       per_minute: z.optional(perMinute),
       enabled: z.optional(z.boolean()),
+      repeats: z.optional(z.enum(hookRepeats)),
       /** False throws the secret away; for a new one, rotate. */
       signed: z.optional(z.literal(false)),
     }),

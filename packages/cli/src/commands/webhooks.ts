@@ -1,3 +1,4 @@
+import { fillPath } from '@flotilla/protocol/endpoint'
 import { webhookEndpoints, webhookLimits } from '@flotilla/protocol/webhook-api'
 import type { DeliveryView, WebhookView } from '@flotilla/protocol/webhook-api'
 import type { Command } from 'commander'
@@ -17,7 +18,12 @@ Webhooks are made and tested at the dashboard's API, not here:
 The answer shows the secret once. A sender signs the raw body with it:
   $ curl http://127.0.0.1:8420/webhook/hook/HOOK -H 'Content-Type: application/json' -d "$BODY" \\
       -H "x-webhook-signature: $(printf %s "$BODY" | openssl dgst -sha256 -hmac "$SECRET" -hex | sed 's/.* //')"
-Standard Webhooks and GitHub (content type application/json) sign with the same secret.`
+Standard Webhooks and GitHub (content type application/json) sign with the same secret.
+
+x-webhook-signature and GitHub sign the body alone: the same body again, whenever it comes and whatever id it bears, is
+a duplicate and makes no run. Where a sender means the same body again, let repetitions in:
+  $ curl -X PATCH http://127.0.0.1:8420${fillPath(webhookEndpoints.webhookChange.path, { id: 'HOOK' })} -H 'X-Requested-With: curl' \\
+      -H 'Content-Type: application/json' -d '{"repeats": "accept"}'`
 
 export function addWebhooksCommand(program: Command, deps: CliDeps): void {
   const webhooks = program

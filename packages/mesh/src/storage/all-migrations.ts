@@ -18,6 +18,7 @@ import { egressMigration } from './migrations/060-egress.ts'
 import { controlMigration } from './migrations/070-control.ts'
 import { changeDigestsMigration } from './migrations/071-change-digests.ts'
 import { heartbeatsMigration } from './migrations/082-heartbeats.ts'
+import { webhookBodiesMigration } from './migrations/108-webhook-bodies.ts'
 import { webhooksMigration } from './migrations/083-webhooks.ts'
 import { webhookIdsMigration } from './migrations/084-webhook-ids.ts'
 import { mcpServersMigration } from './migrations/090-mcp-servers.ts'
@@ -57,4 +58,5 @@ export const allMigrations: readonly Migration[] = [
   watchersMigration,
   topicsMigration,
   cronMigration,
+  webhookBodiesMigration,
 ]

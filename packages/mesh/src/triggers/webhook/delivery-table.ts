@@ -124,14 +124,6 @@ export function createDeliveryTable(database: Database) {
         senderId,
         digest ?? '',
       )[0] ?? null,
-    /** What was taken in since then with this very body. */
-    byDigest: (hookId: string, digest: string, since: number) =>
-      many(
-        `WHERE hook_id = ? AND digest = ? AND at > ? AND ${taken} ORDER BY at LIMIT 1`,
-        hookId,
-        digest,
-        since,
-      )[0] ?? null,
     /** Newest first. */
     page: (hookId: string, { limit, before }: { readonly limit: number; readonly before: number }) =>
       many('WHERE hook_id = ? AND number < ? ORDER BY number DESC LIMIT ?', hookId, before, limit),

@@ -6,6 +6,8 @@ import type { Hook, HookTable } from './hook-table.ts'
 export interface HookSecrets {
   /** The texts that may sign for this hook now: none where it needs no signature. */
   of(hook: Hook, now: number): readonly string[]
+  /** The id of another webhook that takes what this text signed, or null. */
+  heldBy(text: string, asked: { readonly besides: string; readonly now: number }): string | null
   /** Stores a secret and then writes the row that names it; a row whose secret is not there would refuse everything. */
   store<T>(secret: { hookId: string; number: number; text: string }, writeRow: () => T): Promise<T>
   /** Takes away what no hook has any more, left by deletions, rotations and a killed mesh. */
@@ -26,6 +28,14 @@ export function createHookSecrets(deps: {
 
   return {
     of: (hook, now) => numbersOf(hook, now).flatMap((number) => read(nameOf(hook.id, number))),
+    heldBy: (text, { besides, now }) =>
+      hooks
+        .all()
+        .find(
+          (hook) =>
+            hook.id !== besides &&
+            numbersOf(hook, now).some((number) => vault.system(nameOf(hook.id, number))?.reveal() === text),
+        )?.id ?? null,
     async store({ hookId, number, text }, writeRow) {
       const name = nameOf(hookId, number)
       fresh.add(name)

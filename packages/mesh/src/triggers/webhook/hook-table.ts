@@ -1,3 +1,5 @@
+import { hookRepeats } from '@flotilla/protocol/webhook-api'
+import type { HookRepeats } from '@flotilla/protocol/webhook-api'
 import * as z from 'zod'
 import type { Database } from '../../storage/database.ts'
 
@@ -12,6 +14,8 @@ export interface Hook {
   /** Null follows the settings. */
   readonly perMinute: number | null
   readonly enabled: boolean
+  /** Whether the same body, signed by itself alone, is the same delivery for ever or another each time. */
+  readonly repeats: HookRepeats
   /** Which of its secrets holds; null where deliveries need no signature. */
   readonly secretNumber: number | null
   /** The one before the last rotation, which holds until `previousUntil`. */
@@ -31,6 +35,7 @@ const rowSchema = z
     condition: z.string().nullable(),
     per_minute: z.number().nullable(),
     enabled: z.number(),
+    repeats: z.enum(hookRepeats),
     secret_number: z.number().nullable(),
     previous_number: z.number().nullable(),
     previous_until: z.number().nullable(),
@@ -45,6 +50,7 @@ const rowSchema = z
     when: row.condition,
     perMinute: row.per_minute,
     enabled: row.enabled === 1,
+    repeats: row.repeats,
     secretNumber: row.secret_number,
     previousNumber: row.previous_number,
     previousUntil: row.previous_until,
@@ -71,12 +77,12 @@ export function createHookTable(database: Database) {
     write: (hook: Hook) => {
       database
         .prepare(
-          `INSERT INTO webhooks (id, name, agent_id, instructions, condition, per_minute, enabled, secret_number,
+          `INSERT INTO webhooks (id, name, agent_id, instructions, condition, per_minute, enabled, repeats, secret_number,
              previous_number, previous_until, secrets_made, created_at)
-           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+           VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
            ON CONFLICT (id) DO UPDATE SET name = excluded.name, agent_id = excluded.agent_id,
              instructions = excluded.instructions, condition = excluded.condition, per_minute = excluded.per_minute,
-             enabled = excluded.enabled, secret_number = excluded.secret_number,
+             enabled = excluded.enabled, repeats = excluded.repeats, secret_number = excluded.secret_number,
              previous_number = excluded.previous_number, previous_until = excluded.previous_until,
              secrets_made = excluded.secrets_made`,
         )
@@ -88,6 +94,7 @@ export function createHookTable(database: Database) {
           hook.when,
           hook.perMinute,
           hook.enabled ? 1 : 0,
+          hook.repeats,
           hook.secretNumber,
           hook.previousNumber,
           hook.previousUntil,

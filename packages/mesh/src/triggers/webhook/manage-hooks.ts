@@ -18,11 +18,16 @@ export const hooksMax = 500
 
 export interface NewHook extends Pick<Hook, 'name' | 'agentId' | 'instructions' | 'when' | 'perMinute'> {
   readonly signed: boolean
+  /** Left out, repetitions are refused. */
+  readonly repeats?: Hook['repeats'] | undefined
   /** One that the sender made; without it one is made here. */
   readonly secret?: string | undefined
 }
 
-type Changeable = Pick<Hook, 'name' | 'agentId' | 'instructions' | 'when' | 'perMinute' | 'enabled'>
+type Changeable = Pick<
+  Hook,
+  'name' | 'agentId' | 'instructions' | 'when' | 'perMinute' | 'enabled' | 'repeats'
+>
 export type HookChange = { readonly [Field in keyof Changeable]?: Changeable[Field] | undefined } & {
   /** Throws the secret away. */
   readonly signed?: false | undefined
@@ -93,13 +98,22 @@ export function createManageHooks(deps: ManageHooksDeps): ManageHooks {
   }
 
   /** One that is given is checked; one that is made can be pasted into both kinds of senders. */
-  function chosen(given: string | undefined): { readonly text: string; readonly shown: string | null } {
+  function chosen(
+    hookId: string,
+    given: string | undefined,
+  ): { readonly text: string; readonly shown: string | null } {
     if (given === undefined) {
       const text = `whsec_${Buffer.from(deps.randomBytes(secretBytes)).toString('base64')}`
       return { text, shown: text }
     }
     const fault = secretFault(given)
     if (fault !== null) throw new Problem('bad-request', { detail: `secret: ${fault}` })
+    const other = secrets.heldBy(given, { besides: hookId, now: clock.now() })
+    if (other !== null) {
+      throw new Problem('conflict', {
+        detail: `webhook ${other} has this secret: whoever overhears a delivery to one of them could give it to the other; use one secret for each`,
+      })
+    }
     return { text: given, shown: null }
   }
 
@@ -118,7 +132,7 @@ export function createManageHooks(deps: ManageHooksDeps): ManageHooks {
         throw new Problem('bad-request', { detail: 'a webhook without signatures has no secret' })
       }
       const id = deps.newId('hook')
-      const secret = input.signed ? chosen(input.secret) : null
+      const secret = input.signed ? chosen(id, input.secret) : null
       const { name, agentId, instructions, when, perMinute } = input
       const made = secret ? 1 : 0
       const hook: Hook = {
@@ -129,6 +143,7 @@ export function createManageHooks(deps: ManageHooksDeps): ManageHooks {
         when,
         perMinute,
         enabled: true,
+        repeats: input.repeats ?? 'refuse',
         secretNumber: secret ? made : null,
         previousNumber: null,
         previousUntil: null,
@@ -171,7 +186,7 @@ export function createManageHooks(deps: ManageHooksDeps): ManageHooks {
     },
     async rotate(caller, hookId, { secret, overlapMs }) {
       guard(caller, { do: 'manage-webhooks' })
-      const { text, shown } = chosen(secret)
+      const { text, shown } = chosen(hookId, secret)
       // The number is taken before the secret is written, so that two rotations at once never share one.
       const taken = required(hookId)
       const made = taken.secretsMade + 1

@@ -8,6 +8,7 @@ import type { Journal } from '../../journal/journal.ts'
 import type { Log } from '../../log.ts'
 import type { GroupedCommit } from '../../storage/grouped-commit.ts'
 import { readDeliveryHead, requireJsonHead } from './delivery-head.ts'
+import type { BodyMemory } from './body-memory.ts'
 import type { DeliveryHead, RawHeaders } from './delivery-head.ts'
 import type { DeliveryRow, DeliveryTable } from './delivery-table.ts'
 import type { GiveDelivery } from './give-delivery.ts'
@@ -22,11 +23,8 @@ import type { Payload } from './read-payload.ts'
 import type { RefusalBook } from './refusal-book.ts'
 import { missingSignature, timestampWindowSeconds, verifySignature } from './verify-signature.ts'
 
-/**
- * A signature of the body alone names neither moment nor delivery: the same body again within this time is the same
- * delivery, whatever unsigned id it bears now; later it is a new one. Both ends of the signed window, milliseconds.
- */
-export const sameBodyWindowMs = 2 * timestampWindowSeconds * 1000
+/** How long a delivery whose moment is signed may come again: both ends of the signed window, milliseconds. */
+export const signedWindowMs = 2 * timestampWindowSeconds * 1000
 
 /** One delivery that is coming in. */
 export interface OpenDelivery {
@@ -48,6 +46,7 @@ export type ReceiveHook = (hookId: string, headers: RawHeaders) => OpenDelivery
 export interface ReceiveHookDeps {
   readonly hooks: HookTable
   readonly deliveries: DeliveryTable
+  readonly bodies: BodyMemory
   readonly secrets: HookSecrets
   readonly rates: HookRates
   readonly refusals: RefusalBook
@@ -116,10 +115,10 @@ async function judge(
   hook: Hook,
   arrived: Arrived,
 ): Promise<WebhookReceipt> {
-  const digest = requireSignature(deps, hook, arrived)
+  const judged = { arrived, ...requireSignature(deps, hook, arrived) }
   if (!hook.enabled) throw new Problem('webhook-disabled')
-  return deps.inHand.alone(namesOf(hook, { arrived, digest }), async () => {
-    const known = takenBefore(deps, hook, { arrived, digest })
+  return deps.inHand.alone(namesOf(hook, judged), async () => {
+    const known = takenBefore(deps, hook, judged)
     if (known) {
       deps.refusals.note({
         hookId: hook.id,
@@ -131,9 +130,12 @@ async function judge(
       })
       return { ...receiptOf(known), duplicate: true }
     }
+    if (judged.remembered !== null && hook.repeats === 'refuse') {
+      deps.bodies.requireRoom(hook.id, { digest: judged.remembered, at: arrived.now })
+    }
     deps.rates.take(hook)
     // A paused agent's run queues: the ledger holds it until the owner lets it go on.
-    return { ...receiptOf(await take(deps, hook, { arrived, digest })), duplicate: false }
+    return { ...receiptOf(await take(deps, hook, judged)), duplicate: false }
   })
 }
 
@@ -142,40 +144,56 @@ function namesOf(hook: Hook, { arrived, digest }: Judged): readonly string[] {
   const { senderId } = arrived.head
   return [
     ...(senderId === null ? [] : [`${hook.id} id ${senderId}`]),
-    ...(digest === null ? [] : [`${hook.id} body ${digest}`]),
+    ...(digest === null || hook.repeats === 'accept' ? [] : [`${hook.id} body ${digest}`]),
   ]
 }
 
-/** The digest by which a body is known again, where its signature covers nothing else; null otherwise. */
-function requireSignature(deps: ReceiveHookDeps, hook: Hook, { head, body, now }: Arrived): string | null {
-  if (hook.secretNumber === null) return null
+/** By which digest a body is known again. */
+interface SignedBody {
+  /** Where its signature covers nothing else; null otherwise. */
+  readonly digest: string | null
+  /** Where a signature of the body alone was sent, also beside a stronger one that may be left out the next time. */
+  readonly remembered: string | null
+}
+
+function requireSignature(deps: ReceiveHookDeps, hook: Hook, { head, body, now }: Arrived): SignedBody {
+  if (hook.secretNumber === null) return { digest: null, remembered: null }
   const verdict = verifySignature(head, body, { secrets: deps.secrets.of(hook, now), nowMs: now })
   if (!verdict.valid) throw new Problem('signature-refused', { detail: verdict.reason })
-  return verdict.coversId ? null : createHash('sha256').update(body).digest('hex')
+  const digest = createHash('sha256').update(body).digest('hex')
+  if (!verdict.coversId) return { digest, remembered: digest }
+  return { digest: null, remembered: head.bodySignature === null ? null : digest }
 }
 
-interface Judged {
+interface Judged extends SignedBody {
   readonly arrived: Arrived
-  readonly digest: string | null
 }
 
+type Taken = Pick<DeliveryRow, 'number' | 'state' | 'runId'>
+
+/**
+ * A signature of the body alone names neither moment nor delivery: the same body is the same delivery, whatever unsigned
+ * id it bears, unless the owner lets repetitions in.
+ */
 function takenBefore(
-  { deliveries }: ReceiveHookDeps,
+  { deliveries, bodies }: ReceiveHookDeps,
   hook: Hook,
   { arrived, digest }: Judged,
-): DeliveryRow | null {
+): Taken | null {
   const { senderId } = arrived.head
-  return (
-    (senderId === null ? null : deliveries.bySenderId(hook.id, senderId, digest)) ??
-    (digest === null ? null : deliveries.byDigest(hook.id, digest, arrived.now - sameBodyWindowMs))
-  )
+  const named = senderId === null ? null : deliveries.bySenderId(hook.id, senderId, digest)
+  if (named || digest === null || hook.repeats === 'accept') return named
+  const number = bodies.find(hook.id, digest)
+  if (number === null) return null
+  // Remembered for longer than the history says what became of it.
+  return deliveries.find(hook.id, number) ?? { number, state: 'accepted', runId: null }
 }
 
 /** What can be refused is refused before the commit that others share. */
 function take(
   deps: ReceiveHookDeps,
   hook: Hook,
-  { arrived, digest }: Judged,
+  { arrived, digest, remembered }: Judged,
 ): Promise<Pick<DeliveryRow, 'state' | 'runId'>> {
   const { head, body, now } = arrived
   const payload = readPayload(body)
@@ -189,9 +207,17 @@ function take(
     at: now,
   } as const
   const reason = whySkipped(hook, payload)
+  const keep = (number: number): void => {
+    if (remembered === null) return
+    deps.bodies.keep(hook.id, { digest: remembered, delivery: number, at: now }, hook.repeats === 'accept')
+  }
   return deps.commits.add(() => {
-    if (reason === null) return { state: 'accepted', runId: deps.give(hook, delivery).runId }
-    deps.deliveries.insert({ ...delivery, hookId: hook.id, state: 'skipped', reason })
+    if (reason === null) {
+      const { number, runId } = deps.give(hook, delivery)
+      keep(number)
+      return { state: 'accepted', runId }
+    }
+    keep(deps.deliveries.insert({ ...delivery, hookId: hook.id, state: 'skipped', reason }))
     return { state: 'skipped', runId: null }
   })
 }
@@ -246,4 +272,5 @@ const innerCodes: ReadonlySet<string> = new Set([
   'lane-full',
   'disk-full',
   'denied',
+  'webhook-full',
 ])

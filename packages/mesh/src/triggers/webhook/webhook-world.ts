@@ -7,12 +7,16 @@ import { silentLog } from '../../log.ts'
 import type { NewHook } from './manage-hooks.ts'
 import type { Hook } from './hook-table.ts'
 import type { RawHeaders } from './delivery-head.ts'
+import type { MemoryBounds } from './body-memory.ts'
 import { createWebhooks } from './webhooks.ts'
+import type { Webhooks } from './webhooks.ts'
 
 export const owner: Caller = { kind: 'human', channel: 'api' }
 
 /** Webhooks over a real ledger with fake agents and a vault in memory, for tests. */
-export function aWebhookWorld(options: { readonly perMinute?: number } = {}) {
+export function aWebhookWorld(
+  options: { readonly perMinute?: number; readonly memoryBounds?: MemoryBounds } = {},
+) {
   const stored = new Map<string, Secret>()
   const paused = new Map<string, string>()
   const archived = new Set<string>()
@@ -24,33 +28,42 @@ export function aWebhookWorld(options: { readonly perMinute?: number } = {}) {
     if (archived.has(agentId)) throw new Problem('agent-archived', { detail: `${agentId} is archived` })
     if (agentId === 'nobody') throw new Problem('unknown-agent')
   }
-  const webhooks = createWebhooks({
-    ...world,
-    // In the form that ids have: by it the secrets of webhooks are known among the owner's own.
-    newId: (prefix) =>
-      `${prefix}_${world
-        .newId(prefix)
-        .slice(prefix.length + 1)
-        .padStart(16, '0')}`,
-    log: silentLog,
-    vault: {
-      system: (name: string) => stored.get(name),
-      names: () => ({ system: [...stored.keys()], agent: [] }),
-      storeSystem: async (name: string, value: string) => void stored.set(name, createSecret(name, value)),
-      removeSystem: async (name: string) => void stored.delete(name),
-    },
-    submitRun: (caller, submitted) => {
-      requireAgent(submitted.agentId)
-      return world.ledger.submitRun(caller, submitted)
-    },
-    requireAgent,
-    perMinute: () => options.perMinute ?? 60,
-    randomBytes: (count) => Buffer.alloc(count, 7),
-  })
+  const made = (): Webhooks =>
+    createWebhooks({
+      ...world,
+      // In the form that ids have: by it the secrets of webhooks are known among the owner's own.
+      newId: (prefix) =>
+        `${prefix}_${world
+          .newId(prefix)
+          .slice(prefix.length + 1)
+          .padStart(16, '0')}`,
+      log: silentLog,
+      vault: {
+        system: (name: string) => stored.get(name),
+        names: () => ({ system: [...stored.keys()], agent: [] }),
+        storeSystem: async (name: string, value: string) => void stored.set(name, createSecret(name, value)),
+        removeSystem: async (name: string) => void stored.delete(name),
+      },
+      submitRun: (caller, submitted) => {
+        requireAgent(submitted.agentId)
+        return world.ledger.submitRun(caller, submitted)
+      },
+      requireAgent,
+      perMinute: () => options.perMinute ?? 60,
+      randomBytes: (count) => Buffer.alloc(count, 7),
+      ...(options.memoryBounds ? { memoryBounds: options.memoryBounds } : {}),
+    })
+  let webhooks = made()
 
   return {
     ...world,
-    webhooks,
+    get webhooks() {
+      return webhooks
+    },
+    /** As a mesh that was killed and begins again on the same rows. */
+    restart: () => {
+      webhooks = made()
+    },
     stored,
     paused,
     archived,

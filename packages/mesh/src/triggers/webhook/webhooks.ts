@@ -8,6 +8,8 @@ import type { SubmitRun } from '../../runs/submit-run.ts'
 import type { Database } from '../../storage/database.ts'
 import { createGroupedCommit } from '../../storage/grouped-commit.ts'
 import type { Vault } from '../../vault/vault.ts'
+import { bodiesKeptMs, createBodyMemory } from './body-memory.ts'
+import type { MemoryBounds } from './body-memory.ts'
 import { createDeliveryHistory } from './delivery-history.ts'
 import type { DeliveryHistory } from './delivery-history.ts'
 import { createDeliveryTable } from './delivery-table.ts'
@@ -17,18 +19,18 @@ import { createHookSecrets } from './hook-secrets.ts'
 import { createHookTable } from './hook-table.ts'
 import { createManageHooks } from './manage-hooks.ts'
 import type { ManageHooks } from './manage-hooks.ts'
-import { createReceiveHook, sameBodyWindowMs } from './receive-hook.ts'
+import { createReceiveHook, signedWindowMs } from './receive-hook.ts'
 import type { ReceiveHook } from './receive-hook.ts'
 import { createRefusalBook } from './refusal-book.ts'
 
 const dayMs = 24 * 3600 * 1000
 
-/** What the history of one hook keeps; what may still come again as a duplicate is kept in any case. */
+/** What the history of one hook keeps; what may still come again under its signed id is kept in any case. */
 export const historyBounds = {
   rowsMax: 500,
-  rowsMaxAgeMs: 30 * dayMs,
+  rowsMaxAgeMs: bodiesKeptMs,
   payloadsMaxAgeMs: 7 * dayMs,
-  keptForDuplicatesMs: sameBodyWindowMs + 5 * 60 * 1000,
+  keptForDuplicatesMs: signedWindowMs + 5 * 60 * 1000,
 } as const
 
 /** Everything about webhooks. */
@@ -57,18 +59,21 @@ export interface WebhooksDeps {
   readonly newId: NewId
   readonly randomBytes: (count: number) => Uint8Array
   readonly log: Log
+  /** Left out for those of every mesh. */
+  readonly memoryBounds?: MemoryBounds
 }
 
 export function createWebhooks(deps: WebhooksDeps): Webhooks {
   const { database, clock, log } = deps
   const hooks = createHookTable(database)
   const deliveries = createDeliveryTable(database)
+  const bodies = createBodyMemory({ database, bounds: deps.memoryBounds })
   const secrets = createHookSecrets({ ...deps, hooks })
   const rates = createHookRates(deps)
   const refusals = createRefusalBook({ database, deliveries, clock })
   const give = createGiveDelivery({ ...deps, deliveries })
   const commits = createGroupedCommit(database)
-  const room = { ...deps, hooks, deliveries, secrets, rates, refusals, give, commits }
+  const room = { ...deps, hooks, deliveries, bodies, secrets, rates, refusals, give, commits }
 
   function sweepSecrets(): void {
     secrets.sweep(clock.now()).catch((error: unknown) => {
@@ -98,6 +103,7 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
       refusals.flush()
       const now = clock.now()
       database.transaction(() => {
+        bodies.sweep()
         deliveries.dropOlder(now - historyBounds.rowsMaxAgeMs)
         for (const { id } of hooks.all()) {
           deliveries.dropBehind(id, historyBounds.rowsMax, now - historyBounds.keptForDuplicatesMs)
