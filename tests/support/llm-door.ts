@@ -101,6 +101,7 @@ export function aModelPath(options: LlmPartsOptions = {}): LlmParts {
     log: silentLog,
     watch: createModelWatch({ clock, log: silentLog, events, journal: { append: () => {} } }),
     chance: () => 0.5,
+    fetchMedia: () => Promise.reject(new Problem('denied')),
     catalog,
     settings: () => settings,
     agentModel: () => options.agentModel ?? 'openai/gpt-4o-mini',

@@ -9,6 +9,7 @@ import { createCountTokens } from '../../packages/mesh/src/llm/count-tokens.ts'
 import { embeddingsDialect } from '../../packages/mesh/src/llm/embeddings-dialect.ts'
 import { createListModels } from '../../packages/mesh/src/llm/list-models.ts'
 import { messagesDialect } from '../../packages/mesh/src/llm/messages-dialect.ts'
+import type { FetchMedia } from '../../packages/mesh/src/llm/remote-media.ts'
 import { silentLog } from '../../packages/mesh/src/log.ts'
 import { systemClock } from '../../packages/mesh/src/system-clock.ts'
 import { aModelPath } from './llm-door.ts'
@@ -40,6 +41,9 @@ export async function startModelDoor(
     readonly dailyUsd?: number
     readonly models?: readonly string[]
     readonly settings?: object
+    readonly fetchMedia?: FetchMedia
+    /** Of the provider's, beside what it needs to be reached. */
+    readonly modelSettings?: object
   } = {},
 ): Promise<ModelDoorUnderTest> {
   const upstream = await startWireUpstream(wire)
@@ -56,12 +60,13 @@ export async function startModelDoor(
       providers: {
         [provider]: { kind, base_url: upstream.baseUrl, api_key: 'openai_api_key', ...region },
       },
-      models: { [model]: { price } },
+      models: { [model]: { price, ...options.modelSettings } },
       agents: { scout: { models: options.models ?? [] } },
       ...options.settings,
     },
   })
-  const deps = { ...parts.deps, clock: hasty }
+  const { fetchMedia = parts.deps.fetchMedia } = options
+  const deps = { ...parts.deps, clock: hasty, fetchMedia }
   const server = createServer(silentLog)
   server.register(async (scope) =>
     modelRoutes(scope, {

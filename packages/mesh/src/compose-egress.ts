@@ -14,6 +14,7 @@ import { createEgressCountTable } from './egress/egress-count-table.ts'
 import { createEgressCounts } from './egress/egress-counts.ts'
 import { createExchangeWithServer } from './egress/exchange-with-server.ts'
 import { createExceptionJournal } from './egress/exception-journal.ts'
+import { createFetchMedia } from './egress/fetch-media.ts'
 import { createForwardRequest } from './egress/forward-request.ts'
 import type { ForwardRequest } from './egress/forward-request.ts'
 import { listNamesHost } from './egress/host-list.ts'
@@ -116,6 +117,12 @@ export function composeEgress(parts: EgressParts) {
     serversOf: parts.mcpServersOf,
     fetchFor: (agentId) => createPinnedFetch(filterFor(agentId)),
   })
+  const fetchMedia = createFetchMedia({
+    ...parts,
+    rate,
+    clock,
+    fetchFor: (agentId) => createPinnedFetch(filterFor(agentId)),
+  })
   const searchSources = {
     settings: () => settings.current().web_search,
     system: parts.vault.system,
@@ -165,6 +172,7 @@ export function composeEgress(parts: EgressParts) {
   return {
     networks,
     forwardRequest,
+    fetchMedia,
     exchangeWithServer,
     webSearch,
     /** Throws the Problem `not-configured` where nobody could search. */

@@ -18,6 +18,7 @@ import { createMakeProvider } from './llm/make-provider.ts'
 import { messagesDialect } from './llm/messages-dialect.ts'
 import { createCassetteRecorder } from './llm/record-cassette.ts'
 import type { CassetteRecorder } from './llm/record-cassette.ts'
+import type { FetchMedia } from './llm/remote-media.ts'
 import { createSpendGate } from './llm/reserve-settle.ts'
 import { createScriptedProvider } from './llm/scripted-provider.ts'
 import { createSpendTable } from './llm/spend-table.ts'
@@ -72,8 +73,9 @@ export function composeModelDoor(parts: {
   readonly findAgent: (agentId: string) => AgentRecord | null
   readonly agentIds: () => readonly string[]
   readonly modelInUse: (agentId: string) => string | null
+  readonly fetchMedia: FetchMedia
 }) {
-  const { catalog, database, events, journal, guard, log, ledger } = parts
+  const { catalog, database, events, journal, guard, log, ledger, fetchMedia } = parts
   const settings = parts.settings.current
   const clock = systemClock
   const closing = new AbortController()
@@ -111,6 +113,7 @@ export function composeModelDoor(parts: {
     log,
     watch,
     chance: randomChance,
+    fetchMedia,
     keepAliveMs,
     stopped,
   }
@@ -124,7 +127,7 @@ export function composeModelDoor(parts: {
     complete: createComplete(calls, chatDialect),
     messages: createComplete(calls, messagesDialect),
     embeddings: createComplete(calls, embeddingsDialect),
-    countTokens: createCountTokens({ ...models, guard }),
+    countTokens: createCountTokens({ ...models, guard, fetchMedia }),
     models: createWatchedModels({ ...models, guard, clock, watch, agentIds: parts.agentIds }),
     listModels: createListModels({ ...models, guard, clock }),
     /** Once no call is open, and before the database closes. */

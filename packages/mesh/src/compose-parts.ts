@@ -219,6 +219,8 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
     findAgent: fleet.find,
     agentIds: () => fleet.list().map(({ id }) => id),
     modelInUse: fleet.modelInUse,
+    // The way out hangs on leases, which the model door keeps.
+    fetchMedia: (caller, asked, signal) => egress.fetchMedia(caller, asked, signal),
   })
   const kept = { vault, meshSecret, paths, editor, rates, database }
   const vaultRoom = await composeVault({ ...kept, journal, guard, decide, notes, ledger, log })

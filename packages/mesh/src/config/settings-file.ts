@@ -65,6 +65,20 @@ const modelSchema = z.strictObject({
   max_output_tokens: z.number().int().positive().optional(),
   /** Models that may answer when this one cannot, in order; each must be on the list of the agent that asks. */
   fallback: z.array(modelName).max(fallbacksMax).optional(),
+  /** Tools that may run at the model's provider, past every wall of the mesh, by their type; see SECURITY.md. */
+  server_tools: z
+    .record(
+      z.string().min(1).max(100),
+      z.strictObject({
+        /** What the provider charges for one call, US dollars. */
+        usd_per_call: z.number().min(0).max(1000),
+        /** In one call of the model. */
+        max_calls: z.number().int().min(1).max(100),
+        /** What one call may bring into the prompt. */
+        max_tokens_per_call: z.number().int().min(1).max(1_000_000).default(25_000),
+      }),
+    )
+    .optional(),
 })
 
 const hostAndPort = z

@@ -1,6 +1,5 @@
 import type { Dialect } from './dialect.ts'
 import { saysNothing } from './empty-answer.ts'
-import { promptTokensAtMost } from './estimate.ts'
 import { errorEvent, withOpenAiError } from './openai-error.ts'
 import { readParameters } from './parameters.ts'
 import { chatStream } from './pass-stream.ts'
@@ -10,7 +9,6 @@ import { usageFrom } from './usage.ts'
 export const chatDialect: Dialect = {
   form: 'chat',
   read: readParameters,
-  promptTokensAtMost,
   hasOutput: true,
   usageOf: (answer) => usageFrom(answer['usage']),
   saysNothing,

@@ -12,20 +12,27 @@ import type { CompletionReply, Received } from './answer-reply.ts'
 import { openCallAccount } from './call-account.ts'
 import type { CallParameters, Dialect } from './dialect.ts'
 import { dispatch } from './dispatch.ts'
+import { promptTokensAtMost } from './estimate.ts'
 import { fallbackChain } from './fallback-chain.ts'
 import { firstWords } from './first-words.ts'
 import type { HoldLease } from './hold-lease.ts'
 import type { ProviderReply, ProviderRequest } from './llm-provider.ts'
+import { requireBounded } from './media-bounds.ts'
 import type { CatalogModel } from './model-catalog.ts'
 import { usdFromNano } from './money.ts'
 import { asProblem } from './openai-error.ts'
 import { createPriceList } from './price-list.ts'
 import type { Price, PricedModel } from './price-list.ts'
+import { withRemoteMedia } from './remote-media.ts'
+import type { FetchMedia } from './remote-media.ts'
 import { wholeReply } from './reply-body.ts'
 import type { OpenCall } from './reply-body.ts'
 import type { Reservation, SpendGate } from './reserve-settle.ts'
+import { accountWithTools, priceWithTools, serverToolTerms, tokensWithTools } from './server-tools.ts'
 import { createSilenceWatch } from './silence-watch.ts'
 import type { SilenceWatch } from './silence-watch.ts'
+import { billedUsage } from './usage.ts'
+import type { TokenUsage } from './usage.ts'
 import type { ModelWatch } from './watch-models.ts'
 
 /**
@@ -54,6 +61,7 @@ export interface CompleteDeps extends AllowedModelsDeps {
   readonly clock: Clock
   readonly log: Log
   readonly watch: ModelWatch
+  readonly fetchMedia: FetchMedia
   /** From 0 to 1; spreads out those who come back after a failure. */
   readonly chance: () => number
   /** Silence after which a stream gets a comment; the default is the wire's. */
@@ -96,8 +104,9 @@ async function answer(
   input: CompletionInput,
 ): Promise<CompletionReply> {
   const { dialect } = deps
-  const parameters = readBounded(dialect, input)
-  const chain = fallbackChain(deps, caller.agentId, allowedModel(deps, caller.agentId, parameters.model))
+  const read = readBounded(dialect, input)
+  const chain = fallbackChain(deps, caller.agentId, allowedModel(deps, caller.agentId, read.model))
+  const parameters = await withRemoteMedia(deps, read, { caller, signal: input.signal })
   const release = deps.holdLease(caller.run)
   // The reader of a stream may leave without the client's going; a whole answer has no such reader.
   const cutting = parameters.stream ? new AbortController() : null
@@ -127,22 +136,29 @@ interface Opened extends OpenCall {
 async function openCall(
   deps: Parts,
   caller: Extract<Caller, { kind: 'agent' }>,
-  { model, parameters }: { readonly model: CatalogModel; readonly parameters: CallParameters },
+  { model, parameters: asked }: { readonly model: CatalogModel; readonly parameters: CallParameters },
 ): Promise<Opened> {
   const { dialect } = deps
   if (!model.llm.forms.has(dialect.form)) {
     throw new Problem('bad-request', { detail: `${model.id} does not answer ${dialect.form} calls` })
   }
-  const price = deps.priceOf(model)
+  requireBounded(asked.prompt, model)
+  const terms = serverToolTerms(model, asked)
+  const parameters = terms === null ? asked : { ...asked, forwarded: terms.forwarded }
+  const price = priceWithTools(deps.priceOf(model), terms)
   const draft = JSON.stringify({ model: model.model, ...parameters.forwarded })
   const draftBytes = Buffer.byteLength(draft)
-  const promptTokens = dialect.promptTokensAtMost(parameters.forwarded, draftBytes)
+  const promptTokens = tokensWithTools(
+    promptTokensAtMost(parameters.prompt, draftBytes, model.media),
+    terms,
+    parameters.maxTokens?.value ?? model.defaultMaxTokens,
+  )
   const reservation = await deps.gate.reserve({
     agentId: caller.agentId,
     run: caller.run,
     model: model.id,
     promptTokens,
-    promptNano: Math.ceil(promptTokens * price.inputNanoPerToken),
+    promptNano: Math.ceil(promptTokens * price.inputNanoPerToken + price.callNano),
     outputNanoPerToken: dialect.hasOutput ? price.outputNanoPerToken : 0,
     answers: parameters.answers,
     maxTokens: dialect.hasOutput ? (parameters.maxTokens?.value ?? model.defaultMaxTokens) : 1,
@@ -157,7 +173,13 @@ async function openCall(
     closed: deps.holdLease(caller.run),
   })
   const request = requestFor(caller.agentId, model, { dialect, parameters, draft, draftBytes, reservation })
-  return { model, request, account, costUsdOf: (usage) => usdFromNano(price.costNano(usage)) }
+  const billed = (usage: TokenUsage) => billedUsage(usage, model.usageRule)
+  return {
+    model,
+    request,
+    account: accountWithTools({ ...account, settle: (usage) => account.settle(billed(usage)) }, terms),
+    costUsdOf: (usage) => usdFromNano(price.costNano(billed(usage))),
+  }
 }
 
 async function receive(dialect: Dialect, reply: ProviderReply, opened: Opened): Promise<Received> {
@@ -190,7 +212,7 @@ function requestFor(
   },
 ): ProviderRequest {
   const { dialect, parameters, reservation } = call
-  const fitted = parameters.fit?.(reservation.maxTokens) ?? parameters.forwarded
+  const fitted = parameters.fit?.(parameters.forwarded, reservation.maxTokens) ?? parameters.forwarded
   const draft =
     fitted === parameters.forwarded ? call.draft : JSON.stringify({ model: model.model, ...fitted })
   const draftBytes = fitted === parameters.forwarded ? call.draftBytes : Buffer.byteLength(draft)

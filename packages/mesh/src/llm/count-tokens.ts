@@ -7,10 +7,14 @@ import type { AllowedModelsDeps } from './allowed-models.ts'
 import { messagesTokensAbout } from './messages-estimate.ts'
 import { readCountParameters } from './messages-parameters.ts'
 import { problemFromRefusal } from './provider-problem.ts'
+import { withRemoteMedia } from './remote-media.ts'
+import type { FetchMedia } from './remote-media.ts'
 import { collect } from './reply-body.ts'
+import { serverToolTerms } from './server-tools.ts'
 
 export interface CountTokensDeps extends AllowedModelsDeps {
   readonly guard: Guard
+  readonly fetchMedia: FetchMedia
 }
 
 export type CountTokens = (
@@ -29,10 +33,12 @@ export function createCountTokens(deps: CountTokensDeps): CountTokens {
     if (body.length > wireLimits.modelBodyMaxBytes) {
       throw new Problem('body-too-large', { detail: `at most ${wireLimits.modelBodyMaxBytes} bytes` })
     }
-    const { model: wanted, forwarded } = readCountParameters(body)
-    const model = deps.catalog.find(allowedModel(deps, caller.agentId, wanted))
+    const asked = readCountParameters(body)
+    const model = deps.catalog.find(allowedModel(deps, caller.agentId, asked.model))
+    serverToolTerms(model, asked)
+    const { forwarded, prompt } = await withRemoteMedia(deps, asked, { caller, signal })
     if (!model.llm.forms.has('token-count')) {
-      return { body: JSON.stringify({ input_tokens: messagesTokensAbout(forwarded) }) }
+      return { body: JSON.stringify({ input_tokens: messagesTokensAbout(forwarded, prompt) }) }
     }
     const request = {
       form: 'token-count' as const,

@@ -2,6 +2,7 @@ import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { Problem } from '@flotilla/protocol/problem'
 import type { ModelForm } from './llm-provider.ts'
 import type { StreamForm } from './pass-stream.ts'
+import type { PromptFound } from './prompt/prompt-found.ts'
 import type { TokenUsage } from './usage.ts'
 
 /**
@@ -12,8 +13,6 @@ export interface Dialect {
   readonly form: ModelForm
   /** Throws the Problem `bad-json` or `bad-request`. Pure. */
   readonly read: (body: Uint8Array, betas: readonly string[]) => CallParameters
-  /** At least as many tokens as the prompt can have. Pure. */
-  readonly promptTokensAtMost: (forwarded: JsonObject, bodyBytes: number) => number
   /** Has an answer tokens of its own, to be reserved and bounded? */
   readonly hasOutput: boolean
   /** What a whole answer tells of its usage; null for nothing believable. Pure. */
@@ -45,8 +44,10 @@ export interface CallParameters {
   readonly maxTokens: { readonly field: BoundField; readonly value: number } | null
   /** What is forwarded, but for model and bound; a stream always asks for its usage. */
   readonly forwarded: JsonObject
+  /** What of it is no text. */
+  readonly prompt: PromptFound
   /** What is forwarded once it is known how many tokens are left for the answer. */
-  readonly fit?: (maxTokens: number) => JsonObject
+  readonly fit?: (forwarded: JsonObject, maxTokens: number) => JsonObject
   readonly betas?: readonly string[]
 }
 

@@ -1,5 +1,5 @@
 import type { Dialect } from './dialect.ts'
-import { embeddingsTokensAtMost, readEmbeddingsParameters } from './embeddings-parameters.ts'
+import { readEmbeddingsParameters } from './embeddings-parameters.ts'
 import { errorEvent, withOpenAiError } from './openai-error.ts'
 import { usageFrom } from './usage.ts'
 
@@ -7,7 +7,6 @@ import { usageFrom } from './usage.ts'
 export const embeddingsDialect: Dialect = {
   form: 'embeddings',
   read: readEmbeddingsParameters,
-  promptTokensAtMost: embeddingsTokensAtMost,
   hasOutput: false,
   usageOf: (answer) => usageFrom(answer['usage']),
   saysNothing: (said) => Array.isArray(said['data']) && said['data'].length === 0,

@@ -1,7 +1,8 @@
-import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
+import type { JsonValue } from '@flotilla/protocol/json-value'
 import * as z from 'zod'
 import type { CallParameters } from './dialect.ts'
 import { badRequest, parseJsonBody } from './json-body.ts'
+import { nothingFound } from './prompt/prompt-found.ts'
 
 /** What of a request goes on to a provider; anything else in a body stays here. */
 const forwarded = ['input', 'encoding_format', 'dimensions', 'user'] as const
@@ -21,6 +22,7 @@ const requestSchema = z.looseObject({
   ]),
   encoding_format: z.enum(['float', 'base64']).nullish(),
   dimensions: z.number().int().min(1).max(65_536).nullish(),
+  user: z.string().nullish(),
 })
 
 /** Throws the Problem `bad-json` or `bad-request`. Pure. */
@@ -47,12 +49,8 @@ export function readEmbeddingsParameters(bytes: Uint8Array): CallParameters {
     answers: 1,
     maxTokens: null,
     forwarded: chosen,
+    prompt: nothingFound(),
   }
-}
-
-/** At least as many tokens as the input can have: a token is never shorter than a byte. Pure. */
-export function embeddingsTokensAtMost(_parameters: JsonObject, bodyBytes: number): number {
-  return bodyBytes
 }
 
 /** The texts of an input. Throws the Problem `bad-request` for tokens, which only their own model can read. Pure. */

@@ -1,32 +1,18 @@
-import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
-
-/** More than any known model counts for one picture, whatever its size. */
-export const imageMaxTokens = 50_000
+import type { MediaBounds } from './media-bounds.ts'
+import type { PromptFound } from './prompt/prompt-found.ts'
 
 /**
- * At least as many tokens as the prompt can have: a token is never shorter than a byte, and pictures count as a
- * fixed maximum. `bodyBytes` is the length of the JSON that goes out. Pure.
+ * At least as many tokens as the prompt can have: a token of text is never shorter than a byte, a picture counts as its
+ * family's maximum, and a prompt with a document in it as the whole window, which no prompt that is answered exceeds.
+ * `bodyBytes` is the length of the JSON that goes out. Pure.
  */
-export function promptTokensAtMost(parameters: JsonObject, bodyBytes: number): number {
-  const pictures = picturesIn(parameters['messages'])
-  return Math.max(0, bodyBytes - pictures.urlBytes) + pictures.count * imageMaxTokens
-}
-
-function picturesIn(messages: JsonValue | undefined): { count: number; urlBytes: number } {
-  let count = 0
-  let urlBytes = 0
-  for (const message of Array.isArray(messages) ? messages : []) {
-    const content = isObject(message) ? message['content'] : undefined
-    for (const part of Array.isArray(content) ? content : []) {
-      if (!isObject(part) || part['type'] !== 'image_url') continue
-      const image = part['image_url']
-      const url = isObject(image) ? image['url'] : image
-      count++
-      // Counted as it stands in the JSON: escapes only make it longer, and what is longer stays in the estimate.
-      if (typeof url === 'string') urlBytes += url.length
-    }
-  }
-  return { count, urlBytes }
+export function promptTokensAtMost(prompt: PromptFound, bodyBytes: number, bounds: MediaBounds): number {
+  const tokens =
+    Math.max(0, bodyBytes - prompt.dataBytes) +
+    prompt.images * bounds.imageTokens +
+    prompt.toolTokens +
+    bounds.addedTokens
+  return prompt.documents === 0 ? tokens : Math.max(tokens, bounds.documentTokens ?? 0)
 }
 
 /**
@@ -42,8 +28,4 @@ export function streamedTokensAtMost(stream: {
   return (
     Math.max(0, stream.bytes - stream.events * stream.smallestEventBytes) + stream.events * smallestTextBytes
   )
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -31,9 +31,10 @@ export function createMakeProvider(deps: MakeProviderDeps): MakeProvider {
         return createHashedWordsProvider()
       case 'openai-compatible': {
         const boundField = boundFieldAt(setup.baseUrl)
-        return messagesOverChat(listen(createOpenAiCompatibleProvider(setup)), (request) =>
-          fitChat(request, { ...setup.extras, boundField }),
-        )
+        return messagesOverChat(listen(createOpenAiCompatibleProvider(setup)), {
+          fit: (request) => fitChat(request, { ...setup.extras, boundField }),
+          usage: setup.usage,
+        })
       }
       case 'anthropic': {
         const chat = createAiSdkProvider({ ...setup, ...deps })

@@ -1,7 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { wires } from '../../../../tests/support/model-wires.ts'
-import { messagesTokensAtMost } from './messages-estimate.ts'
 import { readMessagesParameters } from './messages-parameters.ts'
 import { createMessagesStream } from './messages-stream.ts'
 import { createEventPasser, freshProgress } from './pass-stream.ts'
@@ -40,9 +39,10 @@ describe('the parameters of a message', () => {
   })
 
   test.each(['web_search_20250305', 'web_fetch_20250910', 'code_execution_20250825', 'mcp_toolset'])(
-    'have no tool that runs at the provider: %s',
+    'have a tool that runs at the provider told apart: %s',
     (type) => {
-      expect(() => read({ model: 'm', max_tokens: 1, messages, tools: [{ type, name: 'x' }] })).toThrow(type)
+      const { prompt } = read({ model: 'm', max_tokens: 1, messages, tools: [{ type, name: 'x' }] })
+      expect(prompt.serverTools).toEqual([{ index: 0, type }])
     },
   )
 
@@ -59,9 +59,11 @@ describe('the parameters of a message', () => {
       messages,
       thinking: { type: 'enabled', budget_tokens: 8000 },
     })
-    expect(asked.fit?.(9000)).toBe(asked.forwarded)
-    expect(asked.fit?.(3000)).toMatchObject({ thinking: { type: 'enabled', budget_tokens: 2999 } })
-    expect(asked.fit?.(500)).not.toHaveProperty('thinking')
+    expect(asked.fit?.(asked.forwarded, 9000)).toBe(asked.forwarded)
+    expect(asked.fit?.(asked.forwarded, 3000)).toMatchObject({
+      thinking: { type: 'enabled', budget_tokens: 2999 },
+    })
+    expect(asked.fit?.(asked.forwarded, 500)).not.toHaveProperty('thinking')
   })
 })
 
@@ -80,20 +82,6 @@ const known = new Set([
   'output_format',
   'cache_control',
 ])
-
-describe('the most that a message can cost', () => {
-  test('counts pictures and documents wherever they stand, and not their bytes', () => {
-    const data = 'A'.repeat(400_000)
-    const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data } }
-    const document = { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data } }
-    const inside = { type: 'tool_result', tool_use_id: 't', content: [image] }
-    const parameters = { messages: [{ role: 'user', content: [image, document, inside] }] }
-    const bytes = JSON.stringify(parameters).length
-    const most = messagesTokensAtMost(parameters, bytes)
-    expect(most).toBeGreaterThanOrEqual(2 * 50_000 + 200_000)
-    expect(most).toBeLessThan(2 * 50_000 + 200_000 + 1000)
-  })
-})
 
 describe('the stream of a message', () => {
   test('passes as the same bytes with its usage taken from start and end, however it is cut', () => {

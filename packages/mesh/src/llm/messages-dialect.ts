@@ -1,7 +1,6 @@
 import { anthropicErrorEvent } from './anthropic-error.ts'
 import type { Dialect } from './dialect.ts'
 import { saysNoMessage } from './empty-message.ts'
-import { messagesTokensAtMost } from './messages-estimate.ts'
 import { readMessagesParameters } from './messages-parameters.ts'
 import { createMessagesStream, messageAsEvents } from './messages-stream.ts'
 import { messagesUsageFrom } from './messages-usage.ts'
@@ -10,7 +9,6 @@ import { messagesUsageFrom } from './messages-usage.ts'
 export const messagesDialect: Dialect = {
   form: 'messages',
   read: readMessagesParameters,
-  promptTokensAtMost: messagesTokensAtMost,
   hasOutput: true,
   usageOf: (answer) => messagesUsageFrom(answer['usage']),
   saysNothing: saysNoMessage,

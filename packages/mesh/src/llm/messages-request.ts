@@ -42,16 +42,6 @@ export const messagesToolSchema = z.looseObject({
   cache_control: cacheControl,
 })
 
-/** What must be known of a call before it may pass; the rest is for whoever answers it to judge. */
-export const messagesEnvelopeSchema = z.looseObject({
-  model: z.string(),
-  messages: z.array(z.looseObject({ role: z.string() })),
-  stream: z.boolean().nullish(),
-  tools: z.array(z.looseObject({ type: z.string().nullish(), name: z.string().nullish() })).nullish(),
-  thinking: z.looseObject({ type: z.string(), budget_tokens: z.number().nullish() }).nullish(),
-})
-export type MessagesEnvelope = z.infer<typeof messagesEnvelopeSchema>
-
 export const messagesRequestSchema = z.looseObject({
   model: z.string(),
   messages: z.array(messageSchema),

@@ -4,12 +4,17 @@ import type { Secret } from '../vault/secret.ts'
 import type { Vault } from '../vault/vault.ts'
 import type { LlmProvider } from './llm-provider.ts'
 import type { MakeProvider } from './make-provider.ts'
+import { mediaBoundsOf } from './media-bounds.ts'
+import type { MediaBounds } from './media-bounds.ts'
+import { windowOfModel } from './model-window.ts'
 import type { PricedModel } from './price-list.ts'
 import { presetModel } from './preset-model.ts'
 import { boundFieldAt, setupOf, usableProviders } from './provider-setup.ts'
 import type { ProviderSetup } from './provider-setup.ts'
 import { fullName, namesMany, resolveModel } from './resolve-model.ts'
 import type { ModelName } from './resolve-model.ts'
+import type { ServerToolSettings } from './server-tools.ts'
+import type { UsageRule } from './usage.ts'
 
 /** A model that can be called now. */
 export interface CatalogModel extends PricedModel {
@@ -18,6 +23,11 @@ export interface CatalogModel extends PricedModel {
   readonly secrets: readonly Secret[]
   /** What a call that names no bound is given, tokens. */
   readonly defaultMaxTokens: number
+  /** What it counts at most for what is no text. */
+  readonly media: MediaBounds
+  readonly usageRule: UsageRule
+  /** Tools that the owner lets run at its provider. */
+  readonly serverTools: Readonly<Record<string, ServerToolSettings>>
   /** The name under which this provider takes the bound when the client used none. */
   readonly boundField: 'max_tokens' | 'max_completion_tokens'
 }
@@ -130,7 +140,7 @@ export function createModelCatalog(deps: ModelCatalogDeps): ModelCatalog {
       if (found && found.settings === settings && found.vaulted.every(isVaulted)) return found.model
       const { setup, vaulted } = look(name.provider)
       const model: CatalogModel = {
-        ...describe(name, setup, settings.models[id]),
+        ...describe(name, setup, settings),
         llm: providerFor(name.provider, setup, vaulted),
         secrets: vaulted.flatMap(({ credential, secret }) =>
           secret && !plainCredential.test(credential) ? [secret] : [],
@@ -181,16 +191,21 @@ export function createModelCatalog(deps: ModelCatalogDeps): ModelCatalog {
 function describe(
   name: ModelName,
   setup: ProviderSetup,
-  own: ModelSettings | undefined,
+  settings: Settings,
 ): Omit<CatalogModel, 'llm' | 'secrets'> {
+  const own: ModelSettings | undefined = settings.models[fullName(name)]
   const baseUrl = 'baseUrl' in setup ? setup.baseUrl : null
   const costsNothing = baseUrl === null || ('local' in setup && setup.local)
+  const free = costsNothing || own?.local === true
   return {
     id: fullName(name),
     provider: name.provider,
     model: name.model,
     baseUrl,
-    free: costsNothing || own?.local === true,
+    free,
+    media: mediaBoundsOf({ model: name.model, setup, free, window: windowOfModel(settings, name) }),
+    usageRule: 'usage' in setup ? setup.usage : {},
+    serverTools: own?.server_tools ?? {},
     price: own?.price ?? null,
     defaultMaxTokens: Math.min(
       own?.max_output_tokens ?? defaultMaxTokens,

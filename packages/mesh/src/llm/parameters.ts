@@ -1,32 +1,9 @@
-import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
-import { chatCompletionRequestSchema } from '@flotilla/protocol/llm-exchange'
+import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { CallParameters } from './dialect.ts'
 import { badRequest, parseJsonBody, wholeNumber } from './json-body.ts'
-
-/** What of a request goes on to a provider; anything else in a body stays here. */
-const forwarded = [
-  'messages',
-  'max_tokens',
-  'max_completion_tokens',
-  'temperature',
-  'top_p',
-  'stop',
-  'stream',
-  'stream_options',
-  'tools',
-  'tool_choice',
-  'parallel_tool_calls',
-  'response_format',
-  'seed',
-  'presence_penalty',
-  'frequency_penalty',
-  'logit_bias',
-  'n',
-  'logprobs',
-  'top_logprobs',
-  'user',
-  'reasoning_effort',
-] as const
+import { chosenOfChat } from './prompt/chat-form.ts'
+import { isObject } from './prompt/closed-form.ts'
+import { nothingFound } from './prompt/prompt-found.ts'
 
 /** Answers per call; each may cost as much as the first. */
 const answersMax = 16
@@ -34,28 +11,22 @@ const answersMax = 16
 /** Throws the Problem `bad-json` or `bad-request`. Pure. */
 export function readParameters(bytes: Uint8Array): CallParameters {
   const body = parseJsonBody(bytes)
-  const parsed = chatCompletionRequestSchema.safeParse(body)
-  if (!parsed.success) {
-    const issue = parsed.error.issues[0]
-    throw badRequest(`${issue?.path.join('.') || 'body'}: ${issue?.message ?? 'not of the expected form'}`)
-  }
-  const stream = parsed.data.stream === true
-  const chosen: Record<string, JsonValue> = {}
-  for (const name of forwarded) {
-    const value = body[name]
-    if (value !== undefined && value !== null) chosen[name] = value
-  }
-  delete chosen['max_tokens']
-  delete chosen['max_completion_tokens']
+  const { model } = body
+  if (typeof model !== 'string') throw badRequest('model: a text is expected')
+  const prompt = nothingFound()
+  const chosen = chosenOfChat(body, { path: [], found: prompt })
+  const stream = chosen['stream'] === true
+  const options = chosen['stream_options']
   delete chosen['stream_options']
   if (stream) chosen['stream_options'] = { include_usage: true }
   return {
-    model: parsed.data.model,
+    model,
     stream,
-    wantsUsage: parsed.data.stream_options?.include_usage === true,
+    wantsUsage: isObject(options) && options['include_usage'] === true,
     answers: wholeNumber(body['n'], 'n', answersMax) ?? 1,
     maxTokens: boundOf(body),
     forwarded: chosen,
+    prompt,
   }
 }
 

@@ -1,6 +1,5 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { imageMaxTokens, promptTokensAtMost } from './estimate.ts'
 import { priceOf } from './price-list.ts'
 import type { PricedModel } from './price-list.ts'
 
@@ -91,26 +90,5 @@ describe('a price', () => {
       ),
       { numRuns: 100 },
     )
-  })
-})
-
-describe('the estimate of a prompt', () => {
-  test('counts bytes as tokens and a picture as a fixed maximum', () => {
-    const url = `data:image/png;base64,${'A'.repeat(100_000)}`
-    const parameters = {
-      messages: [
-        {
-          role: 'user',
-          content: [
-            { type: 'text', text: 'né' },
-            { type: 'image_url', image_url: { url } },
-          ],
-        },
-      ],
-    }
-    const bytes = Buffer.byteLength(JSON.stringify(parameters))
-    const expected = bytes - url.length + imageMaxTokens
-    expect(promptTokensAtMost(parameters, bytes)).toBe(expected)
-    expect(promptTokensAtMost({ messages: [] }, 40)).toBe(40)
   })
 })

@@ -9,6 +9,8 @@ export interface Price {
   /** Dearest price of one token of the prompt, nano-dollars; may be a fraction. */
   readonly inputNanoPerToken: number
   readonly outputNanoPerToken: number
+  /** What a call costs before its first token. */
+  readonly callNano: number
   costNano(usage: TokenUsage): number
 }
 
@@ -26,7 +28,12 @@ export interface PricedModel {
 
 const tokensPerMtok = 1_000_000
 
-export const freePrice: Price = { inputNanoPerToken: 0, outputNanoPerToken: 0, costNano: () => 0 }
+export const freePrice: Price = {
+  inputNanoPerToken: 0,
+  outputNanoPerToken: 0,
+  callNano: 0,
+  costNano: () => 0,
+}
 
 /**
  * The owner's price where there is one, else the public list as it was when this release was made. What neither
@@ -34,7 +41,7 @@ export const freePrice: Price = { inputNanoPerToken: 0, outputNanoPerToken: 0, c
  */
 export function priceOf(model: PricedModel, now: number): Price {
   if (model.free) return freePrice
-  if (model.price) return ownPrice(model.price)
+  if (model.price) return ownPrice(model.price, model.model)
   const listed = listedPrice(model, now)
   if (listed) return listed
   if (model.baseUrl !== null && isThisMachine(model.baseUrl)) return freePrice
@@ -65,14 +72,27 @@ export function createPriceList(clock: Clock): (model: PricedModel) => Price {
   }
 }
 
-function ownPrice(price: { input_per_mtok: number; output_per_mtok: number }): Price {
-  const inputNanoPerToken = (price.input_per_mtok * nanoPerUsd) / tokensPerMtok
+/** What is put into a cache for minutes or for an hour costs so much more than what is read, wherever it costs more. */
+const cacheWriteFactor = 1.25
+const cacheWriteLongFactor = 2
+/** Whose models charge for it. */
+const writesDear = /claude/i
+
+function ownPrice(price: { input_per_mtok: number; output_per_mtok: number }, model: string): Price {
+  const inputNano = (price.input_per_mtok * nanoPerUsd) / tokensPerMtok
   const outputNanoPerToken = (price.output_per_mtok * nanoPerUsd) / tokensPerMtok
   return {
-    inputNanoPerToken,
+    inputNanoPerToken: writesDear.test(model) ? inputNano * cacheWriteLongFactor : inputNano,
     outputNanoPerToken,
-    costNano: (usage) =>
-      Math.ceil(usage.promptTokens * inputNanoPerToken + usage.completionTokens * outputNanoPerToken - 1e-3),
+    callNano: 0,
+    costNano: (usage) => {
+      const { written, long } = cacheParts(usage)
+      const input =
+        usage.promptTokens +
+        written * (cacheWriteFactor - 1) +
+        long * (cacheWriteLongFactor - cacheWriteFactor)
+      return Math.ceil(input * inputNano + usage.completionTokens * outputNanoPerToken - 1e-3)
+    },
   }
 }
 
@@ -93,12 +113,12 @@ function listedPrice(model: PricedModel, now: number): Price | null {
     return {
       inputNanoPerToken: (inputUsd * nanoPerUsd) / tokensPerMtok,
       outputNanoPerToken: (outputUsd * nanoPerUsd) / tokensPerMtok,
+      callNano: ((dearest(prices, ['requests_kcount']) ?? 0) * nanoPerUsd) / 1000,
       costNano: (usage) => {
         const priced = calcPrice(
           {
             input_tokens: usage.promptTokens,
-            cache_read_tokens: Math.min(usage.cachedTokens, usage.promptTokens),
-            ...cacheWrites(usage),
+            ...cacheCounts(usage),
             output_tokens: usage.completionTokens,
           },
           model.model,
@@ -111,13 +131,20 @@ function listedPrice(model: PricedModel, now: number): Price | null {
   return null
 }
 
+/** Parts of the prompt that never exceed it together: what a provider tells beyond that has no price. */
+function cacheParts(usage: TokenUsage): { read: number; written: number; long: number } {
+  const read = Math.min(usage.cachedTokens, usage.promptTokens)
+  const written = Math.min(usage.cacheWriteTokens ?? 0, usage.promptTokens - read)
+  return { read, written, long: Math.min(usage.cacheWriteLongTokens ?? 0, written) }
+}
+
 /** What is kept for an hour is part of what is written. */
-function cacheWrites(usage: TokenUsage): { cache_write_tokens?: number; cache_write_1h_tokens?: number } {
-  const { cacheWriteTokens = 0, cacheWriteLongTokens = 0 } = usage
-  if (cacheWriteTokens === 0) return {}
+function cacheCounts(usage: TokenUsage): Record<string, number> {
+  const { read, written, long } = cacheParts(usage)
   return {
-    cache_write_tokens: cacheWriteTokens,
-    ...(cacheWriteLongTokens > 0 ? { cache_write_1h_tokens: cacheWriteLongTokens } : {}),
+    cache_read_tokens: read,
+    ...(written > 0 ? { cache_write_tokens: written } : {}),
+    ...(long > 0 ? { cache_write_1h_tokens: long } : {}),
   }
 }
 

@@ -1,4 +1,5 @@
 import type { ChatExtras } from './translate/fit-chat.ts'
+import type { UsageRule } from './usage.ts'
 
 /** Kinds of provider that have an adapter of their own behind one translation. */
 export type SdkKind = 'google' | 'mistral' | 'cohere' | 'bedrock' | 'azure'
@@ -11,6 +12,8 @@ export interface ProviderPreset {
   /** On a machine of the owner's: needs no key, and its models cost nothing. */
   readonly local?: boolean
   readonly extras?: Omit<ChatExtras, 'boundField'>
+  /** How it tells what a call used, where the general rule of `usage.ts` would price it too low. */
+  readonly usage?: UsageRule
   /** What agents think with when this is the only key there is. */
   readonly usualModel?: string
 }
@@ -48,6 +51,7 @@ export const providerPresets: Readonly<Record<string, ProviderPreset>> = {
     kind: 'openai-compatible',
     baseUrl: 'https://openrouter.ai/api/v1',
     extras: { cacheControl: true, thinking: 'reasoning_details', reasoning: true, topK: true },
+    usage: { tellsCost: true },
   },
   deepseek: {
     kind: 'openai-compatible',
@@ -55,7 +59,12 @@ export const providerPresets: Readonly<Record<string, ProviderPreset>> = {
     extras: { thinking: 'reasoning_content' },
     usualModel: 'deepseek/deepseek-chat',
   },
-  xai: { kind: 'openai-compatible', baseUrl: 'https://api.x.ai/v1', usualModel: 'xai/grok-4' },
+  xai: {
+    kind: 'openai-compatible',
+    baseUrl: 'https://api.x.ai/v1',
+    usualModel: 'xai/grok-4',
+    usage: { reasoningBeside: true, tellsCost: true },
+  },
   together: { kind: 'openai-compatible', baseUrl: 'https://api.together.xyz/v1', extras: { topK: true } },
   fireworks: {
     kind: 'openai-compatible',
@@ -63,7 +72,11 @@ export const providerPresets: Readonly<Record<string, ProviderPreset>> = {
     extras: { topK: true },
   },
   cerebras: { kind: 'openai-compatible', baseUrl: 'https://api.cerebras.ai/v1' },
-  perplexity: { kind: 'openai-compatible', baseUrl: 'https://api.perplexity.ai' },
+  perplexity: {
+    kind: 'openai-compatible',
+    baseUrl: 'https://api.perplexity.ai',
+    usage: { reasoningBeside: true, tellsCost: true },
+  },
   moonshot: { kind: 'openai-compatible', baseUrl: 'https://api.moonshot.ai/v1' },
   nvidia: { kind: 'openai-compatible', baseUrl: 'https://integrate.api.nvidia.com/v1' },
   ollama: {
@@ -84,4 +97,15 @@ export const providerPresets: Readonly<Record<string, ProviderPreset>> = {
     local: true,
     extras: { topK: true },
   },
+}
+
+/** By the name, or by where it is, under whatever name the owner has set it up. Pure. */
+export function usageRuleOf(provider: string, baseUrl: string | null): UsageRule {
+  const named = Object.hasOwn(providerPresets, provider) ? providerPresets[provider]?.usage : undefined
+  if (named !== undefined || baseUrl === null) return named ?? {}
+  const host = new URL(baseUrl).hostname
+  const there = Object.values(providerPresets).find(
+    (preset) => preset.baseUrl !== null && preset.usage && new URL(preset.baseUrl).hostname === host,
+  )
+  return there?.usage ?? {}
 }

@@ -2,9 +2,10 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { ProviderSettings, Settings } from '../config/settings-file.ts'
 import type { Secret } from '../vault/secret.ts'
 import type { SdkKind } from './ai-sdk/sdk-rules.ts'
-import { providerPresets } from './provider-presets.ts'
+import { providerPresets, usageRuleOf } from './provider-presets.ts'
 import type { ProviderPreset } from './provider-presets.ts'
 import type { ChatExtras } from './translate/fit-chat.ts'
+import type { UsageRule } from './usage.ts'
 
 /** A provider as it is set up, by settings or by credentials alone, with the credentials that it uses. */
 export type ProviderSetup =
@@ -14,6 +15,7 @@ export type ProviderSetup =
       readonly apiKey: Secret | null
       readonly local: boolean
       readonly extras: Omit<ChatExtras, 'boundField'>
+      readonly usage: UsageRule
     }
   | { readonly kind: 'anthropic'; readonly baseUrl: string; readonly apiKey: Secret | null }
   | {
@@ -76,6 +78,7 @@ function setupFrom(sources: SetupSources, provider: string, configured: Provider
       apiKey: named(sources, provider, configured.api_key ?? null),
       local: configured.local,
       extras: preset?.extras ?? {},
+      usage: usageRuleOf(provider, configured.base_url),
     }
   }
   const preset = providerPresets[configured.kind] ?? { kind: configured.kind, baseUrl: null }
@@ -113,7 +116,8 @@ function presetSetup(
   const url = checkedUrl(provider, baseUrl)
   if (preset.kind === 'openai-compatible') {
     const local = preset.local === true
-    return { kind: preset.kind, baseUrl: url, apiKey, local, extras: preset.extras ?? {} }
+    const usage = usageRuleOf(provider, url)
+    return { kind: preset.kind, baseUrl: url, apiKey, local, extras: preset.extras ?? {}, usage }
   }
   if (preset.kind === 'azure') {
     const apiVersion = settings.api_version ?? credential('api_version')?.reveal() ?? null

@@ -26,8 +26,11 @@ export function finishReasonOf(reason: LanguageModelV4FinishReason, hasCalls: bo
 /** Pure. */
 export function chatUsageOf(usage: LanguageModelV4Usage): object {
   const { inputTokens: input, outputTokens: output } = usage
-  const prompt = input.total ?? (input.noCache ?? 0) + (input.cacheRead ?? 0) + (input.cacheWrite ?? 0)
-  const completion = output.total ?? (output.text ?? 0) + (output.reasoning ?? 0)
+  const prompt = Math.max(
+    input.total ?? 0,
+    (input.noCache ?? 0) + (input.cacheRead ?? 0) + (input.cacheWrite ?? 0),
+  )
+  const completion = Math.max(output.total ?? 0, (output.text ?? 0) + (output.reasoning ?? 0))
   return {
     prompt_tokens: prompt,
     completion_tokens: completion,

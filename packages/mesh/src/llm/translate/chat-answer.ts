@@ -1,4 +1,6 @@
 import * as z from 'zod'
+import { billedUsage, usageFrom } from '../usage.ts'
+import type { UsageRule } from '../usage.ts'
 
 /** The part of an answer of chat completions that is carried over. A third party's form: loose. */
 const callSchema = z.looseObject({
@@ -52,27 +54,20 @@ export function stopReasonFrom(finish: string | null): string {
   return stopReasons[finish ?? 'stop'] ?? 'end_turn'
 }
 
-const count = z.number().int().min(0).catch(0)
-
-const usageSchema = z.looseObject({
-  prompt_tokens: count,
-  completion_tokens: count,
-  prompt_tokens_details: z
-    .looseObject({ cached_tokens: count.nullish(), cache_write_tokens: count.nullish() })
-    .nullish(),
-})
-
-/** The usage in the words of messages, where the prompt is told without what the cache held or took. Pure. */
-export function messagesUsage(value: unknown): Record<string, number> {
-  const parsed = usageSchema.safeParse(value)
-  if (!parsed.success) return { input_tokens: 0, output_tokens: 0 }
-  const { prompt_tokens: prompt, completion_tokens: output, prompt_tokens_details: details } = parsed.data
-  const cached = details?.cached_tokens ?? 0
-  const written = details?.cache_write_tokens ?? 0
+/**
+ * The usage in the words of messages, where the prompt is told without what the cache held or took, and the output is
+ * all that is paid for. Pure.
+ */
+export function messagesUsage(value: unknown, rule: UsageRule): Record<string, number> {
+  const told = usageFrom(value)
+  if (told === null) return { input_tokens: 0, output_tokens: 0 }
+  const usage = billedUsage(told, rule)
+  const written = usage.cacheWriteTokens ?? 0
   return {
-    input_tokens: Math.max(0, prompt - cached - written),
+    input_tokens: Math.max(0, usage.promptTokens - usage.cachedTokens - written),
     cache_creation_input_tokens: written,
-    cache_read_input_tokens: cached,
-    output_tokens: output,
+    cache_read_input_tokens: usage.cachedTokens,
+    output_tokens: usage.completionTokens,
+    ...(usage.toldUsd === undefined ? {} : { cost: usage.toldUsd }),
   }
 }

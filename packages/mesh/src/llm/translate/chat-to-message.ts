@@ -1,10 +1,11 @@
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import { Problem } from '@flotilla/protocol/problem'
+import type { UsageRule } from '../usage.ts'
 import { chatAnswerSchema, messagesUsage, plainReasoning, stopReasonFrom, textIn } from './chat-answer.ts'
 import { blockFromReasoning, readReasoningDetails } from './reasoning-details.ts'
 
 /** A whole answer of chat completions as a message. Throws the Problem `upstream-failed` for what is none. Pure. */
-export function messageFromChat(answer: unknown, model: string): JsonObject {
+export function messageFromChat(answer: unknown, model: string, rule: UsageRule = {}): JsonObject {
   const parsed = chatAnswerSchema.safeParse(answer)
   const choice = parsed.success ? parsed.data.choices[0] : undefined
   const said = choice?.message
@@ -36,7 +37,7 @@ export function messageFromChat(answer: unknown, model: string): JsonObject {
     content,
     stop_reason: refused ?? stopReasonFrom(choice.finish_reason ?? null),
     stop_sequence: null,
-    usage: messagesUsage(parsed.data.usage),
+    usage: messagesUsage(parsed.data.usage, rule),
   }
 }
 

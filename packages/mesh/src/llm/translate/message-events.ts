@@ -1,6 +1,7 @@
 import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
 import { redact } from '../../vault/redact.ts'
+import type { UsageRule } from '../usage.ts'
 import { chatAnswerSchema, messagesUsage, plainReasoning, stopReasonFrom, textIn } from './chat-answer.ts'
 import type { Said } from './chat-answer.ts'
 import { blockFromReasoning, readReasoningDetails, sealedSignature } from './reasoning-details.ts'
@@ -24,7 +25,7 @@ interface OpenBlock {
   readonly index: number
 }
 
-export function createMessageEvents(model: string): MessageEvents {
+export function createMessageEvents(model: string, rule: UsageRule = {}): MessageEvents {
   let hasBegun = false
   let hasEnded = false
   let blocks = 0
@@ -130,7 +131,7 @@ export function createMessageEvents(model: string): MessageEvents {
       open +
       event('message_delta', {
         delta: { stop_reason: reason, stop_sequence: null },
-        usage: messagesUsage(usage),
+        usage: messagesUsage(usage, rule),
       }) +
       event('message_stop', {})
     )

@@ -1,6 +1,7 @@
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { LlmProvider, ProviderReply, ProviderRequest } from '../llm-provider.ts'
 import { collect, parsedAnswer } from '../reply-body.ts'
+import type { UsageRule } from '../usage.ts'
 import { messageFromChat } from './chat-to-message.ts'
 import { eventData } from './event-data.ts'
 import { createMessageEvents } from './message-events.ts'
@@ -8,11 +9,15 @@ import { chatFromMessages } from './messages-to-chat.ts'
 
 /**
  * The same provider, which now takes messages as well where it takes chats: each call is translated there and its
- * answer back. `fit` brings the translated request into the form that the provider takes. Refusals pass as they are.
+ * answer back. `fit` brings the translated request into the form that the provider takes, and `usage` is how it tells
+ * what a call used. Refusals pass as they are.
  */
 export function messagesOverChat(
   provider: LlmProvider,
-  fit: (request: JsonObject) => JsonObject = (request) => request,
+  {
+    fit = (request) => request,
+    usage = {},
+  }: { readonly fit?: (request: JsonObject) => JsonObject; readonly usage?: UsageRule } = {},
 ): LlmProvider {
   if (provider.forms.has('messages') || !provider.forms.has('chat')) return provider
   return {
@@ -23,7 +28,10 @@ export function messagesOverChat(
       const reply = await provider.complete(chatRequest(request, fit), options)
       if (reply.status !== 200) return reply
       const isStream = reply.contentType.includes('event-stream')
-      return { ...reply, body: isStream ? streamed(reply, request.model) : whole(reply, request.model) }
+      return {
+        ...reply,
+        body: isStream ? streamed(reply, request.model, usage) : whole(reply, request.model, usage),
+      }
     },
   }
 }
@@ -46,12 +54,12 @@ function parsedBody({ body }: ProviderRequest): JsonObject {
   return JSON.parse(text) as JsonObject
 }
 
-async function* whole(reply: ProviderReply, model: string): AsyncGenerator<Uint8Array> {
-  yield Buffer.from(JSON.stringify(messageFromChat(parsedAnswer(await collect(reply)), model)))
+async function* whole(reply: ProviderReply, model: string, rule: UsageRule): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(JSON.stringify(messageFromChat(parsedAnswer(await collect(reply)), model, rule)))
 }
 
-async function* streamed(reply: ProviderReply, model: string): AsyncGenerator<Uint8Array> {
-  const events = createMessageEvents(model)
+async function* streamed(reply: ProviderReply, model: string, rule: UsageRule): AsyncGenerator<Uint8Array> {
+  const events = createMessageEvents(model, rule)
   for await (const data of eventData(reply.body)) {
     const text = events.take(data)
     if (text !== '') yield Buffer.from(text)

@@ -1,0 +1,162 @@
+import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
+import type { Problem } from '@flotilla/protocol/problem'
+import { badRequest } from '../json-body.ts'
+import type { PromptFound } from './prompt-found.ts'
+
+/** One pass over a request: where it stands, and what it has met on its way. */
+export interface Reading {
+  /** Pushed and popped on the way; where a rule throws, it says where. */
+  readonly path: (string | number)[]
+  readonly found: PromptFound
+}
+
+/** Gives what may go on in this place, which is the value itself wherever nothing of it stays here. Throws the Problem `bad-request`. */
+export type Rule = (value: JsonValue, reading: Reading) => JsonValue
+
+const shownMaxChars = 60
+
+/** With the place in front, as in `messages[3].content[1].type`. */
+export function refused(reading: Reading, why: string): Problem {
+  return badRequest(`${placeOf(reading.path)}: ${why}`)
+}
+
+export function placeOf(path: readonly (string | number)[]): string {
+  const text = path
+    .map((step) => (typeof step === 'number' ? `[${step}]` : `.${step.slice(0, shownMaxChars)}`))
+    .join('')
+  return text.replace(/^\./, '') || 'body'
+}
+
+/** What a client wrote, short enough to be told back. */
+export function shown(value: JsonValue | undefined): string {
+  const text = value === undefined ? 'nothing' : JSON.stringify(value)
+  return text.length > shownMaxChars ? `${text.slice(0, shownMaxChars)}…` : text
+}
+
+export const text: Rule = (value, reading) => {
+  if (typeof value !== 'string') throw refused(reading, 'a text is expected')
+  return value
+}
+
+export const number: Rule = (value, reading) => {
+  if (typeof value !== 'number') throw refused(reading, 'a number is expected')
+  return value
+}
+
+export const flag: Rule = (value, reading) => {
+  if (typeof value !== 'boolean') throw refused(reading, 'true or false is expected')
+  return value
+}
+
+/** Whatever it is, it is data of the client's own that nobody looks things up by. */
+export const anything: Rule = (value) => value
+
+export function oneOf(...allowed: readonly string[]): Rule {
+  return (value, reading) => {
+    if (typeof value === 'string' && allowed.includes(value)) return value
+    throw refused(reading, `${shown(value)} is not taken here; taken are ${allowed.join(', ')}`)
+  }
+}
+
+/** A text, or what the rule takes. */
+export function textOr(rule: Rule): Rule {
+  return (value, reading) => (typeof value === 'string' ? value : rule(value, reading))
+}
+
+export function listOf(rule: Rule): Rule {
+  return (value, reading) => {
+    if (!Array.isArray(value)) throw refused(reading, 'a list is expected')
+    const list: readonly JsonValue[] = value
+    let copy: JsonValue[] | null = null
+    const depth = reading.path.length
+    for (let index = 0; index < list.length; index++) {
+      const entry = list[index]
+      if (entry === undefined) continue
+      reading.path[depth] = index
+      const checked = rule(entry, reading)
+      if (checked !== entry) (copy ??= [...list])[index] = checked
+    }
+    reading.path.length = depth
+    return copy ?? value
+  }
+}
+
+/**
+ * An object of these members. Others stay here; where `strict`, they are refused, since whoever wrote them meant
+ * something by them. A member that is null is one that is not there.
+ */
+export function objectOf(
+  members: Readonly<Record<string, Rule>>,
+  options: { readonly required?: readonly string[]; readonly strict?: boolean } = {},
+): Rule {
+  const rules = new Map(Object.entries(members))
+  const { required = [], strict = false } = options
+  return (value, reading) => {
+    if (!isObject(value)) throw refused(reading, 'an object is expected')
+    let copy: Record<string, JsonValue> | null = null
+    const depth = reading.path.length
+    for (const name in value) {
+      const member = value[name]
+      const rule = rules.get(name)
+      if (rule !== undefined && (member === null || member === undefined)) continue
+      reading.path[depth] = name
+      if (rule === undefined) {
+        if (strict && member !== null) throw refused(reading, 'this is not taken here')
+        copy ??= { ...value }
+        delete copy[name]
+        continue
+      }
+      const checked = rule(member as JsonValue, reading)
+      if (checked !== member) (copy ??= { ...value })[name] = checked
+    }
+    reading.path.length = depth
+    for (const name of required) {
+      if (value[name] !== undefined && value[name] !== null) continue
+      reading.path.push(name)
+      throw refused(reading, 'this is required')
+    }
+    return copy ?? value
+  }
+}
+
+/** An object whose kind its member `by` names exactly; the kinds are all there are. */
+export function kindOf(by: string, kinds: Readonly<Record<string, Rule>>): Rule {
+  const rules = new Map(Object.entries(kinds))
+  const names = Object.keys(kinds).join(', ')
+  return (value, reading) => {
+    if (!isObject(value)) throw refused(reading, 'an object is expected')
+    const kind = value[by]
+    const rule = typeof kind === 'string' ? rules.get(kind) : undefined
+    if (rule !== undefined) return rule(value, reading)
+    reading.path.push(by)
+    throw refused(reading, `${shown(kind)} is not taken here; taken are ${names}`)
+  }
+}
+
+/** What stands here would refer to something that only the provider has. */
+export function refusing(why: string): Rule {
+  return (_value, reading) => {
+    throw refused(reading, why)
+  }
+}
+
+/** Goes through the members that a request may have, in this order; all others stay here. */
+export function chosenMembers(
+  body: JsonObject,
+  rules: Readonly<Record<string, Rule>>,
+  reading: Reading,
+): Record<string, JsonValue> {
+  const chosen: Record<string, JsonValue> = {}
+  for (const [name, rule] of Object.entries(rules)) {
+    const value = body[name]
+    if (value === undefined || value === null) continue
+    reading.path.length = 0
+    reading.path.push(name)
+    chosen[name] = rule(value, reading)
+  }
+  return chosen
+}
+
+export function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,146 @@
+import type { JsonValue } from '@flotilla/protocol/json-value'
+import { refused, shown } from './closed-form.ts'
+import type { Reading, Rule } from './closed-form.ts'
+import type { MediaKind } from './prompt-found.ts'
+
+/** Addresses in one call. */
+export const remoteMediaMax = 8
+const addressMaxChars = 8192
+
+/** The one spelling of an address that is fetched; anything else would be read here in one way and there in another. */
+const fetched = /^https?:\/\/[^\s\\]+$/
+
+const kinds = {
+  image: {
+    types: ['image/png', 'image/jpeg', 'image/jpg', 'image/gif', 'image/webp'],
+    address: /^data:(image\/(?:png|jpe?g|gif|webp));base64,/,
+    words: 'a PNG, JPEG, GIF or WebP picture',
+  },
+  document: {
+    types: ['application/pdf'],
+    address: /^data:(application\/pdf);base64,/,
+    words: 'a PDF document',
+  },
+} as const satisfies Record<MediaKind, unknown>
+
+const signatures: readonly { readonly type: string; readonly kind: MediaKind; is(head: string): boolean }[] =
+  [
+    { type: 'image/png', kind: 'image', is: (head) => head.startsWith('\x89PNG\r\n\x1a\n') },
+    { type: 'image/jpeg', kind: 'image', is: (head) => head.startsWith('\xff\xd8\xff') },
+    { type: 'image/gif', kind: 'image', is: (head) => /^GIF8[79]a/.test(head) },
+    {
+      type: 'image/webp',
+      kind: 'image',
+      is: (head) => head.startsWith('RIFF') && head.slice(8, 12) === 'WEBP',
+    },
+    { type: 'application/pdf', kind: 'document', is: (head) => head.startsWith('%PDF-') },
+  ]
+
+/** What bytes are by their beginning, whatever anybody calls them; null for nothing that models are sent. Pure. */
+export function mediaTypeOf(bytes: Uint8Array, kind: MediaKind): string | null {
+  const head = Buffer.from(bytes.subarray(0, 16)).toString('latin1')
+  return signatures.find((one) => one.kind === kind && one.is(head))?.type ?? null
+}
+
+/** A `data:` address, or one of the web, which is noted down to be fetched here. */
+export function mediaAddress(kind: MediaKind): Rule {
+  return (value, reading) => {
+    if (typeof value === 'string') {
+      const head = kinds[kind].address.exec(value)?.[0]
+      if (head !== undefined) {
+        checkBase64(value.slice(head.length), kind, reading)
+        return value
+      }
+      if (fetched.test(value)) {
+        noteRemote(value, { kind, as: 'address' }, reading)
+        return value
+      }
+    }
+    throw refused(
+      reading,
+      `${kinds[kind].words} comes as data:${kinds[kind].types[0]};base64,... or by an address that begins with https:// or http://, and not as ${shown(value)}`,
+    )
+  }
+}
+
+/** The `source` of a picture or a document in the Messages API that is no text. */
+export function mediaSource(kind: MediaKind): Record<'base64' | 'url', Rule> {
+  return {
+    base64: (value, reading) => {
+      const source = value as { readonly [name: string]: JsonValue }
+      const names: readonly string[] = kinds[kind].types
+      only(source, ['type', 'media_type', 'data'], reading)
+      if (typeof source['media_type'] !== 'string' || !names.includes(source['media_type'])) {
+        reading.path.push('media_type')
+        throw refused(
+          reading,
+          `${shown(source['media_type'])} is not taken here; taken are ${names.join(', ')}`,
+        )
+      }
+      reading.path.push('data')
+      if (typeof source['data'] !== 'string') throw refused(reading, 'a text in base64 is expected')
+      checkBase64(source['data'], kind, reading)
+      reading.path.pop()
+      return value
+    },
+    url: (value, reading) => {
+      const { url, ...rest } = value as { readonly [name: string]: JsonValue }
+      only(rest, ['type'], reading)
+      if (typeof url !== 'string' || !fetched.test(url)) {
+        reading.path.push('url')
+        throw refused(
+          reading,
+          `an address that begins with https:// or http:// is expected, not ${shown(url)}`,
+        )
+      }
+      noteRemote(url, { kind, as: 'source' }, reading)
+      return value
+    },
+  }
+}
+
+function only(
+  source: { readonly [name: string]: JsonValue },
+  names: readonly string[],
+  reading: Reading,
+): void {
+  for (const name in source) {
+    if (names.includes(name) || source[name] === null) continue
+    reading.path.push(name)
+    throw refused(reading, 'this is not taken here')
+  }
+}
+
+function noteRemote(url: string, as: { kind: MediaKind; as: 'address' | 'source' }, reading: Reading): void {
+  const { found } = reading
+  if (url.length > addressMaxChars) {
+    throw refused(reading, `an address has at most ${addressMaxChars} characters`)
+  }
+  if (found.remote.length >= remoteMediaMax) {
+    throw refused(reading, `one call names at most ${remoteMediaMax} pictures and documents by address`)
+  }
+  found.remote.push({ ...as, url, path: [...reading.path] })
+  count(as.kind, found)
+}
+
+function checkBase64(data: string, kind: MediaKind, reading: Reading): void {
+  const bytes = decoded(data)
+  if (bytes === null) throw refused(reading, 'this is not base64')
+  if (mediaTypeOf(bytes, kind) === null) {
+    throw refused(reading, `these bytes are not ${kinds[kind].words}`)
+  }
+  count(kind, reading.found)
+  reading.found.dataBytes += data.length
+}
+
+/** Null for anything but base64: the decoder skips what it does not know, which makes the bytes too few. */
+export function decoded(data: string): Uint8Array | null {
+  const bytes = Buffer.from(data, 'base64')
+  const padding = data.endsWith('==') ? 2 : data.endsWith('=') ? 1 : 0
+  return bytes.length === Math.floor(((data.length - padding) * 3) / 4) && bytes.length > 0 ? bytes : null
+}
+
+function count(kind: MediaKind, found: Reading['found']): void {
+  if (kind === 'image') found.images++
+  else found.documents++
+}

@@ -1,0 +1,254 @@
+import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
+import { mediaSource } from './media-data.ts'
+import { chosenName, functionName, offeredName, schema, serverTool } from './tool-rules.ts'
+import {
+  anything,
+  chosenMembers,
+  flag,
+  isObject,
+  kindOf,
+  listOf,
+  number,
+  objectOf,
+  oneOf,
+  refused,
+  text,
+  textOr,
+} from './closed-form.ts'
+import type { Reading, Rule } from './closed-form.ts'
+
+/** The closed form of a call of the Messages API: what of it goes on. Anything else in a body stays here. */
+
+const cacheControl = objectOf({ type: oneOf('ephemeral'), ttl: text })
+const cites = objectOf({ enabled: flag })
+/** What a model cited stands in its words already; what it points to is for its reader. */
+const common = { type: text, cache_control: cacheControl }
+
+const textBlock = objectOf({ ...common, text }, { required: ['text'] })
+const texts = kindOf('type', { text: textBlock })
+
+const imageBlock = objectOf(
+  { ...common, source: kindOf('type', mediaSource('image')) },
+  { required: ['source'] },
+)
+
+const documentBlock = objectOf(
+  {
+    ...common,
+    source: kindOf('type', {
+      ...mediaSource('document'),
+      text: objectOf({ type: text, media_type: oneOf('text/plain'), data: text }, { strict: true }),
+      content: objectOf(
+        {
+          type: text,
+          content: textOr(listOf(kindOf('type', { text: textBlock, image: imageBlock }))),
+        },
+        { strict: true },
+      ),
+    }),
+    title: text,
+    context: text,
+    citations: cites,
+  },
+  { required: ['source'] },
+)
+
+/** Names its source in a word of the client's own, which nobody follows. */
+const searchResultBlock = objectOf({
+  ...common,
+  source: text,
+  title: text,
+  content: listOf(texts),
+  citations: cites,
+})
+
+const toolResultBlock = objectOf({
+  ...common,
+  tool_use_id: text,
+  is_error: flag,
+  content: textOr(
+    listOf(
+      kindOf('type', {
+        text: textBlock,
+        image: imageBlock,
+        document: documentBlock,
+        search_result: searchResultBlock,
+      }),
+    ),
+  ),
+})
+
+const toolUseBlock = objectOf({ ...common, id: text, name: functionName, input: anything })
+
+/** What a tool of this call has done at the provider, told back to it; without such a tool nothing was done there. */
+function ifServed(rule: Rule): Rule {
+  return (value, reading) => {
+    if (reading.found.serverTools.length > 0) return rule(value, reading)
+    throw refused(reading, 'no tool of this call runs at the provider, so there is nothing to tell of one')
+  }
+}
+
+const serverUseBlock = objectOf({ ...common, id: text, name: functionName, input: anything })
+const foundPage = objectOf({ type: text, url: text, title: text, encrypted_content: text, page_age: text })
+const serverFailure = objectOf({ type: text, error_code: text })
+const searchAnswerBlock = objectOf({
+  ...common,
+  tool_use_id: text,
+  content: (value, reading) =>
+    Array.isArray(value)
+      ? listOf(kindOf('type', { web_search_result: foundPage }))(value, reading)
+      : kindOf('type', { web_search_tool_result_error: serverFailure })(value, reading),
+})
+const fetchAnswerBlock = objectOf({
+  ...common,
+  tool_use_id: text,
+  content: kindOf('type', {
+    web_fetch_result: objectOf({
+      type: text,
+      url: text,
+      retrieved_at: text,
+      content: kindOf('type', { document: documentBlock }),
+    }),
+    web_fetch_tool_result_error: serverFailure,
+  }),
+})
+
+const messages = listOf(
+  kindOf('role', {
+    user: objectOf({
+      role: text,
+      content: textOr(
+        listOf(
+          kindOf('type', {
+            text: textBlock,
+            image: imageBlock,
+            document: documentBlock,
+            search_result: searchResultBlock,
+            tool_result: toolResultBlock,
+          }),
+        ),
+      ),
+    }),
+    assistant: objectOf({
+      role: text,
+      content: textOr(
+        listOf(
+          kindOf('type', {
+            text: textBlock,
+            thinking: objectOf({ ...common, thinking: text, signature: text }),
+            redacted_thinking: objectOf({ ...common, data: text }),
+            tool_use: toolUseBlock,
+            server_tool_use: ifServed(serverUseBlock),
+            web_search_tool_result: ifServed(searchAnswerBlock),
+            web_fetch_tool_result: ifServed(fetchAnswerBlock),
+          }),
+        ),
+      ),
+    }),
+    system: objectOf({ role: text, content: textOr(listOf(texts)) }),
+  }),
+)
+
+const customTool = objectOf(
+  {
+    ...common,
+    name: offeredName,
+    description: text,
+    input_schema: schema,
+    strict: flag,
+    input_examples: anything,
+  },
+  { required: ['name'] },
+)
+
+/** Tools of the provider's own kinds that run at the client's side, and what each adds to a prompt at most, tokens. */
+const clientTools: Readonly<Record<string, number>> = {
+  bash_20241022: 500,
+  bash_20250124: 500,
+  text_editor_20241022: 1000,
+  text_editor_20250124: 1000,
+  text_editor_20250429: 1000,
+  text_editor_20250728: 1000,
+  computer_20241022: 2000,
+  computer_20250124: 2000,
+  computer_20251124: 2000,
+  memory_20250818: 2000,
+}
+
+const clientTool = objectOf({
+  ...common,
+  name: offeredName,
+  display_width_px: number,
+  display_height_px: number,
+  display_number: number,
+  enable_zoom: flag,
+  max_characters: number,
+})
+
+/** What the Messages API adds to a prompt that has tools, tokens, rounded up. */
+const toolsMaxTokens = 2000
+
+const toolList = listOf((value, reading) => {
+  const type = isObject(value) ? (value['type'] ?? null) : undefined
+  if (type === null || type === 'custom') return customTool(value, reading)
+  const added = typeof type === 'string' && Object.hasOwn(clientTools, type) ? clientTools[type] : undefined
+  if (added === undefined) return serverTool(value, reading)
+  reading.found.toolTokens += added
+  return clientTool(value, reading)
+})
+
+const tools: Rule = (value, reading) => {
+  reading.found.toolTokens += toolsMaxTokens
+  return toolList(value, reading)
+}
+
+const toolChoice = kindOf('type', {
+  auto: objectOf({ type: text, disable_parallel_tool_use: flag }, { strict: true }),
+  any: objectOf({ type: text, disable_parallel_tool_use: flag }, { strict: true }),
+  none: objectOf({ type: text }, { strict: true }),
+  tool: objectOf(
+    { type: text, name: chosenName, disable_parallel_tool_use: flag },
+    { required: ['name'], strict: true },
+  ),
+})
+
+const schemaFormat = kindOf('type', { json_schema: objectOf({ type: text, schema }) })
+
+/** Tools stand before what is said of them. */
+const members = {
+  tools,
+  tool_choice: toolChoice,
+  system: textOr(listOf(texts)),
+  messages,
+  stop_sequences: listOf(text),
+  stream: flag,
+  temperature: number,
+  top_p: number,
+  top_k: number,
+  thinking: objectOf({ type: text, budget_tokens: number, display: text }, { required: ['type'] }),
+  metadata: objectOf({ user_id: text }),
+  output_config: objectOf({ effort: text, format: schemaFormat }),
+  output_format: schemaFormat,
+  cache_control: cacheControl,
+} as const satisfies Readonly<Record<string, Rule>>
+
+/** What a count of tokens takes of them. */
+const counted = {
+  tools,
+  tool_choice: toolChoice,
+  system: members.system,
+  messages,
+  thinking: members.thinking,
+  cache_control: members.cache_control,
+}
+
+/** Throws the Problem `bad-request`, which names the place. */
+export function chosenOfMessages(
+  body: JsonObject,
+  reading: Reading,
+  form: 'call' | 'count' = 'call',
+): Record<string, JsonValue> {
+  if (!Array.isArray(body['messages']))
+    throw refused({ ...reading, path: ['messages'] }, 'a list is expected')
+  return chosenMembers(body, form === 'call' ? members : counted, reading)
+}
