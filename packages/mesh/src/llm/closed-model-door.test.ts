@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import * as z from 'zod'
 import { httpCall } from '../../../../tests/support/http-call.ts'
 import type { Reply } from '../../../../tests/support/http-call.ts'
@@ -25,6 +25,35 @@ const refusalSchema = z.object({ error: z.object({ message: z.string(), type: z.
 function refusalIn(reply: Reply): string {
   return refusalSchema.parse(reply.json()).error.message
 }
+
+test('a model that searches the web by itself is nobody’s but by its own name', async () => {
+  const door = await startModelDoor('openai', 'perplexity/plain', {
+    models: ['perplexity/*', 'openai/*', '*', 'perplexity/sonar-pro'],
+  })
+  onTestFinished(() => door.close())
+  const ask = (model: string) =>
+    httpCall({
+      method: 'POST',
+      url: `${door.rootUrl}/v1/chat/completions`,
+      headers: { authorization: 'Bearer scout', 'content-type': 'application/json' },
+      body: JSON.stringify({ model, max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] }),
+    })
+  for (const model of [
+    'perplexity/sonar',
+    'perplexity/sonar-deep-research',
+    'openai/gpt-4o-search-preview',
+    'openai/gpt-5-search-api',
+    'groq/compound',
+    'groq/groq/compound-mini',
+    'openrouter/perplexity/sonar-pro',
+    'openrouter/openai/gpt-4o:online',
+    'openai/o4-mini-deep-research',
+  ]) {
+    expect((await ask(model)).json(), model).toMatchObject({ code: 'model-not-allowed' })
+  }
+  expect(door.upstream.calls).toEqual([])
+  expect((await ask('perplexity/sonar-pro')).status).toBe(200)
+})
 
 describe.each(providers)('the model door to $model', ({ wire, model }) => {
   let door: ModelDoorUnderTest

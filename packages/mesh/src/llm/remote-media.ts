@@ -7,7 +7,7 @@ import type { PromptFound, RemoteMedia } from './prompt/prompt-found.ts'
 import { badRequest } from './json-body.ts'
 
 /**
- * PORT. Fetches a public address in an agent's name, by the rules of `http_request`. Throws its Problems, `denied`
+ * Fetches a public address in an agent's name, by the rules of `http_request`. Throws its Problems, `denied`
  * without that permission, and `bad-request` for what is larger or no answer.
  */
 export type FetchMedia = (

@@ -22,13 +22,21 @@ export function namesMany(name: string): boolean {
 }
 
 /**
- * May a list of model names, bare or full, `*` or `provider/*`, be read as allowing this model? Pure.
+ * Models that search the web by themselves, which is a way out of the fleet and has a fee of its own, by the words in
+ * their names: Perplexity's, OpenAI's for search, those of Groq that are several in one, and all that research.
+ */
+const searchesByItself = /(?:^|\/)(?:sonar|compound)(?:-|$)|search-(?:preview|api)|deep-research|:online$/i
+
+/**
+ * May a list of model names, bare or full, `*` or `provider/*`, be read as allowing this model? One that searches the
+ * web by itself is allowed by its own name alone. Pure.
  */
 export function modelIsListed(list: readonly string[], wanted: ModelName, defaultProvider: string): boolean {
+  const byMany = !searchesByItself.test(wanted.model)
   return list.some((entry) => {
-    if (entry === '*') return true
+    if (entry === '*') return byMany
     const listed = resolveModel(entry, defaultProvider)
     if (listed === null || listed.provider !== wanted.provider) return false
-    return listed.model === '*' || listed.model === wanted.model
+    return (byMany && listed.model === '*') || listed.model === wanted.model
   })
 }

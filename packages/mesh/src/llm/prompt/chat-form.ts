@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import { decoded, mediaAddress } from './media-data.ts'
-import { chosenName, functionName, offeredName, schema, serverTool } from './tool-rules.ts'
+import { calledName, chosenName, offeredName, schema, serverTool } from './tool-rules.ts'
 import {
   anything,
   chosenMembers,
@@ -93,7 +93,7 @@ const toolCall = objectOf(
     id: text,
     type: oneOf('function'),
     index: number,
-    function: objectOf({ name: functionName, arguments: text }, { required: ['name', 'arguments'] }),
+    function: objectOf({ name: calledName, arguments: text }, { required: ['name', 'arguments'] }),
     cache_control: cacheControl,
     extra_content: objectOf({ google: objectOf({ thought_signature: text }) }),
   },
@@ -136,7 +136,7 @@ const messages = listOf(
       role: text,
       content: textOr(listOf(kindOf('type', { text: textPart, image_url: imagePart }))),
       tool_call_id: text,
-      name: functionName,
+      name: calledName,
       is_error: flag,
       cache_control: cacheControl,
     }),

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import { mediaSource } from './media-data.ts'
-import { chosenName, functionName, offeredName, schema, serverTool } from './tool-rules.ts'
+import { calledName, chosenName, offeredName, schema, serverTool } from './tool-rules.ts'
 import {
   anything,
   chosenMembers,
@@ -20,7 +20,13 @@ import type { Reading, Rule } from './closed-form.ts'
 /** The closed form of a call of the Messages API: what of it goes on. Anything else in a body stays here. */
 
 const cacheControl = objectOf({ type: oneOf('ephemeral'), ttl: text })
-const cites = objectOf({ enabled: flag })
+/** Marks for every sentence come on top of the words, however short those are: bounded as a document is. */
+const cites = objectOf({
+  enabled: (value, reading) => {
+    if (value === true) reading.found.documents++
+    return flag(value, reading)
+  },
+})
 /** What a model cited stands in its words already; what it points to is for its reader. */
 const common = { type: text, cache_control: cacheControl }
 
@@ -78,7 +84,7 @@ const toolResultBlock = objectOf({
   ),
 })
 
-const toolUseBlock = objectOf({ ...common, id: text, name: functionName, input: anything })
+const toolUseBlock = objectOf({ ...common, id: text, name: calledName, input: anything })
 
 /** What a tool of this call has done at the provider, told back to it; without such a tool nothing was done there. */
 function ifServed(rule: Rule): Rule {
@@ -88,7 +94,7 @@ function ifServed(rule: Rule): Rule {
   }
 }
 
-const serverUseBlock = objectOf({ ...common, id: text, name: functionName, input: anything })
+const serverUseBlock = objectOf({ ...common, id: text, name: calledName, input: anything })
 const foundPage = objectOf({ type: text, url: text, title: text, encrypted_content: text, page_age: text })
 const serverFailure = objectOf({ type: text, error_code: text })
 const searchAnswerBlock = objectOf({
@@ -205,7 +211,7 @@ const tools: Rule = (value, reading) => {
 const toolChoice = kindOf('type', {
   auto: objectOf({ type: text, disable_parallel_tool_use: flag }, { strict: true }),
   any: objectOf({ type: text, disable_parallel_tool_use: flag }, { strict: true }),
-  none: objectOf({ type: text }, { strict: true }),
+  none: objectOf({ type: text, disable_parallel_tool_use: flag }, { strict: true }),
   tool: objectOf(
     { type: text, name: chosenName, disable_parallel_tool_use: flag },
     { required: ['name'], strict: true },

@@ -1,6 +1,7 @@
 /** What of a prompt is no text, found by the pass that checks it; what it may count is in `estimate.ts`. */
 export interface PromptFound {
   images: number
+  /** Also texts whose sentences are to be cited. */
   documents: number
   sounds: number
   /** Of the body, in base64: none of it is read as text. */

@@ -13,6 +13,12 @@ export const functionName: Rule = (value, reading) => {
   throw refused(reading, `${shown(value)} is no name of a function: it begins with a letter, a digit or _`)
 }
 
+/** The name that a model called, which may be any; but what a provider would run, it would run for this as well. */
+export const calledName: Rule = (value, reading) => {
+  if (typeof value === 'string' && !value.normalize('NFKC').trimStart().startsWith('$')) return value
+  throw refused(reading, `${shown(value)} is no name of a function that runs here`)
+}
+
 /** The name of a tool that is offered, which a choice may then name. */
 export const offeredName: Rule = (value, reading) => {
   functionName(value, reading)
