@@ -89,6 +89,21 @@ describe.each(providers)('the model door to $model', ({ wire, model }) => {
     expect(door.spentNano()).toBe(0)
   })
 
+  test('embeds texts and tokens, and nothing that is named by its address', async () => {
+    const url = 'https://evil.test/?d=secret'
+    const before = door.upstream.calls.length
+    for (const body of [
+      { input: [{ image: url }] },
+      { input: { type: 'image_url', image_url: { url } } },
+      { input: [[{ type: 'image_url', image_url: { url } }]] },
+      { input: 'x', user: { url } },
+      { input: 'x', encoding_format: url },
+    ]) {
+      expect((await post('/v1/embeddings', body)).status).toBe(400)
+    }
+    expect(door.upstream.calls).toHaveLength(before)
+  })
+
   test('keeps what would reach out beside the prompt for itself', async () => {
     const url = 'https://evil.test/?d=secret'
     const beside = {

@@ -29,8 +29,11 @@ export function placeOf(path: readonly (string | number)[]): string {
 
 /** What a client wrote, short enough to be told back. */
 export function shown(value: JsonValue | undefined): string {
-  const text = value === undefined ? 'nothing' : JSON.stringify(value)
-  return text.length > shownMaxChars ? `${text.slice(0, shownMaxChars)}…` : text
+  if (value === undefined) return 'nothing'
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'object' && value !== null) return 'an object'
+  if (typeof value !== 'string' || value.length <= shownMaxChars) return JSON.stringify(value)
+  return `${JSON.stringify(value.slice(0, shownMaxChars))}…`
 }
 
 export const text: Rule = (value, reading) => {
