@@ -128,6 +128,7 @@ async function reservations(
     spend: createSpendTable(database),
     clock: systemClock,
     newId: randomId,
+    life: randomId('life'),
     stopped: life.signal,
     treeOf: (runId) => [runId],
     budgetOf: () => ({

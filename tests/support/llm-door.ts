@@ -55,6 +55,7 @@ export interface LlmPartsOptions {
   readonly overrides?: Partial<CompleteDeps>
   readonly treeOf?: (runId: string) => readonly string[]
   readonly database?: Database
+  readonly life?: string
   readonly key?: string
   readonly dialect?: Dialect
 }
@@ -74,6 +75,7 @@ export function aModelPath(options: LlmPartsOptions = {}): LlmParts {
     spend,
     clock,
     newId: countingIds(),
+    life: options.life ?? 'life_1',
     budgetOf: () => ({ daily_usd: options.dailyUsd ?? 10, monthly_usd: options.monthlyUsd ?? 200 }),
     treeOf: options.treeOf ?? ((runId) => [runId]),
     addRunCost: (runId, cost) => runCosts.push({ runId, ...cost }),

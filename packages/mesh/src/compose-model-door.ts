@@ -87,6 +87,8 @@ export function composeModelDoor(parts: {
     spend,
     clock,
     newId: randomId,
+    life: randomId('life'),
+    journal,
     log,
     stopped,
     budgetOf: book.budgetOf,

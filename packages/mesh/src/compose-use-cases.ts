@@ -210,7 +210,7 @@ export function internalUseCases({ walls, guard, database, trust }: MeshParts): 
  * served: those before them go on, and whoever watches `ready` would take a mesh out for a slip in one file.
  */
 export function readiness(parts: MeshParts) {
-  const { permissions, settings, walls, journalKeeper, diskRoom, cron, isServing } = parts
+  const { permissions, settings, walls, journalKeeper, diskRoom, cron, modelDoor, isServing } = parts
   const problems: { id: string; detail: string }[] = []
   const broken = permissions.snapshot().broken
   if (broken !== null) problems.push({ id: 'permissions-broken', detail: `everything is denied: ${broken}` })
@@ -226,6 +226,9 @@ export function readiness(parts: MeshParts) {
   const ready = problems.length === 0
   const badJobs = cron.broken()
   if (badJobs !== null) problems.push({ id: 'cron-broken', detail: badJobs })
+  const { words: corrected } = modelDoor.gate.found
+  if (corrected !== null)
+    problems.push({ id: 'money-corrected', detail: `at this start ${corrected}; they follow the rows now` })
   return { ready, problems }
 }
 

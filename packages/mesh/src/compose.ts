@@ -57,10 +57,9 @@ export async function composeMesh(meshSettings: MeshSettings): Promise<Mesh> {
       )
       const { broken } = await walls.verify(context.stopped)
       if (broken !== null) throw new Problem('fleet-paused', { detail: broken })
-      const leftOpen = parts.modelDoor.gate.settleLeftOpen()
       await parts.artifacts.sweep()
       const report = await fleet.reconcile()
-      log.info({ ...report, leftOpen }, 'fleet reconciled')
+      log.info({ ...report, leftOpen: parts.modelDoor.gate.found.leftOpen }, 'fleet reconciled')
       await fleet.ensureOperator()
       // Before any run begins, and as late as that: a start that fails earlier has not told of it.
       const firstDailyUsd = parts.budgets.giveFirstFleetBudget()

@@ -26,6 +26,7 @@ export const idPrefixes = [
   'msg',
   'sess',
   'steer',
+  'life',
   'cred',
   'appr',
   'change',

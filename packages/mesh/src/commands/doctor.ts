@@ -17,6 +17,9 @@ import { modelFindings } from '../doctor/model-findings.ts'
 import { presetModel } from '../llm/preset-model.ts'
 import { journalTrust } from '../compose-journal.ts'
 import { verifyJournal } from '../journal/verify-journal.ts'
+import { checkSums } from '../llm/check-sums.ts'
+import { differenceWords } from '../llm/settle-ledger.ts'
+import { utcDay } from '../llm/spend-table.ts'
 import { providerPresets } from '../llm/provider-presets.ts'
 import { silentLog } from '../log.ts'
 import { createPermissionFile } from '../policy/permission-file.ts'
@@ -47,6 +50,7 @@ export async function doctor(context: CommandContext): Promise<number> {
     await port(context.environment.port, running),
     ...(await configuration(context, paths)),
     await journal(paths, context),
+    money(paths),
     ...(running
       ? await walls(running.port)
       : [ok('walls', 'the mesh does not run; it tries the walls when it starts')]),
@@ -221,6 +225,28 @@ async function journal(paths: DataPaths, { env }: CommandContext): Promise<Docto
       reason(error),
       'Start the mesh once, so that the database is brought up to date.',
     )
+  } finally {
+    database.close()
+  }
+}
+
+/** Beside a mesh that may run: one look of SQLite sees rows and sums of the same moment. */
+function money(paths: DataPaths): DoctorFinding {
+  if (!existsSync(paths.database)) return ok('money', 'nothing has been spent yet')
+  const database = openDatabase(paths.database)
+  try {
+    // One that only reads holds up nobody.
+    database.exec('BEGIN')
+    const words = differenceWords(checkSums(database, utcDay(systemClock.now())))
+    database.exec('ROLLBACK')
+    if (words === null) return ok('money', 'what was spent and set aside is what its rows say')
+    return failure(
+      'money',
+      words,
+      'Restart the mesh: it makes the sums follow the rows, and tells the journal which (spend.corrected).',
+    )
+  } catch (error) {
+    return failure('money', reason(error), 'Start the mesh once, so that the database is brought up to date.')
   } finally {
     database.close()
   }

@@ -256,15 +256,14 @@ describe('money on the model path', () => {
     before.database.close()
 
     await clock.advance(10_000)
-    const after = aModelPath({ database: migrated(path), overrides: { clock } })
-    expect(after.gate.settleLeftOpen()).toBe(1)
+    const after = aModelPath({ database: migrated(path), life: 'life_2', overrides: { clock } })
+    expect(after.gate.found.leftOpen).toBe(1)
     expect(after.spent(agentScope('scout'), '2026-11-30')).toMatchObject({
       openNano: 0,
       spentNano: 1000,
     })
     expect(after.spent(agentScope('scout'), '2026-11')).toMatchObject({ openNano: 0, spentNano: 1000 })
     expect(after.spent(agentScope('scout'), '2026-12-01')).toMatchObject({ openNano: 0, spentNano: 0 })
-    expect(after.gate.settleLeftOpen()).toBe(0)
     await after.close()
     await rm(folder, { recursive: true })
   })

@@ -17,7 +17,12 @@ const promptNano = 1000
 const outputNano = 10
 
 function aGate(
-  options: { dailyNano?: number; path?: string; clock?: ReturnType<typeof createManualClock> } = {},
+  options: {
+    dailyNano?: number
+    path?: string
+    life?: string
+    clock?: ReturnType<typeof createManualClock>
+  } = {},
 ) {
   const clock = options.clock ?? createManualClock(`${day}T12:00:00Z`)
   const database = migrated(options.path)
@@ -28,6 +33,7 @@ function aGate(
     spend,
     clock,
     newId: countingIds(),
+    life: options.life ?? 'life_1',
     budgetOf: () => ({ daily_usd: usdFromNano(options.dailyNano ?? 10 * nanoPerUsd), monthly_usd: 100 }),
     treeOf: (runId) => [runId],
     addRunCost: (_runId, cost) => runCosts.push(cost.costUsd),
@@ -114,8 +120,9 @@ describe('credit', () => {
     before.settle(unwritten)
     before.database.close()
 
-    const after = aGate({ path, clock: createManualClock('2026-11-22T12:00:00Z') })
-    expect(after.gate.settleLeftOpen()).toBe(1)
+    const clock = createManualClock('2026-11-22T12:00:00Z')
+    const after = aGate({ path, clock, life: 'life_2' })
+    expect(after.gate.found.leftOpen).toBe(1)
     expect(after.total()).toMatchObject({ openNano: 0, spentNano: spentNano + openNano })
     expect(openNano).toBeLessThanOrEqual(aheadMaxNano)
     expect(after.runCosts).toEqual([usdFromNano(openNano)])

@@ -60,6 +60,7 @@ export function createCredits(deps: {
   readonly newId: NewId
   readonly budgetOf: BudgetOf
   readonly treeOf: (runId: string) => readonly string[]
+  readonly life: string
 }) {
   const { database, spend, clock } = deps
   const credits = new Map<string, OwnCredit>()
@@ -73,20 +74,30 @@ export function createCredits(deps: {
     })
   }
 
-  function resize(credit: Credit, byNano: number): void {
+  /** False where its row is not open any more: then it holds nothing, and is not found again. */
+  function resize(credit: Credit, byNano: number): boolean {
     const own = ownOf(credit)
-    spend.resize(own.row, byNano)
-    change(own, byNano, 0)
+    if (spend.resize(own.row, byNano)) change(own, byNano, 0)
+    else drop(own)
+    return isLive(own)
+  }
+
+  function drop(credit: OwnCredit): void {
+    credits.delete(credit.key)
+    database.afterRollback(() => credits.set(credit.key, credit))
+  }
+
+  function isLive(credit: Credit): boolean {
+    return credits.get(keyOf(credit, credit.runId, credit.day)) === credit
   }
 
   /** Down to what is taken, or up to it; a credit that holds nothing ends. */
   function fit(credit: OwnCredit): void {
     const free = freeIn(credit)
-    if (free !== 0) resize(credit, -free)
+    if (free !== 0 && !resize(credit, -free)) return
     if (credit.takenNano !== 0 || credit.grantedNano !== 0) return
     spend.forget(credit.id)
-    credits.delete(credit.key)
-    database.afterRollback(() => credits.set(credit.key, credit))
+    drop(credit)
   }
 
   function topUp(credit: OwnCredit): void {
@@ -125,7 +136,7 @@ export function createCredits(deps: {
       const id = deps.newId('call')
       const row: SpendRow = { id, agentId, runId, taskId, project, model, day, reservedNano: grantedNano }
       const key = keyOf(wish, runId, day)
-      spend.open(row, at)
+      spend.open(row, { at, life: deps.life })
       const credit: OwnCredit = {
         id,
         agentId,
@@ -155,8 +166,9 @@ export function createCredits(deps: {
       change(own, 0, nano)
       return `${own.id}.${own.given}`
     },
-    /** What calls have cost is about to be written as spent; returns how much of it was set aside. */
+    /** What calls have cost is about to be written as spent; returns how much of it is set aside. */
     release(credit: Credit, costNano: number): number {
+      if (!isLive(credit)) return 0
       const releasedNano = Math.min(costNano, credit.grantedNano)
       change(credit, -releasedNano, -costNano)
       return releasedNano

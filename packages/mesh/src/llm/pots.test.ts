@@ -23,6 +23,7 @@ const owner: Caller = { kind: 'human', channel: 'cli' }
 const noLimits: PeriodLimits = { daily_usd: null, monthly_usd: null }
 
 interface World {
+  readonly life?: string
   readonly agentNano?: number
   readonly projectNano?: number
   readonly fleetNano?: number
@@ -47,6 +48,7 @@ function aFleet(options: World = {}) {
     spend,
     clock,
     newId: countingIds(),
+    life: options.life ?? 'life_1',
     stopped: life.signal,
     warnings: createBudgetWarnings({ database, journal, events }),
     budgetOf: (agentId) => ({
@@ -147,6 +149,7 @@ describe('a call', () => {
       spend,
       clock: createManualClock(`${day}T12:00:00Z`),
       newId: countingIds(),
+      life: 'life_1',
       budgetOf: () => ({ daily_usd: 1, monthly_usd: 1, project: { name, ...noLimits } }),
       treeOf: (runId) => [runId],
       addRunCost: () => {},
@@ -358,6 +361,7 @@ describe('budgets of a whole fleet', () => {
         const clock = createManualClock(`${day}T12:00:00Z`)
         const limits = { agentNano: 60_000, projectNano: 80_000, fleetNano: 100_000 }
         const path = join(folder, `${files++}.db`)
+        let lives = 1
         let world = aFleet({ ...limits, path, clock })
         let open: Reservation[] = []
         let costNano = 0
@@ -376,8 +380,7 @@ describe('budgets of a whole fleet', () => {
             case 'crash':
               world.life.abort(new Error('the power is gone'))
               world.database.close()
-              world = aFleet({ ...limits, path, clock })
-              world.gate.settleLeftOpen()
+              world = aFleet({ ...limits, path, clock, life: `life_${++lives}` })
               // Nobody knows what became of those; each is paid in full.
               costNano += open.reduce((sum, { reservedNano }) => sum + reservedNano, 0)
               open = []

@@ -3,17 +3,19 @@ import type { NewId } from '@flotilla/protocol/ids'
 import { Problem } from '@flotilla/protocol/problem'
 import { silentLog } from '../log.ts'
 import type { Log } from '../log.ts'
+import type { Journal } from '../journal/journal.ts'
 import type { Database } from '../storage/database.ts'
 import type { BudgetWarnings } from './budget-warnings.ts'
 import { createCredits, freeIn } from './credits.ts'
 import type { Credit, Credits } from './credits.ts'
 import { createGroupedCommit } from '../storage/grouped-commit.ts'
-import { usdFromNano } from './money.ts'
 import { exhausted, isShared, leftIn, potsOf, tightestPot } from './pots.ts'
 import type { BudgetOf, Purse } from './pots.ts'
 import { createUtcDay, utcDay as utcDayOf } from './spend-table.ts'
 import type { SpendClosing, SpendRow, SpendTable } from './spend-table.ts'
 import { createRunTokens } from './run-tokens.ts'
+import { settleLedger } from './settle-ledger.ts'
+import type { SettledLedger } from './settle-ledger.ts'
 import { createTaskCalls } from './task-calls.ts'
 import type { TaskCalls } from './task-calls.ts'
 import { writeEnded } from './write-ended.ts'
@@ -26,7 +28,9 @@ import type { Ended } from './write-ended.ts'
  *    it rests on: parallel calls cannot both take the last cent. A run that calls often has a little more set aside
  *    than its open calls need (a credit), and its calls take from that without waiting for the disk.
  * 2. A reservation ends once, settled or refunded; whoever comes second changes nothing.
- * 3. What a crash left open, credit included, is settled in full at the next start, on the day it was set aside.
+ * 3. What a crash left open, credit included, is settled in full at the next start, on the day it was set aside, before
+ *    there is a gate that could set anything aside: making one settles the ledger. A hold bears the life of the mesh
+ *    that made it, and no other life ends it but by this.
  * 4. Days and months are UTC, and a call is paid on the day it began.
  * 5. A call fits into every pot at once: its agent's, its project's, the fleet's, its task's, its run's and those of the
  *    runs that it works for.
@@ -38,8 +42,8 @@ export interface SpendGate {
   settle(reservation: Reservation, closing: SpendClosing, andAlso?: () => void): void
   /** For a call that the provider never served. */
   refund(reservation: Reservation): void
-  /** At start, before any call: invariant 3. Returns how many there were. */
-  settleLeftOpen(): number
+  /** What was found when this gate was made: invariant 3. */
+  readonly found: SettledLedger
   /** After a budget was changed: nothing set aside before is used under it, so that it holds from the next call on. */
   rebalance(): void
   /** Writes what is over and waits, for whoever reads the sums now. */
@@ -78,12 +82,15 @@ export interface SpendGateDeps {
   readonly spend: SpendTable
   readonly clock: Clock
   readonly newId: NewId
+  /** Of this start of the mesh alone. */
+  readonly life: string
   readonly budgetOf: BudgetOf
   /** A run and all that work for it, near or far: they use its caps together. */
   readonly treeOf: (runId: string) => readonly string[]
   /** Called inside the settling transaction for calls that belong to a run; many calls may come as one sum. */
   readonly addRunCost: (runId: string, cost: { readonly costUsd: number; readonly tokens: number }) => void
   readonly warnings?: BudgetWarnings
+  readonly journal?: Journal
   readonly log?: Log
   /** Ends what waits between calls; `flush` comes after it. */
   readonly stopped?: AbortSignal
@@ -95,8 +102,9 @@ const writeEveryMs = 50
 const endedMax = 1000
 
 export function createSpendGate(deps: SpendGateDeps): SpendGate {
-  const { database, spend, clock } = deps
+  const { database, clock } = deps
   const log = deps.log ?? silentLog
+  const found = settleLedger({ ...deps, log })
   const grouped = createGroupedCommit(database)
   const credits = createCredits(deps)
   const taskCalls = createTaskCalls(deps)
@@ -163,6 +171,7 @@ export function createSpendGate(deps: SpendGateDeps): SpendGate {
   }
 
   return {
+    found,
     async reserve(asked) {
       const at = clock.now()
       const day = utcDay(at)
@@ -202,17 +211,6 @@ export function createSpendGate(deps: SpendGateDeps): SpendGate {
       }
       reservation.credit.takenNano -= reservation.reservedNano
       end({ reservation, closing: null, andAlso: () => {} })
-    },
-    settleLeftOpen() {
-      const rows = spend.openRows()
-      database.transaction(() => {
-        for (const row of rows) {
-          spend.settleOpen(row, clock.now())
-          if (row.runId !== null)
-            deps.addRunCost(row.runId, { costUsd: usdFromNano(row.reservedNano), tokens: 0 })
-        }
-      })
-      return rows.length
     },
     settleWaiting() {
       if (ended.length > 0) write(() => {})
@@ -259,7 +257,8 @@ function reserveNow(deps: GateParts, wish: OwnWish): Reservation | Problem {
   }
   const needed = costAtMost(wish, maxTokens) - unusedNano
   const credit = own ?? credits.open({ wish, day, at }, needed)
-  if (own && needed > 0) credits.resize(own, needed)
+  // Its row is gone, and with it what it seemed to have left: the pots are asked again, without it.
+  if (own && needed > 0 && !credits.resize(own, needed)) return reserveNow(deps, wish)
   return reservationFrom(credits, credit, { wish, maxTokens, at })
 }
 

@@ -41,12 +41,15 @@ export interface SpendSum {
   readonly completionTokens: number
 }
 
-/** Rows and sums of what models cost; every method joins the caller's transaction. */
+/**
+ * Rows and sums of what models cost; every method joins the caller's transaction. The rows are the truth: a change of an
+ * open row that changes no row changes no sum.
+ */
 export interface SpendTable {
-  /** Sets money aside. */
-  open(row: SpendRow, at: number): void
-  /** Sets more aside under an open row, or less. */
-  resize(row: SpendRow, changeNano: number): void
+  /** Sets money aside, in the name of this life of the mesh. */
+  open(row: SpendRow, of: { readonly at: number; readonly life: string }): void
+  /** Sets more aside under an open row, or less. False, and nothing changes, where the row is not open any more. */
+  resize(row: SpendRow, changeNano: number): boolean
   /** Forgets an open row that holds nothing any more. */
   forget(id: string): void
   /** Keeps a call that is over, paid or refunded; the sums are told by `pay`, for many calls at once. */
@@ -55,13 +58,14 @@ export interface SpendTable {
     times: { readonly openedAt: number; readonly closedAt: number },
     closing: SpendClosing | null,
   ): void
-  /** Moves what calls have cost from `openId`, where there is one, to what is spent. */
+  /** Moves what calls have cost from `openId`, where that row is open, to what is spent. */
   pay(row: Omit<SpendRow, 'reservedNano'>, openId: string | null, change: SpendChange): void
   /** For reports by day and model, and for the journal; beside `pay`, which is for budgets. */
   report(sum: SpendSum): void
-  /** Closes an open row as paid in full. */
-  settleOpen(row: SpendRow, at: number): void
-  openRows(): readonly SpendRow[]
+  /** Closes an open row as paid in full. False, and nothing changes, where it is not open any more. */
+  settleOpen(row: SpendRow, at: number): boolean
+  /** Holds that other lives of the mesh than this one left open. */
+  openRowsOfOthers(life: string): readonly SpendRow[]
   /** `period` is a day, a month, or empty for a run or a task. */
   total(scope: string, period: string): SpendTotal
 }
@@ -129,14 +133,15 @@ const totalSchema = z.object({
 
 /** Whole texts, so that each is looked up and not put together on every call. */
 const sql = {
-  openRow: `INSERT INTO spend (id, agent_id, run_id, task_id, project, model, day, reserved_nano, state, opened_at)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'open', ?)`,
+  openRow: `INSERT INTO spend (id, agent_id, run_id, task_id, project, model, day, reserved_nano, state, opened_at, life)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'open', ?, ?)`,
   resize: `UPDATE spend SET reserved_nano = reserved_nano + ? WHERE id = ? AND state = 'open'`,
-  forget: `DELETE FROM spend WHERE id = ? AND state = 'open'`,
+  forget: `DELETE FROM spend WHERE id = ? AND state = 'open' AND reserved_nano = 0`,
   enter: `INSERT INTO spend (id, agent_id, run_id, task_id, project, model, day, reserved_nano, state, cost_nano,
     prompt_tokens, completion_tokens, opened_at, closed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   settleOpen: `UPDATE spend SET state = 'settled', cost_nano = reserved_nano, closed_at = ? WHERE id = ? AND state = 'open'`,
-  openRows: `SELECT id, agent_id, run_id, task_id, project, model, day, reserved_nano FROM spend WHERE state = 'open' ORDER BY opened_at`,
+  openRowsOfOthers: `SELECT id, agent_id, run_id, task_id, project, model, day, reserved_nano FROM spend
+    WHERE state = 'open' AND life IS NOT ? ORDER BY opened_at`,
   total: 'SELECT open_nano, spent_nano, calls, tokens FROM spend_total WHERE scope = ? AND period = ?',
   add: `INSERT INTO spend_total (scope, period, open_nano, spent_nano, calls, tokens) VALUES (?, ?, ?, ?, ?, ?)
     ON CONFLICT (scope, period) DO UPDATE SET open_nano = open_nano + excluded.open_nano,
@@ -175,6 +180,11 @@ export function createSpendTable(database: Database): SpendTable {
     if (row.taskId !== null) add(taskScope(row.taskId), '')
   }
 
+  /** The row's state is the truth: a hold that is not open has nothing to give, and can hold nothing. */
+  function resizeOpen(id: string, changeNano: number): boolean {
+    return database.prepare(sql.resize).run(changeNano, id).changes === 1
+  }
+
   function report({ row, costNano, calls, promptTokens, completionTokens }: SpendSum): void {
     const { day, agentId, runId, model } = row
     const project = row.project ?? ''
@@ -184,14 +194,17 @@ export function createSpendTable(database: Database): SpendTable {
   }
 
   return {
-    open(row, at) {
+    open(row, { at, life }) {
       const { id, agentId, runId, taskId, project, model, day, reservedNano } = row
-      database.prepare(sql.openRow).run(id, agentId, runId, taskId, project, model, day, reservedNano, at)
+      database
+        .prepare(sql.openRow)
+        .run(id, agentId, runId, taskId, project, model, day, reservedNano, at, life)
       addToTotals(row, { ...nothing, openNano: reservedNano })
     },
     resize(row, changeNano) {
-      database.prepare(sql.resize).run(changeNano, row.id)
+      if (!resizeOpen(row.id, changeNano)) return false
       addToTotals(row, { ...nothing, openNano: changeNano })
+      return true
     },
     forget: (id) => void database.prepare(sql.forget).run(id),
     enter(row, { openedAt, closedAt }, closing) {
@@ -218,16 +231,17 @@ export function createSpendTable(database: Database): SpendTable {
         )
     },
     pay(row, openId, change) {
-      if (openId !== null) database.prepare(sql.resize).run(change.openNano, openId)
-      addToTotals(row, change)
+      const isOpen = openId !== null && resizeOpen(openId, change.openNano)
+      addToTotals(row, isOpen ? change : { ...change, openNano: 0 })
     },
     report,
     settleOpen(row, at) {
-      database.prepare(sql.settleOpen).run(at, row.id)
+      if (database.prepare(sql.settleOpen).run(at, row.id).changes === 0) return false
       addToTotals(row, { ...nothing, openNano: -row.reservedNano, spentNano: row.reservedNano, calls: 1 })
       report({ row, costNano: row.reservedNano, calls: 1, promptTokens: 0, completionTokens: 0 })
+      return true
     },
-    openRows: () => database.prepare(sql.openRows).all().map(rowFrom),
+    openRowsOfOthers: (life) => database.prepare(sql.openRowsOfOthers).all(life).map(rowFrom),
     total(scope, period) {
       const found = database.prepare(sql.total).get(scope, period)
       if (found === undefined) return nothing

@@ -32,7 +32,7 @@ export function writeEnded(deps: GateParts, batch: readonly Ended[]): void {
     deps.taskCalls.written(row.taskId)
     andAlso()
     if (closing === null) continue
-    const run = `${row.agentId} ${row.runId} ${row.day} ${credit?.id}`
+    const run = `${row.agentId} ${row.runId} ${row.project} ${row.day} ${credit?.id}`
     add(byRun, run, { reservation, closing })
     add(byModel, `${run} ${row.model}`, { reservation, closing })
   }

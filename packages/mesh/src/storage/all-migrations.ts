@@ -24,13 +24,14 @@ import { webhookIdsMigration } from './migrations/084-webhook-ids.ts'
 import { mcpServersMigration } from './migrations/090-mcp-servers.ts'
 import { watchersMigration } from './migrations/085-watchers.ts'
 import { topicsMigration } from './migrations/087-topics.ts'
+import { spendLivesMigration } from './migrations/105-spend-lives.ts'
 import { cronMigration } from './migrations/080-cron.ts'
 
 /**
  * Every step of the schema. Numbers are kept by room: 1 to 9 ledger, 10 agents, 20 to 29 spend, budgets and journal,
  * 30 blackboard, 40 artifacts and notes, 50 effects, 55 credential requests, 60 egress, 70 and 71 approvals and changes,
  * 80 to 89 triggers, topics and pauses, 90 MCP servers.
- * 80 and 81 cron.
+ * 80 and 81 cron, 105 to 107 spend.
  */
 export const allMigrations: readonly Migration[] = [
   ledgerMigration,
@@ -59,4 +60,5 @@ export const allMigrations: readonly Migration[] = [
   topicsMigration,
   cronMigration,
   webhookBodiesMigration,
+  spendLivesMigration,
 ]

@@ -1,0 +1,231 @@
+import * as z from 'zod'
+import type { Database } from '../storage/database.ts'
+import { agentScope, fleetScope, monthOf, projectScope, runScope, taskScope } from './spend-table.ts'
+import type { SpendTotal } from './spend-table.ts'
+
+/** A sum that is not what its rows say. */
+export interface SumDifference {
+  /** `daily` for a row of the reports; else the scope of a budget. */
+  readonly scope: string
+  readonly period: string
+  readonly told: SpendTotal
+  readonly fromRows: SpendTotal
+}
+
+export interface DailyDifference {
+  readonly day: string
+  readonly agentId: string
+  readonly project: string
+  readonly model: string
+  readonly toldNano: number
+  readonly fromRows: DailySum
+}
+
+export interface DailySum {
+  readonly costNano: number
+  readonly calls: number
+  readonly promptTokens: number
+  readonly completionTokens: number
+}
+
+export interface Differences {
+  readonly totals: readonly SumDifference[]
+  readonly daily: readonly DailyDifference[]
+}
+
+const sums = `
+  sum(CASE state WHEN 'open' THEN reserved_nano ELSE 0 END) AS open_nano,
+  sum(CASE state WHEN 'settled' THEN cost_nano ELSE 0 END) AS spent_nano,
+  sum(state = 'settled') AS calls,
+  sum(CASE state WHEN 'settled' THEN prompt_tokens ELSE 0 END) AS prompt,
+  sum(CASE state WHEN 'settled' THEN completion_tokens ELSE 0 END) AS completion`
+
+const sql = {
+  firstOpenDay: `SELECT min(day) AS day FROM spend WHERE state = 'open'`,
+  days: `SELECT agent_id, coalesce(project, '') AS project, model, day, ${sums} FROM spend
+    WHERE day >= ? GROUP BY 1, 2, 3, 4`,
+  runs: `SELECT run_id AS id, ${sums} FROM spend
+    WHERE run_id IN (SELECT run_id FROM spend WHERE day >= ?) GROUP BY 1`,
+  tasks: `SELECT task_id AS id, ${sums} FROM spend
+    WHERE task_id IN (SELECT task_id FROM spend WHERE day >= ?) GROUP BY 1`,
+  periods: `SELECT scope, period, open_nano, spent_nano, calls, tokens FROM spend_total WHERE period >= ?`,
+  total: `SELECT scope, period, open_nano, spent_nano, calls, tokens FROM spend_total WHERE scope = ? AND period = ''`,
+  holding: `SELECT scope, period, open_nano, spent_nano, calls, tokens FROM spend_total WHERE open_nano <> 0`,
+  daily: `SELECT day, agent_id, project, model, cost_nano, calls, prompt_tokens, completion_tokens FROM spend_daily
+    WHERE day >= ?`,
+} as const
+
+const counted = { open_nano: z.number(), spent_nano: z.number(), calls: z.number() }
+const totalSchema = z.object({ scope: z.string(), period: z.string(), ...counted, tokens: z.number() })
+const sumSchema = z.object({ ...counted, prompt: z.number(), completion: z.number() })
+const daySchema = sumSchema.extend({
+  agent_id: z.string(),
+  project: z.string(),
+  model: z.string(),
+  day: z.string(),
+})
+const nestSchema = sumSchema.extend({ id: z.string() })
+const dailySchema = z.object({
+  day: z.string(),
+  agent_id: z.string(),
+  project: z.string(),
+  model: z.string(),
+  cost_nano: z.number(),
+  calls: z.number(),
+  prompt_tokens: z.number(),
+  completion_tokens: z.number(),
+})
+
+type Sum = z.infer<typeof sumSchema>
+
+/**
+ * Compares the sums with the rows they are sums of: all days and months from the first of this month on, or of the
+ * month of the oldest open hold, the runs and tasks that had calls since then, and every sum that says something is set
+ * aside. What is older is closed, and no budget is decided by it. Changes nothing.
+ */
+export function checkSums(database: Database, today: string): Differences {
+  const oldest = z.object({ day: z.string().nullable() }).parse(database.prepare(sql.firstOpenDay).get()).day
+  const from = monthOf(oldest !== null && oldest < today ? oldest : today)
+  const days = database
+    .prepare(sql.days)
+    .all(from)
+    .map((row) => daySchema.parse(row))
+  const expected = expectedTotals(database, days, from)
+  return { totals: totalDifferences(database, expected, from), daily: dailyDifferences(database, days, from) }
+}
+
+interface Expected {
+  readonly scope: string
+  readonly period: string
+  openNano: number
+  spentNano: number
+  calls: number
+  tokens: number
+}
+
+function expectedTotals(
+  database: Database,
+  days: readonly z.infer<typeof daySchema>[],
+  from: string,
+): Map<string, Expected> {
+  const expected = new Map<string, Expected>()
+  const add = (scope: string, period: string, sum: Sum) => {
+    const key = keyOf(scope, period)
+    let one = expected.get(key)
+    if (!one) expected.set(key, (one = { scope, period, openNano: 0, spentNano: 0, calls: 0, tokens: 0 }))
+    one.openNano += sum.open_nano
+    one.spentNano += sum.spent_nano
+    one.calls += sum.calls
+    one.tokens += sum.prompt + sum.completion
+  }
+  for (const row of days) {
+    const scopes = [agentScope(row.agent_id), fleetScope]
+    if (row.project !== '') scopes.push(projectScope(row.project))
+    for (const scope of scopes) {
+      add(scope, row.day, row)
+      add(scope, monthOf(row.day), row)
+    }
+  }
+  for (const [statement, scopeOf] of [
+    [sql.runs, runScope],
+    [sql.tasks, taskScope],
+  ] as const) {
+    for (const found of database.prepare(statement).all(from)) {
+      const row = nestSchema.parse(found)
+      add(scopeOf(row.id), '', row)
+    }
+  }
+  return expected
+}
+
+function totalDifferences(
+  database: Database,
+  expected: ReadonlyMap<string, Expected>,
+  from: string,
+): readonly SumDifference[] {
+  const told = new Map<string, z.infer<typeof totalSchema>>()
+  const keep = (found: unknown) => {
+    const row = totalSchema.parse(found)
+    told.set(keyOf(row.scope, row.period), row)
+  }
+  database.prepare(sql.periods).all(from).forEach(keep)
+  database.prepare(sql.holding).all().forEach(keep)
+  for (const { scope, period } of expected.values()) {
+    const found = period === '' ? database.prepare(sql.total).get(scope) : undefined
+    if (found !== undefined) keep(found)
+  }
+  const differences: SumDifference[] = []
+  for (const key of new Set([...told.keys(), ...expected.keys()])) {
+    const row = told.get(key)
+    const rows = expected.get(key)
+    const scope = row?.scope ?? rows?.scope ?? ''
+    const period = row?.period ?? rows?.period ?? ''
+    const toldTotal = row ? totalOf(row) : nothing
+    // Only what it holds is known of a sum that is older than the rows looked at: no open row is.
+    const isOlder = rows === undefined && period < from
+    const fromRows = isOlder ? { ...toldTotal, openNano: 0 } : rows ? totalFrom(rows) : nothing
+    if (!isSame(toldTotal, fromRows)) differences.push({ scope, period, told: toldTotal, fromRows })
+  }
+  return differences
+}
+
+function dailyDifferences(
+  database: Database,
+  days: readonly z.infer<typeof daySchema>[],
+  from: string,
+): readonly DailyDifference[] {
+  const told = new Map(
+    database
+      .prepare(sql.daily)
+      .all(from)
+      .map((found) => {
+        const row = dailySchema.parse(found)
+        return [keyOf(row.day, row.agent_id, row.project, row.model), row] as const
+      }),
+  )
+  const differences: DailyDifference[] = []
+  const look = (
+    row: Pick<z.infer<typeof dailySchema>, 'day' | 'agent_id' | 'project' | 'model'>,
+    fromRows: DailySum,
+  ) => {
+    const { day, agent_id: agentId, project, model } = row
+    const key = keyOf(day, agentId, project, model)
+    const sum = told.get(key)
+    told.delete(key)
+    const same =
+      (sum?.cost_nano ?? 0) === fromRows.costNano &&
+      (sum?.calls ?? 0) === fromRows.calls &&
+      (sum?.prompt_tokens ?? 0) === fromRows.promptTokens &&
+      (sum?.completion_tokens ?? 0) === fromRows.completionTokens
+    if (!same) differences.push({ day, agentId, project, model, toldNano: sum?.cost_nano ?? 0, fromRows })
+  }
+  for (const row of days) {
+    const { spent_nano: costNano, calls, prompt: promptTokens, completion: completionTokens } = row
+    look(row, { costNano, calls, promptTokens, completionTokens })
+  }
+  for (const row of told.values()) look(row, { costNano: 0, calls: 0, promptTokens: 0, completionTokens: 0 })
+  return differences
+}
+
+const nothing: SpendTotal = { openNano: 0, spentNano: 0, calls: 0, tokens: 0 }
+
+function totalOf(row: z.infer<typeof totalSchema>): SpendTotal {
+  return { openNano: row.open_nano, spentNano: row.spent_nano, calls: row.calls, tokens: row.tokens }
+}
+
+function totalFrom({ openNano, spentNano, calls, tokens }: Expected): SpendTotal {
+  return { openNano, spentNano, calls, tokens }
+}
+
+function isSame(one: SpendTotal, other: SpendTotal): boolean {
+  return (
+    one.openNano === other.openNano &&
+    one.spentNano === other.spentNano &&
+    one.calls === other.calls &&
+    one.tokens === other.tokens
+  )
+}
+
+function keyOf(...parts: readonly string[]): string {
+  return parts.join('\n')
+}
