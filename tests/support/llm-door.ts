@@ -13,6 +13,8 @@ import { createComplete } from '../../packages/mesh/src/llm/complete.ts'
 import type { Complete, CompleteDeps } from '../../packages/mesh/src/llm/complete.ts'
 import { createModelCatalog } from '../../packages/mesh/src/llm/model-catalog.ts'
 import type { ModelCatalog } from '../../packages/mesh/src/llm/model-catalog.ts'
+import { createReadOn } from '../../packages/mesh/src/llm/read-on.ts'
+import type { ReadOnLimits } from '../../packages/mesh/src/llm/read-on.ts'
 import { createMakeProvider } from '../../packages/mesh/src/llm/make-provider.ts'
 import { createSpendGate } from '../../packages/mesh/src/llm/reserve-settle.ts'
 import type { SpendGate } from '../../packages/mesh/src/llm/reserve-settle.ts'
@@ -56,6 +58,7 @@ export interface LlmPartsOptions {
   readonly treeOf?: (runId: string) => readonly string[]
   readonly database?: Database
   readonly life?: string
+  readonly readOnLimits?: Partial<ReadOnLimits>
   readonly key?: string
   readonly dialect?: Dialect
 }
@@ -102,6 +105,7 @@ export function aModelPath(options: LlmPartsOptions = {}): LlmParts {
     clock,
     log: silentLog,
     watch: createModelWatch({ clock, log: silentLog, events, journal: { append: () => {} } }),
+    readOn: createReadOn({ clock, limits: options.readOnLimits ?? {} }),
     chance: () => 0.5,
     fetchMedia: () => Promise.reject(new Problem('denied')),
     catalog,

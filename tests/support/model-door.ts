@@ -54,6 +54,7 @@ export async function startModelDoor(
   const parts = aModelPath({
     key: 'sk-upstream-key-0123456789',
     agentModel: model,
+    readOnLimits: { maxMs: 200 },
     ...(options.dailyUsd === undefined ? {} : { dailyUsd: options.dailyUsd }),
     settings: {
       default_model: model,
@@ -75,6 +76,7 @@ export async function startModelDoor(
         ticketOf: () => {
           throw new Error('not asked')
         },
+        readingOn: () => 0,
         countCall: () => {},
         liveRunOf: (agentId) => ({ runId: 'run_0000000000000001', agentId, fence: 1 }) as never,
       }),

@@ -82,8 +82,12 @@ export function composeBudgets(parts: {
     clock,
     resetsAt,
     spentIn: (scope: string, period: string) => {
-      const { spentNano, openNano } = modelDoor.spend.total(scope, period)
-      return { spentUsd: usdFromNano(spentNano), openUsd: usdFromNano(openNano) }
+      const { spentNano, unconfirmedNano, openNano } = modelDoor.spend.total(scope, period)
+      return {
+        spentUsd: usdFromNano(spentNano),
+        unconfirmedUsd: usdFromNano(unconfirmedNano),
+        openUsd: usdFromNano(openNano),
+      }
     },
   }
   const setBudget = createSetBudget(deps)

@@ -161,6 +161,7 @@ export function agentDoor(parts: MeshParts): FastifyInstance {
       return ticket
     },
     liveRunOf: ledger.live.liveRunOf,
+    readingOn: modelDoor.readOn.openOf,
     countCall: (agentId, method, path) => rates.take(agentId, rateBucketOf(method, path)),
   })
   server.register(async (scope) => agentRoutes(scope, { gate, effects, use: agentUseCases(parts) }))

@@ -1,6 +1,8 @@
 import type { MeshParts } from './compose-parts.ts'
 import type { AgentActivity } from './fleet/fleet-view.ts'
+import { usdFromNano } from './llm/money.ts'
 import { coolDownLeftMs } from './llm/model-health.ts'
+import { agentScope, utcDay } from './llm/spend-table.ts'
 import type { Metric } from './metrics/prometheus-text.ts'
 import { systemClock } from './system-clock.ts'
 
@@ -50,6 +52,17 @@ export function fleetMetrics(
       kind: 'gauge',
       description: 'Spent today (UTC) by agent, US dollars',
       samples: agents.map(({ id, cost_today_usd: value }) => ({ labels: { agent: id }, value })),
+    },
+    {
+      name: 'flotilla_cost_unconfirmed_today_usd',
+      kind: 'gauge',
+      description: 'Part of what was spent today (UTC) that is booked as set aside, by agent, US dollars',
+      samples: agents.map(({ id }) => ({
+        labels: { agent: id },
+        value: usdFromNano(
+          parts.modelDoor.spend.total(agentScope(id), utcDay(systemClock.now())).unconfirmedNano,
+        ),
+      })),
     },
     {
       name: 'flotilla_denials_24h',

@@ -14,6 +14,7 @@ import { createHoldLease } from './llm/hold-lease.ts'
 import { createListModels } from './llm/list-models.ts'
 import { createModelCatalog } from './llm/model-catalog.ts'
 import type { ModelCatalog } from './llm/model-catalog.ts'
+import { createReadOn } from './llm/read-on.ts'
 import { createMakeProvider } from './llm/make-provider.ts'
 import { messagesDialect } from './llm/messages-dialect.ts'
 import { createCassetteRecorder } from './llm/record-cassette.ts'
@@ -102,6 +103,7 @@ export function composeModelDoor(parts: {
     settings,
     agentModel: parts.modelInUse,
   }
+  const readOn = createReadOn({ clock })
   const watch = createModelWatch({ clock, log, events, journal })
   // Agents hear it at their start and the doors at theirs, so a change waits for the next start of the mesh.
   const keepAliveMs = keepAliveMsOf(settings())
@@ -114,6 +116,7 @@ export function composeModelDoor(parts: {
     clock,
     log,
     watch,
+    readOn,
     chance: randomChance,
     fetchMedia,
     keepAliveMs,
@@ -125,6 +128,7 @@ export function composeModelDoor(parts: {
     book,
     holdLease,
     watch,
+    readOn,
     keepAliveMs,
     complete: createComplete(calls, chatDialect),
     messages: createComplete(calls, messagesDialect),

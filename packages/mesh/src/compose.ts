@@ -104,6 +104,8 @@ export async function composeMesh(meshSettings: MeshSettings): Promise<Mesh> {
       await Promise.allSettled([human.close(), closeOutside(), agents.close(), proxy.close()])
       await Promise.allSettled(loops)
       await fleet.close()
+      // What agents left behind is heard out while the way to the providers is open.
+      await parts.modelDoor.readOn.close()
       await Promise.allSettled([
         parts.catalog.close(),
         parts.permissions.close(),

@@ -95,6 +95,8 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     prompt_tokens: z.optional(z.number()),
     completion_tokens: z.optional(z.number()),
     cost_usd: z.number(),
+    /** Nobody can tell what it cost, for this reason: `cost_usd` is all that was set aside for it. */
+    unconfirmed: z.optional(z.string()),
     duration_ms: z.number(),
   }),
   /** A model failed and is left alone for a while, where another may answer. */

@@ -35,6 +35,8 @@ const period = z.strictObject({
   /** Null where no limit is set; agents always have one. */
   limit_usd: z.nullable(z.number()),
   spent_usd: z.number(),
+  /** Part of what is spent: booked as set aside, since nobody can tell what those calls have cost. */
+  unconfirmed_usd: z.number(),
   /** Set aside for calls that are open. */
   reserved_usd: z.number(),
   /** Midnight UTC after the day, or the first of the next month. */
@@ -68,6 +70,8 @@ export const costDaysMax = 400
 
 const costs = {
   usd: z.number(),
+  /** Part of `usd`: booked as set aside, since nobody can tell what those calls have cost. */
+  unconfirmed_usd: z.number(),
   calls: z.int(),
   prompt_tokens: z.int(),
   completion_tokens: z.int(),

@@ -10,6 +10,7 @@ const nearlyUsed = 0.8
 /** Budgets as a table: what is spent of each, today and this month. */
 export function budgetRows(budgets: readonly BudgetView[], color: Color): string[] {
   if (budgets.length === 0) return []
+  const isUnsure = budgets.some(({ monthly }) => monthly.unconfirmed_usd > 0)
   const hasProjects = budgets.some(({ project }) => project !== null)
   return renderTable(
     [
@@ -21,14 +22,21 @@ export function budgetRows(budgets: readonly BudgetView[], color: Color): string
       { title: 'MONTH' },
       { title: 'SPENT', align: 'right' },
       { title: 'OF', align: 'right' },
+      ...(isUnsure ? [{ title: 'UNCONFIRMED', align: 'right' as const }] : []),
     ],
     budgets.map((budget) => [
       budgetName(budget),
       ...(hasProjects ? [budget.project ?? ''] : []),
       ...periodCells(budget.daily, color),
       ...periodCells(budget.monthly, color),
+      ...(isUnsure ? [unconfirmed(budget.monthly)] : []),
     ]),
   )
+}
+
+/** Part of what is spent this month. */
+function unconfirmed({ unconfirmed_usd: usd }: BudgetView['monthly']): string {
+  return usd > 0 ? formatUsd(usd) : ''
 }
 
 /** As the command line names it: `scout`, `project:acme`, `fleet`. */

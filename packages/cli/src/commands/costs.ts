@@ -42,10 +42,19 @@ async function costs(context: CommandContext, line: CommandLine): Promise<void> 
   terminal.printJson({ ...report, budgets })
   terminal.print(
     `${report.from} to ${report.to} (UTC): ${formatUsd(report.total.usd)}, ${report.total.calls} calls, ${report.total.prompt_tokens} tokens in, ${report.total.completion_tokens} out`,
+    ...unconfirmedWords(report.total.unconfirmed_usd),
     '',
   )
   if (report.rows.length > 0) terminal.print(...costTable(report), '')
   terminal.print(...budgetRows(budgets.filter(isTold), terminal.color))
+}
+
+/** Said where there is some; budgets count it as spent. */
+function unconfirmedWords(usd: number): string[] {
+  if (usd === 0) return []
+  return [
+    `Of that ${formatUsd(usd)} is unconfirmed: calls that broke off, or were open when the mesh was killed, booked at the most that they may have cost. The provider may ask for less.`,
+  ]
 }
 
 /** Agents that have not spent today or this month say nothing here; flotilla budget shows all. */
@@ -63,11 +72,13 @@ const titles: Readonly<Record<CostKey, string>> = {
 
 function costTable(report: Reply<'costReport'>): string[] {
   const largest = Math.max(...report.rows.map((row) => row.usd))
+  const isUnsure = report.total.unconfirmed_usd > 0
   const overTime = report.by !== 'day' && report.rows.some((row) => row.daily_usd.length > 1)
   return renderTable(
     [
       { title: titles[report.by] },
       { title: 'SPENT', align: 'right' },
+      ...(isUnsure ? [{ title: 'UNCONFIRMED', align: 'right' as const }] : []),
       { title: report.by === 'day' ? 'OF THE DEAREST' : 'SHARE' },
       { title: 'CALLS', align: 'right' },
       { title: 'TOKENS IN', align: 'right' },
@@ -77,6 +88,7 @@ function costTable(report: Reply<'costReport'>): string[] {
     report.rows.map((row) => [
       row.key === '' ? '(none)' : row.key,
       formatUsd(row.usd),
+      ...(isUnsure ? [row.unconfirmed_usd > 0 ? formatUsd(row.unconfirmed_usd) : ''] : []),
       share(row.usd, report.by === 'day' ? largest : report.total.usd),
       `${row.calls}`,
       `${row.prompt_tokens}`,

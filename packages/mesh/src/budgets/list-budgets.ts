@@ -12,7 +12,7 @@ import type { BudgetedAgents } from './set-budget.ts'
 export type SpentIn = (
   scope: string,
   period: string,
-) => { readonly spentUsd: number; readonly openUsd: number }
+) => { readonly spentUsd: number; readonly unconfirmedUsd: number; readonly openUsd: number }
 
 export interface ListBudgetsDeps {
   readonly table: BudgetTable
@@ -35,9 +35,15 @@ export function createBudgetView(deps: ListBudgetsDeps): BudgetViewOf {
     const { dailyUsd, monthlyUsd } = limitsOf(deps, scope)
     const day = new Date(deps.clock.now()).toISOString().slice(0, 10)
     const period = (limitUsd: number | null, name: string) => {
-      const { spentUsd, openUsd } = deps.spentIn(scopeText(scope), name)
+      const { spentUsd, unconfirmedUsd, openUsd } = deps.spentIn(scopeText(scope), name)
       const resets_at = deps.resetsAt(name) ?? ''
-      return { limit_usd: limitUsd, spent_usd: spentUsd, reserved_usd: openUsd, resets_at }
+      return {
+        limit_usd: limitUsd,
+        spent_usd: spentUsd,
+        unconfirmed_usd: unconfirmedUsd,
+        reserved_usd: openUsd,
+        resets_at,
+      }
     }
     return {
       ...scope,

@@ -7,6 +7,7 @@ import type { ProviderReply } from './llm-provider.ts'
 import { failureFromError } from './provider-failure.ts'
 import { relayStream } from './relay-stream.ts'
 import type { SpokenStream } from './relay-stream.ts'
+import type { Hearing } from './read-on.ts'
 import type { OpenCall } from './reply-body.ts'
 import type { SilenceWatch } from './silence-watch.ts'
 import type { ModelWatch } from './watch-models.ts'
@@ -42,13 +43,11 @@ export async function streamedAnswer(
   streaming: {
     readonly dispatched: Promise<Answer>
     readonly wantsUsage: boolean
-    readonly clientSignal: AbortSignal
-    /** Cuts the provider off. */
-    readonly cut: () => void
+    readonly hearing: Hearing
   },
 ): Promise<CompletionReply> {
   const { dispatched, ...rest } = streaming
-  const spoken = dispatched.then((answer) => spokenStream(deps, answer))
+  const spoken = dispatched.then((answer) => spokenStream({ ...deps, hearing: rest.hearing }, answer))
   spoken.catch(() => {})
   const first = await firstOf(dispatched, deps.silence)
   if (first !== null && 'whole' in first.answer) return wholeAnswer(first)
@@ -71,7 +70,11 @@ export async function streamedAnswer(
 }
 
 function spokenStream(
-  { watch, dialect }: { readonly watch: ModelWatch; readonly dialect: Dialect },
+  {
+    watch,
+    dialect,
+    hearing,
+  }: { readonly watch: ModelWatch; readonly dialect: Dialect; readonly hearing: Hearing },
   answered: Answer,
 ): SpokenStream {
   const { answer, model, askedAt } = answered
@@ -82,7 +85,7 @@ function spokenStream(
       const failure = failureFromError(problem)
       if (failure) watch.failed(model, failure, askedAt)
     },
-    ...('whole' in answer ? asStream(answer.whole, dialect) : answer),
+    ...('whole' in answer ? asStream(answer.whole, { dialect, hearing }) : answer),
   }
 }
 
@@ -96,19 +99,22 @@ function visible(name: string): string {
 }
 
 /** A provider that was asked for a stream and gave one piece, when the client's stream has begun already. */
-function asStream(whole: WholeReply, dialect: Dialect): Pick<SpokenStream, 'reply' | 'call'> {
+function asStream(
+  whole: WholeReply,
+  { dialect, hearing }: { readonly dialect: Dialect; readonly hearing: Hearing },
+): Pick<SpokenStream, 'reply' | 'call'> {
   const body = createByteStream((sink) => {
     sink.write(dialect.wholeAsEvents(whole.body))
     sink.end()
     return { resume: () => {}, cut: () => {} }
   })
   const reply = { status: 200, contentType: 'text/event-stream', retryAfterSeconds: null, body }
-  return { reply: { ...reply, discard: () => {} }, call: paidCall }
+  return { reply: { ...reply, discard: () => {} }, call: { ...paidCall, hearing } }
 }
 
 /** Of an answer that came whole: it was settled then. */
-const paidCall: OpenCall = {
-  account: { settle: () => {}, settleEstimate: () => {}, settleFull: () => {}, refund: () => {} },
+const paidCall: Omit<OpenCall, 'hearing'> = {
+  account: { settle: () => {}, settleUnconfirmed: () => {}, refund: () => {} },
   costUsdOf: () => 0,
 }
 

@@ -1,22 +1,20 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { EventBus } from '../events/event-bus.ts'
-import { streamedTokensAtMost } from './estimate.ts'
 import { usdFromNano } from './money.ts'
-import type { StreamProgress } from './pass-stream.ts'
 import type { Price } from './price-list.ts'
 import type { Reservation, SpendGate } from './reserve-settle.ts'
+import type { SpendClosing } from './spend-table.ts'
+import type { UnknownCost } from './unknown-cost.ts'
 import type { TokenUsage } from './usage.ts'
 
 /**
- * The money of one open call. It is closed once, by whatever comes first: the usage at the end, a cut with an
- * estimate, or a refund; every later close does nothing. `closed` runs with the first.
+ * The money of one open call. It is closed once, by whatever comes first: the usage at the end, an end that leaves its
+ * cost unknown, or a refund; every later close does nothing. `closed` runs with the first.
  */
 export interface CallAccount {
   settle(usage: TokenUsage): void
-  /** For an answer that told no usage: the whole prompt, and at most what has been streamed. */
-  settleEstimate(progress: StreamProgress | null): void
-  /** For an answer that may have been made and was never seen: all that was set aside. */
-  settleFull(): void
+  /** For an answer that may have been made and whose cost nobody can tell: all that was set aside, or more if that was told. */
+  settleUnconfirmed(why: UnknownCost, toldSoFar?: TokenUsage | null): void
   refund(): void
 }
 
@@ -27,6 +25,8 @@ export interface CallAccountInput {
   readonly price: Price
   readonly reservation: Reservation
   readonly promptTokens: number
+  /** Answers asked for at once. */
+  readonly answers: number
   readonly closed: () => void
 }
 
@@ -47,9 +47,10 @@ export function openCallAccount(
     }
   }
 
-  function pay(costNano: number, promptTokens: number, completionTokens: number): void {
+  function pay(closing: SpendClosing): void {
     const durationMs = deps.clock.now() - startedAt
-    deps.gate.settle(input.reservation, { costNano, promptTokens, completionTokens }, () =>
+    const { costNano, promptTokens, completionTokens, unconfirmed } = closing
+    deps.gate.settle(input.reservation, closing, () =>
       deps.events.publish({
         type: 'model.called',
         agent_id: input.agentId,
@@ -59,27 +60,27 @@ export function openCallAccount(
         prompt_tokens: promptTokens,
         completion_tokens: completionTokens,
         cost_usd: usdFromNano(costNano),
+        ...(unconfirmed === undefined ? {} : { unconfirmed }),
         duration_ms: durationMs,
       }),
     )
   }
 
   return {
-    settle: (usage) =>
-      close(() => pay(input.price.costNano(usage), usage.promptTokens, usage.completionTokens)),
-    settleEstimate: (progress) =>
+    settle: ({ promptTokens, completionTokens, ...more }) =>
       close(() => {
-        const completionTokens = progress === null ? 0 : streamedTokensAtMost(progress)
-        const costNano = Math.ceil(
-          input.promptTokens * input.price.inputNanoPerToken +
-            completionTokens * input.price.outputNanoPerToken,
-        )
-        pay(Math.min(costNano, input.reservation.reservedNano), input.promptTokens, completionTokens)
+        const costNano = input.price.costNano({ promptTokens, completionTokens, ...more })
+        pay({ costNano, promptTokens, completionTokens })
       }),
-    settleFull: () =>
+    settleUnconfirmed: (why, told = null) =>
       close(() => {
         const { reservedNano, maxTokens } = input.reservation
-        pay(reservedNano, input.promptTokens, maxTokens)
+        pay({
+          costNano: Math.max(reservedNano, told === null ? 0 : input.price.costNano(told)),
+          promptTokens: Math.max(input.promptTokens, told?.promptTokens ?? 0),
+          completionTokens: Math.max(maxTokens * input.answers, told?.completionTokens ?? 0),
+          unconfirmed: why,
+        })
       }),
     refund: () => close(() => deps.gate.refund(input.reservation)),
   }

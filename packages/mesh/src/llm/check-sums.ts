@@ -23,6 +23,7 @@ export interface DailyDifference {
 
 export interface DailySum {
   readonly costNano: number
+  readonly unconfirmedNano: number
   readonly calls: number
   readonly promptTokens: number
   readonly completionTokens: number
@@ -36,6 +37,7 @@ export interface Differences {
 const sums = `
   sum(CASE state WHEN 'open' THEN reserved_nano ELSE 0 END) AS open_nano,
   sum(CASE state WHEN 'settled' THEN cost_nano ELSE 0 END) AS spent_nano,
+  sum(CASE WHEN state = 'settled' AND unconfirmed IS NOT NULL THEN cost_nano ELSE 0 END) AS unconfirmed_nano,
   sum(state = 'settled') AS calls,
   sum(CASE state WHEN 'settled' THEN prompt_tokens ELSE 0 END) AS prompt,
   sum(CASE state WHEN 'settled' THEN completion_tokens ELSE 0 END) AS completion`
@@ -48,14 +50,20 @@ const sql = {
     WHERE run_id IN (SELECT run_id FROM spend WHERE day >= ?) GROUP BY 1`,
   tasks: `SELECT task_id AS id, ${sums} FROM spend
     WHERE task_id IN (SELECT task_id FROM spend WHERE day >= ?) GROUP BY 1`,
-  periods: `SELECT scope, period, open_nano, spent_nano, calls, tokens FROM spend_total WHERE period >= ?`,
-  total: `SELECT scope, period, open_nano, spent_nano, calls, tokens FROM spend_total WHERE scope = ? AND period = ''`,
-  holding: `SELECT scope, period, open_nano, spent_nano, calls, tokens FROM spend_total WHERE open_nano <> 0`,
-  daily: `SELECT day, agent_id, project, model, cost_nano, calls, prompt_tokens, completion_tokens FROM spend_daily
+  periods: `SELECT scope, period, open_nano, spent_nano, unconfirmed_nano, calls, tokens FROM spend_total WHERE period >= ?`,
+  total: `SELECT scope, period, open_nano, spent_nano, unconfirmed_nano, calls, tokens FROM spend_total WHERE scope = ? AND period = ''`,
+  holding: `SELECT scope, period, open_nano, spent_nano, unconfirmed_nano, calls, tokens FROM spend_total WHERE open_nano <> 0`,
+  daily: `SELECT day, agent_id, project, model, cost_nano, unconfirmed_nano, calls, prompt_tokens, completion_tokens
+    FROM spend_daily
     WHERE day >= ?`,
 } as const
 
-const counted = { open_nano: z.number(), spent_nano: z.number(), calls: z.number() }
+const counted = {
+  open_nano: z.number(),
+  spent_nano: z.number(),
+  unconfirmed_nano: z.number(),
+  calls: z.number(),
+}
 const totalSchema = z.object({ scope: z.string(), period: z.string(), ...counted, tokens: z.number() })
 const sumSchema = z.object({ ...counted, prompt: z.number(), completion: z.number() })
 const daySchema = sumSchema.extend({
@@ -71,6 +79,7 @@ const dailySchema = z.object({
   project: z.string(),
   model: z.string(),
   cost_nano: z.number(),
+  unconfirmed_nano: z.number(),
   calls: z.number(),
   prompt_tokens: z.number(),
   completion_tokens: z.number(),
@@ -99,6 +108,7 @@ interface Expected {
   readonly period: string
   openNano: number
   spentNano: number
+  unconfirmedNano: number
   calls: number
   tokens: number
 }
@@ -112,9 +122,10 @@ function expectedTotals(
   const add = (scope: string, period: string, sum: Sum) => {
     const key = keyOf(scope, period)
     let one = expected.get(key)
-    if (!one) expected.set(key, (one = { scope, period, openNano: 0, spentNano: 0, calls: 0, tokens: 0 }))
+    if (!one) expected.set(key, (one = { scope, period, ...nothing }))
     one.openNano += sum.open_nano
     one.spentNano += sum.spent_nano
+    one.unconfirmedNano += sum.unconfirmed_nano
     one.calls += sum.calls
     one.tokens += sum.prompt + sum.completion
   }
@@ -194,33 +205,49 @@ function dailyDifferences(
     told.delete(key)
     const same =
       (sum?.cost_nano ?? 0) === fromRows.costNano &&
+      (sum?.unconfirmed_nano ?? 0) === fromRows.unconfirmedNano &&
       (sum?.calls ?? 0) === fromRows.calls &&
       (sum?.prompt_tokens ?? 0) === fromRows.promptTokens &&
       (sum?.completion_tokens ?? 0) === fromRows.completionTokens
     if (!same) differences.push({ day, agentId, project, model, toldNano: sum?.cost_nano ?? 0, fromRows })
   }
   for (const row of days) {
-    const { spent_nano: costNano, calls, prompt: promptTokens, completion: completionTokens } = row
-    look(row, { costNano, calls, promptTokens, completionTokens })
+    const { spent_nano: costNano, unconfirmed_nano: unconfirmedNano, calls } = row
+    const { prompt: promptTokens, completion: completionTokens } = row
+    look(row, { costNano, unconfirmedNano, calls, promptTokens, completionTokens })
   }
-  for (const row of told.values()) look(row, { costNano: 0, calls: 0, promptTokens: 0, completionTokens: 0 })
+  for (const row of told.values()) look(row, unpaid)
   return differences
 }
 
-const nothing: SpendTotal = { openNano: 0, spentNano: 0, calls: 0, tokens: 0 }
-
-function totalOf(row: z.infer<typeof totalSchema>): SpendTotal {
-  return { openNano: row.open_nano, spentNano: row.spent_nano, calls: row.calls, tokens: row.tokens }
+const nothing: SpendTotal = { openNano: 0, spentNano: 0, unconfirmedNano: 0, calls: 0, tokens: 0 }
+const unpaid: DailySum = {
+  costNano: 0,
+  unconfirmedNano: 0,
+  calls: 0,
+  promptTokens: 0,
+  completionTokens: 0,
 }
 
-function totalFrom({ openNano, spentNano, calls, tokens }: Expected): SpendTotal {
-  return { openNano, spentNano, calls, tokens }
+function totalOf(row: z.infer<typeof totalSchema>): SpendTotal {
+  return {
+    openNano: row.open_nano,
+    spentNano: row.spent_nano,
+    unconfirmedNano: row.unconfirmed_nano,
+    calls: row.calls,
+    tokens: row.tokens,
+  }
+}
+
+function totalFrom({ openNano, spentNano, unconfirmedNano, calls, tokens }: Expected): SpendTotal {
+  return { openNano, spentNano, unconfirmedNano, calls, tokens }
 }
 
 function isSame(one: SpendTotal, other: SpendTotal): boolean {
   return (
     one.openNano === other.openNano &&
     one.spentNano === other.spentNano &&
+    one.unconfirmedNano === other.unconfirmedNano &&
     one.calls === other.calls &&
     one.tokens === other.tokens
   )

@@ -146,7 +146,7 @@ describe.each(cases)('the official Anthropic client at $model', ({ wire, model, 
     await expect(stream.finalMessage()).rejects.toThrow(/\w/)
   })
 
-  test('cuts the provider off when it goes', async () => {
+  test('has the provider heard out for a while when it goes, and then cut off', async () => {
     const leaving = new AbortController()
     const call = client.messages
       .create(

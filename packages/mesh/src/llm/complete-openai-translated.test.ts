@@ -115,7 +115,7 @@ describe.each(cases)('the official OpenAI client at $model', ({ wire, model }) =
     await expect(stream.finalChatCompletion()).rejects.toThrow(/\w/)
   })
 
-  test('cuts the provider off when it goes', async () => {
+  test('has the provider heard out for a while when it goes, and then cut off', async () => {
     const leaving = new AbortController()
     const call = client.chat.completions
       .create(

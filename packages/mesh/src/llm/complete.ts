@@ -27,8 +27,9 @@ import { withRemoteMedia } from './remote-media.ts'
 import type { FetchMedia } from './remote-media.ts'
 import { wholeReply } from './reply-body.ts'
 import type { OpenCall } from './reply-body.ts'
+import type { Hearing, ReadOn } from './read-on.ts'
 import type { Reservation, SpendGate } from './reserve-settle.ts'
-import { accountWithTools, priceWithTools, serverToolTerms, tokensWithTools } from './server-tools.ts'
+import { priceWithTools, serverToolTerms, tokensWithTools } from './server-tools.ts'
 import { createSilenceWatch } from './silence-watch.ts'
 import type { SilenceWatch } from './silence-watch.ts'
 import { billedUsage } from './usage.ts'
@@ -40,7 +41,8 @@ import type { ModelWatch } from './watch-models.ts'
  *
  * 1. Nothing leaves before the guard, the list of models and the budget have said yes; the door has counted the call.
  * 2. Every reservation is settled or refunded, on every path, also when nobody reads the answer.
- * 3. When `signal` aborts (the client has gone), the provider is cut off at once.
+ * 3. When `signal` aborts (the client has gone), this rejects at once, nothing more is asked, and an answer that is
+ *    paid for is read on for its usage (`read-on.ts`).
  */
 export type Complete = (caller: Caller, input: CompletionInput) => Promise<CompletionReply>
 
@@ -62,6 +64,7 @@ export interface CompleteDeps extends AllowedModelsDeps {
   readonly log: Log
   readonly watch: ModelWatch
   readonly fetchMedia: FetchMedia
+  readonly readOn: ReadOn
   /** From 0 to 1; spreads out those who come back after a failure. */
   readonly chance: () => number
   /** Silence after which a stream gets a comment; the default is the wire's. */
@@ -70,7 +73,6 @@ export interface CompleteDeps extends AllowedModelsDeps {
   readonly stopped?: AbortSignal
 }
 
-/**
 /**
  * Throws Problems, each with what clients of the dialect look for: `denied`,
  * `body-too-large`, `bad-json`, `bad-request`, `model-not-allowed`, `model-unpriced`, `not-configured`,
@@ -108,22 +110,29 @@ async function answer(
   const chain = fallbackChain(deps, caller.agentId, allowedModel(deps, caller.agentId, read.model))
   const parameters = await withRemoteMedia(deps, read, { caller, signal: input.signal })
   const release = deps.holdLease(caller.run)
-  // The reader of a stream may leave without the client's going; a whole answer has no such reader.
-  const cutting = parameters.stream ? new AbortController() : null
-  if (cutting)
-    input.signal.addEventListener('abort', () => cutting.abort(input.signal.reason), { once: true })
+  const hearing = deps.readOn.begin(caller.agentId)
+  const leave = () => hearing.readerLeft(input.signal.reason)
+  if (input.signal.aborted) leave()
+  else input.signal.addEventListener('abort', leave, { once: true })
   const dispatched = dispatch(deps, {
     chain,
-    signal: cutting?.signal ?? input.signal,
-    open: (model) => openCall(deps, caller, { model, parameters }),
+    hearing,
+    open: (model) => openCall(deps, caller, { model, parameters, hearing }),
     receive: (reply, opened) => receive(dialect, reply, opened),
   }).finally(release)
-  if (!cutting) return wholeAnswer(await dispatched)
-  return await streamedAnswer(deps, {
-    dispatched,
-    wantsUsage: parameters.wantsUsage,
-    clientSignal: input.signal,
-    cut: () => cutting.abort(readerLeft),
+  if (!parameters.stream) return wholeAnswer(await unlessLeft(dispatched, hearing))
+  // One that is left before it began is read on by the stream that it becomes.
+  const streamed = streamedAnswer(deps, { dispatched, wantsUsage: parameters.wantsUsage, hearing })
+  return await unlessLeft(streamed, hearing)
+}
+
+/** Whoever left waits for nothing; what becomes of the answer is settled by its account. */
+function unlessLeft<Answer>(dispatched: Promise<Answer>, { left }: Hearing): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const leave = () => reject(left.reason)
+    if (left.aborted) leave()
+    else left.addEventListener('abort', leave, { once: true })
+    dispatched.then(resolve, reject)
   })
 }
 
@@ -136,8 +145,9 @@ interface Opened extends OpenCall {
 async function openCall(
   deps: Parts,
   caller: Extract<Caller, { kind: 'agent' }>,
-  { model, parameters: asked }: { readonly model: CatalogModel; readonly parameters: CallParameters },
+  call: { readonly model: CatalogModel; readonly parameters: CallParameters; readonly hearing: Hearing },
 ): Promise<Opened> {
+  const { model, parameters: asked, hearing } = call
   const { dialect } = deps
   if (!model.llm.forms.has(dialect.form)) {
     throw new Problem('bad-request', { detail: `${model.id} does not answer ${dialect.form} calls` })
@@ -163,6 +173,10 @@ async function openCall(
     answers: parameters.answers,
     maxTokens: dialect.hasOutput ? (parameters.maxTokens?.value ?? model.defaultMaxTokens) : 1,
   })
+  const closed = hearing.opened(reservation.reservedNano > 0)
+  const releaseLease = deps.holdLease(caller.run)
+  // An agent that is gone holds no lease by an answer that it never reads.
+  hearing.left.addEventListener('abort', releaseLease, { once: true })
   const account = openCallAccount(deps, {
     agentId: caller.agentId,
     runId: caller.run?.runId ?? null,
@@ -170,14 +184,23 @@ async function openCall(
     price,
     reservation,
     promptTokens,
-    closed: deps.holdLease(caller.run),
+    answers: parameters.answers,
+    closed: () => {
+      releaseLease()
+      closed()
+    },
   })
   const request = requestFor(caller.agentId, model, { dialect, parameters, draft, draftBytes, reservation })
   const billed = (usage: TokenUsage) => billedUsage(usage, model.usageRule)
   return {
     model,
     request,
-    account: accountWithTools({ ...account, settle: (usage) => account.settle(billed(usage)) }, terms),
+    hearing,
+    account: {
+      settle: (usage) => account.settle(billed(usage)),
+      settleUnconfirmed: (why, told = null) => account.settleUnconfirmed(why, told && billed(told)),
+      refund: account.refund,
+    },
     costUsdOf: (usage) => usdFromNano(price.costNano(billed(usage))),
   }
 }
@@ -185,8 +208,9 @@ async function openCall(
 async function receive(dialect: Dialect, reply: ProviderReply, opened: Opened): Promise<Received> {
   const isStream = opened.request.stream && reply.contentType.includes('event-stream')
   if (!isStream) return { whole: await wholeReply(reply, opened, dialect) }
-  const { account, model } = opened
-  return { reply: await firstWords(reply, { account, secrets: model.secrets, dialect }), call: opened }
+  const { account, hearing, model } = opened
+  const told = { account, hearing, secrets: model.secrets, dialect }
+  return { reply: await firstWords(reply, told), call: opened }
 }
 
 function readBounded(dialect: Dialect, { body, betas }: CompletionInput): CallParameters {
@@ -195,9 +219,6 @@ function readBounded(dialect: Dialect, { body, betas }: CompletionInput): CallPa
   }
   return dialect.read(body, betas ?? [])
 }
-
-/** Made once: an abort without a reason makes an error with its stack each time. */
-const readerLeft = new Error('the reader of the stream has left')
 
 /** The bound is added last: it is what the reservation allows, and free models get one only if the client set it. */
 function requestFor(

@@ -10,6 +10,8 @@ import { utcDay } from './spend-table.ts'
 export interface CostRow {
   readonly key: string
   readonly usd: number
+  /** Part of `usd`: booked as set aside, since nobody can tell what those calls have cost. */
+  readonly unconfirmed_usd: number
   readonly calls: number
   readonly prompt_tokens: number
   readonly completion_tokens: number
@@ -37,6 +39,7 @@ const foundSchema = z.object({
   key: z.string(),
   day: z.string(),
   nano: z.number(),
+  unconfirmed: z.number(),
   calls: z.number(),
   prompt: z.number(),
   completion: z.number(),
@@ -44,6 +47,7 @@ const foundSchema = z.object({
 
 interface Sum {
   nano: number
+  unconfirmed: number
   calls: number
   prompt: number
   completion: number
@@ -62,7 +66,7 @@ export function createReportCosts(deps: {
     const from = listed[0] ?? utcDay(now)
     const found = deps.database
       .prepare(
-        `SELECT ${columns[by]} AS key, day, sum(cost_nano) AS nano, sum(calls) AS calls, sum(prompt_tokens) AS prompt,
+        `SELECT ${columns[by]} AS key, day, sum(cost_nano) AS nano, sum(unconfirmed_nano) AS unconfirmed, sum(calls) AS calls, sum(prompt_tokens) AS prompt,
           sum(completion_tokens) AS completion FROM spend_daily WHERE day >= ? GROUP BY ${columns[by]}, day`,
       )
       .all(from)
@@ -85,18 +89,25 @@ export function createReportCosts(deps: {
 }
 
 function emptySum(): Sum {
-  return { nano: 0, calls: 0, prompt: 0, completion: 0 }
+  return { nano: 0, unconfirmed: 0, calls: 0, prompt: 0, completion: 0 }
 }
 
 function add(sum: Sum, more: Sum): void {
   sum.nano += more.nano
+  sum.unconfirmed += more.unconfirmed
   sum.calls += more.calls
   sum.prompt += more.prompt
   sum.completion += more.completion
 }
 
-function told({ nano, calls, prompt, completion }: Sum) {
-  return { usd: usdFromNano(nano), calls, prompt_tokens: prompt, completion_tokens: completion }
+function told({ nano, unconfirmed, calls, prompt, completion }: Sum) {
+  return {
+    usd: usdFromNano(nano),
+    unconfirmed_usd: usdFromNano(unconfirmed),
+    calls,
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+  }
 }
 
 function byName(one: CostRow, other: CostRow): number {

@@ -7,6 +7,7 @@ import type { Candidate, Choice, Failure } from './failover.ts'
 import type { ProviderReply, ProviderRequest } from './llm-provider.ts'
 import type { CatalogModel } from './model-catalog.ts'
 import { failureFromError, failureFromRefusal } from './provider-failure.ts'
+import type { Hearing } from './read-on.ts'
 import type { ModelWatch } from './watch-models.ts'
 
 /** A call made ready for one model: what goes out, and the money set aside for it. */
@@ -25,7 +26,8 @@ export interface ChainCall<Opened extends OpenedCall, Answer> {
    * so another may take its place. When it throws, it has settled the account.
    */
   readonly receive: (reply: ProviderReply, opened: Opened) => Promise<Answer>
-  readonly signal: AbortSignal
+  /** Once nobody waits any more, an attempt under way is heard out and no other begins. */
+  readonly hearing: Hearing
 }
 
 /** An answer, who gave it, and how many attempts it took. */
@@ -53,7 +55,7 @@ export interface DispatchDeps {
  *    sent keeps its reservation. No attempt leaves without one.
  * 3. Every account that was opened is closed when this rejects.
  *
- * Rejects with the Problem of the last attempt, with `attempts` in it, or with the signal's reason.
+ * Rejects with the Problem of the last attempt, with `attempts` in it, or with the reason of the client's going.
  */
 export async function dispatch<Opened extends OpenedCall, Answer>(
   deps: DispatchDeps,
@@ -119,6 +121,7 @@ async function tryModel<Opened extends OpenedCall, Answer>(
   try {
     for (let retries = 0; ; retries++) {
       held ??= await openNext(call, model, walk)
+      call.hearing.left.throwIfAborted()
       if (held === null) return { next: chooseModel(candidates(deps, call.chain, walk)) }
       const askedAt = clock.now()
       walk.attempts++
@@ -131,6 +134,7 @@ async function tryModel<Opened extends OpenedCall, Answer>(
       const { failure } = outcome
       walk.failure = failure
       if (failure.mayBeBilled) held = null
+      call.hearing.left.throwIfAborted()
       const elapsedMs = clock.now() - walk.beganAt
       const others = candidates(deps, call.chain, walk)
       const step = nextStep({ failure, retries, isLastResort, elapsedMs, others, chance: deps.chance() })
@@ -140,7 +144,7 @@ async function tryModel<Opened extends OpenedCall, Answer>(
       }
       const { code } = failure.problem
       deps.log.warn({ model: model.id, code, attempts: walk.attempts }, 'model call is tried again')
-      await clock.sleep(step.waitMs, call.signal)
+      await clock.sleep(step.waitMs, call.hearing.left)
     }
   } finally {
     held?.account.refund()
@@ -155,24 +159,20 @@ async function attemptOnce<Opened extends OpenedCall, Answer>(
   call: ChainCall<Opened, Answer>,
   opened: Opened,
 ): Promise<Outcome<Answer>> {
+  const { hearing } = call
+  const settleUnseen = () => opened.account.settleUnconfirmed(hearing.why() ?? 'broken-off')
   try {
-    const reply = await model.llm.complete(opened.request, { signal: call.signal })
+    const reply = await model.llm.complete(opened.request, { signal: hearing.cut })
     if (reply.status === 200) return { answer: await call.receive(reply, opened) }
     const failure = await failureFromRefusal(reply, model)
-    if (failure.mayBeBilled) settleUnseen(opened)
+    if (failure.mayBeBilled) settleUnseen()
     return { failure }
   } catch (error) {
-    const failure = call.signal.aborted ? null : failureFromError(error)
-    if (failure?.mayBeBilled !== false) settleUnseen(opened)
+    const failure = hearing.cut.aborted ? null : failureFromError(error)
+    if (failure?.mayBeBilled !== false) settleUnseen()
     if (failure === null) throw error
     return { failure }
   }
-}
-
-/** For what went out and was not seen to come back: a stream is paid by what it told, anything else by its bound. */
-function settleUnseen({ request, account }: OpenedCall): void {
-  if (request.stream) account.settleEstimate(null)
-  else account.settleFull()
 }
 
 /**

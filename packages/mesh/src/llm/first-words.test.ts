@@ -1,11 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { chunkEvent, helloUsage, usageEvent } from '../../../../tests/support/llm-upstream.ts'
+import { createManualClock } from '../../../../tests/support/manual-clock.ts'
 import { createByteStream } from './byte-stream.ts'
 import type { ByteSink } from './byte-stream.ts'
 import type { CallAccount } from './call-account.ts'
 import { chatDialect } from './chat-dialect.ts'
 import { firstWords } from './first-words.ts'
 import type { ProviderReply } from './llm-provider.ts'
+import { createReadOn } from './read-on.ts'
+import type { UnknownCost } from './unknown-cost.ts'
 import type { TokenUsage } from './usage.ts'
 
 /** A provider whose bytes are pushed by hand. */
@@ -33,14 +36,13 @@ function aSource() {
 }
 
 function anAccount() {
-  const closed: (TokenUsage | 'estimate')[] = []
+  const closed: (TokenUsage | UnknownCost)[] = []
   const account: CallAccount = {
     settle: (usage) => closed.push(usage),
-    settleEstimate: () => closed.push('estimate'),
-    settleFull: () => {},
+    settleUnconfirmed: (why) => closed.push(why),
     refund: () => {},
   }
-  return { account, closed }
+  return { account, closed, hearing: createReadOn({ clock: createManualClock() }).begin('scout') }
 }
 
 const role = chunkEvent({ role: 'assistant', content: '' })
@@ -61,8 +63,8 @@ describe('a stream before its first words', () => {
     ['what has another form', 'data: {"type":"message_start"}\n\n'],
   ])('is passed on from %s, and nothing is lost', async (_what, event) => {
     const source = aSource()
-    const { account, closed } = anAccount()
-    const begun = firstWords(source.reply, { account, secrets: [], dialect: chatDialect })
+    const { account, closed, hearing } = anAccount()
+    const begun = firstWords(source.reply, { account, hearing, secrets: [], dialect: chatDialect })
     expect(source.say(`: hello\n\n${role}`)).toBe(true)
     for (const piece of event.match(/[^]{1,7}/g) ?? []) source.say(piece)
     const reply = await begun
@@ -75,7 +77,7 @@ describe('a stream before its first words', () => {
   test('waits for its reader once it has begun', async () => {
     const source = aSource()
     const begun = firstWords(source.reply, {
-      account: anAccount().account,
+      ...anAccount(),
       secrets: [],
       dialect: chatDialect,
     })
@@ -90,8 +92,8 @@ describe('a stream before its first words', () => {
 
   test('that never says anything is a failure of the model, paid by the usage it told (lesson 103)', async () => {
     const source = aSource()
-    const { account, closed } = anAccount()
-    const begun = firstWords(source.reply, { account, secrets: [], dialect: chatDialect })
+    const { account, closed, hearing } = anAccount()
+    const begun = firstWords(source.reply, { account, hearing, secrets: [], dialect: chatDialect })
     source.say(`${role}${stop}${usageEvent()}data: [DONE]\n\n`)
     source.end()
     await expect(begun).rejects.toMatchObject({ code: 'model-failed' })
@@ -99,20 +101,20 @@ describe('a stream before its first words', () => {
     expect(source.asked.discarded).toBe(1)
   })
 
-  test('that breaks is told as what broke it, and paid by an estimate', async () => {
+  test('that breaks is told as what broke it, and paid by what was set aside', async () => {
     const source = aSource()
-    const { account, closed } = anAccount()
-    const begun = firstWords(source.reply, { account, secrets: [], dialect: chatDialect })
+    const { account, closed, hearing } = anAccount()
+    const begun = firstWords(source.reply, { account, hearing, secrets: [], dialect: chatDialect })
     source.say(role)
     source.fail(new Error('reset'))
     await expect(begun).rejects.toThrow('reset')
-    expect(closed).toEqual(['estimate'])
+    expect(closed).toEqual(['broken-off'])
   })
 
   test('that tells an error is one, and no key gets out with it', async () => {
     const source = aSource()
     const begun = firstWords(source.reply, {
-      account: anAccount().account,
+      ...anAccount(),
       secrets: [],
       dialect: chatDialect,
     })
@@ -126,7 +128,7 @@ describe('a stream before its first words', () => {
   test('is passed on as it is when it is silent in very many bytes', async () => {
     const source = aSource()
     const begun = firstWords(source.reply, {
-      account: anAccount().account,
+      ...anAccount(),
       secrets: [],
       dialect: chatDialect,
     })

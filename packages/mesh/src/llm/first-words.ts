@@ -8,7 +8,8 @@ import type { CallAccount } from './call-account.ts'
 import type { Dialect } from './dialect.ts'
 import { emptyAnswer, isRecord } from './empty-answer.ts'
 import type { ProviderReply } from './llm-provider.ts'
-import { createEventPasser, freshProgress } from './pass-stream.ts'
+import { createEventPasser, freshProgress, wholeUsage } from './pass-stream.ts'
+import type { Hearing } from './read-on.ts'
 
 /** A stream that says nothing in so many bytes is passed on as it is. */
 const silentMaxBytes = 64 * 1024
@@ -17,11 +18,11 @@ const silentMaxBytes = 64 * 1024
  * The same reply, once its stream has said something; nothing is lost of what came before. Until then nobody has
  * heard of it, so that an empty, broken or failed answer can still be given by another. Rejects with the Problem
  * `model-failed` for a stream that ends without a word, with `upstream-failed` for one that tells an error, or with
- * what the reply fails with; then the account is settled by what the stream told.
+ * what the reply fails with; then the account is settled by the usage that the stream told, or by all that was set aside.
  */
 export async function firstWords(
   reply: ProviderReply,
-  of: { readonly account: CallAccount; readonly secrets: readonly Secret[]; readonly dialect: Dialect },
+  of: Told & { readonly secrets: readonly Secret[] },
 ): Promise<ProviderReply> {
   const held: Uint8Array[] = []
   try {
@@ -31,6 +32,12 @@ export async function firstWords(
     reply.discard()
     throw error instanceof StreamError ? problemOf(error, of.secrets) : error
   }
+}
+
+interface Told {
+  readonly account: CallAccount
+  readonly hearing: Hearing
+  readonly dialect: Dialect
 }
 
 /** Reads on its own until the first words; from then on, and with them, it waits for its reader. */
@@ -135,14 +142,12 @@ function messageOf(error: unknown): string {
   return typeof message === 'string' ? message : 'without a message'
 }
 
-function settleByWhatCame(
-  held: readonly Uint8Array[],
-  { account, dialect }: { readonly account: CallAccount; readonly dialect: Dialect },
-): void {
+function settleByWhatCame(held: readonly Uint8Array[], { account, hearing, dialect }: Told): void {
   const progress = freshProgress()
   const rules = { wantsUsage: false, costUsdOf: () => 0, onDone: () => {} }
   const passer = createEventPasser(progress, rules, dialect.createStreamForm?.())
   passer.take(Buffer.concat(held))
-  if (progress.usage === null) account.settleEstimate(progress)
-  else account.settle(progress.usage)
+  const usage = wholeUsage(progress)
+  if (usage === null) account.settleUnconfirmed(hearing.why() ?? 'broken-off', progress.usage)
+  else account.settle(usage)
 }

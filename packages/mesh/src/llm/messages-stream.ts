@@ -21,6 +21,7 @@ export function createMessagesStream(): StreamForm {
       } else if (data?.['type'] === 'message_delta') {
         told = { ...told, ...present(objectIn(data['usage'])) }
         progress.usage = messagesUsageFrom(told) ?? progress.usage
+        if (typeof objectIn(data['delta'])['stop_reason'] === 'string') progress.isOver = true
       }
       return event
     },

@@ -7,8 +7,15 @@ export interface StreamProgress {
   events: number
   bytes: number
   smallestEventBytes: number
-  /** The last usage it told. */
+  /** The last usage it told; some providers tell one with every piece. */
   usage: TokenUsage | null
+  /** Nothing is generated any more, so that the usage is the whole one. */
+  isOver: boolean
+}
+
+/** What the whole stream has used; null while it may not have told all. Pure. */
+export function wholeUsage({ usage, isOver }: StreamProgress): TokenUsage | null {
+  return isOver ? usage : null
 }
 
 export interface StreamRules {
@@ -34,7 +41,7 @@ export const chatStream: StreamForm = {
 }
 
 export function freshProgress(): StreamProgress {
-  return { events: 0, bytes: 0, smallestEventBytes: 0, usage: null }
+  return { events: 0, bytes: 0, smallestEventBytes: 0, usage: null, isOver: false }
 }
 
 /** One event of a model is a few hundred bytes; one with a picture in it may be megabytes. */
@@ -74,7 +81,8 @@ export function createEventPasser(
       let unchangedFrom = 0
       let usageAt = data.indexOf(usageMark)
       for (let end = eventEnd(data, from); end !== -1; end = eventEnd(data, from)) {
-        if (form.isEnd(data, from, end)) rules.onDone()
+        const isEnd = form.isEnd(data, from, end)
+        if (isEnd) progress.isOver = true
         else if (data[from] !== colon) countEvent(end - from, progress)
         if (usageAt !== -1 && usageAt < end) {
           const event = data.subarray(from, end)
@@ -86,6 +94,7 @@ export function createEventPasser(
           }
           usageAt = data.indexOf(usageMark, end)
         }
+        if (isEnd) rules.onDone()
         from = end
       }
       if (from > unchangedFrom) passed.push(data.subarray(unchangedFrom, from))
@@ -119,7 +128,10 @@ function withUsage(event: Buffer, progress: StreamProgress, rules: StreamRules):
   const usage = usageFrom(data?.['usage'])
   if (data === null || usage === null) return event
   progress.usage = usage
-  if (!rules.wantsUsage) return Array.isArray(data['choices']) && data['choices'].length === 0 ? null : event
+  // By its form the last word of a stream, but for its end mark.
+  const isAlone = Array.isArray(data['choices']) && data['choices'].length === 0
+  if (isAlone) progress.isOver = true
+  if (!rules.wantsUsage) return isAlone ? null : event
   const told = { ...data, usage: { ...asObject(data['usage']), cost_usd: rules.costUsdOf(usage) } }
   return Buffer.from(`data: ${JSON.stringify(told)}\n\n`)
 }

@@ -4,8 +4,10 @@ import type { ByteFlow, ByteSink, ByteStream } from './byte-stream.ts'
 import type { ProviderReply } from './llm-provider.ts'
 import type { Dialect } from './dialect.ts'
 import { asProblem } from './openai-error.ts'
-import { createEventPasser, freshProgress } from './pass-stream.ts'
+import { createEventPasser, freshProgress, wholeUsage } from './pass-stream.ts'
+import type { Hearing } from './read-on.ts'
 import type { OpenCall } from './reply-body.ts'
+import type { UnknownCost } from './unknown-cost.ts'
 import type { TokenUsage } from './usage.ts'
 import type { SilenceWatch } from './silence-watch.ts'
 
@@ -29,76 +31,93 @@ export interface RelayInput {
   /** The client has waited in silence so far. */
   readonly isLate: boolean
   readonly wantsUsage: boolean
-  readonly clientSignal: AbortSignal
+  /** Hears of the reader's going, and says when the provider is to be cut off. */
+  readonly hearing: Hearing
   readonly silence: SilenceWatch
-  /** Called once when nobody reads on: the provider must be cut off. */
-  readonly cut: () => void
 }
 
 /**
- * An answer as it comes, with comments in its silences. Settles by its usage, or by an estimate when it is cut,
- * whether or not anybody ever reads it. Fails only by the client's own going.
+ * An answer as it comes, with comments in its silences. Settles by its whole usage, or as unconfirmed, whether or not
+ * anybody ever reads it: once its reader has left it is read to its end for the usage alone. Fails only by the reader's
+ * own going.
  */
 export function relayStream(input: RelayInput): ByteStream {
-  const { clientSignal } = input
-  const progress = freshProgress()
-  let call: OpenCall | null = null
-
-  function settle(): void {
-    if (progress.usage === null) call?.account.settleEstimate(progress)
-    else call?.account.settle(progress.usage)
+  const { left } = input.hearing
+  let isPiped = false
+  const pipe = (sink: ByteSink): ByteFlow => {
+    isPiped = true
+    return relay(input, sink)
   }
-
-  clientSignal.addEventListener('abort', settle, { once: true })
-  input.spoken.then(
-    (spoken) => {
-      call = spoken.call
-      if (clientSignal.aborted) settle()
-    },
-    () => {},
-  )
+  const readAlone = () => {
+    if (!isPiped) pipe(nobody)
+  }
+  if (left.aborted) readAlone()
+  else left.addEventListener('abort', readAlone, { once: true })
   return createByteStream((sink) => {
-    const rules = {
-      wantsUsage: input.wantsUsage,
-      costUsdOf: (usage: TokenUsage) => call?.costUsdOf(usage) ?? 0,
-      onDone: settle,
-    }
-    const passer = createEventPasser(progress, rules, input.dialect.createStreamForm?.())
-    return relay(input, sink, {
-      passer,
-      settled: () => {
-        clientSignal.removeEventListener('abort', settle)
-        settle()
-      },
-    })
+    if (!isPiped) return pipe(sink)
+    // Its client had left before anybody came to read.
+    sink.fail(left.reason)
+    return { resume: () => {}, cut: () => {} }
   })
 }
 
+const nobody: ByteSink = { write: () => true, end: () => {}, fail: () => {} }
+
 /** Pieces that come in one go leave in one go: most of what a stream costs is its writes. */
-function relay(
-  input: RelayInput,
-  sink: ByteSink,
-  parts: { readonly passer: ReturnType<typeof createEventPasser>; readonly settled: () => void },
-): ByteFlow {
-  const { passer } = parts
+function relay(input: RelayInput, sink: ByteSink): ByteFlow {
+  const { hearing } = input
+  const progress = freshProgress()
+  const call = { spoken: null as SpokenStream | null, source: null as ByteFlow | null }
+  const passer = createEventPasser(
+    progress,
+    {
+      wantsUsage: input.wantsUsage,
+      costUsdOf: (usage: TokenUsage) => call.spoken?.call.costUsdOf(usage) ?? 0,
+      onDone: () => settle('no-usage'),
+    },
+    input.dialect.createStreamForm?.(),
+  )
   let gathered: Uint8Array[] = []
   let isOver = false
+  let isRead = true
   let hasRoom = true
-  let source: ByteFlow | null = null
-  let spoken: SpokenStream | null = null
-  if (input.isLate) sink.write(keepAliveComment)
+  if (input.isLate && !hearing.left.aborted) sink.write(keepAliveComment)
   const watched = input.silence.watch(() => sink.write(keepAliveComment))
 
-  function finish(): boolean {
+  function settle(otherwise: UnknownCost): void {
+    const account = call.spoken?.call.account
+    const usage = wholeUsage(progress)
+    if (usage === null) account?.settleUnconfirmed(hearing.why() ?? otherwise, progress.usage)
+    else account?.settle(usage)
+  }
+
+  function finish(otherwise: UnknownCost): boolean {
     if (isOver) return false
     isOver = true
     watched.end()
-    parts.settled()
+    hearing.left.removeEventListener('abort', readOn)
+    hearing.cut.removeEventListener('abort', cutOff)
+    settle(otherwise)
     return true
   }
 
+  /** From here on its bytes go nowhere, and nothing holds them up. */
+  function readOn(): void {
+    if (!isRead) return
+    isRead = false
+    watched.end()
+    hasRoom = true
+    if (hearing.cut.aborted) cutOff()
+    else call.source?.resume()
+    sink.fail(hearing.left.reason)
+  }
+
+  function cutOff(): void {
+    if (finish('broken-off')) call.source?.cut()
+  }
+
   function pass(bytes: Uint8Array | null): void {
-    if (bytes === null) return
+    if (bytes === null || !isRead) return
     watched.heard()
     hasRoom = sink.write(bytes)
   }
@@ -116,15 +135,12 @@ function relay(
   }
 
   function fail(error: unknown): void {
-    if (!finish()) return
-    input.cut()
-    if (input.clientSignal.aborted) {
-      sink.fail(error)
-      return
-    }
+    if (!finish('broken-off')) return
+    call.source?.cut()
+    if (!isRead) return
     const problem = asProblem(error)
-    spoken?.broke(problem)
-    sink.write(input.dialect.errorEvent(spoken ? asFinal(problem) : problem))
+    call.spoken?.broke(problem)
+    sink.write(input.dialect.errorEvent(call.spoken ? asFinal(problem) : problem))
     sink.end()
   }
 
@@ -132,14 +148,17 @@ function relay(
     write(bytes) {
       if (gathered.length === 0) queueMicrotask(flush)
       gathered.push(bytes)
+      if (!isRead) hearing.heard(bytes.length)
       return hasRoom
     },
     end() {
       flush()
       if (isOver) return
+      // Whole by its form or not: nothing more is generated.
+      progress.isOver = true
       pass(passer.rest())
-      finish()
-      sink.end()
+      finish('no-usage')
+      if (isRead) sink.end()
     },
     fail(error) {
       flush()
@@ -147,25 +166,29 @@ function relay(
     },
   }
 
+  hearing.left.addEventListener('abort', readOn, { once: true })
+  hearing.cut.addEventListener('abort', cutOff, { once: true })
   input.spoken.then(
     (stream) => {
+      call.spoken = stream
       if (isOver) {
+        settle('broken-off')
         stream.reply.discard()
         return
       }
-      spoken = stream
-      if (input.isLate) sink.write(Buffer.from(`: ${stream.signature}\n\n`))
-      source = pipeBytes(stream.reply.body, inner)
+      if (input.isLate && isRead) sink.write(Buffer.from(`: ${stream.signature}\n\n`))
+      call.source = pipeBytes(stream.reply.body, inner)
     },
     (error: unknown) => inner.fail(error),
   )
+  if (hearing.left.aborted) readOn()
   return {
     resume: () => {
       hasRoom = true
-      source?.resume()
+      call.source?.resume()
     },
     cut: () => {
-      if (finish()) input.cut()
+      if (!isOver) hearing.readerLeft()
     },
   }
 }

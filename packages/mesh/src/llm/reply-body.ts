@@ -4,12 +4,13 @@ import type { CallAccount } from './call-account.ts'
 import type { Dialect } from './dialect.ts'
 import { emptyAnswer } from './empty-answer.ts'
 import type { ProviderReply } from './llm-provider.ts'
-import { freshProgress } from './pass-stream.ts'
+import type { Hearing } from './read-on.ts'
 import type { TokenUsage } from './usage.ts'
 
 /** A call on its way: whose money it is. */
 export interface OpenCall {
   readonly account: CallAccount
+  readonly hearing: Hearing
   readonly costUsdOf: (usage: TokenUsage) => number
 }
 
@@ -29,15 +30,15 @@ export async function wholeReply(
     const text = await collect(reply)
     const answer = parsedAnswer(text)
     const usage = dialect.usageOf(answer)
-    if (usage === null) call.account.settleEstimate({ ...freshProgress(), bytes: text.length })
+    if (usage === null) call.account.settleUnconfirmed('no-usage')
     else call.account.settle(usage)
     if (dialect.saysNothing(answer)) throw emptyAnswer()
     const told = usage === null ? null : dialect.usageWithCost?.(answer, call.costUsdOf(usage))
     const body = Buffer.from(told ? JSON.stringify({ ...answer, usage: told }) : text)
     return { status: 200, headers: { 'content-type': 'application/json; charset=utf-8' }, body }
   } finally {
-    // Whatever broke on the way: the answer was paid for by then.
-    call.account.settleEstimate(null)
+    // Whatever broke on the way: the answer may have been made by then.
+    call.account.settleUnconfirmed(call.hearing.why() ?? 'broken-off')
     reply.discard()
   }
 }

@@ -5,7 +5,6 @@ import type { Rule } from './prompt/closed-form.ts'
 import { nothingFound } from './prompt/prompt-found.ts'
 import type { PromptFound, ServerTool } from './prompt/prompt-found.ts'
 import type { TokenUsage } from './usage.ts'
-import type { CallAccount } from './call-account.ts'
 import { nanoFromUsd } from './money.ts'
 import type { Price } from './price-list.ts'
 
@@ -158,11 +157,6 @@ export function priceWithTools(price: Price, terms: ServerToolTerms | null): Pri
     costNano: (usage) =>
       Math.max(price.costNano(usage) + (terms?.feeOf(usage) ?? 0), nanoFromUsd(usage.toldUsd ?? 0)),
   }
-}
-
-/** What tools have done at a provider is not seen in a stream: cut off, a call that had them is paid by its bound. */
-export function accountWithTools(account: CallAccount, terms: ServerToolTerms | null): CallAccount {
-  return terms === null ? account : { ...account, settleEstimate: () => account.settleFull() }
 }
 
 function boundedTool(

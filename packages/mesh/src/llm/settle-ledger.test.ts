@@ -88,7 +88,12 @@ describe('the ledger of money at a start', () => {
     await before.gate.reserve(wishOf())
     const after = aLife({ database, life: 'life_2' })
     expect(after.gate.found.leftOpen).toBe(1)
-    expect(after.spend.total(fleetScope, day)).toMatchObject({ openNano: 0, spentNano: 1000, calls: 1 })
+    expect(after.spend.total(fleetScope, day)).toMatchObject({
+      openNano: 0,
+      spentNano: 1000,
+      unconfirmedNano: 1000,
+      calls: 1,
+    })
   })
 
   test('changes no sum when a hold that somebody else closed ends, and lets the next call open another', async () => {
@@ -157,9 +162,9 @@ describe('the ledger of money at a start', () => {
       model: 'm',
       day,
     }
-    expect(() => spend.pay(row, null, { openNano: 0, spentNano: -1, calls: 0, tokens: 0 })).toThrow(
-      'below zero',
-    )
+    expect(() =>
+      spend.pay(row, null, { openNano: 0, spentNano: -1, unconfirmedNano: 0, calls: 0, tokens: 0 }),
+    ).toThrow('below zero')
     expect(() =>
       database.exec(`INSERT INTO spend_total (scope, period, open_nano) VALUES ('fleet', 'x', 5);
         UPDATE spend_total SET open_nano = open_nano - 6 WHERE period = 'x'`),

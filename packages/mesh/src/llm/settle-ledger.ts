@@ -57,14 +57,13 @@ function correctSums(deps: SettleLedgerDeps): Omit<SettledLedger, 'leftOpen'> {
   if (corrected === 0) return { corrected, words: null }
   const examples = examplesOf(differences)
   for (const { scope, period, fromRows } of differences.totals) {
-    const { openNano, spentNano, calls, tokens } = fromRows
-    database.prepare(sql.total).run(scope, period, openNano, spentNano, calls, tokens)
+    const { openNano, spentNano, unconfirmedNano, calls, tokens } = fromRows
+    database.prepare(sql.total).run(scope, period, openNano, spentNano, unconfirmedNano, calls, tokens)
   }
   for (const { day, agentId, project, model, fromRows } of differences.daily) {
-    const { costNano, calls, promptTokens, completionTokens } = fromRows
-    database
-      .prepare(sql.daily)
-      .run(day, agentId, project, model, costNano, calls, promptTokens, completionTokens)
+    const { costNano, unconfirmedNano, calls, promptTokens, completionTokens } = fromRows
+    const sums = [costNano, unconfirmedNano, calls, promptTokens, completionTokens] as const
+    database.prepare(sql.daily).run(day, agentId, project, model, ...sums)
   }
   log.error({ corrected, examples }, 'sums of money were not what their rows say; they follow the rows now')
   journal?.append({
@@ -77,12 +76,14 @@ function correctSums(deps: SettleLedgerDeps): Omit<SettledLedger, 'leftOpen'> {
 }
 
 const sql = {
-  total: `INSERT INTO spend_total (scope, period, open_nano, spent_nano, calls, tokens) VALUES (?, ?, ?, ?, ?, ?)
+  total: `INSERT INTO spend_total (scope, period, open_nano, spent_nano, unconfirmed_nano, calls, tokens)
+    VALUES (?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (scope, period) DO UPDATE SET open_nano = excluded.open_nano, spent_nano = excluded.spent_nano,
-      calls = excluded.calls, tokens = excluded.tokens`,
-  daily: `INSERT INTO spend_daily (day, agent_id, project, model, cost_nano, calls, prompt_tokens, completion_tokens)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-    ON CONFLICT (day, agent_id, project, model) DO UPDATE SET cost_nano = excluded.cost_nano, calls = excluded.calls,
+      unconfirmed_nano = excluded.unconfirmed_nano, calls = excluded.calls, tokens = excluded.tokens`,
+  daily: `INSERT INTO spend_daily (day, agent_id, project, model, cost_nano, unconfirmed_nano, calls,
+      prompt_tokens, completion_tokens) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT (day, agent_id, project, model) DO UPDATE SET cost_nano = excluded.cost_nano,
+      unconfirmed_nano = excluded.unconfirmed_nano, calls = excluded.calls,
       prompt_tokens = excluded.prompt_tokens, completion_tokens = excluded.completion_tokens`,
 } as const
 

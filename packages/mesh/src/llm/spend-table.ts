@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { Database } from '../storage/database.ts'
+import type { UnknownCost } from './unknown-cost.ts'
 
 /** One call of a model, as it is paid for. */
 export interface SpendRow {
@@ -19,6 +20,8 @@ export interface SpendRow {
 export interface SpendTotal {
   readonly openNano: number
   readonly spentNano: number
+  /** Part of what is spent: booked as set aside, since nobody can tell what the calls have cost. */
+  readonly unconfirmedNano: number
   readonly calls: number
   readonly tokens: number
 }
@@ -27,6 +30,8 @@ export interface SpendClosing {
   readonly costNano: number
   readonly promptTokens: number
   readonly completionTokens: number
+  /** Why nobody can tell the cost, which is then all that was set aside. */
+  readonly unconfirmed?: UnknownCost
 }
 
 /** What is added to every sum that a row counts in. */
@@ -36,6 +41,7 @@ export type SpendChange = SpendTotal
 export interface SpendSum {
   readonly row: SpendRow
   readonly costNano: number
+  readonly unconfirmedNano: number
   readonly calls: number
   readonly promptTokens: number
   readonly completionTokens: number
@@ -127,6 +133,7 @@ const rowSchema = z.object({
 const totalSchema = z.object({
   open_nano: z.number(),
   spent_nano: z.number(),
+  unconfirmed_nano: z.number(),
   calls: z.number(),
   tokens: z.number(),
 })
@@ -138,36 +145,40 @@ const sql = {
   resize: `UPDATE spend SET reserved_nano = reserved_nano + ? WHERE id = ? AND state = 'open'`,
   forget: `DELETE FROM spend WHERE id = ? AND state = 'open' AND reserved_nano = 0`,
   enter: `INSERT INTO spend (id, agent_id, run_id, task_id, project, model, day, reserved_nano, state, cost_nano,
-    prompt_tokens, completion_tokens, opened_at, closed_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-  settleOpen: `UPDATE spend SET state = 'settled', cost_nano = reserved_nano, closed_at = ? WHERE id = ? AND state = 'open'`,
+    prompt_tokens, completion_tokens, opened_at, closed_at, unconfirmed)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  settleOpen: `UPDATE spend SET state = 'settled', cost_nano = reserved_nano, unconfirmed = 'mesh-killed',
+    closed_at = ? WHERE id = ? AND state = 'open'`,
   openRowsOfOthers: `SELECT id, agent_id, run_id, task_id, project, model, day, reserved_nano FROM spend
     WHERE state = 'open' AND life IS NOT ? ORDER BY opened_at`,
-  total: 'SELECT open_nano, spent_nano, calls, tokens FROM spend_total WHERE scope = ? AND period = ?',
-  add: `INSERT INTO spend_total (scope, period, open_nano, spent_nano, calls, tokens) VALUES (?, ?, ?, ?, ?, ?)
+  total:
+    'SELECT open_nano, spent_nano, unconfirmed_nano, calls, tokens FROM spend_total WHERE scope = ? AND period = ?',
+  add: `INSERT INTO spend_total (scope, period, open_nano, spent_nano, unconfirmed_nano, calls, tokens)
+    VALUES (?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (scope, period) DO UPDATE SET open_nano = open_nano + excluded.open_nano,
-      spent_nano = spent_nano + excluded.spent_nano, calls = calls + excluded.calls, tokens = tokens + excluded.tokens`,
-  daily: `INSERT INTO spend_daily (day, agent_id, project, model, cost_nano, calls, prompt_tokens, completion_tokens)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      spent_nano = spent_nano + excluded.spent_nano,
+      unconfirmed_nano = unconfirmed_nano + excluded.unconfirmed_nano, calls = calls + excluded.calls, tokens = tokens + excluded.tokens`,
+  daily: `INSERT INTO spend_daily (day, agent_id, project, model, cost_nano, unconfirmed_nano, calls,
+      prompt_tokens, completion_tokens) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (day, agent_id, project, model) DO UPDATE SET cost_nano = cost_nano + excluded.cost_nano,
-      calls = calls + excluded.calls, prompt_tokens = prompt_tokens + excluded.prompt_tokens,
+      unconfirmed_nano = unconfirmed_nano + excluded.unconfirmed_nano, calls = calls + excluded.calls, prompt_tokens = prompt_tokens + excluded.prompt_tokens,
       completion_tokens = completion_tokens + excluded.completion_tokens`,
-  unjournaled: `INSERT INTO spend_unjournaled (agent_id, run_id, project, model, cost_nano, calls, prompt_tokens,
-      completion_tokens) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+  unjournaled: `INSERT INTO spend_unjournaled (agent_id, run_id, project, model, cost_nano, unconfirmed_nano, calls,
+      prompt_tokens, completion_tokens) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT (agent_id, run_id, project, model) DO UPDATE SET cost_nano = cost_nano + excluded.cost_nano,
-      calls = calls + excluded.calls, prompt_tokens = prompt_tokens + excluded.prompt_tokens,
+      unconfirmed_nano = unconfirmed_nano + excluded.unconfirmed_nano, calls = calls + excluded.calls, prompt_tokens = prompt_tokens + excluded.prompt_tokens,
       completion_tokens = completion_tokens + excluded.completion_tokens`,
 } as const
 
-const nothing: SpendChange = { openNano: 0, spentNano: 0, calls: 0, tokens: 0 }
+const nothing: SpendChange = { openNano: 0, spentNano: 0, unconfirmedNano: 0, calls: 0, tokens: 0 }
 const unpaid: SpendClosing = { costNano: 0, promptTokens: 0, completionTokens: 0 }
 
 export function createSpendTable(database: Database): SpendTable {
   /** Adds to every sum that the row counts in. */
   function addToTotals(row: Omit<SpendRow, 'reservedNano'>, change: SpendChange): void {
+    const { openNano, spentNano, unconfirmedNano, calls, tokens } = change
     const add = (scope: string, period: string) =>
-      database
-        .prepare(sql.add)
-        .run(scope, period, change.openNano, change.spentNano, change.calls, change.tokens)
+      database.prepare(sql.add).run(scope, period, openNano, spentNano, unconfirmedNano, calls, tokens)
     add(agentScope(row.agentId), row.day)
     add(agentScope(row.agentId), monthOf(row.day))
     add(fleetScope, row.day)
@@ -185,10 +196,11 @@ export function createSpendTable(database: Database): SpendTable {
     return database.prepare(sql.resize).run(changeNano, id).changes === 1
   }
 
-  function report({ row, costNano, calls, promptTokens, completionTokens }: SpendSum): void {
+  function report(sum: SpendSum): void {
+    const { row, costNano, unconfirmedNano, calls, promptTokens, completionTokens } = sum
     const { day, agentId, runId, model } = row
     const project = row.project ?? ''
-    const sums = [costNano, calls, promptTokens, completionTokens] as const
+    const sums = [costNano, unconfirmedNano, calls, promptTokens, completionTokens] as const
     database.prepare(sql.daily).run(day, agentId, project, model, ...sums)
     database.prepare(sql.unjournaled).run(agentId, runId ?? '', project, model, ...sums)
   }
@@ -209,7 +221,7 @@ export function createSpendTable(database: Database): SpendTable {
     forget: (id) => void database.prepare(sql.forget).run(id),
     enter(row, { openedAt, closedAt }, closing) {
       const { id, agentId, runId, taskId, project, model, day, reservedNano } = row
-      const { costNano, promptTokens, completionTokens } = closing ?? unpaid
+      const { costNano, promptTokens, completionTokens, unconfirmed = null } = closing ?? unpaid
       const state = closing === null ? 'refunded' : 'settled'
       database
         .prepare(sql.enter)
@@ -228,6 +240,7 @@ export function createSpendTable(database: Database): SpendTable {
           completionTokens,
           openedAt,
           closedAt,
+          unconfirmed,
         )
     },
     pay(row, openId, change) {
@@ -237,8 +250,10 @@ export function createSpendTable(database: Database): SpendTable {
     report,
     settleOpen(row, at) {
       if (database.prepare(sql.settleOpen).run(at, row.id).changes === 0) return false
-      addToTotals(row, { ...nothing, openNano: -row.reservedNano, spentNano: row.reservedNano, calls: 1 })
-      report({ row, costNano: row.reservedNano, calls: 1, promptTokens: 0, completionTokens: 0 })
+      const { reservedNano: costNano } = row
+      const paid = { unconfirmedNano: costNano, calls: 1 }
+      addToTotals(row, { ...nothing, ...paid, openNano: -costNano, spentNano: costNano })
+      report({ row, ...paid, costNano, promptTokens: 0, completionTokens: 0 })
       return true
     },
     openRowsOfOthers: (life) => database.prepare(sql.openRowsOfOthers).all(life).map(rowFrom),
@@ -246,7 +261,13 @@ export function createSpendTable(database: Database): SpendTable {
       const found = database.prepare(sql.total).get(scope, period)
       if (found === undefined) return nothing
       const sums = totalSchema.parse(found)
-      return { openNano: sums.open_nano, spentNano: sums.spent_nano, calls: sums.calls, tokens: sums.tokens }
+      return {
+        openNano: sums.open_nano,
+        spentNano: sums.spent_nano,
+        unconfirmedNano: sums.unconfirmed_nano,
+        calls: sums.calls,
+        tokens: sums.tokens,
+      }
     },
   }
 }

@@ -16,6 +16,7 @@ interface Sum {
   readonly row: SpendRow
   readonly credit: Credit | null
   costNano: number
+  unconfirmedNano: number
   calls: number
   promptTokens: number
   completionTokens: number
@@ -37,10 +38,12 @@ export function writeEnded(deps: GateParts, batch: readonly Ended[]): void {
     add(byModel, `${run} ${row.model}`, { reservation, closing })
   }
   for (const sum of byModel.values()) deps.spend.report(sum)
-  for (const { row, credit, costNano, calls, promptTokens, completionTokens } of byRun.values()) {
+  for (const sum of byRun.values()) {
+    const { row, credit, costNano, unconfirmedNano, calls } = sum
     const releasedNano = credit ? deps.credits.release(credit, costNano) : 0
-    const tokens = promptTokens + completionTokens
-    deps.spend.pay(row, credit?.id ?? null, { openNano: -releasedNano, spentNano: costNano, calls, tokens })
+    const tokens = sum.promptTokens + sum.completionTokens
+    const change = { openNano: -releasedNano, spentNano: costNano, unconfirmedNano, calls, tokens }
+    deps.spend.pay(row, credit?.id ?? null, change)
     if (row.runId !== null) deps.addRunCost(row.runId, { costUsd: usdFromNano(costNano), tokens })
     if (costNano > 0) {
       const { agentId, project, day } = row
@@ -57,10 +60,11 @@ function add(
   let sum = sums.get(key)
   if (!sum) {
     const { row, credit } = reservation
-    sum = { row, credit, costNano: 0, calls: 0, promptTokens: 0, completionTokens: 0 }
+    sum = { row, credit, costNano: 0, unconfirmedNano: 0, calls: 0, promptTokens: 0, completionTokens: 0 }
     sums.set(key, sum)
   }
   sum.costNano += closing.costNano
+  if (closing.unconfirmed !== undefined) sum.unconfirmedNano += closing.costNano
   sum.calls++
   sum.promptTokens += closing.promptTokens
   sum.completionTokens += closing.completionTokens

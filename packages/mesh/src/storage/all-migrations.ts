@@ -25,6 +25,7 @@ import { mcpServersMigration } from './migrations/090-mcp-servers.ts'
 import { watchersMigration } from './migrations/085-watchers.ts'
 import { topicsMigration } from './migrations/087-topics.ts'
 import { spendLivesMigration } from './migrations/105-spend-lives.ts'
+import { unconfirmedSpendMigration } from './migrations/106-unconfirmed-spend.ts'
 import { cronMigration } from './migrations/080-cron.ts'
 
 /**
@@ -61,4 +62,5 @@ export const allMigrations: readonly Migration[] = [
   cronMigration,
   webhookBodiesMigration,
   spendLivesMigration,
+  unconfirmedSpendMigration,
 ]

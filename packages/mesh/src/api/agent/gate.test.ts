@@ -23,6 +23,7 @@ async function aDoor(log: Log = silentLog) {
       throw new Error('not asked')
     },
     liveRunOf: () => null,
+    readingOn: () => 0,
     countCall: () => {},
   })
   const server = createServer(log)

@@ -18,11 +18,13 @@ export interface AgentGateDeps {
   /** Throws the Problem `stale-fence` where run and fence are not live (ledger invariant R3). */
   readonly ticketOf: (agentId: string, runId: string, fence: number) => RunTicket
   readonly liveRunOf: (agentId: string) => RunTicket | null
+  /** Calls that the agent hung up on and whose answers are read to their end all the same. */
+  readonly readingOn: (agentId: string) => number
   /** Throws the Problem `rate-limited` when the agent calls too often. */
   readonly countCall: (agentId: string, method: string, path: string) => void
 }
 
-/** Calls that one agent may have open at once, its programs' among them: each may hold a body of megabytes. */
+/** Calls that one agent may have open at once, its programs' and those it hung up on among them: each may hold a body of megabytes. */
 const openCallsMax = 64
 const openCallsRetrySeconds = 1
 
@@ -44,7 +46,7 @@ export function createAgentGate(deps: AgentGateDeps) {
 
   function countOpen(agentId: string, reply: FastifyReply): void {
     const open = openCalls.get(agentId) ?? 0
-    if (open >= openCallsMax) {
+    if (open + deps.readingOn(agentId) >= openCallsMax) {
       throw new Problem('rate-limited', {
         detail: `at most ${openCallsMax} calls of one agent are open at once`,
         retryAfterSeconds: openCallsRetrySeconds,
