@@ -7,6 +7,7 @@ import { problemJson } from '@flotilla/protocol/problem-json'
 import { problemCatalog } from '@flotilla/protocol/problem-catalog'
 import { settingsSchema } from '../../packages/mesh/src/config/settings-file.ts'
 import type { Settings } from '../../packages/mesh/src/config/settings-file.ts'
+import { createAnswerBounds } from '../../packages/mesh/src/llm/answer-bounds.ts'
 import { chatDialect } from '../../packages/mesh/src/llm/chat-dialect.ts'
 import type { Dialect } from '../../packages/mesh/src/llm/dialect.ts'
 import { createComplete } from '../../packages/mesh/src/llm/complete.ts'
@@ -105,6 +106,7 @@ export function aModelPath(options: LlmPartsOptions = {}): LlmParts {
     clock,
     log: silentLog,
     watch: createModelWatch({ clock, log: silentLog, events, journal: { append: () => {} } }),
+    answerBounds: createAnswerBounds(),
     readOn: createReadOn({ clock, limits: options.readOnLimits ?? {} }),
     chance: () => 0.5,
     fetchMedia: () => Promise.reject(new Problem('denied')),

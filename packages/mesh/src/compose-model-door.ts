@@ -5,6 +5,7 @@ import type { SettingsFile } from './config/watch-settings.ts'
 import type { EventBus } from './events/event-bus.ts'
 import { join } from 'node:path'
 import type { AgentRecord } from './fleet/agent-record.ts'
+import { createAnswerBounds } from './llm/answer-bounds.ts'
 import { createBudgetWarnings } from './llm/budget-warnings.ts'
 import { chatDialect } from './llm/chat-dialect.ts'
 import { createComplete } from './llm/complete.ts'
@@ -117,6 +118,7 @@ export function composeModelDoor(parts: {
     log,
     watch,
     readOn,
+    answerBounds: createAnswerBounds(),
     chance: randomChance,
     fetchMedia,
     keepAliveMs,

@@ -11,6 +11,8 @@ export const headers = {
   /** On a model's answer: which model gave it, and how many attempts it took. */
   answeringModel: 'x-flotilla-model',
   attempts: 'x-flotilla-attempts',
+  /** On a model call: whoever sends `1` asks again where a bound that the mesh chose cut the answer off. */
+  asksAgain: 'x-flotilla-asks-again',
   /** On a streamed answer from outside: status and headers of the far end, as JSON in base64url. */
   farEnd: 'x-flotilla-far-end',
   webhookSignature: 'x-webhook-signature',

@@ -14,6 +14,8 @@ export interface AnswerAssembly {
   /** What the far end reported as an error inside the stream, or null. */
   error(): { code: string; detail: string } | null
   answer(): ModelAnswer
+  /** It was cut off, and not for sure by the model's own bound or the budget: the mesh says `null` of those. */
+  isCutByMesh(): boolean
 }
 
 /**
@@ -27,6 +29,7 @@ export function createAnswerAssembly(): AnswerAssembly {
   let tokens = 0
   let promptTokens = 0
   let costUsd = 0
+  let answerBound: unknown = undefined
   let failure: { code: string; detail: string } | null = null
   const calls: PartialCall[] = []
 
@@ -48,6 +51,7 @@ export function createAnswerAssembly(): AnswerAssembly {
       const usage = asRecord(chunk['usage'])
       tokens = Math.max(tokens, numberOf(usage['prompt_tokens']) + numberOf(usage['completion_tokens']))
       promptTokens = Math.max(promptTokens, numberOf(usage['prompt_tokens']))
+      if (usage['answer_bound'] !== undefined) answerBound = usage['answer_bound']
       costUsd = Math.max(costUsd, numberOf(usage['cost_usd']), numberOf(chunk['cost_usd']))
       const choice = asRecord(asList(chunk['choices'])[0])
       if (typeof choice['finish_reason'] === 'string') finish = choice['finish_reason']
@@ -59,6 +63,7 @@ export function createAnswerAssembly(): AnswerAssembly {
       return words
     },
     isWhole: () => finish !== null,
+    isCutByMesh: () => finish === 'length' && answerBound !== null,
     error: () => failure,
     answer: () => ({
       text,

@@ -186,3 +186,32 @@ test('a provider that stays away is given up after four tries', async () => {
   await close()
   expect(mesh.requests).toHaveLength(4)
 })
+
+test('an answer that a bound of the mesh cut off is asked for again without one, and both are counted', async () => {
+  const asked: (string | undefined)[] = []
+  const { model, close } = await meshModel((seen, response) => {
+    const again = seen.headers['x-flotilla-asks-again']
+    asked.push(typeof again === 'string' ? again : undefined)
+    const isFirst = asked.length === 1
+    const told = { ...usage.usage, ...(isFirst ? { answer_bound: 1024 } : {}) }
+    const text = isFirst ? words('half an', 'length') : words('a whole answer', 'stop')
+    return streamed([text, { choices: [], usage: told }])(seen, response)
+  })
+  const answer = await model.answer({ ...request, answerTokensMax: null }, () => undefined, signal)
+  await close()
+  expect(asked).toEqual(['1', undefined])
+  expect(answer).toMatchObject({ text: 'a whole answer', cutOff: false, tokens: 18, costUsd: 0.5 })
+})
+
+test('an answer that its model or the budget cut off is not asked for again', async () => {
+  let calls = 0
+  const { model, close } = await meshModel((seen, response) => {
+    calls += 1
+    const told = { ...usage.usage, answer_bound: null }
+    return streamed([words('half an', 'length'), { choices: [], usage: told }])(seen, response)
+  })
+  const answer = await model.answer({ ...request, answerTokensMax: null }, () => undefined, signal)
+  await close()
+  expect(calls).toBe(1)
+  expect(answer).toMatchObject({ text: 'half an', cutOff: true })
+})

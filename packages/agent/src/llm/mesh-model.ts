@@ -34,12 +34,25 @@ export function createMeshModel(deps: {
   seesImages?: boolean
 }): LanguageModel {
   let seen = deps.seesImages ?? true
-  const ask = async (
-    request: ModelRequest,
+  /** An answer that a bound of the mesh cut off is asked for again without one; both were paid for. */
+  const ask: LanguageModel['answer'] = async (request, onText, signal) => {
+    const asksAgain = request.answerTokensMax === null
+    const { answer, isCutByMesh } = await askOnce({ request, asksAgain }, onText, signal)
+    if (!asksAgain || !isCutByMesh) return answer
+    const whole = (await askOnce({ request, asksAgain: false }, onText, signal)).answer
+    return {
+      ...whole,
+      tokens: whole.tokens + answer.tokens,
+      costUsd: whole.costUsd + answer.costUsd,
+    }
+  }
+  const askOnce = async (
+    { request, asksAgain }: { readonly request: ModelRequest; readonly asksAgain: boolean },
     onText: (delta: string) => void,
     signal: AbortSignal,
-  ): Promise<ModelAnswer> => {
+  ) => {
     const reply = await deps.mesh.open({
+      asksAgain,
       endpoint: meshAgentEndpoints.chatCompletions,
       body: await bodyOf(deps.model, request, { store: deps.images ?? null, seen }),
       timeoutMs: silenceMaxMs,
@@ -78,7 +91,10 @@ function mayHeal(problem: Problem): boolean {
   return problem.extra['attempts'] === undefined || problem.retryAfterSeconds !== undefined
 }
 
-async function readAnswer(reply: IncomingMessage, onText: (delta: string) => void): Promise<ModelAnswer> {
+async function readAnswer(
+  reply: IncomingMessage,
+  onText: (delta: string) => void,
+): Promise<{ readonly answer: ModelAnswer; readonly isCutByMesh: boolean }> {
   const assembly = createAnswerAssembly()
   const take = (data: string): void => {
     if (data === '[DONE]' || data.trim() === '') return
@@ -106,7 +122,10 @@ async function readAnswer(reply: IncomingMessage, onText: (delta: string) => voi
   if (!assembly.isWhole())
     throw new Problem('upstream-failed', { detail: 'The answer of the model broke off.', extra: begun })
   const answeredBy = reply.headers[headers.answeringModel]
-  return { ...assembly.answer(), answeredBy: typeof answeredBy === 'string' ? answeredBy : null }
+  return {
+    answer: { ...assembly.answer(), answeredBy: typeof answeredBy === 'string' ? answeredBy : null },
+    isCutByMesh: assembly.isCutByMesh(),
+  }
 }
 
 function asProblem(error: unknown): Problem {

@@ -28,6 +28,8 @@ export interface MeshCall {
   readonly body?: unknown
   /** Given for every call with effect: sent again, it gives the first answer and does nothing. */
   readonly idempotencyKey?: string
+  /** For a model call: where a bound that the mesh chose cuts the answer off, this side asks again. */
+  readonly asksAgain?: boolean
   /** Longest silence of the mesh in one attempt. */
   readonly timeoutMs?: number
   /** False for calls that come again by themselves, such as the lease. */
@@ -118,8 +120,14 @@ function pathOf(call: MeshCall): string {
 }
 
 function headersOf(call: MeshCall): Record<string, string> {
+  const again = call.asksAgain === true ? { [headers.asksAgain]: '1' } : {}
   const key = call.idempotencyKey === undefined ? {} : { [headers.idempotencyKey]: call.idempotencyKey }
-  return { [headers.runId]: call.ticket.runId, [headers.runFence]: String(call.ticket.fence), ...key }
+  return {
+    [headers.runId]: call.ticket.runId,
+    [headers.runFence]: String(call.ticket.fence),
+    ...key,
+    ...again,
+  }
 }
 
 function bodyHeaders(body: Buffer | null): Record<string, string | number> {

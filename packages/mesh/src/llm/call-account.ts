@@ -27,6 +27,8 @@ export interface CallAccountInput {
   readonly promptTokens: number
   /** Answers asked for at once. */
   readonly answers: number
+  /** Hears how many tokens the answer had, where that was told. */
+  readonly answered: (tokens: number) => void
   readonly closed: () => void
 }
 
@@ -70,6 +72,7 @@ export function openCallAccount(
     settle: ({ promptTokens, completionTokens, ...more }) =>
       close(() => {
         const costNano = input.price.costNano({ promptTokens, completionTokens, ...more })
+        input.answered(completionTokens)
         pay({ costNano, promptTokens, completionTokens })
       }),
     settleUnconfirmed: (why, told = null) =>

@@ -9,7 +9,9 @@ import { allowedModel } from './allowed-models.ts'
 import type { AllowedModelsDeps } from './allowed-models.ts'
 import { streamedAnswer, wholeAnswer } from './answer-reply.ts'
 import type { CompletionReply, Received } from './answer-reply.ts'
+import type { AnswerBounds } from './answer-bounds.ts'
 import { openCallAccount } from './call-account.ts'
+import type { CallAccount } from './call-account.ts'
 import type { CallParameters, Dialect } from './dialect.ts'
 import { dispatch } from './dispatch.ts'
 import { promptTokensAtMost } from './estimate.ts'
@@ -53,6 +55,8 @@ export interface CompletionInput {
   readonly signal: AbortSignal
   /** Features that are still tried out, by the names a client gives them. */
   readonly betas?: readonly string[]
+  /** The client asks again where a bound that it did not choose cut the answer off. */
+  readonly asksAgain?: boolean
 }
 
 export interface CompleteDeps extends AllowedModelsDeps {
@@ -65,6 +69,7 @@ export interface CompleteDeps extends AllowedModelsDeps {
   readonly watch: ModelWatch
   readonly fetchMedia: FetchMedia
   readonly readOn: ReadOn
+  readonly answerBounds: AnswerBounds
   /** From 0 to 1; spreads out those who come back after a failure. */
   readonly chance: () => number
   /** Silence after which a stream gets a comment; the default is the wire's. */
@@ -117,7 +122,8 @@ async function answer(
   const dispatched = dispatch(deps, {
     chain,
     hearing,
-    open: (model) => openCall(deps, caller, { model, parameters, hearing }),
+    open: (model) =>
+      openCall(deps, caller, { model, parameters, hearing, asksAgain: input.asksAgain === true }),
     receive: (reply, opened) => receive(dialect, reply, opened),
   }).finally(release)
   if (!parameters.stream) return wholeAnswer(await unlessLeft(dispatched, hearing))
@@ -141,11 +147,29 @@ interface Opened extends OpenCall {
   readonly request: ProviderRequest
 }
 
+interface AskedCall {
+  readonly model: CatalogModel
+  readonly parameters: CallParameters
+  readonly hearing: Hearing
+  readonly asksAgain: boolean
+}
+
+/** What was learned of the answers of this model to this agent bounds whoever can ask again; null for nobody else. */
+function learnedBound(
+  { answerBounds, dialect }: Parts,
+  agentId: string,
+  { model, parameters, asksAgain }: AskedCall,
+): number | null {
+  if (!asksAgain || parameters.maxTokens !== null || parameters.answers > 1) return null
+  if (model.free || !dialect.hasOutput) return null
+  return answerBounds.boundFor(agentId, model.id, model.defaultMaxTokens)
+}
+
 /** What one model would be sent, with the money for it set aside. */
 async function openCall(
   deps: Parts,
   caller: Extract<Caller, { kind: 'agent' }>,
-  call: { readonly model: CatalogModel; readonly parameters: CallParameters; readonly hearing: Hearing },
+  call: AskedCall,
 ): Promise<Opened> {
   const { model, parameters: asked, hearing } = call
   const { dialect } = deps
@@ -158,10 +182,12 @@ async function openCall(
   const price = priceWithTools(deps.priceOf(model), terms)
   const draft = JSON.stringify({ model: model.model, ...parameters.forwarded })
   const draftBytes = Buffer.byteLength(draft)
+  const learned = learnedBound(deps, caller.agentId, call)
+  const wishedTokens = parameters.maxTokens?.value ?? learned ?? model.defaultMaxTokens
   const promptTokens = tokensWithTools(
     promptTokensAtMost(parameters.prompt, draftBytes, model.media),
     terms,
-    parameters.maxTokens?.value ?? model.defaultMaxTokens,
+    wishedTokens,
   )
   const reservation = await deps.gate.reserve({
     agentId: caller.agentId,
@@ -171,7 +197,7 @@ async function openCall(
     promptNano: Math.ceil(promptTokens * price.inputNanoPerToken + price.callNano),
     outputNanoPerToken: dialect.hasOutput ? price.outputNanoPerToken : 0,
     answers: parameters.answers,
-    maxTokens: dialect.hasOutput ? (parameters.maxTokens?.value ?? model.defaultMaxTokens) : 1,
+    maxTokens: dialect.hasOutput ? wishedTokens : 1,
   })
   const closed = hearing.opened(reservation.reservedNano > 0)
   const releaseLease = deps.holdLease(caller.run)
@@ -185,6 +211,9 @@ async function openCall(
     reservation,
     promptTokens,
     answers: parameters.answers,
+    answered: (tokens) => {
+      if (call.asksAgain) deps.answerBounds.saw(caller.agentId, model.id, tokens)
+    },
     closed: () => {
       releaseLease()
       closed()
@@ -192,16 +221,24 @@ async function openCall(
   })
   const request = requestFor(caller.agentId, model, { dialect, parameters, draft, draftBytes, reservation })
   const billed = (usage: TokenUsage) => billedUsage(usage, model.usageRule)
+  // Of a lower bound the budget is the reason, and asking again does not help.
+  const answerBound = reservation.maxTokens === learned ? learned : null
+  const told = call.asksAgain ? { answerBound } : {}
   return {
     model,
     request,
     hearing,
-    account: {
-      settle: (usage) => account.settle(billed(usage)),
-      settleUnconfirmed: (why, told = null) => account.settleUnconfirmed(why, told && billed(told)),
-      refund: account.refund,
-    },
+    ...told,
+    account: billedAccount(account, billed),
     costUsdOf: (usage) => usdFromNano(price.costNano(billed(usage))),
+  }
+}
+
+function billedAccount(account: CallAccount, billed: (usage: TokenUsage) => TokenUsage): CallAccount {
+  return {
+    settle: (usage) => account.settle(billed(usage)),
+    settleUnconfirmed: (why, told = null) => account.settleUnconfirmed(why, told && billed(told)),
+    refund: account.refund,
   }
 }
 

@@ -22,6 +22,8 @@ export interface StreamRules {
   /** The client asked for the usage: its chunk goes on, with the cost. Otherwise the chunk that has only that stays here. */
   readonly wantsUsage: boolean
   readonly costUsdOf: (usage: TokenUsage) => number
+  /** Beside the cost, for a client that is told it. */
+  readonly more?: () => object
   /** Called before the bytes that end the stream are passed on. */
   readonly onDone: () => void
 }
@@ -132,7 +134,10 @@ function withUsage(event: Buffer, progress: StreamProgress, rules: StreamRules):
   const isAlone = Array.isArray(data['choices']) && data['choices'].length === 0
   if (isAlone) progress.isOver = true
   if (!rules.wantsUsage) return isAlone ? null : event
-  const told = { ...data, usage: { ...asObject(data['usage']), cost_usd: rules.costUsdOf(usage) } }
+  const told = {
+    ...data,
+    usage: { ...asObject(data['usage']), cost_usd: rules.costUsdOf(usage), ...rules.more?.() },
+  }
   return Buffer.from(`data: ${JSON.stringify(told)}\n\n`)
 }
 

@@ -6,6 +6,7 @@ import type { Dialect } from './dialect.ts'
 import { asProblem } from './openai-error.ts'
 import { createEventPasser, freshProgress, wholeUsage } from './pass-stream.ts'
 import type { Hearing } from './read-on.ts'
+import { boundWords } from './reply-body.ts'
 import type { OpenCall } from './reply-body.ts'
 import type { UnknownCost } from './unknown-cost.ts'
 import type { TokenUsage } from './usage.ts'
@@ -73,6 +74,7 @@ function relay(input: RelayInput, sink: ByteSink): ByteFlow {
     {
       wantsUsage: input.wantsUsage,
       costUsdOf: (usage: TokenUsage) => call.spoken?.call.costUsdOf(usage) ?? 0,
+      more: () => boundWords(call.spoken?.call.answerBound),
       onDone: () => settle('no-usage'),
     },
     input.dialect.createStreamForm?.(),

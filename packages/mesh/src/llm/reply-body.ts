@@ -12,6 +12,8 @@ export interface OpenCall {
   readonly account: CallAccount
   readonly hearing: Hearing
   readonly costUsdOf: (usage: TokenUsage) => number
+  /** Told to a client that asks again: the bound that the mesh chose for the answer, null where it chose none. */
+  readonly answerBound?: number | null
 }
 
 /** A whole answer, pictures included. */
@@ -34,13 +36,19 @@ export async function wholeReply(
     else call.account.settle(usage)
     if (dialect.saysNothing(answer)) throw emptyAnswer()
     const told = usage === null ? null : dialect.usageWithCost?.(answer, call.costUsdOf(usage))
-    const body = Buffer.from(told ? JSON.stringify({ ...answer, usage: told }) : text)
+    const usageTold = told && { ...told, ...boundWords(call.answerBound) }
+    const body = Buffer.from(usageTold ? JSON.stringify({ ...answer, usage: usageTold }) : text)
     return { status: 200, headers: { 'content-type': 'application/json; charset=utf-8' }, body }
   } finally {
     // Whatever broke on the way: the answer may have been made by then.
     call.account.settleUnconfirmed(call.hearing.why() ?? 'broken-off')
     reply.discard()
   }
+}
+
+/** As it stands beside the usage. Pure. */
+export function boundWords(bound: number | null | undefined): { readonly answer_bound?: number | null } {
+  return bound === undefined ? {} : { answer_bound: bound }
 }
 
 /** The pieces of an answer, joined. Rejects with what the reply fails with, or the Problem `upstream-failed`. */

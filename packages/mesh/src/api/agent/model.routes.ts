@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { headers } from '@flotilla/protocol/headers'
 import { wireLimits } from '@flotilla/protocol/limits'
 import { meshAgentApi as api, meshAgentEndpoints as endpoints } from '@flotilla/protocol/mesh-agent-api'
 import { modelApi, modelEndpoints } from '@flotilla/protocol/model-api'
@@ -32,6 +33,7 @@ interface ModelCall {
   readonly body: Uint8Array
   readonly signal: AbortSignal
   readonly betas: readonly string[]
+  readonly asksAgain: boolean
 }
 
 type CallModel = (caller: AgentCaller, call: ModelCall) => Promise<ModelReply>
@@ -104,6 +106,7 @@ function callOf(raw: FastifyRequest, reply: FastifyReply): ModelCall {
     body: Buffer.isBuffer(raw.body) ? raw.body : Buffer.alloc(0),
     signal: clientGone(reply),
     betas: namesIn(raw.headers['anthropic-beta']),
+    asksAgain: raw.headers[headers.asksAgain] === '1',
   }
 }
 
