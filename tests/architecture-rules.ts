@@ -22,6 +22,11 @@ export const packageEdges: readonly Edge[] = [
 /** Which folder of mesh/src may import which. `main`, `compose*` and `commands/` stand above the table. */
 export const meshEdges: readonly Edge[] = [
   { from: 'storage', to: [], why: 'leaf' },
+  {
+    from: 'intake',
+    to: [],
+    why: 'leaf: how much of the mesh what comes from outside may take, before it is anything',
+  },
   { from: 'config', to: [], why: 'leaf' },
   { from: 'sandbox', to: ['config'], why: 'leaf; files are written through config/atomic-file' },
   { from: 'journal', to: ['storage'], why: 'a record is a row' },
@@ -33,13 +38,13 @@ export const meshEdges: readonly Edge[] = [
   },
   {
     from: 'vault',
-    to: ['policy', 'config', 'storage', 'journal'],
+    to: ['policy', 'config', 'storage', 'journal', 'intake'],
     why: 'keys come from .env; each use is journaled; what agents ask the owner for is a row',
   },
   {
     from: 'fleet',
-    to: ['sandbox', 'policy', 'storage', 'events', 'journal', 'config'],
-    why: 'announces ends and never touches runs',
+    to: ['sandbox', 'policy', 'storage', 'events', 'journal', 'config', 'intake'],
+    why: 'announces ends and never touches runs; replies of agents are read within bounds',
   },
   {
     from: 'runs',
@@ -53,10 +58,14 @@ export const meshEdges: readonly Edge[] = [
   },
   {
     from: 'llm',
-    to: ['vault', 'policy', 'storage', 'journal', 'runs', 'config', 'events'],
-    why: 'a model call is charged to a run',
+    to: ['vault', 'policy', 'storage', 'journal', 'runs', 'config', 'events', 'intake'],
+    why: 'a model call is charged to a run; prompts and answers are read within bounds',
   },
-  { from: 'egress', to: ['vault', 'policy', 'storage', 'journal', 'runs'], why: 'a fetch is made for a run' },
+  {
+    from: 'egress',
+    to: ['vault', 'policy', 'storage', 'journal', 'runs', 'intake'],
+    why: 'a fetch is made for a run; answers of strangers are read within bounds',
+  },
   {
     from: 'budgets',
     to: ['policy', 'storage', 'events', 'journal'],
@@ -86,6 +95,7 @@ export const meshEdges: readonly Edge[] = [
       'events',
       'conditions',
       'vault',
+      'intake',
     ],
     why: 'what makes an agent act without being asked; each ends in submitRun',
   },
@@ -122,6 +132,7 @@ export const meshEdges: readonly Edge[] = [
       'events',
       'metrics',
       'pauses',
+      'intake',
     ],
     why: 'routes call use cases, never storage or sandbox',
   },
@@ -276,6 +287,48 @@ export const unguardedFiles: readonly { readonly file: string; readonly why: str
   { file: 'fleet/fleet.ts', why: 'puts the use cases of its room together' },
   { file: 'blackboard/list-entries.ts', why: 'shows of each entry only what `decide` allows to be read' },
   { file: 'blackboard/cross-project-counts.ts', why: 'counts for people; nothing is decided by it' },
+]
+
+export interface JsonParser {
+  readonly file: string
+  readonly why: string
+}
+
+/**
+ * Files of the mesh that make values of JSON by themselves. Whatever an agent or a stranger wrote goes through
+ * `intake/read-json.ts`, which looks at it first; each of these says whose text it reads instead.
+ */
+export const jsonParsers: readonly JsonParser[] = [
+  { file: 'intake/read-json.ts', why: 'the one way, after the look' },
+  { file: 'api/agent/model-errors.ts', why: 'the refusal that the door wrote a moment ago' },
+  {
+    file: 'commands/doctor.ts',
+    why: 'the state file and the reply of this home’s own mesh, in a process of its own',
+  },
+  { file: 'config/json-document.ts', why: 'files that the owner writes' },
+  { file: 'config/last-ports.ts', why: 'a file that the mesh writes' },
+  { file: 'edits/edit-mcp-servers.ts', why: 'a copy of a value that was read within bounds' },
+  { file: 'journal/journal-anchors.ts', why: 'a file that the mesh writes' },
+  { file: 'llm/ai-sdk-provider.ts', why: 'the body that the mesh wrote of a prompt read within bounds' },
+  { file: 'llm/anthropic-provider.ts', why: 'the body that the mesh wrote of a prompt read within bounds' },
+  { file: 'llm/messages-stream.ts', why: 'the answer that the mesh wrote of one read within bounds' },
+  {
+    file: 'llm/translate/messages-over-chat.ts',
+    why: 'the body that the mesh wrote of a prompt read within bounds',
+  },
+  { file: 'policy/journal-grants.ts', why: 'a row, and the permissions file as it was taken in' },
+  { file: 'runs/effect-once.ts', why: 'a row that the mesh wrote' },
+  { file: 'sandbox/docker/engine-dialect.ts', why: 'a file of ours' },
+  { file: 'sandbox/docker/watch-ends.ts', why: 'the engine’s own events' },
+  { file: 'sandbox/image/bundle-agent.ts', why: 'a file that the mesh writes' },
+  { file: 'sandbox/image/node-parts.ts', why: 'a manifest of a package that is installed' },
+  { file: 'sandbox/process/process-record.ts', why: 'a file that the mesh writes' },
+  {
+    file: 'sandbox/walls/verify-walls.ts',
+    why: 'the report of a probe of ours, in a container that runs nothing else',
+  },
+  { file: 'storage/json-column.ts', why: 'columns that the mesh wrote, of values read within bounds' },
+  { file: 'triggers/webhook/payload-text.ts', why: 'one text of a delivery that was looked at whole' },
 ]
 
 export interface BannedCall {

@@ -9,6 +9,7 @@ import {
   bannedComments,
   bannedNames,
   edgeImports,
+  jsonParsers,
   maxLines,
   meshEdges,
   packageEdges,
@@ -145,6 +146,15 @@ describe('the architecture', () => {
     function declaresUse(declared: string): boolean {
       return takesCaller.test(/^[\s\S]*?\n(?=\S)/.exec(declared)?.[0] ?? declared)
     }
+  })
+
+  test('JSON is made into values by the bounded reader, or by a file that says whose text it reads', () => {
+    const room = 'packages/mesh/src/'
+    const parsers = sources
+      .filter((file) => file.path.startsWith(room) && !/\.conformance\.ts$|-world\.ts$/.test(file.path))
+      .filter((file) => /\bJSON\.parse\(|\.json\(\)/.test(withoutComments(file.text)))
+      .map((file) => file.path.slice(room.length))
+    expect(parsers.toSorted()).toEqual(jsonParsers.map((row) => row.file).toSorted())
   })
 
   test('importing a module does nothing and keeps nothing', () => {

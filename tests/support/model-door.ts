@@ -12,6 +12,7 @@ import { messagesDialect } from '../../packages/mesh/src/llm/messages-dialect.ts
 import type { FetchMedia } from '../../packages/mesh/src/llm/remote-media.ts'
 import { silentLog } from '../../packages/mesh/src/log.ts'
 import { systemClock } from '../../packages/mesh/src/system-clock.ts'
+import { freeShares } from './free-shares.ts'
 import { aModelPath } from './llm-door.ts'
 import type { LlmUpstream } from './llm-upstream.ts'
 import type { WireKind } from './model-wires.ts'
@@ -78,6 +79,8 @@ export async function startModelDoor(
         },
         readingOn: () => 0,
         countCall: () => {},
+        allowCall: () => {},
+        ...freeShares(),
         liveRunOf: (agentId) => ({ runId: 'run_0000000000000001', agentId, fence: 1 }) as never,
       }),
       use: {

@@ -3,6 +3,8 @@ import { agentRoutes } from './api/agent/agent.routes.ts'
 import { createAgentGate } from './api/agent/gate.ts'
 import { mcpAgentRoutes } from './api/agent/mcp.routes.ts'
 import { modelRoutes } from './api/agent/model.routes.ts'
+import { actionOf } from './api/agent/route-actions.ts'
+import { takeBodies } from './api/agent/take-bodies.ts'
 import { cronAgentRoutes } from './api/agent/cron.routes.ts'
 import { skillRoutes } from './api/agent/skill.routes.ts'
 import { toolRoutes } from './api/agent/tool.routes.ts'
@@ -59,7 +61,9 @@ import { createChatSessions } from './runs/chat-sessions.ts'
 import { systemClock } from './system-clock.ts'
 import { productVersion } from './version.ts'
 import { accessTokenPath } from '@flotilla/protocol/hosted'
+import { jsonLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
+import { readJsonBody } from './intake/read-json.ts'
 
 /** People, probes and this machine's own programs, on loopback. */
 export function humanDoor(parts: MeshParts): FastifyInstance {
@@ -76,7 +80,7 @@ export function humanDoor(parts: MeshParts): FastifyInstance {
   server.register(async (scope) =>
     operatorViewRoutes(scope, {
       identify: internal,
-      refuseStrangers: async (request) => void internal(request),
+      admit: async (request) => void internal(request),
       use: operatorViewUseCases(parts),
     }),
   )
@@ -150,7 +154,7 @@ function peopleRoutes(server: FastifyInstance, parts: MeshParts, gate: HumanGate
 
 /** Containers, on the private network's gateway. */
 export function agentDoor(parts: MeshParts): FastifyInstance {
-  const { fleet, ledger, modelDoor, effects, rates } = parts
+  const { fleet, ledger, modelDoor, effects, rates, guard, shares } = parts
   const server = createServer(parts.log)
   const gate = createAgentGate({
     verifyToken: fleet.verifyToken,
@@ -163,13 +167,20 @@ export function agentDoor(parts: MeshParts): FastifyInstance {
     liveRunOf: ledger.live.liveRunOf,
     readingOn: modelDoor.readOn.openOf,
     countCall: (agentId, method, path) => rates.take(agentId, rateBucketOf(method, path)),
+    allowCall: (caller, call) => {
+      const action = actionOf(call)
+      if (action !== null) guard(caller, action)
+    },
+    loop: shares.calls,
+    held: shares.held,
   })
+  takeBodies(server, gate, (body) => readJsonBody(body, jsonLimits.body))
   server.register(async (scope) => agentRoutes(scope, { gate, effects, use: agentUseCases(parts) }))
   server.register(async (scope) => operatorRoutes(scope, { gate, effects, use: operatorUseCases(parts) }))
   server.register(async (scope) =>
     operatorViewRoutes(scope, {
       identify: gate.doorOnly,
-      refuseStrangers: gate.refuseStrangers,
+      admit: gate.admitToDoor,
       use: operatorViewUseCases(parts),
     }),
   )

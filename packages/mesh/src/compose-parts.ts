@@ -16,6 +16,7 @@ import { composeWatch } from './compose-watch.ts'
 import { cassetteFolders, composeModelDoor, composeModels, keepAliveMsOf } from './compose-model-door.ts'
 import { composeTasks } from './compose-tasks.ts'
 import { grantsIn, writeFirstPermissions } from './compose-permissions.ts'
+import { composeShares } from './compose-shares.ts'
 import { composeRuntime } from './compose-runtime.ts'
 import { composeStorage } from './compose-storage.ts'
 import { dataLimitBytes } from './config/settings-file.ts'
@@ -100,6 +101,7 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
     vault,
     cassetteFolders: cassetteFolders(paths.cassettesFolder, repositoryRoot),
   })
+  const shares = composeShares()
   const rates = createRateLimits({ clock, perMinute: () => settings.current().rate_limits, journal })
   const blackboard = createBlackboard({
     database,
@@ -139,6 +141,7 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
     templateFolders: [paths.templatesFolder, join(repositoryRoot, 'templates')],
     doorPort: () => doorPort,
     proxyPort: () => egress.proxy.port(),
+    replies: { held: shares.held, loop: shares.replies },
     meshIdentity: createMeshIdentity({ secret: meshSecret.reveal(), clock }),
     defaultModel: catalog.defaultModel,
     requireModel: catalog.requireUsable,
@@ -158,6 +161,8 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
     forget: [
       artifacts.forget,
       rates.forget,
+      shares.calls.forget,
+      shares.replies.forget,
       (id) => egress.counts.forget(id),
       blackboard.crossProject.forget,
       (id) => control.forget(id),
@@ -305,6 +310,7 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
     journalKeeper,
     trust,
     rates,
+    shares,
     budgets,
     events,
     settings,

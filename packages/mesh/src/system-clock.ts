@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import process from 'node:process'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { NewId } from '@flotilla/protocol/ids'
@@ -14,6 +15,12 @@ export const systemClock: Clock = {
       throw signal?.aborted ? signal.reason : error
     }
   },
+}
+
+/** Time that the thread which serves everybody has had on the processor, milliseconds. */
+export function loopCpuMs(): number {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1000
 }
 
 export const randomId: NewId = (prefix) => `${prefix}_${randomBytes(8).toString('hex')}`

@@ -21,3 +21,9 @@ test('what JSON cannot say is refused', () => {
     a: [1, 'b', null, true, { c: 0.5 }],
   })
 })
+
+test('a member that would be a prototype of a copy stays behind, at any depth', () => {
+  const value = jsonValueSchema.parse(JSON.parse('{"a":[{"__proto__":{"x":1},"b":2}],"__proto__":3}'))
+  expect(value).toEqual({ a: [{ b: 2 }] })
+  expect(JSON.stringify(value)).toBe('{"a":[{"b":2}]}')
+})

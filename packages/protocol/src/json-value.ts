@@ -6,19 +6,56 @@ import * as z from 'zod/mini'
  */
 export const jsonDepthMax = 100
 
-const anyJsonSchema = z.json()
-export type JsonValue = z.infer<typeof anyJsonSchema>
+export type JsonValue = z.infer<ReturnType<typeof z.json>>
 
-/** Anything JSON can say, nested no deeper than `jsonDepthMax`. */
+/**
+ * Anything JSON can say, nested no deeper than `jsonDepthMax`. One walk: a schema that tries each kind in turn makes an
+ * issue for every kind that a value is not. A member named `__proto__` stays behind, since a copy of it would be more
+ * than a member.
+ */
 export const jsonValueSchema = z.pipe(
-  z.custom<JsonValue>((value) => isShallow(value, jsonDepthMax), `nested deeper than ${jsonDepthMax} levels`),
-  anyJsonSchema,
+  z.custom<JsonValue>(
+    (value) => isJson(value, jsonDepthMax),
+    `no JSON, or nested deeper than ${jsonDepthMax} levels`,
+  ),
+  z.transform((value: JsonValue): JsonValue => withoutPrototypes(value)),
 )
 
 export const jsonObjectSchema = z.record(z.string(), jsonValueSchema)
 export type JsonObject = z.infer<typeof jsonObjectSchema>
 
-function isShallow(value: unknown, levelsLeft: number): boolean {
-  if (typeof value !== 'object' || value === null) return true
-  return levelsLeft > 0 && Object.values(value).every((inner) => isShallow(inner, levelsLeft - 1))
+function isJson(value: unknown, levelsLeft: number): boolean {
+  if (typeof value !== 'object') {
+    return typeof value === 'string' || typeof value === 'boolean' || Number.isFinite(value)
+  }
+  if (value === null) return true
+  if (levelsLeft === 0) return false
+  if (Array.isArray(value)) {
+    for (const inner of value) if (!isJson(inner, levelsLeft - 1)) return false
+    return true
+  }
+  const prototype: unknown = Object.getPrototypeOf(value)
+  if (prototype !== Object.prototype && prototype !== null) return false
+  return Object.values(value).every((inner) => isJson(inner, levelsLeft - 1))
+}
+
+const prototypeName = '__proto__'
+
+/** The same value where there is nothing to leave behind, which is nearly always. */
+function withoutPrototypes(value: JsonValue): JsonValue {
+  return hasPrototypeName(value) ? copied(value) : value
+}
+
+function copied(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(copied)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, inner]) => (name === prototypeName ? [] : [[name, copied(inner)]])),
+  )
+}
+
+function hasPrototypeName(value: JsonValue): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (!Array.isArray(value) && Object.hasOwn(value, prototypeName)) return true
+  return Object.values(value).some(hasPrototypeName)
 }

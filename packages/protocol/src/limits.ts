@@ -76,4 +76,49 @@ export const wireLimits = {
   steersPerRunMax: 50,
   steerMaxChars: 4000,
   keepAliveMs: 15_000,
+  /** Of one request that an agent has the mesh make, names and values together. */
+  outboundHeadersMax: 64,
+  outboundHeadersMaxChars: 32_000,
+} as const
+
+/** What one JSON text may hold, by a look at its bytes before anything is made of it. */
+export interface JsonBounds {
+  /** Values of any kind, the containers among them. */
+  readonly nodesMax: number
+  /** Names with their values, in all objects together: names of their own cost several times what values do. */
+  readonly membersMax: number
+  readonly depthMax: number
+  readonly nameMaxBytes: number
+  readonly numberMaxBytes: number
+}
+
+/** Some levels above what a value may have (`jsonDepthMax`): a body stands around it. */
+const shape = { depthMax: 128, nameMaxBytes: 16 * 1024, numberMaxBytes: 1024 }
+
+/**
+ * A text of four megabytes can say two million values, which cost seconds of the loop that all agents wait for, and
+ * hundreds of megabytes. Honest texts of that length are long strings.
+ */
+export const jsonLimits = {
+  /** Bodies at any door but the model surface. */
+  body: { ...shape, nodesMax: 100_000, membersMax: 25_000 },
+  /** Prompts: long conversations have some 20,000 values, lists of tokens to embed up to this. */
+  modelBody: { ...shape, nodesMax: 200_000, membersMax: 50_000 },
+  /** Replies and frames of agents' processes. */
+  agentReply: { ...shape, nodesMax: 200_000, membersMax: 50_000 },
+  /** Answers of providers: 2,048 vectors of 512 numbers, or fewer longer ones. */
+  modelAnswer: { ...shape, nodesMax: 1_500_000, membersMax: 100_000 },
+  /** Answers of other servers that the mesh reads itself. */
+  serverReply: { ...shape, nodesMax: 100_000, membersMax: 50_000 },
+  /** Deliveries are not parsed but where a hook has a condition. */
+  delivery: { ...shape, nodesMax: 200_000, membersMax: 50_000 },
+} as const satisfies Record<string, JsonBounds>
+
+/** What one agent may have the mesh do and keep for it, whatever it sends or answers. */
+export const agentShare = {
+  /** Bodies and replies that are held for all agents at once, and for one of them: nobody fills it alone. */
+  heldMaxBytes: 128 * 1024 * 1024,
+  heldPerAgentMaxBytes: 16 * 1024 * 1024,
+  /** Time of the mesh's one loop that reading and carrying out its calls may take, and as much again its replies. */
+  loopMsPerMinute: 6000,
 } as const

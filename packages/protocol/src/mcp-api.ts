@@ -1,6 +1,7 @@
 import * as z from 'zod/mini'
 import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 import { agentIdSchema } from './ids.ts'
+import { outboundHeadersSchema } from './outbound-headers.ts'
 
 /** MCP servers of agents: what an agent asks the mesh for, and what people are shown. */
 
@@ -20,7 +21,7 @@ export const mcpAgentApi = {
       /** Null for the server's own address; another one has the same origin. */
       url: z.nullable(z.string().check(z.maxLength(4096))),
       method: z.enum(['GET', 'POST', 'DELETE']),
-      headers: z._default(z.record(z.string(), z.string()), {}),
+      headers: outboundHeadersSchema,
       body: z._default(z.string().check(z.maxLength(4 * 1024 * 1024)), ''),
     }),
   },

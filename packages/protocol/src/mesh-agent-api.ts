@@ -4,6 +4,7 @@ import type { Endpoint, EndpointSchemas } from './endpoint.ts'
 import { agentIdSchema, runIdSchema, taskIdSchema } from './ids.ts'
 import { jsonObjectSchema, jsonValueSchema } from './json-value.ts'
 import { wireLimits } from './limits.ts'
+import { outboundHeadersSchema } from './outbound-headers.ts'
 import { steerIdSchema, steerTextSchema, steerViewSchema } from './steer.ts'
 import { taskViewSchema, tokenBudgetSchema } from './task.ts'
 
@@ -72,7 +73,7 @@ export const completeTaskRequestSchema = z.strictObject({
 export const httpRequestSchema = z.strictObject({
   url: z.string().check(z.maxLength(8192)),
   method: z._default(z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']), 'GET'),
-  headers: z._default(z.record(z.string(), z.string()), {}),
+  headers: outboundHeadersSchema,
   body: z._default(z.string().check(z.maxLength(1_000_000)), ''),
   timeout_ms: z._default(z.int().check(z.minimum(100), z.maximum(120_000)), 30_000),
 })

@@ -22,9 +22,11 @@ export function installProblemReplies(server: FastifyInstance, log: Log): void {
     }
     return sendProblem(request, reply, problem)
   })
-  server.setNotFoundHandler((request, reply) =>
-    sendProblem(request, reply, new Problem('not-found', { detail: 'this door has no such path' })),
-  )
+  server.setNotFoundHandler((request, reply) => sendProblem(request, reply, noSuchPath()))
+}
+
+export function noSuchPath(): Problem {
+  return new Problem('not-found', { detail: 'this door has no such path' })
 }
 
 export function sendProblem(request: FastifyRequest, reply: FastifyReply, problem: Problem): FastifyReply {

@@ -2,15 +2,22 @@ import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
-import { wireLimits } from '@flotilla/protocol/limits'
+import { jsonLimits, wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { problemContentType, problemJson } from '@flotilla/protocol/problem-json'
+import { readJsonBody } from '../intake/read-json.ts'
 import type { Log } from '../log.ts'
 import { boundConnections, connectionBounds } from './bound-connections.ts'
-import { asProblem, installProblemReplies, sendProblem } from './problem-reply.ts'
+import { drainRefused } from './drain-refused.ts'
+import { asProblem, installProblemReplies, noSuchPath, sendProblem } from './problem-reply.ts'
 
 /** A client that opens a connection and sends its request slower than this is let go. */
 const requestTimeoutMs = 120_000
+
+/** Of one request, names and values together; what passes it is refused while it comes. */
+const headersMaxBytes = 16 * 1024
+/** Headers of one request. Beyond it Node leaves them out, so that a refusal could be got round: it is refused instead. */
+const headersMax = 200
 
 /** One listening door: bounded bodies, problem replies, plain security headers, no framework banner. */
 export function createServer(log: Log): FastifyInstance {
@@ -21,15 +28,33 @@ export function createServer(log: Log): FastifyInstance {
     keepAliveTimeout: 75_000,
     forceCloseConnections: true,
     genReqId: () => randomUUID(),
+    http: { maxHeaderSize: headersMaxBytes },
     // What fails before a route is found does not reach the error handler.
     frameworkErrors: (error, request, reply) => sendProblem(request, reply, asProblem(error)),
     clientErrorHandler: (error, socket) => refuseBrokenHttp(error, socket),
     // Keys of the blackboard and names of files are longer than the router's default of 100.
     routerOptions: { maxParamLength: 2048, ignoreTrailingSlash: false },
   })
-  server.addHook('onSend', async (_request, reply) => {
+  server.server.maxHeadersCount = headersMax + 1
+  server.addHook('onRequest', async ({ raw, is404 }) => {
+    if (raw.rawHeaders.length > 2 * headersMax) {
+      throw new Problem('body-too-large', { detail: `at most ${headersMax} headers are taken` })
+    }
+    // Before a body is read that nobody waits for.
+    if (is404) throw noSuchPath()
+  })
+  server.addHook('onSend', async (request, reply) => {
     void reply.header('x-content-type-options', 'nosniff')
     void reply.header('cache-control', reply.getHeader('cache-control') ?? 'no-store')
+    await drainRefused(request.raw, reply)
+  })
+  server.removeAllContentTypeParsers()
+  server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
+    try {
+      done(null, readJsonBody(body as Buffer, jsonLimits.body))
+    } catch (error) {
+      done(error as Error)
+    }
   })
   installProblemReplies(server, log)
   boundConnections(server.server, connectionBounds)

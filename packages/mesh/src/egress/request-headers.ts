@@ -1,3 +1,4 @@
+import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { hopByHopHeaders } from './hop-by-hop.ts'
 
@@ -10,8 +11,6 @@ const connectionHeaders: readonly string[] = [
   'host',
 ]
 
-const headersMax = 64
-const headersMaxChars = 32_000
 const shownHeadersMax = 100
 const shownValueMaxChars = 4000
 
@@ -19,7 +18,10 @@ const shownValueMaxChars = 4000
 export function checkedHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   const entries = Object.entries(headers)
   const chars = entries.reduce((sum, [name, value]) => sum + name.length + value.length, 0)
-  if (entries.length > headersMax || chars > headersMaxChars) throw badRequest('too many or too long headers')
+  const { outboundHeadersMax, outboundHeadersMaxChars } = wireLimits
+  if (entries.length > outboundHeadersMax || chars > outboundHeadersMaxChars) {
+    throw badRequest('too many or too long headers')
+  }
   return Object.fromEntries(
     entries.map(([name, value]) => {
       const lower = name.toLowerCase()

@@ -1,6 +1,7 @@
 import { webSearchBounds } from '@flotilla/protocol/tool-api'
 import type { WebResult, WebSearchRequest } from '@flotilla/protocol/tool-api'
 import * as z from 'zod'
+import { endingAtFirst } from '../intake/parse-first.ts'
 
 export const searchProviderNames = ['brave', 'tavily', 'serper', 'searxng'] as const
 export type SearchProviderName = (typeof searchProviderNames)[number]
@@ -27,7 +28,8 @@ export interface SearchProvider {
 
 /** What third parties send may be left out or null, and more may come. */
 const words = z.string().nullish()
-const found = <Fields extends z.ZodRawShape>(fields: Fields) => z.array(z.looseObject(fields)).max(1000)
+const found = <Fields extends z.ZodRawShape>(fields: Fields) =>
+  endingAtFirst(z.array(z.looseObject(fields)).max(1000))
 
 const json = { accept: 'application/json' }
 const posted = { ...json, 'content-type': 'application/json' }

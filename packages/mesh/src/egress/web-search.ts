@@ -1,7 +1,9 @@
 import type { Clock } from '@flotilla/protocol/clock'
+import { jsonLimits } from '@flotilla/protocol/limits'
 import { webSearchBounds } from '@flotilla/protocol/tool-api'
 import type { WebResult, WebSearchRequest } from '@flotilla/protocol/tool-api'
 import { Problem } from '@flotilla/protocol/problem'
+import { readJson } from '../intake/read-json.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { Guard } from '../policy/action.ts'
 import { actorOf } from '../policy/caller.ts'
@@ -144,7 +146,7 @@ async function ask(
 
 function readResults(name: SearchProviderName, text: string): readonly WebResult[] {
   try {
-    return searchProviders[name].read(JSON.parse(text))
+    return searchProviders[name].read(readJson(text, jsonLimits.serverReply))
   } catch (cause) {
     throw new Problem('upstream-failed', { detail: `${name} answered in a form that is not its own`, cause })
   }

@@ -19,6 +19,9 @@ export interface AgentAddress {
   readonly port: number
 }
 
+/** Of one reply, names and values together. */
+const replyHeadersMaxBytes = 16 * 1024
+
 /** The far end said nothing for too long, said too much, or hung up. */
 export class BrokenLine extends Error {
   override readonly name = 'BrokenLine'
@@ -54,6 +57,7 @@ function openOnce(http: Agent, address: AgentAddress, call: AgentCall): Promise<
       headers: { ...call.headers, 'content-length': call.body?.byteLength ?? 0 },
       signal: call.signal,
       timeout: call.idleTimeoutMs,
+      maxHeaderSize: replyHeadersMaxBytes,
     })
     request.on('timeout', () => request.destroy(new BrokenLine(`silent for ${call.idleTimeoutMs} ms`)))
     request.on('response', resolve)
@@ -67,14 +71,17 @@ function openOnce(http: Agent, address: AgentAddress, call: AgentCall): Promise<
   })
 }
 
-/** The whole body; hangs up and rejects when it is longer than `maxBytes` or breaks off. */
+/** The whole body; hangs up and rejects when it is longer than `maxBytes`, breaks off, or `hold` throws. */
 export async function readBody(
   reply: IncomingMessage,
-  maxBytes: number,
+  { maxBytes, hold }: { readonly maxBytes: number; readonly hold: (bytes: number) => void },
   signal: AbortSignal,
 ): Promise<Buffer> {
   const chunks: Buffer[] = []
-  for await (const chunk of bodyChunks(reply, maxBytes, signal)) chunks.push(chunk)
+  for await (const chunk of bodyChunks(reply, maxBytes, signal)) {
+    hold(chunk.length)
+    chunks.push(chunk)
+  }
   return Buffer.concat(chunks)
 }
 

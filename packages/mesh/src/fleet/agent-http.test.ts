@@ -2,12 +2,14 @@ import { Agent, createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ChatFrame, ChatRequest, TaskResult } from '@flotilla/protocol/agent-api'
 import { afterEach, describe, expect, test } from 'vitest'
+import { freeShares } from '../../../../tests/support/free-shares.ts'
 import { verifies } from '../../../../tests/verifies.ts'
 import { createAgentHttp } from './agent-http.ts'
 import { createMeshIdentity } from './mesh-identity.ts'
 
 const clock = { now: () => 1_700_000_000_000, sleep: async () => {} }
 const identity = createMeshIdentity({ secret: 's', clock })
+const replies = freeShares()
 const patient = new AbortController().signal
 const closers: (() => Promise<void>)[] = []
 
@@ -36,7 +38,7 @@ async function anAgent(answer: Answer, idleTimeoutMs = 5000) {
     await new Promise<void>((resolve) => server.close(() => resolve()))
   })
   const address = { host: '127.0.0.1', port }
-  const line = createAgentHttp({ agentId: 'w', address, identity, http, idleTimeoutMs })
+  const line = createAgentHttp({ agentId: 'w', address, identity, http, clock, replies, idleTimeoutMs })
   return { line, server, connections: () => connections }
 }
 

@@ -3,12 +3,20 @@ import { agentApi, chatFrameSchema, heartbeatResultSchema } from '@flotilla/prot
 import type { ChatFrame, ResultReply, TaskResult } from '@flotilla/protocol/agent-api'
 import { agentEndpoints } from '@flotilla/protocol/agent-endpoints'
 import type { AgentEndpointName } from '@flotilla/protocol/agent-endpoints'
+import type { Clock } from '@flotilla/protocol/clock'
 import { fillPath } from '@flotilla/protocol/endpoint'
+import type { JsonValue } from '@flotilla/protocol/json-value'
+import { jsonLimits } from '@flotilla/protocol/limits'
 import { isProblemCode } from '@flotilla/protocol/problem-catalog'
 import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
 import { Problem } from '@flotilla/protocol/problem'
 import { createServerSentEventParser } from '@flotilla/protocol/server-sent-events'
+import type { ServerSentEvent } from '@flotilla/protocol/server-sent-events'
 import * as z from 'zod'
+import type { HeldBytes } from '../intake/held-bytes.ts'
+import type { LoopShare } from '../intake/loop-share.ts'
+import { parseFirst } from '../intake/parse-first.ts'
+import { readJson, readJsonQuietly } from '../intake/read-json.ts'
 import type { AgentConnection } from './agent-connection.ts'
 import { BrokenLine, bodyChunks, openExchange, readBody } from './agent-exchange.ts'
 import type { AgentAddress } from './agent-exchange.ts'
@@ -35,10 +43,18 @@ const passedCodes: readonly ProblemCode[] = [
   'conflict',
 ]
 
+export interface ReplyShares {
+  readonly held: HeldBytes
+  readonly loop: Pick<LoopShare, 'spend' | 'waitMs'>
+}
+
 export interface AgentHttpDeps {
   readonly agentId: string
   readonly address: AgentAddress
   readonly identity: MeshIdentity
+  readonly clock: Clock
+  /** What replies of each agent may take of the mesh. */
+  readonly replies: ReplyShares
   /** Keeps connections alive; shared by all agents, closed by whoever made it. */
   readonly http: Agent
   /** For tests that cannot wait a minute. */
@@ -60,6 +76,7 @@ interface Send {
 /** The line to an agent's process over HTTP. What comes back is from a hostile place: bounded and parsed. */
 export function createAgentHttp(deps: AgentHttpDeps): AgentConnection {
   const idleTimeoutMs = deps.idleTimeoutMs ?? streamIdleMs
+  const share = shareOf(deps)
 
   function open(send: Send): Promise<IncomingMessage> {
     const { method, path } = agentEndpoints[send.endpoint]
@@ -80,28 +97,38 @@ export function createAgentHttp(deps: AgentHttpDeps): AgentConnection {
   }
 
   async function call<Schema extends z.core.$ZodType>(send: Send, schema: Schema): Promise<z.output<Schema>> {
+    const held = share.hold()
     const deadline = AbortSignal.timeout(send.deadlineMs ?? callDeadlineMs)
     const signal = AbortSignal.any([send.signal, deadline])
     try {
+      await share.room(signal)
       const reply = await open({ ...send, signal })
-      const body = await readBody(reply, replyMaxBytes, signal)
-      if (reply.statusCode !== 200) throw refusal(deps.agentId, reply.statusCode ?? 0, body)
-      return z.parse(schema, JSON.parse(body.toString('utf8')))
+      const body = await readBody(reply, { maxBytes: replyMaxBytes, hold: held.take }, signal)
+      return share.spend(() => {
+        if (reply.statusCode !== 200) throw refusal(deps.agentId, reply.statusCode ?? 0, body)
+        return readReply(schema, body)
+      })
     } catch (error) {
       throw send.signal.aborted ? send.signal.reason : unavailable(deps.agentId, error)
+    } finally {
+      held.giveBack()
     }
   }
 
   async function stream(send: Send, followed: FollowedStream): Promise<TaskResult | null> {
     const { signal } = send
+    const held = share.hold()
     try {
       const reply = await open(send)
       if (reply.statusCode !== 200) {
-        throw refusal(deps.agentId, reply.statusCode ?? 0, await readBody(reply, replyMaxBytes, signal))
+        const body = await readBody(reply, { maxBytes: replyMaxBytes, hold: held.take }, signal)
+        throw share.spend(() => refusal(deps.agentId, reply.statusCode ?? 0, body))
       }
-      return await followStream(reply, followed)
+      return await followStream(reply, followed, share)
     } catch (error) {
       throw signal.aborted ? signal.reason : unavailable(deps.agentId, error)
+    } finally {
+      held.giveBack()
     }
   }
 
@@ -158,7 +185,7 @@ export function createAgentHttp(deps: AgentHttpDeps): AgentConnection {
     watch: async (runId, onFrame, signal) => {
       try {
         const reply = await open({ endpoint: 'frames', query: { run_id: runId }, signal })
-        if (reply.statusCode === 200) await followStream(reply, { runId, onFrame, signal })
+        if (reply.statusCode === 200) await followStream(reply, { runId, onFrame, signal }, share)
         else reply.destroy()
       } catch {
         // The outcome is asked for by `result`, which says what is wrong with the line.
@@ -204,26 +231,97 @@ interface FollowedStream {
   readonly signal: AbortSignal
 }
 
-/** The result at the stream's end, or null when the line broke before. */
-async function followStream(reply: IncomingMessage, stream: FollowedStream): Promise<TaskResult | null> {
+interface Share {
+  /** Waits until the agent has some of its share of the loop again. */
+  room(signal: AbortSignal): Promise<void>
+  spend<T>(work: () => T): T
+  /** Counts bytes that are kept of one reply. */
+  hold(): { take(bytes: number): void; giveBack(): void }
+}
+
+function shareOf({ agentId, clock, replies: { held, loop } }: AgentHttpDeps): Share {
+  return {
+    room: async (signal) => {
+      for (let wait = loop.waitMs(agentId); wait > 0; wait = loop.waitMs(agentId))
+        await clock.sleep(wait, signal)
+    },
+    spend: (work) => loop.spend(agentId, work),
+    hold: () => {
+      let kept = 0
+      return {
+        take: (bytes) => {
+          held.take(agentId, bytes)
+          kept += bytes
+        },
+        giveBack: () => {
+          held.giveBack(agentId, kept)
+          kept = 0
+        },
+      }
+    },
+  }
+}
+
+/**
+ * The result at the stream's end, or null when the line broke before. An agent whose frames have taken its share of the
+ * loop is read no further until it has some again.
+ */
+async function followStream(
+  reply: IncomingMessage,
+  stream: FollowedStream,
+  share: Share,
+): Promise<TaskResult | null> {
   const events = createServerSentEventParser(replyMaxBytes)
   const decoder = new TextDecoder()
+  const held = share.hold()
   try {
     for await (const bytes of bodyChunks(reply, streamMaxBytes, stream.signal)) {
-      for (const { data } of events.push(decoder.decode(bytes, { stream: true }))) {
-        const frame = chatFrameSchema.parse(JSON.parse(data))
-        if (frame.type === 'done') requireSameRun(frame.result.run_id, stream.runId)
-        stream.onFrame(frame)
-        if (frame.type === 'done') return frame.result
-      }
+      const { result, frames } = share.spend(() =>
+        takeFrames(events.push(decoder.decode(bytes, { stream: true })), stream),
+      )
+      if (result !== null) return result
+      // What has come of a frame is kept until its end.
+      if (frames > 0) held.giveBack()
+      else held.take(bytes.length)
+      await share.room(stream.signal)
     }
     return null
   } catch (error) {
     if (error instanceof BrokenLine) return null
     throw error
   } finally {
+    held.giveBack()
     reply.destroy()
   }
+}
+
+function takeFrames(
+  events: readonly ServerSentEvent[],
+  stream: FollowedStream,
+): { readonly result: TaskResult | null; readonly frames: number } {
+  for (const { data } of events) {
+    const frame = readReply(chatFrameSchema, data)
+    if (frame.type === 'done') requireSameRun(frame.result.run_id, stream.runId)
+    stream.onFrame(frame)
+    if (frame.type === 'done') return { result: frame.result, frames: events.length }
+  }
+  return { result: null, frames: events.length }
+}
+
+/** A reply is not a call: what is wrong with it is no Problem of whoever asked. */
+function readReply<Schema extends z.core.$ZodType>(
+  schema: Schema,
+  bytes: Uint8Array | string,
+): z.output<Schema> {
+  let value: JsonValue
+  try {
+    value = readJson(bytes, jsonLimits.agentReply)
+  } catch (cause) {
+    throw new Error(wordsOf(cause), { cause })
+  }
+  const parsed = parseFirst(schema, value)
+  if (parsed.success) return parsed.data
+  throw parsed.error
 }
 
 function requireSameRun(told: string, asked: string): void {
@@ -234,7 +332,7 @@ const refusalSchema = z.looseObject({ code: z.string(), detail: z.string() })
 
 /** What an agent's refusal means outside: its words only where they are about what a person sent. */
 function refusal(agentId: string, status: number, body: Buffer): Problem {
-  const parsed = refusalSchema.safeParse(parseQuietly(body))
+  const parsed = refusalSchema.safeParse(readJsonQuietly(body, jsonLimits.agentReply))
   const code = parsed.success && isProblemCode(parsed.data.code) ? parsed.data.code : null
   if (parsed.success && code && passedCodes.includes(code)) {
     return new Problem(code, { detail: parsed.data.detail.slice(0, 500) })
@@ -246,7 +344,7 @@ function refusal(agentId: string, status: number, body: Buffer): Problem {
 }
 
 function unavailable(agentId: string, error: unknown): Problem {
-  if (error instanceof Problem) return error
+  if (error instanceof Problem && error.code !== 'rate-limited') return error
   const reason = error instanceof z.core.$ZodError ? 'its answer is not of the agreed form' : wordsOf(error)
   return new Problem('agent-unavailable', {
     detail: `agent ${agentId} cannot be reached: ${reason}`,
@@ -256,12 +354,4 @@ function unavailable(agentId: string, error: unknown): Problem {
 
 function wordsOf(error: unknown): string {
   return error instanceof Error ? error.message.slice(0, 300) : 'the line broke'
-}
-
-function parseQuietly(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString('utf8'))
-  } catch {
-    return null
-  }
 }

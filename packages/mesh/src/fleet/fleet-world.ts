@@ -7,10 +7,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
+import { agentShare } from '@flotilla/protocol/limits'
 import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import { Problem } from '@flotilla/protocol/problem'
 import { createEventBus } from '../events/create-event-bus.ts'
+import { createHeldBytes } from '../intake/held-bytes.ts'
 import type { JournalEntry } from '../journal/journal.ts'
 import { silentLog } from '../log.ts'
 import type { Guard } from '../policy/action.ts'
@@ -283,6 +285,10 @@ export async function aFleet(changes: Partial<FleetDeps> = {}): Promise<FleetWor
     templateFolders: [],
     doorPort: () => 8420,
     proxyPort: () => 8421,
+    replies: {
+      held: createHeldBytes(agentShare),
+      loop: { waitMs: () => 0, spend: (_agentId, work) => work() },
+    },
     meshIdentity: createMeshIdentity({ secret: 'a secret of this test', clock }),
     defaultModel: () => 'scripted/demo',
     requireModel: () => {},

@@ -13,6 +13,7 @@ import type { Database } from '../storage/database.ts'
 import type { AgentConnections } from './agent-connection.ts'
 import type { AgentAddress } from './agent-exchange.ts'
 import { createAgentHttp } from './agent-http.ts'
+import type { ReplyShares } from './agent-http.ts'
 import type { AgentLife } from './agent-life.ts'
 import type { AgentBudget, AgentRecord } from './agent-record.ts'
 import { createAgentTable } from './agent-table.ts'
@@ -78,6 +79,8 @@ export interface FleetDeps {
   /** Known once the forward proxy listens. */
   readonly proxyPort: () => number
   readonly meshIdentity: MeshIdentity
+  /** What replies of each agent may take of the mesh. */
+  readonly replies: ReplyShares
   readonly defaultModel: () => string | null
   readonly requireModel: RequireModel
   readonly loopLimits: Readonly<Record<string, string>>
@@ -204,7 +207,15 @@ function createLife(deps: FleetDeps, http: Agent): AgentLife {
     addresses: new Map<string, AgentAddress>(),
     outdated: new Map<string, string | null>(),
     modelless: new Set<string>(),
-    connect: (agentId, address) => createAgentHttp({ agentId, address, identity: deps.meshIdentity, http }),
+    connect: (agentId, address) =>
+      createAgentHttp({
+        agentId,
+        address,
+        identity: deps.meshIdentity,
+        clock: deps.clock,
+        replies: deps.replies,
+        http,
+      }),
     door: () => ({
       host: deps.runtime.doorHost(),
       port: deps.doorPort(),

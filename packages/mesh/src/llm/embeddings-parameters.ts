@@ -1,5 +1,6 @@
 import type { JsonValue } from '@flotilla/protocol/json-value'
 import * as z from 'zod'
+import { parseFirst } from '../intake/parse-first.ts'
 import type { CallParameters } from './dialect.ts'
 import { badRequest, parseJsonBody } from './json-body.ts'
 import { nothingFound } from './prompt/prompt-found.ts'
@@ -28,7 +29,7 @@ const requestSchema = z.looseObject({
 /** Throws the Problem `bad-json` or `bad-request`. Pure. */
 export function readEmbeddingsParameters(bytes: Uint8Array): CallParameters {
   const body = parseJsonBody(bytes)
-  const parsed = requestSchema.safeParse(body)
+  const parsed = parseFirst(requestSchema, body)
   if (!parsed.success) {
     const issue = parsed.error.issues[0]
     throw badRequest(

@@ -1,5 +1,7 @@
 import { StringDecoder } from 'node:string_decoder'
+import { jsonLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
+import { readJsonQuietly } from '../intake/read-json.ts'
 import { redact } from '../vault/redact.ts'
 import type { Secret } from '../vault/secret.ts'
 import { createByteStream, pipeBytes } from './byte-stream.ts'
@@ -114,13 +116,8 @@ function isSpoken(event: string, dialect: Dialect): boolean {
     .join('\n')
     .trim()
   if (data === '' || data === '[DONE]') return false
-  let value: unknown
-  try {
-    value = JSON.parse(data)
-  } catch {
-    // Not ours to judge.
-    return true
-  }
+  const value = readJsonQuietly(data, jsonLimits.modelAnswer)
+  // What is no JSON is not ours to judge.
   if (!isRecord(value)) return true
   const { error } = value
   if (error !== undefined && error !== null) throw new StreamError(messageOf(error))

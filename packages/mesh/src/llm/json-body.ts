@@ -1,5 +1,7 @@
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
+import { jsonLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
+import { readJsonBody } from '../intake/read-json.ts'
 
 /** Null where there is none. Throws the Problem `bad-request`. Pure. */
 export function wholeNumber(value: JsonValue | undefined, name: string, max: number): number | null {
@@ -10,20 +12,12 @@ export function wholeNumber(value: JsonValue | undefined, name: string, max: num
   return value
 }
 
-const utf8 = new TextDecoder('utf-8', { fatal: true })
-
-/** The JSON object in a body. Throws the Problem `bad-json` or `bad-request`. Pure. */
+/** The JSON object in a body. Throws the Problem `bad-json`, `body-too-large` or `bad-request`. Pure. */
 export function parseJsonBody(bytes: Uint8Array): JsonObject {
-  let body: unknown
-  try {
-    body = JSON.parse(utf8.decode(bytes))
-  } catch (error) {
-    throw new Problem('bad-json', { cause: error })
-  }
+  const body = readJsonBody(bytes, jsonLimits.modelBody)
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw badRequest('an object is expected')
-  // JSON.parse makes JSON values and nothing else.
-  return body as JsonObject
+  return body
 }
 
 export function badRequest(detail: string): Problem {

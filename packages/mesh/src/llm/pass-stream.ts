@@ -1,4 +1,6 @@
+import { jsonLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
+import { readJsonQuietly } from '../intake/read-json.ts'
 import { usageFrom } from './usage.ts'
 import type { TokenUsage } from './usage.ts'
 
@@ -148,12 +150,8 @@ export function parsedData(event: Buffer): Record<string, unknown> | null {
     .filter((line) => line.startsWith('data:'))
     .map((line) => line.slice('data:'.length))
     .join('\n')
-  try {
-    return asObject(JSON.parse(text))
-  } catch {
-    // Not ours to judge: what is no JSON goes on as it came.
-    return null
-  }
+  // Not ours to judge: what is no JSON goes on as it came.
+  return asObject(readJsonQuietly(text, jsonLimits.modelAnswer))
 }
 
 function asObject(value: unknown): Record<string, unknown> | null {

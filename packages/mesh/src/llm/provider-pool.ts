@@ -16,6 +16,8 @@ const providerTimeouts: ProviderTimeouts = {
 
 /** Connections to one provider; further calls wait for a free one. */
 const connectionsMax = 256
+/** Of one answer, names and values together. */
+const headersMaxBytes = 16 * 1024
 /** Below what load balancers commonly close at, so that a call does not meet a closing connection. */
 const keepAliveMs = 30_000
 
@@ -26,6 +28,7 @@ export function openProviderPool(origin: string, timeouts?: Partial<ProviderTime
     connections: connectionsMax,
     keepAliveTimeout: keepAliveMs,
     connect: { timeout: chosen.connectMs },
+    maxHeaderSize: headersMaxBytes,
     headersTimeout: chosen.headersMs,
     bodyTimeout: chosen.bodyIdleMs,
   })

@@ -1,6 +1,8 @@
+import { jsonLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
 import * as z from 'zod'
+import { readJson } from '../intake/read-json.ts'
 import { redact } from '../vault/redact.ts'
 import type { Secret } from '../vault/secret.ts'
 import type { ProviderReply } from './llm-provider.ts'
@@ -72,7 +74,7 @@ async function readStart(reply: ProviderReply): Promise<string> {
 
 function messageOf(text: string): string {
   try {
-    const { error } = refusalSchema.parse(JSON.parse(text))
+    const { error } = refusalSchema.parse(readJson(text, jsonLimits.serverReply))
     return typeof error === 'string' ? error : (error.message ?? '')
   } catch {
     return text

@@ -1,5 +1,8 @@
 import { jsonObjectSchema } from '@flotilla/protocol/json-value'
+import { jsonLimits } from '@flotilla/protocol/limits'
 import * as z from 'zod'
+import { parseFirst } from '../intake/parse-first.ts'
+import { readJsonQuietly } from '../intake/read-json.ts'
 import type { CassetteTurn } from './cassette.ts'
 
 const callSchema = z.looseObject({
@@ -26,7 +29,8 @@ export function readAnswer(text: string, isStream: boolean): CassetteTurn | null
   const draft: Draft = { content: '', calls: [] }
   for (const data of isStream ? streamedData(text) : [text]) addPart(draft, data)
   const calls = draft.calls.flatMap((call) => {
-    const parsed = jsonObjectSchema.safeParse(parsedOrNull(call.arguments === '' ? '{}' : call.arguments))
+    const value = call.arguments === '' ? {} : readJsonQuietly(call.arguments, jsonLimits.modelAnswer)
+    const parsed = parseFirst(jsonObjectSchema, value)
     return call.name !== '' && parsed.success ? [{ name: call.name, arguments: parsed.data }] : []
   })
   if (draft.content === '' && calls.length === 0) return null
@@ -37,7 +41,7 @@ export function readAnswer(text: string, isStream: boolean): CassetteTurn | null
 }
 
 function addPart(draft: Draft, data: string): void {
-  const parsed = answerSchema.safeParse(parsedOrNull(data))
+  const parsed = parseFirst(answerSchema, readJsonQuietly(data, jsonLimits.modelAnswer))
   const choice = parsed.success ? parsed.data.choices[0] : undefined
   const said = choice?.message ?? choice?.delta
   if (!said) return
@@ -55,12 +59,4 @@ function streamedData(text: string): string[] {
     .split(/\r?\n/)
     .filter((line) => line.startsWith('data:'))
     .map((line) => line.slice('data:'.length).trim())
-}
-
-function parsedOrNull(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
 }

@@ -1,4 +1,7 @@
+import type { JsonValue } from '@flotilla/protocol/json-value'
+import { jsonLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
+import { readJson } from '../intake/read-json.ts'
 import { pipeBytes } from './byte-stream.ts'
 import type { CallAccount } from './call-account.ts'
 import type { Dialect } from './dialect.ts'
@@ -70,14 +73,19 @@ export function collect(reply: ProviderReply): Promise<string> {
 }
 
 export function parsedAnswer(text: string): Record<string, unknown> {
-  let answer: unknown
-  try {
-    answer = JSON.parse(text)
-  } catch (error) {
-    throw new Problem('upstream-failed', { detail: 'the answer of the model is not JSON', cause: error })
-  }
+  const answer = answerIn(text)
   if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) {
     throw new Problem('upstream-failed', { detail: 'the answer of the model is not an object' })
   }
-  return answer as Record<string, unknown>
+  return answer
+}
+
+function answerIn(text: string): JsonValue {
+  try {
+    return readJson(text, jsonLimits.modelAnswer)
+  } catch (cause) {
+    const isTooMuch = cause instanceof Problem && cause.code === 'body-too-large'
+    const detail = isTooMuch ? 'the answer of the model is too large' : 'the answer of the model is not JSON'
+    throw new Problem('upstream-failed', { detail, cause })
+  }
 }

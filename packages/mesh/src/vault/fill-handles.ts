@@ -1,4 +1,6 @@
+import { jsonLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
+import { readJson } from '../intake/read-json.ts'
 import { handleNames, handlesMax, replaceHandles } from './handles.ts'
 
 /** A request as an agent wrote it; header names are in lower case. */
@@ -130,10 +132,11 @@ function bodyEncoder(contentType: string, body: string): (value: string) => stri
 function isJson(body: string): boolean {
   if (!/^\s*[[{]/.test(body)) return false
   try {
-    JSON.parse(body)
+    readJson(body, jsonLimits.body)
     return true
-  } catch {
-    return false
+  } catch (error) {
+    // What is too much to be read may still be JSON, and must not be broken out of.
+    return error instanceof Problem && error.code === 'body-too-large'
   }
 }
 

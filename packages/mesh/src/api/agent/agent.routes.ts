@@ -48,8 +48,8 @@ export interface AgentRoutesDeps {
 }
 
 export function agentRoutes(scope: FastifyInstance, { gate, effects, use }: AgentRoutesDeps): void {
-  const bind = createBinder(scope)
-  scope.addHook('onRequest', gate.refuseStrangers)
+  const bind = createBinder(scope, gate.spend)
+  scope.addHook('onRequest', gate.admitToDoor)
 
   bind(endpoints.lease, api.lease, async ({ raw }) => use.renewLease(gate.doorOnly(raw)))
   bind(endpoints.agents, api.agents, async ({ raw }) => use.listAgents(gate.doorOnly(raw)))

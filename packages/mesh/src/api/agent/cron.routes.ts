@@ -37,8 +37,8 @@ export function cronAgentRoutes(
   },
 ): void {
   const { gate, effects, use } = deps
-  const bind = createBinder(scope)
-  scope.addHook('onRequest', gate.refuseStrangers)
+  const bind = createBinder(scope, gate.spend)
+  scope.addHook('onRequest', gate.admitToDoor)
 
   bind(endpoints.cronList, api.cronList, async ({ raw }) => use.list(gate.doorOnly(raw)))
   // A job is in a file and the answer in the database: where the mesh died in between, nobody knows.

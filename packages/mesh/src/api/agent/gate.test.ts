@@ -1,11 +1,18 @@
 import { request } from 'node:http'
 import type { ClientRequest } from 'node:http'
 import { afterEach, expect, test } from 'vitest'
+import { headers } from '@flotilla/protocol/headers'
+import { Problem } from '@flotilla/protocol/problem'
+import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
 import type { FastifyInstance } from 'fastify'
+import { freeShares } from '../../../../../tests/support/free-shares.ts'
 import type { Log } from '../../log.ts'
 import { silentLog } from '../../log.ts'
 import { createServer } from '../server.ts'
+import { createHeldBytes } from '../../intake/held-bytes.ts'
 import { createAgentGate } from './gate.ts'
+import type { AgentGateDeps } from './gate.ts'
+import { takeBodies } from './take-bodies.ts'
 
 const doors: { server: FastifyInstance; calls: ClientRequest[] }[] = []
 afterEach(async () => {
@@ -22,12 +29,14 @@ async function aDoor(log: Log = silentLog) {
     ticketOf: () => {
       throw new Error('not asked')
     },
-    liveRunOf: () => null,
     readingOn: () => 0,
+    liveRunOf: (agentId) => ({ runId: 'run_1', agentId, fence: 1 }) as never,
     countCall: () => {},
+    allowCall: () => {},
+    ...freeShares(),
   })
   const server = createServer(log)
-  server.addHook('onRequest', gate.refuseStrangers)
+  server.addHook('onRequest', gate.admitToModels)
   server.post('/x', async () => ({ done: true }))
   const url = await server.listen({ port: 0, host: '127.0.0.1' })
   const calls: ClientRequest[] = []
@@ -87,4 +96,151 @@ test('a client that hangs up in its body leaves no error in the log', async () =
   call.destroy()
   await new Promise((resolve) => setTimeout(resolve, 100))
   expect(errors).toEqual([])
+})
+
+/** What is left of a door that refuses: how much of a body came in, was kept, and was made into anything. */
+async function aRefusingDoor(deps: Partial<AgentGateDeps>, kind: 'door' | 'models' = 'models') {
+  const work = { held: 0, mostHeld: 0, read: 0, received: () => 0 }
+  const gate = createAgentGate({
+    verifyToken: (agentId) => ({ agentId, token: kind === 'door' ? 'door' : 'program' }),
+    ticketOf: (runId, agentId, fence) => ({ runId, agentId, fence }) as never,
+    readingOn: () => 0,
+    liveRunOf: (agentId) => ({ runId: 'run_1', agentId, fence: 1 }) as never,
+    countCall: () => {},
+    allowCall: () => {},
+    ...freeShares(),
+    held: {
+      take: (_agentId, bytes) => {
+        work.held += bytes
+        work.mostHeld = Math.max(work.mostHeld, work.held)
+      },
+      giveBack: (_agentId, bytes) => void (work.held -= bytes),
+    },
+    ...deps,
+  })
+  const server = createServer(silentLog)
+  takeBodies(server, gate, (body) => {
+    work.read++
+    return body.length
+  })
+  server.addHook('onRequest', kind === 'door' ? gate.admitToDoor : gate.admitToModels)
+  const wide = { bodyLimit: 8 * 1024 * 1024 }
+  server.post('/x', wide, async (request) => ({ bytes: request.body }))
+  const url = await server.listen({ port: 0, host: '127.0.0.1' })
+  const calls: ClientRequest[] = []
+  doors.push({ server, calls })
+  server.server.on('connection', (socket) => (work.received = () => socket.bytesRead))
+  const post = (bytes: number, more: Record<string, string> = {}, path = '/x') => {
+    const sent = request(`${url}${path}`, {
+      method: 'POST',
+      agent: false,
+      headers: {
+        authorization: 'Bearer digger',
+        'content-type': 'application/json',
+        'content-length': bytes,
+        [headers.runId]: 'run_1',
+        [headers.runFence]: '1',
+        ...more,
+      },
+    })
+    sent.on('error', () => {})
+    calls.push(sent)
+    return sent
+  }
+  return { work, post }
+}
+
+const refuses = (code: ProblemCode) => () => {
+  throw new Problem(code, { detail: 'no', retryAfterSeconds: 7 })
+}
+
+interface Refusal {
+  readonly what: string
+  readonly deps: Partial<AgentGateDeps>
+  readonly kind?: 'door'
+  readonly status: number
+}
+
+const loopUsed = { require: refuses('rate-limited'), spend: <T>(_id: string, work: () => T) => work() }
+
+test.each<Refusal>([
+  { what: 'token', deps: { verifyToken: () => null }, status: 401 },
+  { what: 'rate', deps: { countCall: refuses('rate-limited') }, status: 429 },
+  { what: 'live run', deps: { liveRunOf: () => null }, status: 403 },
+  { what: 'run', deps: { ticketOf: refuses('stale-fence') }, kind: 'door', status: 409 },
+  {
+    what: 'kind of token',
+    deps: { verifyToken: () => ({ agentId: 'digger', token: 'program' }) },
+    kind: 'door',
+    status: 403,
+  },
+  { what: 'permission', deps: { allowCall: refuses('denied') }, status: 403 },
+  { what: 'share of the loop', deps: { loop: loopUsed }, status: 429 },
+])(
+  'a call whose $what refuses it is answered while its body is still out, and nothing of it is kept or parsed',
+  async ({ deps, kind, status }) => {
+    const { work, post } = await aRefusingDoor(deps, kind)
+    const sent = post(4_000_000)
+    sent.write(Buffer.alloc(1000))
+    expect(await statusOf(sent)).toBe(status)
+    expect(work).toMatchObject({ mostHeld: 0, read: 0 })
+  },
+)
+
+test('a path that is none is answered before the body is read', async () => {
+  const { work, post } = await aRefusingDoor({})
+  const sent = post(900_000, {}, '/nothing')
+  sent.write(Buffer.alloc(1000))
+  expect(await statusOf(sent)).toBe(404)
+  expect(work).toMatchObject({ mostHeld: 0, read: 0 })
+})
+
+test('a refused sender that goes on sending is hung up on after a megabyte', async () => {
+  const { work, post } = await aRefusingDoor({ liveRunOf: () => null })
+  const sent = post(8_000_000_000)
+  const gone = new Promise<void>((resolve) => sent.once('close', () => resolve()))
+  const pump = () => {
+    while (!sent.destroyed && sent.write(Buffer.alloc(65_536)));
+  }
+  sent.on('drain', pump)
+  pump()
+  expect(await statusOf(sent)).toBe(403)
+  await gone
+  // What the machine itself has taken in meanwhile is not read: a few buffers of a socket.
+  expect(work.received()).toBeLessThan(4 * 1024 * 1024)
+})
+
+test('bodies are kept until their calls are over, and one too many is told when to come again', async () => {
+  const held = createHeldBytes({ heldMaxBytes: 3000, heldPerAgentMaxBytes: 2500 })
+  const { post } = await aRefusingDoor({ held })
+  const first = post(2000)
+  first.write(Buffer.alloc(1999))
+  await expect
+    .poll(async () => {
+      const second = post(1000)
+      second.end(Buffer.alloc(1000))
+      return statusOf(second)
+    })
+    .toBe(429)
+  first.end('}')
+  expect(await statusOf(first)).toBe(200)
+  await expect
+    .poll(async () => {
+      const third = post(2500)
+      third.end(Buffer.alloc(2500))
+      return statusOf(third)
+    })
+    .toBe(200)
+})
+
+test('two hundred headers are taken, and one more is refused and not left out', async () => {
+  const { post } = await aRefusingDoor({})
+  const some = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, at) => [`x-${at}`, '1']))
+  const few = post(2, some(150))
+  few.end('{}')
+  expect(await statusOf(few)).toBe(200)
+  const many = post(2, some(201))
+  many.end('{}')
+  expect(await statusOf(many)).toBe(413)
 })

@@ -2,6 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { headers } from '@flotilla/protocol/headers'
 import { Problem } from '@flotilla/protocol/problem'
 import { isModelSurface } from '@flotilla/protocol/rate-buckets'
+import type { HeldBytes } from '../../intake/held-bytes.ts'
+import type { LoopShare } from '../../intake/loop-share.ts'
 import { withOpenAiError } from '../../llm/openai-error.ts'
 import type { Caller } from '../../policy/caller.ts'
 import type { RunTicket } from '../../runs/run-ticket.ts'
@@ -22,6 +24,23 @@ export interface AgentGateDeps {
   readonly readingOn: (agentId: string) => number
   /** Throws the Problem `rate-limited` when the agent calls too often. */
   readonly countCall: (agentId: string, method: string, path: string) => void
+  /** Throws the Problem `denied` where method and path say already that the caller may not. */
+  readonly allowCall: (caller: AgentCaller, call: PlainCall) => void
+  readonly loop: Pick<LoopShare, 'require' | 'spend'>
+  readonly held: HeldBytes
+}
+
+/** What a call says before its body. */
+export interface PlainCall {
+  readonly method: string
+  /** As the route is written down, with `:name` and `*`. */
+  readonly path: string
+  readonly params: Readonly<Record<string, string>>
+}
+
+interface Admitted extends TokenHolder {
+  /** Of the body, until the call is over: all that was made of it lives as long. */
+  heldBytes: number
 }
 
 /** Calls that one agent may have open at once, its programs' and those it hung up on among them: each may hold a body of megabytes. */
@@ -34,17 +53,21 @@ const openCallsRetrySeconds = 1
  */
 export function createAgentGate(deps: AgentGateDeps) {
   /** Looked up once for each request: the model path counts its microseconds. */
-  const identified = new WeakMap<FastifyRequest, TokenHolder>()
+  const identified = new WeakMap<FastifyRequest, Admitted>()
   const openCalls = new Map<string, number>()
 
-  function identify(request: FastifyRequest): TokenHolder {
-    const found = identified.get(request) ?? deps.verifyToken(readToken(request))
-    if (!found) throw new Problem('unauthenticated', { detail: 'no token of a running agent' })
-    identified.set(request, found)
-    return found
+  function identify(request: FastifyRequest): Admitted {
+    const known = identified.get(request)
+    if (known) return known
+    const holder = deps.verifyToken(readToken(request))
+    if (!holder) throw new Problem('unauthenticated', { detail: 'no token of a running agent' })
+    const admitted = { agentId: holder.agentId, token: holder.token, heldBytes: 0 }
+    identified.set(request, admitted)
+    return admitted
   }
 
-  function countOpen(agentId: string, reply: FastifyReply): void {
+  function countOpen(admitted: Admitted, reply: FastifyReply): void {
+    const { agentId } = admitted
     const open = openCalls.get(agentId) ?? 0
     if (open + deps.readingOn(agentId) >= openCallsMax) {
       throw new Problem('rate-limited', {
@@ -57,7 +80,28 @@ export function createAgentGate(deps: AgentGateDeps) {
       const left = (openCalls.get(agentId) ?? 1) - 1
       if (left > 0) openCalls.set(agentId, left)
       else openCalls.delete(agentId)
+      if (admitted.heldBytes > 0) deps.held.giveBack(agentId, admitted.heldBytes)
     })
+  }
+
+  /**
+   * Goes before the body is read. A stranger is told nothing of what it should have sent, and nobody has a byte kept or
+   * parsed by a call whose token, run, rate, share or permission refuses it.
+   */
+  function admit(callerOf: (request: FastifyRequest) => AgentCaller) {
+    return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+      const admitted = identify(request)
+      countOpen(admitted, reply)
+      const { method } = request
+      const path = request.routeOptions.url ?? ''
+      try {
+        deps.loop.require(admitted.agentId)
+        deps.countCall(admitted.agentId, method, path)
+        deps.allowCall(callerOf(request), { method, path, params: request.params as Record<string, string> })
+      } catch (error) {
+        throw isModelSurface(path) && error instanceof Problem ? withOpenAiError(error) : error
+      }
+    }
   }
 
   function doorOnly(request: FastifyRequest): AgentCaller {
@@ -94,17 +138,16 @@ export function createAgentGate(deps: AgentGateDeps) {
   return {
     doorOnly,
     modelSurface,
-    /** Goes before the body is read: a stranger is told nothing of what it should have sent, nor can it make us keep it. */
-    async refuseStrangers(request: FastifyRequest, reply: FastifyReply): Promise<void> {
-      const { agentId } = identify(request)
-      countOpen(agentId, reply)
-      const path = request.routeOptions.url ?? ''
-      try {
-        deps.countCall(agentId, request.method, path)
-      } catch (error) {
-        throw isModelSurface(path) && error instanceof Problem ? withOpenAiError(error) : error
-      }
+    admitToDoor: admit(doorOnly),
+    admitToModels: admit(modelSurface),
+    /** Counts bytes of a body that comes in; throws the Problem `rate-limited` where too many are kept already. */
+    hold(request: FastifyRequest, bytes: number): void {
+      const admitted = identify(request)
+      deps.held.take(admitted.agentId, bytes)
+      admitted.heldBytes += bytes
     },
+    /** Does what returns at once for a call, on the agent's share of the loop. */
+    spend: <T>(request: FastifyRequest, work: () => T): T => deps.loop.spend(identify(request).agentId, work),
   }
 }
 

@@ -39,7 +39,14 @@ test('an agent that does not read what its server sends keeps neither line nor l
     liveRunOf: () => live.run,
   })
   const server = Fastify()
-  const gate = { doorOnly: () => caller, refuseStrangers: async () => {} }
+  const admit = async () => {}
+  const gate = {
+    doorOnly: () => caller,
+    admitToDoor: admit,
+    admitToModels: admit,
+    hold: () => {},
+    spend: <T>(_request: unknown, work: () => T): T => work(),
+  }
   mcpAgentRoutes(server, { gate: { ...gate, modelSurface: gate.doorOnly }, use: { exchange } })
   await server.listen({ port: 0, host: '127.0.0.1' })
   const { port } = server.server.address() as AddressInfo // it listens

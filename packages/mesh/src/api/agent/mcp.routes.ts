@@ -20,8 +20,8 @@ const bodyMaxBytes = 6 * 1024 * 1024
 
 /** Exchanges with MCP servers, streamed as they come. Each is made once: what it did is not known when it breaks off. */
 export function mcpAgentRoutes(scope: FastifyInstance, { gate, use }: McpAgentRoutesDeps): void {
-  const bind = createBinder(scope)
-  scope.addHook('onRequest', gate.refuseStrangers)
+  const bind = createBinder(scope, gate.spend)
+  scope.addHook('onRequest', gate.admitToDoor)
   bind(endpoints.mcpExchange, { ...api.mcpExchange, bodyMaxBytes }, async ({ raw, body, reply }) => {
     const answer = await use.exchange(gate.doorOnly(raw), body, clientGone(reply))
     const farEnd = { status: answer.status, headers: answer.headers }

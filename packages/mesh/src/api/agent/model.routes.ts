@@ -7,6 +7,7 @@ import { modelApi, modelEndpoints } from '@flotilla/protocol/model-api'
 import { alreadySent, createBinder } from '../bind-endpoint.ts'
 import { clientGone } from '../client-gone.ts'
 import type { AgentCaller, createAgentGate } from './gate.ts'
+import { takeBodies } from './take-bodies.ts'
 import { isAnthropicCall, refuseInDialect } from './model-errors.ts'
 
 export interface ModelReply {
@@ -57,13 +58,10 @@ export interface ModelRoutesDeps {
 
 /** The model surface: what any OpenAI or Anthropic client inside a container talks to. */
 export function modelRoutes(scope: FastifyInstance, { gate, use }: ModelRoutesDeps): void {
-  const bind = createBinder(scope)
+  const bind = createBinder(scope, gate.spend)
   const bounds = { bodyMaxBytes: wireLimits.modelBodyMaxBytes }
-  scope.addHook('onRequest', gate.refuseStrangers)
-  scope.removeContentTypeParser('application/json')
-  scope.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) =>
-    done(null, body),
-  )
+  scope.addHook('onRequest', gate.admitToModels)
+  takeBodies(scope, gate, (body) => body)
   refuseInDialect(scope)
 
   function answerBy(call: CallModel) {

@@ -16,8 +16,8 @@ export function skillRoutes(
   scope: FastifyInstance,
   { gate, use }: { readonly gate: ReturnType<typeof createAgentGate>; readonly use: SkillUseCases },
 ): void {
-  const bind = createBinder(scope)
-  scope.addHook('onRequest', gate.refuseStrangers)
+  const bind = createBinder(scope, gate.spend)
+  scope.addHook('onRequest', gate.admitToDoor)
   // Nothing changes by it, so it needs no key.
   bind(endpoints.skillCheck, api.skillCheck, async ({ raw, body }) => use.check(gate.doorOnly(raw), body))
 }

@@ -25,8 +25,8 @@ export function toolRoutes(
   deps: { readonly gate: ReturnType<typeof createAgentGate>; readonly use: ToolUseCases },
 ): void {
   const { gate, use } = deps
-  const bind = createBinder(scope)
-  scope.addHook('onRequest', gate.refuseStrangers)
+  const bind = createBinder(scope, gate.spend)
+  scope.addHook('onRequest', gate.admitToDoor)
 
   bind(endpoints.toolsHeld, api.toolsHeld, async ({ raw }) => use.held(gate.doorOnly(raw)))
   bind(endpoints.self, api.self, async ({ raw }) => use.self(gate.doorOnly(raw)))

@@ -27,8 +27,8 @@ export function topicAgentRoutes(
   },
 ): void {
   const { gate, effects, use } = deps
-  const bind = createBinder(scope)
-  scope.addHook('onRequest', gate.refuseStrangers)
+  const bind = createBinder(scope, gate.spend)
+  scope.addHook('onRequest', gate.admitToDoor)
 
   bind(endpoints.signalPublish, api.signalPublish, async ({ raw, body }) => {
     const { caller, once } = effectOf({ gate, effects }, raw, { ifCutOff: 'again', request: body })

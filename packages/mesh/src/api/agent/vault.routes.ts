@@ -27,8 +27,8 @@ export function vaultAgentRoutes(
   },
 ): void {
   const { gate, effects, use } = deps
-  const bind = createBinder(scope)
-  scope.addHook('onRequest', gate.refuseStrangers)
+  const bind = createBinder(scope, gate.spend)
+  scope.addHook('onRequest', gate.admitToDoor)
 
   bind(endpoints.vaultList, api.vaultList, async ({ raw }) => use.list(gate.doorOnly(raw)))
   // The value is in a file and the answer in the database: where the mesh died in between, nobody knows.

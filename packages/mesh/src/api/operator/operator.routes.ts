@@ -42,8 +42,10 @@ export interface OperatorRoutesDeps {
 
 /** On the agent door, behind the agent gate and the operator's. */
 export function operatorRoutes(scope: FastifyInstance, { gate, effects, use }: OperatorRoutesDeps): void {
-  const bind = createBinder(scope)
-  scope.addHook('onRequest', gate.refuseStrangers)
+  const bind = createBinder(scope, gate.spend)
+  scope.addHook('onRequest', gate.admitToDoor)
+  // Nobody else's body is read.
+  scope.addHook('onRequest', async (raw) => void callerOf(raw))
 
   function callerOf(raw: FastifyRequest): AgentCaller {
     const caller = gate.doorOnly(raw)

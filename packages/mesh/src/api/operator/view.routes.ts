@@ -21,7 +21,7 @@ export interface OperatorViewDeps {
   /** The gate of the door on which these stand. */
   readonly identify: (request: FastifyRequest) => Caller
   /** Goes before the body is read. */
-  readonly refuseStrangers: (request: FastifyRequest, reply: FastifyReply) => Promise<void>
+  readonly admit: (request: FastifyRequest, reply: FastifyReply) => Promise<void>
   readonly use: OperatorViewUseCases
 }
 
@@ -30,7 +30,7 @@ export function operatorViewRoutes(scope: FastifyInstance, deps: OperatorViewDep
   const bind = createBinder(scope)
   const { use } = deps
   const callerOf = (raw: FastifyRequest): Caller => requireOperatorOrInternal(deps.identify(raw))
-  scope.addHook('onRequest', async (request, reply) => deps.refuseStrangers(request, reply))
+  scope.addHook('onRequest', async (request, reply) => deps.admit(request, reply))
 
   bind(endpoints.metrics, api.metrics, async ({ raw }) => use.metrics(callerOf(raw)))
   bind(endpoints.agentMetrics, api.agentMetrics, async ({ raw, params }) =>

@@ -1,5 +1,6 @@
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import * as z from 'zod'
+import { parseFirst } from '../../intake/parse-first.ts'
 import { badRequest } from '../json-body.ts'
 
 const cacheControl = z.looseObject({ type: z.string(), ttl: z.string().nullish() }).nullish()
@@ -100,7 +101,7 @@ const notCarried = ['logprobs', 'top_logprobs', 'logit_bias'] as const
 
 /** Throws the Problem `bad-request`. Pure. */
 export function readSdkRequest(body: JsonObject): SdkChatRequest {
-  const parsed = requestSchema.safeParse(body)
+  const parsed = parseFirst(requestSchema, body)
   if (!parsed.success) {
     const issue = parsed.error.issues[0]
     throw badRequest(`${issue?.path.join('.') || 'body'}: ${issue?.message ?? 'not of the expected form'}`)

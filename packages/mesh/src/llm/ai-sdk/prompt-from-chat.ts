@@ -6,6 +6,8 @@ import type {
   LanguageModelV4ToolResultPart,
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider'
+import { jsonLimits } from '@flotilla/protocol/limits'
+import { readJsonQuietly } from '../../intake/read-json.ts'
 import { badRequest } from '../json-body.ts'
 import type { SdkMessage, SdkPart } from './chat-request.ts'
 import { reasoningParts, sealsOfCalls } from './sdk-reasoning.ts'
@@ -198,11 +200,7 @@ export function marked(
 /** What a model wrote and nobody could read goes back as it was written. */
 function parsedInput(text: string): unknown {
   if (text.trim() === '') return {}
-  try {
-    const value: unknown = JSON.parse(text)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
-  } catch {
-    // Told below.
-  }
-  return { invalid_json: text }
+  const value = readJsonQuietly(text, jsonLimits.modelBody)
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isObject ? value : { invalid_json: text }
 }

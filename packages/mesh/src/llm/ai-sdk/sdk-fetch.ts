@@ -1,5 +1,9 @@
+import { jsonLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Pool } from 'undici'
+import { lookAtJson } from '../../intake/look-at-json.ts'
+import type { ProviderReply } from '../llm-provider.ts'
+import { collect } from '../reply-body.ts'
 import { exchange } from '../provider-exchange.ts'
 
 /**
@@ -23,8 +27,9 @@ export function createSdkFetch(pool: Pool, base: URL): typeof globalThis.fetch {
         body: bodyOf(init.body),
       },
     })
+    const isJson = reply.status === 200 && reply.contentType.includes('json')
     const retryAfter = reply.retryAfterSeconds
-    return new Response(ReadableStream.from(reply.body), {
+    return new Response(isJson ? await lookedAt(reply, base.host) : ReadableStream.from(reply.body), {
       status: reply.status,
       headers: {
         'content-type': reply.contentType,
@@ -32,6 +37,14 @@ export function createSdkFetch(pool: Pool, base: URL): typeof globalThis.fetch {
       },
     })
   }
+}
+
+/** A package makes all of a whole answer at once, whatever is in it. */
+async function lookedAt(reply: ProviderReply, host: string): Promise<string> {
+  const text = await collect(reply)
+  const { fault } = lookAtJson(Buffer.from(text), jsonLimits.modelAnswer)
+  if (fault === null) return text
+  throw new Problem('upstream-failed', { detail: `the answer of ${host} ${fault}` })
 }
 
 function bodyOf(body: unknown): string | Uint8Array | null {

@@ -1,12 +1,15 @@
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
+import { jsonLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
+import { parseFirst } from '../../intake/parse-first.ts'
+import { readJsonQuietly } from '../../intake/read-json.ts'
 import type { UsageRule } from '../usage.ts'
 import { chatAnswerSchema, messagesUsage, plainReasoning, stopReasonFrom, textIn } from './chat-answer.ts'
 import { blockFromReasoning, readReasoningDetails } from './reasoning-details.ts'
 
 /** A whole answer of chat completions as a message. Throws the Problem `upstream-failed` for what is none. Pure. */
 export function messageFromChat(answer: unknown, model: string, rule: UsageRule = {}): JsonObject {
-  const parsed = chatAnswerSchema.safeParse(answer)
+  const parsed = parseFirst(chatAnswerSchema, answer)
   const choice = parsed.success ? parsed.data.choices[0] : undefined
   const said = choice?.message
   if (!parsed.success || !choice || !said) {
@@ -44,11 +47,7 @@ export function messageFromChat(answer: unknown, model: string, rule: UsageRule 
 /** A message has room for an object alone; what a model wrote instead is handed on under a name that says so. */
 function inputFrom(text: string): JsonValue {
   if (text.trim() === '') return {}
-  try {
-    const value: unknown = JSON.parse(text)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonObject
-  } catch {
-    // Told below.
-  }
-  return { invalid_json: text }
+  const value = readJsonQuietly(text, jsonLimits.modelAnswer)
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isObject ? value : { invalid_json: text }
 }

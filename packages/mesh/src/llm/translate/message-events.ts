@@ -1,5 +1,8 @@
+import { jsonLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
+import { parseFirst } from '../../intake/parse-first.ts'
+import { readJsonQuietly } from '../../intake/read-json.ts'
 import { redact } from '../../vault/redact.ts'
 import type { UsageRule } from '../usage.ts'
 import { chatAnswerSchema, messagesUsage, plainReasoning, stopReasonFrom, textIn } from './chat-answer.ts'
@@ -143,7 +146,7 @@ export function createMessageEvents(model: string, rule: UsageRule = {}): Messag
         if (finish === null) throw brokenOff()
         return end()
       }
-      const parsed = chatAnswerSchema.safeParse(parsedOrNull(data))
+      const parsed = parseFirst(chatAnswerSchema, readJsonQuietly(data, jsonLimits.modelAnswer))
       if (!parsed.success) throw failureIn(data)
       if (parsed.data.usage !== null && parsed.data.usage !== undefined) usage = parsed.data.usage
       const choice = parsed.data.choices[0]
@@ -168,19 +171,11 @@ function brokenOff(): Problem {
 }
 
 function failureIn(data: string): Problem {
-  const parsed = errorSchema.safeParse(parsedOrNull(data))
+  const parsed = parseFirst(errorSchema, readJsonQuietly(data, jsonLimits.modelAnswer))
   if (!parsed.success) {
     return new Problem('upstream-failed', { detail: 'the stream of the model is no chat completion' })
   }
   const { error } = parsed.data
   const message = typeof error === 'string' ? error : (error.message ?? '')
   return new Problem('upstream-failed', { detail: redact(message, []).slice(0, 500) || 'the model failed' })
-}
-
-function parsedOrNull(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
 }

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
+import { parseFirst } from '../../intake/parse-first.ts'
 import { badRequest } from '../json-body.ts'
 import { messagesRequestSchema } from '../messages-request.ts'
 import type { ContentBlock, MessagesRequest } from '../messages-request.ts'
@@ -10,7 +11,7 @@ import { reasoningFromBlock } from './reasoning-details.ts'
  * `fit-chat` takes it away for those that do not. Throws the Problem `bad-request` for what no chat can carry. Pure.
  */
 export function chatFromMessages(body: JsonObject): JsonObject {
-  const parsed = messagesRequestSchema.safeParse(body)
+  const parsed = parseFirst(messagesRequestSchema, body)
   if (!parsed.success) throw badRequest(parsed.error.issues[0]?.message ?? 'not of the expected form')
   const request = parsed.data
   return present({

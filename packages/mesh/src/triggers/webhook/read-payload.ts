@@ -1,5 +1,8 @@
 import type { JsonValue } from '@flotilla/protocol/json-value'
+import { jsonLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
+import { lookAtJson } from '../../intake/look-at-json.ts'
+import { readJson } from '../../intake/read-json.ts'
 import { requireJson } from './require-json.ts'
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
@@ -13,12 +16,13 @@ export interface Payload {
 
 /** One JSON value in UTF-8, no deeper than `jsonDepthMax`. Throws the Problem `bad-json` or `bad-request`. Pure. */
 export function readPayload(body: Uint8Array): Payload {
+  const { fault } = lookAtJson(body, jsonLimits.delivery)
+  if (fault !== null) throw new Problem('bad-request', { detail: `the body ${fault}` })
   try {
     const text = utf8.decode(body)
     // Its depth too: whoever walks the value walks it with its stack.
     requireJson(text)
-    // JSON.parse makes JSON values and nothing else.
-    return { text, value: () => JSON.parse(text) as JsonValue }
+    return { text, value: () => readJson(text, jsonLimits.delivery) }
   } catch (error) {
     if (error instanceof Problem) throw error
     throw new Problem('bad-json', { cause: error })

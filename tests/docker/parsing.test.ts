@@ -1,0 +1,125 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { sandboxName } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
+import { aCassette, says } from '../support/cassettes.ts'
+import { eventually } from '../support/eventually.ts'
+import { startMesh } from '../support/mesh-process.ts'
+import type { MeshProcess } from '../support/mesh-process.ts'
+import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
+
+const found = await engineOfThisMachine()
+
+/** What a program in a container sends to the model door: bodies of one length, of one text or of two million values. */
+const program = `
+const { request } = require('node:http')
+const { writeFileSync } = require('node:fs')
+const [kind, count, file] = process.argv.slice(2)
+const length = 4_000_000
+const bodies = {
+  text: () => '{"model":"scripted/parsing","messages":[{"role":"user","content":"' + 'x'.repeat(length - 68) + '"}]}',
+  values: () => '{"model":"scripted/parsing","messages":[' + '1,'.repeat((length - 44) / 2) + '11]}',
+  names: () => '{"model":"scripted/parsing","messages":[{' + Array.from({ length: 250_000 }, (_, at) => '"n' + (100_000 + at) + '":1').join(',') + '}]}',
+  headers: () => '{"server":"x","method":"POST","url":null,"headers":{' + Array.from({ length: 300_000 }, (_, at) => '"n' + (100_000 + at) + '":1').join(',') + '}}',
+  levels: () => '{"model":"scripted/parsing","messages":' + '['.repeat(length / 2) + ']'.repeat(length / 2) + '}',
+}
+const body = bodies[kind]()
+const url = process.env.OPENAI_BASE_URL
+const asked = kind === 'headers' ? new URL(url).origin + '/mesh/mcp' : url + '/chat/completions'
+const headers = { authorization: 'Bearer ' + process.env.OPENAI_API_KEY, 'content-type': 'application/json' }
+const call = (method, address, sent) => new Promise((resolve) => {
+  const sending = request(address, { method, headers: { ...headers, 'content-length': Buffer.byteLength(sent) } }, (reply) => {
+    reply.resume().on('end', () => resolve(reply.statusCode)).on('error', () => resolve(reply.statusCode))
+  })
+  sending.on('error', (error) => resolve(error.code))
+  sending.end(sent)
+})
+async function main() {
+  // The run that started this program ends first.
+  while (file && (await call('GET', url + '/models', '')) !== 403) await new Promise((resolve) => setTimeout(resolve, 50))
+  const said = JSON.stringify(await Promise.all(Array.from({ length: Number(count) }, () => call('POST', asked, body))))
+  if (file) writeFileSync(file, said)
+  else console.log(said)
+}
+main()
+`
+
+withEngine(
+  'a container that sends what is dear to parse',
+  (engine) => {
+    let mesh: MeshProcess
+    let homeId: string
+
+    beforeAll(async () => {
+      mesh = await startMesh({
+        runtime: 'docker',
+        cassettes: { parsing: aCassette({ turns: [says('Read.')] }) },
+        environment: { FLOTILLA_NO_INSTALL: '1' },
+      })
+      homeId = (await readFile(join(mesh.home, 'data', 'home-id'), 'utf8')).trim()
+      await mesh.createWorker('digger')
+      const params = { id: 'digger', path: 'send.cjs' }
+      const put = await mesh.call(meshHumanEndpoints.fileWrite, {
+        params,
+        body: new Uint8Array(Buffer.from(program)),
+      })
+      if (put.status !== 200) throw new Error(put.text)
+    })
+    afterAll(() => mesh?.stop())
+
+    async function run(command: string): Promise<string> {
+      const done = await mesh.invoke('digger', 'run_command', { command, timeout_s: 200 })
+      const { result } = done.outcome ?? {}
+      return typeof result === 'string' ? result : JSON.stringify(done.outcome)
+    }
+
+    /** The longest that the people's door was silent while something went on, milliseconds. */
+    async function longestSilence<T>(during: Promise<T>): Promise<{ readonly ms: number; readonly came: T }> {
+      const over = new AbortController()
+      const ended = during.finally(() => over.abort())
+      let ms = 0
+      while (!over.signal.aborted) {
+        const asked = performance.now()
+        const reply = await mesh.call(meshHumanEndpoints.healthz, { timeoutMs: 120_000 })
+        expect(reply.status).toBe(200)
+        ms = Math.max(ms, performance.now() - asked)
+      }
+      return { ms, came: await ended }
+    }
+
+    it('stalls the people by no more than honest bodies of the same length do, with a live run or without', async () => {
+      await run('node send.cjs text 1')
+      const honest = await longestSilence(run('node send.cjs text 4'))
+      expect(honest.came).toContain('[200,200,200,200]')
+
+      for (const kind of ['values', 'names', 'levels']) {
+        const hostile = await longestSilence(run(`node send.cjs ${kind} 4`))
+        expect(hostile.came, kind).toContain('[413,413,413,413]')
+        expect(hostile.ms, `${kind}, against ${honest.ms} ms`).toBeLessThan(4 * honest.ms)
+      }
+
+      const began = await run('setsid node send.cjs headers 16 /data/late.json > /dev/null 2>&1 & echo began')
+      expect(began).toContain('began')
+      const container = engine.docker.getContainer(sandboxName(homeId, 'digger'))
+      const late = await longestSilence(
+        eventually(
+          'a program without a run has its answers',
+          async () => {
+            try {
+              return await text(await container.getArchive({ path: '/data/late.json' }))
+            } catch {
+              return null
+            }
+          },
+          120_000,
+        ),
+      )
+      const codes = /\[[^\]]*\]/.exec(late.came)?.[0]
+      expect(codes).toBe(JSON.stringify(Array.from({ length: 16 }, () => 403)))
+      expect(late.ms, `without a run, against ${honest.ms} ms`).toBeLessThan(4 * honest.ms)
+    })
+  },
+  found,
+)
