@@ -150,7 +150,7 @@ test.each([
 ])('tells which bound is passed, and takes what is just at it: $what', ({ text, bound, fault }) => {
   expect(look(text, { ...boundless, ...bound }).fault).toBe(fault)
   const [name, most] = Object.entries(bound)[0] ?? ['', 0]
-  expect(look(text, { ...boundless, [name]: Number(most) + 1 }).fault).toBeNull()
+  expect(look(text, { ...boundless, [name]: most + 1 }).fault).toBeNull()
 })
 
 test('leaves four megabytes of values after the first that are too many', () => {

@@ -28,7 +28,7 @@ import type { Price, PricedModel } from './price-list.ts'
 import { withRemoteMedia } from './remote-media.ts'
 import type { FetchMedia } from './remote-media.ts'
 import { wholeReply } from './reply-body.ts'
-import type { OpenCall } from './reply-body.ts'
+import type { Hold, OpenCall } from './reply-body.ts'
 import type { Hearing, ReadOn } from './read-on.ts'
 import type { Reservation, SpendGate } from './reserve-settle.ts'
 import { priceWithTools, serverToolTerms, tokensWithTools } from './server-tools.ts'
@@ -53,6 +53,8 @@ export interface CompletionInput {
   readonly body: Uint8Array
   /** Aborts when the client has gone. */
   readonly signal: AbortSignal
+  /** Counts bytes of an answer in one piece; they are kept until the call is over. */
+  readonly hold?: Hold
   /** Features that are still tried out, by the names a client gives them. */
   readonly betas?: readonly string[]
   /** The client asks again where a bound that it did not choose cut the answer off. */
@@ -124,7 +126,7 @@ async function answer(
     hearing,
     open: (model) =>
       openCall(deps, caller, { model, parameters, hearing, asksAgain: input.asksAgain === true }),
-    receive: (reply, opened) => receive(dialect, reply, opened),
+    receive: (reply, opened) => receive(dialect, reply, { ...opened, hold: input.hold }),
   }).finally(release)
   if (!parameters.stream) return wholeAnswer(await unlessLeft(dispatched, hearing))
   // One that is left before it began is read on by the stream that it becomes.

@@ -11,6 +11,7 @@ import { withRemoteMedia } from './remote-media.ts'
 import type { FetchMedia } from './remote-media.ts'
 import { collect } from './reply-body.ts'
 import { serverToolTerms } from './server-tools.ts'
+import type { Hold } from './reply-body.ts'
 
 export interface CountTokensDeps extends AllowedModelsDeps {
   readonly guard: Guard
@@ -19,7 +20,7 @@ export interface CountTokensDeps extends AllowedModelsDeps {
 
 export type CountTokens = (
   caller: Caller,
-  input: { readonly body: Uint8Array; readonly signal: AbortSignal },
+  input: { readonly body: Uint8Array; readonly signal: AbortSignal; readonly hold?: Hold },
 ) => Promise<{ readonly body: string }>
 
 /**
@@ -27,7 +28,7 @@ export type CountTokens = (
  * text commonly makes where it has none. Costs nothing, and is asked once. Throws the same Problems as a call does, but for money.
  */
 export function createCountTokens(deps: CountTokensDeps): CountTokens {
-  return async (caller, { body, signal }) => {
+  return async (caller, { body, signal, hold }) => {
     deps.guard(caller, { do: 'call-api', api: 'llm' })
     if (caller.kind !== 'agent') throw new Problem('denied')
     if (body.length > wireLimits.modelBodyMaxBytes) {
@@ -50,6 +51,6 @@ export function createCountTokens(deps: CountTokensDeps): CountTokens {
     }
     const reply = await model.llm.complete(request, { signal })
     if (reply.status !== 200) throw await problemFromRefusal(reply, model.provider, model.secrets)
-    return { body: await collect(reply) }
+    return { body: await collect(reply, hold) }
   }
 }

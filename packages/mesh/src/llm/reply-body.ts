@@ -17,7 +17,12 @@ export interface OpenCall {
   readonly costUsdOf: (usage: TokenUsage) => number
   /** Told to a client that asks again: the bound that the mesh chose for the answer, null where it chose none. */
   readonly answerBound?: number | null
+  /** See `CompletionInput`. */
+  readonly hold?: Hold | undefined
 }
+
+/** Counts bytes that are kept until the call is over; throws the Problem `rate-limited` where too many are kept already. */
+export type Hold = (bytes: number) => void
 
 /** A whole answer, pictures included. */
 const replyMaxBytes = 16 * 1024 * 1024
@@ -32,7 +37,7 @@ export async function wholeReply(
   dialect: Dialect,
 ): Promise<{ status: number; headers: Record<string, string>; body: Uint8Array }> {
   try {
-    const text = await collect(reply)
+    const text = await collect(reply, call.hold)
     const answer = parsedAnswer(text)
     const usage = dialect.usageOf(answer)
     if (usage === null) call.account.settleUnconfirmed('no-usage')
@@ -54,17 +59,28 @@ export function boundWords(bound: number | null | undefined): { readonly answer_
   return bound === undefined ? {} : { answer_bound: bound }
 }
 
-/** The pieces of an answer, joined. Rejects with what the reply fails with, or the Problem `upstream-failed`. */
-export function collect(reply: ProviderReply): Promise<string> {
+function tooLarge(): Problem {
+  return new Problem('upstream-failed', { detail: 'the answer of the model is too large' })
+}
+
+/** The pieces of an answer, joined. Rejects with what the reply fails with, what `hold` throws, or the Problem `upstream-failed`. */
+export function collect(reply: ProviderReply, hold?: Hold): Promise<string> {
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = []
     let bytes = 0
     pipeBytes(reply.body, {
       write(chunk) {
         bytes += chunk.length
-        if (bytes <= replyMaxBytes) chunks.push(chunk)
-        else reject(new Problem('upstream-failed', { detail: 'the answer of the model is too large' }))
-        return bytes <= replyMaxBytes
+        try {
+          if (bytes > replyMaxBytes) throw tooLarge()
+          hold?.(chunk.length)
+          chunks.push(chunk)
+          return true
+        } catch (error) {
+          chunks.length = 0
+          reject(error)
+          return false
+        }
       },
       end: () => resolve(Buffer.concat(chunks).toString('utf8')),
       fail: reject,

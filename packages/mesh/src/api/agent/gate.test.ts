@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events'
 import { request } from 'node:http'
 import type { ClientRequest } from 'node:http'
 import { afterEach, expect, test } from 'vitest'
@@ -243,4 +244,26 @@ test('two hundred headers are taken, and one more is refused and not left out', 
   const many = post(2, some(201))
   many.end('{}')
   expect(await statusOf(many)).toBe(413)
+})
+
+test('what comes for a call that is over is not counted as kept, since nobody would give it back', () => {
+  const held: number[] = []
+  const gate = createAgentGate({
+    verifyToken: (agentId) => ({ agentId, token: 'program' }),
+    ticketOf: () => ({}) as never,
+    liveRunOf: (agentId) => ({ runId: 'run_1', agentId, fence: 1 }) as never,
+    readingOn: () => 0,
+    countCall: () => {},
+    allowCall: () => {},
+    ...freeShares(),
+    held: { take: (_id, bytes) => void held.push(bytes), giveBack: (_id, bytes) => void held.push(-bytes) },
+  })
+  const call = { headers: { authorization: 'Bearer digger' }, routeOptions: {}, params: {} } as never
+  const raw = new EventEmitter()
+  return gate.admitToModels(call, { raw } as never).then(() => {
+    gate.hold(call, 5)
+    raw.emit('close')
+    gate.hold(call, 7)
+    expect(held).toEqual([5, -5])
+  })
 })

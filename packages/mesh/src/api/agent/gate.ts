@@ -41,6 +41,8 @@ export interface PlainCall {
 interface Admitted extends TokenHolder {
   /** Of the body, until the call is over: all that was made of it lives as long. */
   heldBytes: number
+  /** What is read after that nobody waits for, and is bounded where it is read on. */
+  isOver: boolean
 }
 
 /** Calls that one agent may have open at once, its programs' and those it hung up on among them: each may hold a body of megabytes. */
@@ -61,7 +63,7 @@ export function createAgentGate(deps: AgentGateDeps) {
     if (known) return known
     const holder = deps.verifyToken(readToken(request))
     if (!holder) throw new Problem('unauthenticated', { detail: 'no token of a running agent' })
-    const admitted = { agentId: holder.agentId, token: holder.token, heldBytes: 0 }
+    const admitted = { agentId: holder.agentId, token: holder.token, heldBytes: 0, isOver: false }
     identified.set(request, admitted)
     return admitted
   }
@@ -80,6 +82,7 @@ export function createAgentGate(deps: AgentGateDeps) {
       const left = (openCalls.get(agentId) ?? 1) - 1
       if (left > 0) openCalls.set(agentId, left)
       else openCalls.delete(agentId)
+      admitted.isOver = true
       if (admitted.heldBytes > 0) deps.held.giveBack(agentId, admitted.heldBytes)
     })
   }
@@ -143,6 +146,7 @@ export function createAgentGate(deps: AgentGateDeps) {
     /** Counts bytes of a body that comes in; throws the Problem `rate-limited` where too many are kept already. */
     hold(request: FastifyRequest, bytes: number): void {
       const admitted = identify(request)
+      if (admitted.isOver) return
       deps.held.take(admitted.agentId, bytes)
       admitted.heldBytes += bytes
     },

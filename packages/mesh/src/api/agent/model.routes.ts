@@ -35,6 +35,8 @@ interface ModelCall {
   readonly signal: AbortSignal
   readonly betas: readonly string[]
   readonly asksAgain: boolean
+  /** Counts bytes of an answer that are kept until the call is over. */
+  readonly hold: (bytes: number) => void
 }
 
 type CallModel = (caller: AgentCaller, call: ModelCall) => Promise<ModelReply>
@@ -67,7 +69,7 @@ export function modelRoutes(scope: FastifyInstance, { gate, use }: ModelRoutesDe
   function answerBy(call: CallModel) {
     return async ({ raw, reply }: { raw: FastifyRequest; reply: FastifyReply }) => {
       const caller = gate.modelSurface(raw)
-      const answer = await call(caller, callOf(raw, reply))
+      const answer = await call(caller, callOf(gate, raw, reply))
       // From here on the bytes bypass the framework, and its hooks with it.
       reply.hijack()
       if (answer.body instanceof Uint8Array) {
@@ -93,18 +95,19 @@ export function modelRoutes(scope: FastifyInstance, { gate, use }: ModelRoutesDe
   bind(modelEndpoints.embeddings, { ...modelApi.embeddings, ...bounds }, answerBy(use.embeddings))
   bind(modelEndpoints.countTokens, { ...modelApi.countTokens, ...bounds }, async ({ raw, reply }) => {
     const caller = gate.modelSurface(raw)
-    const { body } = await use.countTokens(caller, callOf(raw, reply))
+    const { body } = await use.countTokens(caller, callOf(gate, raw, reply))
     void reply.type('application/json').send(body)
     return alreadySent
   })
 }
 
-function callOf(raw: FastifyRequest, reply: FastifyReply): ModelCall {
+function callOf(gate: ModelRoutesDeps['gate'], raw: FastifyRequest, reply: FastifyReply): ModelCall {
   return {
     body: Buffer.isBuffer(raw.body) ? raw.body : Buffer.alloc(0),
     signal: clientGone(reply),
     betas: namesIn(raw.headers['anthropic-beta']),
     asksAgain: raw.headers[headers.asksAgain] === '1',
+    hold: (bytes) => gate.hold(raw, bytes),
   }
 }
 
