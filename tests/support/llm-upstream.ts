@@ -66,6 +66,7 @@ export const helloUsage = { prompt_tokens: 10, completion_tokens: 2, total_token
 export function answerWhole(
   response: ServerResponse,
   message: object = { role: 'assistant', content: 'Hello there' },
+  usage: object = helloUsage,
 ): void {
   response.writeHead(200, { 'content-type': 'application/json' })
   response.end(
@@ -75,7 +76,7 @@ export function answerWhole(
       created: 1,
       model: 'm',
       choices: [{ index: 0, message, finish_reason: 'stop' }],
-      usage: helloUsage,
+      usage,
     }),
   )
 }

@@ -1,0 +1,48 @@
+import { readdir, readFile, readlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import process from 'node:process'
+
+/** A live agent as the kernel knows it. */
+export interface LiveAgent {
+  readonly pid: number
+  /** Processes of one start share it. */
+  readonly group: number
+  /** Its data folder. */
+  readonly folder: string
+}
+
+/** Every process of an agent of this home that is alive, whoever knows of it. Looks in `/proc` alone. */
+export async function liveAgents(home: string): Promise<readonly LiveAgent[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
+  const found = await Promise.all(pids.map((pid) => agentOf(Number(pid), home)))
+  return found.filter((one) => one !== null)
+}
+
+async function agentOf(pid: number, home: string): Promise<LiveAgent | null> {
+  const read = (name: string) => readFile(`/proc/${pid}/${name}`, 'utf8').catch(() => '')
+  const words = (await read('cmdline')).split('\0')
+  // Its shell bears the same words after `-c`; programs that it started do not.
+  if (words[1] === '-c' || !words.some((word) => word.endsWith(join('agent', 'src', 'main.ts')))) return null
+  const folder = /(?:^|\0)FLOTILLA_DATA=([^\0]*)/.exec(await read('environ'))?.[1]
+  if (folder === undefined || !folder.startsWith(`${home}/`)) return null
+  const stat = await read('stat')
+  const group = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[2])
+  return { pid, group, folder }
+}
+
+/** Ends everything whose folder is below this home: agents, and programs that outlived them. */
+export async function endProcessesOf(home: string): Promise<number> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
+  let ended = 0
+  for (const pid of pids) {
+    const folder = await readlink(`/proc/${pid}/cwd`).catch(() => '')
+    if (!folder.startsWith(`${home}/`) || Number(pid) === process.pid) continue
+    try {
+      process.kill(Number(pid), 'SIGKILL')
+      ended += 1
+    } catch {
+      // It ended by itself meanwhile.
+    }
+  }
+  return ended
+}

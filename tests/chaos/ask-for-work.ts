@@ -1,0 +1,183 @@
+import { createHmac } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { headers as headerNames } from '@flotilla/protocol/headers'
+import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
+import { meshCalls } from '../support/mesh-calls.ts'
+import type { Reply } from '../support/http-call.ts'
+import type { AskedFact, CallFact } from './facts.ts'
+import type { Supervisor } from './supervise-mesh.ts'
+import { callFor, callId, sayPlan } from './steps.ts'
+import { toldWords } from './read-conversation.ts'
+import type { Work } from './work-plan.ts'
+
+/** A webhook of an agent, as its sender knows it. */
+export interface Hook {
+  readonly path: string
+  readonly secret: string
+}
+
+export interface Asking {
+  readonly supervisor: Supervisor
+  readonly hooks: ReadonlyMap<string, Hook>
+  readonly outside: string
+  /** When nobody waits any longer. */
+  readonly stopped: AbortSignal
+}
+
+interface Heard {
+  readonly runIds: Set<string>
+  told: AskedFact['told']
+  accepted: boolean
+  refused: string
+}
+
+const replyMaxMs = 400_000
+
+/** Asks for one piece of work as people and programs outside do, and answers what became of it for them. */
+export async function askForWork(
+  asking: Asking,
+  work: Work,
+): Promise<{ asked: AskedFact[]; calls: CallFact[] }> {
+  switch (work.kind) {
+    case 'webhook':
+      return { asked: [await deliver(asking, work)], calls: [] }
+    case 'invoke':
+      return invoke(asking, work)
+    case 'chat': {
+      const [asked, steered] = await Promise.all([
+        chat(asking, work),
+        work.steer === '' ? null : steer(asking, work),
+      ])
+      return { asked: steered ? [asked, steered] : [asked], calls: [] }
+    }
+  }
+}
+
+async function chat(asking: Asking, work: Work): Promise<AskedFact> {
+  const { marker } = work.plan
+  const body = { message: sayPlan(work.plan), session: marker }
+  const heard = nothingHeard()
+  const post = () => {
+    const { call } = meshCalls(asking.supervisor.url)
+    const headers = { [headerNames.idempotencyKey]: marker }
+    const params = { id: work.agent }
+    return call(meshHumanEndpoints.chat, { params, body, headers, timeoutMs: replyMaxMs })
+  }
+  const hear = (reply: Reply): boolean => hearRun(heard, reply)
+  if (work.way === 'leaves') {
+    await insist(asking, heard, () => leave(asking, work, heard))
+  } else if (work.way === 'gives-up') {
+    await asking.supervisor.ready()
+    await post().then(hear, () => false)
+  } else {
+    const once = () => insist(asking, heard, async () => hear(await post()))
+    await Promise.all(work.way === 'asks-twice' ? [once(), once()] : [once()])
+  }
+  return factOf(heard, { key: marker, kind: 'chat', way: work.way })
+}
+
+/** Goes away once the run is a row. */
+async function leave(asking: Asking, work: Work, heard: Heard): Promise<boolean> {
+  const { marker } = work.plan
+  const options = { agent: work.agent, session: marker, key: marker }
+  heard.runIds.add(await meshCalls(asking.supervisor.url).submit(sayPlan(work.plan), options))
+  heard.accepted = true
+  return true
+}
+
+async function steer(asking: Asking, work: Work): Promise<AskedFact> {
+  const name = /s\d+/.exec(work.steer)?.[0] ?? ''
+  const heard = nothingHeard()
+  await sleep(400)
+  await insist(asking, heard, async () => {
+    const { call } = meshCalls(asking.supervisor.url)
+    const reply = await call(meshHumanEndpoints.steer, {
+      params: { id: work.agent },
+      body: { text: work.steer },
+      headers: { [headerNames.idempotencyKey]: name },
+    })
+    if (reply.status >= 300) return refuse(heard, reply)
+    heard.accepted = true
+    return true
+  })
+  return factOf(heard, { key: name, kind: 'steer', way: 'waits' })
+}
+
+async function deliver(asking: Asking, work: Work): Promise<AskedFact> {
+  const { marker } = work.plan
+  const hook = asking.hooks.get(work.agent)
+  if (!hook) throw new Error(`${work.agent} has no webhook`)
+  const body = JSON.stringify({ text: sayPlan(work.plan) })
+  const signature = createHmac('sha256', hook.secret).update(body).digest('hex')
+  const heard = nothingHeard()
+  await insist(asking, heard, async () => {
+    const { call } = meshCalls(asking.supervisor.url)
+    const endpoint = { method: 'POST', path: hook.path, summary: '' } as const
+    const headers = { 'x-webhook-signature': signature, 'webhook-id': marker }
+    const reply = await call(endpoint, { body, headers: { ...headers, 'content-type': 'application/json' } })
+    if (reply.status !== 202) return refuse(heard, reply)
+    heard.runIds.add(String(reply.json()['run_id']))
+    heard.accepted = true
+    return true
+  })
+  return factOf(heard, { key: marker, kind: 'webhook', way: 'waits' })
+}
+
+/** A tool without a model: whoever asks is told the result itself. */
+async function invoke(asking: Asking, work: Work): Promise<{ asked: AskedFact[]; calls: CallFact[] }> {
+  const { marker, steps } = work.plan
+  const [step] = steps
+  if (!step) throw new Error(`${marker} has no step`)
+  const id = callId(marker, 0, 0)
+  const made = callFor(step, { id, marker, index: 0, outside: asking.outside })
+  const heard = nothingHeard()
+  await insist(asking, heard, async () => {
+    const { call } = meshCalls(asking.supervisor.url)
+    const reply = await call(meshHumanEndpoints.invoke, {
+      params: { id: work.agent },
+      body: { tool: made.name, params: made.arguments },
+      headers: { [headerNames.idempotencyKey]: marker },
+      timeoutMs: replyMaxMs,
+    })
+    return hearRun(heard, reply)
+  })
+  const words = heard.told?.text ?? ''
+  const told = heard.told === null ? null : heard.told.status === 'done' ? toldWords(words) : 'unknown'
+  const call: CallFact = { id, marker, step: step.name, told, words: words.slice(0, 300) }
+  return { asked: [factOf(heard, { key: marker, kind: 'invoke', way: work.way })], calls: [call] }
+}
+
+/** Again and again, in each life of the mesh, until it is through. */
+async function insist(asking: Asking, heard: Heard, attempt: () => Promise<boolean>): Promise<void> {
+  while (!asking.stopped.aborted) {
+    try {
+      await asking.supervisor.ready()
+      if (await attempt()) return
+    } catch (error) {
+      heard.refused = error instanceof Error ? error.message : String(error)
+    }
+    await sleep(100)
+  }
+}
+
+function hearRun(heard: Heard, reply: Reply): boolean {
+  if (reply.status >= 300) return refuse(heard, reply)
+  const run = reply.json() as { id: string; outcome: AskedFact['told'] }
+  heard.runIds.add(run.id)
+  heard.accepted = true
+  if (run.outcome) heard.told = { status: run.outcome.status, text: run.outcome.text }
+  return run.outcome !== null
+}
+
+function refuse(heard: Heard, reply: Reply): false {
+  heard.refused = `${reply.status} ${reply.text.slice(0, 300)}`
+  return false
+}
+
+function nothingHeard(): Heard {
+  return { runIds: new Set(), told: null, accepted: false, refused: '' }
+}
+
+function factOf(heard: Heard, what: Pick<AskedFact, 'key' | 'kind' | 'way'>): AskedFact {
+  return { ...what, ...heard, runIds: [...heard.runIds] }
+}

@@ -1,0 +1,18 @@
+import type { Facts, Finding } from '../facts.ts'
+import { checkAskers } from './check-askers.ts'
+import { checkEffects } from './check-effects.ts'
+import { checkHandOffs } from './check-hand-offs.ts'
+import { checkMoney } from './check-money.ts'
+import { checkRuns } from './check-runs.ts'
+
+/** Everything that the checks find wrong, in the order in which the header of `main.ts` tells it. */
+export function checkAll(facts: Facts): readonly Finding[] {
+  return [
+    ...checkRuns(facts),
+    ...checkAskers(facts),
+    ...checkEffects(facts),
+    ...checkHandOffs(facts),
+    ...checkMoney(facts),
+    ...facts.leftovers.map(({ check, what }) => ({ check, what, evidence: [] })),
+  ]
+}

@@ -1,0 +1,87 @@
+import type { CallFact, EffectFact, Facts, Finding } from '../facts.ts'
+import { partsOfCall, sharedKey } from '../steps.ts'
+
+/** Steps whose effect bears no id: they are counted together. */
+const counted = ['shared', 'complete']
+
+/**
+ * A call has its effect at most once; exactly once where it was told as done, and not at all where it was told as
+ * refused. A step of a plan that is said once is made once, whatever the model was asked twice.
+ */
+export function checkEffects(facts: Facts): Finding[] {
+  const byCall = Map.groupBy(facts.effects, ({ callId }) => callId)
+  const known = new Set(facts.calls.map(({ id }) => id))
+  return [
+    ...facts.calls
+      .filter(({ step }) => !counted.includes(step))
+      .flatMap((call) => checkCall(call, byCall.get(call.id) ?? [])),
+    ...[...byCall]
+      .filter(([id]) => !known.has(id))
+      .map(([id, found]) => finding('effect-of-nobody', `no model asked for ${id}`, wordsOf(found))),
+    ...checkSteps(facts),
+    ...checkVersions(facts),
+  ]
+}
+
+function checkCall(call: CallFact, found: readonly EffectFact[]): Finding[] {
+  const evidence = [...wordsOf(found), `the model was told: ${call.words || 'nothing'}`]
+  const name = `the ${call.step} of ${call.id}`
+  if (found.length > 1) return [finding('effect-twice', `${name} was done ${found.length} times`, evidence)]
+  if (call.told === 'done' && found.length === 0) {
+    return [finding('effect-lost', `${name} was told as done and did not happen`, evidence)]
+  }
+  if (call.told === 'refused' && found.length === 1) {
+    return [finding('effect-denied', `${name} happened and was told as refused`, evidence)]
+  }
+  return []
+}
+
+/** Two answers of the model for one step, of which both were acted on. Markers of jobs are said again by each firing. */
+function checkSteps({ calls, effects }: Facts): Finding[] {
+  const once = calls.filter(({ marker, step }) => !marker.startsWith('j') && !counted.includes(step))
+  const acted = new Set(effects.map(({ callId }) => callId))
+  const bySteps = Map.groupBy(
+    once.filter(({ id }) => acted.has(id)),
+    ({ id, marker }) => `${marker}.${partsOfCall(id).index}`,
+  )
+  return [...bySteps]
+    .filter(([, made]) => made.length > 1)
+    .map(([step, made]) =>
+      finding(
+        'step-twice',
+        `the step ${step} was made by two answers of the model`,
+        made.map(({ id }) => id),
+      ),
+    )
+}
+
+/** A key that many write has one version for each write, without gaps. */
+function checkVersions({ versions, calls }: Facts): Finding[] {
+  const found: Finding[] = []
+  for (const [key, numbers] of versions) {
+    const gap = numbers.findIndex((version, index) => version !== index + 1)
+    if (gap >= 0) {
+      const near = numbers.slice(Math.max(0, gap - 2), gap + 3).join(', ')
+      found.push(finding('version-gap', `versions of ${key} have a gap`, [`... ${near} ...`]))
+    }
+    if (key !== sharedKey) continue
+    const made = calls.filter(({ step, told }) => step === 'shared' && told !== 'refused')
+    const sure = made.filter(({ told }) => told === 'done').length
+    if (numbers.length < sure || numbers.length > made.length) {
+      found.push(
+        finding('shared-miscounted', `${key} has ${numbers.length} versions`, [
+          `${sure} calls were told as done, ${made.length - sure} more as unknown or not at all`,
+        ]),
+      )
+    }
+  }
+  return found
+}
+
+function wordsOf(found: readonly EffectFact[]): string[] {
+  return found.length === 0 ? ['no effect was found'] : found.map(({ where }) => where)
+}
+
+function finding(check: string, what: string, evidence: readonly string[]): Finding {
+  return { check, what, evidence }
+}

@@ -1,0 +1,156 @@
+import type { DailyFact, Facts, Finding, MoneyFacts, SpendFact, TotalFact } from '../facts.ts'
+
+/** Sums of money that hold at every moment, also while calls are open. */
+export function checkTotals({ spend, totals, daily }: MoneyFacts): Finding[] {
+  const expected = sumsOf(spend)
+  const keys = new Set([...expected.keys(), ...totals.map(keyOf)])
+  const byKey = new Map(totals.map((total) => [keyOf(total), total]))
+  return [
+    ...[...keys].flatMap((key) => compare(key, byKey.get(key), expected.get(key))),
+    ...totals
+      .filter(({ openNano, spentNano }) => openNano < 0 || spentNano < 0)
+      .map((total) =>
+        finding('negative-total', `${keyOf(total)} stands below nothing`, [JSON.stringify(total)]),
+      ),
+    ...checkDaily(spend, daily),
+  ]
+}
+
+/** When all is over: nothing is set aside, and all that a provider billed was booked. */
+export function checkMoney(facts: Facts): Finding[] {
+  const { spend } = facts.money
+  return [
+    ...checkTotals(facts.money),
+    ...spend
+      .filter(({ state }) => state === 'open')
+      .map((row) => finding('open-hold', 'money is still set aside', [JSON.stringify(row)])),
+    ...checkBilled(facts),
+    ...checkRunCosts(facts),
+  ]
+}
+
+type Sum = Pick<TotalFact, 'openNano' | 'spentNano' | 'calls'>
+
+function sumsOf(spend: readonly SpendFact[]): Map<string, Sum> {
+  const sums = new Map<string, Sum>()
+  for (const row of spend) {
+    const month = row.day.slice(0, 7)
+    const scopes = [
+      ['fleet', row.day],
+      ['fleet', month],
+      [`agent:${row.agentId}`, row.day],
+      [`agent:${row.agentId}`, month],
+      ...(row.project === null
+        ? []
+        : [
+            [`project:${row.project}`, row.day],
+            [`project:${row.project}`, month],
+          ]),
+      ...(row.runId === null ? [] : [[`run:${row.runId}`, '']]),
+      ...(row.taskId === null ? [] : [[`task:${row.taskId}`, '']]),
+    ]
+    const settled = row.state === 'settled'
+    for (const [scope = '', period = ''] of scopes) {
+      const key = keyOf({ scope, period })
+      const sum = sums.get(key) ?? { openNano: 0, spentNano: 0, calls: 0 }
+      sums.set(key, {
+        openNano: sum.openNano + (row.state === 'open' ? row.reservedNano : 0),
+        spentNano: sum.spentNano + (settled ? row.costNano : 0),
+        calls: sum.calls + (settled ? 1 : 0),
+      })
+    }
+  }
+  return sums
+}
+
+function compare(key: string, total: Sum | undefined, rows: Sum | undefined): Finding[] {
+  const nothing: Sum = { openNano: 0, spentNano: 0, calls: 0 }
+  const told = total ?? nothing
+  const sum = rows ?? nothing
+  const fields = ['openNano', 'spentNano', 'calls'] as const
+  const wrong = fields.filter((field) => told[field] !== sum[field])
+  if (wrong.length === 0) return []
+  const evidence = wrong.map((field) => `${field}: the total says ${told[field]}, the rows ${sum[field]}`)
+  return [finding('total-not-its-rows', `the total of ${key} is not the sum of its rows`, evidence)]
+}
+
+function checkDaily(spend: readonly SpendFact[], daily: readonly DailyFact[]): Finding[] {
+  const paid = spend.filter(({ state }) => state === 'settled')
+  const days = new Set([...paid, ...daily].map(({ day, agentId }) => `${day} ${agentId}`))
+  return [...days].flatMap((key) => {
+    const own = (one: { readonly day: string; readonly agentId: string }) =>
+      `${one.day} ${one.agentId}` === key
+    const rows = costOf(paid.filter(own))
+    const told = costOf(daily.filter(own))
+    if (rows === told) return []
+    return [
+      finding('report-not-its-rows', `the report of ${key} is not the sum of its rows`, [
+        `the report says ${told}, the rows ${rows}`,
+      ]),
+    ]
+  })
+}
+
+/** Each answer is booked once, or stands within what was booked unconfirmed for its run. */
+function checkBilled({ billed, money, runs }: Facts): Finding[] {
+  const markers = new Map(runs.map(({ id, marker }) => [id, marker ?? 'none']))
+  const markerOf = ({ runId }: SpendFact) => markers.get(runId ?? '') ?? 'none'
+  const numbers = new Set(billed.map(({ number }) => number))
+  const paid = money.spend.filter(({ state }) => state === 'settled')
+  const isConfirmed = ({ promptTokens, completionTokens }: SpendFact) =>
+    completionTokens > 0 && numbers.has(promptTokens)
+  const rows = Map.groupBy(paid.filter(isConfirmed), ({ promptTokens }) => promptTokens)
+  const twice = [...rows]
+    .filter(([, found]) => found.length > 1)
+    .map(([number, found]) =>
+      finding(
+        'booked-twice',
+        `the answer ${number} was booked ${found.length} times`,
+        found.map(({ id, runId }) => `${id} of ${runId}`),
+      ),
+    )
+  const unconfirmed = Map.groupBy(
+    paid.filter((row) => !isConfirmed(row)),
+    markerOf,
+  )
+  const missing = Map.groupBy(
+    billed.filter(({ number }) => !rows.has(number)),
+    ({ marker }) => marker ?? 'none',
+  )
+  const unpaid = [...missing].flatMap(([marker, answers]) => {
+    const wanted = costOf(answers)
+    const booked = costOf(unconfirmed.get(marker) ?? [])
+    if (wanted <= booked) return []
+    const names = answers.map(({ number, whole }) => `answer ${number}${whole ? '' : ', cut off'}`)
+    return [
+      finding('billed-not-booked', `of ${marker}, ${wanted - booked} nano-dollars were never booked`, [
+        `billed ${wanted} beside what is confirmed, booked ${booked}`,
+        ...names,
+      ]),
+    ]
+  })
+  return [...twice, ...unpaid]
+}
+
+/** Runs say what their own rows cost, within the rounding of a fraction. */
+function checkRunCosts({ runs, money }: Facts): Finding[] {
+  const byRun = Map.groupBy(money.spend, ({ runId }) => runId ?? '')
+  return runs.flatMap((run) => {
+    const rows = costOf(byRun.get(run.id) ?? [])
+    const told = run.costUsd * 1e9
+    if (Math.abs(rows - told) <= 1) return []
+    return [finding('run-cost', `${run.id} says ${told} nano-dollars, its rows ${rows}`, [])]
+  })
+}
+
+function costOf(rows: readonly { readonly costNano: number }[]): number {
+  return rows.reduce((sum, { costNano }) => sum + costNano, 0)
+}
+
+function keyOf({ scope, period }: { readonly scope: string; readonly period: string }): string {
+  return period === '' ? scope : `${scope} ${period}`
+}
+
+function finding(check: string, what: string, evidence: readonly string[]): Finding {
+  return { check, what, evidence }
+}

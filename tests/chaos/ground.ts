@@ -1,0 +1,26 @@
+import type { EffectFact, Leftover } from './facts.ts'
+
+/** What agents run on, seen from outside of the product: what is killed there, and what is left there. */
+export interface Ground {
+  readonly kind: 'process' | 'docker'
+  /** Agents that live now, by name. */
+  agents(): Promise<readonly string[]>
+  /** Ends an agent at once; false where it does not live. */
+  kill(agent: string): Promise<boolean>
+  /** Lines that commands of agents left on their own disks. */
+  commandEffects(): Promise<readonly EffectFact[]>
+  /** While the mesh runs and all is settled: what it does not know, or has twice. */
+  strangers(): Promise<readonly Leftover[]>
+  /** After the mesh was stopped: what still lives. */
+  afterStop(): Promise<readonly Leftover[]>
+  /** After the home was reset: what is still there. Takes it away. */
+  afterReset(): Promise<readonly Leftover[]>
+}
+
+/** Each line of a worker's file is one effect of the call that it names. Pure. */
+export function effectsOfLines(agent: string, text: string): EffectFact[] {
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line, index) => ({ callId: line, where: `line ${index + 1} on the disk of ${agent}` }))
+}

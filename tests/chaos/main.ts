@@ -1,0 +1,102 @@
+import { randomInt } from 'node:crypto'
+import { parseArgs } from 'node:util'
+import { tellCoverage, tellFindings, tellReadyTimes } from './report.ts'
+import { runChaos } from './run-chaos.ts'
+
+/**
+ * `npm run chaos`: a real mesh with real agents works while it and they are killed by `kill -9` at random moments, first
+ * as plain processes, then in containers. A supervisor starts the mesh again each time. What is asked: chats whose askers
+ * wait, ask twice, give up or leave; hand-offs from the operator to workers; webhooks, jobs by the clock, tools without a
+ * model, and words to agents at work. What agents do: blackboard, signals, artifacts, notes, jobs, agents, commands, and
+ * POSTs to a server that counts. The model is a fake on loopback that follows the plan in the conversation and wants money.
+ *
+ * At the end the checks judge the rows of the database and what was seen outside, never the product's own views:
+ *
+ * - `checks/check-runs`: each run ends once; one key is one run; nothing that was taken is lost.
+ * - `checks/check-askers`: who waits hears the outcome of the row; letters, firings and steers are told once, and
+ *   nothing counts as delivered that nobody read.
+ * - `checks/check-effects`: a call has its effect at most once, exactly once where it was told as done, not at all where
+ *   it was told as refused; a step of a plan is made once; versions have no gaps.
+ * - `checks/check-hand-offs`: each task ends, and its parent is told once.
+ * - `checks/check-money`: totals are the sums of their rows and never negative (looked at after each kill, too), nothing
+ *   stays set aside, and what was billed was booked.
+ * - leftovers: no agent that the mesh does not know, no two on one data folder, nothing alive after `flotilla stop`,
+ *   nothing in the engine after a reset, no temporary files, a whole journal.
+ *
+ * Ends with 1 where anything was found. The seed repeats the plan: the work, its moments and its targets, as far as
+ * two runs of a machine are alike.
+ */
+const usage = `npm run chaos -- [--seed N] [--runs N] [--containers N] [--minutes N]
+
+  --seed N        repeats the plan of an earlier chaos (any whole number; left out, a new one)
+  --runs N        runs over plain processes (300; 0 for none)
+  --containers N  runs over containers (60; 0 for none)
+  --minutes N     after so many minutes of each no more work is given (60)`
+
+const seedMax = 2 ** 32
+
+interface Asked {
+  readonly seed: number
+  readonly runs: number
+  readonly containers: number
+  readonly minutes: number
+}
+
+function readArguments(args: readonly string[]): Asked | string {
+  try {
+    const text = { type: 'string' } as const
+    const { values } = parseArgs({
+      args: [...args],
+      options: {
+        seed: text,
+        runs: text,
+        containers: text,
+        minutes: text,
+        help: { type: 'boolean', short: 'h' },
+      },
+    })
+    if (values.help) return usage
+    return {
+      seed: whole('seed', values.seed, randomInt(seedMax)),
+      runs: whole('runs', values.runs, 300),
+      containers: whole('containers', values.containers, 60),
+      minutes: whole('minutes', values.minutes, 60),
+    }
+  } catch (error) {
+    return `${error instanceof Error ? error.message : String(error)}\n\n${usage}`
+  }
+}
+
+function whole(name: string, text: string | undefined, otherwise: number): number {
+  const value = text === undefined ? otherwise : Number(text)
+  if (Number.isInteger(value) && value >= 0 && value < seedMax) return value
+  throw new Error(`--${name} takes a whole number, not ${text}`)
+}
+
+async function main(): Promise<number> {
+  const asked = readArguments(process.argv.slice(2))
+  if (typeof asked === 'string') {
+    console.log(asked)
+    return asked === usage ? 0 : 2
+  }
+  const startedAt = performance.now()
+  const progress = (step: string): void => {
+    const seconds = ((performance.now() - startedAt) / 1000).toFixed(0).padStart(5)
+    process.stderr.write(`${seconds} s  ${step}\n`)
+  }
+  console.log(`seed ${asked.seed}`)
+  let found = 0
+  for (const [runtime, runs] of [
+    ['process', asked.runs],
+    ['docker', asked.containers],
+  ] as const) {
+    if (runs === 0) continue
+    const report = await runChaos({ runtime, seed: asked.seed, runs, maxMinutes: asked.minutes, progress })
+    console.log(`\n== ${runtime === 'process' ? 'plain processes' : 'containers'}`)
+    console.log([tellCoverage(report), tellReadyTimes(report.lives), '', tellFindings(report)].join('\n'))
+    found += report.findings.length
+  }
+  return found > 0 ? 1 : 0
+}
+
+process.exitCode = await main()

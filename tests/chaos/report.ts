@@ -1,0 +1,99 @@
+import type { Finding } from './facts.ts'
+import type { ChaosReport } from './run-chaos.ts'
+import type { Life } from './supervise-mesh.ts'
+import { stepNames } from './steps.ts'
+
+/** Findings of one check that are shown in full. */
+const shownMax = 5
+
+/** The findings of one stage, with what they rest on. Pure. */
+export function tellFindings({ findings, options }: ChaosReport): string {
+  if (findings.length === 0) return 'Nothing was found wrong.'
+  const byCheck = [...Map.groupBy(findings, ({ check }) => check)]
+  const table = byCheck.map(([check, found]) => `  ${check.padEnd(24)} ${String(found.length).padStart(4)}`)
+  const runsFlag =
+    options.runtime === 'process'
+      ? `--runs ${options.runs} --containers 0`
+      : `--runs 0 --containers ${options.runs}`
+  return [
+    'FOUND',
+    ...table,
+    '',
+    ...byCheck.flatMap(([, found]) => tellCheck(found)),
+    `The same plan again: npm run chaos -- --seed ${options.seed} ${runsFlag}`,
+  ].join('\n')
+}
+
+function tellCheck(found: readonly Finding[]): string[] {
+  const shown = found.slice(0, shownMax)
+  const more = found.length - shown.length
+  return [
+    ...shown.flatMap(({ check, what, evidence }) => [
+      `${check}: ${what}`,
+      ...evidence.map((line) => `    ${line}`),
+    ]),
+    ...(more > 0 ? [`    ... and ${more} more`] : []),
+  ]
+}
+
+/** What was done, so that a clean result says how much it rests on. Pure. */
+export function tellCoverage({ facts, lives, struck, seconds }: ChaosReport): string {
+  const states = countBy(facts.runs.map(({ state, outcome }) => outcome?.code ?? state))
+  const told = stepNames
+    .map((name) => {
+      const made = facts.calls.filter(({ step }) => step === name)
+      return `${name} ${made.filter((call) => call.told === 'done').length}/${made.length}`
+    })
+    .join(', ')
+  return [
+    `${facts.runs.length} runs (${states}) in ${seconds.toFixed(0)} s and ${lives.length} lives of the mesh`,
+    `killed: the mesh ${struck.mesh} times, ${struck.inStart} of them while it started; agents ${struck.agents} times`,
+    `calls told as done, of those made: ${told}`,
+    `${facts.tasks.length} tasks, ${facts.steers.length} steers, ${facts.firings.length} firings and deliveries, ${facts.billed.length} answers of the model, ${facts.money.spend.length} rows of money`,
+  ].join('\n')
+}
+
+function countBy(names: readonly string[]): string {
+  return [...Map.groupBy(names, (name) => name)].map(([name, all]) => `${all.length} ${name}`).join(', ')
+}
+
+/** How long a killed mesh takes until it is ready again, and where the time goes. Pure. */
+export function tellReadyTimes(lives: readonly Life[]): string {
+  const ready = lives.filter((life) => life.killedBeforeAt !== null && life.readyAt !== null)
+  const totals = ready.map((life) => (life.readyAt ?? 0) - (life.killedBeforeAt ?? 0))
+  if (totals.length === 0) return 'No killed mesh became ready again.'
+  const parts = new Map<string, number[]>()
+  for (const life of ready) {
+    for (const [name, ms] of partsOf(life)) parts.set(name, [...(parts.get(name) ?? []), ms])
+  }
+  return [
+    `From kill -9 to ready, ${totals.length} times: median ${seconds(quantile(totals, 0.5))}, p90 ${seconds(quantile(totals, 0.9))}, longest ${seconds(Math.max(...totals))}`,
+    ...[...parts].map(
+      ([name, all]) =>
+        `  until "${name}"`.padEnd(66) +
+        `median ${seconds(quantile(all, 0.5))}  p90 ${seconds(quantile(all, 0.9))}`,
+    ),
+  ].join('\n')
+}
+
+/** From one line of a life to the next, each under the words of the later one. */
+function partsOf(life: Life): [string, number][] {
+  let before = life.killedBeforeAt ?? life.startedAt
+  const parts: [string, number][] = []
+  for (const { at, said } of life.lines) {
+    const name = said['ready'] === true ? 'ready' : (said['progress'] ?? said['msg'])
+    if (typeof name !== 'string' || at > (life.readyAt ?? 0)) continue
+    parts.push([name.slice(0, 46), at - before])
+    before = at
+  }
+  return parts
+}
+
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((left, right) => left - right)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(2)} s`
+}

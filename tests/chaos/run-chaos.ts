@@ -1,0 +1,187 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { askForWork } from './ask-for-work.ts'
+import type { Asking } from './ask-for-work.ts'
+import { createChance } from './chance.ts'
+import { checkAll } from './checks/all-checks.ts'
+import { checkTotals } from './checks/check-money.ts'
+import type { AskedFact, CallFact, Facts, Finding, Leftover } from './facts.ts'
+import { gatherMoney, gatherRows, openEnds } from './gather-rows.ts'
+import { openStage, silenceJobs } from './stage.ts'
+import type { Stage } from './stage.ts'
+import { strike } from './strike.ts'
+import type { Struck } from './strike.ts'
+import type { Life } from './supervise-mesh.ts'
+import { planBlow, planWork } from './work-plan.ts'
+import type { Work } from './work-plan.ts'
+
+export interface ChaosOptions {
+  readonly runtime: 'process' | 'docker'
+  readonly seed: number
+  /** Runs of the ledger that the work makes at least. */
+  readonly runs: number
+  /** When no more work is given; what was given is waited for. */
+  readonly maxMinutes: number
+  readonly progress: (step: string) => void
+}
+
+export interface ChaosReport {
+  readonly options: ChaosOptions
+  readonly facts: Facts
+  readonly findings: readonly Finding[]
+  readonly lives: readonly Life[]
+  readonly struck: Struck
+  readonly seconds: number
+}
+
+/** Pieces of work that are asked for at once. */
+const askersMax = 6
+const settleMaxMs = 300_000
+
+/** One fleet from its first start to its reset, under random kills, and what was found wrong with it. */
+export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
+  const startedAt = performance.now()
+  const chance = createChance(options.seed)
+  const work = planWork(chance.fork('work'), options.runs)
+  const stage = await openStage({ ...options, chance })
+  const early: Finding[] = []
+  const struck: Struck = { mesh: 0, agents: 0, inStart: 0 }
+  try {
+    const working = new AbortController()
+    const blows = chance.fork('blows')
+    const between = async ({ number }: Life): Promise<void> => {
+      early.push(...moneyBetween(stage.home, number))
+    }
+    const striking = strike({
+      stage,
+      next: () => planBlow(blows),
+      chance: chance.fork('targets'),
+      signal: working.signal,
+      struck,
+      between,
+    })
+    const asked = giveWork(stage, work, options).finally(() => working.abort())
+    const [given] = await Promise.all([asked, striking])
+    await silenceJobs(stage)
+    const open = await settled(stage, options)
+    if (open.length > 0) early.push({ check: 'not-settled', what: 'not all came to its end', evidence: open })
+    options.progress('All is over; looking at what is left')
+    const facts = await gatherFacts(stage, given)
+    const findings = unique([...early, ...checkAll(facts)])
+    const seconds = (performance.now() - startedAt) / 1000
+    return { options, facts, findings, lives: stage.supervisor.lives, struck, seconds }
+  } finally {
+    await stage.close()
+  }
+}
+
+interface Given {
+  readonly asked: readonly AskedFact[]
+  readonly calls: readonly CallFact[]
+}
+
+/** A few askers at a time, each with the next piece of work. */
+async function giveWork(stage: Stage, work: readonly Work[], options: ChaosOptions): Promise<Given> {
+  const enough = AbortSignal.timeout(options.maxMinutes * 60_000)
+  const stopped = AbortSignal.timeout(options.maxMinutes * 60_000 + settleMaxMs)
+  const asking: Asking = { ...stage, outside: stage.outside.address, stopped }
+  const [asked, calls]: [AskedFact[], CallFact[]] = [[], []]
+  let [next, over] = [0, 0]
+  async function askOneAfterTheOther(): Promise<void> {
+    for (;;) {
+      const one = work[next]
+      if (one === undefined || enough.aborted) return
+      next += 1
+      const found = await askForWork(asking, one)
+      asked.push(...found.asked)
+      calls.push(...found.calls)
+      over += 1
+      if (over % 10 === 0 || over === work.length) {
+        options.progress(
+          `${over} of ${work.length} pieces of work are over, in life ${stage.supervisor.lives.length}`,
+        )
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: askersMax }, askOneAfterTheOther))
+  return { asked, calls }
+}
+
+function moneyBetween(home: string, life: number): Finding[] {
+  return checkTotals(gatherMoney(home)).map((found) => ({
+    ...found,
+    evidence: [...found.evidence, `seen first after the kill of life ${life}`],
+  }))
+}
+
+/** Waits until nothing is open; answers what still was at the bound. */
+async function settled(stage: Stage, options: ChaosOptions): Promise<readonly string[]> {
+  const end = performance.now() + settleMaxMs
+  let told = ''
+  for (;;) {
+    await stage.supervisor.ready()
+    const open = openEnds(stage.home)
+    if (open.length === 0) return []
+    if (performance.now() > end) return open
+    const words = open.join('; ')
+    if (words !== told) options.progress(`Waiting for ${words}`)
+    told = words
+    await sleep(500)
+  }
+}
+
+async function gatherFacts(stage: Stage, given: Given): Promise<Facts> {
+  const { ground, model, outside } = stage
+  const leftovers: Leftover[] = [...(await ground.strangers())]
+  const commands = await ground.commandEffects()
+  const retiring = stage.supervisor.retire()
+  const stop = await stage.command('stop')
+  if (stop.code !== 0) leftovers.push({ check: 'after-stop', what: `flotilla stop failed: ${stop.said}` })
+  await retiring
+  leftovers.push(...(await ground.afterStop()), ...(await temporaryFiles(stage)))
+  const verified = await stage.command('verify-journal')
+  if (verified.code !== 0)
+    leftovers.push({ check: 'journal', what: `the journal is broken: ${verified.said}` })
+  const rows = await gatherRows(stage.home)
+  if (ground.kind === 'docker') {
+    const reset = await stage.command('reset')
+    if (reset.code !== 0) leftovers.push({ check: 'after-reset', what: `reset failed: ${reset.said}` })
+  }
+  leftovers.push(...(await ground.afterReset()))
+  return {
+    ...rows,
+    asked: given.asked,
+    calls: [...model.calls(), ...given.calls],
+    effects: [...rows.effects, ...commands, ...outside.effects()],
+    steersSeen: model.steersSeen(),
+    billed: model.billed(),
+    leftovers,
+  }
+}
+
+/** Names of files that are there for a moment only. */
+const temporaryNames = /\.tmp$|\.new$|^\.staged-/
+
+async function temporaryFiles(stage: Stage): Promise<Leftover[]> {
+  const inHome = (await readdir(stage.home, { recursive: true })).filter((path) =>
+    temporaryNames.test(path.split('/').at(-1) ?? ''),
+  )
+  const beside = await readdir(stage.temporary)
+  return [...inHome.map((path) => join('home', path)), ...beside.map((name) => join('tmp', name))].map(
+    (path) => ({
+      check: 'temporary-file',
+      what: `${path} was left behind`,
+    }),
+  )
+}
+
+/** What was seen after one kill is there after the next as well: told once. */
+function unique(findings: readonly Finding[]): Finding[] {
+  const seen = new Map<string, Finding>()
+  for (const found of findings) {
+    const key = `${found.check} ${found.what}`
+    if (!seen.has(key)) seen.set(key, found)
+  }
+  return [...seen.values()]
+}

@@ -1,0 +1,180 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, delimiter, join } from 'node:path'
+import process from 'node:process'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { cronHumanEndpoints } from '@flotilla/protocol/cron-api'
+import { webhookApi, webhookEndpoints } from '@flotilla/protocol/webhook-api'
+import { operatorAgentId } from '@flotilla/protocol/ids'
+import { findEngine } from '../../packages/mesh/src/sandbox/engine/find-engine.ts'
+import { flotilla } from '../support/flotilla-command.ts'
+import { meshCalls } from '../support/mesh-calls.ts'
+import { meshArguments, pinnedNode, runMeshCommand } from '../support/mesh-process.ts'
+import type { Hook } from './ask-for-work.ts'
+import type { Chance } from './chance.ts'
+import { containerGround } from './container-ground.ts'
+import type { Ground } from './ground.ts'
+import { startOutsideServer } from './outside-server.ts'
+import type { OutsideServer } from './outside-server.ts'
+import { price, startPlannedModel } from './planned-model.ts'
+import type { PlannedModel } from './planned-model.ts'
+import { processGround } from './process-ground.ts'
+import { superviseMesh } from './supervise-mesh.ts'
+import type { Supervisor } from './supervise-mesh.ts'
+import { sayPlan, topic } from './steps.ts'
+import { workers } from './work-plan.ts'
+
+/** A fleet in a home of its own, and the world around it. */
+export interface Stage {
+  readonly home: string
+  /** The mesh's folder for what is there for a moment only. */
+  readonly temporary: string
+  readonly supervisor: Supervisor
+  readonly ground: Ground
+  readonly model: PlannedModel
+  readonly outside: OutsideServer
+  readonly hooks: ReadonlyMap<string, Hook>
+  /** Jobs that fire by the clock while the chaos lasts. */
+  readonly jobs: readonly string[]
+  command(name: string): Promise<{ readonly code: number | null; readonly said: string }>
+  /** Takes everything away. */
+  close(): Promise<void>
+}
+
+export async function openStage(options: {
+  readonly runtime: 'process' | 'docker'
+  readonly chance: Chance
+  readonly progress: (step: string) => void
+}): Promise<Stage> {
+  const { runtime, chance, progress } = options
+  const outside = await startOutsideServer(chance.fork('outside'))
+  const model = await startPlannedModel({ chance: chance.fork('model'), outside: outside.address })
+  const root = await mkdtemp(join(tmpdir(), 'flotilla-chaos-'))
+  const [home, temporary] = [join(root, 'home'), join(root, 'tmp')]
+  await mkdir(join(home, 'config'), { recursive: true })
+  await mkdir(temporary)
+  await writeFile(join(home, 'config', 'settings.json'), settingsText(model, outside))
+  const environment = environmentOf(temporary)
+  progress(`The home is ${home}`)
+  const supervisor = superviseMesh({ home, runtime, environment })
+  const mesh = meshCalls(supervisor.url)
+  const close = async (): Promise<void> => {
+    await supervisor.retire()
+    await Promise.all([model.close(), outside.close()])
+    await rm(root, { recursive: true, force: true, maxRetries: 5 })
+  }
+  await supervisor.ready(600_000)
+  for (const id of workers) await mesh.createWorker(id)
+  await allow(home, supervisor.url())
+  const hooks = await makeHooks(mesh)
+  const jobs = await makeJobs(mesh)
+  const ground =
+    runtime === 'process'
+      ? processGround(home)
+      : containerGround(await engine(), {
+          home,
+          homeId: (await readFile(join(home, 'data', 'home-id'), 'utf8')).trim(),
+          wake: async (agent) => void (await mesh.invoke(agent, 'run_command', { command: 'true' })),
+        })
+  return {
+    home,
+    temporary,
+    supervisor,
+    ground,
+    model,
+    outside,
+    hooks,
+    jobs,
+    close,
+    async command(name) {
+      if (name === 'stop') {
+        const { code, out, err } = await flotilla({ home }, 'stop', '--home', home)
+        return { code, said: out + err }
+      }
+      const words = meshArguments(name, '--home', home, '--runtime', runtime)
+      const { code, lines, errors } = await runMeshCommand(words, environment)
+      return { code, said: lines.map((line) => JSON.stringify(line)).join('\n') + errors }
+    },
+  }
+}
+
+function settingsText(model: PlannedModel, outside: OutsideServer): string {
+  return JSON.stringify({
+    default_model: 'fake/planned',
+    providers: { fake: { kind: 'openai-compatible', base_url: model.baseUrl } },
+    models: { 'fake/planned': { price } },
+    egress: { allowed_private: [outside.place] },
+    webhooks: { per_minute: 5000 },
+  })
+}
+
+function environmentOf(temporary: string): NodeJS.ProcessEnv {
+  const inherited = Object.entries(process.env).filter(
+    ([name]) => !name.startsWith('FLOTILLA_') || name === 'FLOTILLA_ENGINE_SOCKET',
+  )
+  const path = [dirname(pinnedNode), process.env['PATH'] ?? '/usr/bin:/bin'].join(delimiter)
+  return { ...Object.fromEntries(inherited), PATH: path, TMPDIR: temporary, FLOTILLA_NO_INSTALL: '1' }
+}
+
+async function allow(home: string, url: string): Promise<void> {
+  const given = { can_publish: topic, blackboard_write: 'output/**', can_manage_cron: 'true' }
+  for (const agent of [operatorAgentId, ...workers]) {
+    const rights = Object.entries(given)
+      .filter(([field]) => agent !== operatorAgentId || field === 'can_publish')
+      .map(([field, value]) => `${field}=${value}`)
+    for (const right of rights) {
+      const { code, err } = await flotilla({ home, url }, 'permissions', 'set', agent, right)
+      if (code !== 0) throw new Error(`the chaos could not allow ${right} to ${agent}: ${err}`)
+    }
+  }
+}
+
+async function makeHooks(mesh: ReturnType<typeof meshCalls>): Promise<Map<string, Hook>> {
+  const hooks = new Map<string, Hook>()
+  for (const agent of workers) {
+    const reply = await mesh.call(webhookEndpoints.webhookCreate, { body: { name: 'work', agent_id: agent } })
+    const { webhook, secret } = webhookApi.webhookCreate.response.parse(reply.json())
+    hooks.set(agent, { path: webhook.path, secret: secret ?? '' })
+  }
+  return hooks
+}
+
+/** Their plans are said again by each firing, so their markers begin with `j`. */
+async function makeJobs(mesh: ReturnType<typeof meshCalls>): Promise<string[]> {
+  const made: string[] = []
+  for (const [index, agent] of workers.slice(0, 2).entries()) {
+    const message = sayPlan({
+      marker: `j${index + 1}`,
+      steps: [{ name: 'board' }, { name: index === 0 ? 'signal' : 'post' }],
+    })
+    const body = { agent, schedule: 'every 15s', message }
+    const reply = await mesh.call(cronHumanEndpoints.cronCreate, { body })
+    if (reply.status >= 300) throw new Error(`a job was refused: ${reply.text}`)
+    made.push(String(reply.json()['id']))
+  }
+  return made
+}
+
+/** In whatever life runs, so that no further run begins by the clock. What they fired stays to be seen. */
+export async function silenceJobs(stage: Stage): Promise<void> {
+  const mesh = meshCalls(stage.supervisor.url)
+  for (const id of stage.jobs) {
+    for (let tries = 0; tries < 20; tries++) {
+      await stage.supervisor.ready()
+      const change = { params: { id }, body: { enabled: false } }
+      const reply = await mesh.call(cronHumanEndpoints.cronUpdate, change).catch(() => null)
+      if (reply && reply.status < 300) break
+      await sleep(200)
+    }
+  }
+}
+
+async function engine() {
+  const found = await findEngine({
+    uid: process.getuid?.() ?? 0,
+    engineSocket: process.env['FLOTILLA_ENGINE_SOCKET'],
+    dockerHost: process.env['DOCKER_HOST'],
+  })
+  if (!found.engine) throw new Error(`no container engine answers (${found.tried.join('; ')})`)
+  return found.engine.docker
+}

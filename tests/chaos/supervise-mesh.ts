@@ -1,0 +1,176 @@
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import process from 'node:process'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { meshArguments, pinnedNode } from '../support/mesh-process.ts'
+import { httpCall } from '../support/http-call.ts'
+
+/** One life of a mesh. Moments are milliseconds of this process. */
+export interface Life {
+  readonly number: number
+  readonly startedAt: number
+  /** When the kill of the life before would have been, had nobody looked in between; null where it was not killed. */
+  readonly killedBeforeAt: number | null
+  readyAt: number | null
+  endedAt: number | null
+  /** Whether its end was asked for by us. */
+  killed: boolean
+  /** What it said, with the moment. */
+  readonly lines: { readonly at: number; readonly said: Readonly<Record<string, unknown>> }[]
+  errors: string
+}
+
+export interface Supervisor {
+  readonly lives: readonly Life[]
+  url(): string
+  /** The life that runs, or the one that begins next. */
+  current(): Life
+  /** Resolves in the life that runs when it is ready, or in one after it. Rejects when the bound is reached. */
+  ready(boundMs?: number): Promise<Life>
+  /** Ends the mesh at once; the next life begins when `between` is through. */
+  kill(between?: (life: Life) => Promise<void>): Promise<void>
+  /** No further life begins once this one has ended. Resolves at its end. */
+  retire(): Promise<void>
+}
+
+const readyMaxMs = 180_000
+/** Lives that end by themselves before the chaos is given up. */
+const deathsMax = 5
+
+/** Keeps a mesh alive on a home as a supervisor would: at once, on the same port. */
+export function superviseMesh(options: {
+  readonly home: string
+  readonly runtime: 'process' | 'docker'
+  readonly environment: NodeJS.ProcessEnv
+}): Supervisor {
+  const lives: Life[] = []
+  let child: ChildProcess | null = null
+  let port = 0
+  let retired = false
+  let deaths = 0
+  let held: Promise<void> = Promise.resolve()
+  let dyingMs = 0
+  let fatal: Error | null = null
+  let ended: Promise<void> = Promise.resolve()
+
+  function begin(afterKill: boolean): void {
+    const startedAt = performance.now()
+    const life: Life = {
+      number: lives.length + 1,
+      startedAt,
+      killedBeforeAt: afterKill ? startedAt - dyingMs : null,
+      readyAt: null,
+      endedAt: null,
+      killed: false,
+      lines: [],
+      errors: '',
+    }
+    lives.push(life)
+    const { home, runtime, environment } = options
+    const words = meshArguments('serve', '--home', home, '--port', String(port), '--runtime', runtime)
+    const started = spawn(pinnedNode, words, { env: environment, stdio: ['ignore', 'pipe', 'pipe'] })
+    child = started
+    started.stderr.on('data', (piece: Buffer) => (life.errors = (life.errors + String(piece)).slice(-4000)))
+    eachLine(started, (text) => hear(life, text))
+    ended = new Promise((resolve) => {
+      started.once('close', () => {
+        life.endedAt = performance.now()
+        void next(life).then(resolve)
+      })
+    })
+  }
+
+  async function next(life: Life): Promise<void> {
+    if (!life.killed && !retired) {
+      deaths += 1
+      if (deaths >= deathsMax) {
+        fatal = new Error(`the mesh ended by itself:\n${lastWords(life)}`)
+        return
+      }
+      await sleep(500)
+    }
+    await held
+    if (!retired) begin(life.killed)
+  }
+
+  function hear(life: Life, text: string): void {
+    if (!text.startsWith('{')) return
+    const said = JSON.parse(text) as Record<string, unknown>
+    life.lines.push({ at: performance.now(), said })
+    if (said['ready'] !== true) return
+    port = Number(new URL(String(said['url'])).port)
+    void confirm(life)
+  }
+
+  /** What it says of itself is asked from outside as well. */
+  async function confirm(life: Life): Promise<void> {
+    const url = `http://127.0.0.1:${port}/readyz`
+    while (life.endedAt === null && life.readyAt === null) {
+      const reply = await httpCall({ method: 'GET', url, timeoutMs: 5000 }).catch(() => null)
+      if (reply?.status === 200) life.readyAt = performance.now()
+      else await sleep(20)
+    }
+  }
+
+  const current = (): Life => {
+    const life = lives.at(-1)
+    if (!life) throw new Error('no mesh was started')
+    return life
+  }
+
+  begin(false)
+  return {
+    lives,
+    url: () => `http://127.0.0.1:${port}`,
+    current,
+    async ready(boundMs = readyMaxMs) {
+      const end = performance.now() + boundMs
+      for (;;) {
+        const life = current()
+        if (life.readyAt !== null && life.endedAt === null) return life
+        if (fatal) throw fatal
+        if (performance.now() > end) {
+          throw new Error(`the mesh was not ready in ${boundMs} ms:\n${lastWords(life)}`)
+        }
+        await sleep(10)
+      }
+    },
+    async kill(between) {
+      const life = current()
+      const { pid } = child ?? {}
+      if (pid === undefined || life.endedAt !== null) return
+      let release = (): void => undefined
+      held = new Promise((resolve) => (release = resolve))
+      life.killed = true
+      const over = new Promise<void>((resolve) => child?.once('close', () => resolve()))
+      const killedAt = performance.now()
+      process.kill(pid, 'SIGKILL')
+      await over
+      dyingMs = performance.now() - killedAt
+      try {
+        await between?.(life)
+      } finally {
+        release()
+      }
+    },
+    async retire() {
+      retired = true
+      await ended
+    },
+  }
+}
+
+export function lastWords(life: Life): string {
+  return [...life.lines.slice(-8).map(({ said }) => JSON.stringify(said).slice(0, 500)), life.errors].join(
+    '\n',
+  )
+}
+
+function eachLine(child: ChildProcess, hear: (text: string) => void): void {
+  let rest = ''
+  child.stdout?.on('data', (piece: Buffer) => {
+    const texts = (rest + piece.toString()).split('\n')
+    rest = texts.pop() ?? ''
+    texts.forEach(hear)
+  })
+}

@@ -1,0 +1,128 @@
+import { operatorAgentId } from '@flotilla/protocol/ids'
+import type { Chance } from './chance.ts'
+import type { Plan, Step, StepName } from './steps.ts'
+
+/** How somebody asks, and how long they stay. */
+export const askerWays = ['waits', 'asks-twice', 'gives-up', 'leaves'] as const
+export type AskerWay = (typeof askerWays)[number]
+
+/** One stimulus from outside, and all that shall come of it. */
+export interface Work {
+  readonly kind: 'chat' | 'webhook' | 'invoke'
+  readonly agent: string
+  readonly plan: Plan
+  /**
+   * `waits`: asks again under the same key until it has the outcome. `asks-twice`: the same, and twice at once.
+   * `gives-up`: asks once and never again. `leaves`: goes once the run is a row.
+   */
+  readonly way: AskerWay
+  /** What is said to the agent while it works; empty for nothing. */
+  readonly steer: string
+  /** Runs of the ledger that come of it: itself and its tasks. */
+  readonly runs: number
+}
+
+/** What is killed, and when: so long after the mesh was ready, or after it was started. */
+export interface Blow {
+  readonly target: 'mesh' | 'agent' | 'both'
+  readonly after: 'ready' | 'start'
+  readonly delayMs: number
+}
+
+export const workers = ['left', 'right', 'third'] as const
+
+const workerSteps: readonly StepName[] = [
+  'board',
+  'board',
+  'board-new',
+  'shared',
+  'signal',
+  'artifact',
+  'note',
+  'post',
+  'post',
+  'command',
+  'slow',
+]
+const operatorSteps: readonly StepName[] = ['board', 'board-new', 'shared', 'signal', 'note', 'post']
+/** A home has room for so many agents and jobs. */
+const rareMax = { create: 8, job: 30 }
+
+/** Work for at least so many runs. The same chance gives the same work. Pure. */
+export function planWork(chance: Chance, runs: number): readonly Work[] {
+  const made: Work[] = []
+  const left = { ...rareMax }
+  const rare = (name: 'create' | 'job', often: number): Step[] => {
+    if (left[name] === 0 || !chance.percent(often)) return []
+    left[name] -= 1
+    return [{ name }]
+  }
+  let planned = 0
+  while (planned < runs) {
+    const number = made.length + 1
+    const work = chance.percent(35)
+      ? handOffWork(chance, number, rare('create', 15))
+      : workerWork(chance, number, rare('job', 15))
+    made.push(work)
+    planned += work.runs
+  }
+  return made
+}
+
+function workerWork(chance: Chance, number: number, more: readonly Step[]): Work {
+  const agent = chance.pick(workers)
+  const way = aWay(chance)
+  const kind = chance.percent(15) ? 'webhook' : chance.percent(12) ? 'invoke' : 'chat'
+  const marker = `${kind.charAt(0)}${number}`
+  if (kind === 'invoke') {
+    const name = chance.pick(['board', 'board-new', 'signal', 'post', 'note', 'artifact'] as const)
+    return { kind, agent, way: 'waits', steer: '', runs: 1, plan: { marker, steps: [{ name }] } }
+  }
+  const steps = [...someSteps(chance, workerSteps), ...more]
+  const steer = kind === 'chat' && chance.percent(20) ? `Steer s${number} is said.` : ''
+  return { kind, agent, way: kind === 'chat' ? way : 'waits', steer, runs: 1, plan: { marker, steps } }
+}
+
+function handOffWork(chance: Chance, number: number, more: readonly Step[]): Work {
+  const tasks: Step[] = Array.from({ length: chance.between(1, 2) }, () => ({
+    name: 'hand-off',
+    to: chance.pick(workers),
+    steps: someSteps(chance, workerSteps),
+  }))
+  const own = chance.percent(50) ? someSteps(chance, operatorSteps).slice(0, 2) : []
+  const plan = { marker: `h${number}`, steps: [...own, ...more, ...tasks] }
+  return {
+    kind: 'chat',
+    agent: operatorAgentId,
+    plan,
+    way: aWay(chance),
+    steer: '',
+    runs: 1 + tasks.length,
+  }
+}
+
+function someSteps(chance: Chance, from: readonly StepName[]): Step[] {
+  return Array.from({ length: chance.between(1, 4) }, () => ({ name: chance.pick(from) }))
+}
+
+function aWay(chance: Chance): AskerWay {
+  if (chance.percent(60)) return 'waits'
+  return chance.pick(askerWays)
+}
+
+/**
+ * The next thing to kill. Most moments are soon after a start, where recovery and new work meet; some are within a start,
+ * and some let the work go on for a while. Pure.
+ */
+export function planBlow(chance: Chance): Blow {
+  const target = chance.percent(60) ? 'mesh' : chance.percent(60) ? 'agent' : 'both'
+  if (target !== 'agent' && chance.percent(20)) {
+    return { target, after: 'start', delayMs: chance.between(50, 3000) }
+  }
+  const delayMs = chance.percent(50)
+    ? chance.between(0, 900)
+    : chance.percent(70)
+      ? chance.between(900, 4000)
+      : chance.between(4000, 9000)
+  return { target, after: 'ready', delayMs }
+}
