@@ -11,7 +11,12 @@ export default defineConfig({
         test: {
           name: 'unit',
           globalSetup: ['tests/temporary-folder.ts'],
-          include: ['packages/*/src/**/*.test.ts', 'tests/*.test.ts', 'scripts/**/*.test.ts'],
+          include: [
+            'packages/*/src/**/*.test.ts',
+            'tests/*.test.ts',
+            'tests/chaos/**/*.test.ts',
+            'scripts/**/*.test.ts',
+          ],
           exclude: ['**/docker-*.test.ts'],
           testTimeout: 20_000,
         },

@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startWebServer } from '../support/web-server.ts'
 import type { Chance } from './chance.ts'
@@ -8,12 +9,16 @@ export interface OutsideServer {
   readonly address: string
   /** Each request that came, under the id of the call that it names. */
   effects(): readonly EffectFact[]
+  /** Resolves when so many requests have come from now on, or at the signal. */
+  requests(count: number, signal: AbortSignal): Promise<void>
   close(): Promise<void>
 }
 
 /** The world outside: counts what reaches it, and takes its time over the answer. */
 export async function startOutsideServer(chance: Chance): Promise<OutsideServer> {
+  const arrivals = new EventEmitter()
   const server = await startWebServer((_request, response) => {
+    arrivals.emit('request')
     void sleep(chance.percent(20) ? chance.between(200, 900) : chance.between(0, 60)).then(() =>
       response.end('counted'),
     )
@@ -27,6 +32,11 @@ export async function startOutsideServer(chance: Chance): Promise<OutsideServer>
         callId: body,
         where: `request ${index + 1} outside, ${method}`,
       })),
+    async requests(count, signal) {
+      for (let seen = 0; seen < count && !signal.aborted; seen++) {
+        await once(arrivals, 'request', { signal }).catch(() => null)
+      }
+    },
     close: () => server.close(),
   }
 }

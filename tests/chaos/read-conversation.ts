@@ -59,7 +59,7 @@ const unknownCodes = ['outcome-unknown', 'upstream-failed', 'upstream-timeout', 
 /** What the words of a result say became of the call. Pure. */
 export function toldWords(words: string): NonNullable<CallFact['told']> {
   const code = /^Error \(([a-z-]+)\)/.exec(words)?.[1]
-  if (code === undefined) return /^Error/.test(words) ? 'unknown' : 'done'
+  if (code === undefined) return words.startsWith('Error') ? 'unknown' : 'done'
   return unknownCodes.includes(code) ? 'unknown' : 'refused'
 }
 

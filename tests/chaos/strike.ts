@@ -1,3 +1,5 @@
+import { watch } from 'node:fs'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Chance } from './chance.ts'
 import type { Stage } from './stage.ts'
@@ -12,32 +14,70 @@ export interface Struck {
   inStart: number
 }
 
-/** Kills the mesh and its agents, one blow after the other, until the signal. */
-export async function strike(by: {
-  readonly stage: Pick<Stage, 'supervisor' | 'ground'>
+export interface Striking {
+  readonly stage: Pick<Stage, 'supervisor' | 'ground' | 'home' | 'outside'>
   readonly next: () => Blow
   readonly chance: Chance
   readonly signal: AbortSignal
   readonly struck: Struck
   /** Runs between the death of a mesh and its next start. */
   readonly between: (life: Life) => Promise<void>
-}): Promise<void> {
-  const { signal } = by
-  while (!signal.aborted) {
+}
+
+/** A blow that waits for a write or a request comes at this moment all the same. */
+const patienceMs = 5000
+
+/** Kills the mesh and its agents, one blow after the other, until the signal. */
+export async function strike(by: Striking): Promise<void> {
+  while (!by.signal.aborted) {
     const blow = by.next()
-    // A start is waited for where the one before was killed; a blow in a start comes while it is under way.
-    if (blow.after === 'ready') await by.stage.supervisor.ready()
-    await sleep(blow.delayMs, null, { signal }).catch(() => null)
-    if (signal.aborted) return
-    await land(by, blow)
+    const victim = await momentOf(by, blow)
+    if (by.signal.aborted) return
+    await land(by, blow, victim)
   }
 }
 
-async function land(by: Parameters<typeof strike>[0], { target }: Blow): Promise<void> {
+/** Resolves at the moment of the blow, with the agent that is to be killed: looking for one then would take too long. */
+async function momentOf(by: Striking, { after, delayMs, skip, target }: Blow): Promise<string | null> {
+  const { supervisor, ground, outside, home } = by.stage
+  if (after !== 'start') await supervisor.ready()
+  const living = target === 'mesh' ? [] : await ground.agents()
+  const victim = living.length > 0 ? by.chance.pick(living) : null
+  const enough = AbortSignal.any([by.signal, AbortSignal.timeout(patienceMs)])
+  if (after === 'write') await writes(join(home, 'data'), skip + 1, enough)
+  if (after === 'request') await outside.requests(skip + 1, enough)
+  if (after === 'write') spin(delayMs)
+  else await sleep(delayMs, null, { signal: by.signal }).catch(() => null)
+  return victim
+}
+
+/** Resolves when the database was written so often. */
+function writes(folder: string, count: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    let left = count
+    const watcher = watch(folder, (_event, name) => {
+      if (name !== 'mesh.db-wal') return
+      left -= 1
+      if (left <= 0) end()
+    })
+    const end = (): void => {
+      watcher.close()
+      resolve()
+    }
+    signal.addEventListener('abort', end, { once: true })
+  })
+}
+
+/** A timer is not as fine as two writes are near. */
+function spin(ms: number): void {
+  const end = performance.now() + ms
+  while (performance.now() < end);
+}
+
+async function land(by: Striking, { target }: Blow, victim: string | null): Promise<void> {
   const { supervisor, ground } = by.stage
   const killAgent = async (): Promise<void> => {
-    const living = await ground.agents()
-    if (living.length > 0 && (await ground.kill(by.chance.pick(living)))) by.struck.agents += 1
+    if (victim !== null && (await ground.kill(victim))) by.struck.agents += 1
   }
   const killMesh = async (): Promise<void> => {
     by.struck.mesh += 1

@@ -22,11 +22,16 @@ export interface Work {
   readonly runs: number
 }
 
-/** What is killed, and when: so long after the mesh was ready, or after it was started. */
+/**
+ * What is killed, and when: so long after the mesh was ready or was started, or so soon after one of the next writes of
+ * its database or requests that reach the world outside, where an effect stands and nobody may know of it yet.
+ */
 export interface Blow {
   readonly target: 'mesh' | 'agent' | 'both'
-  readonly after: 'ready' | 'start'
+  readonly after: 'ready' | 'start' | 'write' | 'request'
   readonly delayMs: number
+  /** Writes or requests that are let pass. */
+  readonly skip: number
 }
 
 export const workers = ['left', 'right', 'third'] as const
@@ -117,12 +122,18 @@ function aWay(chance: Chance): AskerWay {
 export function planBlow(chance: Chance): Blow {
   const target = chance.percent(60) ? 'mesh' : chance.percent(60) ? 'agent' : 'both'
   if (target !== 'agent' && chance.percent(20)) {
-    return { target, after: 'start', delayMs: chance.between(50, 3000) }
+    return { target, after: 'start', delayMs: chance.between(50, 3000), skip: 0 }
+  }
+  if (chance.percent(35)) {
+    return { target, after: 'write', delayMs: chance.next() * 4, skip: chance.between(0, 60) }
+  }
+  if (chance.percent(25)) {
+    return { target, after: 'request', delayMs: chance.next() * 20, skip: chance.between(0, 2) }
   }
   const delayMs = chance.percent(50)
     ? chance.between(0, 900)
     : chance.percent(70)
       ? chance.between(900, 4000)
       : chance.between(4000, 9000)
-  return { target, after: 'ready', delayMs }
+  return { target, after: 'ready', delayMs, skip: 0 }
 }

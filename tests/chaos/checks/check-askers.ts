@@ -68,7 +68,8 @@ function isOfPerson(run: RunFact): boolean {
 function checkFirings({ firings, runs }: Facts): Finding[] {
   return firings.flatMap(({ what, runId, outcome }) => {
     const run = runs.find(({ id }) => id === runId)
-    if (runId === null || (run && outcome === run.outcome?.status)) return []
+    // Some histories add the reason to the status.
+    if (runId === null || (run?.outcome && outcome?.split(':')[0] === run.outcome.status)) return []
     return [
       finding('trigger-not-told', `${what} has the outcome ${outcome ?? 'of nothing'}`, [
         run ? wordsOf(run) : `no run ${runId}`,

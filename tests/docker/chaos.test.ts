@@ -1,0 +1,34 @@
+import process from 'node:process'
+import { expect, it } from 'vitest'
+import { tellCoverage, tellFindings, tellReadyTimes } from '../chaos/report.ts'
+import { runChaos } from '../chaos/run-chaos.ts'
+import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
+
+const found = await engineOfThisMachine()
+const soak = process.env['FLOTILLA_SOAK'] === '1'
+const tell = (text: string) => process.stderr.write(`${text}\n`)
+
+withEngine(
+  'a fleet under random kills',
+  () => {
+    // A minute or two for each ten runs: with all that is proved elsewhere, only the long proofs have time for it.
+    it.runIf(soak)(
+      'does each thing once, tells everybody, and leaves nothing in the engine',
+      async () => {
+        const options = {
+          runtime: 'docker',
+          seed: 20_261_122,
+          runs: 60,
+          maxMinutes: 60,
+          progress: tell,
+        } as const
+        const report = await runChaos(options)
+        tell(`${tellCoverage(report)}\n${tellReadyTimes(report.lives)}`)
+        expect(report.findings, tellFindings(report)).toEqual([])
+        expect(report.struck.mesh).toBeGreaterThan(0)
+      },
+      7_200_000,
+    )
+  },
+  found,
+)
