@@ -21,8 +21,10 @@ export interface ChaosOptions {
   readonly seed: number
   /** Runs of the ledger that the work makes at least. */
   readonly runs: number
-  /** When no more work is given; what was given is waited for. */
+  /** When no more work is given and nothing is killed any more; what was given is waited for. */
   readonly maxMinutes: number
+  /** Blows at most; as many as there is time for where it is left out. */
+  readonly blows?: number
   readonly progress: (step: string) => void
 }
 
@@ -57,7 +59,8 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
       stage,
       next: () => planBlow(blows),
       chance: chance.fork('targets'),
-      signal: working.signal,
+      signal: AbortSignal.any([working.signal, AbortSignal.timeout(options.maxMinutes * 60_000)]),
+      most: options.blows ?? Infinity,
       struck,
       between,
     })

@@ -35,7 +35,7 @@ describe('a plan', () => {
   it('of a task is the description of its hand-off, and ends by closing it', () => {
     const step = plan.steps[1] ?? { name: 'board' }
     const call = callFor(step, { id: 'h7.1.5', marker: 'h7', index: 1, outside: '' })
-    expect(readPlan(String(call.arguments['description']))).toEqual({
+    expect(readPlan(JSON.stringify(call.arguments))).toEqual({
       marker: 'h7-2',
       steps: [{ name: 'post' }, { name: 'slow' }, { name: 'complete' }],
     })

@@ -19,6 +19,8 @@ export interface Striking {
   readonly next: () => Blow
   readonly chance: Chance
   readonly signal: AbortSignal
+  /** Blows at most. */
+  readonly most: number
   readonly struck: Struck
   /** Runs between the death of a mesh and its next start. */
   readonly between: (life: Life) => Promise<void>
@@ -27,9 +29,12 @@ export interface Striking {
 /** A blow that waits for a write or a request comes at this moment all the same. */
 const patienceMs = 5000
 
+/** The time from a kill to ready that the delays of a plan are meant for, ms. On a slower machine they grow along. */
+const usualReadyMs = 3000
+
 /** Kills the mesh and its agents, one blow after the other, until the signal. */
 export async function strike(by: Striking): Promise<void> {
-  while (!by.signal.aborted) {
+  for (let blows = 0; blows < by.most && !by.signal.aborted; blows++) {
     const blow = by.next()
     const victim = await momentOf(by, blow)
     if (by.signal.aborted) return
@@ -41,14 +46,20 @@ export async function strike(by: Striking): Promise<void> {
 async function momentOf(by: Striking, { after, delayMs, skip, target }: Blow): Promise<string | null> {
   const { supervisor, ground, outside, home } = by.stage
   if (after !== 'start') await supervisor.ready()
+  const pace = Math.max(1, lastReadyMs(supervisor.lives) / usualReadyMs)
   const living = target === 'mesh' ? [] : await ground.agents()
   const victim = living.length > 0 ? by.chance.pick(living) : null
   const enough = AbortSignal.any([by.signal, AbortSignal.timeout(patienceMs)])
   if (after === 'write') await writes(join(home, 'data'), skip + 1, enough)
   if (after === 'request') await outside.requests(skip + 1, enough)
   if (after === 'write') spin(delayMs)
-  else await sleep(delayMs, null, { signal: by.signal }).catch(() => null)
+  else await sleep(delayMs * (after === 'request' ? 1 : pace), null, { signal: by.signal }).catch(() => null)
   return victim
+}
+
+function lastReadyMs(lives: readonly Life[]): number {
+  const life = lives.findLast(({ readyAt, killedBeforeAt }) => readyAt !== null && killedBeforeAt !== null)
+  return (life?.readyAt ?? 0) - (life?.killedBeforeAt ?? 0)
 }
 
 /** Resolves when the database was written so often. */

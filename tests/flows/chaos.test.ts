@@ -12,6 +12,7 @@ it('a fleet of plain processes under random kills does each thing once, tells ev
     seed: 20_261_122,
     runs: soak ? 300 : 20,
     maxMinutes: soak ? 60 : 0.5,
+    ...(soak ? {} : { blows: 8 }),
     progress: soak ? tell : () => undefined,
   })
   tell(`${tellCoverage(report)}\n${tellReadyTimes(report.lives)}`)
