@@ -12,12 +12,14 @@ import type { CommandContext } from './command-context.ts'
 /** Runs the mesh until it is asked to stop. Says that it is ready only once it has answered itself. */
 export async function serve(context: CommandContext): Promise<number> {
   const { environment, tell, stopped } = context
+  const loadedMs = performance.now()
   const paths = dataPaths(environment.home)
   const home = await openHomeFolder(paths)
   const lock = await lockHome(environment.home)
   const log = createLog(environment.logLevel)
   for (const warning of environment.warnings) log.warn({}, warning)
   const mesh = await composeMesh({ context, home, paths, log })
+  const composedMs = performance.now()
   try {
     const { url, port, agentPort, proxyPort, notices } = await mesh.start((step) => tell({ progress: step }))
     const state = {
@@ -30,6 +32,9 @@ export async function serve(context: CommandContext): Promise<number> {
       version: productVersion,
     }
     await writeFileAtomically(paths.stateFile, `${JSON.stringify(state)}\n`, 0o600)
+    // Since the process began: where the time goes until a mesh that died is there again.
+    const sinceBegin = { loadedMs, composedMs, readyMs: performance.now() }
+    log.info(rounded(sinceBegin), 'mesh is ready')
     tell({ ready: true, url, pid: context.pid, notices })
     if (!stopped.aborted)
       await new Promise((resolve) => stopped.addEventListener('abort', resolve, { once: true }))
@@ -40,4 +45,8 @@ export async function serve(context: CommandContext): Promise<number> {
     await lock.release()
   }
   return 0
+}
+
+function rounded(times: Readonly<Record<string, number>>): Record<string, number> {
+  return Object.fromEntries(Object.entries(times).map(([name, ms]) => [name, Math.round(ms)]))
 }
