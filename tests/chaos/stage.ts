@@ -122,10 +122,8 @@ async function allow(home: string, url: string): Promise<void> {
     const rights = Object.entries(given)
       .filter(([field]) => agent !== operatorAgentId || field === 'can_publish')
       .map(([field, value]) => `${field}=${value}`)
-    for (const right of rights) {
-      const { code, err } = await flotilla({ home, url }, 'permissions', 'set', agent, right)
-      if (code !== 0) throw new Error(`the chaos could not allow ${right} to ${agent}: ${err}`)
-    }
+    const { code, err } = await flotilla({ home, url }, 'permissions', 'set', agent, ...rights)
+    if (code !== 0) throw new Error(`the chaos could not give ${agent} its rights: ${err}`)
   }
 }
 

@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest'
+import { quantile, tellReadyTimes } from './report.ts'
+import type { Life } from './supervise-mesh.ts'
+
+function aLife(changes: Partial<Life>): Life {
+  return {
+    number: 2,
+    startedAt: 1010,
+    killedBeforeAt: 1000,
+    readyAt: 3000,
+    endedAt: null,
+    killed: false,
+    lines: [],
+    errors: '',
+    ...changes,
+  }
+}
+
+test('the time from a kill to ready is told with its parts', () => {
+  const lines = [
+    { at: 1900, said: { msg: 'permission file is whole' } },
+    { at: 2200, said: { progress: 'Opening the agent door' } },
+    { at: 2990, said: { ready: true } },
+    { at: 3001, said: { msg: 'mesh is ready', loadedMs: 800, composedMs: 990, readyMs: 1980 } },
+  ]
+  const told = tellReadyTimes([aLife({ killedBeforeAt: null }), aLife({ lines })])
+  expect(told).toContain('1 times: median 2.00 s')
+  expect(
+    told
+      .split('\n')
+      .slice(1)
+      .map((line) => line.replace(/ +/g, ' ')),
+  ).toEqual([
+    ' until "its modules are loaded" median 0.81 s p90 0.81 s',
+    ' until "home and database are open" median 0.19 s p90 0.19 s',
+    ' until "Opening the agent door" median 0.20 s p90 0.20 s',
+    ' until "ready" median 0.79 s p90 0.79 s',
+  ])
+})
+
+test('a quantile is one of the values', () => {
+  expect([quantile([3, 1, 2], 0.5), quantile([1], 0.9), quantile([], 0.5)]).toEqual([2, 1, 0])
+})
