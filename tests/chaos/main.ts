@@ -85,13 +85,24 @@ async function main(): Promise<number> {
     process.stderr.write(`${seconds} s  ${step}\n`)
   }
   console.log(`seed ${asked.seed}`)
+  const stopping = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.once(signal, () => stopping.abort(new Error(`stopped by ${signal}`)))
+  }
   let found = 0
   for (const [runtime, runs] of [
     ['process', asked.runs],
     ['docker', asked.containers],
   ] as const) {
     if (runs === 0) continue
-    const report = await runChaos({ runtime, seed: asked.seed, runs, maxMinutes: asked.minutes, progress })
+    const report = await runChaos({
+      runtime,
+      seed: asked.seed,
+      runs,
+      maxMinutes: asked.minutes,
+      progress,
+      signal: stopping.signal,
+    })
     console.log(`\n== ${runtime === 'process' ? 'plain processes' : 'containers'}`)
     console.log([tellCoverage(report), tellReadyTimes(report.lives), '', tellFindings(report)].join('\n'))
     found += report.findings.length

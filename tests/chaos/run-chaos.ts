@@ -26,6 +26,8 @@ export interface ChaosOptions {
   /** Blows at most; as many as there is time for where it is left out. */
   readonly blows?: number
   readonly progress: (step: string) => void
+  /** Breaks it off; everything is taken away then, too. */
+  readonly signal?: AbortSignal
 }
 
 export interface ChaosReport {
@@ -66,6 +68,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
     })
     const asked = giveWork(stage, work, options).finally(() => working.abort())
     const [given] = await Promise.all([asked, striking])
+    options.signal?.throwIfAborted()
     await silenceJobs(stage)
     const open = await settled(stage, options)
     if (open.length > 0) early.push({ check: 'not-settled', what: 'not all came to its end', evidence: open })
@@ -86,8 +89,9 @@ interface Given {
 
 /** A few askers at a time, each with the next piece of work. */
 async function giveWork(stage: Stage, work: readonly Work[], options: ChaosOptions): Promise<Given> {
-  const enough = AbortSignal.timeout(options.maxMinutes * 60_000)
-  const stopped = AbortSignal.timeout(options.maxMinutes * 60_000 + settleMaxMs)
+  const broken = options.signal ?? new AbortController().signal
+  const enough = AbortSignal.any([broken, AbortSignal.timeout(options.maxMinutes * 60_000)])
+  const stopped = AbortSignal.any([broken, AbortSignal.timeout(options.maxMinutes * 60_000 + settleMaxMs)])
   const asking: Asking = { ...stage, outside: stage.outside.address, stopped }
   const [asked, calls]: [AskedFact[], CallFact[]] = [[], []]
   let [next, over] = [0, 0]

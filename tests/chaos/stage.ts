@@ -9,7 +9,9 @@ import { operatorAgentId } from '@flotilla/protocol/ids'
 import { findEngine } from '../../packages/mesh/src/sandbox/engine/find-engine.ts'
 import { flotilla } from '../support/flotilla-command.ts'
 import { meshCalls } from '../support/mesh-calls.ts'
+import type { MeshCalls } from '../support/mesh-calls.ts'
 import { meshArguments, pinnedNode, runMeshCommand } from '../support/mesh-process.ts'
+import { endProcessesOf } from './agent-processes.ts'
 import type { Hook } from './ask-for-work.ts'
 import type { Chance } from './chance.ts'
 import { containerGround } from './container-ground.ts'
@@ -58,44 +60,53 @@ export async function openStage(options: {
   progress(`The home is ${home}`)
   const supervisor = superviseMesh({ home, runtime, environment })
   const mesh = meshCalls(supervisor.url)
+  const meshCommand = async (name: string) => {
+    const words = meshArguments(name, '--home', home, '--runtime', runtime)
+    const { code, lines, errors } = await runMeshCommand(words, environment)
+    return { code, said: lines.map((line) => JSON.stringify(line)).join('\n') + errors }
+  }
   const close = async (): Promise<void> => {
-    await supervisor.retire()
+    await supervisor.end()
+    // For a chaos that was broken off; after a whole one there is nothing left to take away.
+    if (runtime === 'docker') await meshCommand('reset')
+    await endProcessesOf(home)
     await Promise.all([model.close(), outside.close()])
     await rm(root, { recursive: true, force: true, maxRetries: 5 })
   }
-  await supervisor.ready(600_000)
-  for (const id of workers) await mesh.createWorker(id)
-  await allow(home, supervisor.url())
-  const hooks = await makeHooks(mesh)
-  const jobs = await makeJobs(mesh)
-  const ground =
-    runtime === 'process'
-      ? processGround(home)
-      : containerGround(await engine(), {
-          home,
-          homeId: (await readFile(join(home, 'data', 'home-id'), 'utf8')).trim(),
-          wake: async (agent) => void (await mesh.invoke(agent, 'run_command', { command: 'true' })),
-        })
-  return {
-    home,
-    temporary,
-    supervisor,
-    ground,
-    model,
-    outside,
-    hooks,
-    jobs,
-    close,
-    async command(name) {
-      if (name === 'stop') {
-        const { code, out, err } = await flotilla({ home }, 'stop', '--home', home)
-        return { code, said: out + err }
-      }
-      const words = meshArguments(name, '--home', home, '--runtime', runtime)
-      const { code, lines, errors } = await runMeshCommand(words, environment)
-      return { code, said: lines.map((line) => JSON.stringify(line)).join('\n') + errors }
-    },
+  try {
+    await supervisor.ready(600_000)
+    return { home, temporary, supervisor, model, outside, close, ...(await furnish()) }
+  } catch (error) {
+    await close()
+    throw error
   }
+
+  async function furnish(): Promise<Pick<Stage, 'ground' | 'hooks' | 'jobs' | 'command'>> {
+    for (const id of workers) await mesh.createWorker(id)
+    await allow(home, supervisor.url())
+    const hooks = await makeHooks(mesh)
+    const jobs = await makeJobs(mesh)
+    return {
+      hooks,
+      jobs,
+      ground: runtime === 'process' ? processGround(home) : await engineGround(home, mesh),
+      command,
+    }
+  }
+
+  async function command(name: string): Promise<{ code: number | null; said: string }> {
+    if (name !== 'stop') return meshCommand(name)
+    const { code, out, err } = await flotilla({ home }, 'stop', '--home', home)
+    return { code, said: out + err }
+  }
+}
+
+async function engineGround(home: string, mesh: MeshCalls): Promise<Ground> {
+  return containerGround(await engine(), {
+    home,
+    homeId: (await readFile(join(home, 'data', 'home-id'), 'utf8')).trim(),
+    wake: async (agent) => void (await mesh.invoke(agent, 'run_command', { command: 'true' })),
+  })
 }
 
 function settingsText(model: PlannedModel, outside: OutsideServer): string {
@@ -127,7 +138,7 @@ async function allow(home: string, url: string): Promise<void> {
   }
 }
 
-async function makeHooks(mesh: ReturnType<typeof meshCalls>): Promise<Map<string, Hook>> {
+async function makeHooks(mesh: MeshCalls): Promise<Map<string, Hook>> {
   const hooks = new Map<string, Hook>()
   for (const agent of workers) {
     const reply = await mesh.call(webhookEndpoints.webhookCreate, { body: { name: 'work', agent_id: agent } })
@@ -138,7 +149,7 @@ async function makeHooks(mesh: ReturnType<typeof meshCalls>): Promise<Map<string
 }
 
 /** Their plans are said again by each firing, so their markers begin with `j`. */
-async function makeJobs(mesh: ReturnType<typeof meshCalls>): Promise<string[]> {
+async function makeJobs(mesh: MeshCalls): Promise<string[]> {
   const made: string[] = []
   for (const [index, agent] of workers.slice(0, 2).entries()) {
     const message = sayPlan({

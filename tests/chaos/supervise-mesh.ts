@@ -31,9 +31,12 @@ export interface Supervisor {
   kill(between?: (life: Life) => Promise<void>): Promise<void>
   /** No further life begins once this one has ended. Resolves at its end. */
   retire(): Promise<void>
+  /** The same, and ends this one now. */
+  end(): Promise<void>
 }
 
 const readyMaxMs = 180_000
+const stopMaxMs = 30_000
 /** Lives that end by themselves before the chaos is given up. */
 const deathsMax = 5
 
@@ -156,6 +159,13 @@ export function superviseMesh(options: {
     async retire() {
       retired = true
       await ended
+    },
+    async end() {
+      retired = true
+      child?.kill('SIGTERM')
+      const late = setTimeout(() => child?.kill('SIGKILL'), stopMaxMs)
+      await ended
+      clearTimeout(late)
     },
   }
 }
