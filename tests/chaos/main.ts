@@ -110,4 +110,9 @@ async function main(): Promise<number> {
   return found > 0 ? 1 : 0
 }
 
-process.exitCode = await main()
+try {
+  process.exitCode = await main()
+} catch (error) {
+  console.error(`The chaos was broken off: ${error instanceof Error ? error.message : String(error)}`)
+  process.exitCode = 1
+}
