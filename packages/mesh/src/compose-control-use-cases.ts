@@ -9,6 +9,7 @@ import type { MeshParts } from './compose-parts.ts'
 import { agentFigures, fleetFigures } from './compose-figures.ts'
 import { activityOf } from './compose-use-cases.ts'
 import { defaultBudget } from './fleet/create-agent.ts'
+import type { AgentRecord } from './fleet/agent-record.ts'
 import { readJournal } from './journal/read-journal.ts'
 import { readHead } from './journal/journal-table.ts'
 import type { Action } from './policy/action.ts'
@@ -19,6 +20,7 @@ import type { Caller } from './policy/caller.ts'
 import { workerDefaultRecord } from './policy/default-records.ts'
 import { explain } from './policy/explain.ts'
 import { readFields } from './policy/permission-change.ts'
+import { answering } from './storage/resumable.ts'
 
 /** A container may have to be started for a text of its agent. */
 const fileReadMaxMs = 120_000
@@ -90,27 +92,24 @@ export function operatorUseCases(parts: MeshParts): OperatorUseCases {
       const signal = AbortSignal.timeout(fileReadMaxMs)
       return { file, content: await (await fleet.reach(agentId, signal)).readWorkspaceFile(file, signal) }
     },
-    createAgent: async (caller, { budget, permissions, ...rest }) => {
+    createAgent: async (caller, { budget, permissions, ...rest }, step) => {
       guard(caller, { do: 'manage-fleet' })
       control.holdCeiling(caller, { agentId: rest.id, current: workerDefaultRecord, fields: permissions })
       const limits = budget && { dailyUsd: budget.daily_usd, monthlyUsd: budget.monthly_usd }
       const raised = isAtTerminal(caller) ? null : raisedPeriod(defaultBudget, limits ?? defaultBudget)
       if (raised) control.refuseAbove(caller, { subject: rest.id, ...raised })
-      const { id } = await fleet.create(caller, {
-        ...rest,
-        budget: limits,
-        permissions: readFields(permissions),
-      })
-      return fleet.viewOf(id, activity)
+      const view = ({ id }: AgentRecord) => fleet.viewOf(id, activity)
+      const wanted = { ...rest, budget: limits, permissions: readFields(permissions) }
+      return view(await fleet.create(caller, wanted, answering(step, view)))
     },
     editAgent: (caller, agentId, asked) => edits.apply(caller, agentId, asked),
-    restartAgent: async (caller, agentId) => {
-      await fleet.restart(caller, agentId)
+    restartAgent: async (caller, agentId, step) => {
+      await fleet.restart(caller, agentId, step)
       return fleet.viewOf(agentId, activity)
     },
-    stopAgent: async (caller, agentId) => {
+    stopAgent: async (caller, agentId, step) => {
       guard(caller, { do: 'manage-agent', agentId })
-      await fleet.stop(agentId, 'the operator stopped it')
+      await fleet.stop(agentId, 'the operator stopped it', step)
       return fleet.viewOf(agentId, activity)
     },
     askToDelete: (caller, agentId, { reason }) => {
@@ -121,7 +120,7 @@ export function operatorUseCases(parts: MeshParts): OperatorUseCases {
       return approvals.view(approvals.ask(caller, { kind: 'delete-agent', args }))
     },
     changes: (caller, limit) => ({ changes: [...edits.list(caller, { limit })] }),
-    undo: (caller, token) => edits.undo(caller, token),
+    undo: edits.undo,
     pending: (caller, limit) => ({ pending: [...approvals.list(caller, { open: true, limit })] }),
     cancelPending: (caller, id) => approvals.view(approvals.cancel(caller, id)),
   }

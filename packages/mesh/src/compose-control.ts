@@ -80,6 +80,8 @@ function originOfWork(ledger: Ledger, caller: Caller) {
   return run?.origin ?? originOf(caller)
 }
 
+const deletedWords = (agentId: string): string => `Agent ${agentId} was deleted with its data.`
+
 const deletionSchema = z.strictObject({
   agent_id: z.string(),
   /** Binds it to that very agent: one made anew under its id is another. */
@@ -124,9 +126,14 @@ function approvalKinds(fleet: Fleet): ApprovalKinds {
       carryOut: async (person, args) => {
         const { agent_id: agentId, created_at: createdAt } = deletionSchema.parse(args)
         await fleet.delete(person, agentId, { createdAt })
-        return `Agent ${agentId} was deleted with its data.`
+        return deletedWords(agentId)
       },
       ifCutOff: 'again',
+      // The row goes last: where it is not there, or is another's, nothing of that agent is left.
+      wasDone: (args) => {
+        const { agent_id: agentId, created_at: createdAt } = deletionSchema.parse(args)
+        return fleet.find(agentId)?.createdAt === createdAt ? null : deletedWords(agentId)
+      },
     },
   }
 }

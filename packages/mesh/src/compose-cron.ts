@@ -4,6 +4,7 @@ import { conditionHolds } from './conditions/condition.ts'
 import { parseCondition } from './conditions/parse-condition.ts'
 import type { Fleet } from './fleet/fleet.ts'
 import type { Notes } from './notes/notes.ts'
+import { answering } from './storage/resumable.ts'
 import { createCron } from './triggers/cron/cron.ts'
 import type { Cron } from './triggers/cron/cron.ts'
 import type { CronWorld } from './triggers/cron/cron-world.ts'
@@ -59,12 +60,13 @@ export function cronHumanUseCases({ cron }: { readonly cron: Cron }): CronHumanU
 export function cronAgentUseCases({ cron }: { readonly cron: Cron }): CronAgentUseCases {
   return {
     list: (caller) => cron.list(caller),
-    set: (caller, { agent, ...job }, signal) =>
-      cron.create(caller, { ...job, agent: agent ?? caller.agentId }, signal),
-    change: cron.update,
-    drop: async (caller, id) => {
-      await cron.remove(caller, id)
-      return { removed: true, id }
+    set: (caller, { agent, ...job }, { signal, step }) =>
+      cron.create(caller, { ...job, agent: agent ?? caller.agentId, step }, signal),
+    change: (caller, input, { signal, step }) => cron.update(caller, { ...input, step }, signal),
+    drop: async (caller, id, step) => {
+      const removed = () => ({ removed: true, id })
+      await cron.remove(caller, id, answering(step, removed))
+      return removed()
     },
   }
 }

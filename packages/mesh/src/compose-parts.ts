@@ -67,6 +67,7 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
   const trust = journalTrust(paths, meshSecret)
   const journal = composeJournal({ database, trust })
   const events = createEventBus({ database, clock, log })
+  const effects = createEffectOnce({ database, clock })
   const settings = await watchSettings({
     path: paths.settingsFile,
     clock,
@@ -204,6 +205,7 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
       (run) => webhooks.runSettled(run),
       topics.runSettled,
       (run) => cron.runSettled(run),
+      (run) => database.afterCommit(() => effects.runEnded(run.id)),
     ],
     promote: (caller, entries) => {
       if (caller.kind !== 'agent') return
@@ -297,7 +299,6 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
     pausedReason: pauses.reasonFor,
   })
   const watch = composeWatch({ database, paths, ledger, guard, events, log, pausedReason: pauses.reasonFor })
-  const effects = createEffectOnce({ database, clock })
   const startedAt = clock.now()
   let serving = false
   return {

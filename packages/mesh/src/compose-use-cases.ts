@@ -9,11 +9,13 @@ import type { AgentUseCases } from './api/agent/agent.routes.ts'
 import type { FleetUseCases } from './api/human/fleet.routes.ts'
 import type { RunUseCases } from './api/human/run.routes.ts'
 import type { InternalUseCases } from './api/internal/internal.routes.ts'
+import type { ArtifactRow } from './artifacts/artifact-table.ts'
 import type { MeshParts } from './compose-parts.ts'
 import { verifyJournal } from './journal/verify-journal.ts'
 import { agentScope, monthOf, utcDay } from './llm/spend-table.ts'
 import { usdFromNano } from './llm/money.ts'
 import { systemClock } from './system-clock.ts'
+import { answering } from './storage/resumable.ts'
 import { productVersion } from './version.ts'
 import { fleetMetrics } from './compose-metrics.ts'
 import type { AgentActivity } from './fleet/fleet-view.ts'
@@ -49,19 +51,17 @@ export function agentUseCases({
       return { assigned: [...assigned], given: [...given] }
     },
     completeTask: (caller, taskId, body) => tasks.completeTask(caller, { taskId, ...body }),
-    saveArtifact: async (caller, body) => {
-      const row = await artifacts.save(caller, {
-        name: body.name,
-        contentBase64: body.content_base64,
-        description: body.description,
-      })
-      return { name: row.name, size_bytes: row.sizeBytes, sha256: row.sha256 }
-    },
+    saveArtifact: async (caller, { content_base64: contentBase64, ...body }, step) =>
+      savedArtifact(await artifacts.save(caller, { ...body, contentBase64 }, answering(step, savedArtifact))),
     notifyOwner: (caller, message, idempotencyKey) => ({
       note_id: notes.notifyOwner(caller, { message, idempotencyKey }).id,
     }),
     forwardRequest,
   }
+}
+
+function savedArtifact({ name, sizeBytes, sha256 }: ArtifactRow) {
+  return { name, size_bytes: sizeBytes, sha256 }
 }
 
 export function runUseCases({ ledger, tasks, guard, modelDoor }: MeshParts): RunUseCases {

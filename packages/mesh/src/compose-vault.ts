@@ -76,16 +76,21 @@ export async function composeVault(parts: {
     note: (caller, message) => void parts.notes.notifyOwner(caller, { message }),
     tell,
   })
-  const fingerprint = (value: string) =>
-    createHmac('sha256', parts.meshSecret.reveal())
-      .update(`credential\n${value}`)
-      .digest('hex')
-      .slice(0, fingerprintDigits)
+  const keyed = (value: string) =>
+    createHmac('sha256', parts.meshSecret.reveal()).update(`credential\n${value}`).digest('hex')
+  const fingerprint = (value: string) => keyed(value).slice(0, fingerprintDigits)
   return {
     bindings,
     requests,
     open: createUseCredentials({ vault, bindings, guard, decide, rate, journal }),
-    generate: createGenerateSecret({ vault, guard, journal, randomBytes }),
+    generate: createGenerateSecret({
+      vault,
+      guard,
+      database: parts.database,
+      journal,
+      fingerprint: keyed,
+      randomBytes,
+    }),
     listUsable: createListUsable({ vault, bindings, guard, decide }),
     manage: createManageCredentials({
       vault,

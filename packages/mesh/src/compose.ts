@@ -22,6 +22,8 @@ export interface Mesh {
 }
 
 const housekeepingIntervalMs = 60_000
+/** Calls to the outside that nobody waits for any more have so long to be answered before their answers are lost. */
+const effectsGraceMs = 5000
 const noModelYet =
   'No model is set up yet: put FLOTILLA_SYSTEM_OPENAI_API_KEY=... (or ANTHROPIC, GOOGLE, ...) into .env of the home and start again (flotilla doctor tells more)'
 const firstBudgetWords = (dailyUsd: number) =>
@@ -102,6 +104,7 @@ export async function composeMesh(meshSettings: MeshSettings): Promise<Mesh> {
       await stopAgents()
       const { proxy } = parts.egress
       await Promise.allSettled([human.close(), closeOutside(), agents.close(), proxy.close()])
+      await parts.effects.close(effectsGraceMs)
       await Promise.allSettled(loops)
       await fleet.close()
       // What agents left behind is heard out while the way to the providers is open.

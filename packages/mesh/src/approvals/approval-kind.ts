@@ -27,6 +27,8 @@ export interface ApprovalKind {
    */
   carryOut(person: PersonAtTerminal, args: JsonObject): Promise<string>
   readonly ifCutOff: 'again' | 'unknown'
+  /** Of what was cut off and is to be done again: in words, that it was done to its end; else null. */
+  wasDone(args: JsonObject): string | null
 }
 
 export type ApprovalKinds = Readonly<Record<string, ApprovalKind>>

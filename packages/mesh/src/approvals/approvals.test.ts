@@ -49,6 +49,7 @@ function aWorld(options: { guard?: Guard; database?: ReturnType<typeof migrated>
           return 'Wiped.'
         },
         ifCutOff: 'again',
+        wasDone: ({ what }) => (what === 'what is gone' ? 'Wiped.' : null),
       },
     },
     tellRun: world.ledger.tellRun,

@@ -112,7 +112,9 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
       for (const row of table.confirmed()) {
         if (deps.kinds[row.kind]?.ifCutOff === 'again') {
           const channel = (row.resolvedBy ?? '').replace(/^human:/, '')
-          await carryOut({ ...deps, table, move }, row, { kind: 'human', channel })
+          const detail = deps.kinds[row.kind]?.wasDone(row.args) ?? null
+          if (detail !== null) move(row, { to: 'done', by: row.resolvedBy ?? 'system', detail })
+          else await carryOut({ ...deps, table, move }, row, { kind: 'human', channel })
         } else {
           const detail = 'The mesh was stopped while it was being done; whether it was done is not known.'
           move(row, { to: 'failed', by: 'system', detail })

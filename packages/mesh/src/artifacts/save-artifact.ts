@@ -10,6 +10,8 @@ import type { Guard } from '../policy/action.ts'
 import { actorOf } from '../policy/caller.ts'
 import type { Caller } from '../policy/caller.ts'
 import type { Database } from '../storage/database.ts'
+import { onceOnly } from '../storage/resumable.ts'
+import type { Resumable } from '../storage/resumable.ts'
 import type { ArtifactFiles, StagedFile } from './artifact-files.ts'
 import type { ArtifactRow, ArtifactTable } from './artifact-table.ts'
 
@@ -26,7 +28,12 @@ export interface ArtifactToSave {
   readonly description: string
 }
 
-export type SaveArtifact = (caller: Caller, input: ArtifactToSave) => Promise<ArtifactRow>
+/** `step` for a call that may come again: the bytes are known by their digest, and the row is written with the answer. */
+export type SaveArtifact = (
+  caller: Caller,
+  input: ArtifactToSave,
+  step?: Resumable<ArtifactRow>,
+) => Promise<ArtifactRow>
 
 export interface SaveArtifactDeps {
   readonly database: Database
@@ -56,31 +63,38 @@ export function saveArtifact(deps: SaveArtifactDeps): SaveArtifact {
     return mine
   }
 
-  return async (caller, input) => {
+  return async (caller, input, step = onceOnly(deps.database)) => {
     const agentId = caller.kind === 'agent' ? caller.agentId : ''
     deps.guard(caller, { do: 'act-for-self', agentId })
     requireName(input.name)
     const content = decode(input.contentBase64)
     const staged = await deps.files.stage(agentId, content)
-    return inTurn(() => keep(deps, staged, { caller, agentId, input, content }))
+    return inTurn(() => keep(deps, staged, { caller, agentId, input, content, step }))
   }
 }
 
 async function keep(
   deps: SaveArtifactDeps,
   staged: StagedFile,
-  save: { caller: Caller; agentId: string; input: ArtifactToSave; content: Buffer },
+  save: {
+    caller: Caller
+    agentId: string
+    input: ArtifactToSave
+    content: Buffer
+    step: Resumable<ArtifactRow>
+  },
 ): Promise<ArtifactRow> {
   const { agentId, input, content } = save
   try {
     requireRoom(deps.table, agentId, { name: input.name, sizeBytes: content.byteLength })
-    // Bytes first: a crash in between leaves new bytes under an old row, and the next save of the name heals it.
+    // Bytes first: a crash in between leaves new bytes under an old row, and the same call again, which places the same
+    // bytes once more, or the next save of the name heals it.
     await staged.place(input.name)
   } catch (error) {
     await staged.discard()
     throw error
   }
-  return deps.database.transaction(() => {
+  return save.step.settle(() => {
     const row = deps.table.put({
       agentId,
       name: input.name,

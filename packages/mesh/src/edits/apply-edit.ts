@@ -7,8 +7,11 @@ import type { AgentTurns } from '../fleet/agent-turns.ts'
 import { journalValue } from './journal-value.ts'
 import { actorOf } from '../policy/caller.ts'
 import type { Caller } from '../policy/caller.ts'
+import { onceOnly } from '../storage/resumable.ts'
+import type { Resumable } from '../storage/resumable.ts'
+import { sameJson } from './change-table.ts'
 import type { ChangeRow, ChangeTable } from './change-table.ts'
-import type { Editable } from './editable.ts'
+import type { Difference, Editable } from './editable.ts'
 import type { EditsDeps } from './edits.ts'
 
 export interface EditParts extends EditsDeps {
@@ -21,6 +24,8 @@ export interface AskedEdit {
   readonly edit: AgentEdit
   /** The same key of the same caller is the same change. */
   readonly idempotencyKey?: string
+  /** With the change's row it writes the answer. */
+  readonly step?: Resumable<ChangeRow>
 }
 
 /**
@@ -31,22 +36,26 @@ export type ApplyEdit = (caller: Caller, agentId: string, asked: AskedEdit) => P
 
 export function createApplyEdit(parts: EditParts): ApplyEdit {
   const { table, clock } = parts
-  return async (caller, agentId, { edit, idempotencyKey }) => {
+  return async (caller, agentId, { edit, idempotencyKey, step = onceOnly(parts.database) }) => {
     parts.guard(caller, { do: 'edit-agent-config', agentId })
     requireAgent(parts, agentId)
     return parts.turns.take(agentId, async () => {
       requireAgent(parts, agentId)
       const digest = digestOf(agentId, edit)
       const known = idempotencyKey === undefined ? null : table.findByKey(actorOf(caller), idempotencyKey)
-      if (known) return sameChange(known, digest)
-      const id = parts.newId('change')
+      if (known && !isCutOff(known)) return sameChange(known, digest)
+      const id = known ? sameChange(known, digest).id : parts.newId('change')
       const at = clock.now()
       let begun = false
       try {
-        const takesEffect = await parts.editableOf(edit.field).apply(caller, {
+        const write = await parts.editableOf(edit.field).apply(caller, {
           agentId,
           edit,
           begin: (difference) => {
+            if (known) {
+              requireOurs(known, difference)
+              return
+            }
             begun = true
             table.begin({
               id,
@@ -62,15 +71,29 @@ export function createApplyEdit(parts: EditParts): ApplyEdit {
             })
           },
         })
-        return finish(parts, { id, takesEffect, caller })
+        return step.settle(() => finish(parts, { id, takesEffect: write(), caller }))
       } catch (error) {
         if (begun) table.failed(id)
         throw error
       } finally {
-        if (begun) await parts.fleet.refreshBriefings()
+        if (begun || known) await parts.fleet.refreshBriefings()
       }
     })
   }
+}
+
+/** The mesh died while it was made, and nobody has taken it back since. */
+function isCutOff(row: ChangeRow): boolean {
+  return row.state === 'applied' && row.cut_off === 1
+}
+
+/** What stands there says whether it was made. Problem `outcome-unknown` where it says nothing any more. */
+function requireOurs(known: ChangeRow, { before: now }: Difference): void {
+  if (sameJson(now, known.before) || sameJson(now, known.after)) return
+  throw new Problem('outcome-unknown', {
+    detail:
+      'the mesh died while it was changed, and somebody changed it since; look at what stands there now',
+  })
 }
 
 function requireAgent(parts: EditParts, agentId: string): void {
@@ -78,34 +101,33 @@ function requireAgent(parts: EditParts, agentId: string): void {
     throw new Problem('unknown-agent', { detail: 'there is no agent with this id' })
 }
 
+/** In the transaction of the change. */
 function finish(
   parts: EditParts,
   done: { readonly id: string; readonly takesEffect: 'now' | 'next-run'; readonly caller: Caller },
 ): ChangeRow {
-  return parts.database.transaction(() => {
-    parts.table.applied(done.id, done.takesEffect)
-    const row = parts.table.find(done.id)
-    if (!row) throw new Error('a change that was begun is a row')
-    parts.journal.append({
-      actor: actorOf(done.caller),
-      action: 'agent.edited',
-      subject: row.agent_id,
-      detail: {
-        field: row.field,
-        change: row.id,
-        before: journalValue(row.before, row.field),
-        after: journalValue(row.after, row.field),
-      },
-    })
-    parts.events.publish({
-      type: 'agent.edited',
-      agent_id: row.agent_id,
+  parts.table.applied(done.id, done.takesEffect)
+  const row = parts.table.find(done.id)
+  if (!row) throw new Error('a change that was begun is a row')
+  parts.journal.append({
+    actor: actorOf(done.caller),
+    action: 'agent.edited',
+    subject: row.agent_id,
+    detail: {
       field: row.field,
-      actor: row.actor,
-      undo_token: row.id,
-    })
-    return row
+      change: row.id,
+      before: journalValue(row.before, row.field),
+      after: journalValue(row.after, row.field),
+    },
   })
+  parts.events.publish({
+    type: 'agent.edited',
+    agent_id: row.agent_id,
+    field: row.field,
+    actor: row.actor,
+    undo_token: row.id,
+  })
+  return row
 }
 
 function sameChange(known: ChangeRow, digest: string): ChangeRow {

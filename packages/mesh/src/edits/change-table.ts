@@ -22,14 +22,16 @@ const rowSchema = z.object({
   expires_at: z.number(),
   undone_at: z.number().nullable(),
   undone_by: z.string().nullable(),
+  /** Whether it was made is not known, for the mesh died in the middle: what stands there tells. */
+  cut_off: z.number(),
 })
 /** A change of an agent as it is kept. `applying` until what it changes is known to be written. */
 export type ChangeRow = Readonly<z.infer<typeof rowSchema>>
 
-export type NewChange = Omit<ChangeRow, 'state' | 'takes_effect' | 'undone_at' | 'undone_by'>
+export type NewChange = Omit<ChangeRow, 'state' | 'takes_effect' | 'undone_at' | 'undone_by' | 'cut_off'>
 
 const columns =
-  'id, agent_id, field, before, after, actor, reason, idempotency_key, digest, state, takes_effect, applied_at, expires_at, undone_at, undone_by'
+  'id, agent_id, field, before, after, actor, reason, idempotency_key, digest, state, takes_effect, applied_at, expires_at, undone_at, undone_by, cut_off'
 /** Older ones are in the journal alone, by digest. */
 const keptMax = 2000
 
@@ -71,7 +73,9 @@ export function createChangeTable(database: Database) {
     },
     applied: (id: string, takesEffect: ChangeRow['takes_effect']): void => {
       database
-        .prepare("UPDATE changes SET state = 'applied', takes_effect = ? WHERE id = ? AND state = 'applying'")
+        .prepare(
+          "UPDATE changes SET state = 'applied', takes_effect = ?, cut_off = 0 WHERE id = ? AND (state = 'applying' OR cut_off = 1)",
+        )
         .run(takesEffect, id)
     },
     failed: (id: string): void => {
@@ -102,9 +106,12 @@ export function createChangeTable(database: Database) {
         page.actor ?? '',
         page.limit,
       ),
-    /** What a mesh that died left in the middle: undoing compares with what stands, so they may count as applied. */
+    /**
+     * What a mesh that died left in the middle: undoing compares with what stands, so they may count as applied. Who
+     * asks again under the same key has them made where they were not.
+     */
     settleCutOff: (): void => {
-      database.prepare("UPDATE changes SET state = 'applied' WHERE state = 'applying'").run()
+      database.prepare("UPDATE changes SET state = 'applied', cut_off = 1 WHERE state = 'applying'").run()
     },
     forget: (agentId: string): void => {
       database.prepare('DELETE FROM changes WHERE agent_id = ?').run(agentId)

@@ -42,14 +42,15 @@ export function editFile(reach: ReachTexts, name: FileEdit['field']): Editable<F
       const file = await opened(agentId)
       begin({ before: await file.read(), after: text })
       await file.write(text)
-      return 'now'
+      return () => 'now'
     },
-    putBack: async (_caller, { agentId, before, after }) => {
+    putBack: async (_caller, { agentId, before, after, isResumed }) => {
       const file = await opened(agentId)
       const now = await file.read()
+      if (isResumed && now === before) return () => 'now'
       if (now !== after) throw overtaken(now, after)
       await file.write(typeof before === 'string' ? before : '')
-      return 'now'
+      return () => 'now'
     },
   }
 }

@@ -46,15 +46,19 @@ export function editMcpServers(deps: { readonly servers: McpServerTable }): Edit
       }
       const difference = { before: picked(now, names), after: picked(set, names) }
       begin(difference)
-      write(caller, agentId, difference)
-      return 'next-run'
+      return () => {
+        write(caller, agentId, difference)
+        return 'next-run'
+      }
     },
     putBack: async (caller, { agentId, before, after }) => {
-      const now = picked(servers.of(agentId), Object.keys(objectOf(after)))
-      // What stands in them is nobody's who only undoes.
-      if (!sameJson(now, after)) throw overtaken(byName(now), byName(after))
-      write(caller, agentId, { before: after, after: before })
-      return 'next-run'
+      return () => {
+        const now = picked(servers.of(agentId), Object.keys(objectOf(after)))
+        // What stands in them is nobody's who only undoes.
+        if (!sameJson(now, after)) throw overtaken(byName(now), byName(after))
+        write(caller, agentId, { before: after, after: before })
+        return 'next-run'
+      }
     },
   }
 }

@@ -34,18 +34,19 @@ export function editPermissions(deps: {
         begin({ before: pickFields(current, Object.keys(fields)), after: fields })
         return { ...records, [agentId]: { ...current, ...fields } }
       })
-      return 'now'
+      return () => 'now'
     },
-    putBack: async (caller, { agentId, before, after }) => {
+    putBack: async (caller, { agentId, before, after, isResumed }) => {
       const earlier = readFields(objectOf(before))
       await deps.permissions.edit((records) => {
         const current = recordIn(records, agentId)
         const now = pickFields(current, Object.keys(earlier))
+        if (isResumed && sameJson(now, before)) return { ...records }
         if (!sameJson(now, after)) throw overtaken(now, after)
         holdCeiling(caller, { agentId, current, fields: earlier })
         return { ...records, [agentId]: { ...current, ...earlier } }
       })
-      return 'now'
+      return () => 'now'
     },
   }
 }

@@ -7,7 +7,7 @@ import type { RequireModel } from '../fleet/create-agent.ts'
 import type { Fleet } from '../fleet/fleet.ts'
 import type { Caller } from '../policy/caller.ts'
 import { sameJson } from './change-table.ts'
-import type { Difference, Editable, TakesEffect } from './editable.ts'
+import type { Difference, Editable, TakesEffect, WriteRows } from './editable.ts'
 import { overtaken } from './overtaken.ts'
 
 type Edit<Field extends AgentEdit['field']> = Extract<AgentEdit, { field: Field }>
@@ -42,7 +42,7 @@ export function editRecord(deps: {
         if (role === '')
           throw new Problem('bad-request', { detail: 'a role has at least one visible character' })
         begin({ before: found(fleet, agentId).role, after: role })
-        return fleet.change(agentId, { role }).takesEffect
+        return () => fleet.change(agentId, { role }).takesEffect
       },
       putBack: async (_caller, change) =>
         putBack(fleet, change, {
@@ -54,7 +54,7 @@ export function editRecord(deps: {
       apply: async (_caller, { agentId, edit, begin }) => {
         if (edit.value !== null) deps.requireModel(edit.value)
         begin({ before: found(fleet, agentId).model, after: edit.value })
-        return fleet.change(agentId, { model: edit.value }).takesEffect
+        return () => fleet.change(agentId, { model: edit.value }).takesEffect
       },
       putBack: async (_caller, change) =>
         putBack(fleet, change, {
@@ -68,8 +68,10 @@ export function editRecord(deps: {
         const before = budgetOf(found(fleet, agentId).budget)
         const { daily_usd = before.daily_usd, monthly_usd = before.monthly_usd } = edit.value
         begin({ before, after: { daily_usd, monthly_usd } })
-        setBudget(caller, agentId, edit.value)
-        return 'now'
+        return () => {
+          setBudget(caller, agentId, edit.value)
+          return 'now'
+        }
       },
       putBack: async (caller, change) =>
         putBack(fleet, change, {
@@ -90,11 +92,13 @@ function putBack(
     readonly read: (record: AgentRecord) => Difference['before']
     readonly write: (value: Difference['before']) => TakesEffect
   },
-): TakesEffect {
+): WriteRows {
   const { before, after } = asked
-  const now = field.read(found(fleet, asked.agentId))
-  if (!sameJson(now, after)) throw overtaken(now, after)
-  return field.write(before)
+  return () => {
+    const now = field.read(found(fleet, asked.agentId))
+    if (!sameJson(now, after)) throw overtaken(now, after)
+    return field.write(before)
+  }
 }
 
 function found(fleet: RecordFleet, agentId: string): AgentRecord {

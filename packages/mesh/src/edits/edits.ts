@@ -16,6 +16,8 @@ import type { Caller } from '../policy/caller.ts'
 import type { HoldCeiling } from '../policy/hold-ceiling.ts'
 import type { PermissionStore } from '../policy/permission-file.ts'
 import type { Database } from '../storage/database.ts'
+import { answering, onceOnly } from '../storage/resumable.ts'
+import type { Resumable } from '../storage/resumable.ts'
 import { createApplyEdit } from './apply-edit.ts'
 import { createChangeTable } from './change-table.ts'
 import type { ChangeRow } from './change-table.ts'
@@ -51,10 +53,10 @@ export interface Edits {
   apply(
     caller: Caller,
     agentId: string,
-    asked: { edit: AgentEdit; idempotencyKey?: string },
+    asked: { edit: AgentEdit; idempotencyKey?: string; step?: Resumable<ChangeView> },
   ): Promise<ChangeView>
   /** Takes a change back, once, while it still stands. */
-  undo(caller: Caller, token: string): Promise<ChangeView>
+  undo(caller: Caller, token: string, step?: Resumable<ChangeView>): Promise<ChangeView>
   /** Newest first; an agent sees its own. */
   list(
     caller: Caller,
@@ -83,8 +85,14 @@ export function createEdits(deps: EditsDeps): Edits {
   const apply = createApplyEdit(parts)
   const undo = createUndoChange(parts)
   return {
-    apply: async (caller, agentId, asked) => changeView(caller, await apply(caller, agentId, asked)),
-    undo: async (caller, token) => changeView(caller, await undo(caller, token)),
+    apply: async (caller, agentId, { step = onceOnly(deps.database), ...asked }) => {
+      const view = (row: ChangeRow) => changeView(caller, row)
+      return view(await apply(caller, agentId, { ...asked, step: answering(step, view) }))
+    },
+    undo: async (caller, token, step = onceOnly(deps.database)) => {
+      const view = (row: ChangeRow) => changeView(caller, row)
+      return view(await undo(caller, token, answering(step, view)))
+    },
     list: (caller, { agentId, limit }) => {
       deps.guard(caller, { do: 'view-fleet' })
       const actor = caller.kind === 'agent' ? actorOf(caller) : undefined

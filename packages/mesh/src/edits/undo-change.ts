@@ -1,4 +1,6 @@
 import { Problem } from '@flotilla/protocol/problem'
+import { onceOnly } from '../storage/resumable.ts'
+import type { Resumable } from '../storage/resumable.ts'
 import { actorOf } from '../policy/caller.ts'
 import type { Caller } from '../policy/caller.ts'
 import type { AgentEdit } from '@flotilla/protocol/agent-edit'
@@ -11,7 +13,7 @@ import { journalValue } from './journal-value.ts'
  * there. Problems, each of its own: `not-found`, `undo-used`, `undo-expired`, `undo-overtaken` with both values where
  * the value was changed since, `human-only` where it would raise what only a person may raise.
  */
-export type UndoChange = (caller: Caller, token: string) => Promise<ChangeRow>
+export type UndoChange = (caller: Caller, token: string, step?: Resumable<ChangeRow>) => Promise<ChangeRow>
 
 export function createUndoChange(parts: EditParts): UndoChange {
   const { table, clock } = parts
@@ -29,27 +31,33 @@ export function createUndoChange(parts: EditParts): UndoChange {
     throw new Problem('not-found', { detail: `there is no change ${token.slice(0, 60)}` })
   }
 
-  function requireOpen(row: ChangeRow): void {
+  function requireOpen(row: ChangeRow, isResumed: boolean): void {
     if (row.state === 'undone') {
       throw new Problem('undo-used', { detail: `${row.undone_by ?? 'somebody'} undid this change already` })
     }
     if (row.state !== 'applied') throw new Problem('conflict', { detail: `this change is ${row.state}` })
-    if (row.expires_at <= clock.now()) {
+    if (!isResumed && row.expires_at <= clock.now()) {
       throw new Problem('undo-expired', {
         detail: `it could be undone until ${new Date(row.expires_at).toISOString()}`,
       })
     }
   }
 
-  return async (caller, token) => {
+  return async (caller, token, step = onceOnly(parts.database)) => {
     parts.guard(caller, { do: 'edit-agent-config', agentId: mine(caller, token)?.agent_id ?? '' })
     const { agent_id: agentId } = required(caller, token)
     return parts.turns.take(agentId, async () => {
+      const isResumed = step.begun !== null
       const row = required(caller, token)
-      requireOpen(row)
+      requireOpen(row, isResumed)
       const field = row.field as AgentEdit['field'] // rows are made from edits alone
-      await parts.editableOf(field).putBack(caller, { agentId, before: row.before, after: row.after })
-      const undone = parts.database.transaction(() => tell(parts, caller, row))
+      const { before, after } = row
+      step.begin({ undone: row.id })
+      const write = await parts.editableOf(field).putBack(caller, { agentId, before, after, isResumed })
+      const undone = step.settle(() => {
+        write()
+        return tell(parts, caller, row)
+      })
       await parts.fleet.refreshBriefings()
       return undone
     })

@@ -4,6 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { collectJournal } from '../../../../tests/support/collected-ports.ts'
 import { aCredentialRoom } from '../../../../tests/support/credential-room.ts'
 import type { CredentialRoom } from '../../../../tests/support/credential-room.ts'
+import { aLine } from '../../../../tests/support/open-line.ts'
 import { startWebServer } from '../../../../tests/support/web-server.ts'
 import type { WebServer } from '../../../../tests/support/web-server.ts'
 import { verifies } from '../../../../tests/verifies.ts'
@@ -49,7 +50,7 @@ function aDoor(ports: readonly number[], room: Partial<CredentialRoom> = {}) {
     credentials: open,
   })
   const ask = (url: string, request: object = {}, who = 'scout') =>
-    forward(agent(who), httpRequestSchema.parse({ url, ...request }), new AbortController().signal)
+    forward(agent(who), httpRequestSchema.parse({ url, ...request }), aLine())
   const refused = async (url: string, request: object = {}, who = 'scout') =>
     ask(url, request, who).then(
       () => expect.fail('it was sent'),

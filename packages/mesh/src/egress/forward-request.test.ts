@@ -5,6 +5,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { afterEach, describe, expect, test } from 'vitest'
 import { collectJournal } from '../../../../tests/support/collected-ports.ts'
 import { aCredentialRoom } from '../../../../tests/support/credential-room.ts'
+import { aLine } from '../../../../tests/support/open-line.ts'
 import { startWebServer } from '../../../../tests/support/web-server.ts'
 import type { WebServer } from '../../../../tests/support/web-server.ts'
 import { verifies } from '../../../../tests/verifies.ts'
@@ -63,7 +64,7 @@ function aDoor(
     ...more,
   })
   const ask = (url: string, request: object = {}) =>
-    forward(scout, httpRequestSchema.parse({ url, ...request }), new AbortController().signal)
+    forward(scout, httpRequestSchema.parse({ url, ...request }), aLine())
   return { ask, journal, lookups }
 }
 

@@ -6,6 +6,7 @@ import type { Journal } from '../journal/journal.ts'
 import type { Guard } from '../policy/action.ts'
 import { actorOf } from '../policy/caller.ts'
 import type { Caller } from '../policy/caller.ts'
+import type { OutsideLine } from '../runs/effect-once.ts'
 import type { RunTicket } from '../runs/run-ticket.ts'
 import type { OpenCredentials } from '../vault/use-credentials.ts'
 import { startDeadline } from './deadline.ts'
@@ -23,7 +24,15 @@ export type HttpReply = z.infer<typeof httpReplySchema>
  * container. Handles become credentials here and nowhere before. Throws `denied`, `rate-limited`, `bad-request`,
  * `credential-unknown`, `credential-refused`, `address-refused`, `upstream-failed`, `upstream-timeout`.
  */
-export type ForwardRequest = (caller: Caller, request: HttpRequest, signal: AbortSignal) => Promise<HttpReply>
+export type ForwardRequest = (caller: Caller, request: HttpRequest, line: OpenLine) => Promise<HttpReply>
+
+export interface OpenLine extends OutsideLine {
+  /**
+   * Whoever asked is gone. The request goes on to its end or its time limit, since the far end may have begun and the
+   * run that asks again is given the answer; but that its agent works is said by it no longer.
+   */
+  readonly gone: AbortSignal
+}
 
 export interface ForwardRequestDeps {
   readonly guard: Guard
@@ -37,7 +46,7 @@ export interface ForwardRequestDeps {
 }
 
 export function createForwardRequest(deps: ForwardRequestDeps): ForwardRequest {
-  return async (caller, request, signal) => {
+  return async (caller, request, { signal, gone, dispatching }) => {
     deps.guard(caller, { do: 'call-api', api: 'http' })
     if (caller.kind !== 'agent') throw new Problem('denied')
     const headers = checkedHeaders(request.headers)
@@ -46,6 +55,9 @@ export function createForwardRequest(deps: ForwardRequestDeps): ForwardRequest {
     const { url } = filled
     const deadline = startDeadline(deps.clock, request.timeout_ms, signal)
     const release = deps.holdLease(caller.run)
+    if (gone.aborted) release()
+    gone.addEventListener('abort', release, { once: true })
+    let answered: number | null = null
     const record = (detail: Record<string, string | number>) =>
       deps.journal.append({
         actor: actorOf(caller),
@@ -54,14 +66,15 @@ export function createForwardRequest(deps: ForwardRequestDeps): ForwardRequest {
         detail: { method: request.method, ...detail },
       })
     try {
-      const asked = { ...filled, method: request.method }
-      const { reply, url: answered } = await followRedirects(deps.fetch, asked, deadline.signal)
+      const asked = { ...filled, method: request.method, onLeaving: dispatching }
+      const { reply, url: reached } = await followRedirects(deps.fetch, asked, deadline.signal)
+      answered = reply.status
       try {
         const text = await readText(reply, credentials.scrub, deadline.signal)
-        record({ status: reply.status, bytes: text.bytes, host: credentials.scrub.text(answered.host) })
+        record({ status: reply.status, bytes: text.bytes, host: credentials.scrub.text(reached.host) })
         return {
           status: reply.status,
-          url: credentials.scrub.text(answered.href),
+          url: credentials.scrub.text(reached.href),
           headers: shownHeaders(credentials.scrub.record(reply.headers)),
           body: text.text,
           truncated: text.truncated,
@@ -70,11 +83,13 @@ export function createForwardRequest(deps: ForwardRequestDeps): ForwardRequest {
         await reply.close()
       }
     } catch (error) {
-      record({ problem: error instanceof Problem ? error.code : 'failed' })
+      const status = answered === null ? {} : { status: answered }
+      record({ problem: error instanceof Problem ? error.code : 'failed', ...status })
       throw error instanceof Problem || filled.carried !== null
         ? withoutSecrets(error, credentials.scrub)
         : error
     } finally {
+      gone.removeEventListener('abort', release)
       deadline.clear()
       release()
     }

@@ -1,7 +1,7 @@
 import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import type { Transform } from 'node:stream'
 import { Problem } from '@flotilla/protocol/problem'
-import { Client } from 'undici'
+import { buildConnector, Client } from 'undici'
 import type { Destination } from './destination.ts'
 import { destinationOf } from './destination.ts'
 import { createJudgeDestination, pinnedLookup } from './judge-destination.ts'
@@ -25,6 +25,11 @@ export interface PinnedRequest {
   readonly body: string
   /** What of it came out of credentials; null or absent for nothing. */
   readonly carried?: Carried | null
+  /**
+   * Called when the connection stands, TLS too, and before the first byte of the request leaves. What it throws ends
+   * the connection, and nothing was sent.
+   */
+  readonly onLeaving?: () => void
 }
 
 export interface PinnedReply {
@@ -42,8 +47,17 @@ export function createPinnedFetch(deps: JudgeDestinationDeps): PinnedFetch {
   return async (request, signal) => {
     const { url } = request
     const addresses = await judge(readDestination(url), signal)
+    const refusals: unknown[] = []
+    const mayLeave = (): void => {
+      try {
+        request.onLeaving?.()
+      } catch (error) {
+        refusals.push(error)
+        throw error
+      }
+    }
     const client = new Client(url.origin, {
-      connect: { lookup: pinnedLookup(addresses), timeout: connectTimeoutMs },
+      connect: connectorFor(pinnedLookup(addresses), mayLeave),
       pipelining: 0,
       maxHeaderSize: 64 * 1024,
     })
@@ -66,6 +80,7 @@ export function createPinnedFetch(deps: JudgeDestinationDeps): PinnedFetch {
       }
     } catch (error) {
       await client.destroy()
+      for (const refusal of refusals) throw refusal
       if (signal.aborted) throw signal.reason
       if (error instanceof Problem) throw error
       throw new Problem('upstream-failed', {
@@ -74,6 +89,28 @@ export function createPinnedFetch(deps: JudgeDestinationDeps): PinnedFetch {
       })
     }
   }
+}
+
+function connectorFor(
+  lookup: ReturnType<typeof pinnedLookup>,
+  onLeaving: () => void,
+): buildConnector.connector {
+  const connect = buildConnector({ lookup, timeout: connectTimeoutMs })
+  return (options, callback) =>
+    connect(options, (...[error, socket]) => {
+      if (error !== null) {
+        callback(error, null)
+        return
+      }
+      try {
+        onLeaving()
+      } catch (refusal) {
+        socket.destroy()
+        callback(refusal instanceof Error ? refusal : new Error('nothing was sent', { cause: refusal }), null)
+        return
+      }
+      callback(null, socket)
+    })
 }
 
 /** Throws the Problem `address-refused` for what no request may go to, whatever it resolves to. */

@@ -13,6 +13,9 @@ export interface AgentRow {
   readonly archivedAt: number | null
 }
 
+/** What a call writes down before it ends a sandbox: which one. */
+export const startMarkSchema = z.strictObject({ start: z.string().nullable() })
+
 export interface AgentTable {
   find(agentId: string): AgentRow | null
   /** Problem `unknown-agent`. */

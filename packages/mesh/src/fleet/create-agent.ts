@@ -9,6 +9,8 @@ import { isAtTerminal, requireAtTerminal } from '../policy/at-terminal.ts'
 import { raisedPeriod } from '../policy/budget-ceiling.ts'
 import { actorOf } from '../policy/caller.ts'
 import type { Caller } from '../policy/caller.ts'
+import { onceOnly } from '../storage/resumable.ts'
+import type { Resumable } from '../storage/resumable.ts'
 import type { AgentLife } from './agent-life.ts'
 import type { AgentBudget, AgentKind, AgentRecord } from './agent-record.ts'
 
@@ -41,7 +43,12 @@ export interface NewAgent {
   readonly mcpServers?: McpServers | undefined
 }
 
-export type CreateAgent = (caller: Caller, input: NewAgent) => Promise<AgentRecord>
+/** `step` for a call that may come again: the agent's row and the answer are one, and its permissions are written anew. */
+export type CreateAgent = (
+  caller: Caller,
+  input: NewAgent,
+  step?: Resumable<AgentRecord>,
+) => Promise<AgentRecord>
 
 /**
  * Creates a worker; it is started when work reaches it. Everything or nothing: where the record of permissions cannot
@@ -55,7 +62,7 @@ export function createAgent(deps: {
   readonly requireModel: RequireModel
   readonly created: (agentId: string, heartbeat: string | null | undefined) => Promise<void>
 }): CreateAgent {
-  return async (caller, input) => {
+  return async (caller, input, step) => {
     deps.guard(caller, { do: 'manage-fleet' })
     requireFreeId(input.id)
     if (input.model !== undefined) deps.requireModel(input.model)
@@ -76,7 +83,7 @@ export function createAgent(deps: {
       project: input.project ?? null,
       createdAt: deps.life.clock.now(),
     }
-    await addAgent(deps, { record, overrides, mcpServers, actor: actorOf(caller) })
+    await addAgent(deps, { record, overrides, mcpServers, actor: actorOf(caller), step })
     await deps.created(record.id, input.heartbeat)
     return record
   }
@@ -96,16 +103,17 @@ export function addAgent(
     readonly overrides: Partial<PermissionRecord>
     readonly mcpServers?: McpServers
     readonly actor: string
+    readonly step?: Resumable<AgentRecord> | undefined
   },
 ): Promise<void> {
   const { life, grants } = deps
-  const { record } = added
+  const { record, step = onceOnly(life.database) } = added
   return life.turns.take(record.id, async () => {
     // Checked before permissions are touched, so that a second creation cannot change those of the first.
     requireRoom(life, record.id)
     try {
       await grants.grantDefaults(record.id, record.kind, added.overrides)
-      life.database.transaction(() => {
+      step.settle(() => {
         requireRoom(life, record.id)
         life.agents.insert(record)
         if (added.mcpServers) life.mcpServers.put(record.id, added.mcpServers)
@@ -123,6 +131,7 @@ export function addAgent(
           },
         })
         life.events.publish({ type: 'agent.created', agent_id: record.id, role: record.role })
+        return record
       })
     } catch (error) {
       await takeBack(grants, life, record.id)

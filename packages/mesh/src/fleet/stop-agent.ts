@@ -1,17 +1,27 @@
 import type { AgentLife } from './agent-life.ts'
+import type { Resumable } from '../storage/resumable.ts'
+import { startMarkSchema } from './agent-table.ts'
 import type { AgentStarts } from './start-agent.ts'
 
 const stopGraceMs = 5000
 
-export type StopAgent = (agentId: string, reason: string) => Promise<void>
+export type StopAgent = (
+  agentId: string,
+  reason: string,
+  /** For a call that may come again: one that was started since is not the one that was to be stopped. */
+  step?: Pick<Resumable<unknown>, 'begun' | 'begin'>,
+) => Promise<void>
 
 /**
  * Stops an agent's sandbox; its data stays. A start under way is broken off first. Idempotent. Rejects with what
  * the runtime throws when the sandbox cannot be stopped; its tokens are dead even then. Problem `unknown-agent`.
  */
 export function stopAgent(life: AgentLife, starts: AgentStarts): StopAgent {
-  return async (agentId, reason) => {
-    life.agents.require(agentId)
+  return async (agentId, reason, step) => {
+    const { startId } = life.agents.require(agentId)
+    const begun = startMarkSchema.safeParse(step?.begun)
+    if (begun.success && begun.data.start !== startId) return
+    if (!begun.success) step?.begin({ start: startId })
     starts.breakOff(agentId, reason)
     await life.turns.take(agentId, () => stopInTurn(life, agentId, { reason, gone: 'stopped' }))
   }

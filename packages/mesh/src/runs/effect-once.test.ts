@@ -1,10 +1,11 @@
-import { expect, test } from 'vitest'
+import { Problem } from '@flotilla/protocol/problem'
+import { describe, expect, test } from 'vitest'
 import { openDatabase } from '../storage/database.ts'
 import { allMigrations } from '../storage/all-migrations.ts'
 import { migrate } from '../storage/migrate.ts'
 import { createEffectOnce } from './effect-once.ts'
 import { aLedgerWorld } from './ledger-world.ts'
-import type { EffectCall } from './effect-once.ts'
+import type { EffectCall, EffectOnce, OutsideLine } from './effect-once.ts'
 
 function anEffect() {
   const database = openDatabase(':memory:')
@@ -17,71 +18,254 @@ function anEffect() {
   }
 }
 
-const call: EffectCall = { runId: 'run_1', key: 'run_1:3', request: { to: 'a' }, ifCutOff: 'unknown' }
+const call: EffectCall = { runId: 'run_1', key: 'run_1:3', request: { to: 'a' } }
+const other: EffectCall = { ...call, request: { to: 'b' } }
 
-test('a repeat gets the first answer and does nothing', async () => {
-  const { effects } = anEffect()
-  let done = 0
-  const work = () => ({ count: ++done })
-  expect([await effects.once(call, work), await effects.once(call, work)]).toEqual([
-    { count: 1 },
-    { count: 1 },
-  ])
-})
+/** The four ways, for what is the same in each; the work is done where its effect may leave. */
+const ways = (['local', 'resumable', 'outside', 'asked'] as const).map((way) => ({
+  way,
+  once: async <T>(effects: EffectOnce, of: EffectCall, work: () => T): Promise<T> => {
+    if (way === 'local') return effects.local(of, work)
+    if (way === 'resumable') return effects.resumable<T>(of, async () => work())
+    return effects[way](of, async ({ dispatching }) => {
+      dispatching()
+      return work()
+    })
+  },
+}))
 
-test('a repeat while the first is under way joins it', async () => {
-  const { effects } = anEffect()
-  let done = 0
-  const work = async () => {
-    await Promise.resolve()
-    return ++done
-  }
-  expect(await Promise.all(Array.from({ length: 20 }, () => effects.once(call, work)))).toEqual(
-    Array(20).fill(1),
-  )
-})
+describe.each(ways)('a keyed call ($way)', ({ way, once }) => {
+  test('gets the first answer when it is repeated, also after a restart, and does nothing', async () => {
+    const { effects, again } = anEffect()
+    let done = 0
+    const work = () => ({ count: ++done })
+    const answers = [await once(effects, call, work), await once(effects, call, work)]
+    expect([...answers, await once(again(), call, work)]).toEqual([{ count: 1 }, { count: 1 }, { count: 1 }])
+  })
 
-test('the first answer outlives a restart', async () => {
-  const { effects, again } = anEffect()
-  await effects.once(call, () => 'first')
-  expect(await again().once(call, () => 'second')).toBe('first')
-})
+  test('is a conflict under the key of another request, also while that is under way', async () => {
+    const { effects } = anEffect()
+    const first = once(effects, call, () => 1)
+    const second = once(effects, other, () => 2)
+    const ends = await Promise.allSettled([first, second, once(effects, other, () => 3)])
+    expect(ends).toMatchObject([
+      { value: 1 },
+      { reason: { code: 'conflict' } },
+      { reason: { code: 'conflict' } },
+    ])
+  })
 
-test('the same key with another request is a conflict', async () => {
-  const { effects } = anEffect()
-  await effects.once(call, () => 1)
-  await expect(effects.once({ ...call, request: { to: 'b' } }, () => 2)).rejects.toMatchObject({
-    code: 'conflict',
+  test('that is refused before it has an effect may be sent again', async () => {
+    const { effects, database } = anEffect()
+    const refused = () => {
+      throw new Problem('denied')
+    }
+    const sent =
+      way === 'local' ? once(effects, call, refused) : effects[way]<number>(call, async () => refused())
+    await expect(sent).rejects.toMatchObject({ code: 'denied' })
+    expect(database.prepare('SELECT * FROM effect').all()).toEqual([])
+    expect(await once(effects, call, () => 'now')).toBe('now')
   })
 })
 
-test('a call that failed may be sent again', async () => {
-  const { effects } = anEffect()
-  await expect(effects.once(call, () => Promise.reject(new Error('far end')))).rejects.toThrow('far end')
-  expect(await effects.once(call, () => 'now')).toBe('now')
+test.each(ways.filter(({ way }) => way !== 'local'))(
+  'a repeat joins what is under way ($way)',
+  async ({ once }) => {
+    const { effects } = anEffect()
+    let done = 0
+    const many = Array.from({ length: 20 }, () => once(effects, call, () => ++done))
+    expect(await Promise.all(many)).toEqual(Array(20).fill(1))
+  },
+)
+
+describe('an effect in rows', () => {
+  test('and its answer are there both or neither, wherever the work throws', () => {
+    const { effects, database } = anEffect()
+    const notes = () => database.prepare('SELECT count(*) AS n FROM notes').get()?.['n']
+    const write = () =>
+      database
+        .prepare("INSERT INTO notes (id, agent_id, message, created_at) VALUES ('n', 'a', 'm', 1)")
+        .run()
+    const broken = () => {
+      write()
+      throw new Error('a defect')
+    }
+    expect(() => effects.local(call, broken)).toThrow('a defect')
+    expect(notes()).toBe(0)
+    effects.local(call, () => {
+      write()
+      return 'written'
+    })
+    expect([notes(), effects.local(call, broken)]).toEqual([1, 'written'])
+  })
+
+  test('that is refused keeps what its refusal wrote down, and nothing of a transaction that it broke off', () => {
+    const { effects, database } = anEffect()
+    const count = () => Number(database.prepare('SELECT count(*) AS n FROM notes').get()?.['n'])
+    const denied = () => {
+      database
+        .prepare('INSERT INTO notes (id, agent_id, message, created_at) VALUES (?, ?, ?, 1)')
+        .run(`note_${count()}`, 'a', 'somebody was denied something')
+      throw new Problem('denied')
+    }
+    expect(() => effects.local(call, denied)).toThrow(expect.objectContaining({ code: 'denied' }))
+    expect(count()).toBe(1)
+    const brokenOff = () => database.transaction(denied)
+    expect(() => effects.local(call, brokenOff)).toThrow(expect.objectContaining({ code: 'denied' }))
+    expect(count()).toBe(1)
+  })
 })
 
-test('a call whose end was never written is of unknown outcome, unless its effect was ours alone', async () => {
-  const { database, again } = anEffect()
-  const begin = createEffectOnce({ database, clock: { now: () => 1, sleep: async () => {} } })
-  void begin.once(call, () => new Promise(() => {}))
-  await expect(again().once(call, () => 1)).rejects.toMatchObject({ code: 'outcome-unknown' })
-  expect(await again().once({ ...call, ifCutOff: 'again' }, () => 1)).toBe(1)
+describe('an effect outside', () => {
+  const cutOff = async (effects: EffectOnce) => {
+    const left = Promise.withResolvers<void>()
+    void effects.outside(call, async ({ dispatching }) => {
+      dispatching()
+      left.resolve()
+      return new Promise(() => {})
+    })
+    await left.promise
+  }
+
+  test('is never made again once it may have left, whatever cut it off', async () => {
+    const { effects, again } = anEffect()
+    await cutOff(effects)
+    const repeat = () => expect.fail('it was made again')
+    for (let life = 0; life < 2; life++) {
+      await expect(again().outside(call, repeat)).rejects.toMatchObject({ code: 'outcome-unknown' })
+    }
+  })
+
+  test('that broke off says at once that nobody knows, and why, and so does each repeat', async () => {
+    const { effects, again } = anEffect()
+    const breaking = async ({ dispatching }: OutsideLine) => {
+      dispatching()
+      throw new Problem('upstream-timeout', { detail: 'no complete answer within 100 ms' })
+    }
+    await expect(effects.outside(call, breaking)).rejects.toMatchObject({
+      code: 'outcome-unknown',
+      detail: expect.stringContaining('no complete answer within 100 ms'),
+    })
+    const repeat = again().outside(call, async () => expect.fail('it was made again'))
+    await expect(repeat).rejects.toMatchObject({ code: 'outcome-unknown' })
+  })
+
+  test('that was asked for only is asked for again, and says why it was not answered', async () => {
+    const { effects } = anEffect()
+    const breaking = async ({ dispatching }: OutsideLine) => {
+      dispatching()
+      throw new Problem('upstream-timeout')
+    }
+    await expect(effects.asked(call, breaking)).rejects.toMatchObject({ code: 'upstream-timeout' })
+    expect(await effects.asked(call, async () => 'answer')).toBe('answer')
+  })
+
+  test('does not leave where its row cannot be written, nor once its run is over', async () => {
+    const { effects, database } = anEffect()
+    let hasLeft = false
+    const work = async ({ dispatching }: OutsideLine) => {
+      effects.runEnded(call.runId)
+      dispatching()
+      hasLeft = true
+    }
+    await expect(effects.outside(call, work)).rejects.toMatchObject({ code: 'cancelled' })
+    database.close()
+    await expect(effects.outside(call, work)).rejects.toThrow('not open')
+    expect(hasLeft).toBe(false)
+  })
+
+  test('has its end when the run has, and those of other runs go on', async () => {
+    const { effects } = anEffect()
+    const waiting = (of: EffectCall) =>
+      effects.outside(of, async ({ dispatching, signal }) => {
+        dispatching()
+        return new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason))
+        })
+      })
+    const [cut, other] = [waiting(call), waiting({ ...call, runId: 'run_2' })]
+    await Promise.resolve()
+    effects.runEnded('run_1')
+    await expect(cut).rejects.toMatchObject({ code: 'outcome-unknown' })
+    expect(await Promise.race([other, Promise.resolve('goes on')])).toBe('goes on')
+  })
+
+  test('is refused where too many are under way, of one run and of all', async () => {
+    const { effects } = anEffect()
+    const stuck = (run: number, step: number) =>
+      effects.outside({ runId: `run_${run}`, key: `${step}`, request: 1 }, () => new Promise(() => {}))
+    for (let step = 0; step < 64; step++) void stuck(0, step)
+    await expect(stuck(0, 64)).rejects.toMatchObject({ code: 'rate-limited' })
+    for (let run = 1; run < 16; run++) for (let step = 0; step < 64; step++) void stuck(run, step)
+    await expect(stuck(16, 0)).rejects.toMatchObject({ code: 'rate-limited' })
+  })
+
+  test('is waited for when the mesh stops, and ended after that', async () => {
+    const { effects, again } = anEffect()
+    const answered = Promise.withResolvers<string>()
+    const answering = effects.outside(call, async ({ dispatching }) => {
+      dispatching()
+      return answered.promise
+    })
+    void effects
+      .outside({ ...call, key: 'other' }, async ({ dispatching, signal }) => {
+        dispatching()
+        return new Promise((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason))
+        })
+      })
+      .catch(() => undefined)
+    await Promise.resolve()
+    answered.resolve('late')
+    await effects.close(1)
+    expect(await answering).toBe('late')
+    expect(await again().outside(call, async () => expect.fail('it was made again'))).toBe('late')
+    await expect(
+      again().outside({ ...call, key: 'other' }, async () => expect.fail('it was made again')),
+    ).rejects.toMatchObject({ code: 'outcome-unknown' })
+  })
 })
 
-test('a run whose answers fill their room is refused more of them, and another run is not', async () => {
+describe('an effect that no transaction spans', () => {
+  test('finds what an earlier life wrote down before it began, and no answer of it', async () => {
+    const { effects, again } = anEffect()
+    const begun = Promise.withResolvers<void>()
+    void effects.resumable(call, async (step) => {
+      step.begin({ id: 'x' })
+      begun.resolve()
+      return new Promise(() => {})
+    })
+    await begun.promise
+    expect(await again().resumable(call, async (step) => step.settle(() => step.begun))).toEqual({ id: 'x' })
+    expect(await again().resumable(call, async () => expect.fail('it is answered'))).toEqual({ id: 'x' })
+  })
+
+  test('is taken up again by the life that it failed in', async () => {
+    const { effects } = anEffect()
+    const failing = effects.resumable(call, async (step) => {
+      step.begin('mark')
+      throw new Error('no room on the disk')
+    })
+    await expect(failing).rejects.toThrow('no room')
+    expect(await effects.resumable(call, async ({ begun }) => begun)).toBe('mark')
+  })
+})
+
+const full = expect.objectContaining({ code: 'unprocessable' })
+
+test('a run whose answers fill their room is refused more of them, and another run is not', () => {
   const { effects, again } = anEffect()
   const large = 'x'.repeat(16 * 1024 * 1024)
-  for (let step = 0; step < 4; step++) await effects.once({ ...call, key: `run_1:${step}` }, () => large)
+  for (let step = 0; step < 4; step++) effects.local({ ...call, key: `run_1:${step}` }, () => large)
   const next = { ...call, key: 'run_1:next' }
-  await expect(effects.once(next, () => 1)).rejects.toMatchObject({ code: 'unprocessable' })
+  expect(() => effects.local(next, () => 1)).toThrow(full)
   // Also after a restart; and what was answered is still answered.
-  await expect(again().once(next, () => 1)).rejects.toMatchObject({ code: 'unprocessable' })
-  expect(await again().once({ ...call, key: 'run_1:2' }, () => 'other')).toBe(large)
-  expect(await effects.once({ ...call, runId: 'run_2' }, () => 1)).toBe(1)
+  expect(() => again().local(next, () => 1)).toThrow(full)
+  expect(again().local({ ...call, key: 'run_1:2' }, () => 'other')).toBe(large)
+  expect(effects.local({ ...call, runId: 'run_2' }, () => 1)).toBe(1)
 })
 
-test('a run that is answered nothing very often fills its room too', async () => {
+test('a run that is answered nothing very often fills its room too', () => {
   const { database, effects } = anEffect()
   database
     .prepare(
@@ -90,10 +274,8 @@ test('a run that is answered nothing very often fills its room too', async () =>
        SELECT 'run_1', 'run_1:' || i, 'digest', 1000, '{}' FROM n`,
     )
     .run()
-  await expect(effects.once({ ...call, key: 'next' }, () => 1)).rejects.toMatchObject({
-    code: 'unprocessable',
-  })
-  expect(await effects.once({ ...call, runId: 'run_2' }, () => 1)).toBe(1)
+  expect(() => effects.local({ ...call, key: 'next' }, () => 1)).toThrow(full)
+  expect(effects.local({ ...call, runId: 'run_2' }, () => 1)).toBe(1)
 })
 
 test('the answers of a run are let go a minute after its end, and not before', async () => {
@@ -104,7 +286,7 @@ test('the answers of a run are let go a minute after its end, and not before', a
   const ended = world.chat('operator')
   const working = world.chat('worker')
   await clock.settle()
-  for (const run of [ended, working]) await effects.once({ ...call, runId: run.id }, () => 'kept')
+  for (const run of [ended, working]) effects.local({ ...call, runId: run.id }, () => 'kept')
   world.agents.finish('operator')
   await clock.settle()
   const kept = () =>

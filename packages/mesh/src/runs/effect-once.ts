@@ -2,112 +2,172 @@ import { createHash } from 'node:crypto'
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Database } from '../storage/database.ts'
+import { keepingRefusals } from '../storage/resumable.ts'
+import type { Resumable } from '../storage/resumable.ts'
+import { createEffectTable, keyUsed } from './effect-table.ts'
+import type { EffectRow } from './effect-table.ts'
+import { createEffectsUnderWay } from './effects-under-way.ts'
 
 /**
  * Answers kept for one run, bytes: far above what its rounds can ask for. The disk is everybody's, and one agent that
  * repeats a call with ever new keys would fill it.
  */
 const repliesMaxBytes = 64 * 1024 * 1024
-/** What a row takes beside its answer, bytes: ids, key, digest and index. Most answers are shorter than that. */
-const rowBytes = 500
-/** A run that has ended is refused at the door, so that no repeat can come any more. */
-const keptAfterEndMs = 60_000
-/** Rows of runs that never end are kept for longer than any run may live. */
-const keptMs = 14 * 24 * 3600 * 1000
 
 export interface EffectCall {
   readonly runId: string
   /** `<run>:<step>` as the agent sends it. */
   readonly key: string
   readonly request: unknown
+}
+
+/** An effect in files or containers, as work that takes it up again sees it. */
+export type EffectStep<Answer> = Resumable<Answer>
+
+/** What work whose effect leaves the mesh is given. */
+export interface OutsideLine {
   /**
-   * What a repeat finds when the first call began and its end was never written (the mesh died in between):
-   * `again` where the effect lies in our own database and was rolled back, `unknown` where it left the mesh.
+   * To be called right before the first byte may leave; again it changes nothing. From then on the call may have had
+   * its effect, and is not made again whatever happens. What it throws must end the work.
    */
-  readonly ifCutOff: 'again' | 'unknown'
+  readonly dispatching: () => void
+  /** Aborts when the run is over or the mesh stops. That whoever asked went away ends nothing. */
+  readonly signal: AbortSignal
 }
 
 /**
  * Does the work of a keyed call once: a repeat with the same key gets the first answer, also while the first is
- * under way and after a restart. The same key with another request is a `conflict`. A call that failed may be
- * sent again. Problem `outcome-unknown` as told above; `unprocessable` once the answers of the run fill their room.
+ * under way and after a restart. The same key with another request is a `conflict`. What was refused before it had an
+ * effect may be sent again. `unprocessable` once the answers of the run fill their room.
+ *
+ * - `local`: effect and answer are rows of one transaction. Whatever happens, both are there or neither.
+ * - `resumable`: a file or a container takes part. The row stands before it, with what finds the effect again; a repeat
+ *   goes on from there.
+ * - `outside`: bytes leave the mesh. The row stands before they do and stays; a call without an answer is Problem
+ *   `outcome-unknown` from then on, the first time and for every repeat. An answer of the far end is one whatever its
+ *   status says.
+ * - `asked`: by the word of its method it changes nothing outside, so without an answer it is asked again.
  */
-export function createEffectOnce({
-  database,
-  clock,
-}: {
-  readonly database: Database
-  readonly clock: Clock
-}) {
-  const underWay = new Map<string, Promise<unknown>>()
-  /** Looked up once per run, then counted along; empty again after each clean-up. */
-  const bytesByRun = new Map<string, number>()
+export function createEffectOnce(deps: { readonly database: Database; readonly clock: Clock }) {
+  const { database } = deps
+  const table = createEffectTable(deps)
+  const underWay = createEffectsUnderWay(deps.clock)
 
-  function keptBytes(runId: string): number {
-    const known = bytesByRun.get(runId)
-    if (known !== undefined) return known
-    const row = database
-      .prepare(
-        'SELECT coalesce(sum(coalesce(octet_length(reply), 0) + ?), 0) AS bytes FROM effect WHERE run_id = ?',
-      )
-      .get(rowBytes, runId)
-    const bytes = Number(row?.['bytes'] ?? 0)
-    bytesByRun.set(runId, bytes)
-    return bytes
-  }
-
-  async function perform<T>(call: EffectCall, digest: string, work: () => Promise<T> | T): Promise<T> {
-    const row = database
-      .prepare('SELECT request_digest AS digest, reply FROM effect WHERE run_id = ? AND key = ?')
-      .get(call.runId, call.key)
-    if (row && row['digest'] !== digest) {
-      throw new Problem('conflict', { detail: 'this idempotency key was used for another request' })
-    }
-    if (typeof row?.['reply'] === 'string') return JSON.parse(row['reply']) as T
-    if (row && call.ifCutOff === 'unknown') throw new Problem('outcome-unknown')
-    if (keptBytes(call.runId) >= repliesMaxBytes) {
+  /** The row of an earlier attempt; null where there is none. */
+  function known(call: EffectCall, digest: string): EffectRow | null {
+    const row = table.find(call)
+    if (row && row.digest !== digest) throw keyUsed()
+    if (!row && table.keptBytes(call.runId) >= repliesMaxBytes) {
       throw new Problem('unprocessable', {
         detail: 'this run has made more calls than are remembered for one run',
       })
     }
-    database
-      .prepare('INSERT OR IGNORE INTO effect (run_id, key, request_digest, begun_at) VALUES (?, ?, ?, ?)')
-      .run(call.runId, call.key, digest, clock.now())
-    try {
-      const reply = await work()
-      const text = JSON.stringify(reply)
-      database
-        .prepare('UPDATE effect SET reply = ? WHERE run_id = ? AND key = ?')
-        .run(text, call.runId, call.key)
-      bytesByRun.set(call.runId, keptBytes(call.runId) + Buffer.byteLength(text) + rowBytes)
+    return row
+  }
+
+  function local<T>(call: EffectCall, work: () => T): T {
+    const digest = digestOf(call)
+    underWay.refuseOther(call, digest)
+    return keepingRefusals(database, () => {
+      const row = known(call, digest)
+      if (row?.reply != null) return JSON.parse(row.reply) as T
+      const reply = work()
+      table.begin(call, digest, null)
+      table.answer(call, reply)
       return reply
-    } catch (error) {
-      database.prepare('DELETE FROM effect WHERE run_id = ? AND key = ?').run(call.runId, call.key)
-      throw error
-    }
+    })
+  }
+
+  function resumable<T>(call: EffectCall, work: (step: EffectStep<T>) => Promise<T>): Promise<T> {
+    return shared<T>(call, async ({ digest }) => {
+      const row = known(call, digest)
+      if (row?.reply != null) return JSON.parse(row.reply) as T
+      let isSettled = false
+      const settle = (write: () => T): T =>
+        keepingRefusals(database, () => {
+          const reply = write()
+          table.begin(call, digest, null)
+          table.answer(call, reply)
+          isSettled = true
+          return reply
+        })
+      const begin: EffectStep<T>['begin'] = (mark) => table.begin(call, digest, mark)
+      const reply = await work({ begun: row?.mark ?? null, begin, settle })
+      return isSettled ? reply : settle(() => reply)
+    })
+  }
+
+  function outside<T>(call: EffectCall, work: (line: OutsideLine) => Promise<T>): Promise<T> {
+    return shared<T>(call, async ({ digest, signal }) => {
+      const row = known(call, digest)
+      if (row?.reply != null) return JSON.parse(row.reply) as T
+      if (row) throw new Problem('outcome-unknown')
+      let hasLeft = false
+      const dispatching = (): void => {
+        if (hasLeft) return
+        signal.throwIfAborted()
+        table.begin(call, digest, null)
+        hasLeft = true
+      }
+      try {
+        const reply = await work({ dispatching, signal })
+        dispatching()
+        table.answer(call, reply)
+        return reply
+      } catch (error) {
+        throw hasLeft ? outcomeUnknown(error) : error
+      }
+    })
+  }
+
+  function asked<T>(call: EffectCall, work: (line: OutsideLine) => Promise<T>): Promise<T> {
+    return shared<T>(call, async ({ digest, signal }) => {
+      const row = known(call, digest)
+      if (row?.reply != null) return JSON.parse(row.reply) as T
+      const reply = await work({ dispatching: () => signal.throwIfAborted(), signal })
+      database.transaction(() => {
+        table.begin(call, digest, null)
+        table.answer(call, reply)
+      })
+      return reply
+    })
+  }
+
+  /** A repeat joins what is under way. */
+  async function shared<T>(
+    call: EffectCall,
+    work: (one: { readonly digest: string; readonly signal: AbortSignal }) => Promise<T>,
+  ): Promise<T> {
+    const digest = digestOf(call)
+    const { runId, key } = call
+    return underWay.join({ runId, key }, digest, (signal) => work({ digest, signal }))
   }
 
   return {
-    once<T>(call: EffectCall, work: () => Promise<T> | T): Promise<T> {
-      const digest = createHash('sha256').update(JSON.stringify(call.request)).digest('hex')
-      const id = `${call.runId}\n${call.key}\n${digest}`
-      const first = underWay.get(id)
-      if (first) return first as Promise<T>
-      const result = perform(call, digest, work).finally(() => underWay.delete(id))
-      underWay.set(id, result)
-      return result
-    },
+    local,
+    resumable,
+    outside,
+    asked,
+    /** After the run's end nobody asks for an answer any more: what still waits outside is let go. */
+    runEnded: underWay.endRun,
+    /** Waits so long for what is under way, so that its answers are kept; then the database may close. */
+    close: underWay.close,
     /** Lets go of what no repeat can ask for any more. */
-    forgetOld(): void {
-      database.prepare('DELETE FROM effect WHERE begun_at < ?').run(clock.now() - keptMs)
-      database
-        .prepare(
-          'DELETE FROM effect WHERE run_id IN (SELECT DISTINCT effect.run_id FROM effect JOIN runs ON runs.id = effect.run_id WHERE runs.ended_at <= ?)',
-        )
-        .run(clock.now() - keptAfterEndMs)
-      bytesByRun.clear()
-    },
+    forgetOld: table.forgetOld,
   }
 }
 
 export type EffectOnce = ReturnType<typeof createEffectOnce>
+
+function digestOf(call: EffectCall): string {
+  return createHash('sha256').update(JSON.stringify(call.request)).digest('hex')
+}
+
+/** Said at once and not by the repeat alone: whoever sends it under a new key must know that it may be the second time. */
+function outcomeUnknown(error: unknown): Problem {
+  const why = error instanceof Problem ? `${error.code}: ${error.detail}` : 'something failed on the way'
+  return new Problem('outcome-unknown', {
+    detail: `It was sent and may have had its effect, but there is no whole answer (${why}).`,
+    cause: error,
+  })
+}

@@ -27,12 +27,14 @@ import { topicsMigration } from './migrations/087-topics.ts'
 import { spendLivesMigration } from './migrations/105-spend-lives.ts'
 import { unconfirmedSpendMigration } from './migrations/106-unconfirmed-spend.ts'
 import { cronMigration } from './migrations/080-cron.ts'
+import { effectMarksMigration } from './migrations/111-effect-marks.ts'
+import { cutOffChangesMigration } from './migrations/112-cut-off-changes.ts'
 
 /**
  * Every step of the schema. Numbers are kept by room: 1 to 9 ledger, 10 agents, 20 to 29 spend, budgets and journal,
  * 30 blackboard, 40 artifacts and notes, 50 effects, 55 credential requests, 60 egress, 70 and 71 approvals and changes,
  * 80 to 89 triggers, topics and pauses, 90 MCP servers.
- * 80 and 81 cron, 105 to 107 spend.
+ * 105 to 107 spend, 108 bodies of webhooks, 111 and 112 what was cut off.
  */
 export const allMigrations: readonly Migration[] = [
   ledgerMigration,
@@ -63,4 +65,6 @@ export const allMigrations: readonly Migration[] = [
   webhookBodiesMigration,
   spendLivesMigration,
   unconfirmedSpendMigration,
+  effectMarksMigration,
+  cutOffChangesMigration,
 ]

@@ -102,7 +102,9 @@ async function aDesk() {
     generate: createGenerateSecret({
       vault,
       guard,
+      database,
       journal,
+      fingerprint: (value) => `${value.length} characters`,
       randomBytes: (count) => Uint8Array.from({ length: count }, () => (bytes = (bytes * 31 + 7) % 256)),
     }),
     usable: createListUsable({ vault, bindings, guard, decide }),

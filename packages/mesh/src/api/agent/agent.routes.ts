@@ -3,7 +3,7 @@ import type * as z from 'zod'
 import { headers } from '@flotilla/protocol/headers'
 import { meshAgentApi as api, meshAgentEndpoints as endpoints } from '@flotilla/protocol/mesh-agent-api'
 import { Problem } from '@flotilla/protocol/problem'
-import type { EffectCall, EffectOnce } from '../../runs/effect-once.ts'
+import type { EffectOnce, EffectStep, OutsideLine } from '../../runs/effect-once.ts'
 import type { RunTicket } from '../../runs/run-ticket.ts'
 import { createBinder } from '../bind-endpoint.ts'
 import { clientGone } from '../client-gone.ts'
@@ -20,25 +20,34 @@ type Reply<Name extends keyof typeof api> = (typeof api)[Name] extends {
   ? z.input<S>
   : never
 type Answer<Name extends keyof typeof api> = Reply<Name> | Promise<Reply<Name>>
+type Step<Name extends keyof typeof api> = EffectStep<Reply<Name>>
 
-/** The use cases behind the agent door; each decides for itself whether the caller may. */
+/**
+ * The use cases behind the agent door; each decides for itself whether the caller may. What changes rows alone does so
+ * at once, for its answer is a row of the same transaction.
+ */
 export interface AgentUseCases {
   renewLease(caller: AgentCaller): Answer<'lease'>
   listAgents(caller: AgentCaller): Answer<'agents'>
   listEntries(caller: AgentCaller, prefix: string): Answer<'blackboardList'>
   readEntry(caller: AgentCaller, key: string): Answer<'blackboardRead'>
-  writeEntry(caller: AgentCaller, key: string, body: Body<'blackboardWrite'>): Answer<'blackboardWrite'>
-  handOff(caller: AgentCaller, body: Body<'handOff'>, idempotencyKey: string): Answer<'handOff'>
-  steer(
-    caller: AgentCaller,
-    input: { agentId: string; text: string; idempotencyKey: string },
-  ): Answer<'steer'>
-  steersTaken(caller: AgentCaller, body: Body<'steersTaken'>): Answer<'steersTaken'>
+  writeEntry(caller: AgentCaller, key: string, body: Body<'blackboardWrite'>): Reply<'blackboardWrite'>
+  handOff(caller: AgentCaller, body: Body<'handOff'>, idempotencyKey: string): Reply<'handOff'>
+  steer(caller: AgentCaller, input: { agentId: string; text: string; idempotencyKey: string }): Reply<'steer'>
+  steersTaken(caller: AgentCaller, body: Body<'steersTaken'>): Reply<'steersTaken'>
   listInbox(caller: AgentCaller): Answer<'inbox'>
-  completeTask(caller: AgentCaller, taskId: string, body: Body<'completeTask'>): Answer<'completeTask'>
-  saveArtifact(caller: AgentCaller, body: Body<'saveArtifact'>): Answer<'saveArtifact'>
-  notifyOwner(caller: AgentCaller, message: string, idempotencyKey: string): Answer<'notify'>
-  forwardRequest(caller: AgentCaller, body: Body<'httpRequest'>, signal: AbortSignal): Answer<'httpRequest'>
+  completeTask(caller: AgentCaller, taskId: string, body: Body<'completeTask'>): Reply<'completeTask'>
+  saveArtifact(
+    caller: AgentCaller,
+    body: Body<'saveArtifact'>,
+    step: Step<'saveArtifact'>,
+  ): Promise<Reply<'saveArtifact'>>
+  notifyOwner(caller: AgentCaller, message: string, idempotencyKey: string): Reply<'notify'>
+  forwardRequest(
+    caller: AgentCaller,
+    body: Body<'httpRequest'>,
+    line: OutsideLine & { readonly gone: AbortSignal },
+  ): Promise<Reply<'httpRequest'>>
 }
 
 export interface AgentRoutesDeps {
@@ -62,16 +71,16 @@ export function agentRoutes(scope: FastifyInstance, { gate, effects, use }: Agen
   )
 
   bind(endpoints.blackboardWrite, api.blackboardWrite, async ({ raw, params, body }) => {
-    const { caller, once } = effect(raw, 'again', { key: params['key'], body })
-    return once(() => use.writeEntry(caller, params['key'] ?? '', body))
+    const { caller, local } = effect(raw, { key: params['key'], body })
+    return local(() => use.writeEntry(caller, params['key'] ?? '', body))
   })
   bind(endpoints.handOff, api.handOff, async ({ raw, body }) => {
-    const { caller, once, key } = effect(raw, 'again', body)
-    return once(() => use.handOff(caller, body, key))
+    const { caller, local, key } = effect(raw, body)
+    return local(() => use.handOff(caller, body, key))
   })
   bind(endpoints.steer, api.steer, async ({ raw, params, body }) => {
-    const { caller, once, key } = effect(raw, 'again', { id: params['id'], body })
-    return once(() =>
+    const { caller, local, key } = effect(raw, { id: params['id'], body })
+    return local(() =>
       use.steer(caller, { agentId: params['id'] ?? '', text: body.text, idempotencyKey: key }),
     )
   })
@@ -80,30 +89,31 @@ export function agentRoutes(scope: FastifyInstance, { gate, effects, use }: Agen
     use.steersTaken(gate.doorOnly(raw), body),
   )
   bind(endpoints.completeTask, api.completeTask, async ({ raw, params, body }) => {
-    const { caller, once } = effect(raw, 'again', { id: params['id'], body })
-    return once(() => use.completeTask(caller, params['id'] ?? '', body))
+    const { caller, local } = effect(raw, { id: params['id'], body })
+    return local(() => use.completeTask(caller, params['id'] ?? '', body))
   })
   bind(
     endpoints.saveArtifact,
     { ...api.saveArtifact, bodyMaxBytes: 3 * 1024 * 1024 },
     async ({ raw, body }) => {
-      const { caller, once } = effect(raw, 'again', body)
-      return once(() => use.saveArtifact(caller, body))
+      const { caller, resumable } = effect(raw, body)
+      return resumable<Reply<'saveArtifact'>>((step) => use.saveArtifact(caller, body, step))
     },
   )
   bind(endpoints.notify, api.notify, async ({ raw, body }) => {
-    const { caller, once, key } = effect(raw, 'again', body)
-    return once(() => use.notifyOwner(caller, body.message, key))
+    const { caller, local, key } = effect(raw, body)
+    return local(() => use.notifyOwner(caller, body.message, key))
   })
+  // The agent's end is not the call's: its answer waits for the agent that goes on with the run.
   bind(endpoints.httpRequest, api.httpRequest, async ({ raw, body, reply }) => {
-    const safe = body.method === 'GET' || body.method === 'HEAD'
-    const { caller, once } = effect(raw, safe ? 'again' : 'unknown', body)
+    const { caller, outside, asked } = effect(raw, body)
+    const once = body.method === 'GET' || body.method === 'HEAD' ? asked : outside
     const gone = clientGone(reply)
-    return once(() => use.forwardRequest(caller, body, gone))
+    return once((line) => use.forwardRequest(caller, body, { ...line, gone }))
   })
 
-  function effect(raw: FastifyRequest, ifCutOff: 'again' | 'unknown', request: unknown) {
-    return effectOf({ gate, effects }, raw, { ifCutOff, request })
+  function effect(raw: FastifyRequest, request: unknown) {
+    return effectOf({ gate, effects }, raw, request)
   }
 }
 
@@ -112,11 +122,11 @@ function requireRun(caller: AgentCaller): RunTicket {
   return caller.run
 }
 
-/** The caller of a call with an effect, and the way to do its work once. Problems `bad-request`, `stale-fence`. */
+/** The caller of a call with an effect, and the ways to do its work once. Problems `bad-request`, `stale-fence`. */
 export function effectOf(
   { gate, effects }: Pick<AgentRoutesDeps, 'gate' | 'effects'>,
   raw: FastifyRequest,
-  { ifCutOff, request }: Pick<EffectCall, 'ifCutOff' | 'request'>,
+  request: unknown,
 ) {
   const caller = gate.doorOnly(raw)
   const key = raw.headers[headers.idempotencyKey]
@@ -125,10 +135,13 @@ export function effectOf(
       detail: `send ${headers.idempotencyKey} with every call that has an effect`,
     })
   }
-  const { runId } = requireRun(caller)
+  const call = { runId: requireRun(caller).runId, key, request }
   return {
     caller,
     key,
-    once: <T>(work: () => Promise<T> | T) => effects.once({ runId, key, request, ifCutOff }, work),
+    local: <T>(work: () => T) => effects.local(call, work),
+    resumable: <T>(work: (step: EffectStep<T>) => Promise<T>) => effects.resumable(call, work),
+    outside: <T>(work: (line: OutsideLine) => Promise<T>) => effects.outside(call, work),
+    asked: <T>(work: (line: OutsideLine) => Promise<T>) => effects.asked(call, work),
   }
 }

@@ -2,30 +2,29 @@ import type { FastifyInstance } from 'fastify'
 import type * as z from 'zod'
 import { cronAgentApi as api, cronAgentEndpoints as endpoints } from '@flotilla/protocol/cron-api'
 import type { CronChange } from '@flotilla/protocol/cron-api'
-import type { EffectOnce } from '../../runs/effect-once.ts'
+import type { EffectOnce, EffectStep } from '../../runs/effect-once.ts'
 import { createBinder } from '../bind-endpoint.ts'
 import { clientGone } from '../client-gone.ts'
 import { effectOf } from './agent.routes.ts'
 import type { AgentCaller, createAgentGate } from './gate.ts'
 
-type Answer<Name extends keyof typeof api> =
-  | z.input<(typeof api)[Name]['response']>
-  | Promise<z.input<(typeof api)[Name]['response']>>
+type Reply<Name extends keyof typeof api> = z.input<(typeof api)[Name]['response']>
+type Step<Name extends keyof typeof api> = EffectStep<Reply<Name>>
 
 /** What agents do with jobs; each use case decides for itself whether the caller may. */
 export interface CronAgentUseCases {
-  list(caller: AgentCaller): Answer<'cronList'>
+  list(caller: AgentCaller): Reply<'cronList'>
   set(
     caller: AgentCaller,
     job: z.output<(typeof api)['cronSet']['request']>,
-    signal: AbortSignal,
-  ): Answer<'cronSet'>
+    one: { readonly signal: AbortSignal; readonly step: Step<'cronSet'> },
+  ): Promise<Reply<'cronSet'>>
   change(
     caller: AgentCaller,
     input: { id: string; change: CronChange },
-    signal: AbortSignal,
-  ): Answer<'cronChange'>
-  drop(caller: AgentCaller, id: string): Answer<'cronDrop'>
+    one: { readonly signal: AbortSignal; readonly step: Step<'cronChange'> },
+  ): Promise<Reply<'cronChange'>>
+  drop(caller: AgentCaller, id: string, step: Step<'cronDrop'>): Promise<Reply<'cronDrop'>>
 }
 
 export function cronAgentRoutes(
@@ -41,19 +40,22 @@ export function cronAgentRoutes(
   scope.addHook('onRequest', gate.admitToDoor)
 
   bind(endpoints.cronList, api.cronList, async ({ raw }) => use.list(gate.doorOnly(raw)))
-  // A job is in a file and the answer in the database: where the mesh died in between, nobody knows.
   bind(endpoints.cronSet, api.cronSet, async ({ raw, reply, body }) => {
-    const { caller, once } = effectOf({ gate, effects }, raw, { ifCutOff: 'unknown', request: body })
-    return once(async () => use.set(caller, body, clientGone(reply)))
+    const { caller, resumable } = effectOf({ gate, effects }, raw, body)
+    const signal = clientGone(reply)
+    return resumable<Reply<'cronSet'>>((step) => use.set(caller, body, { signal, step }))
   })
   bind(endpoints.cronChange, api.cronChange, async ({ raw, reply, params, body }) => {
     const id = params['id'] ?? ''
-    const { caller, once } = effectOf({ gate, effects }, raw, { ifCutOff: 'again', request: { id, ...body } })
-    return once(async () => use.change(caller, { id, change: body }, clientGone(reply)))
+    const { caller, resumable } = effectOf({ gate, effects }, raw, { id, ...body })
+    const signal = clientGone(reply)
+    return resumable<Reply<'cronChange'>>((step) =>
+      use.change(caller, { id, change: body }, { signal, step }),
+    )
   })
   bind(endpoints.cronDrop, api.cronDrop, async ({ raw, params }) => {
     const id = params['id'] ?? ''
-    const { caller, once } = effectOf({ gate, effects }, raw, { ifCutOff: 'unknown', request: { id } })
-    return once(async () => use.drop(caller, id))
+    const { caller, resumable } = effectOf({ gate, effects }, raw, { id })
+    return resumable<Reply<'cronDrop'>>((step) => use.drop(caller, id, step))
   })
 }

@@ -31,12 +31,12 @@ export function topicAgentRoutes(
   scope.addHook('onRequest', gate.admitToDoor)
 
   bind(endpoints.signalPublish, api.signalPublish, async ({ raw, body }) => {
-    const { caller, once } = effectOf({ gate, effects }, raw, { ifCutOff: 'again', request: body })
-    return once(() => use.publish(caller, body))
+    const { caller, local } = effectOf({ gate, effects }, raw, body)
+    return local(() => use.publish(caller, body))
   })
   // The rows themselves know which call was given what: a repeat needs no answer that was kept.
   bind(endpoints.signalsRead, api.signalsRead, async ({ raw, body }) => {
-    const { caller, key } = effectOf({ gate, effects }, raw, { ifCutOff: 'again', request: body })
+    const { caller, key } = effectOf({ gate, effects }, raw, body)
     return use.read(caller, body, key)
   })
   bind(endpoints.topics, api.topics, async ({ raw }) => use.mine(gate.doorOnly(raw)))

@@ -1,16 +1,17 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type * as z from 'zod'
-import { headers } from '@flotilla/protocol/headers'
 import { operatorApi as api } from '@flotilla/protocol/operator-api'
 import { operatorEndpoints as endpoints } from '@flotilla/protocol/operator-endpoints'
-import { Problem } from '@flotilla/protocol/problem'
-import type { EffectOnce } from '../../runs/effect-once.ts'
+import type { EffectOnce, EffectStep } from '../../runs/effect-once.ts'
+import { effectOf } from '../agent/agent.routes.ts'
 import type { AgentCaller, createAgentGate } from '../agent/gate.ts'
 import { createBinder } from '../bind-endpoint.ts'
 import { requireOperatorOrInternal } from './gate.ts'
 
 type Api = typeof api
-type Answer<Name extends keyof Api> = z.input<Api[Name]['response']> | Promise<z.input<Api[Name]['response']>>
+type Reply<Name extends keyof Api> = z.input<Api[Name]['response']>
+type Answer<Name extends keyof Api> = Reply<Name> | Promise<Reply<Name>>
+type Step<Name extends keyof Api> = EffectStep<Reply<Name>>
 type Body<Name extends 'agentCreate' | 'agentEdit' | 'agentDelete'> = z.output<Api[Name]['request']>
 
 /** What the operator may do to the fleet; each use case decides for itself, and holds the ceiling. */
@@ -19,19 +20,27 @@ export interface OperatorUseCases {
   agents(caller: AgentCaller): Answer<'agents'>
   agentConfig(caller: AgentCaller, agentId: string): Answer<'agentConfig'>
   agentFile(caller: AgentCaller, agentId: string, file: string): Answer<'agentFile'>
-  createAgent(caller: AgentCaller, body: Body<'agentCreate'>): Answer<'agentCreate'>
+  createAgent(
+    caller: AgentCaller,
+    body: Body<'agentCreate'>,
+    step: Step<'agentCreate'>,
+  ): Promise<Reply<'agentCreate'>>
   editAgent(
     caller: AgentCaller,
     agentId: string,
-    asked: { edit: Body<'agentEdit'>; idempotencyKey: string },
-  ): Answer<'agentEdit'>
-  restartAgent(caller: AgentCaller, agentId: string): Answer<'agentRestart'>
-  stopAgent(caller: AgentCaller, agentId: string): Answer<'agentStop'>
-  askToDelete(caller: AgentCaller, agentId: string, body: Body<'agentDelete'>): Answer<'agentDelete'>
+    asked: { edit: Body<'agentEdit'>; idempotencyKey: string; step: Step<'agentEdit'> },
+  ): Promise<Reply<'agentEdit'>>
+  restartAgent(
+    caller: AgentCaller,
+    agentId: string,
+    step: Step<'agentRestart'>,
+  ): Promise<Reply<'agentRestart'>>
+  stopAgent(caller: AgentCaller, agentId: string, step: Step<'agentStop'>): Promise<Reply<'agentStop'>>
+  askToDelete(caller: AgentCaller, agentId: string, body: Body<'agentDelete'>): Reply<'agentDelete'>
   changes(caller: AgentCaller, limit: number): Answer<'changes'>
-  undo(caller: AgentCaller, token: string): Answer<'changeUndo'>
+  undo(caller: AgentCaller, token: string, step: Step<'changeUndo'>): Promise<Reply<'changeUndo'>>
   pending(caller: AgentCaller, limit: number): Answer<'pending'>
-  cancelPending(caller: AgentCaller, id: string): Answer<'pendingCancel'>
+  cancelPending(caller: AgentCaller, id: string): Reply<'pendingCancel'>
 }
 
 export interface OperatorRoutesDeps {
@@ -55,20 +64,8 @@ export function operatorRoutes(scope: FastifyInstance, { gate, effects, use }: O
 
   /** What has an effect is done once for its key, whatever happens to the line. */
   function effect(raw: FastifyRequest, request: unknown) {
-    const caller = callerOf(raw)
-    const key = raw.headers[headers.idempotencyKey]
-    if (typeof key !== 'string' || key.length === 0 || key.length > 200) {
-      throw new Problem('bad-request', {
-        detail: `send ${headers.idempotencyKey} with every call that has an effect`,
-      })
-    }
-    const runId = caller.run?.runId
-    if (runId === undefined) throw new Problem('stale-fence')
-    return {
-      caller,
-      key,
-      once: <T>(work: () => Promise<T> | T) => effects.once({ runId, key, request, ifCutOff: 'again' }, work),
-    }
+    callerOf(raw)
+    return effectOf({ gate, effects }, raw, request)
   }
 
   bind(endpoints.tools, api.tools, async ({ raw }) => use.tools(callerOf(raw)))
@@ -83,32 +80,34 @@ export function operatorRoutes(scope: FastifyInstance, { gate, effects, use }: O
   bind(endpoints.pending, api.pending, async ({ raw, query }) => use.pending(callerOf(raw), query.limit))
 
   bind(endpoints.agentCreate, api.agentCreate, async ({ raw, body }) => {
-    const { caller, once } = effect(raw, { create: body })
-    return once(() => use.createAgent(caller, body))
+    const { caller, resumable } = effect(raw, { create: body })
+    return resumable<Reply<'agentCreate'>>((step) => use.createAgent(caller, body, step))
   })
   bind(endpoints.agentEdit, api.agentEdit, async ({ raw, params, body }) => {
     const agentId = params['id'] ?? ''
-    const { caller, once, key } = effect(raw, { edit: agentId, body })
-    return once(() => use.editAgent(caller, agentId, { edit: body, idempotencyKey: key }))
+    const { caller, resumable, key } = effect(raw, { edit: agentId, body })
+    return resumable<Reply<'agentEdit'>>((step) =>
+      use.editAgent(caller, agentId, { edit: body, idempotencyKey: key, step }),
+    )
   })
   bind(endpoints.agentRestart, api.agentRestart, async ({ raw, params }) => {
-    const { caller, once } = effect(raw, { restart: params['id'] })
-    return once(() => use.restartAgent(caller, params['id'] ?? ''))
+    const { caller, resumable } = effect(raw, { restart: params['id'] })
+    return resumable<Reply<'agentRestart'>>((step) => use.restartAgent(caller, params['id'] ?? '', step))
   })
   bind(endpoints.agentStop, api.agentStop, async ({ raw, params }) => {
-    const { caller, once } = effect(raw, { stop: params['id'] })
-    return once(() => use.stopAgent(caller, params['id'] ?? ''))
+    const { caller, resumable } = effect(raw, { stop: params['id'] })
+    return resumable<Reply<'agentStop'>>((step) => use.stopAgent(caller, params['id'] ?? '', step))
   })
   bind(endpoints.agentDelete, api.agentDelete, async ({ raw, params, body }) => {
-    const { caller, once } = effect(raw, { delete: params['id'], body })
-    return once(() => use.askToDelete(caller, params['id'] ?? '', body))
+    const { caller, local } = effect(raw, { delete: params['id'], body })
+    return local(() => use.askToDelete(caller, params['id'] ?? '', body))
   })
   bind(endpoints.changeUndo, api.changeUndo, async ({ raw, params }) => {
-    const { caller, once } = effect(raw, { undo: params['token'] })
-    return once(() => use.undo(caller, params['token'] ?? ''))
+    const { caller, resumable } = effect(raw, { undo: params['token'] })
+    return resumable<Reply<'changeUndo'>>((step) => use.undo(caller, params['token'] ?? '', step))
   })
   bind(endpoints.pendingCancel, api.pendingCancel, async ({ raw, params }) => {
-    const { caller, once } = effect(raw, { cancel: params['id'] })
-    return once(() => use.cancelPending(caller, params['id'] ?? ''))
+    const { caller, local } = effect(raw, { cancel: params['id'] })
+    return local(() => use.cancelPending(caller, params['id'] ?? ''))
   })
 }

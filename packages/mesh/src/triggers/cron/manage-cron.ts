@@ -4,6 +4,8 @@ import { defaultHeartbeatSchedule } from '@flotilla/protocol/heartbeat-reply'
 import { Problem } from '@flotilla/protocol/problem'
 import { actorOf } from '../../policy/caller.ts'
 import type { Caller } from '../../policy/caller.ts'
+import { onceOnly } from '../../storage/resumable.ts'
+import type { Resumable } from '../../storage/resumable.ts'
 import { badField, checkToolCall } from './check-tool.ts'
 import type { CronFile } from './cron-file.ts'
 import { cronJobSchema, faultsOf, modeOf, scheduleKey } from './cron-job.ts'
@@ -15,6 +17,7 @@ import type { FireJob } from './fire-job.ts'
 import type { JobBoard, LiveJob } from './job-board.ts'
 import { jobView, rowView } from './job-view.ts'
 import { isOperatorHeartbeat, lockFault } from './operator-heartbeat.ts'
+import { changedMarkSchema, digestOf, madeMarkSchema, markOf } from './job-mark.ts'
 
 const brokenForAgents = 'config/cron.json cannot be read; the owner has to mend it'
 
@@ -30,14 +33,14 @@ const explainedRows = 10
  */
 export interface ManageCron {
   list(caller: Caller, agentId?: string): { readonly jobs: CronJobView[]; readonly broken: string | null }
-  create(caller: Caller, input: NewCronJob, signal: AbortSignal): Promise<CronJobView>
+  create(caller: Caller, input: NewCronJob & Keyed<CronJobView>, signal: AbortSignal): Promise<CronJobView>
   /** What is not named stays as it is, the fields that choose the mode above all. */
   update(
     caller: Caller,
-    input: { readonly id: string; readonly change: CronChange },
+    input: { readonly id: string; readonly change: CronChange } & Keyed<CronJobView>,
     signal: AbortSignal,
   ): Promise<CronJobView>
-  remove(caller: Caller, jobId: string): Promise<void>
+  remove(caller: Caller, jobId: string, step?: Resumable<void>): Promise<void>
   /** Fires now, whatever schedule, condition, `enabled` and an earlier run say. For people and this machine. */
   runNow(caller: Caller, jobId: string): Promise<CronRowView>
   /** Newest first, and the last of it in words. */
@@ -48,7 +51,19 @@ export interface ManageCron {
   ): { job: CronJobView; rows: CronRowView[]; why: string[] }
 }
 
+/** For a call that may come again: a job is in a file, and is found again by what the call wrote down of it. */
+interface Keyed<View> {
+  readonly step?: Resumable<View>
+}
+
 type SavedAction = 'created' | 'updated' | 'paused' | 'resumed' | 'removed'
+
+interface Saved<R> {
+  readonly caller: Caller
+  readonly action: SavedAction
+  readonly job: CronJob
+  readonly step: Resumable<R>
+}
 
 interface Deps {
   readonly world: CronWorld
@@ -64,13 +79,9 @@ export function createManageCron(deps: Deps): ManageCron {
 
   const view = (live: LiveJob): CronJobView => jobView(live, table.stateOf(live.job.id))
 
-  async function save(
-    caller: Caller,
-    { action, job }: { action: SavedAction; job: CronJob },
-    change: (jobs: readonly CronJob[]) => readonly CronJob[],
-  ): Promise<void> {
-    await file.edit(change)
-    database.transaction(() => {
+  /** In one transaction: what tells of a job that the file has, or has no more. */
+  function told<R>({ caller, action, job, step }: Saved<R>, result: () => R): R {
+    return step.settle(() => {
       board.adopt(file.jobs())
       journal.append({
         actor: actorOf(caller),
@@ -79,6 +90,7 @@ export function createManageCron(deps: Deps): ManageCron {
         detail: { agent: job.agent, schedule: job.schedule, mode: modeOf(job) },
       })
       tellOfJob(events, job, { action, detail: `by ${actorOf(caller)}` })
+      return result()
     })
   }
 
@@ -105,11 +117,16 @@ export function createManageCron(deps: Deps): ManageCron {
       // The reason quotes the file, where the jobs of others are.
       return { jobs, broken: broken === null || caller.kind !== 'agent' ? broken : brokenForAgents }
     },
-    async create(caller, input, signal) {
+    async create(caller, { step = onceOnly(database), ...input }, signal) {
       guard(caller, { do: 'manage-cron' })
       guardOther(world, caller, input.agent)
       world.requireAgent(input.agent)
-      const made = await check(newJob(world, caller, input), null, signal)
+      const begun = madeMarkSchema.safeParse(step.begun)
+      const before = begun.success ? board.find(begun.data.id) : null
+      const seenNow = (id: string) => () => view(requireJob(board, id))
+      if (before) return told({ caller, action: 'created', job: before.job, step }, seenNow(before.job.id))
+      const fresh = newJob(world, caller, input)
+      const made = await check(begun.success ? { ...fresh, id: begun.data.id } : fresh, null, signal)
       // The state stands before the file has the job: what is due from now on has a row, whatever happens next.
       table.putState({
         jobId: made.id,
@@ -117,36 +134,51 @@ export function createManageCron(deps: Deps): ManageCron {
         scheduleKey: scheduleKey(made),
         accountedUntil: clock.now(),
       })
+      step.begin({ id: made.id })
       try {
-        await save(caller, { action: 'created', job: made }, (jobs) => {
+        await file.edit((jobs) => {
           // Its tools were asked for, which takes a while.
           world.requireAgent(made.agent)
           return [...jobs, made]
         })
+        return told({ caller, action: 'created', job: made, step }, seenNow(made.id))
       } catch (error) {
         if (!board.find(made.id)) table.forget(made.id)
         throw error
       }
-      return view(requireJob(board, made.id))
     },
-    async update(caller, { id: jobId, change }, signal) {
+    async update(caller, { id: jobId, change, step = onceOnly(database) }, signal) {
       guard(caller, { do: 'manage-cron' })
       const before = ownJob(deps, caller, jobId)
+      const seenNow = () => view(requireJob(board, jobId))
+      const begun = changedMarkSchema.safeParse(step.begun)
+      if (begun.success && digestOf(before.job) === begun.data.after)
+        return told({ caller, action: actionOf(change), job: before.job, step }, seenNow)
+      if (begun.success && digestOf(before.job) !== begun.data.before)
+        throw new Problem('outcome-unknown', { detail: 'the job was changed since; look at it again' })
       const wished = await check(changedBy(caller, before.job, change), before.job, signal)
       if (ownJob(deps, caller, jobId) !== before)
         throw new Problem('conflict', { detail: 'somebody else changed the job meanwhile; look at it again' })
       fire.due(before)
-      await save(caller, { action: actionOf(change), job: wished }, (jobs) => {
+      step.begin({ before: digestOf(before.job), after: digestOf(wished) })
+      await file.edit((jobs) => {
         if (!jobs.some(({ id }) => id === jobId)) throw unknownJob(jobId)
         return jobs.map((job) => (job.id === jobId ? changedBy(caller, job, change) : job))
       })
-      return view(requireJob(board, jobId))
+      return told({ caller, action: actionOf(change), job: wished, step }, seenNow)
     },
-    async remove(caller, jobId) {
+    async remove(caller, jobId, step = onceOnly(database)) {
       guard(caller, { do: 'manage-cron' })
+      const begun = cronJobSchema.safeParse(step.begun)
+      if (begun.success && !board.find(jobId)) {
+        told({ caller, action: 'removed', job: begun.data, step }, () => {})
+        return
+      }
       const { job } = ownJob(deps, caller, jobId)
       if (isOperatorHeartbeat(job)) throw lockedHeartbeat('heartbeat', 'it cannot be removed')
-      await save(caller, { action: 'removed', job }, (jobs) => jobs.filter(({ id }) => id !== jobId))
+      step.begin(markOf(job))
+      await file.edit((jobs) => jobs.filter(({ id }) => id !== jobId))
+      told({ caller, action: 'removed', job, step }, () => {})
     },
     async runNow(caller, jobId) {
       guard(caller, { do: 'manage-cron' })

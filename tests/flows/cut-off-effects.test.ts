@@ -1,0 +1,277 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { agentEditSchema } from '@flotilla/protocol/agent-edit'
+import { cronAgentEndpoints } from '@flotilla/protocol/cron-api'
+import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
+import { operatorEndpoints } from '@flotilla/protocol/operator-endpoints'
+import { topicAgentEndpoints } from '@flotilla/protocol/topics-api'
+import { vaultAgentEndpoints } from '@flotilla/protocol/vault-api'
+import type { MeshParts } from '../../packages/mesh/src/compose-parts.ts'
+import type { Caller } from '../../packages/mesh/src/policy/caller.ts'
+import { aCutHome, owner, runOf } from '../support/cut-door.ts'
+import type { CutHome, DoorCall } from '../support/cut-door.ts'
+
+/** Of one call, wherever the power goes: done once, and the call that is sent again is answered as if nothing had been. */
+interface Case {
+  readonly title: string
+  readonly caller?: string
+  readonly call: (made: string) => DoorCall
+  /** What has to be there before; its answer is given to `call`. */
+  readonly before?: (parts: MeshParts) => Promise<string> | string
+}
+
+const agent = (agentId: string): Caller => ({
+  kind: 'agent',
+  agentId,
+  token: 'door',
+  run: {
+    runId: runOf(agentId),
+    agentId,
+    fence: 1,
+    taskId: null,
+    origin: { kind: 'human', channel: 'cli' },
+    budgetUsd: null,
+    budgetTokens: null,
+  },
+})
+const never = new AbortController().signal
+const aJob = (parts: MeshParts) =>
+  parts.cron.create(agent('left'), { agent: 'left', schedule: '0 9 * * *', message: 'look' }, never)
+
+const cases: readonly Case[] = [
+  {
+    title: 'a blackboard write that wants the key to be new',
+    call: () => ({
+      endpoint: meshAgentEndpoints.blackboardWrite,
+      params: { key: 'plans/one' },
+      body: { value: { a: 1 }, expected_version: 0 },
+    }),
+  },
+  {
+    title: 'a blackboard write of any version',
+    call: () => ({
+      endpoint: meshAgentEndpoints.blackboardWrite,
+      params: { key: 'plans/one' },
+      body: { value: 2 },
+    }),
+  },
+  {
+    title: 'a hand-off',
+    call: () => ({
+      endpoint: meshAgentEndpoints.handOff,
+      body: { to: 'right', title: 'Sum', description: 'Sum it up.' },
+    }),
+  },
+  {
+    title: 'a steer',
+    caller: 'operator',
+    call: () => ({
+      endpoint: meshAgentEndpoints.steer,
+      params: { id: 'left' },
+      body: { text: 'Look there too.' },
+    }),
+  },
+  {
+    title: 'the end of a task',
+    before: (parts) =>
+      parts.tasks.handOff(owner, { to: 'left', title: 't', description: 'd', data: {} }).task_id,
+    call: (id) => ({
+      endpoint: meshAgentEndpoints.completeTask,
+      params: { id },
+      body: { summary: 'It is blocked.', status: 'failed' },
+    }),
+  },
+  {
+    title: 'a saved artifact',
+    before: async ({ artifacts }) =>
+      (await artifacts.save(agent('left'), { name: 'r.md', contentBase64: 'YQ==', description: '' })).name,
+    call: (name) => ({ endpoint: meshAgentEndpoints.saveArtifact, body: { name, content_base64: 'Yg==' } }),
+  },
+  {
+    title: 'a note to the owner',
+    call: () => ({ endpoint: meshAgentEndpoints.notify, body: { message: 'It is done.' } }),
+  },
+  {
+    title: 'a published signal',
+    before: ({ topics }) => topics.subscribe(agent('right'), 'news').join(),
+    call: () => ({ endpoint: topicAgentEndpoints.signalPublish, body: { topic: 'news', text: 'Rain.' } }),
+  },
+  {
+    title: 'signals that are read',
+    before: ({ topics }) => {
+      topics.subscribe(agent('left'), 'news')
+      return topics.publish(agent('right'), { topic: 'news', text: 'Rain.', data: null }).signalId
+    },
+    call: () => ({ endpoint: topicAgentEndpoints.signalsRead, body: { limit: 1 } }),
+  },
+  {
+    title: 'a subscription',
+    call: () => ({ endpoint: topicAgentEndpoints.topicSubscribe, body: { topic: 'news' } }),
+  },
+  {
+    title: 'the end of a subscription',
+    before: ({ topics }) => topics.subscribe(agent('left'), 'news').join(),
+    call: () => ({ endpoint: topicAgentEndpoints.topicUnsubscribe, body: { topic: 'news' } }),
+  },
+  {
+    title: 'a generated credential',
+    call: () => ({ endpoint: vaultAgentEndpoints.vaultGenerate, body: { name: 'door_key' } }),
+  },
+  {
+    title: 'a request for a credential',
+    caller: 'operator',
+    call: () => ({
+      endpoint: vaultAgentEndpoints.credentialRequest,
+      body: { name: 'mail_key', service: 'mail', description: 'to send' },
+    }),
+  },
+  {
+    title: 'a new job',
+    call: () => ({ endpoint: cronAgentEndpoints.cronSet, body: { schedule: '0 9 * * *', message: 'look' } }),
+  },
+  {
+    title: 'a changed job',
+    before: async (parts) => (await aJob(parts)).id,
+    call: (id) => ({
+      endpoint: cronAgentEndpoints.cronChange,
+      params: { id },
+      body: { schedule: '0 10 * * *', message: 'look again' },
+    }),
+  },
+  {
+    title: 'a removed job',
+    before: async (parts) => (await aJob(parts)).id,
+    call: (id) => ({ endpoint: cronAgentEndpoints.cronDrop, params: { id } }),
+  },
+  {
+    title: 'a new agent',
+    caller: 'operator',
+    call: () => ({
+      endpoint: operatorEndpoints.agentCreate,
+      body: { id: 'third', role: 'sums', permissions: { can_message: ['left'] } },
+    }),
+  },
+  ...(
+    [
+      { field: 'role', value: 'sums up' },
+      { field: 'budget', value: { daily_usd: 1 } },
+      { field: 'permissions', value: { set: { can_message: ['right'] } } },
+      { field: 'model', value: null },
+    ] as const
+  ).map((edit): Case => ({
+    title: `an edit of the ${edit.field} of an agent`,
+    caller: 'operator',
+    call: () => ({ endpoint: operatorEndpoints.agentEdit, params: { id: 'left' }, body: edit }),
+  })),
+  ...[
+    agentEditSchema.parse({ field: 'role', value: 'sums up' }),
+    agentEditSchema.parse({ field: 'permissions', value: { set: { can_message: ['right'] } } }),
+  ].map((edit): Case => ({
+    title: `the undoing of an edit of the ${edit.field}`,
+    caller: 'operator',
+    before: async ({ control }) =>
+      (await control.edits.apply(agent('operator'), 'left', { edit })).undo_token,
+    call: (token) => ({ endpoint: operatorEndpoints.changeUndo, params: { token } }),
+  })),
+  {
+    title: 'a stop of an agent',
+    caller: 'operator',
+    call: () => ({ endpoint: operatorEndpoints.agentStop, params: { id: 'right' } }),
+  },
+  {
+    title: 'a deletion that a person is asked for',
+    caller: 'operator',
+    call: () => ({
+      endpoint: operatorEndpoints.agentDelete,
+      params: { id: 'right' },
+      body: { reason: 'not needed' },
+    }),
+  },
+  {
+    title: 'what was asked for, taken back',
+    caller: 'operator',
+    before: ({ control, fleet }) =>
+      control.approvals.ask(agent('operator'), {
+        kind: 'delete-agent',
+        args: { agent_id: 'right', created_at: fleet.find('right')?.createdAt ?? 0, reason: '' },
+      }).id,
+    call: (id) => ({ endpoint: operatorEndpoints.pendingCancel, params: { id } }),
+  },
+]
+
+let base: CutHome
+beforeAll(async () => {
+  base = await aCutHome(['left', 'right'])
+})
+afterAll(() => base.close())
+
+describe('a call that the power cuts off anywhere and that is sent again is done once and answered:', () => {
+  test.for(cases)('$title', async ({ caller = 'left', before, call }) => {
+    const ready = await base.fork()
+    try {
+      const made = before ? await ready.with(before) : ''
+      const whole = await onFork(ready, (home) => lives(home, { caller, call: call(made) }, []))
+      expect(whole.replies.map(({ status }) => status)).toEqual([200, 200])
+      expect(whole.replies[1]).toEqual(whole.replies[0])
+      expect(whole.passed).toBeGreaterThan(0)
+      for (let endsAt = 0; endsAt < whole.passed; endsAt++) {
+        const cut = await onFork(ready, (home) => lives(home, { caller, call: call(made) }, [endsAt]))
+        const where = `boundary ${endsAt} of ${whole.passed}`
+        expect({ where, ...plain(cut) }).toEqual({ where, ...plain(whole) })
+      }
+    } finally {
+      await ready.close()
+    }
+  })
+})
+
+async function onFork<T>(home: CutHome, work: (copy: CutHome) => Promise<T>): Promise<T> {
+  const copy = await home.fork()
+  try {
+    return await work(copy)
+  } finally {
+    await copy.close()
+  }
+}
+
+/** Lives that are cut, then two that are not: what the call is answered, and what is there after all. */
+async function lives(
+  home: CutHome,
+  { caller, call }: { caller: string; call: DoorCall },
+  cuts: readonly number[],
+) {
+  for (const endsAt of cuts) {
+    const { reply } = await home.life(caller, call, { endsAt })
+    expect(reply).toBeNull()
+  }
+  const first = await home.life(caller, call)
+  const again = await home.life(caller, call)
+  return {
+    passed: first.passed,
+    replies: [first.reply, again.reply].map((reply) => ({ status: reply?.status, body: reply?.body })),
+    journal: home.rows('SELECT action, count(*) AS count FROM journal GROUP BY action ORDER BY action'),
+    events: home.rows(
+      "SELECT json_extract(body, '$.type') AS type, count(*) AS count FROM events GROUP BY type ORDER BY type",
+    ),
+    signals: home.rows('SELECT count(*) AS count FROM topic_signals'),
+    versions: home.rows(
+      'SELECT key, version FROM blackboard UNION ALL SELECT name, version FROM artifacts ORDER BY 1',
+    ),
+    runs: home.rows('SELECT agent_id, count(*) AS count FROM runs GROUP BY agent_id ORDER BY agent_id'),
+  }
+}
+
+/** Without ids that are made by chance, and moments. */
+function plain({
+  replies,
+  journal,
+  events,
+  signals,
+  versions,
+  runs,
+}: Awaited<ReturnType<typeof lives>>): object {
+  const text = JSON.stringify({ replies, journal, events, signals, versions, runs })
+    .replace(/\b(sig|note|cron|appr|change|cred|task|steer|run)_[A-Za-z0-9]{16}\b/g, '$1')
+    .replace(/\b1[0-9]{12}\b/g, '"moment"')
+    .replace(/"digest":"[0-9a-f]+"/g, '"digest"')
+  return JSON.parse(text.replaceAll('"digest",', '')) as object
+}

@@ -1,0 +1,193 @@
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { DatabaseSync } from 'node:sqlite'
+import type { FastifyInstance } from 'fastify'
+import { fillPath } from '@flotilla/protocol/endpoint'
+import type { Endpoint } from '@flotilla/protocol/endpoint'
+import { headers as names } from '@flotilla/protocol/headers'
+import { agentDoor } from '../../packages/mesh/src/compose-doors.ts'
+import { composeParts } from '../../packages/mesh/src/compose-parts.ts'
+import type { MeshParts } from '../../packages/mesh/src/compose-parts.ts'
+import { dataPaths } from '../../packages/mesh/src/config/data-paths.ts'
+import { readEnvironment } from '../../packages/mesh/src/config/environment.ts'
+import { openHomeFolder } from '../../packages/mesh/src/config/home-folder.ts'
+import { silentLog } from '../../packages/mesh/src/log.ts'
+import { permissionRecordSchema } from '../../packages/protocol/src/permission-record.ts'
+import { repositoryRoot } from './mesh-process.ts'
+import { addDoorToken } from './own-token.ts'
+import { livesUntil } from './power-cut.ts'
+
+export interface DoorCall {
+  readonly endpoint: Endpoint
+  readonly params?: Readonly<Record<string, string>>
+  readonly body?: unknown
+}
+
+export interface DoorReply {
+  readonly status: number
+  readonly body: Record<string, unknown>
+}
+
+/** A home whose agents each have a run at work, behind a true agent door that no sandbox stands at. */
+export interface CutHome {
+  readonly home: string
+  /**
+   * One life of the mesh on this home: composed as always, called once under this key, and gone again. Null for the
+   * reply where the power went before it was given. `passed` counts the boundaries of the call.
+   */
+  life(
+    caller: string,
+    call: DoorCall,
+    cut?: { readonly endsAt?: number; readonly key?: string },
+  ): Promise<{ readonly reply: DoorReply | null; readonly passed: number }>
+  /** A life for whatever a test wants of the parts. */
+  with<T>(work: (parts: MeshParts) => Promise<T> | T): Promise<T>
+  rows(sql: string): Record<string, unknown>[]
+  /** Another home that is as this one is now. */
+  fork(): Promise<CutHome>
+  close(): Promise<void>
+}
+
+export const owner = { kind: 'human', channel: 'cli' } as const
+export const runOf = (agentId: string): string => `run_${agentId.padEnd(16, '0').slice(0, 16)}`
+
+export async function aCutHome(workers: readonly string[]): Promise<CutHome> {
+  const folder = await mkdtemp(join(tmpdir(), 'flotilla-cut-'))
+  const tokens = new Map<string, string>()
+  const home = openHome(folder, tokens)
+  const paths = dataPaths(folder)
+  await openHomeFolder(paths)
+  await writeFile(paths.settingsFile, JSON.stringify({ default_model: 'scripted/none' }))
+  await home.with(async (parts) => {
+    await parts.fleet.ensureOperator()
+    for (const id of workers) await parts.fleet.create(owner, { id, role: 'works', heartbeat: null })
+    await parts.permissions.edit((records) =>
+      Object.fromEntries(
+        Object.entries(records).map(([id, record]) => [
+          id,
+          id === 'operator' ? record : permissionRecordSchema.parse({ ...record, ...wide }),
+        ]),
+      ),
+    )
+    for (const id of ['operator', ...workers])
+      parts.ledger.submitRun(owner, { agentId: id, input: { kind: 'chat', message: 'work', session: 's' } })
+  })
+  const database = new DatabaseSync(paths.database)
+  for (const id of ['operator', ...workers]) {
+    database
+      .prepare(
+        "UPDATE runs SET id = ?, state = 'running', fence = 1, lease_until = 9000000000000000 WHERE agent_id = ? AND state = 'queued'",
+      )
+      .run(runOf(id), id)
+    tokens.set(id, addDoorToken(folder, id))
+  }
+  database.close()
+  return home
+}
+
+function openHome(home: string, tokens: ReadonlyMap<string, string>): CutHome {
+  const paths = dataPaths(home)
+
+  async function compose(): Promise<MeshParts> {
+    const environment = readEnvironment({ FLOTILLA_HOME: home, FLOTILLA_RUNTIME: 'process' })
+    const context = {
+      environment,
+      env: { PATH: process.env['PATH'] },
+      tell: () => {},
+      stopped: new AbortController().signal,
+      uid: process.getuid?.() ?? -1,
+      pid: process.pid,
+      repositoryRoot,
+    }
+    return composeParts({ context, home: await openHomeFolder(paths), paths, log: silentLog })
+  }
+
+  async function shut(parts: MeshParts): Promise<void> {
+    await Promise.allSettled([
+      parts.catalog.close(),
+      parts.permissions.close(),
+      parts.vaultRoom.bindings.close(),
+      parts.settings.close(),
+    ])
+    parts.database.close()
+  }
+
+  async function using<T>(work: (parts: MeshParts) => Promise<T> | T): Promise<T> {
+    const parts = await compose()
+    try {
+      return await work(parts)
+    } finally {
+      await shut(parts)
+    }
+  }
+
+  function rows(sql: string): Record<string, unknown>[] {
+    const database = new DatabaseSync(paths.database)
+    try {
+      return database
+        .prepare(sql)
+        .all()
+        .map((row) => ({ ...row }))
+    } finally {
+      database.close()
+    }
+  }
+
+  return {
+    home,
+    rows,
+    with: using,
+    async life(caller, call, { endsAt, key = 'key' } = {}) {
+      const parts = await compose()
+      const door = agentDoor(parts)
+      await door.ready()
+      try {
+        const { life, result } = await livesUntil(endsAt ?? null, () =>
+          send(door, call, {
+            authorization: `Bearer ${tokens.get(caller) ?? ''}`,
+            [names.runId]: runOf(caller),
+            [names.runFence]: '1',
+            [names.idempotencyKey]: key,
+          }),
+        )
+        return { reply: result, passed: life.passed }
+      } finally {
+        await shut(parts)
+      }
+    },
+    async fork() {
+      const copy = await mkdtemp(join(tmpdir(), 'flotilla-cut-'))
+      await cp(home, copy, { recursive: true })
+      return openHome(copy, tokens)
+    },
+    close: () => rm(home, { recursive: true, force: true, maxRetries: 5 }),
+  }
+}
+
+async function send(
+  door: FastifyInstance,
+  { endpoint, params = {}, body }: DoorCall,
+  headers: Record<string, string>,
+): Promise<DoorReply> {
+  const reply = await door.inject({
+    method: endpoint.method,
+    url: fillPath(endpoint.path, params),
+    headers,
+    ...(body === undefined ? {} : { payload: body as object }),
+  })
+  return { status: reply.statusCode, body: reply.json<Record<string, unknown>>() }
+}
+
+/** All that a worker can be given, so that nothing but the cut stands in the way. */
+const wide = {
+  blackboard_read: ['*'],
+  blackboard_write: ['*'],
+  can_message: ['*'],
+  can_publish: ['*'],
+  can_subscribe: ['*'],
+  can_manage_cron: true,
+  allowed_credentials: ['*'],
+  allowed_apis: ['*'],
+}

@@ -1,0 +1,129 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { promises } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+import { DatabaseSync, StatementSync } from 'node:sqlite'
+
+/**
+ * Power cuts inside one process, at a moment that is counted and not waited for: before or after any commit of a
+ * database and any step of a file into or out of its place. Whatever the cut work would do from then on never happens:
+ * its writes to files stay under way for ever, and its database knows it no more.
+ */
+export interface Life {
+  /** The boundary at which it ends; null for a life that ends by itself. */
+  readonly endsAt: number | null
+  /** Boundaries that it has passed. */
+  passed: number
+  isOver: boolean
+}
+
+const lives = new AsyncLocalStorage<Life>()
+
+/** Resolves with what the work gave, or with null where the power went. */
+export async function livesUntil<T>(
+  endsAt: number | null,
+  work: () => Promise<T>,
+): Promise<{ readonly life: Life; readonly result: T | null }> {
+  installed()
+  const ended = Promise.withResolvers<null>()
+  let isOver = false
+  const life: Life = {
+    endsAt,
+    passed: 0,
+    get isOver() {
+      return isOver
+    },
+    set isOver(value) {
+      isOver = value
+      if (value) ended.resolve(null)
+    },
+  }
+  const done = lives.run(life, work)
+  done.catch(() => undefined)
+  const result = await Promise.race([done, ended.promise])
+  return { life, result: life.isOver ? null : result }
+}
+
+/** One more boundary; throws where the power goes. */
+function pass(life: Life): void {
+  if (life.isOver) throw new Error('the power is off')
+  if (life.passed++ !== life.endsAt) return
+  life.isOver = true
+  throw new Error('the power goes off')
+}
+
+let isInstalled = false
+
+function installed(): void {
+  if (isInstalled) return
+  isInstalled = true
+  cutDatabases()
+  cutFiles()
+}
+
+function cutDatabases(): void {
+  const owners = new WeakMap<StatementSync, DatabaseSync>()
+  const { exec, prepare } = DatabaseSync.prototype
+  const { run, get, all } = StatementSync.prototype
+  DatabaseSync.prototype.prepare = function (this: DatabaseSync, ...given) {
+    const statement = prepare.apply(this, given)
+    owners.set(statement, this)
+    return statement
+  }
+  DatabaseSync.prototype.exec = function (this: DatabaseSync, sql) {
+    const life = lives.getStore()
+    // What is not committed is gone, whoever takes it back.
+    if (sql === 'ROLLBACK' || !life) return exec.call(this, sql)
+    return around(life, sql === 'COMMIT', () => exec.call(this, sql))
+  }
+  const writes = (statement: StatementSync): boolean =>
+    /^\s*(?:INSERT|UPDATE|DELETE)/i.test(statement.sourceSQL) && owners.get(statement)?.isTransaction !== true
+  for (const [name, original] of [
+    ['run', run],
+    ['get', get],
+    ['all', all],
+  ] as const) {
+    const counted = function (this: StatementSync, ...given: never[]): unknown {
+      const life = lives.getStore()
+      const work = (): unknown => Reflect.apply(original, this, given)
+      return life ? around(life, writes(this), work) : work()
+    }
+    Object.defineProperty(StatementSync.prototype, name, {
+      value: counted,
+      writable: true,
+      configurable: true,
+    })
+  }
+}
+
+function around<T>(life: Life, isBoundary: boolean, work: () => T): T {
+  if (life.isOver) throw new Error('the power is off')
+  if (!isBoundary) return work()
+  pass(life)
+  const done = work()
+  pass(life)
+  return done
+}
+
+function cutFiles(): void {
+  for (const name of ['rename', 'rm', 'unlink', 'mkdir'] as const) {
+    const original = promises[name] as (...given: unknown[]) => Promise<unknown>
+    const counted = async (...given: unknown[]): Promise<unknown> => {
+      const life = lives.getStore()
+      if (!life) return original(...given)
+      const step = (): Promise<void> => {
+        try {
+          pass(life)
+          return Promise.resolve()
+        } catch {
+          return new Promise(() => undefined)
+        }
+      }
+      await step()
+      const done = await original(...given)
+      await step()
+      return done
+    }
+    Object.defineProperty(promises, name, { value: counted, writable: true, configurable: true })
+  }
+  syncBuiltinESMExports()
+}
