@@ -7,7 +7,7 @@ import { topicAgentEndpoints } from '@flotilla/protocol/topics-api'
 import { vaultAgentEndpoints } from '@flotilla/protocol/vault-api'
 import type { MeshParts } from '../../packages/mesh/src/compose-parts.ts'
 import type { Caller } from '../../packages/mesh/src/policy/caller.ts'
-import { aCutHome, owner, runOf } from '../support/cut-door.ts'
+import { aCutHome, agentDoorRoutes, owner, routeOf, runOf } from '../support/cut-door.ts'
 import type { CutHome, DoorCall } from '../support/cut-door.ts'
 
 /** Of one call, wherever the power goes: done once, and the call that is sent again is answered as if nothing had been. */
@@ -203,6 +203,30 @@ beforeAll(async () => {
   base = await aCutHome(['left', 'right'])
 })
 afterAll(() => base.close())
+
+/** Routes that change something and stand in no case above, each with its reason. */
+const withoutCase: Readonly<Record<string, string>> = {
+  'POST /mesh/http':
+    'its effect is outside: tests/flows/outside-effects.test.ts kills agents and meshes in mid-call',
+  'POST /mesh/mcp': 'its effect is outside and has no key: it is made once, and never again',
+  'POST /mesh/operator/agents/{}/restart':
+    'its effect is a sandbox: packages/mesh/src/fleet/start-agent.test.ts',
+  'POST /mesh/lease': 'said again it renews what it renewed',
+  'POST /mesh/steers/taken': 'said again it changes nothing: what is taken is a mark on the row',
+  'POST /mesh/skills/check': 'it changes nothing',
+  'POST /mesh/web-search': 'it asks, and changes nothing',
+  'POST /v1/messages': 'a model is asked; money is the ledger of calls’ own',
+  'POST /v1/messages/count_tokens': 'it counts, and changes nothing',
+  'POST /v1/chat/completions': 'a model is asked; money is the ledger of calls’ own',
+  'POST /v1/embeddings': 'a model is asked; money is the ledger of calls’ own',
+}
+
+test('every route of the agent door that changes something is cut off in a case, or says why not', async () => {
+  const routes = await base.with(agentDoorRoutes)
+  const writing = routes.filter((route) => !/^(?:GET|HEAD) /.test(route))
+  const tried = cases.map(({ call }) => routeOf(call('').endpoint))
+  expect(writing.toSorted()).toEqual([...new Set([...tried, ...Object.keys(withoutCase)])].toSorted())
+})
 
 describe('a call that the power cuts off anywhere and that is sent again is done once and answered:', () => {
   test.for(cases)('$title', async ({ caller = 'left', before, call }) => {

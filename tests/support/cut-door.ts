@@ -166,6 +166,29 @@ function openHome(home: string, tokens: ReadonlyMap<string, string>): CutHome {
   }
 }
 
+/** Every route that the agent door has, as `METHOD /path` with `{}` for whatever is named there. */
+export async function agentDoorRoutes(parts: MeshParts): Promise<string[]> {
+  const door = agentDoor(parts)
+  await door.ready()
+  const above: string[] = []
+  return door
+    .printRoutes({ commonPrefix: false })
+    .split('\n')
+    .flatMap((line) => {
+      const found = /^((?:│ {3}| {4})*)[├└]── (\S+)(?: \(([A-Z, ]+)\))?$/.exec(line)
+      if (!found) return []
+      const depth = (found[1] ?? '').length / 4
+      above.splice(depth, above.length, found[2] ?? '')
+      const path = above.join('').replaceAll('/*', '*').replace('*', '/*')
+      const methods = (found[3] ?? '').split(', ').filter((method) => method !== '')
+      return methods.map((method) => `${method} ${path.replace(/:\w+|\*/g, '{}')}`)
+    })
+}
+
+export function routeOf({ method, path }: Endpoint): string {
+  return `${method} ${path.replace(/\{[^}]*\}/g, '{}')}`
+}
+
 async function send(
   door: FastifyInstance,
   { endpoint, params = {}, body }: DoorCall,

@@ -48,6 +48,7 @@ export function createMeshFetch(deps: {
         timeoutMs: silenceMaxMs,
         // What was sent may have been done.
         waitForMesh: false,
+        hasEffect: method !== 'GET',
         signal: AbortSignal.any(signals),
       })
       return responseOf(reply)

@@ -236,7 +236,7 @@ function callProblem(
 ): Problem {
   const { name } = brief
   if (met.ended !== null) {
-    return new Problem('upstream-failed', {
+    return new Problem('outcome-unknown', {
       detail: `The MCP server ${name} ended during the call, and what the call did is not known: ${met.ended}.`,
     })
   }
@@ -244,8 +244,14 @@ function callProblem(
   const code =
     typeof met.error === 'object' && met.error !== null && 'code' in met.error ? met.error.code : null
   if (code === 'REQUEST_TIMEOUT') {
-    return new Problem('upstream-timeout', {
+    return new Problem('outcome-unknown', {
       detail: `The MCP server ${name} did not answer within ${brief.callTimeoutMs / 1000} s; what the call did is not known.`,
+    })
+  }
+  // An answer has a number of the protocol or a status; without one the line broke, and the call may have been made.
+  if (typeof code !== 'number' && statusOf(met.error) === 0) {
+    return new Problem('outcome-unknown', {
+      detail: `The MCP server ${name} gave no whole answer, and what the call did is not known: ${said}`,
     })
   }
   return new Problem(code === invalidParameters ? 'bad-request' : 'upstream-failed', {

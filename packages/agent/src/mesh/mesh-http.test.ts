@@ -130,6 +130,25 @@ describe('the way to the mesh', () => {
     expect(clock.now()).toBeLessThanOrEqual(600_000)
   })
 
+  const keyed = { endpoint: meshAgentEndpoints.notify, ticket, signal, body: {}, idempotencyKey: 'run_1:1' }
+
+  test('a call with an effect that a mesh may have had before it went away ends as of unknown outcome', async () => {
+    const { http, mesh } = await connect([(_request, response) => response.destroy()])
+    await expect(http.call(keyed)).rejects.toMatchObject({ code: 'outcome-unknown' })
+    expect(new Set(mesh.requests.map((request) => request.headers['idempotency-key']))).toEqual(
+      new Set(['run_1:1']),
+    )
+    const { idempotencyKey: _key, ...rest } = keyed
+    const unkeyed = { ...rest, hasEffect: true, waitForMesh: false }
+    await expect(http.call(unkeyed)).rejects.toMatchObject({ code: 'outcome-unknown' })
+  })
+
+  test('a call with an effect that never met a mesh had none', async () => {
+    const { clock } = fastClock()
+    const http = createMeshHttp({ host: '127.0.0.1', port: 1, doorToken: 't', clock, log: quietLog })
+    await expect(http.call(keyed)).rejects.toMatchObject({ code: 'upstream-failed' })
+  })
+
   test('an abort ends the waiting', async () => {
     const { clock } = fastClock()
     const http = createMeshHttp({ host: '127.0.0.1', port: 1, doorToken: 't', clock, log: quietLog })

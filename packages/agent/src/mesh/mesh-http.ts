@@ -30,6 +30,8 @@ export interface MeshCall {
   readonly idempotencyKey?: string
   /** For a model call: where a bound that the mesh chose cuts the answer off, this side asks again. */
   readonly asksAgain?: boolean
+  /** For a call without a key that changes something all the same. */
+  readonly hasEffect?: boolean
   /** Longest silence of the mesh in one attempt. */
   readonly timeoutMs?: number
   /** False for calls that come again by themselves, such as the lease. */
@@ -39,7 +41,8 @@ export interface MeshCall {
 
 /**
  * The only way out of the container's agent process. Rejects with the mesh's own Problem, with
- * `upstream-failed` when the mesh stayed away, or with the signal's reason. A call that found the mesh away is
+ * `upstream-failed` when the mesh stayed away, `outcome-unknown` where it may have acted before, or with the signal's
+ * reason. A call that found the mesh away is
  * made again with growing waits, so that the mesh may be restarted under a working agent.
  */
 export interface MeshHttp {
@@ -91,6 +94,7 @@ export function createMeshHttp(deps: {
     read: (reply: IncomingMessage) => Promise<T>,
   ): Promise<T> => {
     const givenUpAt = deps.clock.now() + (call.waitForMesh === false ? 0 : meshAwayMaxMs)
+    let mayHaveArrived = false
     for (let tries = 0; ; tries += 1) {
       try {
         return await once(call, read)
@@ -98,9 +102,8 @@ export function createMeshHttp(deps: {
         call.signal.throwIfAborted()
         if (error instanceof Problem) throw error
         const waitMs = retryWaitsMs[Math.min(tries, retryWaitsMs.length - 1)]! // the index is inside the list
-        if (deps.clock.now() + waitMs > givenUpAt) {
-          throw new Problem('upstream-failed', { detail: 'The mesh cannot be reached.', cause: error })
-        }
+        mayHaveArrived ||= !neverArrived(error)
+        if (deps.clock.now() + waitMs > givenUpAt) throw meshGone(call, mayHaveArrived, error)
         if (tries === 0)
           deps.log.warn({ path: call.endpoint.path, err: error }, 'the mesh is away, trying again')
         await deps.clock.sleep(waitMs, call.signal)
@@ -112,6 +115,21 @@ export function createMeshHttp(deps: {
     open: (call) => persistently(call, async (reply) => reply),
     close: () => agent.destroy(),
   }
+}
+
+/** Nobody listened, so nobody has heard anything of the call. */
+function neverArrived(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : null
+  return code === 'ECONNREFUSED' || code === 'EHOSTUNREACH' || code === 'ENETUNREACH'
+}
+
+function meshGone(call: MeshCall, mayHaveArrived: boolean, cause: unknown): Problem {
+  if (mayHaveArrived && (call.hasEffect ?? call.idempotencyKey !== undefined)) {
+    const detail =
+      'The mesh took this call and went away before it answered; whether it was done is not known.'
+    return new Problem('outcome-unknown', { detail, cause })
+  }
+  return new Problem('upstream-failed', { detail: 'The mesh cannot be reached.', cause })
 }
 
 function pathOf(call: MeshCall): string {

@@ -216,6 +216,20 @@ describe('what waits for a person', () => {
   })
 })
 
+test('what was done to its end when the mesh died is done, and is not done or refused a second time', async () => {
+  const { ask, approvals, database, done, breakIt } = aWorld()
+  const { id } = ask('what is gone')
+  database.prepare("UPDATE approvals SET state = 'confirmed', resolved_by = 'human:cli' WHERE id = ?").run(id)
+  breakIt()
+  await approvals.resume()
+  expect(done).toEqual([])
+  expect(approvals.read(person, id)).toMatchObject({
+    state: 'done',
+    detail: 'Wiped.',
+    resolved_by: 'human:cli',
+  })
+})
+
 describe('the run that asked', () => {
   async function asking() {
     const world = aWorld()

@@ -305,3 +305,32 @@ describe('permissions', () => {
     expect((await made.recordOf('w'))?.can_use_wallet).toBe(true)
   })
 })
+
+describe('an edit that the mesh died in', () => {
+  const key = { edit: soul('new'), idempotencyKey: 'k' }
+  async function cutOff(now: string) {
+    const { edits, texts, world, again } = made
+    texts.set('w/SOUL.md', 'old')
+    await edits.apply(operator, 'w', key)
+    world.database.exec("UPDATE changes SET state = 'applying'")
+    texts.set('w/SOUL.md', now)
+    return again()
+  }
+
+  test.each(['old', 'new'])('is made once and can be undone, where %j stands there now', async (now) => {
+    const edits = await cutOff(now)
+    const change = await edits.apply(operator, 'w', key)
+    expect(change).toMatchObject({ state: 'applied', before: 'old', after: 'new' })
+    expect(made.texts.get('w/SOUL.md')).toBe('new')
+    expect(await edits.apply(operator, 'w', key)).toEqual(change)
+    expect(edits.list(operator, { limit: 10 })).toHaveLength(1)
+    await edits.undo(operator, change.undo_token)
+    expect(made.texts.get('w/SOUL.md')).toBe('old')
+  })
+
+  test('is of unknown outcome where somebody changed it since, and that stands', async () => {
+    const edits = await cutOff('a third')
+    await expect(edits.apply(operator, 'w', key)).rejects.toMatchObject({ code: 'outcome-unknown' })
+    expect(made.texts.get('w/SOUL.md')).toBe('a third')
+  })
+})

@@ -191,3 +191,17 @@ describe('an exchange with an MCP server', () => {
     })
   })
 })
+
+describe('an exchange that breaks off', () => {
+  test('before an answer may have done what it was asked, unless it only listens or never left', async () => {
+    const { refused } = await aDoor((_request, response) => void response.destroy())
+    expect(await refused({ body: '{}' })).toMatchObject({
+      code: 'outcome-unknown',
+      detail: expect.not.stringContaining(canary),
+    })
+    expect(await refused({ method: 'GET' })).toMatchObject({ code: 'upstream-failed' })
+    const closed = await aDoor(() => {})
+    await running.at(-1)?.close()
+    expect(await closed.refused({ body: '{}' })).toMatchObject({ code: 'upstream-failed' })
+  })
+})

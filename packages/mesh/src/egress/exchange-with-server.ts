@@ -8,6 +8,7 @@ import type { Journal } from '../journal/journal.ts'
 import type { Guard } from '../policy/action.ts'
 import { actorOf } from '../policy/caller.ts'
 import type { Caller } from '../policy/caller.ts'
+import { outcomeUnknown } from '../runs/effect-once.ts'
 import type { RunTicket } from '../runs/run-ticket.ts'
 import type { OpenCredentials } from '../vault/use-credentials.ts'
 import { startDeadline } from './deadline.ts'
@@ -31,7 +32,8 @@ export interface StreamedReply {
  * One HTTP exchange of an agent with one of its MCP servers. Where it goes and with which headers is what the owner
  * wrote down; the agent names the server. Permission, filter, journal and credentials are those of `http_request`;
  * redirects are not followed but told. Whoever takes the reply reads its body to the end or ends the signal. Problems as
- * of `http_request`, and `not-found` for a server that the agent does not have.
+ * of `http_request`, `not-found` for a server that the agent does not have, and `outcome-unknown` where it may have done
+ * what it was asked before it broke off.
  */
 export type ExchangeWithServer = (
   caller: Caller,
@@ -129,11 +131,14 @@ export function createExchangeWithServer(deps: ExchangeDeps): ExchangeWithServer
       })
     }
     let reply: PinnedReply
+    let hasLeft = false
+    const onLeaving = (): void => void (hasLeft = true)
     try {
-      reply = await deps.fetchFor(agentId)({ ...filled, method: exchange.method }, deadline.signal)
+      reply = await deps.fetchFor(agentId)({ ...filled, method: exchange.method, onLeaving }, deadline.signal)
     } catch (error) {
       end({ problem: error instanceof Problem ? error.code : 'failed' })
-      throw withoutSecrets(error, credentials.scrub)
+      const told = withoutSecrets(error, credentials.scrub)
+      throw hasLeft && !listens ? outcomeUnknown(told) : told
     }
     const close = async (bytes: number, problem?: string): Promise<void> => {
       await reply.close()

@@ -14,7 +14,7 @@ import type { Caller } from '../policy/caller.ts'
 import { systemClock } from '../system-clock.ts'
 import { isPublicAddress } from './address-ranges.ts'
 import { createForwardRequest } from './forward-request.ts'
-import type { ForwardRequestDeps } from './forward-request.ts'
+import type { ForwardRequestDeps, OpenLine } from './forward-request.ts'
 import { createPinnedFetch } from './pinned-fetch.ts'
 
 const scout: Caller = { kind: 'agent', agentId: 'scout', token: 'door', run: null }
@@ -63,8 +63,8 @@ function aDoor(
     credentials: aCredentialRoom().open,
     ...more,
   })
-  const ask = (url: string, request: object = {}) =>
-    forward(scout, httpRequestSchema.parse({ url, ...request }), aLine())
+  const ask = (url: string, request: object = {}, line: Partial<OpenLine> = {}) =>
+    forward(scout, httpRequestSchema.parse({ url, ...request }), aLine(line))
   return { ask, journal, lookups }
 }
 
@@ -345,4 +345,75 @@ describe('a redirect', () => {
     expect(web.requests[1]?.method).toBe(expected)
     expect(web.requests[1]?.headers['content-type']).toBe(expected === 'GET' ? undefined : 'text/plain')
   })
+})
+
+describe('the moment at which a request leaves', () => {
+  const post = { method: 'POST', body: 'x' }
+
+  test('is told once, before the far end hears anything, redirects among them', async () => {
+    const web = await aWeb((request, response) => {
+      if (request.url === '/') response.writeHead(307, { location: '/next' }).end()
+      else response.end('done')
+    })
+    const heard: number[] = []
+    const { ask } = aDoor([web.port])
+    const reply = await ask(`http://site.test:${web.port}/`, post, {
+      dispatching: () => void heard.push(web.requests.length),
+    })
+    expect([reply.body, heard, web.requests.length]).toEqual(['done', [0], 2])
+  })
+
+  test('never comes for what is refused, cannot be found or is not listened to', async () => {
+    const gone = await aWeb(() => {})
+    await gone.close()
+    const dispatching = () => expect.fail('it left')
+    const { ask } = aDoor([gone.port, 80, 443])
+    for (const [url, code] of [
+      ['http://10.0.0.1/', 'address-refused'],
+      ['http://none.test/', 'address-refused'],
+      [`http://site.test:${gone.port}/`, 'upstream-failed'],
+      [`https://site.test:${gone.port}/`, 'upstream-failed'],
+    ] as const)
+      await expect(ask(url, post, { dispatching }), url).rejects.toMatchObject({ code })
+  })
+
+  test('does not come for a far end that speaks no TLS', async () => {
+    const web = await aWeb((_request, response) => response.end())
+    const { ask } = aDoor([web.port])
+    const dispatching = () => expect.fail('it left')
+    await expect(ask(`https://site.test:${web.port}/`, post, { dispatching })).rejects.toMatchObject({
+      code: 'upstream-failed',
+    })
+  })
+
+  test('keeps it here where it must not leave', async () => {
+    const web = await aWeb((_request, response) => response.end())
+    const { ask } = aDoor([web.port])
+    const dispatching = () => {
+      throw new Problem('disk-full', { detail: 'no row can be written' })
+    }
+    await expect(ask(`http://site.test:${web.port}/`, post, { dispatching })).rejects.toMatchObject({
+      code: 'disk-full',
+    })
+    expect(web.requests).toEqual([])
+  })
+})
+
+test('a request goes on when whoever asked is gone, and keeps no lease for it', async () => {
+  const arrived = Promise.withResolvers<ServerResponse>()
+  const web = await aWeb((_request, response) => arrived.resolve(response))
+  const leases: string[] = []
+  const holdLease = () => {
+    leases.push('held')
+    return () => void leases.push('released')
+  }
+  const { ask } = aDoor([web.port], undefined, { holdLease })
+  const hangUp = new AbortController()
+  const asking = ask(`http://site.test:${web.port}/`, {}, { gone: hangUp.signal })
+  const response = await arrived.promise
+  expect(leases).toEqual(['held'])
+  hangUp.abort()
+  expect(leases).toEqual(['held', 'released'])
+  response.end('late')
+  expect((await asking).body).toBe('late')
 })

@@ -1,3 +1,4 @@
+import type { JsonValue } from '@flotilla/protocol/json-value'
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -245,6 +246,33 @@ describe('stopping and restarting', () => {
     expect(stateOf(world.fleet, 'w')).toBe('ready')
     expect(world.fleet.verifyToken(programTokenOf(world.runtime.started.length - 1))).not.toBeNull()
   })
+
+  test.each(['restart', 'stop'] as const)(
+    'a %s that was cut off ends the sandbox that it was to end, and none that was started since',
+    async (way) => {
+      world = await aWorker()
+      const { fleet, runtime } = world
+      const cutOff = async (begun: JsonValue): Promise<JsonValue> => {
+        let mark: JsonValue = begun
+        const step = { begun, begin: (next: JsonValue) => void (mark = next) }
+        if (way === 'restart') await fleet.restart(owner, 'w', step)
+        else await fleet.stop('w', 'asked', step)
+        return mark
+      }
+      await fleet.ensureRunning('w', patient)
+      // Cut off right after it was begun: nothing was ended yet.
+      const begun = await cutOff(null)
+      expect(runtime.started).toHaveLength(way === 'restart' ? 2 : 1)
+      await fleet.ensureRunning('w', patient)
+      const before = runtime.started.length
+      expect(await cutOff(begun)).toEqual(begun)
+      expect([runtime.started.length, runtime.isRunning('w')]).toEqual([before, true])
+      const again = await cutOff(null)
+      await cutOff(again)
+      expect(runtime.started).toHaveLength(way === 'restart' ? before + 1 : before)
+      expect(runtime.isRunning('w')).toBe(way === 'restart')
+    },
+  )
 
   test('a restart ends the old tokens, keeps the data and tells who listens', async () => {
     world = await aWorker()

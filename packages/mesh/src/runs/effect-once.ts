@@ -164,7 +164,7 @@ function digestOf(call: EffectCall): string {
 }
 
 /** Said at once and not by the repeat alone: whoever sends it under a new key must know that it may be the second time. */
-function outcomeUnknown(error: unknown): Problem {
+export function outcomeUnknown(error: unknown): Problem {
   const why = error instanceof Problem ? `${error.code}: ${error.detail}` : 'something failed on the way'
   return new Problem('outcome-unknown', {
     detail: `It was sent and may have had its effect, but there is no whole answer (${why}).`,
