@@ -28,6 +28,8 @@ export interface CallParts<N extends PeopleEndpointName> {
   readonly bytes?: Uint8Array<ArrayBuffer>
   readonly accept?: string
   readonly idempotencyKey?: string
+  /** The caller says by `runRead` when it has shown the outcome; without it the mesh takes the reply's end for that. */
+  readonly saysWhenRead?: boolean
   readonly signal?: AbortSignal | undefined
 }
 
@@ -145,6 +147,7 @@ function headersOf<N extends PeopleEndpointName>(
     ...(parts.body === undefined ? {} : { 'content-type': 'application/json' }),
     ...(parts.bytes === undefined ? {} : { 'content-type': 'application/octet-stream' }),
     ...(parts.idempotencyKey === undefined ? {} : { [headerNames.idempotencyKey]: parts.idempotencyKey }),
+    ...(parts.saysWhenRead === true ? { [headerNames.saysWhenRead]: '1' } : {}),
     ...(connection.userAgent === undefined ? {} : { 'user-agent': connection.userAgent }),
     ...(connection.cookie === undefined ? {} : { cookie: `${sessionCookieName}=${connection.cookie}` }),
   }

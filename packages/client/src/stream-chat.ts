@@ -9,6 +9,8 @@ export interface ChatOptions {
   readonly session?: string
   /** With a key a broken stream is taken up again: the same key is the same run. */
   readonly idempotencyKey?: string
+  /** The caller says by `runRead` when it has shown the outcome. */
+  readonly saysWhenRead?: boolean
   readonly signal?: AbortSignal | undefined
 }
 
@@ -38,6 +40,7 @@ export async function* streamChat(
         },
         accept: 'text/event-stream',
         signal: options.signal,
+        ...(options.saysWhenRead === undefined ? {} : { saysWhenRead: options.saysWhenRead }),
         ...(options.idempotencyKey === undefined ? {} : { idempotencyKey: options.idempotencyKey }),
       })
       for await (const { data } of readServerSentEvents(deps, reply, options.signal)) {

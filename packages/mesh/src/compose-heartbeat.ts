@@ -102,6 +102,7 @@ export type Heartbeats = ReturnType<typeof composeHeartbeats>
 
 export function heartbeatUseCases(parts: MeshParts): HeartbeatUseCases {
   const { heartbeats } = parts
+  const { follow, outcomeRead } = runUseCases(parts)
   return {
     list: async (caller) => ({ heartbeats: [...(await heartbeats.list(caller))] }),
     runNow: async (caller, agentId, asked) => {
@@ -114,6 +115,7 @@ export function heartbeatUseCases(parts: MeshParts): HeartbeatUseCases {
       if (!view) throw new Problem('unknown-agent', { detail: 'there is no agent with this id' })
       return view
     },
-    follow: runUseCases(parts).follow,
+    follow,
+    outcomeRead,
   }
 }

@@ -71,6 +71,10 @@ export function runUseCases({ ledger, tasks, guard, modelDoor }: MeshParts): Run
       ledger.view(ledger.submitRun(caller, { ...request, input: { kind: 'chat', message, session } })),
     steer: (caller, request) => steerView(ledger.steerRun(caller, request)),
     follow: (runId, signal) => frames(runId, ledger.subscribe.frames(runId, signal)),
+    outcomeRead: (caller, runId) => {
+      guard(caller, { do: 'view-fleet' })
+      ledger.subscribe.read(runId)
+    },
     runs: (caller, { agent, limit }) => {
       guard(caller, { do: 'view-fleet' })
       const page = agent === undefined ? { limit } : { limit, agentId: agent }

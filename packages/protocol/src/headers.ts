@@ -8,6 +8,8 @@ export const headers = {
   idempotencyKey: 'idempotency-key',
   traceId: 'x-trace-id',
   requestedWith: 'x-requested-with',
+  /** Whoever asks says itself when it has shown the outcome; until then it counts as not told. */
+  saysWhenRead: 'x-flotilla-says-when-read',
   /** On a model's answer: which model gave it, and how many attempts it took. */
   answeringModel: 'x-flotilla-model',
   attempts: 'x-flotilla-attempts',

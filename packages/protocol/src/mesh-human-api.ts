@@ -58,6 +58,11 @@ export const meshHumanEndpoints = {
   runs: { method: 'GET', path: '/api/runs', summary: 'Runs, newest first' },
   run: { method: 'GET', path: '/api/runs/{id}', summary: 'One run' },
   runCancel: { method: 'POST', path: '/api/runs/{id}/cancel', summary: 'Cancels a run' },
+  runRead: {
+    method: 'POST',
+    path: '/api/runs/{id}/read',
+    summary: 'Says that the outcome of a run has been shown to whoever asked',
+  },
   tasks: { method: 'GET', path: '/api/tasks', summary: 'Tasks, newest first' },
   blackboard: { method: 'GET', path: '/api/blackboard', summary: 'Entries under a prefix' },
   artifacts: { method: 'GET', path: '/api/artifacts', summary: 'Saved artifacts, newest first' },
@@ -194,6 +199,7 @@ export const meshHumanApi = {
   runs: { ...list, response: z.strictObject({ runs: z.array(runViewSchema) }) },
   run: { response: runViewSchema },
   runCancel: { response: runViewSchema },
+  runRead: { response: z.strictObject({ read: z.literal(true) }) },
   tasks: { ...list, response: z.strictObject({ tasks: z.array(taskViewSchema) }) },
   blackboard: {
     query: z.strictObject({ prefix: z._default(z.string(), '') }),

@@ -10,6 +10,7 @@ import { exitCodeOfProblem, exitCodes } from '../exit-codes.ts'
 import type { ExitCode } from '../exit-codes.ts'
 import { chatSession } from '../repl/chat-session.ts'
 import { askLive } from '../repl/live-run.ts'
+import { sayRead } from '../say-read.ts'
 
 export function addChatCommand(program: Command, deps: CliDeps): void {
   program
@@ -55,6 +56,7 @@ async function chat(context: CommandContext, line: CommandLine): Promise<void> {
     onAccepted: (id) => (runId = id),
   }).finally(giveBack)
   context.terminal.printJson(run)
+  await sayRead(client, run)
   context.setExitCode(exitCodeOfRun(run))
 }
 

@@ -9,6 +9,7 @@ import { exitCodes } from '../exit-codes.ts'
 import { printable } from '../terminal/color.ts'
 import { formatTime } from '../terminal/format.ts'
 import { renderTable } from '../terminal/table.ts'
+import { sayRead } from '../say-read.ts'
 import { exitCodeOfRun } from './chat.ts'
 
 export function addHeartbeatCommand(program: Command, deps: CliDeps): void {
@@ -54,11 +55,18 @@ async function heartbeat(context: CommandContext, line: CommandLine): Promise<vo
   }
   terminal.progress.step(`${agentId} looks around`)
   const body = { if_needed: ifNeeded }
-  const end = await client.call('heartbeatRun', { params: { id: agentId }, body, signal })
+  const end = await client.call('heartbeatRun', {
+    params: { id: agentId },
+    body,
+    saysWhenRead: true,
+    signal,
+  })
   terminal.progress.done()
   terminal.printJson(end)
   terminal.print(end.run ? words(end.run) : skipWords(agentId, end.skipped ?? ''))
-  if (end.run) context.setExitCode(exitCodeOfRun(end.run))
+  if (!end.run) return
+  await sayRead(client, end.run)
+  context.setExitCode(exitCodeOfRun(end.run))
 }
 
 /** Why it did not run, and how it does. */

@@ -7,6 +7,7 @@ import type { CliDeps, CommandContext } from '../context.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { parseJsonLine } from '../mesh-process/mesh-lines.ts'
 import { printable } from '../terminal/color.ts'
+import { sayRead } from '../say-read.ts'
 import { exitCodeOfRun } from './chat.ts'
 
 export function addInvokeCommand(program: Command, deps: CliDeps): void {
@@ -35,10 +36,12 @@ async function invoke(context: CommandContext, line: CommandLine): Promise<void>
     params: { id: operand(line, 0) },
     body: { tool: operand(line, 1), params },
     idempotencyKey: context.newKey(),
+    saysWhenRead: true,
     signal: context.signal,
   })
   context.terminal.printJson(run)
   context.terminal.print(printable(run.outcome?.text ?? `The run is ${run.state}: flotilla runs ${run.id}`))
+  await sayRead(client, run)
   context.setExitCode(exitCodeOfRun(run))
 }
 

@@ -5,6 +5,7 @@ import { commandAction, operand, textOption } from '../command-action.ts'
 import type { CommandLine } from '../command-action.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { askLive } from '../repl/live-run.ts'
+import { sayRead } from '../say-read.ts'
 import { formatBytes } from '../terminal/format.ts'
 import { exitCodeOfRun } from './chat.ts'
 
@@ -40,6 +41,7 @@ async function record(context: CommandContext, line: CommandLine): Promise<void>
       signal: context.signal,
       eventsBeside: true,
     })
+    await sayRead(client, run)
     context.setExitCode(exitCodeOfRun(run))
   } finally {
     cassette = await client.bytes('recordingStop')

@@ -5,6 +5,7 @@ import { terminalSession } from '@flotilla/protocol/chat-history'
 import type { RunView } from '@flotilla/protocol/run'
 import type { CommandContext } from '../context.ts'
 import { errorLines, errorWords } from '../terminal/error-words.ts'
+import { sayRead } from '../say-read.ts'
 import { askLive } from './live-run.ts'
 import { slashCommands } from './slash-commands.ts'
 import { createSteering } from './steering.ts'
@@ -172,7 +173,7 @@ async function askCancellable(
     client.call('runCancel', { params: { id: runId } }).catch((error: unknown) => tellError(context, error))
   })
   try {
-    return await askLive(client, context.terminal, {
+    const ended = await askLive(client, context.terminal, {
       agentId,
       message: ask.text,
       session: talk.session,
@@ -181,6 +182,8 @@ async function askCancellable(
       eventsBeside: false,
       onAccepted: (id) => (runId = id),
     })
+    await sayRead(client, ended)
+    return ended
   } finally {
     interrupts.during(null)
   }

@@ -20,7 +20,8 @@ export interface LiveAsk {
 
 /**
  * Asks an agent and shows what happens until the outcome is there: tools and tasks as lines, the asked agent's
- * words as they come. Returns the run that ended; its outcome's text has been shown once. Rejects with a Problem.
+ * words as they come. Returns the run that ended; its outcome's text has been shown once, which the caller says to the
+ * mesh. Rejects with a Problem.
  */
 export async function askLive(client: MeshClient, terminal: Terminal, ask: LiveAsk): Promise<RunView> {
   const screen = createRunScreen(terminal, ask)
@@ -28,6 +29,7 @@ export async function askLive(client: MeshClient, terminal: Terminal, ask: LiveA
     idempotencyKey: ask.idempotencyKey,
     ...(ask.session === undefined ? {} : { session: ask.session }),
     signal: ask.signal,
+    saysWhenRead: true,
   })
   for await (const frame of frames) {
     if (frame.type === 'accepted') ask.onAccepted?.(frame.run_id)

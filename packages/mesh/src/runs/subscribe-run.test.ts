@@ -23,7 +23,7 @@ async function read(world: LedgerWorld, runId: string, into: RunFrame[]): Promis
 }
 
 describe('a subscriber of a run', () => {
-  test('hears the run and its descendants, then the outcome from the ledger, and counts as told', async () => {
+  test('hears the run and its descendants, then the outcome from the ledger, and counts as told when it says so', async () => {
     const world = await aStartedWorld()
     const run = world.chat('operator')
     const other = world.chat('stranger')
@@ -59,9 +59,10 @@ describe('a subscriber of a run', () => {
     )
     expect(JSON.stringify(told)).not.toContain(other.id)
     expect(frames.at(-1)).toMatchObject({ type: 'ended', run: { outcome: { text: 'the end' } } })
-    expect(world.ledger.outbox.ofRun(run.id).find((note) => note.recipient === 'human:cli')?.state).toBe(
-      'delivered',
-    )
+    const note = () => world.ledger.outbox.ofRun(run.id).find(({ recipient }) => recipient === 'human:cli')
+    expect(note()?.state).toBe('pending')
+    world.ledger.subscribe.read(run.id)
+    expect(note()?.state).toBe('delivered')
   })
 
   test('who comes late gets the outcome at once, and the note that nobody came for is delivered after all', async () => {
@@ -72,6 +73,8 @@ describe('a subscriber of a run', () => {
     await world.clock.advance(700_000)
     expect(world.ledger.outbox.open(10)).toMatchObject([{ run_id: run.id, state: 'undeliverable' }])
     expect((await world.ledger.subscribe.ended(run.id, never)).outcome?.text).toBe('four')
+    expect(world.ledger.outbox.open(10)).toHaveLength(1)
+    world.ledger.subscribe.read(run.id)
     expect(world.ledger.outbox.open(10)).toEqual([])
   })
 
@@ -86,6 +89,16 @@ describe('a subscriber of a run', () => {
     world.agents.finish('operator')
     await world.clock.settle()
     expect(world.ledger.outbox.open(10)).toMatchObject([{ run_id: run.id, state: 'pending' }])
+  })
+
+  test('cannot say that it read an outcome before there is one', async () => {
+    const world = await aStartedWorld()
+    const run = world.chat('operator')
+    await world.clock.settle()
+    expect(() => world.ledger.subscribe.read(run.id)).toThrow(expect.objectContaining({ code: 'conflict' }))
+    expect(() => world.ledger.subscribe.read('run_none')).toThrow(
+      expect.objectContaining({ code: 'not-found' }),
+    )
   })
 
   test('of a run that does not exist is refused', async () => {

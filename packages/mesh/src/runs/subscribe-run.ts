@@ -16,13 +16,17 @@ export type RunFrame =
 
 export interface SubscribeRun {
   /**
-   * Events of the run and its descendants from this call on, then `ended`. A reader that has taken `ended`, and
-   * goes on or leaves, has read the outcome: the note to whoever asked counts as delivered. Rejects with the
-   * signal's reason; Problem `not-found`. Must be read, or its signal fired.
+   * Events of the run and its descendants from this call on, then `ended`. Rejects with the signal's reason; Problem
+   * `not-found`. Must be read, or its signal fired.
    */
   frames(runId: string, signal: AbortSignal): AsyncGenerator<RunFrame, void, undefined>
-  /** Resolves with the ended run, and counts as reading it. */
+  /** Resolves with the ended run. */
   ended(runId: string, signal: AbortSignal): Promise<RunRecord>
+  /**
+   * The note to whoever asked counts as delivered. For whoever knows that the outcome has come through to its reader:
+   * that it was handed to a reader's line says nothing of it. Problems `not-found`, `conflict` before the run's end.
+   */
+  read(runId: string): void
 }
 
 export function createSubscribeRun(deps: {
@@ -50,11 +54,7 @@ export function createSubscribeRun(deps: {
         if (!run) throw new Problem('not-found')
         for (const event of waiting.empty()) yield { type: 'event', event }
         if (isTerminal(run.state)) {
-          try {
-            yield { type: 'ended', run }
-          } finally {
-            outbox.outcomeRead(runId)
-          }
+          yield { type: 'ended', run }
           return
         }
         await waiting.more(signal)
@@ -72,6 +72,12 @@ export function createSubscribeRun(deps: {
         if (frame.type === 'ended') return frame.run
       }
       throw new Problem('not-found')
+    },
+    read: (runId) => {
+      const run = table.find(runId)
+      if (!run) throw new Problem('not-found', { detail: `there is no run ${runId.slice(0, 60)}` })
+      if (!isTerminal(run.state)) throw new Problem('conflict', { detail: `run ${run.id} has not ended` })
+      outbox.outcomeRead(run.id)
     },
   }
 }

@@ -6,10 +6,10 @@ import { createBinder } from '../bind-endpoint.ts'
 import { keptAliveReply } from '../kept-alive-reply.ts'
 import type { HumanGate } from './gate.ts'
 import { awaitOutcome } from './run-outcome.ts'
-import type { FollowFrames } from './run-outcome.ts'
+import type { TellOutcome } from './run-outcome.ts'
 
 /** Use cases of people about heartbeats. */
-export interface HeartbeatUseCases {
+export interface HeartbeatUseCases extends TellOutcome {
   list(caller: Caller): Promise<{ heartbeats: HeartbeatView[] }>
   runNow(
     caller: Caller,
@@ -17,7 +17,6 @@ export interface HeartbeatUseCases {
     asked: { readonly ifNeeded: boolean },
   ): Promise<{ readonly skipped: string } | { readonly runId: string }>
   set(caller: Caller, agentId: string, schedule: string | null): Promise<HeartbeatView>
-  readonly follow: FollowFrames
 }
 
 export interface HeartbeatRoutesDeps {
@@ -37,9 +36,13 @@ export function heartbeatRoutes(
   })
   bind(endpoints.heartbeats, api.heartbeats, async ({ raw }) => use.list(gate(raw)))
   bind(endpoints.heartbeatRun, api.heartbeatRun, async ({ raw, params, body, reply }) => {
-    const end = await use.runNow(gate(raw), params['id'] ?? '', { ifNeeded: body.if_needed })
+    const caller = gate(raw)
+    const end = await use.runNow(caller, params['id'] ?? '', { ifNeeded: body.if_needed })
     if ('skipped' in end) return { skipped: end.skipped, run: null }
-    const ended = async () => ({ skipped: null, run: await awaitOutcome(use.follow, end.runId, reply) })
+    const ended = async () => ({
+      skipped: null,
+      run: await awaitOutcome(use, { runId: end.runId, caller }, reply),
+    })
     return keptAliveReply(reply, keepAliveMs, ended())
   })
   bind(endpoints.heartbeatSet, api.heartbeatSet, async ({ raw, params, body }) =>

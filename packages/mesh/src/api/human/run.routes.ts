@@ -13,8 +13,8 @@ import { keptAliveReply } from '../kept-alive-reply.ts'
 import { openEventStream } from '../server-sent-events.ts'
 import type { EventStream } from '../server-sent-events.ts'
 import type { HumanGate } from './gate.ts'
-import { awaitOutcome } from './run-outcome.ts'
-import type { FollowFrames } from './run-outcome.ts'
+import { awaitOutcome, readWhenSent } from './run-outcome.ts'
+import type { TellOutcome } from './run-outcome.ts'
 
 type Answer<Name extends keyof typeof api> = (typeof api)[Name] extends {
   response: infer S extends z.core.$ZodType
@@ -28,7 +28,7 @@ export interface ListQuery {
 }
 
 /** Use cases about runs and tasks. */
-export interface RunUseCases {
+export interface RunUseCases extends TellOutcome {
   submit(caller: Caller, request: { agentId: string; input: RunInput; idempotencyKey?: string }): RunView
   /** In the conversation of that name, or in the caller's own. */
   chat(
@@ -39,7 +39,6 @@ export interface RunUseCases {
     caller: Caller,
     request: { agentId: string; text: string; session?: string | undefined; idempotencyKey?: string },
   ): Answer<'steer'>
-  readonly follow: FollowFrames
   runs(caller: Caller, query: ListQuery): Answer<'runs'>
   run(caller: Caller, id: string): Answer<'run'>
   cancelRun(caller: Caller, id: string): Answer<'runCancel'>
@@ -67,10 +66,15 @@ export function runRoutes(scope: FastifyInstance, { gate, use, events, keepAlive
   })
 
   bind(endpoints.chat, api.chat, async ({ raw, params, body, reply }) => {
-    const run = use.chat(gate(raw), { agentId: params['id'] ?? '', ...body, ...keyOf(raw) })
-    if (!(raw.headers.accept ?? '').includes('text/event-stream')) return waited(run.id, reply)
+    const caller = gate(raw)
+    const run = use.chat(caller, { agentId: params['id'] ?? '', ...body, ...keyOf(raw) })
+    if (!(raw.headers.accept ?? '').includes('text/event-stream'))
+      return waited({ runId: run.id, caller }, reply)
     const stream = openEventStream(reply, keepAliveMs)
-    for await (const frame of use.follow(run.id, stream.signal)) stream.send(frame)
+    for await (const frame of use.follow(run.id, stream.signal)) {
+      if (frame.type === 'ended') readWhenSent(use, { runId: run.id, caller }, reply)
+      stream.send(frame)
+    }
     stream.end()
     return alreadySent
   })
@@ -79,13 +83,17 @@ export function runRoutes(scope: FastifyInstance, { gate, use, events, keepAlive
   )
   bind(endpoints.invoke, api.invoke, async ({ raw, params, body, reply }) => {
     const run = submit(raw, params['id'] ?? '', { kind: 'tool', tool: body.tool, params: body.params })
-    return waited(run.id, reply)
+    return waited({ runId: run.id, caller: gate(raw) }, reply)
   })
   bind(endpoints.runs, api.runs, async ({ raw, query }) => use.runs(gate(raw), query))
   bind(endpoints.run, api.run, async ({ raw, params }) => use.run(gate(raw), params['id'] ?? ''))
   bind(endpoints.runCancel, api.runCancel, async ({ raw, params }) =>
     use.cancelRun(gate(raw), params['id'] ?? ''),
   )
+  bind(endpoints.runRead, api.runRead, async ({ raw, params }) => {
+    use.outcomeRead(gate(raw), params['id'] ?? '')
+    return { read: true as const }
+  })
   bind(endpoints.tasks, api.tasks, async ({ raw, query }) => use.tasks(gate(raw), query))
 
   bind(endpoints.events, api.events, async ({ raw, query, reply }) => {
@@ -100,8 +108,8 @@ export function runRoutes(scope: FastifyInstance, { gate, use, events, keepAlive
     return use.submit(gate(raw), { agentId, input, ...keyOf(raw) })
   }
 
-  function waited(runId: string, reply: FastifyReply) {
-    return keptAliveReply(reply, keepAliveMs, awaitOutcome(use.follow, runId, reply))
+  function waited(asked: { readonly runId: string; readonly caller: Caller }, reply: FastifyReply) {
+    return keptAliveReply(reply, keepAliveMs, awaitOutcome(use, asked, reply))
   }
 }
 

@@ -1,0 +1,59 @@
+import { headers } from '@flotilla/protocol/headers'
+import { operatorAgentId } from '@flotilla/protocol/ids'
+import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
+import { describe, expect, it } from 'vitest'
+import { aCassette, says } from '../support/cassettes.ts'
+import { flotilla } from '../support/flotilla-command.ts'
+import { openLedger } from '../support/ledger-view.ts'
+import { startMeshForTest } from '../support/mesh-process.ts'
+import type { MeshProcess } from '../support/mesh-process.ts'
+
+const cassette = aCassette({ when: 'question', turns: [says('four')] })
+
+/** What each asker outside was told, by run. */
+function told(mesh: MeshProcess): Record<string, unknown> {
+  const ledger = openLedger(mesh.home)
+  try {
+    const rows = ledger.rows("SELECT run_id, state FROM outbox WHERE recipient LIKE 'human:%'")
+    return Object.fromEntries(rows.map((row) => [String(row['run_id']), row['state']]))
+  } finally {
+    ledger.close()
+  }
+}
+
+describe('an outcome', () => {
+  it('that its reader did not say it has read is told again after the mesh was killed, of the same run', async () => {
+    const mesh = await startMeshForTest({ cassettes: { told: cassette } })
+    const ask = async () => {
+      const reply = await mesh.call(meshHumanEndpoints.chat, {
+        params: { id: operatorAgentId },
+        body: { message: 'question' },
+        headers: { [headers.idempotencyKey]: 'once', [headers.saysWhenRead]: '1' },
+        timeoutMs: 60_000,
+      })
+      return reply.json() as { id: string; outcome: { text: string } }
+    }
+    const { id, outcome } = await ask()
+    expect(outcome.text).toBe('four')
+    expect(told(mesh)).toEqual({ [id]: 'pending' })
+    await mesh.kill9()
+    await mesh.restart()
+    expect(await ask()).toMatchObject({ id, outcome: { text: 'four' } })
+    expect(told(mesh)).toEqual({ [id]: 'pending' })
+    expect((await mesh.call(meshHumanEndpoints.runRead, { params: { id }, body: {} })).status).toBe(200)
+    expect(told(mesh)).toEqual({ [id]: 'delivered' })
+  })
+
+  it('that the command line printed counts as told, for each command that waits for one', async () => {
+    const mesh = await startMeshForTest({ cassettes: { told: cassette } })
+    for (const words of [
+      ['chat', 'operator', 'question'],
+      ['chat', 'operator', 'question', '--json'],
+      ['invoke', 'operator', 'list_agents'],
+    ]) {
+      const { code, out, err } = await flotilla({ url: mesh.url, home: mesh.home }, ...words)
+      expect(code, `${words.join(' ')}: ${out} ${err}`).toBe(0)
+    }
+    expect(Object.values(told(mesh))).toEqual(['delivered', 'delivered', 'delivered'])
+  })
+})
