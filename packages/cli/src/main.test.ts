@@ -166,6 +166,10 @@ describe('flotilla, as a process', () => {
     }
     const streams: ServerResponse[] = []
     await using server = await startLoopbackServer((call, reply) => {
+      if (call.url.endsWith('/read')) {
+        answerJson(reply, 200, { read: true })
+        return
+      }
       if (call.url.endsWith('/cancel')) {
         answerJson(reply, 200, cancelled)
         streams[0]?.end(`data: ${JSON.stringify({ type: 'ended', run: cancelled })}\n\n`)
@@ -195,6 +199,8 @@ describe('flotilla, as a process', () => {
     expect(server.calls.map((call) => call.url)).toEqual([
       '/api/agents/operator/chat',
       '/api/runs/run_1/cancel',
+      // The outcome stands on the screen.
+      '/api/runs/run_1/read',
     ])
     expect(code).toBe(1)
     expect(err).toContain('code cancelled')
