@@ -40,7 +40,8 @@ if (node === process.execPath && Number(process.versions.node.split('.')[0]) < 2
 }
 
 const [script, ...rest] = process.argv.slice(2)
-const child = spawn(node, [join(root, script), ...rest], {
+// A signal of another program of this user would open an inspector in it.
+const child = spawn(node, ['--disable-sigusr1', join(root, script), ...rest], {
   stdio: 'inherit',
   env: { ...process.env, PATH: `${dirname(node)}:${process.env.PATH}` },
 })

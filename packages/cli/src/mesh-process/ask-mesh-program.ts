@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import { CommandFailed } from '../command-failed.ts'
 import { parseJsonLine, parseMeshLine } from './mesh-lines.ts'
-import { meshMain } from './mesh-paths.ts'
+import { guardedNode, meshMain } from './mesh-paths.ts'
 
 export interface AskOptions {
   readonly verb: 'doctor' | 'verify-journal' | 'reset' | 'session'
@@ -17,7 +17,7 @@ export interface AskOptions {
 export async function askMeshProgram(options: AskOptions): Promise<unknown> {
   const child = spawn(
     process.execPath,
-    [meshMain, options.verb, '--home', options.home, ...(options.extra ?? [])],
+    [...guardedNode, meshMain, options.verb, '--home', options.home, ...(options.extra ?? [])],
     {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: options.environment,

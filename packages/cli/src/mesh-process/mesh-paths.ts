@@ -12,6 +12,12 @@ export const meshMain = join(
   'main.ts',
 )
 
+/**
+ * Before the program: without it, a signal that any program of this user may send opens an inspector in the process
+ * that holds every key.
+ */
+export const guardedNode = ['--disable-sigusr1'] as const
+
 export const repositoryRoot = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..', '..')
 
 export function meshFilePath(home: string): string {

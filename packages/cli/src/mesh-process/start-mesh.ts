@@ -8,7 +8,7 @@ import type { Progress } from '../terminal/progress.ts'
 import { followLines } from './follow-file.ts'
 import { parseMeshLine } from './mesh-lines.ts'
 import type { MeshLine } from './mesh-lines.ts'
-import { meshLogPath, meshMain } from './mesh-paths.ts'
+import { guardedNode, meshLogPath, meshMain } from './mesh-paths.ts'
 
 /** The log of earlier starts is put aside when it is larger than this. */
 const logMaxBytes = 10 * 1024 * 1024
@@ -111,6 +111,7 @@ function spawnMesh(options: StartMeshOptions, logPath: string): ChildProcess {
 
 function meshArguments(options: StartMeshOptions): string[] {
   return [
+    ...guardedNode,
     meshMain,
     options.verb,
     '--home',

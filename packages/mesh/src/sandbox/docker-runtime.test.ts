@@ -81,7 +81,7 @@ withEngine(
       const state = await home().start({ agentId: 'cached' })
       const seen = await home().run(
         state,
-        'FLOTILLA_PORT=8499 NODE_DEBUG_NATIVE=COMPILE_CACHE timeout 2 node --max-semi-space-size=1 /opt/flotilla/agent.cjs 2>&1 | grep -m1 "agent.cjs was"',
+        'FLOTILLA_PORT=8499 NODE_DEBUG_NATIVE=COMPILE_CACHE timeout 2 node --disable-sigusr1 --max-semi-space-size=1 /opt/flotilla/agent.cjs 2>&1 | grep -m1 "agent.cjs was"',
       )
       expect(seen.text).toContain('was accepted')
       expect(

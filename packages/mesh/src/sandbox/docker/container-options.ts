@@ -36,6 +36,7 @@ export function hardenedHost(ground: ContainerGround, size: WallSize): Dockerode
     Tmpfs: { '/tmp': `rw,noexec,nosuid,nodev,mode=1777,size=${size.tmpSizeBytes}` },
     Init: true,
     IpcMode: 'none',
+    ReadonlyPaths: [...readonlyPaths],
     Privileged: false,
     PublishAllPorts: false,
     NetworkMode: ground.network.name,
@@ -49,6 +50,19 @@ export function hardenedHost(ground: ContainerGround, size: WallSize): Dockerode
     Sysctls: { ...ground.sysctls },
   }
 }
+
+/**
+ * Those of an engine, which a list replaces, and what the first process of a container says of itself: its program
+ * belongs to the engine and is readable, so that other programs of its user might choose who is killed first.
+ */
+const readonlyPaths = [
+  '/proc/bus',
+  '/proc/fs',
+  '/proc/irq',
+  '/proc/sys',
+  '/proc/sysrq-trigger',
+  '/proc/1',
+] as const
 
 export type WallSize = Pick<SandboxSpec, 'memoryLimitBytes' | 'cpu' | 'pidsLimit' | 'tmpSizeBytes'>
 
@@ -104,10 +118,21 @@ export function volumeLabels(homeId: string, agentId: string): Record<string, st
   return { [labelKeys.home]: homeTag(homeId), [labelKeys.role]: 'data', [labelKeys.agent]: agentId }
 }
 
+/**
+ * What every Node of ours is started with: a signal, which any program of the same user may send, would open an
+ * inspector, and with it the memory. What the environment says counts less than the command line.
+ */
+export const guardedNode = ['node', '--disable-sigusr1'] as const
+
 /** Half of the memory for the JavaScript heap; the rest is for the runtime itself and for the agent's programs. */
 export function agentCommand(memoryLimitBytes: number): readonly string[] {
   const heapMb = Math.floor(memoryLimitBytes / 2 / (1024 * 1024))
-  return ['node', '--max-semi-space-size=1', `--max-old-space-size=${heapMb}`, '/opt/flotilla/agent.cjs']
+  return [
+    ...guardedNode,
+    '--max-semi-space-size=1',
+    `--max-old-space-size=${heapMb}`,
+    '/opt/flotilla/agent.cjs',
+  ]
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import { hardenedHost, labelKeys, type ContainerGround } from '../docker/container-options.ts'
+import { guardedNode, hardenedHost, labelKeys, type ContainerGround } from '../docker/container-options.ts'
 import type { Engine } from '../engine/connect-engine.ts'
 import { runOnce } from '../run-once.ts'
 import { SandboxError } from '../sandbox-error.ts'
@@ -64,7 +64,7 @@ export async function verifyWalls(
     const plan = JSON.stringify({ connect, names: ['example.com'] })
     const done = await runOnce(engine, {
       image: options.ground.image,
-      command: ['node', '/opt/flotilla/probe-walls.cjs', plan],
+      command: [...guardedNode, '/opt/flotilla/probe-walls.cjs', plan],
       labels: labels(options.homeTag),
       host: hardenedHost(options.ground, probeSize),
       user: `${sandboxHardening.uid}:${sandboxHardening.uid}`,
@@ -105,7 +105,11 @@ async function startSibling(
 ): Promise<{ readonly host: string; readonly remove: () => Promise<void> }> {
   const container = await engine.docker.createContainer({
     Image: options.ground.image,
-    Cmd: ['node', '-e', `require('node:net').createServer((s) => s.end()).listen(${siblingPort}, '0.0.0.0')`],
+    Cmd: [
+      ...guardedNode,
+      '-e',
+      `require('node:net').createServer((s) => s.end()).listen(${siblingPort}, '0.0.0.0')`,
+    ],
     User: `${sandboxHardening.uid}:${sandboxHardening.uid}`,
     Labels: labels(options.homeTag),
     HostConfig: hardenedHost(options.ground, probeSize),
