@@ -95,10 +95,12 @@ withEngine(
     it('the profile for other processors lets node work and refuses ptrace and namespaces here too', async () => {
       const profile = await readFile(join(root, 'images', 'agent', 'seccomp-agent.json'), 'utf8')
       const said = await inside(
-        'node -p 40+2; git --version; unshare --user true || echo refused; python3 -c "import ctypes; print(\'ptrace\', ctypes.CDLL(None).ptrace(16, 1, 0, 0))"',
+        'node -p 40+2; git --version; unshare --user true || echo refused; python3 -c "import ctypes; print(\'ptrace\', ctypes.CDLL(None).ptrace(16, 1, 0, 0))"; sleep 60 & prlimit --pid $! --nofile=4 || echo unlimited; kill -STOP $! || echo running; renice 9 $! || echo prompt; kill -CONT $! && kill $! && ulimit -n 64 && ulimit -n',
         { NetworkMode: 'none', CapDrop: ['ALL'], SecurityOpt: ['no-new-privileges', `seccomp=${profile}`] },
       )
-      expect(said).toMatch(/42\ngit version[\s\S]*refused[\s\S]*ptrace -1/)
+      expect(said).toMatch(
+        /42\ngit version[\s\S]*refused[\s\S]*ptrace -1[\s\S]*unlimited[\s\S]*running[\s\S]*prompt[\s\S]*64/,
+      )
     })
 
     it('sets firewall rules from a helper container where the mesh is not root', async () => {

@@ -60,6 +60,17 @@ const programs: readonly (readonly [name: string, command: string, says: RegExp]
     'cd /data && cp -a /etc/os-release . && mkfifo -m 600 pipe && rm pipe && find . -name os-release -printf "%f\\n" && ls -l --time-style=+%Y os-release | wc -l',
     /os-release[\s\S]*1/,
   ],
+  ['a shell sets its own limits', 'ulimit -n 64; ulimit -n; nice -n 5 nice', /64\n5/],
+  [
+    'python3 sets its own limits, and ends and waits for its children',
+    "python3 -c \"import resource,os,subprocess,signal; resource.setrlimit(resource.RLIMIT_NOFILE,(64,64)); os.nice(3); os.sched_setaffinity(0,os.sched_getaffinity(0)); p=subprocess.Popen(['sleep','60']); p.terminate(); print(p.wait(), resource.getrlimit(resource.RLIMIT_NOFILE)[0])\"",
+    /-15 64/,
+  ],
+  [
+    'node sets its priority and ends its children',
+    `node -e "const os=require('os');os.setPriority(3);const c=require('child_process').spawn('sleep',['60']);c.on('exit',(_,s)=>console.log(s,os.getPriority()));c.kill()"`,
+    /SIGTERM 3/,
+  ],
   [
     'a shell runs pipes, jobs and timeouts',
     'timeout 5 sh -c "seq 3 | sort -r | head -1; sleep 0.1 & wait; ps | wc -l"',
@@ -93,6 +104,45 @@ const refused: readonly (readonly [name: string, x64: number, arm64: number, arg
   ['pidfd_getfd', 438, 438, '0, 0, 0'],
 ]
 
+const stop = 19
+/** A number whose upper half the kernel does not read, so that a filter must not either. */
+const wide = (number: string) => `ctypes.c_ulong((1 << 32) | ${number})`
+
+/** Calls that a program may make on itself and on nobody else, or not at all; `args` are those that are refused. */
+const onOthers: readonly (readonly [name: string, x64: number, arm64: number, args: string])[] = [
+  ['reading the limits of another', 302, 261, 'agent, 7, 0, buffer'],
+  ['setting the limits of another', 302, 261, 'agent, 7, few, 0'],
+  ['setting the limits of another by a wide number', 302, 261, `${wide('agent')}, 7, few, 0`],
+  ['making another wait for the processor', 141, 140, '0, agent, 19'],
+  ['making a whole user wait for the processor', 141, 140, '2, 0, 19'],
+  ['moving another to one processor', 203, 122, 'agent, 8, one'],
+  ['scheduling another', 144, 119, 'agent, 5, buffer'],
+  ['scheduling another by attributes', 314, 274, 'agent, attributes, 0'],
+  ['setting the priority of another', 142, 118, 'agent, buffer'],
+  ['making another wait for the disk', 251, 30, '1, agent, 0x6000'],
+  ['stopping a process', 62, 129, `agent, ${stop}`],
+  ['stopping a process by a wide number', 62, 129, `agent, ${wide(String(stop))}`],
+  ['stopping a process as a terminal would', 62, 129, 'agent, 20'],
+  ['stopping a thread', 200, 130, `agent, ${stop}`],
+  ['stopping a thread of a process', 234, 131, `agent, agent, ${stop}`],
+  ['stopping a process with a value', 129, 138, `agent, ${stop}, told`],
+  ['stopping a thread with a value', 297, 240, `agent, agent, ${stop}, told`],
+  ['stopping a process by its descriptor', 424, 424, `os.pidfd_open(agent), ${stop}, 0, 0`],
+  ['choosing the signal of a file', 72, 25, `0, 10, ${stop}`],
+]
+/** The same calls on the caller itself, or with a signal that stops nobody. */
+const onItself: readonly (readonly [name: string, x64: number, arm64: number, args: string])[] = [
+  ['reading its limits', 302, 261, '0, 7, 0, buffer'],
+  ['setting its limits', 302, 261, '0, 7, few, 0'],
+  ['waiting for the processor', 141, 140, '0, 0, 19'],
+  ['moving to one processor', 203, 122, '0, 8, one'],
+  ['asking after a process', 62, 129, 'agent, 0'],
+  ['waking a process', 62, 129, 'agent, 18'],
+  ['waking a thread of a process', 234, 131, 'agent, agent, 18'],
+  ['waking a process by its descriptor', 424, 424, 'os.pidfd_open(agent), 18, 0, 0'],
+  ['reading the signal of a file', 72, 25, '0, 11, 0'],
+]
+
 withEngine(
   'the system call filter',
   (engine) => {
@@ -114,7 +164,12 @@ withEngine(
       const number = numbers[engine.architecture === 'x64' ? 0 : 1]
       const script = `import ctypes,os,errno
 libc=ctypes.CDLL(None,use_errno=True); buffer=ctypes.create_string_buffer(256)
-result=libc.syscall(${number}, ${args})
+# The program that started this one, which is what an agent is to its programs.
+agent=next(int(p) for p in os.listdir('/proc') if p.isdigit() and b'node' in open(f'/proc/{p}/cmdline','rb').read().split(b'\\0')[0])
+few=ctypes.create_string_buffer((1024).to_bytes(8,'little')+(8192).to_bytes(8,'little')); one=ctypes.create_string_buffer((1).to_bytes(8,'little'))
+told=ctypes.create_string_buffer(bytes(8)+(-1).to_bytes(4,'little',signed=True)+bytes(116))
+attributes=ctypes.create_string_buffer((48).to_bytes(4,'little')+bytes(44))
+result=libc.syscall(${number}, ${args}); os.kill(agent, 18)
 if result==0 and ${number} in (56,220): os._exit(0)
 print('result', result, errno.errorcode.get(ctypes.get_errno()))`
       return (await python(script)).text
@@ -133,6 +188,14 @@ print('result', result, errno.errorcode.get(ctypes.get_errno()))`
 
     it.each(refused)('refuses %s', async (...[, x64, arm64, args]) => {
       expect(await call([x64, arm64], args)).toMatch(/result -1 (EPERM|ENOSYS)/)
+    })
+
+    it.each(onOthers)('refuses %s', async (...[, x64, arm64, args]) => {
+      expect(await call([x64, arm64], args)).toMatch(/result -1 EPERM/)
+    })
+
+    it.each(onItself)('allows %s', async (...[, x64, arm64, args]) => {
+      expect(await call([x64, arm64], args)).toMatch(/^result 0/)
     })
 
     it('answers clone3 as if the kernel had none, so that libc falls back to clone', async () => {
