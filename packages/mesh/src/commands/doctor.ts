@@ -13,6 +13,7 @@ import { dataFindings } from '../doctor/data-findings.ts'
 import { diskFinding, fileFindings } from '../doctor/file-findings.ts'
 import { failure, ok, warning } from '../doctor/finding.ts'
 import type { DoctorFinding } from '../doctor/finding.ts'
+import { sharedFindings } from '../doctor/shared-findings.ts'
 import { modelFindings } from '../doctor/model-findings.ts'
 import { presetModel } from '../llm/preset-model.ts'
 import { journalTrust } from '../compose-journal.ts'
@@ -24,6 +25,7 @@ import { providerPresets } from '../llm/provider-presets.ts'
 import { silentLog } from '../log.ts'
 import { createPermissionFile } from '../policy/permission-file.ts'
 import { inspectDataBound } from '../sandbox/docker/inspect-data.ts'
+import { inspectShared } from '../sandbox/docker/inspect-shared.ts'
 import { inspectEngine } from '../sandbox/engine/ensure-engine.ts'
 import { listVolumes } from '../sandbox/volume/limited-volumes.ts'
 import { openDatabase } from '../storage/database.ts'
@@ -47,6 +49,7 @@ export async function doctor(context: CommandContext): Promise<number> {
     await disk(paths),
     ...(await engine(context)),
     ...(await data(context, paths)),
+    ...(await shared(context)),
     await port(context.environment.port, running),
     ...(await configuration(context, paths)),
     await journal(paths, context),
@@ -98,6 +101,13 @@ async function data({ environment, env, uid }: CommandContext, paths: DataPaths)
     limitMb: settings.data_limit_mb,
     volumes: volumes.map((volume) => ({ ...volume, limitBytes: dataLimitBytes(settings, volume.agentId) })),
   })
+}
+
+/** Plain processes share everything, which `engine-answers` has said. */
+async function shared({ environment, env, uid }: CommandContext): Promise<readonly DoctorFinding[]> {
+  if (environment.runtime === 'process') return []
+  const hints = { uid, engineSocket: environment.engineSocket ?? undefined, dockerHost: env['DOCKER_HOST'] }
+  return sharedFindings(await inspectShared(hints, uid))
 }
 
 async function port(wanted: number, running: MeshState | null): Promise<DoctorFinding> {

@@ -1,0 +1,61 @@
+import { ok, warning } from './finding.ts'
+import type { DoctorFinding } from './finding.ts'
+
+/** Below this, one program that watches many folders takes what other agents need by accident. */
+const watchersEnough = 1024
+
+/** What the kernel counts for all containers together, because their user has one id on the host. */
+export interface SharedFacts {
+  /** `fs.inotify.max_user_instances` and `max_user_watches`; null where the kernel does not say. */
+  readonly watchers: number | null
+  readonly watches: number | null
+  /** `fs.pipe-user-pages-soft`; 0 for no limit. */
+  readonly pipePages: number | null
+  /** Who else has the agents' user id on this machine. */
+  readonly hostUser: string | null
+  /** The engine's name server inside containers: there is none, it is shut, or it answers. */
+  readonly names: { readonly kind: 'none' | 'open'; readonly why: string } | { readonly kind: 'shut' }
+}
+
+/** What agents share in spite of their containers. Pure. */
+export function sharedFindings(facts: SharedFacts): readonly DoctorFinding[] {
+  return [watchersFinding(facts), pipesFinding(facts), namesFinding(facts.names)]
+}
+
+function watchersFinding({ watchers, watches, hostUser }: SharedFacts): DoctorFinding {
+  if (watchers === null) return ok('shared-watchers', 'the kernel watches no files')
+  const who = `all agents of this machine${hostUser === null ? '' : `, and ${hostUser},`}`
+  const detail = `${who} together may have ${watchers} inotify instances and watch ${watches ?? 'some'} files, since they are one user to the kernel: one agent can take them all, and the others' programs then watch no files until it is stopped. Nothing else of theirs fails`
+  return watchers >= watchersEnough
+    ? ok('shared-watchers', detail)
+    : warning(
+        'shared-watchers',
+        detail,
+        'sudo sysctl -w fs.inotify.max_user_instances=8192 makes it harder to happen by accident; stop an agent that does it on purpose.',
+      )
+}
+
+function pipesFinding({ pipePages, hostUser }: SharedFacts): DoctorFinding {
+  if (pipePages === null || pipePages === 0)
+    return ok('shared-pipes', 'pipes are not counted by user; their memory is counted by container')
+  const who = `all agents together${hostUser === null ? '' : `, and ${hostUser},`}`
+  return ok(
+    'shared-pipes',
+    `${who} have ${pipePages} pages of pipes at their full size; pipes beyond that are small, and work`,
+  )
+}
+
+function namesFinding(names: SharedFacts['names']): DoctorFinding {
+  switch (names.kind) {
+    case 'none':
+      return ok('names-inside', `no name server answers inside containers: ${names.why}`)
+    case 'shut':
+      return ok('names-inside', "the engine's name server is shut inside each container")
+    case 'open':
+      return warning(
+        'names-inside',
+        `the engine's name server answers inside containers, because ${names.why}: an agent can learn how many others run and at which addresses, which it cannot reach, and nothing of who they are`,
+        'Run the mesh as root with nsenter and iptables on the machine, and it is shut.',
+      )
+  }
+}
