@@ -1,10 +1,5 @@
-/** What a caller reads first: status, title, whether trying again later can help, and the repair. */
-export interface ProblemKind {
-  readonly status: number
-  readonly title: string
-  readonly retryable: boolean
-  readonly repair: string
-}
+import { modelProblems } from './model-problems.ts'
+import type { ProblemKind } from './problem-kind.ts'
 
 /** Every problem that leaves a door of ours. Codes never change meaning; clients treat unknown ones by status. */
 export const problemCatalog = {
@@ -271,42 +266,7 @@ export const problemCatalog = {
     retryable: true,
     repair: 'Wait as long as Retry-After says.',
   },
-  'prompt-too-long': {
-    status: 400,
-    title: 'The prompt does not fit into the model',
-    retryable: false,
-    repair: 'Send less of the conversation, or use a model with a larger context.',
-  },
-  'model-call-rejected': {
-    status: 400,
-    title: 'The model provider rejects what the call says',
-    retryable: false,
-    repair: 'Correct what the detail names, in the words of the provider.',
-  },
-  'model-unknown': {
-    status: 404,
-    title: 'The model provider has no such model',
-    retryable: false,
-    repair: 'Check the name of the model with its provider.',
-  },
-  'model-overloaded': {
-    status: 529,
-    title: 'The model is overloaded',
-    retryable: true,
-    repair: 'Try again in some seconds, or use another model.',
-  },
-  'provider-refused': {
-    status: 502,
-    title: 'The model provider refused the call',
-    retryable: false,
-    repair: 'Read the detail; check the key and the model of that provider.',
-  },
-  'provider-unreachable': {
-    status: 502,
-    title: 'The model provider cannot be reached',
-    retryable: true,
-    repair: 'Check the base URL and the network of the mesh.',
-  },
+  ...modelProblems,
   'upstream-failed': {
     status: 502,
     title: 'The far end failed',
