@@ -4,6 +4,7 @@ import { writeFileAtomically } from '../config/atomic-file.ts'
 import { dataPaths } from '../config/data-paths.ts'
 import { openHomeFolder } from '../config/home-folder.ts'
 import { lockHome } from '../config/home-lock.ts'
+import { removeUnfinishedWrites } from '../config/unfinished-writes.ts'
 import { createLog } from '../log.ts'
 import { systemClock } from '../system-clock.ts'
 import { productVersion } from '../version.ts'
@@ -18,6 +19,8 @@ export async function serve(context: CommandContext): Promise<number> {
   const lock = await lockHome(environment.home)
   const log = createLog(environment.logLevel)
   for (const warning of environment.warnings) log.warn({}, warning)
+  const unfinished = await removeUnfinishedWrites(paths, systemClock.now())
+  if (unfinished > 0) log.info({ files: unfinished }, 'unfinished writes of a killed mesh were taken away')
   const mesh = await composeMesh({ context, home, paths, log })
   const composedMs = performance.now()
   try {

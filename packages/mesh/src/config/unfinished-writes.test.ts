@@ -1,0 +1,41 @@
+import { mkdir, readdir, stat, utimes, writeFile } from 'node:fs/promises'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { dataPaths } from './data-paths.ts'
+import { openHomeFolder } from './home-folder.ts'
+import { removeUnfinishedWrites } from './unfinished-writes.ts'
+
+async function aHome() {
+  const paths = dataPaths(mkdtempSync(join(tmpdir(), 'flotilla-unfinished-')))
+  await openHomeFolder(paths)
+  const brief = join(paths.briefsFolder, '776f726b6572')
+  await mkdir(brief)
+  return { paths, brief }
+}
+
+test('a door token that a killed mesh was about to lay is gone at the next start, however young', async () => {
+  const { paths, brief } = await aHome()
+  await writeFile(join(brief, '.door-token.53c850becbc3.tmp'), 'token')
+  await writeFile(join(brief, 'SYSTEM.md'), 'text')
+  const { mtimeMs } = await stat(join(brief, '.door-token.53c850becbc3.tmp'))
+  expect(await removeUnfinishedWrites(paths, Math.ceil(mtimeMs))).toBe(1)
+  expect(await readdir(brief)).toEqual(['SYSTEM.md'])
+})
+
+test('an unfinished write of a setting is taken away once it is old, and no other file', async () => {
+  const { paths } = await aHome()
+  const old = join(paths.configFolder, '.permissions.json.0af1ad2672f7.tmp')
+  const young = join(paths.configFolder, '.cron.json.0af1ad2672f8.tmp')
+  const others = ['.gitignore', '.permissions.json.tmp', 'permissions.json.0af1ad2672f7.tmp']
+  for (const path of [old, young, ...others.map((name) => join(paths.configFolder, name))])
+    await writeFile(path, '{}')
+  const now = Math.ceil((await stat(young)).mtimeMs)
+  for (const path of [old, ...others.map((name) => join(paths.configFolder, name))])
+    await utimes(path, (now - 120_000) / 1000, (now - 120_000) / 1000)
+  expect(await removeUnfinishedWrites(paths, now)).toBe(1)
+  expect((await readdir(paths.configFolder)).toSorted()).toEqual(
+    [...others, '.cron.json.0af1ad2672f8.tmp'].toSorted(),
+  )
+})

@@ -1,0 +1,40 @@
+import { readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { DataPaths } from './data-paths.ts'
+
+/** The names that `writeFileAtomically` gives to what is not yet renamed. */
+const unfinished = /^\..+\.[0-9a-f]{12}\.tmp$/
+/** Younger ones in folders that commands of the owner write to as well may still be renamed. */
+const othersWriteMs = 60_000
+
+/**
+ * Takes away what a write left that never came to its end, and returns how many there were. Called with the home locked.
+ * In the folders that agents read, one may be a door token: there, none is young enough to stay.
+ */
+export async function removeUnfinishedWrites(paths: DataPaths, now: number): Promise<number> {
+  const briefs = await readdir(paths.briefsFolder, { withFileTypes: true })
+  const ofAgents = briefs
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => join(paths.briefsFolder, name))
+  const counts = [
+    ...ofAgents.map((folder) => removeIn(folder, now)),
+    ...[paths.home, paths.configFolder, paths.dataFolder, paths.runtimeFolder].map((folder) =>
+      removeIn(folder, now - othersWriteMs),
+    ),
+  ]
+  return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
+}
+
+async function removeIn(folder: string, writtenBefore: number): Promise<number> {
+  const entries = await readdir(folder, { withFileTypes: true })
+  let removed = 0
+  for (const entry of entries) {
+    if (!entry.isFile() || !unfinished.test(entry.name)) continue
+    const path = join(folder, entry.name)
+    const { mtimeMs } = await stat(path)
+    if (mtimeMs > writtenBefore) continue
+    await rm(path, { force: true })
+    removed++
+  }
+  return removed
+}
