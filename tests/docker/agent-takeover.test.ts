@@ -1,9 +1,12 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { runCommand } from '../../packages/mesh/src/sandbox/run-command.ts'
 import { sandboxName } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
-import { aCassette, says } from '../support/cassettes.ts'
+import { aCassette, calls, says } from '../support/cassettes.ts'
+import { eventually } from '../support/eventually.ts'
 import { repositoryRoot, startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
@@ -20,7 +23,15 @@ withEngine(
     beforeAll(async () => {
       mesh = await startMesh({
         runtime: 'docker',
-        cassettes: { takeover: aCassette({ when: '.', turns: [says('Yes.')] }) },
+        cassettes: {
+          takeover: aCassette(
+            {
+              when: 'dig',
+              turns: [calls('run_command', { command: 'sleep 200', timeout_s: 300 }), says('Yes.')],
+            },
+            { when: '.', turns: [says('Yes.')] },
+          ),
+        },
         environment: { FLOTILLA_NO_INSTALL: '1' },
       })
       homeId = (await readFile(join(mesh.home, 'data', 'home-id'), 'utf8')).trim()
@@ -57,13 +68,14 @@ withEngine(
       expect(reply.status, reply.text).toBe(200)
     }
     /** Of the agent's own process, as root on this machine sees it. */
-    const agentFile = async (name: string) => {
+    const agentPid = async () => {
       const top = await container().top({ ps_args: '-eo pid,args' })
       const row = (top.Processes as string[][]).find(
         ([, ...words]) => words.join(' ').startsWith('node ') && words.join(' ').includes('agent.cjs'),
       )
-      return readFile(`/proc/${row?.[0]}/${name}`, 'utf8')
+      return row?.[0] ?? ''
     }
+    const agentFile = async (name: string) => readFile(`/proc/${await agentPid()}/${name}`, 'utf8')
 
     it('opens no inspector in it, by a signal to it, to its threads or to the first process', async () => {
       expect(await attack('inspector')).toEqual({
@@ -141,6 +153,26 @@ withEngine(
       })
     })
 
+    // As a disk with errors does; nothing inside can.
+    it('is cut off with its agent where that can write nothing more, though its server answers', async () => {
+      const run = await mesh.submit('dig', { agent: 'clerk' })
+      await eventually('the tool runs', async () =>
+        JSON.stringify((await container().top()).Processes).includes('sleep 200'),
+      )
+      const before = (await container().inspect()).Id
+      // Below the folder that its health is judged by.
+      const state = '/data/.flotilla'
+      const remount = `mount --bind ${state} ${state} && mount -o remount,bind,ro ${state}`
+      const asHost = ['-t', await agentPid(), '-m', 'sh', '-c', remount]
+      const done = await runCommand('nsenter', asHost, { timeoutMs: 20_000 })
+      expect(done.code, done.stderr).toBe(0)
+      expect(await mesh.ended(run, 400_000)).toMatchObject({ state: 'done', attempt: 2 })
+      expect((await container().inspect()).Id).not.toBe(before)
+      expect(hungReasons(mesh.home)).toEqual([
+        'its work gave no sign of life for 120 s, though its server answers',
+      ])
+    }, 420_000)
+
     it('finds one door of it, which asks for proof', async () => {
       expect(await attack('sockets')).toEqual({
         ports: [8400],
@@ -152,3 +184,12 @@ withEngine(
   },
   found,
 )
+
+function hungReasons(home: string): readonly unknown[] {
+  const database = new DatabaseSync(join(home, 'data', 'mesh.db'), { readOnly: true })
+  const rows = database
+    .prepare("SELECT json_extract(detail, '$.reason') AS reason FROM journal WHERE action = 'agent.hung'")
+    .all()
+  database.close()
+  return rows.map((row) => row['reason'])
+}

@@ -5,7 +5,7 @@ import { subagentTools, tellsOfUnread } from './builtin-tools/subagents.ts'
 import { composeContext } from './compose-context.ts'
 import type { AgentEnvironment } from './environment.ts'
 import type { DataFiles } from './files/data-files.ts'
-import { keepReserve } from './files/state-file.ts'
+import { keepReserve, tryState } from './files/state-file.ts'
 import { createImageStore } from './images/image-store.ts'
 import { createMeshModel } from './llm/mesh-model.ts'
 import { createMcpRoom } from './mcp-servers/mcp-room.ts'
@@ -144,6 +144,7 @@ export function composeRuns(deps: {
       return mcp.offer(await skills.offer(own, { mesh, signal, shown: mcp.arrange }), { mesh, signal })
     },
     keepReserve: () => keepReserve(environment.dataDirectory),
+    tryState: () => tryState(environment.dataDirectory),
     modelFor: (mesh, { seesImages }) =>
       createMeshModel({ mesh, model: environment.model, clock, images, seesImages }),
     log,

@@ -31,6 +31,8 @@ export interface AgentProcess {
 export function compose(deps: {
   environment: AgentEnvironment
   doorToken: string
+  /** Ends the process: it cannot write what it must remember. */
+  cannotWrite: (error: unknown) => void
   clock: Clock
   log: Log
 }): AgentProcess {
@@ -52,7 +54,7 @@ export function compose(deps: {
     return runParts
   }
   const perform = async (job: Parameters<RunParts['perform']>[0]) => (await loadRuns()).perform(job)
-  const desk = createRunDesk({ perform, outcomes, checkpoints, clock, log })
+  const desk = createRunDesk({ ...deps, perform, outcomes, checkpoints })
   const whyNotReady = (): string | null => {
     if (stopping) return 'The agent is stopping.'
     try {

@@ -1,3 +1,4 @@
+import { agentExitCodes } from '@flotilla/protocol/agent-exit'
 import { compose } from './compose.ts'
 import { takeDoorToken } from './door-token.ts'
 import { readEnvironment } from './environment.ts'
@@ -22,7 +23,11 @@ function serve(): void {
     briefing: environment.briefingDirectory,
     data: environment.dataDirectory,
   })
-  const agent = compose({ environment, doorToken, clock: systemClock, log })
+  const cannotWrite = (err: unknown): void => {
+    log.error({ err }, 'the agent cannot write its state; it ends, to be started again')
+    process.exit(agentExitCodes.cannotWrite)
+  }
+  const agent = compose({ environment, doorToken, cannotWrite, clock: systemClock, log })
   agent.server.on('error', (err) => {
     log.error({ err }, 'the agent cannot listen')
     process.exit(1)

@@ -31,7 +31,7 @@ export function agentUseCases({
   forwardRequest,
 }: MeshParts): AgentUseCases {
   return {
-    renewLease: ({ run }) => ({ lease_until: run ? ledger.lease.renew(run) : 0 }),
+    renewLease: ({ run }) => ({ lease_until: run ? ledger.lease.beat(run) : 0 }),
     listAgents: (caller) => ({ agents: [...fleet.listAgents(caller)] }),
     listEntries: (caller, prefix) => ({ entries: [...blackboard.list(caller, prefix).entries] }),
     readEntry: blackboard.read,

@@ -13,6 +13,11 @@ export function isDiskFull(error: unknown): boolean {
   return ['ENOSPC', 'EDQUOT', 'EFBIG'].includes(codeOf(error))
 }
 
+/** Whether the system lets this process write nothing, whatever the path; a program may put a folder where a file belongs. */
+export function isWritingOver(error: unknown): boolean {
+  return ['EMFILE', 'ENFILE', 'EIO', 'EROFS', 'ENOMEM'].includes(codeOf(error))
+}
+
 /**
  * The agent's own state is written even where its programs have filled the disk: then a reserve is given up for it,
  * piece by piece, so that the run can go on, hear of the full disk, and make room. Rejects with the system's error
@@ -26,6 +31,18 @@ export async function writeState(dataDirectory: string, path: string, content: s
       if (!isDiskFull(error) || piece >= reservePieces) throw error
       await removeFile(pieceOf(dataDirectory, piece))
     }
+  }
+}
+
+/**
+ * Resolves once a file of the agent's own state was written, and rejects where none can be (`isWritingOver`). A full
+ * disk counts as written: the run goes on there, hears of it, and makes room.
+ */
+export async function tryState(dataDirectory: string): Promise<void> {
+  try {
+    await writeAtomically(join(dataDirectory, stateFolder, 'pulse'), '')
+  } catch (error) {
+    if (isWritingOver(error)) throw error
   }
 }
 

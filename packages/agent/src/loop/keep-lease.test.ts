@@ -6,7 +6,7 @@ import { quietLog } from '../testing/quiet-log.ts'
 import { keepLease } from './keep-lease.ts'
 
 /** Renews against a mesh that answers as told; stops after the last answer. */
-async function renew(answers: readonly (Error | null)[]) {
+async function renew(answers: readonly (Error | null)[], tryState = async () => {}) {
   const controller = new AbortController()
   const waitsMs: number[] = []
   const calls: RunMeshCall[] = []
@@ -27,7 +27,7 @@ async function renew(answers: readonly (Error | null)[]) {
       return { lease_until: 1 }
     },
   }
-  await keepLease({ mesh, clock, log: quietLog }, controller.signal)
+  await keepLease({ mesh, tryState, clock, log: quietLog }, controller.signal)
   return { waitsMs, calls }
 }
 
@@ -43,6 +43,16 @@ test('the lease is renewed every fifteen seconds while the run goes on', async (
 test('a mesh that is away does not end the renewing', async () => {
   const { calls } = await renew([new Error('ECONNREFUSED'), new Problem('upstream-failed'), null])
   expect(calls).toHaveLength(3)
+})
+
+test('nothing is renewed while nothing can be written', async () => {
+  let tries = 0
+  const { waitsMs, calls } = await renew([null], async () => {
+    tries += 1
+    if (tries < 4) throw Object.assign(new Error('too many open files'), { code: 'EMFILE' })
+  })
+  expect(calls).toHaveLength(1)
+  expect(waitsMs).toHaveLength(4)
 })
 
 test('a stale fence ends it', async () => {

@@ -8,16 +8,18 @@ import type { RunMesh } from '../mesh/run-mesh.ts'
 const renewalTimeoutMs = 10_000
 
 /**
- * Renews the run's lease until the signal aborts (ledger invariant R2). One renewal that finds no mesh is not
- * made up for: the next comes by itself. That the fence is stale is heard by the run's mesh.
+ * Renews the run's lease until the signal aborts (ledger invariant R2), each time after its state could be written: to
+ * the mesh a renewal says that this process can do its work. One that finds no mesh is not made up for: the next comes
+ * by itself. That the fence is stale is heard by the run's mesh.
  */
 export async function keepLease(
-  deps: { mesh: RunMesh; clock: Clock; log: Log },
+  deps: { mesh: RunMesh; tryState: () => Promise<void>; clock: Clock; log: Log },
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
     try {
       await deps.clock.sleep(wireLimits.leaseRenewalMs, signal)
+      await deps.tryState()
       await deps.mesh.call({
         endpoint: meshAgentEndpoints.lease,
         timeoutMs: renewalTimeoutMs,

@@ -23,6 +23,8 @@ export function createPerformRun(deps: {
   meshHttp: MeshHttp
   /** So that what the run must remember has room even where its programs fill the disk. */
   keepReserve: () => Promise<void>
+  /** Rejects where nothing can be written for another reason than a full disk. */
+  tryState: () => Promise<void>
   modelFor: (mesh: RunMesh, held: HeldTools) => LanguageModel
   /** What this run may not use; asked anew for each, since rights change while the agent lives. */
   heldFor: (mesh: RunMesh, signal: AbortSignal) => Promise<HeldTools>
@@ -40,7 +42,10 @@ export function createPerformRun(deps: {
     const leaseSignal = AbortSignal.any([alive.signal, signal])
     const { runId, fence } = request
     const mesh = createRunMesh(deps.meshHttp, { runId, fence, ended: leaseSignal }, () => hooks.onTakenOver())
-    const lease = keepLease({ mesh, clock: deps.shared.clock, log: deps.log }, leaseSignal)
+    const lease = keepLease(
+      { mesh, tryState: deps.tryState, clock: deps.shared.clock, log: deps.log },
+      leaseSignal,
+    )
     try {
       await deps.keepReserve()
       const held = await deps.heldFor(mesh, signal)

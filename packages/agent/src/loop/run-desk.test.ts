@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ChatFrame, TaskResult } from '@flotilla/protocol/agent-api'
@@ -31,7 +31,7 @@ function runOf(taking: Taking): LiveRun {
 }
 
 /** A desk whose runs end when the test says so. */
-function aDesk(data = mkdtempSync(join(tmpdir(), 'desk-'))) {
+function aDesk(data = mkdtempSync(join(tmpdir(), 'desk-')), save?: () => Promise<void>) {
   const started: Parameters<PerformRun>[0][] = []
   const endings: ((response: string) => void)[] = []
   const perform: PerformRun = (job) =>
@@ -41,10 +41,20 @@ function aDesk(data = mkdtempSync(join(tmpdir(), 'desk-'))) {
       endings.push((response) => end(taskResult(job.request, { status: 'complete', response }, facts)))
       job.signal.addEventListener('abort', () => end(taskResult(job.request, abortedEnd(job.signal), facts)))
     })
-  const outcomes = createOutcomes(data)
+  const kept = createOutcomes(data)
+  const outcomes = save ? { ...kept, save } : kept
   const checkpoints = createCheckpoints(data)
-  const desk = createRunDesk({ perform, outcomes, checkpoints, clock: systemClock, log: quietLog })
-  return { desk, started, endings, data, outcomes }
+  const failures: unknown[] = []
+  const cannotWrite = (error: unknown): void => void failures.push(error)
+  const desk = createRunDesk({
+    perform,
+    outcomes,
+    checkpoints,
+    cannotWrite,
+    clock: systemClock,
+    log: quietLog,
+  })
+  return { desk, started, endings, data, outcomes, failures }
 }
 
 test('the same run with the same fence attaches and hears what is still to come', async () => {
@@ -59,6 +69,29 @@ test('the same run with the same fence attaches and hears what is still to come'
   expect(await runOf(first).ended).toMatchObject({ response: 'all' })
   expect(heard.map((frame) => frame.type)).toEqual(['text_delta', 'done'])
   expect(started).toHaveLength(1)
+})
+
+test('an outcome is not told where nothing can be written, and the process is to end', async () => {
+  const overrun = Object.assign(new Error('too many open files'), { code: 'EMFILE' })
+  const { desk, endings, failures } = aDesk(undefined, () => Promise.reject(overrun))
+  const run = runOf(await desk.take(chat('run_1', 5)))
+  const heard: ChatFrame[] = []
+  run.follow((frame) => heard.push(frame))
+  endings[0]?.('all')
+  await expect.poll(() => failures).toEqual([overrun])
+  expect(heard).toEqual([])
+  expect(await desk.result('run_1', 0)).toEqual({ state: 'working', fence: 5 })
+})
+
+test('an outcome is told where only its path is taken', async () => {
+  const { desk, endings, data, failures } = aDesk()
+  const run = runOf(await desk.take(chat('run_1', 5)))
+  // A file where its folder must be: not even root writes below it.
+  rmSync(join(data, '.flotilla'), { recursive: true, force: true })
+  writeFileSync(join(data, '.flotilla'), '')
+  endings[0]?.('all')
+  expect(await run.ended).toMatchObject({ response: 'all' })
+  expect(failures).toEqual([])
 })
 
 test('a finished run answers with its outcome and is not done again', async () => {
@@ -151,6 +184,7 @@ test('an error of ours ends the run as failed', async () => {
   const parts = {
     outcomes: createOutcomes(data),
     checkpoints: createCheckpoints(data),
+    cannotWrite: () => {},
     clock: systemClock,
     log: quietLog,
   }

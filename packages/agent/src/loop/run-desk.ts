@@ -2,7 +2,7 @@ import type { ChatFrame, ResultReply, TaskResult } from '@flotilla/protocol/agen
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 import type { SteerMessage } from '@flotilla/protocol/steer'
-import { isDiskFull } from '../files/state-file.ts'
+import { isDiskFull, isWritingOver } from '../files/state-file.ts'
 import type { Log } from '../log.ts'
 import type { Checkpoints } from './checkpoints.ts'
 import { createLiveRun } from './live-run.ts'
@@ -49,7 +49,9 @@ export type Taking =
  * - **D2** A run that has finished answers with its outcome and is not done again, unless something else is asked.
  * - **D3** A higher fence always wins: what is going on is aborted first. A lower one is `stale-fence`.
  * - **D4** An outcome is on disk before it is told. An attempt that was taken over, or stopped with the process,
- *   leaves its checkpoint and no outcome.
+ *   leaves its checkpoint and no outcome. Where it cannot be written at all, nothing is told and the process ends:
+ *   the next one begins with all that this one may have lost. Where only its disk is full or its
+ *   path is taken, it is kept in memory and told.
  * - **D5** Nobody who listens can end a run by going away.
  */
 export interface RunDesk {
@@ -72,6 +74,8 @@ export function createRunDesk(deps: {
   perform: PerformRun
   outcomes: Outcomes
   checkpoints: Checkpoints
+  /** Ends the process: it cannot write what it must remember. */
+  cannotWrite: (error: unknown) => void
   clock: Clock
   log: Log
 }): RunDesk {
@@ -91,13 +95,15 @@ export function createRunDesk(deps: {
     if (!leftOver) {
       if (done.result.status === 'complete') counts.completed += 1
       else counts.failed += 1
-      await store(run.request.runId, { inputHash, lastStep: done.lastStep, result: done.result })
+      const outcome = { inputHash, lastStep: done.lastStep, result: done.result }
+      if (!(await store(run.request.runId, outcome))) return
     }
     if (current === run) current = null
     run.end(done.result)
     log.info({ runId: run.request.runId, fence: run.request.fence, status: done.result.status }, 'run ended')
   }
-  const store = async (runId: string, outcome: KeptOutcome): Promise<void> => {
+  /** False where the process is about to end instead. */
+  const store = async (runId: string, outcome: KeptOutcome): Promise<boolean> => {
     try {
       await outcomes.save(outcome).catch(async (error: unknown) => {
         if (!isDiskFull(error)) throw error
@@ -107,9 +113,13 @@ export function createRunDesk(deps: {
       })
       await deps.checkpoints.remove(runId)
     } catch (err) {
-      // It is kept in memory; a full disk must not swallow the answer.
       log.error({ runId, err }, 'the outcome could not be stored')
+      // It is kept in memory; a full disk must not swallow the answer.
+      if (!isWritingOver(err)) return true
+      deps.cannotWrite(err)
+      return false
     }
+    return true
   }
   const start = (request: RunRequest, inputHash: string, kept: KeptOutcome | null): LiveRun => {
     const run = createLiveRun(request, clock)

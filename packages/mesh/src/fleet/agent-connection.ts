@@ -85,4 +85,6 @@ export interface AgentConnections {
   ): Promise<AgentConnection>
   /** Asks the engine, and starts nothing: a line to a sandbox that runs, or null. */
   connectIfRunning(agentId: string): Promise<AgentConnection | null>
+  /** Ends a sandbox whose agent does not get on, and says why; whoever needs the agent starts it again. */
+  giveUp(agentId: string, reason: string): Promise<void>
 }

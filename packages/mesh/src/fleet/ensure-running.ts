@@ -1,6 +1,7 @@
 import { Problem } from '@flotilla/protocol/problem'
 import type { AgentConnection, AgentConnections } from './agent-connection.ts'
 import type { AgentLife } from './agent-life.ts'
+import { endSandbox } from './end-sandbox.ts'
 import type { AgentRow } from './agent-table.ts'
 import { startIdLabel } from './agent-sandbox.ts'
 import type { AgentStarts } from './start-agent.ts'
@@ -65,6 +66,14 @@ export function createAgentConnections(
       const sandbox = await life.runtime.inspect(agentId)
       if (!sandbox?.running || !sandbox.address || sandbox.labels[startIdLabel] !== row.startId) return null
       return life.connect(agentId, sandbox.address)
+    },
+    giveUp: async (agentId, reason) => {
+      const row = life.agents.find(agentId)
+      if (row === null) return
+      life.log.warn({ agentId, reason }, 'agent is ended and will be started again')
+      await life.turns.take(agentId, () =>
+        endSandbox(life, row, { reason, action: 'agent.hung', gone: 'died' }),
+      )
     },
   }
 }

@@ -1,3 +1,4 @@
+import { agentExitCodes } from '@flotilla/protocol/agent-exit'
 import type { SandboxEnd } from '../sandbox/sandbox-runtime.ts'
 import type { AgentLife } from './agent-life.ts'
 import { startIdLabel } from './agent-sandbox.ts'
@@ -130,6 +131,7 @@ async function settleEnd(life: AgentLife, end: SandboxEnd): Promise<void> {
   if (row?.state.kind !== 'ready') return
   const now = await life.runtime.inspect(end.agentId).catch(() => null)
   if (now?.running && now.labels[startIdLabel] === row.startId) return
+  const reason = end.code === agentExitCodes.cannotWrite ? 'it could not write its state' : null
   life.tokens.revoke(end.agentId)
   life.addresses.delete(end.agentId)
   life.database.transaction(() => {
@@ -138,7 +140,12 @@ async function settleEnd(life: AgentLife, end: SandboxEnd): Promise<void> {
       actor: 'system',
       action: 'agent.died',
       subject: end.agentId,
-      detail: { start_id: row.startId ?? '', exit_code: end.code, out_of_memory: end.outOfMemory },
+      detail: {
+        start_id: row.startId ?? '',
+        exit_code: end.code,
+        out_of_memory: end.outOfMemory,
+        ...(reason === null ? {} : { reason }),
+      },
     })
     life.events.publish({
       type: 'agent.died',
@@ -147,6 +154,6 @@ async function settleEnd(life: AgentLife, end: SandboxEnd): Promise<void> {
       out_of_memory: end.outOfMemory,
     })
   })
-  life.log.warn({ agentId: end.agentId, code: end.code, outOfMemory: end.outOfMemory }, 'agent died')
+  life.log.warn({ agentId: end.agentId, code: end.code, outOfMemory: end.outOfMemory, reason }, 'agent died')
   life.gone.tell({ agentId: end.agentId, reason: 'died' })
 }

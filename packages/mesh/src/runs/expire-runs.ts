@@ -1,5 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { wireLimits } from '@flotilla/protocol/limits'
+import type { AgentConnections } from '../fleet/agent-connection.ts'
+import type { Log } from '../log.ts'
 import type { FollowedRuns } from './followed-runs.ts'
 import { failedOutcome, withInterim } from './outcome-of.ts'
 import type { Outbox } from './outbox.ts'
@@ -17,12 +19,22 @@ export function createExpireRuns(deps: {
   readonly table: RunTable
   readonly settle: SettleRun
   readonly followed: FollowedRuns
+  readonly connections: Pick<AgentConnections, 'giveUp'>
   readonly outbox: Outbox
   /** Why nothing proactive of the agent begins now, or null. */
   readonly pausedReason: (agentId: string) => string | null
   readonly clock: Clock
+  readonly log: Log
 }): () => void {
   const { table, settle, followed, outbox, clock } = deps
+  /** An agent that is still at it so long after its own limit has a loop that does not move. */
+  function giveUp(agentId: string): void {
+    const reason = `its work went on for ${turnMaxMs / 1000} s, beyond its own limit`
+    deps.connections.giveUp(agentId, reason).catch((err: unknown) => {
+      deps.log.error({ agentId, err }, 'an agent whose turn did not end could not be ended')
+    })
+  }
+
   return () => {
     const now = clock.now()
     for (const run of table.queuedBefore(now - wireLimits.queuedMaxMs)) {
@@ -38,6 +50,7 @@ export function createExpireRuns(deps: {
     for (const run of table.turnsBegunBefore(now - turnMaxMs)) {
       settle(run, failedOutcome(run, 'upstream-timeout', 'The agent worked on this turn for too long.'))
       followed.letGo(run.id)
+      giveUp(run.agentId)
     }
     outbox.giveUpBefore(now - unreadMaxMs)
   }

@@ -47,6 +47,8 @@ export interface FakeAgents extends AgentConnections {
   /** The container dies; what was not finished is forgotten. */
   die(agentId: string): void
   hang(agentId: string, hung: boolean): void
+  /** Agents that were given up, with the reasons. */
+  readonly givenUp: { readonly agentId: string; readonly reason: string }[]
   /** Open streams end without `done`. */
   breakStreams(agentId: string): void
 }
@@ -103,6 +105,12 @@ export function createFakeAgents(): FakeAgents {
       if (fakes.engineFault) throw fakes.engineFault
       const agent = agentOf(agentId)
       return agent.alive ? createFakeConnection({ agentId, agent, sent, cancelled }) : null
+    },
+    givenUp: [],
+    giveUp: async (agentId, reason) => {
+      fakes.givenUp.push({ agentId, reason })
+      agentOf(agentId).hung = false
+      fakes.die(agentId)
     },
     working: (agentId) => [...agentOf(agentId).runs.values()].find((run) => run.state === 'working') ?? null,
     finish: (agentId, changes) => {

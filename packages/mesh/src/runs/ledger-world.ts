@@ -99,7 +99,7 @@ export function aLedgerWorld(options: WorldOptions = {}) {
       for (const run of ledger.list({ limit: 500 })) {
         const atWork = agents.working(run.agentId)
         if (run.state !== 'running' || atWork?.runId !== run.id || atWork.fence !== run.fence) continue
-        ledger.lease.renew({ runId: run.id, fence: run.fence })
+        ledger.lease.beat({ runId: run.id, fence: run.fence })
       }
     },
     restarted: async () => {

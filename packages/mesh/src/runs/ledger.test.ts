@@ -5,6 +5,7 @@ import { verifies } from '../../../../tests/verifies.ts'
 import { aLedgerWorld, person } from './ledger-world.ts'
 import type { LedgerWorld, WorldOptions } from './ledger-world.ts'
 import { turnMaxMs } from './expire-runs.ts'
+import { silenceMaxMs } from './run-pulses.ts'
 
 const opened: LedgerWorld[] = []
 afterEach(async () => {
@@ -235,12 +236,57 @@ describe('a lost agent', () => {
   test('a dead lease ends nothing while the agent still works under that fence', async () => {
     const world = await aStartedWorld()
     const run = world.chat('operator')
-    await world.clock.advance(wireLimits.leaseMs * 3)
+    for (let turns = 0; turns < 4; turns++) {
+      await world.clock.advance(wireLimits.leaseMs + 10_000)
+      world.beat()
+    }
     expect(world.ledger.find(run.id)).toMatchObject({ state: 'running', attempt: 1, fence: 1 })
+    expect(world.agents.givenUp).toEqual([])
     expect(new Set(world.agents.sent.map((sending) => sending.fence))).toEqual(new Set([1]))
     world.agents.finish('operator')
     await world.clock.advance(2000)
     expect(world.state(run)).toBe('done')
+  })
+
+  test('an agent whose loop is silent is ended with the reason, though its server says that it works', async () => {
+    const world = await aStartedWorld()
+    const run = world.chat('operator')
+    await world.clock.settle()
+    await world.clock.advance(silenceMaxMs - 5000)
+    expect(world.ledger.find(run.id)).toMatchObject({ state: 'running', attempt: 1 })
+    await world.clock.advance(20_000)
+    expect(world.agents.givenUp).toEqual([
+      { agentId: 'operator', reason: expect.stringContaining('no sign of life for 120 s') as string },
+    ])
+    expect(world.ledger.find(run.id)).toMatchObject({ state: 'running', attempt: 2 })
+    world.agents.finish('operator')
+    await world.clock.advance(2000)
+    expect(world.state(run)).toBe('done')
+  })
+
+  test('calls of its programs hold the lease of a run, and do not speak for its loop', async () => {
+    const world = await aStartedWorld()
+    const run = world.chat('operator')
+    await world.clock.settle()
+    for (let ms = 0; ms < silenceMaxMs + 10_000; ms += 10_000) {
+      await world.clock.advance(10_000)
+      if (world.ledger.find(run.id)?.fence === 1 && world.state(run) === 'running') {
+        world.ledger.lease.renew({ runId: run.id, fence: 1 })
+      }
+    }
+    expect(world.agents.givenUp).toHaveLength(1)
+  })
+
+  test('a tool that works for an hour ends nothing while the loop beats', async () => {
+    const world = await aStartedWorld()
+    const run = world.chat('operator')
+    await world.clock.settle()
+    for (let ms = 0; ms < 3600_000; ms += 15_000) {
+      await world.clock.advance(15_000)
+      world.beat()
+    }
+    expect(world.ledger.find(run.id)).toMatchObject({ state: 'running', attempt: 1, fence: 1 })
+    expect(world.agents.givenUp).toEqual([])
   })
 
   test('a dead lease of an agent that answers nobody interrupts the run', async () => {
@@ -252,6 +298,8 @@ describe('a lost agent', () => {
     expect(world.state(run)).toBe('running')
     await world.clock.advance(8000)
     expect(world.ledger.find(run.id)?.attempt).toBe(2)
+    // The next attempt would wait on the same process.
+    expect(world.agents.givenUp).toEqual([{ agentId: 'operator', reason: 'its agent does not answer' }])
   })
 
   test('an engine that does not answer is waited for', async () => {
@@ -259,7 +307,10 @@ describe('a lost agent', () => {
     const run = world.chat('operator')
     await world.clock.settle()
     world.agents.engineFault = new Error('socket closed')
-    await world.clock.advance(wireLimits.leaseMs * 2)
+    for (let beats = 0; beats < 8; beats++) {
+      await world.clock.advance(15_000)
+      world.beat()
+    }
     expect(world.ledger.find(run.id)).toMatchObject({ state: 'running', attempt: 1 })
     world.agents.engineFault = null
     await world.clock.advance(2000)
@@ -281,13 +332,15 @@ describe('a lost agent', () => {
     expect(codeOf(() => world.ledger.live.ticketOf('run_none', 1))).toBe('stale-fence')
   })
 
-  test('a turn that never ends is ended', async () => {
+  test('a turn that never ends is ended, and with it the agent that kept no limit', async () => {
     const world = await aStartedWorld()
     const run = world.chat('operator')
     await world.clock.settle()
     await world.clock.leap(turnMaxMs + 1)
     expect(world.ledger.find(run.id)?.outcome).toMatchObject({ code: 'upstream-timeout' })
-    expect(world.agents.cancelled).toEqual([run.id])
+    expect(world.agents.givenUp).toEqual([
+      { agentId: 'operator', reason: `its work went on for ${turnMaxMs / 1000} s, beyond its own limit` },
+    ])
   })
 })
 

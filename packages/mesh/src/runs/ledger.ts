@@ -32,6 +32,7 @@ import { createRecoverRun } from './recover-runs.ts'
 import { createBecomeRun, createReleaseSteers } from './release-steers.ts'
 import { createRunInbox } from './run-inbox.ts'
 import type { RunRecord } from './run-record.ts'
+import { createRunPulses } from './run-pulses.ts'
 import { createRunTable } from './run-table.ts'
 import type { RunSettledHandler, RunTasks, TellRun } from './run-tasks.ts'
 import { runView } from './run-view.ts'
@@ -117,6 +118,7 @@ export function createLedger(deps: LedgerDeps): Ledger {
   const outbox = createOutbox(deps)
   const bell = createLaneBell()
   const followed = createFollowedRuns()
+  const pulses = createRunPulses(clock)
   const move = createMoveRun({ ...deps, table })
   const tellRun = createTellRun({ database, table, inbox, outbox, move, bell, clock })
   const enter = createEnterRun({ ...deps, table, bell })
@@ -133,12 +135,22 @@ export function createLedger(deps: LedgerDeps): Ledger {
   const endTurn = createEndTurn({ ...deps, table, inbox, move, settle, interrupt, releaseSteers })
   const dispatch = createDispatchRun({ database, table, inbox, outbox, tasks, move })
   const follow = createFollowRun({ ...deps, table, inbox, steers, endTurn, settle })
-  const performRun = createPerformRun({ ...deps, table, dispatch, follow, followed, interrupt, settle, move })
-  const recover = createRecoverRun({ ...deps, table, performRun, interrupt })
+  const performRun = createPerformRun({
+    ...deps,
+    table,
+    dispatch,
+    follow,
+    followed,
+    pulses,
+    interrupt,
+    settle,
+    move,
+  })
+  const recover = createRecoverRun({ ...deps, table, performRun, pulses, interrupt })
   const lanes = createLanes({ ...deps, table, performRun, recover, bell })
   const live = createLiveRuns(table)
   const delivery = createDeliverSteers({ ...deps, table, steers })
-  const lease = createLease({ table, followed, bell, clock })
+  const lease = createLease({ table, followed, pulses, bell, clock })
   const expireRuns = createExpireRuns({ ...deps, table, settle, followed, outbox })
   const wakeDue = () => table.agentsWithWork(clock.now()).forEach((agentId) => bell.ring(agentId))
   const sweeps = [

@@ -10,6 +10,7 @@ import type { FollowedRuns } from './followed-runs.ts'
 import type { InterruptRun } from './interrupt-run.ts'
 import type { MoveRun } from './move-run.ts'
 import { failedOutcome } from './outcome-of.ts'
+import type { RunPulses } from './run-pulses.ts'
 import type { RunRecord } from './run-record.ts'
 import type { RunTable } from './run-table.ts'
 import type { SettleRun } from './settle-run.ts'
@@ -30,6 +31,7 @@ export interface PerformRunDeps {
   readonly dispatch: DispatchRun
   readonly follow: FollowRun
   readonly followed: FollowedRuns
+  readonly pulses: RunPulses
   readonly interrupt: InterruptRun
   readonly settle: SettleRun
   readonly move: MoveRun
@@ -79,6 +81,7 @@ async function reach(
   following: AbortSignal,
 ): Promise<AgentConnection | null> {
   const reached = new AbortController()
+  deps.pulses.beat(run)
   const holding = holdLease(deps, run, AbortSignal.any([following, reached.signal]))
   try {
     return await deps.connections.ensureRunning(run.agentId, following, { withoutModel: run.kind === 'tool' })
@@ -97,6 +100,7 @@ async function holdLease(deps: PerformRunDeps, run: RunRecord, signal: AbortSign
     while (!signal.aborted) {
       await deps.clock.sleep(wireLimits.leaseRenewalMs, signal)
       deps.table.renewLease(run.id, run.fence, deps.clock.now() + wireLimits.leaseMs)
+      deps.pulses.beat(run)
     }
   } catch (error) {
     if (!signal.aborted) deps.log.error({ runId: run.id, err: error }, 'lease of a starting run not renewed')
