@@ -68,7 +68,7 @@ withEngine(
     it('an unchanged image is found without a step', async () => {
       const first = await ensure()
       steps.length = 0
-      expect(await ensure()).toEqual({ reference: first.reference, built: false })
+      expect(await ensure()).toEqual({ ...first, built: false })
       expect(steps).toEqual([])
     })
 
@@ -82,7 +82,7 @@ withEngine(
       expect(await inside('tail -1 /opt/flotilla/agent.cjs')).toBe(`// ${process.pid}`)
       await engine.docker.getImage(after.reference).remove({ force: true })
       await writeFile(bundlePath, subject)
-      expect(await ensure()).toEqual({ reference: before.reference, built: false })
+      expect(await ensure()).toEqual({ ...before, built: false })
     })
 
     it('gives the agent an empty home of its own and nothing that raises privileges', async () => {

@@ -152,7 +152,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
         bundleAgent({ entry: options.agentEntry, cacheDirectory: options.cacheDirectory }),
       ])
       const image = await ensureAgentImage({ ...options, engine, bundle: bundle.files, progress, signal })
-      const worker = { engine, image: image.reference, uid: options.uid, homeTag: tag }
+      const worker = { engine, image: image.id, uid: options.uid, homeTag: tag }
       const dialect = await engineDialect(engine, options.recipeDirectory)
       const { holdsBridge } = dialect
       const network = await ensurePrivateNetwork(worker, {
@@ -164,7 +164,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
       const first = ready === null
       const ground = {
         homeId: options.homeId,
-        image: image.reference,
+        image: image.id,
         network,
         seccomp,
         ulimits,
@@ -186,7 +186,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
       if (options.uid === 0) await volumes.sweep()
       const [tried] = await Promise.all([
         tryVolumes(engine, { uid: options.uid, programs, volumes, ground, signal }),
-        warmPageCache(engine, { image: image.reference, homeTag: tag, signal }),
+        warmPageCache(engine, { image: image.id, homeTag: tag, signal }),
       ])
       ready = { ...ready, bound: tried }
       if (tried.kind === 'meter') options.log.warn({ why: tried.why }, 'the data of agents is metered')

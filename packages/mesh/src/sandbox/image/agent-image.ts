@@ -7,7 +7,9 @@ import type { Engine } from '../engine/connect-engine.ts'
 import { tarArchive, tarDirectory, tarFile, type TarEntry } from '../tar-archive.ts'
 import type { BundledFile } from './bundle-agent.ts'
 import { ensureBaseImage } from './base-image.ts'
-import { findImage, followEngine } from './engine-images.ts'
+import { SandboxError } from '../sandbox-error.ts'
+import { followEngine } from './engine-images.ts'
+import { heldById, imageId, noteImage } from './known-images.ts'
 import { pruneAgentImages } from './prune-images.ts'
 import { findPinnedNode, findVectorExtension, npmArchive, npmVersion, strippedNode } from './node-parts.ts'
 
@@ -35,13 +37,16 @@ export interface AgentImageOptions {
 
 export interface AgentImage {
   readonly reference: string
+  /** What containers are made from: the name may be given to another image at any time. */
+  readonly id: string
   /** True where this call had to build it. */
   readonly built: boolean
 }
 
 /**
  * The image that agents run from. Its tag is a hash of everything that goes in, so an unchanged one is found in
- * milliseconds and a changed one is never mistaken. Rejects with `SandboxError`.
+ * milliseconds and a changed one is never mistaken. One that bears the name and was not built by us is built anew.
+ * Rejects with `SandboxError`.
  */
 export async function ensureAgentImage(options: AgentImageOptions): Promise<AgentImage> {
   const node = findPinnedNode(options.packageDirectory, options.engine.architecture)
@@ -64,7 +69,8 @@ export async function ensureAgentImage(options: AgentImageOptions): Promise<Agen
   ])
   // Named as local, so that no engine ever asks a registry for it.
   const reference = `localhost/flotilla/agent:${tag}`
-  if (await findImage(options.engine, reference)) return { reference, built: false }
+  const held = await heldById(options.engine, options.cacheDirectory, reference)
+  if (held !== null) return { reference, id: held, built: false }
 
   const packages =
     recipe
@@ -95,8 +101,12 @@ export async function ensureAgentImage(options: AgentImageOptions): Promise<Agen
     ...(options.signal ? { abortSignal: options.signal } : {}),
   })
   await followEngine(options.engine, stream)
+  const id = await imageId(options.engine, reference)
+  if (id === null)
+    throw new SandboxError('engine-refused', `The engine built ${reference} and does not hold it.`)
+  await noteImage(options.cacheDirectory, { reference, id, digest: null })
   await pruneAgentImages(options.engine)
-  return { reference, built: true }
+  return { reference, id, built: true }
 }
 
 async function tarFileFrom(name: string, path: string, mode: number): Promise<TarEntry> {

@@ -7,7 +7,8 @@ import { canInstall, installPackages } from '../engine/install-engine.ts'
 import { lastWords, runCommand } from '../run-command.ts'
 import { reasonOf, SandboxError } from '../sandbox-error.ts'
 import { usableAptSources, type AptSourceFile } from './apt-sources.ts'
-import { findImage, followEngine } from './engine-images.ts'
+import { followEngine } from './engine-images.ts'
+import { heldById, imageId, inspectImage, knownImage, noteImage } from './known-images.ts'
 
 const registryBase = 'debian:bookworm-slim'
 const pullTimeoutMs = 120_000
@@ -30,6 +31,8 @@ export interface BaseImageOptions {
   readonly cacheDirectory: string
   /** The owner's own base; taken as it is. */
   readonly baseImage?: string | undefined
+  /** Name of the base in a registry; Debian's where it is left out. */
+  readonly registryBase?: string | undefined
   readonly noInstall: boolean
   readonly uid: number
   readonly progress: (step: string) => void
@@ -38,20 +41,45 @@ export interface BaseImageOptions {
 
 /**
  * An image to build the agent's on: the owner's own, else one made earlier from this host's packages, else Debian's
- * from a registry, else one made now from this host's packages. Rejects with `SandboxError` `no-base-image`.
+ * from a registry, else one made now from this host's packages. What only bears the name of one of ours is none of
+ * them: each is known by its id, and what a registry gave by its digest, which the first fetching settles for good.
+ * Gives the id, so that the name can be given to another image meanwhile. Rejects with `SandboxError` `no-base-image`.
  */
 export async function ensureBaseImage(options: BaseImageOptions): Promise<string> {
+  const { engine, cacheDirectory } = options
   if (options.baseImage) return options.baseImage
   const offline = `localhost/flotilla/base:${baseHash(options.packages)}`
-  if (await findImage(options.engine, offline)) return offline
-  if (await findImage(options.engine, registryBase)) return registryBase
-  const refusal = await pull(options)
-  if (refusal === null) return registryBase
+  const name = options.registryBase ?? registryBase
+  const known =
+    (await heldById(engine, cacheDirectory, offline)) ?? (await heldById(engine, cacheDirectory, name))
+  if (known !== null) return known
+  const fetched = await fetchBase(options, name)
+  if (typeof fetched === 'string') return fetched
   options.progress(
-    `No image registry is reachable (${refusal}); making the base image from this system's packages (about a minute)`,
+    `No image registry is reachable (${fetched.refusal}); making the base image from this system's packages (about a minute)`,
   )
   await bootstrap(options, offline)
-  return offline
+  const id = await imageId(engine, offline)
+  if (id === null) throw noBase('the one that was made is not in the engine')
+  await noteImage(cacheDirectory, { reference: offline, id, digest: null })
+  return id
+}
+
+/** By the digest of the first time where there was one; the registry's word is taken once. */
+async function fetchBase(options: BaseImageOptions, name: string): Promise<string | { refusal: string }> {
+  const { engine, cacheDirectory } = options
+  const known = await knownImage(cacheDirectory, name)
+  const wanted = known?.digest ?? name
+  const refusal = await pull(options, wanted)
+  if (refusal !== null) return { refusal }
+  const image = await inspectImage(engine, wanted)
+  const repository = name.slice(0, name.lastIndexOf(':'))
+  const digest =
+    known?.digest ?? image?.RepoDigests?.find((one) => one.startsWith(`${repository}@sha256:`)) ?? null
+  if (image === null || digest === null) return { refusal: `${wanted} came without a digest` }
+  await noteImage(cacheDirectory, { reference: name, id: image.Id, digest })
+  if (known === null) options.progress(`${name} is ${digest} from now on`)
+  return image.Id
 }
 
 function baseHash(packages: readonly string[]): string {
@@ -61,11 +89,11 @@ function baseHash(packages: readonly string[]): string {
     .slice(0, 12)
 }
 
-async function pull(options: BaseImageOptions): Promise<string | null> {
+async function pull(options: BaseImageOptions, reference: string): Promise<string | null> {
   const deadline = AbortSignal.timeout(pullTimeoutMs)
   try {
-    options.progress(`Fetching ${registryBase}`)
-    const stream = await options.engine.docker.pull(registryBase, {
+    options.progress(`Fetching ${reference}`)
+    const stream = await options.engine.docker.pull(reference, {
       abortSignal: options.signal ? AbortSignal.any([options.signal, deadline]) : deadline,
     })
     await followEngine(options.engine, stream)
@@ -140,6 +168,6 @@ async function readAptSources(): Promise<readonly AptSourceFile[]> {
 function noBase(why: string): SandboxError {
   return new SandboxError(
     'no-base-image',
-    `There is no base for the agent image: no registry gave ${registryBase}, and ${why}.\nRepair: make ${registryBase} available to the engine (docker pull or docker load), or on Debian run: sudo apt-get install -y mmdebstrap`,
+    `There is no base for the agent image: no registry gave ${registryBase}, and ${why}.\nRepair: give the engine a way to a registry, or name an image that you trust in FLOTILLA_BASE_IMAGE (best by its digest), or on Debian run: sudo apt-get install -y mmdebstrap`,
   )
 }

@@ -5,17 +5,6 @@ import { SandboxError } from '../sandbox-error.ts'
 /** Kept of what a build said, for the error message. */
 const saidMaxEvents = 200
 
-/** Whether the engine holds the image; a few milliseconds. */
-export async function findImage(engine: Engine, reference: string): Promise<boolean> {
-  try {
-    await engine.docker.getImage(reference).inspect()
-    return true
-  } catch (error) {
-    if (isStatus(error, 404)) return false
-    throw error
-  }
-}
-
 const eventSchema = z.looseObject({ stream: z.string().nullish(), error: z.string().nullish() })
 
 /** Reads the engine's progress to its end. Rejects with what the engine called an error, and what it said before. */

@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto'
+import { mkdir, open, readFile, rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import * as z from 'zod'
+import type { Engine } from '../engine/connect-engine.ts'
+import { isStatus } from './engine-images.ts'
+
+/**
+ * Images that we made or fetched ourselves, by the name under which they are looked for. Whoever may load an image into
+ * the engine may give it any name; its id is a hash of what it holds.
+ */
+const knownSchema = z.strictObject({
+  reference: z.string(),
+  id: z.string(),
+  /** `name@sha256:...` in the registry that it came from; null for one that was made here. */
+  digest: z.string().nullable(),
+})
+
+export type KnownImage = z.infer<typeof knownSchema>
+
+/** What was noted of an image; null for one that is not known, or whose note cannot be read. */
+export async function knownImage(cacheDirectory: string, reference: string): Promise<KnownImage | null> {
+  const text = await readFile(noteOf(cacheDirectory, reference), 'utf8').catch(() => null)
+  if (text === null) return null
+  try {
+    const known = knownSchema.safeParse(JSON.parse(text)).data
+    return known?.reference === reference ? known : null
+  } catch {
+    return null
+  }
+}
+
+/** Notes an image that was just made or fetched, on the disk before it returns. */
+export async function noteImage(cacheDirectory: string, image: KnownImage): Promise<void> {
+  const path = noteOf(cacheDirectory, image.reference)
+  await mkdir(join(cacheDirectory, 'known'), { recursive: true, mode: 0o700 })
+  const file = await open(`${path}.${process.pid}`, 'w', 0o600)
+  try {
+    await file.writeFile(JSON.stringify(image))
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await rename(`${path}.${process.pid}`, path)
+}
+
+/** The id of an image that the engine holds under a name or an id; null where it holds none. */
+export async function imageId(engine: Engine, reference: string): Promise<string | null> {
+  return (await inspectImage(engine, reference))?.Id ?? null
+}
+
+/** The id of the noted image where the engine still holds it, whatever bears its name by now. */
+export async function heldById(
+  engine: Engine,
+  cacheDirectory: string,
+  reference: string,
+): Promise<string | null> {
+  const known = await knownImage(cacheDirectory, reference)
+  return known === null ? null : imageId(engine, known.id)
+}
+
+const inspectSchema = z.looseObject({ Id: z.string(), RepoDigests: z.array(z.string()).nullish() })
+
+export async function inspectImage(engine: Engine, reference: string) {
+  try {
+    return inspectSchema.parse(await engine.docker.getImage(reference).inspect())
+  } catch (error) {
+    if (isStatus(error, 404)) return null
+    throw error
+  }
+}
+
+function noteOf(cacheDirectory: string, reference: string): string {
+  const name = createHash('sha256').update(reference).digest('hex').slice(0, 32)
+  return join(cacheDirectory, 'known', `${name}.json`)
+}
