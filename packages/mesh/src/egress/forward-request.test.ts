@@ -370,7 +370,7 @@ describe('the moment at which a request leaves', () => {
     const { ask } = aDoor([gone.port, 80, 443])
     for (const [url, code] of [
       ['http://10.0.0.1/', 'address-refused'],
-      ['http://none.test/', 'address-refused'],
+      ['http://none.test/', 'name-unresolved'],
       [`http://site.test:${gone.port}/`, 'upstream-failed'],
       [`https://site.test:${gone.port}/`, 'upstream-failed'],
     ] as const)
