@@ -234,10 +234,13 @@ withEngine(
           `curl -s -o /dev/null -w '%{http_code}' -H "authorization: Bearer $OPENAI_API_KEY" http://${gateway}:${doorPort}/mesh/agents`,
       )
       expect(chat).toContain('401 401 200 403')
-      const fetched = await mesh.invoke('clerk', 'http_request', {
-        url: `http://127.0.0.1:${meshPort}/healthz`,
-      })
-      expect(JSON.stringify(fetched.outcome)).toContain('address-refused')
+      for (const [url, code] of [
+        [`http://127.0.0.1:${meshPort}/healthz`, 'port-refused'],
+        ['http://127.0.0.1/healthz', 'address-refused'],
+      ]) {
+        const fetched = await mesh.invoke('clerk', 'http_request', { url })
+        expect(JSON.stringify(fetched.outcome)).toContain(code)
+      }
     })
 
     it('runs the official OpenAI client in a container as it is', async () => {
