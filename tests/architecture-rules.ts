@@ -321,6 +321,7 @@ export const jsonParsers: readonly JsonParser[] = [
   { file: 'sandbox/docker/engine-dialect.ts', why: 'a file of ours' },
   { file: 'sandbox/docker/watch-ends.ts', why: 'the engine’s own events' },
   { file: 'sandbox/image/bundle-agent.ts', why: 'a file that the mesh writes' },
+  { file: 'sandbox/image/known-images.ts', why: 'a note that the mesh writes' },
   { file: 'sandbox/image/node-parts.ts', why: 'a manifest of a package that is installed' },
   { file: 'sandbox/process/process-record.ts', why: 'a file that the mesh writes' },
   {
@@ -328,6 +329,7 @@ export const jsonParsers: readonly JsonParser[] = [
     why: 'the report of a probe of ours, in a container that runs nothing else',
   },
   { file: 'storage/json-column.ts', why: 'columns that the mesh wrote, of values read within bounds' },
+  { file: 'triggers/cron/job-mark.ts', why: 'a copy of a job that was read within bounds' },
   { file: 'triggers/webhook/payload-text.ts', why: 'one text of a delivery that was looked at whole' },
 ]
 
