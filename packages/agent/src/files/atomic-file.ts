@@ -1,13 +1,23 @@
-import { promises } from 'node:fs'
+import { constants, promises } from 'node:fs'
 import { dirname } from 'node:path'
 import { codeOf } from './walk-path.ts'
 
-/** Temporary file, fsync, rename: after a crash the old content or the new is there, never a half. */
+const { O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants
+
+/** How often the name is freed again while a program of this container takes it in between. */
+const namesMax = 20
+/** Far above any conversation; what is larger is none of ours, bytes. */
+const stateFileMaxBytes = 32 * 1024 * 1024
+
+/**
+ * Temporary file, fsync, rename: after a crash the old content or the new is there, never a half. Whatever a program put
+ * in its place is taken away and never opened: a pipe there would hold this process for good.
+ */
 export async function writeAtomically(path: string, content: string | Uint8Array): Promise<void> {
   await promises.mkdir(dirname(path), { recursive: true, mode: 0o700 })
   const temporary = `${path}.next`
+  const handle = await openNew(temporary)
   try {
-    const handle = await promises.open(temporary, 'w', 0o600)
     try {
       await handle.writeFile(content)
       await handle.sync()
@@ -22,17 +32,48 @@ export async function writeAtomically(path: string, content: string | Uint8Array
   }
 }
 
-/** The file as one JSON value; null when it is missing, `undefined` when it is not JSON. */
+async function openNew(path: string): Promise<promises.FileHandle> {
+  for (let tries = 1; ; tries++) {
+    await removeFile(path)
+    try {
+      return await promises.open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600)
+    } catch (error) {
+      if (codeOf(error) !== 'EEXIST' || tries >= namesMax) throw error
+    }
+  }
+}
+
+/** The file as one JSON value; null when it is missing, `undefined` when it is not JSON or no plain file of ours. */
 export async function readJsonFile(path: string): Promise<unknown> {
-  const text = await promises.readFile(path, 'utf8').catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT') return null
-    throw error
-  })
-  if (text === null) return null
+  const bytes = await readPlainFile(path)
+  if (!bytes) return bytes
   try {
-    return JSON.parse(text)
+    return JSON.parse(bytes.toString('utf8'))
   } catch {
     return undefined
+  }
+}
+
+/**
+ * The bytes of a plain file: null when it is missing, `undefined` for a link, a pipe, a device, or a file larger than
+ * any of ours. Waits for no writer, and reads no more than there was when it was opened.
+ */
+export async function readPlainFile(path: string): Promise<Buffer | null | undefined> {
+  let handle: promises.FileHandle
+  try {
+    handle = await promises.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+  } catch (error) {
+    if (codeOf(error) === 'ENOENT') return null
+    if (codeOf(error) === 'ELOOP' || codeOf(error) === 'ENXIO') return undefined
+    throw error
+  }
+  try {
+    const found = await handle.stat()
+    if (!found.isFile() || found.size > stateFileMaxBytes) return undefined
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(found.size), 0, found.size, 0)
+    return buffer.subarray(0, bytesRead)
+  } finally {
+    await handle.close()
   }
 }
 

@@ -64,8 +64,10 @@ export async function keepReserve(dataDirectory: string): Promise<void> {
 
 async function layDown(path: string, content: Buffer): Promise<void> {
   try {
-    await promises.writeFile(path, content, { mode: 0o600 })
+    // Opened only where nothing is: a pipe that a program put there would hold this process for good.
+    await promises.writeFile(path, content, { mode: 0o600, flag: 'wx' })
   } catch (error) {
+    if (codeOf(error) === 'EEXIST') return
     await removeFile(path)
     throw error
   }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { promises } from 'node:fs'
 import { join } from 'node:path'
 import { stateFolder } from '../door-token.ts'
-import { writeAtomically } from '../files/atomic-file.ts'
+import { readPlainFile, writeAtomically } from '../files/atomic-file.ts'
 import type { ImageRef } from '../llm/language-model.ts'
 import { forgetOldest } from '../loop/checkpoints.ts'
 import type { ToolImage } from '../tools/tool.ts'
@@ -41,8 +41,8 @@ export function createImageStore(dataDirectory: string): ImageStore {
       const found = await promises.stat(path).catch(() => null)
       if (!found?.isFile() || found.size !== sizeBytes || found.size > imageMaxBytes) return null
       // The programs in the container can write here: what comes back must be what was kept.
-      const bytes = await promises.readFile(path).catch(() => null)
-      if (bytes === null || hashOf(bytes) !== sha256 || imageTypeOf(bytes) !== mediaType) return null
+      const bytes = await readPlainFile(path).catch(() => null)
+      if (!bytes || hashOf(bytes) !== sha256 || imageTypeOf(bytes) !== mediaType) return null
       return bytes.toString('base64')
     },
   }
