@@ -1,5 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { EventBus } from '../events/event-bus.ts'
+import type { Log } from '../log.ts'
+import { bookable } from './ledger-bounds.ts'
 import { usdFromNano } from './money.ts'
 import type { Price } from './price-list.ts'
 import type { Reservation, SpendGate } from './reserve-settle.ts'
@@ -33,7 +35,12 @@ export interface CallAccountInput {
 }
 
 export function openCallAccount(
-  deps: { readonly gate: SpendGate; readonly events: Pick<EventBus, 'publish'>; readonly clock: Clock },
+  deps: {
+    readonly gate: SpendGate
+    readonly events: Pick<EventBus, 'publish'>
+    readonly clock: Clock
+    readonly log: Pick<Log, 'error'>
+  },
   input: CallAccountInput,
 ): CallAccount {
   const startedAt = deps.clock.now()
@@ -49,7 +56,8 @@ export function openCallAccount(
     }
   }
 
-  function pay(closing: SpendClosing): void {
+  function pay(told: SpendClosing): void {
+    const closing = booked(told)
     const durationMs = deps.clock.now() - startedAt
     const { costNano, promptTokens, completionTokens, unconfirmed } = closing
     deps.gate.settle(input.reservation, closing, () =>
@@ -68,20 +76,41 @@ export function openCallAccount(
     )
   }
 
+  /** What was told comes from outside: it never becomes a number that the ledger could not read again. */
+  function booked(told: SpendClosing): SpendClosing {
+    const closing = {
+      ...told,
+      costNano: bookable(told.costNano, input.reservation.reservedNano),
+      promptTokens: bookable(told.promptTokens),
+      completionTokens: bookable(told.completionTokens),
+    }
+    const isSame = (['costNano', 'promptTokens', 'completionTokens'] as const).every(
+      (name) => closing[name] === told[name],
+    )
+    if (!isSame) {
+      const { agentId, model } = input
+      deps.log.error(
+        { agentId, model, told, closing },
+        'a model call told unbelievable numbers; it is booked within bounds',
+      )
+    }
+    return closing
+  }
+
   return {
     settle: ({ promptTokens, completionTokens, ...more }) =>
       close(() => {
         const costNano = input.price.costNano({ promptTokens, completionTokens, ...more })
-        input.answered(completionTokens)
+        input.answered(bookable(completionTokens))
         pay({ costNano, promptTokens, completionTokens })
       }),
     settleUnconfirmed: (why, told = null) =>
       close(() => {
         const { reservedNano, maxTokens } = input.reservation
         pay({
-          costNano: Math.max(reservedNano, told === null ? 0 : input.price.costNano(told)),
+          costNano: Math.max(reservedNano, told === null ? 0 : bookable(input.price.costNano(told))),
           promptTokens: Math.max(input.promptTokens, told?.promptTokens ?? 0),
-          completionTokens: Math.max(maxTokens * input.answers, told?.completionTokens ?? 0),
+          completionTokens: Math.max(maxTokens * input.answers, bookable(told?.completionTokens ?? 0)),
           unconfirmed: why,
         })
       }),

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { Database } from '../storage/database.ts'
+import { readable, summed, summedMax } from './ledger-bounds.ts'
 import { agentScope, fleetScope, monthOf, projectScope, runScope, taskScope } from './spend-table.ts'
 import type { SpendTotal } from './spend-table.ts'
 
@@ -35,12 +36,18 @@ export interface Differences {
 }
 
 const sums = `
-  sum(CASE state WHEN 'open' THEN reserved_nano ELSE 0 END) AS open_nano,
-  sum(CASE state WHEN 'settled' THEN cost_nano ELSE 0 END) AS spent_nano,
-  sum(CASE WHEN state = 'settled' AND unconfirmed IS NOT NULL THEN cost_nano ELSE 0 END) AS unconfirmed_nano,
+  ${summed("CASE state WHEN 'open' THEN reserved_nano ELSE 0 END")} AS open_nano,
+  ${summed("CASE state WHEN 'settled' THEN cost_nano ELSE 0 END")} AS spent_nano,
+  ${summed("CASE WHEN state = 'settled' AND unconfirmed IS NOT NULL THEN cost_nano ELSE 0 END")} AS unconfirmed_nano,
   sum(state = 'settled') AS calls,
-  sum(CASE state WHEN 'settled' THEN prompt_tokens ELSE 0 END) AS prompt,
-  sum(CASE state WHEN 'settled' THEN completion_tokens ELSE 0 END) AS completion`
+  ${summed("CASE state WHEN 'settled' THEN prompt_tokens ELSE 0 END")} AS prompt,
+  ${summed("CASE state WHEN 'settled' THEN completion_tokens ELSE 0 END")} AS completion`
+
+const totalColumns = `scope, period, ${['open_nano', 'spent_nano', 'unconfirmed_nano', 'calls', 'tokens'].map(named).join(', ')}`
+
+function named(column: string): string {
+  return `${readable(column)} AS ${column}`
+}
 
 const sql = {
   firstOpenDay: `SELECT min(day) AS day FROM spend WHERE state = 'open'`,
@@ -50,10 +57,10 @@ const sql = {
     WHERE run_id IN (SELECT run_id FROM spend WHERE day >= ?) GROUP BY 1`,
   tasks: `SELECT task_id AS id, ${sums} FROM spend
     WHERE task_id IN (SELECT task_id FROM spend WHERE day >= ?) GROUP BY 1`,
-  periods: `SELECT scope, period, open_nano, spent_nano, unconfirmed_nano, calls, tokens FROM spend_total WHERE period >= ?`,
-  total: `SELECT scope, period, open_nano, spent_nano, unconfirmed_nano, calls, tokens FROM spend_total WHERE scope = ? AND period = ''`,
-  holding: `SELECT scope, period, open_nano, spent_nano, unconfirmed_nano, calls, tokens FROM spend_total WHERE open_nano <> 0`,
-  daily: `SELECT day, agent_id, project, model, cost_nano, unconfirmed_nano, calls, prompt_tokens, completion_tokens
+  periods: `SELECT ${totalColumns} FROM spend_total WHERE period >= ?`,
+  total: `SELECT ${totalColumns} FROM spend_total WHERE scope = ? AND period = ''`,
+  holding: `SELECT ${totalColumns} FROM spend_total WHERE open_nano <> 0`,
+  daily: `SELECT day, agent_id, project, model, ${['cost_nano', 'unconfirmed_nano', 'calls', 'prompt_tokens', 'completion_tokens'].map(named).join(', ')}
     FROM spend_daily
     WHERE day >= ?`,
 } as const
@@ -123,11 +130,11 @@ function expectedTotals(
     const key = keyOf(scope, period)
     let one = expected.get(key)
     if (!one) expected.set(key, (one = { scope, period, ...nothing }))
-    one.openNano += sum.open_nano
-    one.spentNano += sum.spent_nano
-    one.unconfirmedNano += sum.unconfirmed_nano
+    one.openNano = capped(one.openNano + sum.open_nano)
+    one.spentNano = capped(one.spentNano + sum.spent_nano)
+    one.unconfirmedNano = capped(one.unconfirmedNano + sum.unconfirmed_nano)
     one.calls += sum.calls
-    one.tokens += sum.prompt + sum.completion
+    one.tokens = capped(one.tokens + sum.prompt + sum.completion)
   }
   for (const row of days) {
     const scopes = [agentScope(row.agent_id), fleetScope]
@@ -251,6 +258,11 @@ function isSame(one: SpendTotal, other: SpendTotal): boolean {
     one.calls === other.calls &&
     one.tokens === other.tokens
   )
+}
+
+/** Where the sums themselves end. */
+function capped(sum: number): number {
+  return Math.min(sum, summedMax)
 }
 
 function keyOf(...parts: readonly string[]): string {

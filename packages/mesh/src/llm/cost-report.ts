@@ -4,6 +4,7 @@ import * as z from 'zod'
 import type { Guard } from '../policy/action.ts'
 import type { Caller } from '../policy/caller.ts'
 import type { Database } from '../storage/database.ts'
+import { summed } from './ledger-bounds.ts'
 import { usdFromNano } from './money.ts'
 import { utcDay } from './spend-table.ts'
 
@@ -66,8 +67,8 @@ export function createReportCosts(deps: {
     const from = listed[0] ?? utcDay(now)
     const found = deps.database
       .prepare(
-        `SELECT ${columns[by]} AS key, day, sum(cost_nano) AS nano, sum(unconfirmed_nano) AS unconfirmed, sum(calls) AS calls, sum(prompt_tokens) AS prompt,
-          sum(completion_tokens) AS completion FROM spend_daily WHERE day >= ? GROUP BY ${columns[by]}, day`,
+        `SELECT ${columns[by]} AS key, day, ${summed('cost_nano')} AS nano, ${summed('unconfirmed_nano')} AS unconfirmed, ${summed('calls')} AS calls,
+          ${summed('prompt_tokens')} AS prompt, ${summed('completion_tokens')} AS completion FROM spend_daily WHERE day >= ? GROUP BY ${columns[by]}, day`,
       )
       .all(from)
       .map((row) => foundSchema.parse(row))

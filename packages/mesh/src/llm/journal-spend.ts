@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import type { Journal } from '../journal/journal.ts'
 import type { Database } from '../storage/database.ts'
+import { readable } from './ledger-bounds.ts'
 import { usdFromNano } from './money.ts'
 
 const rowSchema = z.object({
@@ -14,6 +15,16 @@ const rowSchema = z.object({
   prompt_tokens: z.number(),
   completion_tokens: z.number(),
 })
+
+const waitingRows = `SELECT agent_id, run_id, project, model, ${[
+  'cost_nano',
+  'unconfirmed_nano',
+  'calls',
+  'prompt_tokens',
+  'completion_tokens',
+]
+  .map((column) => `${readable(column)} AS ${column}`)
+  .join(', ')} FROM spend_unjournaled LIMIT ?`
 
 /** Rows journalled in one transaction. */
 const batchRows = 500
@@ -32,7 +43,7 @@ export function createJournalSpend(deps: {
   function batch(): number {
     return database.transaction(() => {
       const waiting = database
-        .prepare('SELECT * FROM spend_unjournaled LIMIT ?')
+        .prepare(waitingRows)
         .all(batchRows)
         .map((row) => rowSchema.parse(row))
       for (const row of waiting) {

@@ -1,6 +1,7 @@
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { CallParameters } from './dialect.ts'
 import { badRequest, parseJsonBody, wholeNumber } from './json-body.ts'
+import { answerTokensMax } from './parameters.ts'
 import { isObject } from './prompt/closed-form.ts'
 import { chosenOfMessages } from './prompt/message-form.ts'
 import { nothingFound } from './prompt/prompt-found.ts'
@@ -32,7 +33,7 @@ export function readMessagesParameters(bytes: Uint8Array, betas: readonly string
     stream: forwarded['stream'] === true,
     wantsUsage: true,
     answers: 1,
-    maxTokens: { field: 'max_tokens', value },
+    maxTokens: { field: 'max_tokens', value: Math.min(value, answerTokensMax) },
     forwarded,
     prompt,
     fit: (whole, maxTokens) => fitThinking(whole, value, maxTokens),

@@ -8,6 +8,9 @@ import { nothingFound } from './prompt/prompt-found.ts'
 /** Answers per call; each may cost as much as the first. */
 const answersMax = 16
 
+/** Tokens of one answer, far more than any model gives; a greater bound bounds nothing and is lowered to it. */
+export const answerTokensMax = 10_000_000
+
 /** Throws the Problem `bad-json` or `bad-request`. Pure. */
 export function readParameters(bytes: Uint8Array): CallParameters {
   const body = parseJsonBody(bytes)
@@ -34,7 +37,7 @@ export function readParameters(bytes: Uint8Array): CallParameters {
 function boundOf(body: JsonObject): CallParameters['maxTokens'] {
   for (const field of ['max_completion_tokens', 'max_tokens'] as const) {
     const value = wholeNumber(body[field], field, Number.MAX_SAFE_INTEGER)
-    if (value !== null) return { field, value }
+    if (value !== null) return { field, value: Math.min(value, answerTokensMax) }
   }
   return null
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import type { Database } from '../storage/database.ts'
+import { bookable, grown, readable, summable } from './ledger-bounds.ts'
 import type { UnknownCost } from './unknown-cost.ts'
 
 /** One call of a model, as it is paid for. */
@@ -138,6 +139,10 @@ const totalSchema = z.object({
   tokens: z.number(),
 })
 
+const grownReport = ['cost_nano', 'unconfirmed_nano', 'calls', 'prompt_tokens', 'completion_tokens']
+  .map(grown)
+  .join(', ')
+
 /** Whole texts, so that each is looked up and not put together on every call. */
 const sql = {
   openRow: `INSERT INTO spend (id, agent_id, run_id, task_id, project, model, day, reserved_nano, state, opened_at, life)
@@ -149,25 +154,21 @@ const sql = {
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   settleOpen: `UPDATE spend SET state = 'settled', cost_nano = reserved_nano, unconfirmed = 'mesh-killed',
     closed_at = ? WHERE id = ? AND state = 'open'`,
-  openRowsOfOthers: `SELECT id, agent_id, run_id, task_id, project, model, day, reserved_nano FROM spend
+  openRowsOfOthers: `SELECT id, agent_id, run_id, task_id, project, model, day,
+    ${readable('reserved_nano')} AS reserved_nano FROM spend
     WHERE state = 'open' AND life IS NOT ? ORDER BY opened_at`,
-  total:
-    'SELECT open_nano, spent_nano, unconfirmed_nano, calls, tokens FROM spend_total WHERE scope = ? AND period = ?',
+  total: `SELECT ${['open_nano', 'spent_nano', 'unconfirmed_nano', 'calls', 'tokens']
+    .map((column) => `${readable(column)} AS ${column}`)
+    .join(', ')} FROM spend_total WHERE scope = ? AND period = ?`,
   add: `INSERT INTO spend_total (scope, period, open_nano, spent_nano, unconfirmed_nano, calls, tokens)
     VALUES (?, ?, ?, ?, ?, ?, ?)
-    ON CONFLICT (scope, period) DO UPDATE SET open_nano = open_nano + excluded.open_nano,
-      spent_nano = spent_nano + excluded.spent_nano,
-      unconfirmed_nano = unconfirmed_nano + excluded.unconfirmed_nano, calls = calls + excluded.calls, tokens = tokens + excluded.tokens`,
+    ON CONFLICT (scope, period) DO UPDATE SET ${['open_nano', 'spent_nano', 'unconfirmed_nano', 'calls', 'tokens'].map(grown).join(', ')}`,
   daily: `INSERT INTO spend_daily (day, agent_id, project, model, cost_nano, unconfirmed_nano, calls,
       prompt_tokens, completion_tokens) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-    ON CONFLICT (day, agent_id, project, model) DO UPDATE SET cost_nano = cost_nano + excluded.cost_nano,
-      unconfirmed_nano = unconfirmed_nano + excluded.unconfirmed_nano, calls = calls + excluded.calls, prompt_tokens = prompt_tokens + excluded.prompt_tokens,
-      completion_tokens = completion_tokens + excluded.completion_tokens`,
+    ON CONFLICT (day, agent_id, project, model) DO UPDATE SET ${grownReport}`,
   unjournaled: `INSERT INTO spend_unjournaled (agent_id, run_id, project, model, cost_nano, unconfirmed_nano, calls,
       prompt_tokens, completion_tokens) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-    ON CONFLICT (agent_id, run_id, project, model) DO UPDATE SET cost_nano = cost_nano + excluded.cost_nano,
-      unconfirmed_nano = unconfirmed_nano + excluded.unconfirmed_nano, calls = calls + excluded.calls, prompt_tokens = prompt_tokens + excluded.prompt_tokens,
-      completion_tokens = completion_tokens + excluded.completion_tokens`,
+    ON CONFLICT (agent_id, run_id, project, model) DO UPDATE SET ${grownReport}`,
 } as const
 
 const nothing: SpendChange = { openNano: 0, spentNano: 0, unconfirmedNano: 0, calls: 0, tokens: 0 }
@@ -177,8 +178,8 @@ export function createSpendTable(database: Database): SpendTable {
   /** Adds to every sum that the row counts in. */
   function addToTotals(row: Omit<SpendRow, 'reservedNano'>, change: SpendChange): void {
     const { openNano, spentNano, unconfirmedNano, calls, tokens } = change
-    const add = (scope: string, period: string) =>
-      database.prepare(sql.add).run(scope, period, openNano, spentNano, unconfirmedNano, calls, tokens)
+    const sums = [openNano, spentNano, unconfirmedNano, calls, tokens].map(summable)
+    const add = (scope: string, period: string) => database.prepare(sql.add).run(scope, period, ...sums)
     add(agentScope(row.agentId), row.day)
     add(agentScope(row.agentId), monthOf(row.day))
     add(fleetScope, row.day)
@@ -200,7 +201,7 @@ export function createSpendTable(database: Database): SpendTable {
     const { row, costNano, unconfirmedNano, calls, promptTokens, completionTokens } = sum
     const { day, agentId, runId, model } = row
     const project = row.project ?? ''
-    const sums = [costNano, unconfirmedNano, calls, promptTokens, completionTokens] as const
+    const sums = [costNano, unconfirmedNano, calls, promptTokens, completionTokens].map(summable)
     database.prepare(sql.daily).run(day, agentId, project, model, ...sums)
     database.prepare(sql.unjournaled).run(agentId, runId ?? '', project, model, ...sums)
   }
@@ -233,11 +234,11 @@ export function createSpendTable(database: Database): SpendTable {
           project,
           model,
           day,
-          reservedNano,
+          bookable(reservedNano),
           state,
-          costNano,
-          promptTokens,
-          completionTokens,
+          bookable(costNano),
+          bookable(promptTokens),
+          bookable(completionTokens),
           openedAt,
           closedAt,
           unconfirmed,

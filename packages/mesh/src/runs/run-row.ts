@@ -4,9 +4,9 @@ import * as z from 'zod'
 import { jsonColumn } from '../storage/json-column.ts'
 import type { RunRecord } from './run-record.ts'
 
-/** The columns that make a record, for every SELECT. */
+/** The columns that make a record, for every SELECT. A count of tokens from an earlier release may be beyond what can be read. */
 export const runColumns =
-  'id, agent_id, kind, origin, input, state, attempt, turn, fence, lease_until, parent_id, task_id, depth, proactive, budget_usd, budget_tokens, trace_id, created_at, queued_since, available_at, waiting_since, started_at, turn_started_at, ended_at, interim_text, outcome, tokens_used, cost_usd'
+  'id, agent_id, kind, origin, input, state, attempt, turn, fence, lease_until, parent_id, task_id, depth, proactive, budget_usd, budget_tokens, trace_id, created_at, queued_since, available_at, waiting_since, started_at, turn_started_at, ended_at, interim_text, outcome, min(tokens_used, 9007199254740991) AS tokens_used, cost_usd'
 
 const rowSchema = z.object({
   id: z.string(),

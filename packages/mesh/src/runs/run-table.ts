@@ -180,8 +180,10 @@ export function createRunTable(database: Database) {
         .run(until, id, fence).changes === 1,
     addCost: (id: string, usd: number, tokens: number): void => {
       database
-        .prepare('UPDATE runs SET cost_usd = cost_usd + ?, tokens_used = tokens_used + ? WHERE id = ?')
-        .run(usd, tokens, id)
+        .prepare(
+          'UPDATE runs SET cost_usd = cost_usd + ?, tokens_used = min(tokens_used + ?, ?) WHERE id = ?',
+        )
+        .run(usd, Math.min(tokens, Number.MAX_SAFE_INTEGER), Number.MAX_SAFE_INTEGER, id)
     },
     /** Rises by one per dispatch and agent, and is kept, so that no attempt ever shares a fence with another. */
     nextFence: (agentId: string): number =>
