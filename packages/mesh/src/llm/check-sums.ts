@@ -54,16 +54,20 @@ const sql = {
   days: `SELECT agent_id, coalesce(project, '') AS project, model, day, ${sums} FROM spend
     WHERE day >= ? GROUP BY 1, 2, 3, 4`,
   runs: `SELECT run_id AS id, ${sums} FROM spend
-    WHERE run_id IN (SELECT run_id FROM spend WHERE day >= ?) GROUP BY 1`,
+    WHERE run_id IS NOT NULL GROUP BY 1 HAVING max(day) >= ?`,
   tasks: `SELECT task_id AS id, ${sums} FROM spend
-    WHERE task_id IN (SELECT task_id FROM spend WHERE day >= ?) GROUP BY 1`,
+    WHERE task_id IS NOT NULL GROUP BY 1 HAVING max(day) >= ?`,
   periods: `SELECT ${totalColumns} FROM spend_total WHERE period >= ?`,
   total: `SELECT ${totalColumns} FROM spend_total WHERE scope = ? AND period = ''`,
-  holding: `SELECT ${totalColumns} FROM spend_total WHERE open_nano <> 0`,
+  holding: `SELECT ${totalColumns} FROM spend_total
+    WHERE open_nano <> 0 OR spent_nano < 0 OR unconfirmed_nano < 0 OR calls < 0 OR tokens < 0`,
   daily: `SELECT day, agent_id, project, model, ${['cost_nano', 'unconfirmed_nano', 'calls', 'prompt_tokens', 'completion_tokens'].map(named).join(', ')}
     FROM spend_daily
     WHERE day >= ?`,
 } as const
+
+/** Those that go through the calls themselves: each in one pass, so that a start is not held up by many runs. */
+export const checkedStatements: readonly string[] = [sql.days, sql.runs, sql.tasks]
 
 const counted = {
   open_nano: z.number(),
@@ -181,7 +185,7 @@ function totalDifferences(
     const toldTotal = row ? totalOf(row) : nothing
     // Only what it holds is known of a sum that is older than the rows looked at: no open row is.
     const isOlder = rows === undefined && period < from
-    const fromRows = isOlder ? { ...toldTotal, openNano: 0 } : rows ? totalFrom(rows) : nothing
+    const fromRows = isOlder ? { ...aboveZero(toldTotal), openNano: 0 } : rows ? totalFrom(rows) : nothing
     if (!isSame(toldTotal, fromRows)) differences.push({ scope, period, told: toldTotal, fromRows })
   }
   return differences
@@ -258,6 +262,17 @@ function isSame(one: SpendTotal, other: SpendTotal): boolean {
     one.calls === other.calls &&
     one.tokens === other.tokens
   )
+}
+
+/** Nothing writes a sum below zero any more, so what an earlier release left of them would be refused as it is. */
+function aboveZero({ openNano, spentNano, unconfirmedNano, calls, tokens }: SpendTotal): SpendTotal {
+  return {
+    openNano: Math.max(0, openNano),
+    spentNano: Math.max(0, spentNano),
+    unconfirmedNano: Math.max(0, unconfirmedNano),
+    calls: Math.max(0, calls),
+    tokens: Math.max(0, tokens),
+  }
 }
 
 /** Where the sums themselves end. */

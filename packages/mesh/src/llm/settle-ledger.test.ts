@@ -8,7 +8,8 @@ import { collectJournal } from '../../../../tests/support/collected-ports.ts'
 import { migrated } from '../../../../tests/support/llm-door.ts'
 import { createManualClock } from '../../../../tests/support/manual-clock.ts'
 import { silentLog } from '../log.ts'
-import { checkSums } from './check-sums.ts'
+import { spendLivesMigration } from '../storage/migrations/105-spend-lives.ts'
+import { checkSums, checkedStatements } from './check-sums.ts'
 import { createSpendGate } from './reserve-settle.ts'
 import type { Reservation, ReserveWish } from './reserve-settle.ts'
 import { settleLedger } from './settle-ledger.ts'
@@ -148,6 +149,50 @@ describe('the ledger of money at a start', () => {
     expect(next.spend.total(agentScope('a'), '2026-10-31')).toMatchObject({ openNano: 0, spentNano: 1000 })
     expect(next.spend.total('run:gone', '').openNano).toBe(0)
     expect(next.spend.total('agent:gone', '2026-11-01').openNano).toBe(0)
+  })
+
+  test('brings sums below zero from before they were forbidden to zero, also of months that are closed', () => {
+    const database = migrated()
+    database.exec(`DROP TRIGGER spend_total_stays_above_zero; DROP TRIGGER spend_total_begins_above_zero;
+      INSERT INTO spend_total (scope, period, open_nano, spent_nano, unconfirmed_nano, calls, tokens)
+        VALUES ('agent:x', '2026-09', -5, -3, -1, 2, -9), ('agent:y', '2026-09', 0, -3, 0, 2, 4)`)
+    const triggers = spendLivesMigration.sql.replace(/ALTER TABLE[^;]*;/, '')
+    database.exec(triggers)
+    const next = aLife({ database })
+    expect(next.gate.found.corrected).toBe(2)
+    expect(next.gate.found.words).toContain('agent:x 2026-09 said -0.000000005 USD set aside')
+    const zero = { openNano: 0, spentNano: 0, unconfirmedNano: 0 }
+    expect(next.spend.total(agentScope('x'), '2026-09')).toEqual({ ...zero, calls: 2, tokens: 0 })
+    expect(next.spend.total(agentScope('y'), '2026-09')).toEqual({ ...zero, calls: 2, tokens: 4 })
+    expect(next.differences()).toEqual(none)
+  })
+
+  test('looks at each call a fixed number of times, however many runs there were', () => {
+    const { database } = aLife()
+    const plans = checkedStatements.map((statement) =>
+      database
+        .prepare(`EXPLAIN QUERY PLAN ${statement}`)
+        .all(...Array.from({ length: statement.split('?').length - 1 }, () => '2026-11'))
+        .map((row) => String(row['detail'])),
+    )
+    expect(plans).toHaveLength(3)
+    for (const plan of plans) {
+      expect(plan.filter((step) => /^SCAN spend\b/.test(step))).toHaveLength(1)
+      expect(plan.filter((step) => /SUBQUERY|SEARCH|CORRELATED/.test(step))).toEqual([])
+    }
+  })
+
+  test('checks a run and a task over a change of the month by all of their calls', async () => {
+    const clock = createManualClock('2026-10-31T23:59:00Z')
+    const { gate, database } = aLife({ clock })
+    gate.settle(await gate.reserve(wishOf('b')), closing)
+    await clock.advance(120_000)
+    gate.settle(await gate.reserve(wishOf('b')), closing)
+    gate.flush()
+    database.exec(`UPDATE spend_total SET spent_nano = 1 WHERE scope = 'task:task_1'`)
+    const next = aLife({ database, clock, life: 'life_2' })
+    expect(next.gate.found.corrected).toBe(1)
+    expect(next.spend.total('task:task_1', '')).toMatchObject({ spentNano: 1000, calls: 2 })
   })
 
   test('never lets a sum fall below zero: the write is undone and the money stays set aside', () => {
