@@ -112,6 +112,38 @@ async function askAndLeave(
 
 const streamed = { stream: true }
 
+describe('a run whose agent has left a call', () => {
+  test.each([{}, streamed])(
+    'is kept alive by it no longer, while the answer is heard out (%j)',
+    async (more) => {
+      let held = 0
+      const holdLease = () => {
+        held++
+        let isOpen = true
+        return () => {
+          if (isOpen) held--
+          isOpen = false
+        }
+      }
+      await withPath({ overrides: { holdLease }, readOnLimits: { closeMs: 50 } }, async (at) => {
+        const leaving = new AbortController()
+        at.upstream.answerWith(() => {})
+        const asked = at.parts
+          .complete(workerCaller, { body: bodyOf(more), signal: leaving.signal })
+          .catch((error: unknown) => error)
+        await expect.poll(() => at.upstream.calls.length).toBe(1)
+        expect(held).toBe(2)
+        leaving.abort(left)
+        await asked
+        expect(at.parts.deps.readOn.openOf('scout')).toBe(1)
+        expect(held).toBe(0)
+        await at.parts.deps.readOn.close()
+        expect(held).toBe(0)
+      })
+    },
+  )
+})
+
 describe('an answer that nobody waits for', () => {
   test.each([{}, streamed])(
     'is heard out for a bounded time, then cut off and booked whole (%j)',

@@ -118,6 +118,8 @@ async function answer(
   const parameters = await withRemoteMedia(deps, read, { caller, signal: input.signal })
   const release = deps.holdLease(caller.run)
   const hearing = deps.readOn.begin(caller.agentId)
+  // An agent that is gone holds no lease by an answer that it never reads.
+  hearing.left.addEventListener('abort', release, { once: true })
   const leave = () => hearing.readerLeft(input.signal.reason)
   if (input.signal.aborted) leave()
   else input.signal.addEventListener('abort', leave, { once: true })
@@ -203,7 +205,6 @@ async function openCall(
   })
   const closed = hearing.opened(reservation.reservedNano > 0)
   const releaseLease = deps.holdLease(caller.run)
-  // An agent that is gone holds no lease by an answer that it never reads.
   hearing.left.addEventListener('abort', releaseLease, { once: true })
   const account = openCallAccount(deps, {
     agentId: caller.agentId,
