@@ -11,6 +11,20 @@ const readers = {
 }
 const mark = 'https://evil.test/'
 
+test('a number beyond the range, which would go on as null, is refused by its place', () => {
+  const sent = (more: string) =>
+    Buffer.from(`{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"hi"}],${more}}`)
+  for (const number of ['1e999', '-1e999']) {
+    const body = sent(`"temperature":${number}`)
+    for (const read of [() => readParameters(body), () => readMessagesParameters(body, [])]) {
+      expect(read).toThrow(
+        expect.objectContaining({ code: 'bad-request', detail: expect.stringMatching(/^temperature: /) }),
+      )
+    }
+  }
+  expect(readParameters(sent('"temperature":0.5')).forwarded).toMatchObject({ temperature: 0.5 })
+})
+
 /** Kinds and members that some provider knows, put together in any way. */
 const value = fc.letrec<{ any: unknown }>((tie) => ({
   any: fc.oneof(

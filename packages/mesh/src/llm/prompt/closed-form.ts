@@ -42,7 +42,8 @@ export const text: Rule = (value, reading) => {
 }
 
 export const number: Rule = (value, reading) => {
-  if (typeof value !== 'number') throw refused(reading, 'a number is expected')
+  // One beyond the range is read as infinity, which JSON writes as null.
+  if (!Number.isFinite(value)) throw refused(reading, 'a number is expected, within the range of a double')
   return value
 }
 
