@@ -14,7 +14,7 @@ export interface AnswerAssembly {
   /** What the far end reported as an error inside the stream, or null. */
   error(): { code: string; detail: string } | null
   answer(): ModelAnswer
-  /** It was cut off, and not for sure by the model's own bound or the budget: the mesh says `null` of those. */
+  /** It was cut off where the mesh has told a bound of its own: of the model's or the budget's it says `null`, or nothing. */
   isCutByMesh(): boolean
 }
 
@@ -51,7 +51,9 @@ export function createAnswerAssembly(): AnswerAssembly {
       const usage = asRecord(chunk['usage'])
       tokens = Math.max(tokens, numberOf(usage['prompt_tokens']) + numberOf(usage['completion_tokens']))
       promptTokens = Math.max(promptTokens, numberOf(usage['prompt_tokens']))
-      if (usage['answer_bound'] !== undefined) answerBound = usage['answer_bound']
+      for (const told of [chunk['answer_bound'], usage['answer_bound']]) {
+        if (told !== undefined) answerBound = told
+      }
       costUsd = Math.max(costUsd, numberOf(usage['cost_usd']), numberOf(chunk['cost_usd']))
       const choice = asRecord(asList(chunk['choices'])[0])
       if (typeof choice['finish_reason'] === 'string') finish = choice['finish_reason']
@@ -63,7 +65,7 @@ export function createAnswerAssembly(): AnswerAssembly {
       return words
     },
     isWhole: () => finish !== null,
-    isCutByMesh: () => finish === 'length' && answerBound !== null,
+    isCutByMesh: () => finish === 'length' && numberOf(answerBound) > 0,
     error: () => failure,
     answer: () => ({
       text,

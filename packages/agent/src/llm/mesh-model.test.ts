@@ -1,5 +1,6 @@
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { Problem } from '@flotilla/protocol/problem'
+import { problemCatalog } from '@flotilla/protocol/problem-catalog'
 import { expect, test } from 'vitest'
 import { createMeshHttp } from '../mesh/mesh-http.ts'
 import { createRunMesh } from '../mesh/run-mesh.ts'
@@ -214,4 +215,63 @@ test('an answer that its model or the budget cut off is not asked for again', as
   await close()
   expect(calls).toBe(1)
   expect(answer).toMatchObject({ text: 'half an', cutOff: true })
+})
+
+test('an answer of which no bound was told is not asked for again', async () => {
+  let calls = 0
+  const { model, close } = await meshModel((seen, response) => {
+    calls += 1
+    return streamed([words('half an', 'length')])(seen, response)
+  })
+  const answer = await model.answer({ ...request, answerTokensMax: null }, () => undefined, signal)
+  await close()
+  expect(calls).toBe(1)
+  expect(answer).toMatchObject({ text: 'half an', cutOff: true })
+})
+
+test('a bound that the mesh told before the first words makes it ask again, where no usage came', async () => {
+  let calls = 0
+  const { model, close } = await meshModel((seen, response) => {
+    calls += 1
+    const first = [{ choices: [], answer_bound: 1024 }, words('half an', 'length')]
+    return streamed(calls === 1 ? first : [words('a whole answer', 'stop')])(seen, response)
+  })
+  const answer = await model.answer({ ...request, answerTokensMax: null }, () => undefined, signal)
+  await close()
+  expect(calls).toBe(2)
+  expect(answer).toMatchObject({ text: 'a whole answer', cutOff: false })
+})
+
+test.each(['budget-exhausted', 'provider-unreachable'] as const)(
+  'a cut answer is what there is where it cannot be asked for again (%s)',
+  async (code) => {
+    let calls = 0
+    const { model, close } = await meshModel((seen, response) => {
+      calls += 1
+      if (calls > 1) return sendProblem(response, problemCatalog[code].status, code)
+      const told = { ...usage.usage, answer_bound: 1024 }
+      return streamed([words('half an', 'length'), { choices: [], usage: told }])(seen, response)
+    })
+    const answer = await model.answer({ ...request, answerTokensMax: null }, () => undefined, signal)
+    await close()
+    expect(calls).toBe(2)
+    expect(answer).toMatchObject({ text: 'half an', cutOff: true })
+  },
+)
+
+test('whoever stops waiting while a cut answer is asked for again gets no answer', async () => {
+  const stopping = new AbortController()
+  let calls = 0
+  const { model, close } = await meshModel((seen, response) => {
+    calls += 1
+    if (calls > 1) {
+      stopping.abort(new Error('stopped'))
+      return undefined
+    }
+    const told = { ...usage.usage, answer_bound: 1024 }
+    return streamed([words('half an', 'length'), { choices: [], usage: told }])(seen, response)
+  })
+  const asked = model.answer({ ...request, answerTokensMax: null }, () => undefined, stopping.signal)
+  await expect(asked).rejects.toThrow('stopped')
+  await close()
 })

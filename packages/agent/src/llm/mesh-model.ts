@@ -39,11 +39,13 @@ export function createMeshModel(deps: {
     const asksAgain = request.answerTokensMax === null
     const { answer, isCutByMesh } = await askOnce({ request, asksAgain }, onText, signal)
     if (!asksAgain || !isCutByMesh) return answer
-    const whole = (await askOnce({ request, asksAgain: false }, onText, signal)).answer
-    return {
-      ...whole,
-      tokens: whole.tokens + answer.tokens,
-      costUsd: whole.costUsd + answer.costUsd,
+    try {
+      const whole = (await askOnce({ request, asksAgain: false }, onText, signal)).answer
+      return { ...whole, tokens: whole.tokens + answer.tokens, costUsd: whole.costUsd + answer.costUsd }
+    } catch {
+      // The budget may have no room for another, or the provider be gone: half an answer that is paid for is left.
+      signal.throwIfAborted()
+      return answer
     }
   }
   const askOnce = async (

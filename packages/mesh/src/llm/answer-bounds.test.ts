@@ -45,8 +45,9 @@ describe('a call whose asker can ask again', () => {
       const body = Buffer.from(JSON.stringify({ model: 'openai/gpt-4o-mini', messages, ...stream, ...more }))
       const signal = new AbortController().signal
       const reply = await parts.complete(workerCaller, { body, signal, asksAgain })
-      if (reply.body instanceof Uint8Array) throw new Error('not streamed')
-      const text = Buffer.concat(await Array.fromAsync(reply.body)).toString()
+      const { body: answered } = reply
+      const pieces = answered instanceof Uint8Array ? [answered] : await Array.fromAsync(answered)
+      const text = Buffer.concat(pieces).toString()
       const told = /"answer_bound":(\d+|null)/.exec(text)?.[1]
       return { sent: upstream.calls.at(-1)?.body['max_tokens'], told }
     }
@@ -54,7 +55,7 @@ describe('a call whose asker can ask again', () => {
       await parts.close()
       await upstream.close()
     }
-    return { ask, made, parts, close }
+    return { ask, made, parts, upstream, close }
   }
 
   test('is bounded by what was learned, sets no more aside, and is told so; nobody else is', async () => {
@@ -80,4 +81,24 @@ describe('a call whose asker can ask again', () => {
     expect(await ask(true)).toEqual({ sent: 4096, told: '4096' })
     await close()
   })
+
+  test.each(['a stream', 'one piece'])(
+    'is told its bound also where the provider tells no usage (%s)',
+    async (form) => {
+      const { ask, upstream, close } = await aPath()
+      for (let call = 0; call < 10; call++) await ask(true)
+      upstream.answerWith((_call, response) => {
+        if (form === 'a stream') {
+          response.writeHead(200, { 'content-type': 'text/event-stream' })
+          response.end(`${chunkEvent({ content: 'x' }, 'length')}data: [DONE]\n\n`)
+          return
+        }
+        response.writeHead(200, { 'content-type': 'application/json' })
+        response.end('{"choices":[{"message":{"content":"x"},"finish_reason":"length"}]}')
+      })
+      expect(await ask(true)).toEqual({ sent: 1024, told: '1024' })
+      expect(await ask(false)).toEqual({ sent: 16_384, told: undefined })
+      await close()
+    },
+  )
 })

@@ -179,6 +179,8 @@ function relay(input: RelayInput, sink: ByteSink): ByteFlow {
         return
       }
       if (input.isLate && isRead) sink.write(Buffer.from(`: ${stream.signature}\n\n`))
+      const bound = stream.call.answerBound
+      if (typeof bound === 'number' && isRead) sink.write(boundEvent(bound))
       call.source = pipeBytes(stream.reply.body, inner)
     },
     (error: unknown) => inner.fail(error),
@@ -193,6 +195,12 @@ function relay(input: RelayInput, sink: ByteSink): ByteFlow {
       if (!isOver) hearing.readerLeft()
     },
   }
+}
+
+/** For a client that asks again, before the first words: whether a usage comes at the end is the provider's affair. */
+function boundEvent(bound: number): Uint8Array {
+  const chunk = { object: 'chat.completion.chunk', choices: [], ...boundWords(bound) }
+  return Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`)
 }
 
 /** The client has heard part of it, so nobody but the client may decide to pay for it a second time. */

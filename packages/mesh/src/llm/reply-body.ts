@@ -45,7 +45,10 @@ export async function wholeReply(
     if (dialect.saysNothing(answer)) throw emptyAnswer()
     const told = usage === null ? null : dialect.usageWithCost?.(answer, call.costUsdOf(usage))
     const usageTold = told && { ...told, ...boundWords(call.answerBound) }
-    const body = Buffer.from(usageTold ? JSON.stringify({ ...answer, usage: usageTold }) : text)
+    // Without a usage it stands beside the answer.
+    const hasBound = usage === null && typeof call.answerBound === 'number'
+    const more = usageTold ? { usage: usageTold } : hasBound ? boundWords(call.answerBound) : null
+    const body = Buffer.from(more ? JSON.stringify({ ...answer, ...more }) : text)
     return { status: 200, headers: { 'content-type': 'application/json; charset=utf-8' }, body }
   } finally {
     // Whatever broke on the way: the answer may have been made by then.
