@@ -175,6 +175,14 @@ describe('a turn', () => {
     await world.clock.settle()
     expect(world.ledger.find(run.id)).toMatchObject({ costUsd: 0.75, tokensUsed: 120 })
   })
+
+  test('counts tokens no further than a number that can be read again', async () => {
+    const world = await aStartedWorld()
+    const run = world.chat('operator')
+    await world.clock.settle()
+    for (const tokens of [Number.MAX_SAFE_INTEGER, 2 ** 57]) world.ledger.addRunCost(run.id, 0, tokens)
+    expect(world.ledger.find(run.id)).toMatchObject({ tokensUsed: Number.MAX_SAFE_INTEGER })
+  })
 })
 
 describe('a lost agent', () => {
