@@ -172,7 +172,7 @@ export function agentDoor(parts: MeshParts): FastifyInstance {
       if (action !== null) guard(caller, action)
     },
     loop: shares.calls,
-    held: shares.held,
+    held: shares.held.calls,
   })
   takeBodies(server, gate, (body) => readJsonBody(body, jsonLimits.body))
   server.register(async (scope) => agentRoutes(scope, { gate, effects, use: agentUseCases(parts) }))

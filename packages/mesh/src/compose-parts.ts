@@ -142,7 +142,7 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
     templateFolders: [paths.templatesFolder, join(repositoryRoot, 'templates')],
     doorPort: () => doorPort,
     proxyPort: () => egress.proxy.port(),
-    replies: { held: shares.held, loop: shares.replies },
+    replies: { held: shares.held.replies, loop: shares.replies },
     meshIdentity: createMeshIdentity({ secret: meshSecret.reveal(), clock }),
     defaultModel: catalog.defaultModel,
     requireModel: catalog.requireUsable,

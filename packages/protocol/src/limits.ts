@@ -116,7 +116,7 @@ export const jsonLimits = {
 
 /** What one agent may have the mesh do and keep for it, whatever it sends or answers. */
 export const agentShare = {
-  /** Bodies and replies that are held for all agents at once, and for one of them: nobody fills it alone. */
+  /** Bodies of calls that are held for all agents at once, and for one of them; and as much again of replies. */
   heldMaxBytes: 128 * 1024 * 1024,
   heldPerAgentMaxBytes: 16 * 1024 * 1024,
   /** Time of the mesh's one loop that reading and carrying out its calls may take, and as much again its replies. */

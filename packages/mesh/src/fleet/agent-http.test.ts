@@ -221,7 +221,7 @@ describe('a plain call', () => {
       }
       more()
     })
-    await expect(line.status(patient)).rejects.toThrow('longer than 4194304 bytes')
+    await expect(line.chatSessions(patient)).rejects.toThrow('longer than 4194304 bytes')
     expect(sent).toBeLessThan(16 * 1024 * 1024)
   })
 

@@ -24,6 +24,20 @@ import type { MeshIdentity } from './mesh-identity.ts'
 
 /** Largest reply, and largest frame of a stream: a result holds the outputs of all its tools, bytes. */
 const replyMaxBytes = 4 * 1024 * 1024
+/** A reply that says only how it stands or that a call was taken, bytes. Such a one is always heard: none is counted or waits. */
+const smallReplyMaxBytes = 16 * 1024
+const smallReplies: ReadonlySet<AgentEndpointName> = new Set([
+  'healthz',
+  'status',
+  'task',
+  'invoke',
+  'chatSteer',
+  'cancel',
+  'fileWrite',
+  'workspaceWrite',
+])
+/** After which there may be room again for an outcome. */
+const fullPotRetryMs = 2000
 /** Everything one streamed turn may send, bytes. */
 const streamMaxBytes = 64 * 1024 * 1024
 /** An agent sends a keep-alive comment every 15 s. */
@@ -97,13 +111,15 @@ export function createAgentHttp(deps: AgentHttpDeps): AgentConnection {
   }
 
   async function call<Schema extends z.core.$ZodType>(send: Send, schema: Schema): Promise<z.output<Schema>> {
+    const isSmall = smallReplies.has(send.endpoint)
     const held = share.hold()
+    const bounds = isSmall ? smallBounds : { maxBytes: replyMaxBytes, hold: held.take }
     const deadline = AbortSignal.timeout(send.deadlineMs ?? callDeadlineMs)
     const signal = AbortSignal.any([send.signal, deadline])
     try {
-      await share.room(signal)
+      if (!isSmall) await share.room(signal)
       const reply = await open({ ...send, signal })
-      const body = await readBody(reply, { maxBytes: replyMaxBytes, hold: held.take }, signal)
+      const body = await readBody(reply, bounds, signal)
       return share.spend(() => {
         if (reply.statusCode !== 200) throw refusal(deps.agentId, reply.statusCode ?? 0, body)
         return readReply(schema, body)
@@ -117,18 +133,31 @@ export function createAgentHttp(deps: AgentHttpDeps): AgentConnection {
 
   async function stream(send: Send, followed: FollowedStream): Promise<TaskResult | null> {
     const { signal } = send
-    const held = share.hold()
     try {
       const reply = await open(send)
       if (reply.statusCode !== 200) {
-        const body = await readBody(reply, { maxBytes: replyMaxBytes, hold: held.take }, signal)
+        const body = await readBody(reply, smallBounds, signal)
         throw share.spend(() => refusal(deps.agentId, reply.statusCode ?? 0, body))
       }
       return await followStream(reply, followed, share)
     } catch (error) {
       throw signal.aborted ? signal.reason : unavailable(deps.agentId, error)
-    } finally {
-      held.giveBack()
+    }
+  }
+
+  /** An outcome that the mesh has no room or time for now is not lost: it is asked for again until `send.signal` aborts. */
+  async function callPatiently<Schema extends z.core.$ZodType>(
+    send: Send,
+    schema: Schema,
+  ): Promise<z.output<Schema>> {
+    for (;;) {
+      await share.room(send.signal)
+      try {
+        return await call(send, schema)
+      } catch (error) {
+        if (!(error instanceof Problem) || !isOurRefusal(error.cause)) throw error
+      }
+      await deps.clock.sleep(fullPotRetryMs, send.signal)
     }
   }
 
@@ -194,7 +223,8 @@ export function createAgentHttp(deps: AgentHttpDeps): AgentConnection {
     result: async (runId, waitSeconds, signal): Promise<ResultReply> => {
       const query = { run_id: runId, wait_s: String(waitSeconds) }
       const deadlineMs = waitSeconds * 1000 + callDeadlineMs
-      const reply = await call({ endpoint: 'result', query, signal, deadlineMs }, agentApi.result.response)
+      const send = { endpoint: 'result', query, signal, deadlineMs } as const
+      const reply = await callPatiently(send, agentApi.result.response)
       if (reply.state === 'finished' && reply.result.run_id !== runId) {
         throw unavailable(deps.agentId, new Error('the result is of another run'))
       }
@@ -262,8 +292,11 @@ function shareOf({ agentId, clock, replies: { held, loop } }: AgentHttpDeps): Sh
   }
 }
 
+const smallBounds = { maxBytes: smallReplyMaxBytes, hold: () => {} }
+
 /**
- * The result at the stream's end, or null when the line broke before. An agent whose frames have taken its share of the
+ * The result at the stream's end, or null when the line broke before, or when there is no room for a frame: the outcome
+ * is asked for then. An agent whose frames have taken its share of the
  * loop is read no further until it has some again.
  */
 async function followStream(
@@ -287,7 +320,7 @@ async function followStream(
     }
     return null
   } catch (error) {
-    if (error instanceof BrokenLine) return null
+    if (error instanceof BrokenLine || isOurRefusal(error)) return null
     throw error
   } finally {
     held.giveBack()
@@ -343,8 +376,13 @@ function refusal(agentId: string, status: number, body: Buffer): Problem {
   })
 }
 
+/** No agent's answer becomes this Problem: it says that replies have used up what they may take of the mesh. */
+function isOurRefusal(error: unknown): boolean {
+  return error instanceof Problem && error.code === 'rate-limited'
+}
+
 function unavailable(agentId: string, error: unknown): Problem {
-  if (error instanceof Problem && error.code !== 'rate-limited') return error
+  if (error instanceof Problem && !isOurRefusal(error)) return error
   const reason = error instanceof z.core.$ZodError ? 'its answer is not of the agreed form' : wordsOf(error)
   return new Problem('agent-unavailable', {
     detail: `agent ${agentId} cannot be reached: ${reason}`,

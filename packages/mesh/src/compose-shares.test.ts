@@ -1,0 +1,13 @@
+import { agentShare } from '@flotilla/protocol/limits'
+import { expect, test } from 'vitest'
+import { composeShares } from './compose-shares.ts'
+
+test('bodies of calls that fill their pot leave every reply its room', () => {
+  const { held } = composeShares()
+  const each = agentShare.heldPerAgentMaxBytes / 64
+  const fill = () => {
+    for (let agent = 0; ; agent++) for (let part = 0; part < 64; part++) held.calls.take(`a${agent}`, each)
+  }
+  expect(fill).toThrow('agent')
+  expect(() => held.replies.take('a0', 4 * 1024 * 1024)).not.toThrow()
+})
