@@ -109,6 +109,7 @@ export function aModelPath(options: LlmPartsOptions = {}): LlmParts {
     answerBounds: createAnswerBounds(),
     readOn: createReadOn({ clock, limits: options.readOnLimits ?? {} }),
     chance: () => 0.5,
+    spend: (_agentId, work) => work(),
     fetchMedia: () => Promise.reject(new Problem('denied')),
     catalog,
     settings: () => settings,

@@ -5,6 +5,7 @@ import type { SettingsFile } from './config/watch-settings.ts'
 import type { EventBus } from './events/event-bus.ts'
 import { join } from 'node:path'
 import type { AgentRecord } from './fleet/agent-record.ts'
+import type { LoopShare } from './intake/loop-share.ts'
 import { createAnswerBounds } from './llm/answer-bounds.ts'
 import { createBudgetWarnings } from './llm/budget-warnings.ts'
 import { chatDialect } from './llm/chat-dialect.ts'
@@ -76,6 +77,7 @@ export function composeModelDoor(parts: {
   readonly agentIds: () => readonly string[]
   readonly modelInUse: (agentId: string) => string | null
   readonly fetchMedia: FetchMedia
+  readonly spend: LoopShare['spend']
 }) {
   const { catalog, database, events, journal, guard, log, ledger, fetchMedia } = parts
   const settings = parts.settings.current
@@ -121,6 +123,7 @@ export function composeModelDoor(parts: {
     answerBounds: createAnswerBounds(),
     chance: randomChance,
     fetchMedia,
+    spend: parts.spend,
     keepAliveMs,
     stopped,
   }

@@ -228,6 +228,7 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
     modelInUse: fleet.modelInUse,
     // The way out hangs on leases, which the model door keeps.
     fetchMedia: (caller, asked, signal) => egress.fetchMedia(caller, asked, signal),
+    spend: shares.calls.spend,
   })
   const kept = { vault, meshSecret, paths, editor, rates, database }
   const vaultRoom = await composeVault({ ...kept, journal, guard, decide, notes, ledger, log })

@@ -51,6 +51,22 @@ const sends = (bytes: string) => (_request: IncomingMessage, response: ServerRes
   void response.end(bytes)
 
 describe('a picture that a prompt names by its address', () => {
+  test('is counted as it comes, and read no further where there is no room for it', async () => {
+    const { web, fetchMedia } = await aWay(sends('x'.repeat(500)))
+    const asked = { url: `http://site.test:${web.port}/a.png`, maxBytes: 1000 }
+    const { signal } = new AbortController()
+    let kept = 0
+    await fetchMedia(scout, { ...asked, hold: (bytes) => void (kept += bytes) }, signal)
+    expect(kept).toBe(500)
+    const hold = () => {
+      throw new Problem('rate-limited', { detail: 'too much is kept' })
+    }
+    await expect(fetchMedia(scout, { ...asked, hold }, signal)).rejects.toMatchObject({
+      code: 'rate-limited',
+      detail: 'too much is kept',
+    })
+  })
+
   test('is fetched for its agent, counted and written down, with nothing of the agent in it', async () => {
     const { web, get, journal, asked, taken } = await aWay(sends('bytes'))
     expect(Buffer.from(await get('/a.png')).toString()).toBe('bytes')

@@ -9,6 +9,9 @@ import { startDeadline } from './deadline.ts'
 import { followRedirects } from './follow-redirects.ts'
 import type { PinnedFetch, PinnedReply } from './pinned-fetch.ts'
 
+/** Hears of each byte that is kept, and throws where there is no room for it. */
+type CountBytes = (bytes: number) => void
+
 /**
  * A picture or a document that a prompt names by its address, fetched for an agent before the prompt leaves: permission,
  * rate, filter and journal are those of `http_request`, and no credential is filled in. Throws `denied`, `rate-limited`,
@@ -16,7 +19,7 @@ import type { PinnedFetch, PinnedReply } from './pinned-fetch.ts'
  */
 export type FetchMediaForAgent = (
   caller: Caller,
-  asked: { readonly url: string; readonly maxBytes: number },
+  asked: { readonly url: string; readonly maxBytes: number; readonly hold?: CountBytes | undefined },
   signal: AbortSignal,
 ) => Promise<Uint8Array>
 
@@ -62,7 +65,7 @@ export function createFetchMedia(deps: FetchMediaDeps): FetchMediaForAgent {
     }
   }
 
-  return async (caller, { url, maxBytes }, outer) => {
+  return async (caller, { url, maxBytes, hold }, outer) => {
     deps.guard(caller, { do: 'call-api', api: 'http' })
     if (caller.kind !== 'agent') throw new Problem('denied')
     if (!URL.canParse(url)) throw new Problem('bad-request', { detail: 'this is no address' })
@@ -91,7 +94,7 @@ export function createFetchMedia(deps: FetchMediaDeps): FetchMediaForAgent {
         deadline.signal,
       )
       try {
-        const bytes = await readWhole(reply, maxBytes, deadline.signal)
+        const bytes = await readWhole(reply, { maxBytes, hold }, deadline.signal)
         record({ status: reply.status, bytes: bytes.length, host: answered.host })
         return bytes
       } finally {
@@ -108,7 +111,11 @@ export function createFetchMedia(deps: FetchMediaDeps): FetchMediaForAgent {
   }
 }
 
-async function readWhole(reply: PinnedReply, maxBytes: number, signal: AbortSignal): Promise<Uint8Array> {
+async function readWhole(
+  reply: PinnedReply,
+  { maxBytes, hold }: { readonly maxBytes: number; readonly hold: CountBytes | undefined },
+  signal: AbortSignal,
+): Promise<Uint8Array> {
   if (reply.status !== 200) {
     throw new Problem('bad-request', { detail: `this address answers with status ${reply.status}` })
   }
@@ -123,6 +130,7 @@ async function readWhole(reply: PinnedReply, maxBytes: number, signal: AbortSign
           detail: `this is larger than the ${maxBytes} bytes that are left for what one call names by address`,
         })
       }
+      hold?.(chunk.length)
       chunks.push(chunk)
     }
   } catch (error) {

@@ -32,6 +32,7 @@ const agentsMax = 10_000
 /** A share that is used up comes back evenly, all of it within a minute. */
 export function createLoopShare(deps: LoopShareDeps): LoopShare {
   const { clock, cpuMs, msPerMinute } = deps
+  let isSpending = false
   const used = new Map<string, { ms: number; at: number }>()
 
   function usedOf(agentId: string): { ms: number; at: number } {
@@ -66,10 +67,14 @@ export function createLoopShare(deps: LoopShareDeps): LoopShare {
       })
     },
     spend(agentId, work) {
+      // Charged once, by the outermost.
+      if (isSpending) return work()
+      isSpending = true
       const before = cpuMs()
       try {
         return work()
       } finally {
+        isSpending = false
         usedOf(agentId).ms += Math.max(0, cpuMs() - before)
       }
     },

@@ -80,3 +80,13 @@ test('work that fails is charged as well, and waiting is not', () => {
   share.spend('a', () => void (time.now += 10_000))
   share.require('a')
 })
+
+test('work within work is charged once', () => {
+  const { share, work } = aLoop()
+  share.spend('a', () => work('a', 400))
+  share.require('a')
+  work('a', 200)
+  share.require('a')
+  work('a', 1)
+  expect(refusalOf(() => share.require('a'))?.code).toBe('rate-limited')
+})

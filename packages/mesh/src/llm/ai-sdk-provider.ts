@@ -12,11 +12,12 @@ import { loadSdk } from './ai-sdk/load-sdk.ts'
 import type { SdkAccess, SdkModels } from './ai-sdk/load-sdk.ts'
 import { optionsFromChat } from './ai-sdk/options-from-chat.ts'
 import { problemIn, refusalIn } from './ai-sdk/sdk-failure.ts'
-import { createSdkFetch } from './ai-sdk/sdk-fetch.ts'
+import { createSdkFetch, fetchingWithin } from './ai-sdk/sdk-fetch.ts'
 import { sdkRules } from './ai-sdk/sdk-rules.ts'
 import { createToolNames } from './ai-sdk/tool-names.ts'
 import type { LlmProvider, ModelForm, ProviderReply, ProviderRequest } from './llm-provider.ts'
 import { badRequest } from './json-body.ts'
+import { spendIn } from './reply-body.ts'
 import { openProviderPool } from './provider-pool.ts'
 import type { ProviderTimeouts } from './provider-pool.ts'
 
@@ -41,15 +42,17 @@ export function createAiSdkProvider(config: AiSdkConfig): LlmProvider {
 
   return {
     forms: new Set(forms),
-    async complete(request, { signal }) {
+    async complete(request, options) {
+      const { signal } = options
       signal.throwIfAborted()
       requirePlainName(request.model)
       try {
         const models = await (loading ??= loadSdk(config, fetch))
         signal.throwIfAborted()
-        return request.form === 'embeddings'
-          ? await embedWithSdk(models, request, signal)
-          : await chat(config, models, { request, signal, secrets, host: base.host })
+        const call = { request, signal, secrets, host: base.host }
+        const ask = () =>
+          request.form === 'embeddings' ? embedWithSdk(models, request, signal) : chat(config, models, call)
+        return await fetchingWithin(options, () => spendIn(options, ask))
       } catch (error) {
         if (signal.aborted) throw signal.reason
         const refusal = refusalIn(error)

@@ -158,6 +158,24 @@ describe('an answer that nobody waits for', () => {
     },
   )
 
+  test('is heard out for a bounded number of bytes also in one piece', async () => {
+    await withPath({ readOnLimits: { maxBytes: 10_000 } }, async (at) => {
+      at.upstream.answerWith(async (call, response) => {
+        const hungUp = new AbortController()
+        void call.closed.then(() => hungUp.abort())
+        response.writeHead(200, { 'content-type': 'application/json' })
+        while (!hungUp.signal.aborted) {
+          response.write(' '.repeat(500))
+          await sleep(1)
+        }
+      })
+      await (
+        await askAndLeave(at, {})
+      ).closed
+      await expect.poll(() => booked(at.parts)).toEqual([{ why: 'read-on-bytes', whole: 1 }])
+    })
+  })
+
   test('is heard out for a bounded number of bytes', async () => {
     await withPath({ readOnLimits: { maxBytes: 10_000 } }, async (at) => {
       at.upstream.answerWith(async (call, response) => {

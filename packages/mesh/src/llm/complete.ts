@@ -3,6 +3,7 @@ import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import type { EventBus } from '../events/event-bus.ts'
 import type { Log } from '../log.ts'
+import type { LoopShare } from '../intake/loop-share.ts'
 import type { Guard } from '../policy/action.ts'
 import type { Caller } from '../policy/caller.ts'
 import { allowedModel } from './allowed-models.ts'
@@ -18,7 +19,7 @@ import { promptTokensAtMost } from './estimate.ts'
 import { fallbackChain } from './fallback-chain.ts'
 import { firstWords } from './first-words.ts'
 import type { HoldLease } from './hold-lease.ts'
-import type { ProviderReply, ProviderRequest } from './llm-provider.ts'
+import type { CallBounds, ProviderReply, ProviderRequest } from './llm-provider.ts'
 import { requireBounded } from './media-bounds.ts'
 import type { CatalogModel } from './model-catalog.ts'
 import { usdFromNano } from './money.ts'
@@ -55,6 +56,8 @@ export interface CompletionInput {
   readonly signal: AbortSignal
   /** Counts bytes of an answer in one piece; they are kept until the call is over. */
   readonly hold?: Hold
+  /** The call is not over, though its client has left, until what this returns is called. */
+  readonly keep?: () => () => void
   /** Features that are still tried out, by the names a client gives them. */
   readonly betas?: readonly string[]
   /** The client asks again where a bound that it did not choose cut the answer off. */
@@ -76,6 +79,8 @@ export interface CompleteDeps extends AllowedModelsDeps {
   readonly chance: () => number
   /** Silence after which a stream gets a comment; the default is the wire's. */
   readonly keepAliveMs?: number
+  /** Does what returns at once, on the agent's share of the loop. */
+  readonly spend: LoopShare['spend']
   /** Ends what waits between calls. */
   readonly stopped?: AbortSignal
 }
@@ -115,8 +120,9 @@ async function answer(
   const { dialect } = deps
   const read = readBounded(dialect, input)
   const chain = fallbackChain(deps, caller.agentId, allowedModel(deps, caller.agentId, read.model))
-  const parameters = await withRemoteMedia(deps, read, { caller, signal: input.signal })
+  const parameters = await withRemoteMedia(deps, read, { caller, ...input })
   const release = deps.holdLease(caller.run)
+  const ended = input.keep?.()
   const hearing = deps.readOn.begin(caller.agentId)
   // An agent that is gone holds no lease by an answer that it never reads.
   hearing.left.addEventListener('abort', release, { once: true })
@@ -127,9 +133,11 @@ async function answer(
     chain,
     hearing,
     open: (model) =>
-      openCall(deps, caller, { model, parameters, hearing, asksAgain: input.asksAgain === true }),
-    receive: (reply, opened) => receive(dialect, reply, { ...opened, hold: input.hold }),
-  }).finally(release)
+      openCall(deps, caller, { model, parameters, hearing, input, asksAgain: input.asksAgain === true }),
+    receive: (reply, opened) => receive(dialect, reply, opened),
+  })
+    .finally(release)
+    .finally(ended)
   if (!parameters.stream) return wholeAnswer(await unlessLeft(dispatched, hearing))
   // One that is left before it began is read on by the stream that it becomes.
   const streamed = streamedAnswer(deps, { dispatched, wantsUsage: parameters.wantsUsage, hearing })
@@ -156,6 +164,7 @@ interface AskedCall {
   readonly parameters: CallParameters
   readonly hearing: Hearing
   readonly asksAgain: boolean
+  readonly input: CompletionInput
 }
 
 /** What was learned of the answers of this model to this agent bounds whoever can ask again; null for nobody else. */
@@ -169,13 +178,26 @@ function learnedBound(
   return answerBounds.boundFor(agentId, model.id, model.defaultMaxTokens)
 }
 
-/** What one model would be sent, with the money for it set aside. */
-async function openCall(
-  deps: Parts,
-  caller: Extract<Caller, { kind: 'agent' }>,
-  call: AskedCall,
-): Promise<Opened> {
-  const { model, parameters: asked, hearing } = call
+/** What of an answer nobody waits for is bounded by what is read on, and what anybody's call keeps by the bytes of its agent. */
+function boundsOf({ spend }: Parts, agentId: string, { hearing, input }: AskedCall): CallBounds {
+  let bytes = 0
+  let heard = 0
+  return {
+    spend: (work) => spend(agentId, work),
+    hold: (more) => {
+      bytes += more
+      if (hearing.left.aborted) {
+        hearing.heard(bytes - heard)
+        heard = bytes
+      }
+      input.hold?.(more)
+    },
+  }
+}
+
+/** What one model would be sent, and what that may cost. */
+function draftFor(deps: Parts, agentId: string, call: AskedCall) {
+  const { model, parameters: asked } = call
   const { dialect } = deps
   if (!model.llm.forms.has(dialect.form)) {
     throw new Problem('bad-request', { detail: `${model.id} does not answer ${dialect.form} calls` })
@@ -186,28 +208,43 @@ async function openCall(
   const price = priceWithTools(deps.priceOf(model), terms)
   const draft = JSON.stringify({ model: model.model, ...parameters.forwarded })
   const draftBytes = Buffer.byteLength(draft)
-  const learned = learnedBound(deps, caller.agentId, call)
+  const learned = learnedBound(deps, agentId, call)
   const wishedTokens = parameters.maxTokens?.value ?? learned ?? model.defaultMaxTokens
   const promptTokens = tokensWithTools(
     promptTokensAtMost(parameters.prompt, draftBytes, model.media),
     terms,
     wishedTokens,
   )
+  return { dialect, parameters, price, draft, draftBytes, learned, wishedTokens, promptTokens }
+}
+
+/** What one model is sent, with the money for it set aside. */
+async function openCall(
+  deps: Parts,
+  caller: Extract<Caller, { kind: 'agent' }>,
+  call: AskedCall,
+): Promise<Opened> {
+  const { agentId } = caller
+  const { model, hearing } = call
+  const bounds = boundsOf(deps, agentId, call)
+  const drafted = deps.spend(agentId, () => draftFor(deps, agentId, call))
+  const { dialect, parameters, price, learned, promptTokens } = drafted
   const reservation = await deps.gate.reserve({
-    agentId: caller.agentId,
+    agentId,
     run: caller.run,
     model: model.id,
     promptTokens,
     promptNano: Math.ceil(promptTokens * price.inputNanoPerToken + price.callNano),
     outputNanoPerToken: dialect.hasOutput ? price.outputNanoPerToken : 0,
     answers: parameters.answers,
-    maxTokens: dialect.hasOutput ? wishedTokens : 1,
+    maxTokens: dialect.hasOutput ? drafted.wishedTokens : 1,
   })
   const closed = hearing.opened(reservation.reservedNano > 0)
+  const ended = call.input.keep?.()
   const releaseLease = deps.holdLease(caller.run)
   hearing.left.addEventListener('abort', releaseLease, { once: true })
   const account = openCallAccount(deps, {
-    agentId: caller.agentId,
+    agentId,
     runId: caller.run?.runId ?? null,
     model: model.id,
     price,
@@ -215,14 +252,15 @@ async function openCall(
     promptTokens,
     answers: parameters.answers,
     answered: (tokens) => {
-      if (call.asksAgain) deps.answerBounds.saw(caller.agentId, model.id, tokens)
+      if (call.asksAgain) deps.answerBounds.saw(agentId, model.id, tokens)
     },
     closed: () => {
       releaseLease()
       closed()
+      ended?.()
     },
   })
-  const request = requestFor(caller.agentId, model, { dialect, parameters, draft, draftBytes, reservation })
+  const request = deps.spend(agentId, () => requestFor(agentId, model, { ...drafted, reservation }))
   const billed = (usage: TokenUsage) => billedUsage(usage, model.usageRule)
   // Of a lower bound the budget is the reason, and asking again does not help.
   const answerBound = reservation.maxTokens === learned ? learned : null
@@ -231,6 +269,7 @@ async function openCall(
     model,
     request,
     hearing,
+    bounds,
     ...told,
     account: billedAccount(account, billed),
     costUsdOf: (usage) => usdFromNano(price.costNano(billed(usage))),

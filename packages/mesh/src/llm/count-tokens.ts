@@ -37,7 +37,7 @@ export function createCountTokens(deps: CountTokensDeps): CountTokens {
     const asked = readCountParameters(body)
     const model = deps.catalog.find(allowedModel(deps, caller.agentId, asked.model))
     serverToolTerms(model, asked)
-    const { forwarded, prompt } = await withRemoteMedia(deps, asked, { caller, signal })
+    const { forwarded, prompt } = await withRemoteMedia(deps, asked, { caller, signal, hold })
     if (!model.llm.forms.has('token-count')) {
       return { body: JSON.stringify({ input_tokens: messagesTokensAbout(forwarded, prompt) }) }
     }
@@ -49,8 +49,8 @@ export function createCountTokens(deps: CountTokensDeps): CountTokens {
       parameters: forwarded,
       body: JSON.stringify({ model: model.model, ...forwarded }),
     }
-    const reply = await model.llm.complete(request, { signal })
+    const reply = await model.llm.complete(request, { signal, hold })
     if (reply.status !== 200) throw await problemFromRefusal(reply, model.provider, model.secrets)
-    return { body: await collect(reply, hold) }
+    return { body: await collect(reply, { hold }) }
   }
 }

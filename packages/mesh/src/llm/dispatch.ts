@@ -4,16 +4,18 @@ import type { Log } from '../log.ts'
 import type { CallAccount } from './call-account.ts'
 import { chooseModel, nextStep } from './failover.ts'
 import type { Candidate, Choice, Failure } from './failover.ts'
-import type { ProviderReply, ProviderRequest } from './llm-provider.ts'
+import type { CallBounds, ProviderReply, ProviderRequest } from './llm-provider.ts'
 import type { CatalogModel } from './model-catalog.ts'
 import { failureFromError, failureFromRefusal } from './provider-failure.ts'
 import type { Hearing } from './read-on.ts'
+import { spendIn } from './reply-body.ts'
 import type { ModelWatch } from './watch-models.ts'
 
 /** A call made ready for one model: what goes out, and the money set aside for it. */
 export interface OpenedCall {
   readonly request: ProviderRequest
   readonly account: CallAccount
+  readonly bounds?: CallBounds
 }
 
 export interface ChainCall<Opened extends OpenedCall, Answer> {
@@ -162,7 +164,8 @@ async function attemptOnce<Opened extends OpenedCall, Answer>(
   const { hearing } = call
   const settleUnseen = () => opened.account.settleUnconfirmed(hearing.why() ?? 'broken-off')
   try {
-    const reply = await model.llm.complete(opened.request, { signal: hearing.cut })
+    const options = { ...opened.bounds, signal: hearing.cut }
+    const reply = await spendIn(opened.bounds, () => model.llm.complete(opened.request, options))
     if (reply.status === 200) return { answer: await call.receive(reply, opened) }
     const failure = await failureFromRefusal(reply, model)
     if (failure.mayBeBilled) settleUnseen()

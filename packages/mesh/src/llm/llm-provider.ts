@@ -24,11 +24,23 @@ export type ModelForm = 'chat' | 'messages' | 'token-count' | 'embeddings'
  */
 export interface LlmProvider {
   readonly forms: ReadonlySet<ModelForm>
-  complete(request: ProviderRequest, options: { readonly signal: AbortSignal }): Promise<ProviderReply>
+  complete(request: ProviderRequest, options: ProviderOptions): Promise<ProviderReply>
   /** Names of the models it can tell without asking anybody, without the provider's own. */
   modelNames(): Promise<readonly string[]>
   /** Frees its connections; calls that are open are cut. */
   close(): Promise<void>
+}
+
+/** What a call may take of the mesh; a provider that makes something of a body or an answer does it within these. */
+export interface CallBounds {
+  /** Counts bytes that are kept until the call is over; throws the Problem `rate-limited` where too many are kept already. */
+  readonly hold?: ((bytes: number) => void) | undefined
+  /** Does what returns at once, on the caller's share of the loop. */
+  readonly spend?: (<T>(work: () => T) => T) | undefined
+}
+
+export interface ProviderOptions extends CallBounds {
+  readonly signal: AbortSignal
 }
 
 export interface ProviderRequest {

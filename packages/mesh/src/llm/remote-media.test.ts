@@ -22,7 +22,7 @@ async function aDoor(wire: WireKind, model: string, fetchMedia: FetchMedia = web
   const asked: { url: string; maxBytes: number }[] = []
   const door = await startModelDoor(wire, model, {
     fetchMedia: (caller, one, signal) => {
-      asked.push({ ...one })
+      asked.push({ url: one.url, maxBytes: one.maxBytes })
       return fetchMedia(caller, one, signal)
     },
   })

@@ -5,19 +5,27 @@ import { placeOf } from './prompt/closed-form.ts'
 import { mediaTypeOf } from './prompt/media-data.ts'
 import type { PromptFound, RemoteMedia } from './prompt/prompt-found.ts'
 import { badRequest } from './json-body.ts'
+import type { Hold } from './reply-body.ts'
 
 /**
- * Fetches a public address in an agent's name, by the rules of `http_request`. Throws its Problems, `denied`
+ * Fetches a public address in an agent's name, by the rules of `http_request`; `hold` counts each byte as it comes.
+ * Throws its Problems, what `hold` throws, `denied`
  * without that permission, and `bad-request` for what is larger or no answer.
  */
 export type FetchMedia = (
   caller: Caller,
-  asked: { readonly url: string; readonly maxBytes: number },
+  asked: { readonly url: string; readonly maxBytes: number; readonly hold?: Hold | undefined },
   signal: AbortSignal,
 ) => Promise<Uint8Array>
 
 /** All that one call names by address, together: as base64 it fits into a body of the model surface. */
 export const remoteMediaMaxBytes = 3 * 1024 * 1024
+
+interface MediaCaller {
+  readonly caller: Caller
+  readonly signal: AbortSignal
+  readonly hold?: Hold | undefined
+}
 
 /**
  * The call with what it names by address as data in its place: a provider fetches nothing for an agent. Throws
@@ -28,7 +36,7 @@ export async function withRemoteMedia<
 >(
   deps: { readonly fetchMedia: FetchMedia },
   call: Call,
-  { caller, signal }: { readonly caller: Caller; readonly signal: AbortSignal },
+  { caller, signal, hold }: MediaCaller,
 ): Promise<Call> {
   const { remote } = call.prompt
   if (remote.length === 0) return call
@@ -36,7 +44,7 @@ export async function withRemoteMedia<
   let dataBytes = call.prompt.dataBytes
   let left = remoteMediaMaxBytes
   for (const media of remote) {
-    const bytes = await fetched(deps, media, { caller, signal, maxBytes: left })
+    const bytes = await fetched(deps, media, { caller, signal, hold, maxBytes: left })
     left -= bytes.length
     const type = mediaTypeOf(bytes, media.kind)
     if (type === null) {
@@ -44,6 +52,8 @@ export async function withRemoteMedia<
       throw badRequest(`${placeOf(media.path)}: what is at this address is not ${wanted}`)
     }
     const data = Buffer.from(bytes).toString('base64')
+    // As many as came are counted by now; their text takes their place.
+    hold?.(data.length - bytes.length)
     dataBytes += data.length
     const value =
       media.as === 'address' ? `data:${type};base64,${data}` : { type: 'base64', media_type: type, data }
@@ -55,10 +65,10 @@ export async function withRemoteMedia<
 async function fetched(
   { fetchMedia }: { readonly fetchMedia: FetchMedia },
   { url, path }: RemoteMedia,
-  by: { readonly caller: Caller; readonly signal: AbortSignal; readonly maxBytes: number },
+  by: MediaCaller & { readonly maxBytes: number },
 ): Promise<Uint8Array> {
   try {
-    return await fetchMedia(by.caller, { url, maxBytes: by.maxBytes }, by.signal)
+    return await fetchMedia(by.caller, { url, maxBytes: by.maxBytes, hold: by.hold }, by.signal)
   } catch (error) {
     if (!(error instanceof Problem)) throw error
     const { code, detail, cause, extra, retryAfterSeconds } = error

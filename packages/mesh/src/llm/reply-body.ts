@@ -6,7 +6,7 @@ import { pipeBytes } from './byte-stream.ts'
 import type { CallAccount } from './call-account.ts'
 import type { Dialect } from './dialect.ts'
 import { emptyAnswer } from './empty-answer.ts'
-import type { ProviderReply } from './llm-provider.ts'
+import type { CallBounds, ProviderReply } from './llm-provider.ts'
 import type { Hearing } from './read-on.ts'
 import type { TokenUsage } from './usage.ts'
 
@@ -17,12 +17,10 @@ export interface OpenCall {
   readonly costUsdOf: (usage: TokenUsage) => number
   /** Told to a client that asks again: the bound that the mesh chose for the answer, null where it chose none. */
   readonly answerBound?: number | null
-  /** See `CompletionInput`. */
-  readonly hold?: Hold | undefined
+  readonly bounds?: CallBounds
 }
 
-/** Counts bytes that are kept until the call is over; throws the Problem `rate-limited` where too many are kept already. */
-export type Hold = (bytes: number) => void
+export type Hold = NonNullable<CallBounds['hold']>
 
 /** A whole answer, pictures included. */
 const replyMaxBytes = 16 * 1024 * 1024
@@ -37,24 +35,33 @@ export async function wholeReply(
   dialect: Dialect,
 ): Promise<{ status: number; headers: Record<string, string>; body: Uint8Array }> {
   try {
-    const text = await collect(reply, call.hold)
-    const answer = parsedAnswer(text)
-    const usage = dialect.usageOf(answer)
-    if (usage === null) call.account.settleUnconfirmed('no-usage')
-    else call.account.settle(usage)
-    if (dialect.saysNothing(answer)) throw emptyAnswer()
-    const told = usage === null ? null : dialect.usageWithCost?.(answer, call.costUsdOf(usage))
-    const usageTold = told && { ...told, ...boundWords(call.answerBound) }
-    // Without a usage it stands beside the answer.
-    const hasBound = usage === null && typeof call.answerBound === 'number'
-    const more = usageTold ? { usage: usageTold } : hasBound ? boundWords(call.answerBound) : null
-    const body = Buffer.from(more ? JSON.stringify({ ...answer, ...more }) : text)
+    const text = await collect(reply, call.bounds)
+    const body = spendIn(call.bounds, () => settledBody(text, call, dialect))
     return { status: 200, headers: { 'content-type': 'application/json; charset=utf-8' }, body }
   } finally {
     // Whatever broke on the way: the answer may have been made by then.
     call.account.settleUnconfirmed(call.hearing.why() ?? 'broken-off')
     reply.discard()
   }
+}
+
+function settledBody(text: string, call: OpenCall, dialect: Dialect): Uint8Array {
+  const answer = parsedAnswer(text)
+  const usage = dialect.usageOf(answer)
+  if (usage === null) call.account.settleUnconfirmed('no-usage')
+  else call.account.settle(usage)
+  if (dialect.saysNothing(answer)) throw emptyAnswer()
+  const told = usage === null ? null : dialect.usageWithCost?.(answer, call.costUsdOf(usage))
+  const usageTold = told && { ...told, ...boundWords(call.answerBound) }
+  // Without a usage it stands beside the answer.
+  const hasBound = usage === null && typeof call.answerBound === 'number'
+  const more = usageTold ? { usage: usageTold } : hasBound ? boundWords(call.answerBound) : null
+  return Buffer.from(more ? JSON.stringify({ ...answer, ...more }) : text)
+}
+
+/** Does what returns at once on the share of whoever calls, where one is named. */
+export function spendIn<T>(bounds: CallBounds | undefined, work: () => T): T {
+  return bounds?.spend === undefined ? work() : bounds.spend(work)
 }
 
 /** As it stands beside the usage. Pure. */
@@ -67,7 +74,7 @@ function tooLarge(): Problem {
 }
 
 /** The pieces of an answer, joined. Rejects with what the reply fails with, what `hold` throws, or the Problem `upstream-failed`. */
-export function collect(reply: ProviderReply, hold?: Hold): Promise<string> {
+export function collect(reply: ProviderReply, bounds: CallBounds = {}): Promise<string> {
   return new Promise((resolve, reject) => {
     const chunks: Uint8Array[] = []
     let bytes = 0
@@ -76,7 +83,7 @@ export function collect(reply: ProviderReply, hold?: Hold): Promise<string> {
         bytes += chunk.length
         try {
           if (bytes > replyMaxBytes) throw tooLarge()
-          hold?.(chunk.length)
+          bounds.hold?.(chunk.length)
           chunks.push(chunk)
           return true
         } catch (error) {
@@ -85,7 +92,7 @@ export function collect(reply: ProviderReply, hold?: Hold): Promise<string> {
           return false
         }
       },
-      end: () => resolve(Buffer.concat(chunks).toString('utf8')),
+      end: () => resolve(spendIn(bounds, () => Buffer.concat(chunks).toString('utf8'))),
       fail: reject,
     })
   })

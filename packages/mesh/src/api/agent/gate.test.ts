@@ -246,7 +246,7 @@ test('two hundred headers are taken, and one more is refused and not left out', 
   expect(await statusOf(many)).toBe(413)
 })
 
-test('what comes for a call that is over is not counted as kept, since nobody would give it back', () => {
+test('what a call keeps is counted until its client and its work are both gone, and is given back once', () => {
   const held: number[] = []
   const gate = createAgentGate({
     verifyToken: (agentId) => ({ agentId, token: 'program' }),
@@ -262,8 +262,17 @@ test('what comes for a call that is over is not counted as kept, since nobody wo
   const raw = new EventEmitter()
   return gate.admitToModels(call, { raw } as never).then(() => {
     gate.hold(call, 5)
+    const ended = [gate.keep(call), gate.keep(call)]
     raw.emit('close')
     gate.hold(call, 7)
-    expect(held).toEqual([5, -5])
+    ended[0]?.()
+    ended[0]?.()
+    expect(held).toEqual([5, 7])
+    ended[1]?.()
+    expect(held).toEqual([5, 7, -12])
+    // Nobody would give it back.
+    gate.hold(call, 9)
+    gate.keep(call)()
+    expect(held).toEqual([5, 7, -12])
   })
 })

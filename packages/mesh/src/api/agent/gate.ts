@@ -39,10 +39,10 @@ export interface PlainCall {
 }
 
 interface Admitted extends TokenHolder {
-  /** Of the body, until the call is over: all that was made of it lives as long. */
+  /** Of the body and the answer, as long as anybody is at work for the call: all that was made of them lives as long. */
   heldBytes: number
-  /** What is read after that nobody waits for, and is bounded where it is read on. */
-  isOver: boolean
+  /** The client, until it has its reply or has hung up, and what goes on for the call without it. */
+  holders: number
 }
 
 /** Calls that one agent may have open at once, its programs' and those it hung up on among them: each may hold a body of megabytes. */
@@ -63,7 +63,7 @@ export function createAgentGate(deps: AgentGateDeps) {
     if (known) return known
     const holder = deps.verifyToken(readToken(request))
     if (!holder) throw new Problem('unauthenticated', { detail: 'no token of a running agent' })
-    const admitted = { agentId: holder.agentId, token: holder.token, heldBytes: 0, isOver: false }
+    const admitted = { agentId: holder.agentId, token: holder.token, heldBytes: 0, holders: 0 }
     identified.set(request, admitted)
     return admitted
   }
@@ -78,13 +78,20 @@ export function createAgentGate(deps: AgentGateDeps) {
       })
     }
     openCalls.set(agentId, open + 1)
+    admitted.holders++
     reply.raw.once('close', () => {
       const left = (openCalls.get(agentId) ?? 1) - 1
       if (left > 0) openCalls.set(agentId, left)
       else openCalls.delete(agentId)
-      admitted.isOver = true
-      if (admitted.heldBytes > 0) deps.held.giveBack(agentId, admitted.heldBytes)
+      letGo(admitted)
     })
+  }
+
+  function letGo(admitted: Admitted): void {
+    admitted.holders--
+    if (admitted.holders > 0 || admitted.heldBytes === 0) return
+    deps.held.giveBack(admitted.agentId, admitted.heldBytes)
+    admitted.heldBytes = 0
   }
 
   /**
@@ -146,9 +153,21 @@ export function createAgentGate(deps: AgentGateDeps) {
     /** Counts bytes of a body that comes in; throws the Problem `rate-limited` where too many are kept already. */
     hold(request: FastifyRequest, bytes: number): void {
       const admitted = identify(request)
-      if (admitted.isOver) return
+      // Nobody would give it back.
+      if (admitted.holders === 0) return
       deps.held.take(admitted.agentId, bytes)
       admitted.heldBytes += bytes
+    },
+    /** What the call keeps stays counted, though its client hangs up, until what this returns is called. */
+    keep(request: FastifyRequest): () => void {
+      const admitted = identify(request)
+      if (admitted.holders === 0) return () => {}
+      admitted.holders++
+      let isKept = true
+      return () => {
+        if (isKept) letGo(admitted)
+        isKept = false
+      }
     },
     /** Does what returns at once for a call, on the agent's share of the loop. */
     spend: <T>(request: FastifyRequest, work: () => T): T => deps.loop.spend(identify(request).agentId, work),

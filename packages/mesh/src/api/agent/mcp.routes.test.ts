@@ -45,6 +45,7 @@ test('an agent that does not read what its server sends keeps neither line nor l
     admitToDoor: admit,
     admitToModels: admit,
     hold: () => {},
+    keep: () => () => {},
     spend: <T>(_request: unknown, work: () => T): T => work(),
   }
   mcpAgentRoutes(server, { gate: { ...gate, modelSurface: gate.doorOnly }, use: { exchange } })

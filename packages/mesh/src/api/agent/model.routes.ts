@@ -37,6 +37,8 @@ interface ModelCall {
   readonly asksAgain: boolean
   /** Counts bytes of an answer that are kept until the call is over. */
   readonly hold: (bytes: number) => void
+  /** The call is not over, though its client hangs up, until what this returns is called. */
+  readonly keep: () => () => void
 }
 
 type CallModel = (caller: AgentCaller, call: ModelCall) => Promise<ModelReply>
@@ -108,6 +110,7 @@ function callOf(gate: ModelRoutesDeps['gate'], raw: FastifyRequest, reply: Fasti
     betas: namesIn(raw.headers['anthropic-beta']),
     asksAgain: raw.headers[headers.asksAgain] === '1',
     hold: (bytes) => gate.hold(raw, bytes),
+    keep: () => gate.keep(raw),
   }
 }
 

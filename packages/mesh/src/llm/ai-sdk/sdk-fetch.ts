@@ -1,10 +1,19 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { jsonLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Pool } from 'undici'
 import { lookAtJson } from '../../intake/look-at-json.ts'
-import type { ProviderReply } from '../llm-provider.ts'
-import { collect } from '../reply-body.ts'
+import type { CallBounds, ProviderReply } from '../llm-provider.ts'
+import { collect, spendIn } from '../reply-body.ts'
 import { exchange } from '../provider-exchange.ts'
+
+/** Packages hand nothing of a call on to what fetches for them. */
+const boundsOfCall = new AsyncLocalStorage<CallBounds>()
+
+/** Whatever a package fetches within `work` is kept within the bounds of the call. */
+export function fetchingWithin<T>(bounds: CallBounds, work: () => Promise<T>): Promise<T> {
+  return boundsOfCall.run(bounds, work)
+}
 
 /**
  * The only way out for the packages: our own connections to one provider's origin, by the same transport as every
@@ -41,8 +50,13 @@ export function createSdkFetch(pool: Pool, base: URL): typeof globalThis.fetch {
 
 /** A package makes all of a whole answer at once, whatever is in it. */
 async function lookedAt(reply: ProviderReply, host: string): Promise<string> {
-  const text = await collect(reply)
-  const { fault } = lookAtJson(Buffer.from(text), jsonLimits.modelAnswer)
+  const bounds = boundsOfCall.getStore() ?? {}
+  const text = await collect(reply, bounds).catch((error: unknown) => {
+    // What is left of it would keep its connection.
+    reply.discard()
+    throw error
+  })
+  const { fault } = spendIn(bounds, () => lookAtJson(Buffer.from(text), jsonLimits.modelAnswer))
   if (fault === null) return text
   throw new Problem('upstream-failed', { detail: `the answer of ${host} ${fault}` })
 }

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@flotilla/protocol/json-value'
-import type { LlmProvider, ProviderReply, ProviderRequest } from '../llm-provider.ts'
-import { collect, parsedAnswer } from '../reply-body.ts'
+import type { CallBounds, LlmProvider, ProviderReply, ProviderRequest } from '../llm-provider.ts'
+import { collect, parsedAnswer, spendIn } from '../reply-body.ts'
 import type { UsageRule } from '../usage.ts'
 import { messageFromChat } from './chat-to-message.ts'
 import { eventData } from './event-data.ts'
@@ -27,10 +27,11 @@ export function messagesOverChat(
       if (request.form !== 'messages') return await provider.complete(request, options)
       const reply = await provider.complete(chatRequest(request, fit), options)
       if (reply.status !== 200) return reply
+      const read = (text: string) => messageFromChat(parsedAnswer(text), request.model, usage)
       const isStream = reply.contentType.includes('event-stream')
       return {
         ...reply,
-        body: isStream ? streamed(reply, request.model, usage) : whole(reply, request.model, usage),
+        body: isStream ? streamed(reply, request.model, usage) : whole(reply, read, options),
       }
     },
   }
@@ -54,8 +55,13 @@ function parsedBody({ body }: ProviderRequest): JsonObject {
   return JSON.parse(text) as JsonObject
 }
 
-async function* whole(reply: ProviderReply, model: string, rule: UsageRule): AsyncGenerator<Uint8Array> {
-  yield Buffer.from(JSON.stringify(messageFromChat(parsedAnswer(await collect(reply)), model, rule)))
+async function* whole(
+  reply: ProviderReply,
+  read: (text: string) => object,
+  bounds: CallBounds,
+): AsyncGenerator<Uint8Array> {
+  const text = await collect(reply, bounds)
+  yield spendIn(bounds, () => Buffer.from(JSON.stringify(read(text))))
 }
 
 async function* streamed(reply: ProviderReply, model: string, rule: UsageRule): AsyncGenerator<Uint8Array> {
