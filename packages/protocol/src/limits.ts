@@ -119,6 +119,9 @@ export const agentShare = {
   /** Bodies of calls that are held for all agents at once, and for one of them; and as much again of replies. */
   heldMaxBytes: 128 * 1024 * 1024,
   heldPerAgentMaxBytes: 16 * 1024 * 1024,
+  /** Always there for an agent, and set apart of all for these: for 128 agents. */
+  heldFloorBytes: 256 * 1024,
+  heldReserveMaxBytes: 32 * 1024 * 1024,
   /** Time of the mesh's one loop that reading and carrying out its calls may take, and as much again its replies. */
   loopMsPerMinute: 6000,
 } as const

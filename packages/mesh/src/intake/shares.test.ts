@@ -13,27 +13,42 @@ const refusalOf = (work: () => unknown): Problem | null => {
   }
 }
 
-test('one agent keeps its share of the bytes and no more, and leaves the rest to others', () => {
-  const held = createHeldBytes({ heldMaxBytes: 100, heldPerAgentMaxBytes: 40 })
+const bounds = { heldMaxBytes: 120, heldPerAgentMaxBytes: 40, heldFloorBytes: 5, heldReserveMaxBytes: 20 }
+
+test('one agent keeps its share of the bytes and no more', () => {
+  const held = createHeldBytes(bounds)
   held.take('greedy', 40)
   expect(refusalOf(() => held.take('greedy', 1))).toMatchObject({
     code: 'rate-limited',
     retryAfterSeconds: 2,
   })
-  held.take('b', 40)
-  held.take('c', 20)
-  expect(refusalOf(() => held.take('d', 1))?.code).toBe('rate-limited')
   held.giveBack('greedy', 40)
-  held.take('d', 40)
-  held.giveBack('b', 40)
-  held.giveBack('c', 20)
-  held.giveBack('d', 40)
-  for (const agent of ['e', 'f']) held.take(agent, 40)
-  held.take('g', 20)
+  held.take('greedy', 40)
+})
+
+test('agents that together take all they can leave some for the next, and its floor for each', () => {
+  const held = createHeldBytes(bounds)
+  const taken = (agentId: string) => {
+    let bytes = 0
+    while (bytes < 100 && refusalOf(() => held.take(agentId, 1)) === null) bytes++
+    return bytes
+  }
+  expect(['a', 'b', 'c', 'd'].map(taken)).toEqual([40, 37, 21, 13])
+  // What was set apart of all is used up; the half of what is free is not.
+  expect(taken('e')).toBe(4)
+  for (const [agentId, bytes] of [
+    ['a', 40],
+    ['b', 37],
+    ['c', 21],
+    ['d', 13],
+    ['e', 4],
+  ] as const)
+    held.giveBack(agentId, bytes)
+  expect(taken('f')).toBe(40)
 })
 
 test('what is refused is not counted', () => {
-  const held = createHeldBytes({ heldMaxBytes: 100, heldPerAgentMaxBytes: 40 })
+  const held = createHeldBytes(bounds)
   for (let times = 0; times < 10; times++) refusalOf(() => held.take('a', 41))
   expect(refusalOf(() => held.take('a', 40))).toBeNull()
 })

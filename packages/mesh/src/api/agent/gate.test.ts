@@ -3,6 +3,7 @@ import { request } from 'node:http'
 import type { ClientRequest } from 'node:http'
 import { afterEach, expect, test } from 'vitest'
 import { headers } from '@flotilla/protocol/headers'
+import { agentShare } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
 import type { FastifyInstance } from 'fastify'
@@ -212,7 +213,7 @@ test('a refused sender that goes on sending is hung up on after a megabyte', asy
 })
 
 test('bodies are kept until their calls are over, and one too many is told when to come again', async () => {
-  const held = createHeldBytes({ heldMaxBytes: 3000, heldPerAgentMaxBytes: 2500 })
+  const held = createHeldBytes({ ...agentShare, heldPerAgentMaxBytes: 2500 })
   const { post } = await aRefusingDoor({ held })
   const first = post(2000)
   first.write(Buffer.alloc(1999))
