@@ -11,6 +11,7 @@ import { createFileEditor } from '../../packages/mesh/src/config/atomic-file.ts'
 import { aFleet } from '../../packages/mesh/src/fleet/fleet-world.ts'
 import type { FleetWorld } from '../../packages/mesh/src/fleet/fleet-world.ts'
 import type { JournalEntry } from '../../packages/mesh/src/journal/journal.ts'
+import { createRequireModel } from '../../packages/mesh/src/llm/require-model.ts'
 import { silentLog } from '../../packages/mesh/src/log.ts'
 import type { Action } from '../../packages/mesh/src/policy/action.ts'
 import { authorize } from '../../packages/mesh/src/policy/authorize.ts'
@@ -80,9 +81,14 @@ export async function anEditsWorld(workers: readonly string[] = ['w']): Promise<
     ...shared,
     guard,
     holdCeiling: createHoldCeiling(shared),
-    requireModel: (model: string) => {
-      if (model === noModel) throw new Problem('unprocessable')
-    },
+    requireModel: createRequireModel({
+      catalog: {
+        requireUsable: (model: string) => {
+          if (model === noModel) throw new Problem('unprocessable')
+        },
+      },
+      refuseAbove: createRefuseAboveCeiling(shared),
+    }),
     setBudget: (caller: Caller, id: string, limits: BudgetEdit) =>
       void setBudget(caller, { scope: 'agent', id }, limits),
     fleet: {

@@ -36,6 +36,8 @@ import { createJournalGrants } from './policy/journal-grants.ts'
 import { createDenialCounts } from './policy/denial-counts.ts'
 import { createGuard } from './policy/guard.ts'
 import { createPermissionFile } from './policy/permission-file.ts'
+import { createRefuseAboveCeiling } from './policy/hold-ceiling.ts'
+import { createRequireModel } from './llm/require-model.ts'
 import { createEffectOnce } from './runs/effect-once.ts'
 import { createLedger } from './runs/ledger.ts'
 import { randomId, randomToken, systemClock } from './system-clock.ts'
@@ -102,6 +104,8 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
     vault,
     cassetteFolders: cassetteFolders(paths.cassettesFolder, repositoryRoot),
   })
+  const refuseAbove = createRefuseAboveCeiling({ denials, journal, events, log })
+  const requireModel = createRequireModel({ catalog, refuseAbove })
   const shares = composeShares()
   const rates = createRateLimits({ clock, perMinute: () => settings.current().rate_limits, journal })
   const blackboard = createBlackboard({
@@ -145,7 +149,7 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
     replies: { held: shares.held.replies, loop: shares.replies },
     meshIdentity: createMeshIdentity({ secret: meshSecret.reveal(), clock }),
     defaultModel: catalog.defaultModel,
-    requireModel: catalog.requireUsable,
+    requireModel,
     loopLimits: {
       FLOTILLA_MAX_ITERATIONS: String(environment.maxIterations),
       FLOTILLA_CHAT_MAX_TOOL_ROUNDS: String(environment.chatMaxToolRounds),
@@ -256,7 +260,7 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
     ledger,
     permissions,
     setBudget: budgets.setBudget,
-    requireModel: catalog.requireUsable,
+    requireModel,
     denials,
     guard,
     journal,

@@ -51,8 +51,8 @@ export function editRecord(deps: {
         }),
     },
     model: {
-      apply: async (_caller, { agentId, edit, begin }) => {
-        if (edit.value !== null) deps.requireModel(edit.value)
+      apply: async (caller, { agentId, edit, begin }) => {
+        if (edit.value !== null) deps.requireModel(caller, { agentId, model: edit.value })
         begin({ before: found(fleet, agentId).model, after: edit.value })
         return () => fleet.change(agentId, { model: edit.value }).takesEffect
       },

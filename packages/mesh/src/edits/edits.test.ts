@@ -65,6 +65,27 @@ describe('an edit', () => {
     expect(edits.list(operator, { limit: 10 })).toEqual([])
   })
 
+  test('to a model that may search the web by itself is for people at the terminal, and is journalled', async () => {
+    const { edits, world, journal } = made
+    const models = [
+      'perplexity/sonar-pro',
+      'openrouter/auto',
+      'openrouter/m:online ',
+      'openrouter/m@preset/x',
+    ]
+    for (const value of models) {
+      const edit: AgentEdit = { field: 'model', value, reason: '' }
+      for (const caller of [operator, inChat]) {
+        const refused = edits.apply(caller, 'w', { edit })
+        await expect(refused, value).rejects.toMatchObject({ code: 'human-only' })
+      }
+      expect(world.fleet.find('w')?.model).toBeNull()
+      expect(journal.at(-1)).toMatchObject({ action: 'ceiling.refused', subject: 'w' })
+    }
+    await edits.apply(atTerminal, 'w', { edit: { field: 'model', value: models[0] ?? '', reason: '' } })
+    expect(world.fleet.find('w')?.model).toBe(models[0])
+  })
+
   test('with a key that was used is the same change, and no other', async () => {
     const { edits } = made
     const first = await edits.apply(operator, 'w', { edit: role('a'), idempotencyKey: 'k' })

@@ -1,5 +1,6 @@
 import { access, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Problem } from '@flotilla/protocol/problem'
 import { afterEach, describe, expect, test } from 'vitest'
 import { verifies } from '../../../../tests/verifies.ts'
 import type { Caller } from '../policy/caller.ts'
@@ -129,6 +130,20 @@ describe('creating an agent', () => {
     expect(world.fleet.mcpServers.of('m')).toMatchObject(asked.mcpServers)
     await world.fleet.delete(owner, 'm')
     expect(world.fleet.mcpServers.of('m')).toEqual({})
+  })
+
+  test('whoever asks for a model is told with it, and one that is refused leaves no agent', async () => {
+    const asked: unknown[] = []
+    world = await aFleet({
+      requireModel: (caller, wanted) => {
+        asked.push([caller, wanted])
+        throw new Problem('human-only')
+      },
+    })
+    const made = world.fleet.create(owner, { id: 'x', role: 'x', model: 'perplexity/sonar' })
+    await expect(made).rejects.toMatchObject({ code: 'human-only' })
+    expect(asked).toEqual([[owner, { agentId: 'x', model: 'perplexity/sonar' }]])
+    expect(world.fleet.find('x')).toBeNull()
   })
 
   test('those that run learn of the new one', async () => {

@@ -27,8 +27,14 @@ export interface PermissionGrants {
   aboveOperatorCeiling(overrides: Readonly<Record<string, unknown>>): string | null
 }
 
-/** Throws the Problem `unprocessable`, with what could be used, for a model whose provider is not set up. */
-export type RequireModel = (model: string) => void
+/**
+ * Throws the Problem `unprocessable`, with what could be used, for a model whose provider is not set up, and
+ * `human-only` for one that this caller may not set an agent to.
+ */
+export type RequireModel = (
+  caller: Caller,
+  asked: { readonly agentId: string; readonly model: string },
+) => void
 
 export interface NewAgent {
   readonly id: string
@@ -65,7 +71,7 @@ export function createAgent(deps: {
   return async (caller, input, step) => {
     deps.guard(caller, { do: 'manage-fleet' })
     requireFreeId(input.id)
-    if (input.model !== undefined) deps.requireModel(input.model)
+    if (input.model !== undefined) deps.requireModel(caller, { agentId: input.id, model: input.model })
     const mcpServers = input.mcpServers ?? {}
     if (Object.keys(mcpServers).length > 0) requireAtTerminal(caller, 'give an agent MCP servers')
     const overrides = input.permissions ?? {}

@@ -1,7 +1,7 @@
 import { Problem } from '@flotilla/protocol/problem'
 import type { Settings } from '../config/settings-file.ts'
 import type { ModelCatalog } from './model-catalog.ts'
-import { fullName, modelIsListed, namesMany, resolveModel } from './resolve-model.ts'
+import { fullName, modelIsListed, namesMany, resolveModel, searchesByItself } from './resolve-model.ts'
 import type { ModelName } from './resolve-model.ts'
 
 export interface AllowedModelsDeps {
@@ -13,15 +13,16 @@ export interface AllowedModelsDeps {
 
 /**
  * What an agent may use: its own model, the one of all memories, and what the owner's settings add for it. Only the
- * owner's may name many at once: an agent's own model is set by the operator too, who must not open all of a provider
- * with it.
+ * owner's may name many at once, or one that searches the web by itself: an agent's own model is set by the operator
+ * too, who must not open all of a provider with it, nor a way out.
  */
 export function allowListOf(deps: AllowedModelsDeps, agentId: string): readonly string[] {
-  const own = deps.agentModel(agentId) ?? deps.catalog.defaultModel()
+  const ownersDefault = deps.catalog.defaultModel()
+  const own = deps.agentModel(agentId) ?? ownersDefault
   const { agents, embedding_model: ofMemories } = deps.settings()
   const added = Object.hasOwn(agents, agentId) ? (agents[agentId]?.models ?? []) : []
-  const single = own === null || namesMany(own) ? null : own
-  return [single, ofMemories, ...added].filter((name) => typeof name === 'string')
+  const isOpen = own === null || namesMany(own) || (searchesByItself(own) && own !== ownersDefault)
+  return [isOpen ? null : own, ofMemories, ...added].filter((name) => typeof name === 'string')
 }
 
 /** The model that was asked for. Throws the Problem `model-not-allowed`. */
@@ -30,9 +31,14 @@ export function allowedModel(deps: AllowedModelsDeps, agentId: string, wanted: s
   const name = resolveModel(wanted, provider)
   if (name && modelIsListed(allowListOf(deps, agentId), name, provider)) return name
   throw new Problem('model-not-allowed', {
-    detail: `agent ${agentId} may not use ${wanted.slice(0, 200)}`,
+    detail: `agent ${agentId} may not use ${wanted.slice(0, 200)}${repairFor(deps, agentId, wanted)}`,
     extra: { model: wanted.slice(0, 200) },
   })
+}
+
+function repairFor(deps: AllowedModelsDeps, agentId: string, wanted: string): string {
+  if (wanted !== deps.agentModel(agentId) || !searchesByItself(wanted)) return ''
+  return `: by its name it may search the web by itself, which the owner allows with exactly this name in agents.${agentId}.models of the settings`
 }
 
 /** Full names of the models that an agent may use and that are known by name. */

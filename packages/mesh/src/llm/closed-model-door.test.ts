@@ -48,6 +48,22 @@ test('a model that searches the web by itself is nobody’s but by its own name'
     'openrouter/perplexity/sonar-pro',
     'openrouter/openai/gpt-4o:online',
     'openai/o4-mini-deep-research',
+    'perplexity/sonar:free',
+    'perplexity/SONAR-pro',
+    'perplexity/son\u200bar',
+    'perplexity/sonar@preset/x',
+    'perplexity/llama-3.1-sonar-large-128k-online',
+    'perplexity/pplx-70b-online',
+    'openai/o3-deepresearch',
+    'openrouter/auto',
+    'openrouter/openrouter/auto',
+    'openrouter/switchpoint/router',
+    'openrouter/openai/gpt-4o:online:nitro',
+    'openrouter/openai/gpt-4o:online ',
+    'openrouter/openai/gpt-4o: online',
+    'openrouter/openai/gpt-4o:nitro',
+    'openrouter/openai/gpt-4o@preset/x',
+    'openrouter/@preset/x',
   ]) {
     expect((await ask(model)).json(), model).toMatchObject({ code: 'model-not-allowed' })
   }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import OpenAI from 'openai'
 import { describe, expect, test } from 'vitest'
+import * as z from 'zod'
 import { aModelPath, aVault, workerCaller } from '../../../../tests/support/llm-door.ts'
 import { startWebServer } from '../../../../tests/support/web-server.ts'
 import { settingsSchema } from '../config/settings-file.ts'
@@ -70,6 +71,55 @@ describe('what an agent may use', () => {
         expect(allows(wanted), wanted).toThrow(expect.objectContaining({ code: 'model-not-allowed' }))
       }
       expect(allows('groq/llama')()).toEqual({ provider: 'groq', model: 'llama' })
+      await parts.close()
+    },
+  )
+})
+
+describe("an agent's own model that may search the web by itself", () => {
+  const searching = [
+    'perplexity/sonar-pro',
+    'openrouter/auto',
+    'openrouter/openai/gpt-4o@preset/x',
+    'openrouter/perplexity/sonar:free',
+    'openrouter/openai/gpt-4o: ONLINE',
+  ]
+  test.each(searching)(
+    '%s is nothing that it may use where the owner did not write its name',
+    async (own) => {
+      const parts = aModelPath({ settings: { agents: { scout: { models: ['*'] } } }, agentModel: own })
+      expect(() => allowedModel(parts.deps, 'scout', own)).toThrow(
+        expect.objectContaining({
+          code: 'model-not-allowed',
+          detail: expect.stringContaining('agents.scout.models'),
+        }),
+      )
+      const { data } = z
+        .object({ data: z.array(z.object({ id: z.string() })) })
+        .parse(await createListModels(parts.deps).list(workerCaller, 'openai'))
+      expect(data.map(({ id }) => id)).not.toContain(own)
+      await parts.close()
+    },
+  )
+
+  test.each([
+    ['the list of the agent', { agents: { scout: { models: ['perplexity/sonar-pro'] } } }],
+    ['the default model', { default_model: 'perplexity/sonar-pro' }],
+  ])('is allowed where the owner wrote it as %s', async (_where, settings) => {
+    for (const agentModel of ['perplexity/sonar-pro', 'lab/m']) {
+      const parts = aModelPath({ settings, agentModel })
+      const wanted = () => allowedModel(parts.deps, 'scout', 'perplexity/sonar-pro')
+      if (agentModel === 'lab/m' && 'default_model' in settings) expect(wanted).toThrow()
+      else expect(wanted()).toEqual({ provider: 'perplexity', model: 'sonar-pro' })
+      await parts.close()
+    }
+  })
+
+  test.each(['ollama/qwen3:4b', 'vertex/claude-opus-4@20250514', 'search/m', 'openrouter/m:free'])(
+    '%s is none, and is its own to use',
+    async (own) => {
+      const parts = aModelPath({ agentModel: own })
+      expect(allowedModel(parts.deps, 'scout', own)).toMatchObject({ provider: own.split('/')[0] })
       await parts.close()
     },
   )

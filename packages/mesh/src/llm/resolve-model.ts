@@ -21,18 +21,45 @@ export function namesMany(name: string): boolean {
   return name.slice(name.indexOf('/') + 1) === '*'
 }
 
+/** As providers compare names: one case, one form of each character, and none that nobody sees. Pure. */
+function spelled(model: string): string {
+  return model
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/[\s\p{C}]+/gu, '')
+}
+
+/** A variant that is given a web search on top by its provider, wherever among other suffixes it is named. Pure. */
+export function isGivenSearch(model: string): boolean {
+  return spelled(model).includes(':online')
+}
+
 /**
- * Models that search the web by themselves, which is a way out of the fleet and has a fee of its own, by the words in
- * their names: Perplexity's, OpenAI's for search, those of Groq that are several in one, and all that research.
+ * Words of models that search the web by themselves, or may hand the question to one that does: Perplexity's, OpenAI's
+ * for search, those of Groq that are several in one, all that research, and those that choose another model.
  */
-const searchesByItself = /(?:^|\/)(?:sonar|compound)(?:-|$)|search-(?:preview|api)|deep-research|:online$/i
+const searchingWords = /sonar|online|search|compound|(?<![a-z0-9])(?:auto|router)(?![a-z0-9])|autorouter/
+/** What is kept at a provider under such a name may bring tools along; a version, as `@20250514`, does not. */
+const presetSuffix = /@(?!\d+$)/
+
+/**
+ * Does its name, full or bare, say that a model may search the web by itself? That is a way out of the fleet with a fee
+ * of its own. Pure.
+ */
+export function searchesByItself(name: string): boolean {
+  const model = spelled(name.slice(name.indexOf('/') + 1))
+  return searchingWords.test(model) || presetSuffix.test(model)
+}
+
+/** What an entry that names many may be read as: plain names, whose one known suffix says only that they cost nothing. */
+const plainName = /^[a-z0-9._/+-]+(?::free)?$/i
 
 /**
  * May a list of model names, bare or full, `*` or `provider/*`, be read as allowing this model? One that searches the
- * web by itself is allowed by its own name alone. Pure.
+ * web by itself, or whose suffix may make it so, is allowed by its own name alone. Pure.
  */
 export function modelIsListed(list: readonly string[], wanted: ModelName, defaultProvider: string): boolean {
-  const byMany = !searchesByItself.test(wanted.model)
+  const byMany = plainName.test(wanted.model) && !searchesByItself(fullName(wanted))
   return list.some((entry) => {
     if (entry === '*') return byMany
     const listed = resolveModel(entry, defaultProvider)

@@ -120,7 +120,13 @@ describe('a tool that runs at the provider', () => {
   })
 
   test('is no model that searches by itself', async () => {
-    const models = ['openrouter/m:online', 'openrouter/openai/gpt-4o:ONLINE']
+    const models = [
+      'openrouter/m:online',
+      'openrouter/openai/gpt-4o:ONLINE',
+      'openrouter/m:online:nitro',
+      'openrouter/m:nitro:online ',
+      'openrouter/m: online',
+    ]
     const { door, post } = await aDoor('openai', 'openrouter/m', { models })
     for (const model of models) {
       const reply = await post(chat, { model })

@@ -7,6 +7,7 @@ import type { PromptFound, ServerTool } from './prompt/prompt-found.ts'
 import type { TokenUsage } from './usage.ts'
 import { nanoFromUsd } from './money.ts'
 import type { Price } from './price-list.ts'
+import { isGivenSearch } from './resolve-model.ts'
 
 /** What the owner's settings say of a tool that runs at the provider. */
 export interface ServerToolSettings {
@@ -93,9 +94,6 @@ export function isBoundableTool(type: string): boolean {
   return boundable.some((kind) => kind.type.test(type))
 }
 
-/** Names whose variant searches by itself, which is a tool that runs at the provider without being one. */
-const searchesByItself = /:online$/i
-
 /**
  * The terms of the tools in a call that run at the provider, null where there are none. Throws the Problem `bad-request`
  * for one that the owner has not named and priced for this model. Pure.
@@ -107,7 +105,8 @@ export function serverToolTerms(
   },
   call: { readonly forwarded: JsonObject; readonly prompt: Pick<PromptFound, 'serverTools'> },
 ): ServerToolTerms | null {
-  if (searchesByItself.test(model.id)) {
+  // A tool that runs at the provider without being one.
+  if (isGivenSearch(model.id)) {
     throw refusal(`model: ${model.id} searches the web at its provider, which is not allowed here`)
   }
   const { serverTools } = call.prompt
