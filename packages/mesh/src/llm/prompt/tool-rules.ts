@@ -32,29 +32,48 @@ export const chosenName: Rule = (value, reading) => {
   throw refused(reading, `no tool of this call is named ${shown(value)}`)
 }
 
+/** Members whose own members are schemas under names of their writer's choice, which are no words of JSON Schema. */
+const named = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
+const references = new Set(['$ref', '$dynamicRef', '$recursiveRef'])
+/** What references are resolved against. */
+const bases = new Set(['$id', 'id', '$anchor', '$dynamicAnchor', '$recursiveAnchor', '$schema'])
+/** The standard's own names, which every reader has at hand. */
+const knownSchema = /^https?:\/\/json-schema\.org\/[a-z0-9/-]+#?$/
+
 /** A JSON Schema; what it refers to stands in it. */
 export const schema: Rule = (value, reading) => {
   if (!isObject(value)) throw refused(reading, 'a JSON Schema is expected')
-  const waiting: JsonValue[] = [value]
+  const waiting: { readonly part: JsonValue; readonly holdsNames: boolean }[] = [
+    { part: value, holdsNames: false },
+  ]
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    if (typeof next !== 'object' || next === null) continue
-    if (Array.isArray(next)) {
-      for (const entry of next) if (typeof entry === 'object') waiting.push(entry)
+    const { part, holdsNames } = next
+    if (typeof part !== 'object' || part === null) continue
+    if (Array.isArray(part)) {
+      for (const entry of part)
+        if (typeof entry === 'object') waiting.push({ part: entry, holdsNames: false })
       continue
     }
-    for (const name in next) {
-      const member = next[name]
-      if (typeof member === 'object') waiting.push(member)
-      else if (refers(name) && typeof member === 'string' && !member.startsWith('#')) {
+    for (const name in part) {
+      const member = part[name]
+      const isSchema = holdsNames && (isObject(member) || typeof member === 'boolean')
+      if (!isSchema && leadsOut(name, member)) {
         throw refused(reading, `${name} leads to ${shown(member)}; a schema refers to its own parts alone`)
       }
+      if (typeof member === 'object')
+        waiting.push({ part: member, holdsNames: !holdsNames && named.has(name) })
     }
   }
   return value
 }
 
-function refers(name: string): boolean {
-  return name === '$ref' || name === '$dynamicRef' || name === '$recursiveRef'
+function leadsOut(name: string, member: JsonValue | undefined): boolean {
+  if (references.has(name)) return typeof member !== 'string' || !member.startsWith('#')
+  if (!bases.has(name)) return false
+  if (typeof member !== 'string') return name === '$id' || name === '$schema'
+  if (name === '$schema' && knownSchema.test(member)) return false
+  // A scheme, or the name of another host.
+  return /:|^\s*[/\\]/.test(member)
 }
 
 /**
