@@ -9,6 +9,7 @@ import type { MeshParts } from '../../packages/mesh/src/compose-parts.ts'
 import type { Caller } from '../../packages/mesh/src/policy/caller.ts'
 import { aCutHome, agentDoorRoutes, owner, routeOf, runOf } from '../support/cut-door.ts'
 import type { CutHome, DoorCall } from '../support/cut-door.ts'
+import { livesUntil } from '../support/power-cut.ts'
 
 /** Of one call, wherever the power goes: done once, and the call that is sent again is answered as if nothing had been. */
 interface Case {
@@ -247,6 +248,38 @@ describe('a call that the power cuts off anywhere and that is sent again is done
     }
   })
 })
+
+test.each([null, 'every 1h'])(
+  'an agent that is to have the heartbeat %s has it wherever the power cuts its making off, also in the place of one that left its own',
+  async (heartbeat) => {
+    const create = (parts: MeshParts) => parts.fleet.create(owner, { id: 'third', role: 'sums', heartbeat })
+    let there = 0
+    for (let endsAt = 0, isCut = true; isCut; endsAt++) {
+      await onFork(base, async (home) => {
+        await home.with(({ cron }) =>
+          cron.heartbeatJobs.put({ agentId: 'third', schedule: 'every 2m', enabled: true }),
+        )
+        isCut = await home.with(
+          async (parts) => (await livesUntil(endsAt, () => create(parts))).result === null,
+        )
+        await home.with(async (parts) => {
+          if (parts.fleet.find('third')) there++
+          else await create(parts)
+          // As the next start does.
+          await parts.heartbeats.ensureAll()
+          const job = await parts.cron.heartbeatJobs.find('third')
+          expect({ endsAt, schedule: job?.schedule, enabled: job?.enabled }).toEqual({
+            endsAt,
+            schedule: heartbeat ?? 'every 15m',
+            enabled: heartbeat !== null,
+          })
+        })
+      })
+    }
+    // The whole life, and at least one that was cut after the row was written.
+    expect(there).toBeGreaterThan(1)
+  },
+)
 
 async function onFork<T>(home: CutHome, work: (copy: CutHome) => Promise<T>): Promise<T> {
   const copy = await home.fork()

@@ -12,7 +12,7 @@ import type { Database } from './storage/database.ts'
 import { systemClock } from './system-clock.ts'
 import type { TaskTable } from './tasks/task-table.ts'
 import { createEnsureHeartbeat } from './triggers/heartbeat/ensure-heartbeat.ts'
-import type { WantedHeartbeat } from './triggers/heartbeat/ensure-heartbeat.ts'
+import { createPlanHeartbeat } from './triggers/heartbeat/plan-heartbeat.ts'
 import type { Topics } from './topics/topics.ts'
 import { createFireHeartbeat } from './triggers/heartbeat/fire-heartbeat.ts'
 import type { HeartbeatJobs } from './triggers/heartbeat/heartbeat-jobs.ts'
@@ -68,15 +68,16 @@ export function composeHeartbeats(parts: {
     if (!fleet.find(agentId)) throw new Problem('unknown-agent', { detail: 'there is no agent with this id' })
   }
   /** An agent that was made without its heartbeat gets it at the next start. */
-  const settleIn = async (agentId: string, wanted?: WantedHeartbeat): Promise<void> => {
-    await ensure(agentId, wanted).catch((error: unknown) => {
+  const settleIn = async (agentId: string): Promise<void> => {
+    await ensure(agentId).catch((error: unknown) => {
       log.error({ agentId, err: error }, 'an agent has no heartbeat')
     })
   }
   return {
     fire,
     ensure,
-    settleIn,
+    plan: createPlanHeartbeat({ jobs, log }),
+    drop: (agentId: string): Promise<void> => jobs.remove(agentId),
     /** At start; also puts back what a hand changed of the operator's. */
     ensureAll: async (): Promise<void> => {
       for (const { id } of fleet.list()) await settleIn(id)

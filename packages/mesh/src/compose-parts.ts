@@ -161,7 +161,7 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
     projectText: () => '',
     walls: { hold: () => walls.state().broken === null },
     reached: (id) => heartbeats.reached(id),
-    created: (id, heartbeat) => heartbeats.settleIn(id, heartbeat),
+    heartbeats: { plan: (id, wanted) => heartbeats.plan(id, wanted), drop: (id) => heartbeats.drop(id) },
     requireForgettable: () => cron.requireWhole(),
     forget: [
       artifacts.forget,

@@ -49,6 +49,14 @@ export interface NewAgent {
   readonly mcpServers?: McpServers | undefined
 }
 
+/** How this room asks for heartbeats, whose jobs are kept in a file. */
+export interface PlannedHeartbeats {
+  /** Writes the heartbeat of a worker that is about to be made, in the place of what one that never came to be left. */
+  plan(agentId: string, wanted: string | null | undefined): Promise<void>
+  /** Takes it away again; one that is not there is no error. */
+  drop(agentId: string): Promise<void>
+}
+
 /** `step` for a call that may come again: the agent's row and the answer are one, and its permissions are written anew. */
 export type CreateAgent = (
   caller: Caller,
@@ -66,7 +74,7 @@ export function createAgent(deps: {
   readonly grants: PermissionGrants
   readonly life: AgentLife
   readonly requireModel: RequireModel
-  readonly created: (agentId: string, heartbeat: string | null | undefined) => Promise<void>
+  readonly heartbeats: PlannedHeartbeats
 }): CreateAgent {
   return async (caller, input, step) => {
     deps.guard(caller, { do: 'manage-fleet' })
@@ -89,8 +97,12 @@ export function createAgent(deps: {
       project: input.project ?? null,
       createdAt: deps.life.clock.now(),
     }
-    await addAgent(deps, { record, overrides, mcpServers, actor: actorOf(caller), step })
-    await deps.created(record.id, input.heartbeat)
+    const plan = {
+      // Before the row: a worker that is there, and answered with, never goes on with another heartbeat than asked for.
+      make: () => deps.heartbeats.plan(record.id, input.heartbeat),
+      drop: () => deps.heartbeats.drop(record.id),
+    }
+    await addAgent(deps, { record, overrides, mcpServers, actor: actorOf(caller), step, plan })
     return record
   }
 }
@@ -110,6 +122,8 @@ export function addAgent(
     readonly mcpServers?: McpServers
     readonly actor: string
     readonly step?: Resumable<AgentRecord> | undefined
+    /** What stands in a file before the row does, and goes where the row cannot be written. */
+    readonly plan?: { readonly make: () => Promise<void>; readonly drop: () => Promise<void> }
   },
 ): Promise<void> {
   const { life, grants } = deps
@@ -119,6 +133,7 @@ export function addAgent(
     requireRoom(life, record.id)
     try {
       await grants.grantDefaults(record.id, record.kind, added.overrides)
+      await added.plan?.make()
       step.settle(() => {
         requireRoom(life, record.id)
         life.agents.insert(record)
@@ -140,21 +155,27 @@ export function addAgent(
         return record
       })
     } catch (error) {
-      await takeBack(grants, life, record.id)
+      await takeBack(life, record.id, [() => grants.revokeAll(record.id), added.plan?.drop])
       throw error
     }
     await life.briefings.refresh()
   })
 }
 
-async function takeBack(grants: PermissionGrants, life: AgentLife, agentId: string): Promise<void> {
-  try {
-    await grants.revokeAll(agentId)
-  } catch (error) {
-    life.log.error(
-      { agentId, err: error },
-      'permissions of an agent that was not created could not be taken back',
-    )
+async function takeBack(
+  life: AgentLife,
+  agentId: string,
+  drops: readonly ((() => void | Promise<void>) | undefined)[],
+): Promise<void> {
+  for (const drop of drops) {
+    try {
+      await drop?.()
+    } catch (error) {
+      life.log.error(
+        { agentId, err: error },
+        'permissions or heartbeat of an agent that was not created could not be taken back',
+      )
+    }
   }
 }
 

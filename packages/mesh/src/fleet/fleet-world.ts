@@ -297,7 +297,7 @@ export async function aFleet(changes: Partial<FleetDeps> = {}): Promise<FleetWor
     projectText: () => '',
     walls: { hold: () => true },
     reached: () => {},
-    created: async () => {},
+    heartbeats: { plan: async () => {}, drop: async () => {} },
     requireForgettable: async () => {},
     forget: [],
     ...changes,

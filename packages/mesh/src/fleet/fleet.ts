@@ -24,7 +24,7 @@ import { applyTemplate } from './apply-template.ts'
 import type { ApplyTemplate } from './apply-template.ts'
 import { createBriefings } from './briefings.ts'
 import { createAgent } from './create-agent.ts'
-import type { CreateAgent, PermissionGrants, RequireModel } from './create-agent.ts'
+import type { CreateAgent, PermissionGrants, PlannedHeartbeats, RequireModel } from './create-agent.ts'
 import { createArchive, refuseArchived } from './archive-agent.ts'
 import type { Archive } from './archive-agent.ts'
 import { deleteAgent } from './delete-agent.ts'
@@ -90,8 +90,7 @@ export interface FleetDeps {
   readonly walls: Walls
   /** Hears of everybody who gets a line to an agent to change something there, runs too. */
   readonly reached: (agentId: string) => void
-  /** Hears of every worker that was made, with the heartbeat that it is to have. */
-  readonly created: (agentId: string, heartbeat: string | null | undefined) => Promise<void>
+  readonly heartbeats: PlannedHeartbeats
   /** What other rooms keep by agent and must drop when it is deleted. */
   /** Throws the Problem of a store that could not be freed of an agent now. */
   readonly requireForgettable: () => Promise<void>
