@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { expect, it, onTestFinished } from 'vitest'
 import { sandboxName, spelledName } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
 import { engineOfThisMachine, useDockerHome, withEngine } from './sandbox-lane.ts'
@@ -80,6 +81,30 @@ withEngine(
         expect.stringContaining(`${sandboxName(homeId, 'other')} udp`),
         expect.anything(),
       ])
+    })
+
+    it('a container that an earlier life left open is shut when it is adopted, once', async ({ skip }) => {
+      if (process.getuid?.() !== 0) skip('the name server is shut by root alone')
+      const earlier = await home().again({ uid: 1000 })
+      onTestFinished(() => earlier.close())
+      const state = await earlier.start(home().specOf({ agentId: 'open' }))
+      const name = sandboxName(home().homeId, 'open')
+      const look = () => home().run(state, `python3 - ${name} <<'END'\n${lookProgram}\nEND`)
+      await expect
+        .poll(async () => (await look().catch(() => null))?.text, { timeout: 20_000 })
+        .toMatch(/ answered$/m)
+      for (let life = 0; life < 2; life++) {
+        const later = await home().again()
+        onTestFinished(() => later.close())
+        expect(await later.inspect('open')).toMatchObject({ running: true })
+        for (const line of (await look()).text.trim().split('\n')) {
+          expect(line).toMatch(/ (?:udp|tcp) (?:ConnectionRefused|Permission)Error$/)
+        }
+      }
+      const inspected = await engine.docker.getContainer(name).inspect()
+      const inside = [`--net=${inspected.NetworkSettings.SandboxKey}`, 'iptables', '-S', 'OUTPUT']
+      const rules = execFileSync('nsenter', inside, { encoding: 'utf8' })
+      expect(rules.match(/127\.0\.0\.11/g)).toHaveLength(1)
     })
 
     it('a container of an earlier release, whose name spelled the agent, is found and renamed', async () => {

@@ -124,13 +124,29 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
     if (prepared().dialect.endActions.includes(event.action)) void reportEnd(event.containerId)
   }
 
-  /** Containers that run are adopted; those that ended while nobody listened are reported. */
+  /** One of an earlier life or release, or that the engine started anew, may have its name server open. */
+  async function closeNamesIn(containerId: string): Promise<void> {
+    const { engine, closeNames } = prepared()
+    const inspected = await engine.docker
+      .getContainer(containerId)
+      .inspect()
+      .catch((error: unknown) => {
+        if (isStatus(error, 404)) return null
+        throw error
+      })
+    if (inspected === null) return
+    const { State, NetworkSettings } = inspectSchema.parse(inspected)
+    if (State.Running) await closeNames(NetworkSettings.SandboxKey)
+  }
+
+  /** Containers that run are adopted, closed to names first; those that ended while nobody listened are reported. */
   async function catchUp(): Promise<void> {
     const live = new Map<string, string>()
     for (const container of await listContainers(prepared().engine, tag)) {
       const agentId = container.Labels?.[labelKeys.agent]
       if (agentId !== undefined && container.State === 'running') live.set(container.Id, agentId)
     }
+    await Promise.all([...live.keys()].map((id) => gate(() => closeNamesIn(id))))
     const ended = [...running.keys()].filter((id) => !live.has(id))
     for (const [id, agentId] of live) running.set(id, agentId)
     await Promise.all(ended.map(reportEnd))

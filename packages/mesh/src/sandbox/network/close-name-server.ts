@@ -27,10 +27,14 @@ export async function nameServerState(engine: Pick<Engine, 'facts'>, uid: number
   return { kind: 'shut' }
 }
 
-/** Shuts it in one container that runs. Null when it is done, else the reason. */
+/** Shuts it in one container that runs, once however often it is asked. Null when it is done, else the reason. */
 export async function closeNameServer(networkFile: string | null | undefined): Promise<string | null> {
   if (!networkFile) return 'the engine does not say where the network of the container is'
-  const rule = ['-w', '5', '-I', 'OUTPUT', '-d', nameServer, '-j', 'REJECT']
-  const done = await runCommand('nsenter', [`--net=${networkFile}`, 'iptables', ...rule], { timeoutMs })
+  const withRule = (how: string) => {
+    const rule = [how, 'OUTPUT', '-d', nameServer, '-j', 'REJECT']
+    return runCommand('nsenter', [`--net=${networkFile}`, 'iptables', '-w', '5', ...rule], { timeoutMs })
+  }
+  if ((await withRule('-C')).code === 0) return null
+  const done = await withRule('-I')
   return done.code === 0 ? null : lastWords(done)
 }
