@@ -109,7 +109,7 @@ describe("an agent's own model that may search the web by itself", () => {
     for (const agentModel of ['perplexity/sonar-pro', 'lab/m']) {
       const parts = aModelPath({ settings, agentModel })
       const wanted = () => allowedModel(parts.deps, 'scout', 'perplexity/sonar-pro')
-      if (agentModel === 'lab/m' && 'default_model' in settings) expect(wanted).toThrow()
+      if (agentModel === 'lab/m' && 'default_model' in settings) expect(wanted).toThrow('may not use')
       else expect(wanted()).toEqual({ provider: 'perplexity', model: 'sonar-pro' })
       await parts.close()
     }

@@ -127,16 +127,13 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
   /** One of an earlier life or release, or that the engine started anew, may have its name server open. */
   async function closeNamesIn(containerId: string): Promise<void> {
     const { engine, closeNames } = prepared()
-    const inspected = await engine.docker
+    const found = await engine.docker
       .getContainer(containerId)
       .inspect()
-      .catch((error: unknown) => {
-        if (isStatus(error, 404)) return null
-        throw error
-      })
-    if (inspected === null) return
-    const { State, NetworkSettings } = inspectSchema.parse(inspected)
-    if (State.Running) await closeNames(NetworkSettings.SandboxKey)
+      .catch(unlessStatus([404]))
+    if (!found) return
+    const { State, NetworkSettings: network } = inspectSchema.parse(found)
+    if (State.Running) await closeNames(network.SandboxKey)
   }
 
   /** Containers that run are adopted, closed to names first; those that ended while nobody listened are reported. */
@@ -237,11 +234,10 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
       gate(async () => {
         const to = prepared()
         forget(spec.agentId)
-        const state = await startContainer(to, spec, {
+        return startContainer(to, spec, {
           onCreated: (id) => running.set(id, spec.agentId),
           onFailed: (id) => running.delete(id),
         })
-        return state
       }),
 
     async stop(agentId, { graceMs }) {
