@@ -132,8 +132,8 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
       .inspect()
       .catch(unlessStatus([404]))
     if (!found) return
-    const { State, NetworkSettings: network } = inspectSchema.parse(found)
-    if (State.Running) await closeNames(network.SandboxKey)
+    const { State, NetworkSettings } = inspectSchema.parse(found)
+    if (State.Running) await closeNames(NetworkSettings.SandboxKey)
   }
 
   /** Containers that run are adopted, closed to names first; those that ended while nobody listened are reported. */
@@ -232,9 +232,8 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
 
     start: (spec) =>
       gate(async () => {
-        const to = prepared()
         forget(spec.agentId)
-        return startContainer(to, spec, {
+        return startContainer(prepared(), spec, {
           onCreated: (id) => running.set(id, spec.agentId),
           onFailed: (id) => running.delete(id),
         })
