@@ -51,15 +51,18 @@ export function searchesByItself(name: string): boolean {
   return searchingWords.test(model) || presetSuffix.test(model)
 }
 
-/** What an entry that names many may be read as: plain names, whose one known suffix says only that they cost nothing. */
-const plainName = /^[a-z0-9._/+-]+(?::free)?$/i
+/** What an entry that names many may be read as: plain names, with a tag as models at home and versions have it. */
+const plainName = /^[a-z0-9._/+-]+(?::[a-z0-9._-]+)?$/i
+/** There a suffix changes what is done with a call; of all of them this one says only that it costs nothing. */
+const plainRoutedName = /^[a-z0-9._/+-]+(?::free)?$/i
 
 /**
  * May a list of model names, bare or full, `*` or `provider/*`, be read as allowing this model? One that searches the
  * web by itself, or whose suffix may make it so, is allowed by its own name alone. Pure.
  */
 export function modelIsListed(list: readonly string[], wanted: ModelName, defaultProvider: string): boolean {
-  const byMany = plainName.test(wanted.model) && !searchesByItself(fullName(wanted))
+  const plain = wanted.provider === 'openrouter' ? plainRoutedName : plainName
+  const byMany = plain.test(wanted.model) && !searchesByItself(fullName(wanted))
   return list.some((entry) => {
     if (entry === '*') return byMany
     const listed = resolveModel(entry, defaultProvider)
