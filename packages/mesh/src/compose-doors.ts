@@ -36,6 +36,7 @@ import { operatorRoutes } from './api/operator/operator.routes.ts'
 import { operatorViewRoutes } from './api/operator/view.routes.ts'
 import { publicRoutes } from './api/public/public.routes.ts'
 import { webhookRoutes } from './api/public/webhook.routes.ts'
+import { agentConnectionBounds } from './api/bound-connections.ts'
 import { createServer } from './api/server.ts'
 import { cronAgentUseCases, cronHumanUseCases } from './compose-cron.ts'
 import type { MeshParts } from './compose-parts.ts'
@@ -155,7 +156,7 @@ function peopleRoutes(server: FastifyInstance, parts: MeshParts, gate: HumanGate
 /** Containers, on the private network's gateway. */
 export function agentDoor(parts: MeshParts): FastifyInstance {
   const { fleet, ledger, modelDoor, effects, rates, guard, shares } = parts
-  const server = createServer(parts.log)
+  const server = createServer(parts.log, agentConnectionBounds)
   const gate = createAgentGate({
     verifyToken: fleet.verifyToken,
     ticketOf: (agentId, runId, fence) => {

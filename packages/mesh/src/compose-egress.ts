@@ -5,6 +5,7 @@ import { networkInterfaces } from 'node:os'
 import type { McpServers } from '@flotilla/protocol/mcp-servers'
 import { Problem } from '@flotilla/protocol/problem'
 import { boundConnections } from './api/bound-connections.ts'
+import { oneRequestAtATime } from './api/one-request-at-a-time.ts'
 import type { CommandContext } from './commands/command-context.ts'
 import type { SettingsFile } from './config/watch-settings.ts'
 import type { AddressRange } from './egress/address-ranges.ts'
@@ -167,7 +168,10 @@ export function composeEgress(parts: EgressParts) {
     newRequestId: randomUUID,
     clock,
     log,
-    bound: (server) => boundConnections(server, proxyConnections),
+    bound: (server) => {
+      boundConnections(server, proxyConnections)
+      oneRequestAtATime(server)
+    },
   })
   return {
     networks,

@@ -9,6 +9,9 @@ export interface ConnectionBounds {
 /** Idle sockets cost descriptors; a container, or a page, must not take all of the mesh's. */
 export const connectionBounds: ConnectionBounds = { perAddressMax: 512, totalMax: 8192 }
 
+/** Of containers: far below the sum, so that one of them leaves room for all others. */
+export const agentConnectionBounds: ConnectionBounds = { perAddressMax: 128, totalMax: 8192 }
+
 /** Lets go of connections above the bounds at once, before a byte of theirs is read. */
 export function boundConnections(server: Server, bounds: ConnectionBounds): void {
   const open = new Map<string, number>()

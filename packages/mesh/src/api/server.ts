@@ -8,7 +8,9 @@ import { problemContentType, problemJson } from '@flotilla/protocol/problem-json
 import { readJsonBody } from '../intake/read-json.ts'
 import type { Log } from '../log.ts'
 import { boundConnections, connectionBounds } from './bound-connections.ts'
+import type { ConnectionBounds } from './bound-connections.ts'
 import { drainRefused } from './drain-refused.ts'
+import { oneRequestAtATime } from './one-request-at-a-time.ts'
 import { asProblem, installProblemReplies, noSuchPath, sendProblem } from './problem-reply.ts'
 
 /** A client that opens a connection and sends its request slower than this is let go. */
@@ -20,7 +22,7 @@ const headersMaxBytes = 16 * 1024
 const headersMax = 200
 
 /** One listening door: bounded bodies, problem replies, plain security headers, no framework banner. */
-export function createServer(log: Log): FastifyInstance {
+export function createServer(log: Log, connections: ConnectionBounds = connectionBounds): FastifyInstance {
   const server = fastify({
     logger: false,
     bodyLimit: wireLimits.bodyMaxBytes,
@@ -47,6 +49,8 @@ export function createServer(log: Log): FastifyInstance {
     void reply.header('x-content-type-options', 'nosniff')
     void reply.header('cache-control', reply.getHeader('cache-control') ?? 'no-store')
     await drainRefused(request.raw, reply)
+    // Who knows no path, or shows no identity, does not get another try for the price of a line.
+    if (request.is404 || reply.statusCode === 401) void reply.header('connection', 'close')
   })
   server.removeAllContentTypeParsers()
   server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
@@ -57,7 +61,8 @@ export function createServer(log: Log): FastifyInstance {
     }
   })
   installProblemReplies(server, log)
-  boundConnections(server.server, connectionBounds)
+  boundConnections(server.server, connections)
+  oneRequestAtATime(server.server)
   return server
 }
 

@@ -40,7 +40,7 @@ export interface ConnectProxyDeps {
   readonly newRequestId: () => string
   readonly clock: Clock
   readonly log: Log
-  /** Bounds on connections that have not shown who they are. */
+  /** Bounds on connections that have not shown who they are, and on what comes on one. */
   readonly bound: (server: Server) => void
   /** From the first byte of a connection to the end of its headers. */
   readonly headersTimeoutMs?: number
