@@ -380,10 +380,8 @@ async function inspectContainer({ engine, network }: Ready, idOrName: string): P
 }
 
 async function removeContainer(engine: Engine, idOrName: string): Promise<void> {
-  await engine.docker
-    .getContainer(idOrName)
-    .remove({ force: true, v: false })
-    .catch(unlessStatus([404]))
+  const container = engine.docker.getContainer(idOrName)
+  await container.remove({ force: true, v: false }).catch(unlessStatus([404]))
 }
 
 /** What is already as asked for is no failure. */
