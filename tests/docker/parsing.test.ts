@@ -116,8 +116,12 @@ withEngine(
           120_000,
         ),
       )
-      const codes = /\[[^\]]*\]/.exec(late.came)?.[0]
-      expect(codes).toBe(JSON.stringify(Array.from({ length: 16 }, () => 403)))
+      const answers: unknown = JSON.parse(/\[[^\]]*\]/.exec(late.came)?.[0] ?? '[]')
+      expect(answers).toHaveLength(16)
+      // Who still sends when its moment to finish is over is hung up on.
+      for (const answer of answers as readonly unknown[])
+        expect([403, 'EPIPE', 'ECONNRESET']).toContain(answer)
+      expect(answers).toContain(403)
       expect(late.ms, `without a run, against ${honest.ms} ms`).toBeLessThan(4 * honest.ms)
     })
   },

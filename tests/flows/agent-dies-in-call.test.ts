@@ -68,17 +68,22 @@ describe('an agent that dies in the middle of a call', () => {
   const failures = () => mesh.told().filter((line) => Number(line['level']) >= 50)
 
   it.each([
-    ['asks a model', () => mesh.submit('think', { agent: 'scout', session: 'think' })],
-    ['fetches from the web', () => invoked('http_request', { url: `http://127.0.0.1:${web.port}/slow` })],
-    ['searches the web', () => invoked('web_search', { query: 'tea' })],
+    ['asks a model', 'interrupted', () => mesh.submit('think', { agent: 'scout', session: 'think' })],
+    // The request goes on without its agent, whose next attempt joins it and hears of its end.
+    [
+      'fetches from the web',
+      'upstream-timeout',
+      () => invoked('http_request', { url: `http://127.0.0.1:${web.port}/slow` }),
+    ],
+    ['searches the web', 'interrupted', () => invoked('web_search', { query: 'tea' })],
   ])(
-    'and %s leaves no failure of the mesh in its log, and the asker is told that it was interrupted',
-    async (_, begin) => {
+    'and %s leaves no failure of the mesh in its log, and the asker is told of its end: %s',
+    async (_, code, begin) => {
       const id = await begin()
       await killWhileAsked(mesh.ended(id))
       const { outcome, state } = await mesh.run(id)
       expect(isTerminal(state)).toBe(true)
-      expect(outcome).toMatchObject({ status: 'failed', code: 'interrupted' })
+      expect(outcome).toMatchObject({ status: 'failed', code })
       expect(failures()).toEqual([])
       expect(
         mesh.told().filter((line) => line['msg'] === 'a client hung up before its answer, which is dropped'),
