@@ -41,13 +41,21 @@ function isWide(grapheme: string): boolean {
   )
 }
 
+/** Turns the order of what is read round, or stands in a word unseen; joiners stay, since scripts and emoji need them. */
+const deceiving = /[\u061C\u200B\u200E\u200F\u202A-\u202E\u2060-\u2069\uFEFF]/g
+
 /**
  * Text of unknown origin made safe to print: no control character can move the cursor, recolour the screen or
- * set a title. Line breaks and tabs stay.
+ * set a title, and none makes it read otherwise than it is. Line breaks and tabs stay.
  */
 export function printable(text: string): string {
-  // oxlint-disable-next-line eslint/no-control-regex -- control characters are what this is about
-  return text.replace(/\r\n/g, '\n').replace(/[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/g, '\uFFFD')
+  return (
+    text
+      .replace(/\r\n/g, '\n')
+      // oxlint-disable-next-line eslint/no-control-regex -- control characters are what this is about
+      .replace(/[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/g, '\uFFFD')
+      .replace(deceiving, '\uFFFD')
+  )
 }
 
 /** The text on one line, cut to a number of columns. */

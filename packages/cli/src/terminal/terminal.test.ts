@@ -60,6 +60,11 @@ describe('terminal', () => {
 describe('text of unknown origin', () => {
   it('cannot move the cursor or set a title', () => {
     expect(printable(`a${escape}[2Jb\u0007c\r\nd\te\u009B`)).toBe('a\uFFFD[2Jb\uFFFDc\nd\te\uFFFD')
+    // What looks like a picture is a program, and what looks like a name is another.
+    expect(printable('red\u202Egnp.exe ad\u200Bmin \u2066x\uFEFF')).toBe(
+      'red\uFFFDgnp.exe ad\uFFFDmin \uFFFDx\uFFFD',
+    )
+    expect(printable('\u{1F469}\u200D\u{1F680}')).toBe('\u{1F469}\u200D\u{1F680}')
   })
 
   it('is cut between whole characters', () => {
