@@ -121,6 +121,17 @@ describe('files below the data directory', () => {
     mkdirSync(join(outside, 'trap'))
     writeFileSync(join(outside, 'trap', 'b.txt'), 'trap')
     const swaps = { done: false }
+    const putBack = (round: number) => {
+      for (;;) {
+        try {
+          rmSync(join(data, 'sub'), { recursive: true, force: true })
+          renameSync(join(data, `aside-${round}`), join(data, 'sub'))
+          return
+        } catch {
+          // A write that came in between has made the directory anew.
+        }
+      }
+    }
     const swapping = (async () => {
       for (let round = 0; !swaps.done; round += 1) {
         renameSync(join(data, 'sub'), join(data, `aside-${round}`))
@@ -130,8 +141,7 @@ describe('files below the data directory', () => {
           // A write that came in between has made the directory anew.
         }
         await new Promise(setImmediate)
-        rmSync(join(data, 'sub'), { recursive: true, force: true })
-        renameSync(join(data, `aside-${round}`), join(data, 'sub'))
+        putBack(round)
         await new Promise(setImmediate)
       }
     })()
