@@ -1,13 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { sandboxName } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
-import { aCassette, says } from '../support/cassettes.ts'
 import { eventually } from '../support/eventually.ts'
-import { startMesh } from '../support/mesh-process.ts'
-import type { MeshProcess } from '../support/mesh-process.ts'
+import { startDiggerMesh } from './digger-mesh.ts'
+import type { DiggerMesh } from './digger-mesh.ts'
 import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
 
 const found = await engineOfThisMachine()
@@ -49,47 +47,17 @@ main()
 withEngine(
   'a container that sends what is dear to parse',
   (engine) => {
-    let mesh: MeshProcess
+    let digger: DiggerMesh
     let homeId: string
 
     beforeAll(async () => {
-      mesh = await startMesh({
-        runtime: 'docker',
-        cassettes: { parsing: aCassette({ turns: [says('Read.')] }) },
-        environment: { FLOTILLA_NO_INSTALL: '1' },
-      })
-      homeId = (await readFile(join(mesh.home, 'data', 'home-id'), 'utf8')).trim()
-      await mesh.createWorker('digger')
-      const params = { id: 'digger', path: 'send.cjs' }
-      const put = await mesh.call(meshHumanEndpoints.fileWrite, {
-        params,
-        body: new Uint8Array(Buffer.from(program)),
-      })
-      if (put.status !== 200) throw new Error(put.text)
+      digger = await startDiggerMesh('send.cjs', program)
+      homeId = (await readFile(join(digger.mesh.home, 'data', 'home-id'), 'utf8')).trim()
     })
-    afterAll(() => mesh?.stop())
-
-    async function run(command: string): Promise<string> {
-      const done = await mesh.invoke('digger', 'run_command', { command, timeout_s: 200 })
-      const { result } = done.outcome ?? {}
-      return typeof result === 'string' ? result : JSON.stringify(done.outcome)
-    }
-
-    /** The longest that the people's door was silent while something went on, milliseconds. */
-    async function longestSilence<T>(during: Promise<T>): Promise<{ readonly ms: number; readonly came: T }> {
-      const over = new AbortController()
-      const ended = during.finally(() => over.abort())
-      let ms = 0
-      while (!over.signal.aborted) {
-        const asked = performance.now()
-        const reply = await mesh.call(meshHumanEndpoints.healthz, { timeoutMs: 120_000 })
-        expect(reply.status).toBe(200)
-        ms = Math.max(ms, performance.now() - asked)
-      }
-      return { ms, came: await ended }
-    }
+    afterAll(() => digger?.mesh.stop())
 
     it('stalls the people by no more than honest bodies of the same length do, with a live run or without', async () => {
+      const { run, longestSilence } = digger
       await run('node send.cjs text 1')
       const honest = await longestSilence(run('node send.cjs text 4'))
       expect(honest.came).toContain('[200,200,200,200]')

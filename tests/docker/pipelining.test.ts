@@ -1,8 +1,6 @@
-import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { aCassette, says } from '../support/cassettes.ts'
-import { startMesh } from '../support/mesh-process.ts'
-import type { MeshProcess } from '../support/mesh-process.ts'
+import { startDiggerMesh } from './digger-mesh.ts'
+import type { DiggerMesh } from './digger-mesh.ts'
 import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
 
 const found = await engineOfThisMachine()
@@ -33,46 +31,16 @@ setTimeout(() => { console.log('hung up ' + hungUp); process.exit() }, 5500)
 withEngine(
   'a container that does not wait for its answers',
   () => {
-    let mesh: MeshProcess
+    let digger: DiggerMesh
 
     beforeAll(async () => {
-      mesh = await startMesh({
-        runtime: 'docker',
-        cassettes: { parsing: aCassette({ turns: [says('Read.')] }) },
-        environment: { FLOTILLA_NO_INSTALL: '1' },
-      })
-      await mesh.createWorker('digger')
-      const params = { id: 'digger', path: 'pipeline.cjs' }
-      const put = await mesh.call(meshHumanEndpoints.fileWrite, {
-        params,
-        body: new Uint8Array(Buffer.from(program)),
-      })
-      if (put.status !== 200) throw new Error(put.text)
+      digger = await startDiggerMesh('pipeline.cjs', program)
     })
-    afterAll(() => mesh?.stop())
-
-    async function run(command: string): Promise<string> {
-      const done = await mesh.invoke('digger', 'run_command', { command, timeout_s: 200 })
-      const { result } = done.outcome ?? {}
-      return typeof result === 'string' ? result : JSON.stringify(done.outcome)
-    }
-
-    /** The longest that the people's door was silent while something went on, milliseconds. */
-    async function longestSilence<T>(during: Promise<T>): Promise<{ readonly ms: number; readonly came: T }> {
-      const over = new AbortController()
-      const ended = during.finally(() => over.abort())
-      let ms = 0
-      while (!over.signal.aborted) {
-        const asked = performance.now()
-        const reply = await mesh.call(meshHumanEndpoints.healthz, { timeoutMs: 120_000 })
-        expect(reply.status).toBe(200)
-        ms = Math.max(ms, performance.now() - asked)
-      }
-      return { ms, came: await ended }
-    }
+    afterAll(() => digger?.mesh.stop())
 
     // A machine that many use is silent for a quarter of a second by itself.
     it('stalls the people by no more than one that waits does, at its door and at the proxy', async () => {
+      const { run, longestSilence } = digger
       for (const where of ['door', 'proxy']) {
         const honest = await longestSilence(run(`node pipeline.cjs honest ${where}`))
         const hostile = await longestSilence(run(`node pipeline.cjs pipelined ${where}`))

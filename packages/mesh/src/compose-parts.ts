@@ -16,7 +16,6 @@ import { composeWatch } from './compose-watch.ts'
 import { cassetteFolders, composeModelDoor, composeModels, keepAliveMsOf } from './compose-model-door.ts'
 import { composeTasks } from './compose-tasks.ts'
 import { grantsIn, writeFirstPermissions } from './compose-permissions.ts'
-import { composeShares } from './compose-shares.ts'
 import { composeRuntime } from './compose-runtime.ts'
 import { composeStorage } from './compose-storage.ts'
 import { dataLimitBytes } from './config/settings-file.ts'
@@ -27,6 +26,7 @@ import { watchSettings } from './config/watch-settings.ts'
 import { createEventBus } from './events/create-event-bus.ts'
 import { createFleet } from './fleet/fleet.ts'
 import { createMeshIdentity } from './fleet/mesh-identity.ts'
+import { createAgentShares } from './intake/agent-shares.ts'
 import type { Log } from './log.ts'
 import { createNotes } from './notes/notes.ts'
 import { createPauses } from './pauses/pauses.ts'
@@ -40,7 +40,7 @@ import { createRefuseAboveCeiling } from './policy/hold-ceiling.ts'
 import { createRequireModel } from './llm/require-model.ts'
 import { createEffectOnce } from './runs/effect-once.ts'
 import { createLedger } from './runs/ledger.ts'
-import { randomId, randomToken, systemClock } from './system-clock.ts'
+import { loopCpuMs, randomId, randomToken, systemClock } from './system-clock.ts'
 import { createMoveTask } from './tasks/move-task.ts'
 import { createTaskBook } from './tasks/task-book.ts'
 import { createTaskTable } from './tasks/task-table.ts'
@@ -106,7 +106,7 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
   })
   const refuseAbove = createRefuseAboveCeiling({ denials, journal, events, log })
   const requireModel = createRequireModel({ catalog, refuseAbove })
-  const shares = composeShares()
+  const shares = createAgentShares({ clock, cpuMs: loopCpuMs })
   const rates = createRateLimits({ clock, perMinute: () => settings.current().rate_limits, journal })
   const blackboard = createBlackboard({
     database,

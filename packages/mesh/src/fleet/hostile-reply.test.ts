@@ -32,7 +32,15 @@ async function anAgent(
     server.closeAllConnections()
     await new Promise<void>((resolve) => server.close(() => resolve()))
   })
-  const clock = createHandDrivenClock()
+  const hand = createHandDrivenClock()
+  let sleeps = 0
+  const clock: typeof hand = {
+    ...hand,
+    sleep: (ms, signal) => {
+      sleeps++
+      return hand.sleep(ms, signal)
+    },
+  }
   const held = createHeldBytes({ ...agentShare, ...bounds })
   const work = { held: 0, spends: 0 }
   const loop = createLoopShare({
@@ -61,7 +69,7 @@ async function anAgent(
     },
     http,
   })
-  return { line, work, clock, held, loop, asked: () => asked }
+  return { line, work, clock, held, loop, asked: () => asked, sleeps: () => sleeps }
 }
 
 const ends = (text: string) => (response: ServerResponse) => {
@@ -150,7 +158,7 @@ test('a frame that does not end is held, and what is held is given back with the
 test('an agent whose frames have used its share of the loop is read again when it has some back', async () => {
   const frame = (content: string) => `data: ${JSON.stringify({ type: 'text_delta', content })}\n\n`
   let stream: ServerResponse | null = null
-  const { line, clock } = await anAgent(
+  const { line, clock, sleeps } = await anAgent(
     (response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.write(frame('one'))
@@ -169,8 +177,8 @@ test('an agent whose frames have used its share of the loop is read again when i
     )
     .catch(() => null)
   await expect.poll(hasCome).toEqual(['one'])
-  stream!.write(frame('two'))
-  await new Promise((resolve) => setTimeout(resolve, 100))
+  await new Promise((resolve) => stream!.write(frame('two'), resolve))
+  await expect.poll(sleeps).toBeGreaterThan(0)
   expect(hasCome()).toEqual(['one'])
   await clock.advance(10_000)
   await expect.poll(hasCome).toEqual(['one', 'two'])
