@@ -1,32 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { aModelPath, workerCaller } from '../../../../tests/support/llm-door.ts'
-import type { LlmPartsOptions } from '../../../../tests/support/llm-door.ts'
-import { chunkEvent, startLlmUpstream, usageEvent } from '../../../../tests/support/llm-upstream.ts'
+import { chunkEvent, usageEvent } from '../../../../tests/support/llm-upstream.ts'
 import type { LlmUpstream } from '../../../../tests/support/llm-upstream.ts'
+import { completionBody, withModelPath } from '../../../../tests/support/model-path.ts'
 import { agentScope, utcDay } from './spend-table.ts'
 
 const today = () => utcDay(Date.now())
 const left = new Error('the client has gone')
-
-async function withPath<T>(
-  options: LlmPartsOptions,
-  work: (at: { upstream: LlmUpstream; parts: ReturnType<typeof aModelPath> }) => Promise<T>,
-): Promise<T> {
-  const upstream = await startLlmUpstream()
-  const parts = aModelPath({ baseUrl: upstream.baseUrl, ...options })
-  try {
-    return await work({ upstream, parts })
-  } finally {
-    await parts.close()
-    await upstream.close()
-  }
-}
-
-function bodyOf(more: object = {}): Uint8Array {
-  const body = { model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'hi' }], ...more }
-  return new TextEncoder().encode(JSON.stringify(body))
-}
 
 /** Thinks, generates all that it may, and bills it, whoever listens: what every provider does. Gives the bill in nano. */
 function billing(upstream: LlmUpstream): { nano: number } {
@@ -58,13 +39,16 @@ describe('a client that hangs up', () => {
   test.each([true, false])(
     'forty times in one cent gets no more than the cent, in truth (stream: %s)',
     async (stream) => {
-      await withPath({ dailyUsd: 0.01 }, async ({ upstream, parts }) => {
+      await withModelPath({ dailyUsd: 0.01 }, async ({ upstream, parts }) => {
         const bill = billing(upstream)
         for (let call = 0; call < 40; call++) {
           const leaving = new AbortController()
           const before = upstream.calls.length
           const asked = parts
-            .complete(workerCaller, { body: bodyOf({ stream, max_tokens: 1500 }), signal: leaving.signal })
+            .complete(workerCaller, {
+              body: completionBody({ stream, max_tokens: 1500 }),
+              signal: leaving.signal,
+            })
             .catch((error: unknown) => error)
           const over = new AbortController()
           void asked.finally(() => over.abort())
@@ -100,7 +84,7 @@ async function askAndLeave(
   const leaving = new AbortController()
   const before = upstream.calls.length
   const asked = parts
-    .complete(workerCaller, { body: bodyOf(more), signal: leaving.signal })
+    .complete(workerCaller, { body: completionBody(more), signal: leaving.signal })
     .catch((error: unknown) => error)
   await expect.poll(() => upstream.calls.length).toBeGreaterThan(before)
   leaving.abort(left)
@@ -125,11 +109,11 @@ describe('a run whose agent has left a call', () => {
           isOpen = false
         }
       }
-      await withPath({ overrides: { holdLease }, readOnLimits: { closeMs: 50 } }, async (at) => {
+      await withModelPath({ overrides: { holdLease }, readOnLimits: { closeMs: 50 } }, async (at) => {
         const leaving = new AbortController()
         at.upstream.answerWith(() => {})
         const asked = at.parts
-          .complete(workerCaller, { body: bodyOf(more), signal: leaving.signal })
+          .complete(workerCaller, { body: completionBody(more), signal: leaving.signal })
           .catch((error: unknown) => error)
         await expect.poll(() => at.upstream.calls.length).toBe(1)
         expect(held).toBe(2)
@@ -148,7 +132,7 @@ describe('an answer that nobody waits for', () => {
   test.each([{}, streamed])(
     'is heard out for a bounded time, then cut off and booked whole (%j)',
     async (more) => {
-      await withPath({ readOnLimits: { maxMs: 80 } }, async (at) => {
+      await withModelPath({ readOnLimits: { maxMs: 80 } }, async (at) => {
         at.upstream.answerWith(() => {})
         await (
           await askAndLeave(at, more)
@@ -159,7 +143,7 @@ describe('an answer that nobody waits for', () => {
   )
 
   test('is heard out for a bounded number of bytes also in one piece', async () => {
-    await withPath({ readOnLimits: { maxBytes: 10_000 } }, async (at) => {
+    await withModelPath({ readOnLimits: { maxBytes: 10_000 } }, async (at) => {
       at.upstream.answerWith(async (call, response) => {
         const hungUp = new AbortController()
         void call.closed.then(() => hungUp.abort())
@@ -177,7 +161,7 @@ describe('an answer that nobody waits for', () => {
   })
 
   test('is heard out for a bounded number of bytes', async () => {
-    await withPath({ readOnLimits: { maxBytes: 10_000 } }, async (at) => {
+    await withModelPath({ readOnLimits: { maxBytes: 10_000 } }, async (at) => {
       at.upstream.answerWith(async (call, response) => {
         const hungUp = new AbortController()
         void call.closed.then(() => hungUp.abort())
@@ -196,7 +180,7 @@ describe('an answer that nobody waits for', () => {
 
   test('is cut off at once where too many of its agent, or of all, are heard out already', async () => {
     for (const limit of [{ perAgent: 2 }, { all: 2 }]) {
-      await withPath({ readOnLimits: limit }, async (at) => {
+      await withModelPath({ readOnLimits: limit }, async (at) => {
         at.upstream.answerWith(() => {})
         for (let call = 0; call < 2; call++) await askAndLeave(at, streamed)
         expect(at.parts.deps.readOn.openOf('scout')).toBe(2)
@@ -212,7 +196,7 @@ describe('an answer that nobody waits for', () => {
   })
 
   test('is booked whole, not by what it had told so far, where each piece tells the usage up to it', async () => {
-    await withPath({ readOnLimits: { maxMs: 80 } }, async (at) => {
+    await withModelPath({ readOnLimits: { maxMs: 80 } }, async (at) => {
       at.upstream.answerWith((_call, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' })
         const usage = { prompt_tokens: 10, completion_tokens: 1, total_tokens: 11 }
@@ -226,7 +210,7 @@ describe('an answer that nobody waits for', () => {
   })
 
   test('has a moment when the mesh stops, and is booked whole after it', async () => {
-    await withPath({ readOnLimits: { closeMs: 100 } }, async (at) => {
+    await withModelPath({ readOnLimits: { closeMs: 100 } }, async (at) => {
       const answers: (() => void)[] = []
       at.upstream.answerWith((_call, response) => {
         answers.push(() => {
@@ -248,7 +232,7 @@ describe('an answer that nobody waits for', () => {
   })
 
   test('of a model that costs nothing is cut off at once', async () => {
-    await withPath({ settings: { models: { 'openai/gpt-4o-mini': { local: true } } } }, async (at) => {
+    await withModelPath({ settings: { models: { 'openai/gpt-4o-mini': { local: true } } } }, async (at) => {
       at.upstream.answerWith(() => {})
       await (
         await askAndLeave(at, streamed)
@@ -264,14 +248,14 @@ describe('an answer whose cost nobody can tell is booked as set aside, with the 
     ['a whole answer without usage', {}, '{"choices":[{"message":{"content":"x"}}]}'],
   ] as const)('%s', async (_what, more, text) => {
     const why = 'no-usage'
-    await withPath({}, async ({ upstream, parts }) => {
+    await withModelPath({}, async ({ upstream, parts }) => {
       upstream.answerWith((_call, response) => {
         const type = more === streamed ? 'text/event-stream' : 'application/json'
         response.writeHead(200, { 'content-type': type })
         response.end(text)
       })
       const reply = await parts.complete(workerCaller, {
-        body: bodyOf(more),
+        body: completionBody(more),
         signal: new AbortController().signal,
       })
       if (!(reply.body instanceof Uint8Array)) await Array.fromAsync(reply.body)
@@ -286,7 +270,7 @@ describe('an answer whose cost nobody can tell is booked as set aside, with the 
     ['a stream that breaks off', streamed, chunkEvent({ content: 'x' })],
     ['a whole answer that breaks off behind its headers', {}, '{"choices":['],
   ] as const)('%s', async (_what, more, text) => {
-    await withPath({ overrides: { chance: () => 0 } }, async ({ upstream, parts }) => {
+    await withModelPath({ overrides: { chance: () => 0 } }, async ({ upstream, parts }) => {
       upstream.answerWith((_call, response) => {
         response.writeHead(200, {
           'content-type': more === streamed ? 'text/event-stream' : 'application/json',
@@ -294,7 +278,7 @@ describe('an answer whose cost nobody can tell is booked as set aside, with the 
         response.write(text, () => response.destroy())
       })
       await parts
-        .complete(workerCaller, { body: bodyOf(more), signal: new AbortController().signal })
+        .complete(workerCaller, { body: completionBody(more), signal: new AbortController().signal })
         .then(async ({ body }) => (body instanceof Uint8Array ? body : await Array.fromAsync(body)))
         .catch((error: unknown) => error)
       const rows = booked(parts)

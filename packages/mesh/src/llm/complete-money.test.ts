@@ -3,16 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { aModelPath, migrated, startLlmDoor, workerCaller } from '../../../../tests/support/llm-door.ts'
-import type { LlmPartsOptions } from '../../../../tests/support/llm-door.ts'
 import { createManualClock } from '../../../../tests/support/manual-clock.ts'
-import {
-  answerStream,
-  answerWhole,
-  chunkEvent,
-  refuse,
-  startLlmUpstream,
-} from '../../../../tests/support/llm-upstream.ts'
-import type { LlmUpstream } from '../../../../tests/support/llm-upstream.ts'
+import { answerStream, answerWhole, chunkEvent, refuse } from '../../../../tests/support/llm-upstream.ts'
+import { completionBody, wholeText, withModelPath } from '../../../../tests/support/model-path.ts'
 import { verifies } from '../../../../tests/verifies.ts'
 import type { Caller } from '../policy/caller.ts'
 import { chatDialect } from './chat-dialect.ts'
@@ -23,36 +16,12 @@ import { agentScope, runScope, utcDay } from './spend-table.ts'
 
 const today = () => utcDay(Date.now())
 
-function bodyOf(more: object = {}): Uint8Array {
-  const body = { model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'hi' }], ...more }
-  return new TextEncoder().encode(JSON.stringify(body))
-}
-
-async function withPath<T>(
-  options: LlmPartsOptions,
-  work: (at: { upstream: LlmUpstream; parts: ReturnType<typeof aModelPath> }) => Promise<T>,
-): Promise<T> {
-  const upstream = await startLlmUpstream()
-  const parts = aModelPath({ baseUrl: upstream.baseUrl, ...options })
-  try {
-    return await work({ upstream, parts })
-  } finally {
-    await parts.close()
-    await upstream.close()
-  }
-}
-
-async function drain(body: Uint8Array | AsyncIterable<Uint8Array>): Promise<string> {
-  if (body instanceof Uint8Array) return new TextDecoder().decode(body)
-  return Buffer.concat(await Array.fromAsync(body)).toString()
-}
-
 const open = () => new AbortController().signal
 
 describe('money on the model path', () => {
   test('fifty parallel streams with one cent left never spend more than the cent', async () => {
     verifies('limits:budget-daily:before-dispatch')
-    await withPath({ dailyUsd: 0.01 }, async ({ upstream, parts }) => {
+    await withModelPath({ dailyUsd: 0.01 }, async ({ upstream, parts }) => {
       upstream.answerWith((call, response) => {
         const asked = Number(call.body['max_tokens'])
         response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -62,8 +31,11 @@ describe('money on the model path', () => {
         )
       })
       const calls = Array.from({ length: 50 }, async () => {
-        const reply = await parts.complete(workerCaller, { body: bodyOf({ stream: true }), signal: open() })
-        return drain(reply.body)
+        const reply = await parts.complete(workerCaller, {
+          body: completionBody({ stream: true }),
+          signal: open(),
+        })
+        return wholeText(reply.body)
       })
       const settled = await Promise.allSettled(calls)
       const refused = settled
@@ -84,8 +56,10 @@ describe('money on the model path', () => {
 
   test('a budget that is used up refuses before anything leaves', async () => {
     verifies('limits:budget-daily:before-dispatch')
-    await withPath({ dailyUsd: 0.00001 }, async ({ upstream, parts }) => {
-      await expect(parts.complete(workerCaller, { body: bodyOf(), signal: open() })).rejects.toMatchObject({
+    await withModelPath({ dailyUsd: 0.00001 }, async ({ upstream, parts }) => {
+      await expect(
+        parts.complete(workerCaller, { body: completionBody(), signal: open() }),
+      ).rejects.toMatchObject({
         code: 'budget-exhausted',
         extra: { spent_usd: 0, error: { code: 'budget-exhausted' } },
       })
@@ -97,8 +71,9 @@ describe('money on the model path', () => {
     verifies('limits:budget-monthly:before-dispatch')
     const clock = createManualClock('2026-11-30T23:59:00Z')
     const options = { dailyUsd: 10, monthlyUsd: 0.0000499, overrides: { clock } }
-    await withPath(options, async ({ upstream, parts }) => {
-      const ask = () => parts.complete(workerCaller, { body: bodyOf({ max_tokens: 2 }), signal: open() })
+    await withModelPath(options, async ({ upstream, parts }) => {
+      const ask = () =>
+        parts.complete(workerCaller, { body: completionBody({ max_tokens: 2 }), signal: open() })
       upstream.answerWith((_call, response) => answerWhole(response))
       const askUntilRefused = async () => {
         for (;;) await ask()
@@ -113,8 +88,8 @@ describe('money on the model path', () => {
   })
 
   test('a larger max_tokens is lowered to what is left, under the name the client used', async () => {
-    await withPath({ dailyUsd: 0.001 }, async ({ upstream, parts }) => {
-      const body = bodyOf({ max_completion_tokens: 1_000_000 })
+    await withModelPath({ dailyUsd: 0.001 }, async ({ upstream, parts }) => {
+      const body = completionBody({ max_completion_tokens: 1_000_000 })
       await parts.complete(workerCaller, { body, signal: open() })
       const sent = upstream.calls[0]?.body
       expect(Object.keys(sent ?? {})).toEqual(['model', 'messages', 'max_completion_tokens'])
@@ -124,10 +99,10 @@ describe('money on the model path', () => {
   })
 
   test('a streamed call tells and costs what a plain one does, with input and output apart (lesson 88)', async () => {
-    await withPath({}, async ({ parts }) => {
+    await withModelPath({}, async ({ parts }) => {
       for (const stream of [false, true]) {
-        const reply = await parts.complete(workerCaller, { body: bodyOf({ stream }), signal: open() })
-        await drain(reply.body)
+        const reply = await parts.complete(workerCaller, { body: completionBody({ stream }), signal: open() })
+        await wholeText(reply.body)
       }
       parts.gate.flush()
       const [plain, streamed] = parts.events.bodies
@@ -143,9 +118,11 @@ describe('money on the model path', () => {
   })
 
   test('a provider that refuses costs nothing, and is not asked again', async () => {
-    await withPath({}, async ({ upstream, parts }) => {
+    await withModelPath({}, async ({ upstream, parts }) => {
       upstream.answerWith((_call, response) => refuse(response, 400, { message: 'context too long' }))
-      await expect(parts.complete(workerCaller, { body: bodyOf(), signal: open() })).rejects.toMatchObject({
+      await expect(
+        parts.complete(workerCaller, { body: completionBody(), signal: open() }),
+      ).rejects.toMatchObject({
         code: 'model-call-rejected',
         extra: { provider_status: 400 },
       })
@@ -155,7 +132,7 @@ describe('money on the model path', () => {
   })
 
   test('a provider that never answers a call is paid what was set aside', async () => {
-    await withPath({}, async ({ upstream, parts }) => {
+    await withModelPath({}, async ({ upstream, parts }) => {
       upstream.answerWith(() => {})
       const hasty = createOpenAiCompatibleProvider({
         baseUrl: upstream.baseUrl,
@@ -167,7 +144,7 @@ describe('money on the model path', () => {
         find: (name: ModelName) => ({ ...parts.catalog.find(name), llm: hasty }),
       }
       const complete = createComplete({ ...parts.deps, catalog }, chatDialect)
-      await expect(complete(workerCaller, { body: bodyOf(), signal: open() })).rejects.toMatchObject({
+      await expect(complete(workerCaller, { body: completionBody(), signal: open() })).rejects.toMatchObject({
         code: 'upstream-timeout',
       })
       const total = parts.spent(agentScope('scout'), today())
@@ -178,14 +155,17 @@ describe('money on the model path', () => {
   })
 
   test('a reader that stops in the middle is a client that left, though nobody aborts', async () => {
-    await withPath({ readOnLimits: { perAgent: 0 } }, async ({ upstream, parts }) => {
+    await withModelPath({ readOnLimits: { perAgent: 0 } }, async ({ upstream, parts }) => {
       const hungUp = Promise.withResolvers<void>()
       upstream.answerWith((call, response) => {
         void call.closed.then(hungUp.resolve)
         response.writeHead(200, { 'content-type': 'text/event-stream' })
         response.write(chunkEvent({ content: 'a' }))
       })
-      const reply = await parts.complete(workerCaller, { body: bodyOf({ stream: true }), signal: open() })
+      const reply = await parts.complete(workerCaller, {
+        body: completionBody({ stream: true }),
+        signal: open(),
+      })
       for await (const _chunk of reply.body as AsyncIterable<Uint8Array>) break
       await hungUp.promise
       expect(parts.spent(agentScope('scout'), today())).toMatchObject({ openNano: 0, calls: 1 })
@@ -193,7 +173,7 @@ describe('money on the model path', () => {
   })
 
   test('a client that goes away when nobody may be heard out cuts the provider off and pays all that was set aside', async () => {
-    await withPath({ readOnLimits: { all: 0 } }, async ({ upstream, parts }) => {
+    await withModelPath({ readOnLimits: { all: 0 } }, async ({ upstream, parts }) => {
       let isHungUp: Promise<void> | undefined
       upstream.answerWith((call, response) => {
         isHungUp = call.closed
@@ -205,7 +185,7 @@ describe('money on the model path', () => {
       const leaving = new AbortController()
       const reply = await fetch(`${door.baseUrl}/chat/completions`, {
         method: 'POST',
-        body: bodyOf({ stream: true }),
+        body: completionBody({ stream: true }),
         signal: leaving.signal,
       })
       await reply.body?.getReader().read()
@@ -221,9 +201,9 @@ describe('money on the model path', () => {
   })
 
   test('a stream that nobody ever reads is settled when its client goes', async () => {
-    await withPath({}, async ({ parts }) => {
+    await withModelPath({}, async ({ parts }) => {
       const leaving = new AbortController()
-      await parts.complete(workerCaller, { body: bodyOf({ stream: true }), signal: leaving.signal })
+      await parts.complete(workerCaller, { body: completionBody({ stream: true }), signal: leaving.signal })
       leaving.abort()
       await expect.poll(() => parts.spent(agentScope('scout'), today()).openNano).toBe(0)
       expect(parts.spent(agentScope('scout'), today())).toMatchObject({ spentNano: 2700, tokens: 12 })
@@ -231,13 +211,16 @@ describe('money on the model path', () => {
   })
 
   test('a stream that the provider breaks off is not asked for again: it ends with an error event, and is booked as set aside (lesson 86)', async () => {
-    await withPath({}, async ({ upstream, parts }) => {
+    await withModelPath({}, async ({ upstream, parts }) => {
       upstream.answerWith((_call, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' })
         response.write(chunkEvent({ content: 'Hello' }), () => response.destroy())
       })
-      const reply = await parts.complete(workerCaller, { body: bodyOf({ stream: true }), signal: open() })
-      const text = await drain(reply.body)
+      const reply = await parts.complete(workerCaller, {
+        body: completionBody({ stream: true }),
+        signal: open(),
+      })
+      const text = await wholeText(reply.body)
       const total = parts.spent(agentScope('scout'), today())
       expect(upstream.calls).toHaveLength(1)
       expect(text).toContain('"code":"upstream-failed"')
@@ -280,14 +263,14 @@ describe('money on the model path', () => {
       budgetTokens: null,
     } as const
     const caller: Caller = { kind: 'agent', agentId: 'scout', token: 'door', run }
-    await withPath({}, async ({ upstream, parts }) => {
+    await withModelPath({}, async ({ upstream, parts }) => {
       upstream.answerWith((_call, response) => answerWhole(response))
-      await parts.complete(caller, { body: bodyOf({ max_tokens: 5 }), signal: open() })
+      await parts.complete(caller, { body: completionBody({ max_tokens: 5 }), signal: open() })
       parts.gate.flush()
       expect(parts.runCosts).toEqual([{ runId: 'run_1', costUsd: 0.0000027, tokens: 12 }])
       expect(parts.spent(runScope('run_1'), '').spentNano).toBe(2700)
       const refusal = { code: 'budget-exhausted', extra: { budget: 'run' } }
-      const long = bodyOf({ messages: [{ role: 'user', content: 'x'.repeat(200) }] })
+      const long = completionBody({ messages: [{ role: 'user', content: 'x'.repeat(200) }] })
       await expect(parts.complete(caller, { body: long, signal: open() })).rejects.toMatchObject(refusal)
     })
   })
@@ -303,7 +286,7 @@ describe('money on the model path', () => {
       budgetTokens: 30,
     } as const
     const caller: Caller = { kind: 'agent', agentId: 'scout', token: 'door', run }
-    await withPath({}, async ({ upstream, parts }) => {
+    await withModelPath({}, async ({ upstream, parts }) => {
       const bounds: unknown[] = []
       upstream.answerWith((call, response) => {
         bounds.push(call.body['max_tokens'])
@@ -311,20 +294,20 @@ describe('money on the model path', () => {
       })
       // 12 tokens each, as the upstream says.
       for (const wished of [100, 10]) {
-        await parts.complete(caller, { body: bodyOf({ max_tokens: wished }), signal: open() })
+        await parts.complete(caller, { body: completionBody({ max_tokens: wished }), signal: open() })
       }
       expect(bounds).toEqual([30, 10])
       const [third, fourth] = await Promise.allSettled([
-        parts.complete(caller, { body: bodyOf({ max_tokens: 100 }), signal: open() }),
-        parts.complete(caller, { body: bodyOf({ max_tokens: 100 }), signal: open() }),
+        parts.complete(caller, { body: completionBody({ max_tokens: 100 }), signal: open() }),
+        parts.complete(caller, { body: completionBody({ max_tokens: 100 }), signal: open() }),
       ])
       expect(third.status).toBe('fulfilled')
       expect(bounds[2]).toBe(6)
       const refusal = { code: 'budget-exhausted', extra: { budget: 'run-tokens', limit_tokens: 30 } }
       expect(fourth).toMatchObject({ status: 'rejected', reason: refusal })
-      await expect(parts.complete(caller, { body: bodyOf({}), signal: open() })).rejects.toMatchObject(
-        refusal,
-      )
+      await expect(
+        parts.complete(caller, { body: completionBody({}), signal: open() }),
+      ).rejects.toMatchObject(refusal)
     })
   })
 
@@ -349,10 +332,10 @@ describe('money on the model path', () => {
       },
     })
     const exhausted = { code: 'budget-exhausted', extra: { scope_id: 'run_top' } }
-    const body = bodyOf({ max_tokens: 5 })
+    const body = completionBody({ max_tokens: 5 })
     const tokens = { budgetUsd: null, budgetTokens: 30 }
     const money = { budgetUsd: 0.000_006, budgetTokens: null }
-    await withPath({ database: migrated(path), treeOf }, async ({ upstream, parts }) => {
+    await withModelPath({ database: migrated(path), treeOf }, async ({ upstream, parts }) => {
       upstream.answerWith((_call, response) => answerWhole(response))
       // 12 tokens and 0.0000027 USD each, as the upstream says.
       for (const runId of ['run_a', 'run_b', 'run_far']) {
@@ -368,7 +351,7 @@ describe('money on the model path', () => {
       )
     })
     // Another mesh, which remembers only what is written.
-    await withPath({ database: migrated(path), treeOf }, async ({ upstream, parts }) => {
+    await withModelPath({ database: migrated(path), treeOf }, async ({ upstream, parts }) => {
       upstream.answerWith((_call, response) => answerWhole(response))
       await expect(parts.complete(asks('run_b', tokens), { body, signal: open() })).rejects.toMatchObject(
         exhausted,
@@ -384,13 +367,13 @@ describe('money on the model path', () => {
       },
       agents: { scout: { models: ['openai/*', 'far/*'] } },
     }
-    await withPath({ settings }, async ({ upstream, parts }) => {
+    await withModelPath({ settings }, async ({ upstream, parts }) => {
       upstream.answerWith(answerStream)
       await expect(
-        parts.complete(workerCaller, { body: bodyOf({ model: 'far/llama-y' }), signal: open() }),
+        parts.complete(workerCaller, { body: completionBody({ model: 'far/llama-y' }), signal: open() }),
       ).rejects.toMatchObject({ code: 'model-unpriced' })
-      const body = bodyOf({ model: 'openai/llama-x', stream: true })
-      await drain((await parts.complete(workerCaller, { body, signal: open() })).body)
+      const body = completionBody({ model: 'openai/llama-x', stream: true })
+      await wholeText((await parts.complete(workerCaller, { body, signal: open() })).body)
       expect(parts.spent(agentScope('scout'), today())).toMatchObject({
         spentNano: 0,
         calls: 1,

@@ -3,7 +3,6 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { Clock } from '@flotilla/protocol/clock'
 import { wireLimits } from '@flotilla/protocol/limits'
 import { aModelPath, workerCaller } from '../../../../tests/support/llm-door.ts'
-import type { LlmPartsOptions } from '../../../../tests/support/llm-door.ts'
 import { createManualClock } from '../../../../tests/support/manual-clock.ts'
 import {
   answerStream,
@@ -13,15 +12,10 @@ import {
   startLlmUpstream,
   usageEvent,
 } from '../../../../tests/support/llm-upstream.ts'
-import type { LlmUpstream } from '../../../../tests/support/llm-upstream.ts'
+import { completionBody, wholeText, withModelPath } from '../../../../tests/support/model-path.ts'
 import type { Guard } from '../policy/action.ts'
 import { systemClock } from '../system-clock.ts'
 import { agentScope, utcDay } from './spend-table.ts'
-
-function bodyOf(more: object = {}): Uint8Array {
-  const body = { model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'hi' }], ...more }
-  return new TextEncoder().encode(JSON.stringify(body))
-}
 
 /** Back-off without the waiting. */
 const hurried: Clock = {
@@ -37,29 +31,10 @@ function refusing(problem: Problem): Guard {
 
 const open = () => new AbortController().signal
 
-async function withPath<T>(
-  options: LlmPartsOptions,
-  work: (at: { upstream: LlmUpstream; parts: ReturnType<typeof aModelPath> }) => Promise<T>,
-): Promise<T> {
-  const upstream = await startLlmUpstream()
-  const parts = aModelPath({ baseUrl: upstream.baseUrl, ...options })
-  try {
-    return await work({ upstream, parts })
-  } finally {
-    await parts.close()
-    await upstream.close()
-  }
-}
-
-async function textOf(body: Uint8Array | AsyncIterable<Uint8Array>): Promise<string> {
-  if (body instanceof Uint8Array) return new TextDecoder().decode(body)
-  return Buffer.concat(await Array.fromAsync(body)).toString()
-}
-
 describe('a completion', () => {
   test('is refused by the guard before anything is read', async () => {
     const guard = refusing(new Problem('denied', { detail: 'allowed_apis does not list llm' }))
-    await withPath({ overrides: { guard } }, async ({ parts }) => {
+    await withModelPath({ overrides: { guard } }, async ({ parts }) => {
       const call = parts.complete(workerCaller, { body: new Uint8Array([1]), signal: open() })
       await expect(call).rejects.toMatchObject({
         code: 'denied',
@@ -69,8 +44,11 @@ describe('a completion', () => {
   })
 
   test('is never made for anybody but an agent', async () => {
-    await withPath({}, async ({ parts }) => {
-      const call = parts.complete({ kind: 'human', channel: 'cli' }, { body: bodyOf(), signal: open() })
+    await withModelPath({}, async ({ parts }) => {
+      const call = parts.complete(
+        { kind: 'human', channel: 'cli' },
+        { body: completionBody(), signal: open() },
+      )
       await expect(call).rejects.toMatchObject({ code: 'denied' })
     })
   })
@@ -80,26 +58,26 @@ describe('a completion', () => {
     ['bytes that are no UTF-8', new Uint8Array([0x22, 0xff, 0x22]), 'bad-json'],
     ['an array', new TextEncoder().encode('[]'), 'bad-request'],
     ['no messages', new TextEncoder().encode('{"model":"m"}'), 'bad-request'],
-    ['a negative bound', bodyOf({ max_tokens: -5 }), 'bad-request'],
-    ['a broken bound', bodyOf({ max_tokens: 1.5 }), 'bad-request'],
-    ['too many answers', bodyOf({ n: 1000 }), 'bad-request'],
-    ['an unknown model', bodyOf({ model: 'other/m' }), 'model-not-allowed'],
+    ['a negative bound', completionBody({ max_tokens: -5 }), 'bad-request'],
+    ['a broken bound', completionBody({ max_tokens: 1.5 }), 'bad-request'],
+    ['too many answers', completionBody({ n: 1000 }), 'bad-request'],
+    ['an unknown model', completionBody({ model: 'other/m' }), 'model-not-allowed'],
     ['too much', new Uint8Array(wireLimits.modelBodyMaxBytes + 1), 'body-too-large'],
   ])('of %s is refused', async (_what, body, code) => {
-    await withPath({}, async ({ parts }) => {
+    await withModelPath({}, async ({ parts }) => {
       await expect(parts.complete(workerCaller, { body, signal: open() })).rejects.toMatchObject({ code })
     })
   })
 
   test('is tried again after 503 and 429, and succeeds', async () => {
     const statuses = [503, 429]
-    await withPath({ overrides: { clock: hurried } }, async ({ upstream, parts }) => {
+    await withModelPath({ overrides: { clock: hurried } }, async ({ upstream, parts }) => {
       upstream.answerWith((_call, response) => {
         const status = statuses.shift()
         if (status === undefined) answerWhole(response)
         else refuse(response, status)
       })
-      const reply = await parts.complete(workerCaller, { body: bodyOf(), signal: open() })
+      const reply = await parts.complete(workerCaller, { body: completionBody(), signal: open() })
       expect(reply.status).toBe(200)
       expect(upstream.calls).toHaveLength(3)
       expect(parts.spent(agentScope('scout'), utcDay(Date.now()))).toMatchObject({
@@ -110,9 +88,9 @@ describe('a completion', () => {
   })
 
   test('is tried three times and then fails, unpaid', async () => {
-    await withPath({ overrides: { clock: hurried } }, async ({ upstream, parts }) => {
+    await withModelPath({ overrides: { clock: hurried } }, async ({ upstream, parts }) => {
       upstream.answerWith((_call, response) => refuse(response, 500, { message: 'oops' }))
-      const call = parts.complete(workerCaller, { body: bodyOf(), signal: open() })
+      const call = parts.complete(workerCaller, { body: completionBody(), signal: open() })
       await expect(call).rejects.toMatchObject({
         code: 'upstream-failed',
         detail: 'openai answered 500: oops',
@@ -129,19 +107,22 @@ describe('a completion', () => {
     const upstream = await startLlmUpstream()
     await upstream.close()
     const parts = aModelPath({ baseUrl: upstream.baseUrl, overrides: { clock: hurried } })
-    const call = parts.complete(workerCaller, { body: bodyOf(), signal: open() })
+    const call = parts.complete(workerCaller, { body: completionBody(), signal: open() })
     await expect(call).rejects.toMatchObject({ code: 'provider-unreachable' })
     await parts.close()
   })
 
   test('that is long in coming starts with comments and still tells a refusal', async () => {
     const clock = createManualClock()
-    await withPath({ overrides: { clock } }, async ({ upstream, parts }) => {
+    await withModelPath({ overrides: { clock } }, async ({ upstream, parts }) => {
       const asked = Promise.withResolvers<(status: number) => void>()
       upstream.answerWith((_call, response) =>
         asked.resolve((status) => refuse(response, status, { message: 'no' })),
       )
-      const replying = parts.complete(workerCaller, { body: bodyOf({ stream: true }), signal: open() })
+      const replying = parts.complete(workerCaller, {
+        body: completionBody({ stream: true }),
+        signal: open(),
+      })
       const finish = await asked.promise
       await clock.advance(wireLimits.keepAliveMs)
       const body = (await replying).body as AsyncIterable<Uint8Array>
@@ -170,18 +151,21 @@ describe('a completion', () => {
         held--
       }
     }
-    await withPath({ overrides: { holdLease } }, async ({ upstream, parts }) => {
+    await withModelPath({ overrides: { holdLease } }, async ({ upstream, parts }) => {
       upstream.answerWith(answerStream)
-      const reply = await parts.complete(workerCaller, { body: bodyOf({ stream: true }), signal: open() })
+      const reply = await parts.complete(workerCaller, {
+        body: completionBody({ stream: true }),
+        signal: open(),
+      })
       expect(held).toBe(1)
-      await textOf(reply.body)
+      await wholeText(reply.body)
       expect(held).toBe(0)
     })
   })
 
   test('is announced with its tokens and cost', async () => {
-    await withPath({}, async ({ parts }) => {
-      await parts.complete(workerCaller, { body: bodyOf(), signal: open() })
+    await withModelPath({}, async ({ parts }) => {
+      await parts.complete(workerCaller, { body: completionBody(), signal: open() })
       parts.gate.flush()
       expect(parts.events.bodies).toMatchObject([
         {
@@ -196,12 +180,15 @@ describe('a completion', () => {
   })
 
   test('is settled before the client reads the end of its stream', async () => {
-    await withPath({}, async ({ upstream, parts }) => {
+    await withModelPath({}, async ({ upstream, parts }) => {
       upstream.answerWith((_call, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' })
         response.end(`${chunkEvent({ content: 'x' }, 'stop')}${usageEvent()}data: [DONE]\n\n`)
       })
-      const reply = await parts.complete(workerCaller, { body: bodyOf({ stream: true }), signal: open() })
+      const reply = await parts.complete(workerCaller, {
+        body: completionBody({ stream: true }),
+        signal: open(),
+      })
       const seen: { text: string; openNano: number }[] = []
       for await (const chunk of reply.body as AsyncIterable<Uint8Array>) {
         const total = parts.spent(agentScope('scout'), utcDay(Date.now()))

@@ -3,16 +3,13 @@ import { expect, onTestFinished, test } from 'vitest'
 import { aModelPath, workerCaller } from '../../../../tests/support/llm-door.ts'
 import type { LlmPartsOptions } from '../../../../tests/support/llm-door.ts'
 import { answerStream, answerWhole, startLlmUpstream } from '../../../../tests/support/llm-upstream.ts'
+import { completionBody } from '../../../../tests/support/model-path.ts'
 import { chatDialect } from './chat-dialect.ts'
 import { createComplete } from './complete.ts'
 import type { Dialect } from './dialect.ts'
 import { agentScope, utcDay } from './spend-table.ts'
 
-const bodyOf = (more: object = {}) =>
-  new TextEncoder().encode(
-    JSON.stringify({ model: 'openai/gpt-4o-mini', messages: [{ role: 'user', content: 'hi' }], ...more }),
-  )
-const body = bodyOf()
+const body = completionBody()
 
 async function aCall(overrides: LlmPartsOptions['overrides'] = {}) {
   const upstream = await startLlmUpstream()
@@ -66,7 +63,7 @@ test.each([true, false])(
     const leaving = new AbortController()
     const work = { keeps: 0, ended: 0, bytes: 0 }
     const input = {
-      body: bodyOf({ stream }),
+      body: completionBody({ stream }),
       signal: leaving.signal,
       hold: (bytes: number) => void (work.bytes += bytes),
       keep: () => {
@@ -100,7 +97,11 @@ test('what a prompt names by its address is counted as it comes, and as the text
   const complete = createComplete(parts.deps, chatDialect)
   const signal = new AbortController().signal
   const hold = (bytes: number) => void kept.push(bytes)
-  await complete(workerCaller, { body: bodyOf({ messages: [{ role: 'user', content }] }), signal, hold })
+  await complete(workerCaller, {
+    body: completionBody({ messages: [{ role: 'user', content }] }),
+    signal,
+    hold,
+  })
   expect(keptBeforeEnd).toBe(1)
   const base64 = Math.ceil(picture.length / 3) * 4
   expect((kept[0] ?? 0) + (kept[1] ?? 0)).toBe(base64)

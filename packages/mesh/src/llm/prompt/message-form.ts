@@ -68,20 +68,19 @@ const searchResultBlock = objectOf({
   citations: cites,
 })
 
+/** What a person or a tool may show to the model. */
+const shownBlocks = {
+  text: textBlock,
+  image: imageBlock,
+  document: documentBlock,
+  search_result: searchResultBlock,
+}
+
 const toolResultBlock = objectOf({
   ...common,
   tool_use_id: text,
   is_error: flag,
-  content: textOr(
-    listOf(
-      kindOf('type', {
-        text: textBlock,
-        image: imageBlock,
-        document: documentBlock,
-        search_result: searchResultBlock,
-      }),
-    ),
-  ),
+  content: textOr(listOf(kindOf('type', shownBlocks))),
 })
 
 const toolUseBlock = objectOf({ ...common, id: text, name: calledName, input: anything })
@@ -123,17 +122,7 @@ const messages = listOf(
   kindOf('role', {
     user: objectOf({
       role: text,
-      content: textOr(
-        listOf(
-          kindOf('type', {
-            text: textBlock,
-            image: imageBlock,
-            document: documentBlock,
-            search_result: searchResultBlock,
-            tool_result: toolResultBlock,
-          }),
-        ),
-      ),
+      content: textOr(listOf(kindOf('type', { ...shownBlocks, tool_result: toolResultBlock }))),
     }),
     assistant: objectOf({
       role: text,
