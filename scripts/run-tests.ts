@@ -1,33 +1,34 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { requirements } from '../tests/requirements.ts'
+import { proofsOf, unproved } from '../tests/run-record/proofs.ts'
+import { readProjectRecords, recordFolder, slowestTests } from '../tests/run-record/test-record.ts'
 
 /**
  * `npm test`: unit, flows, security, then the container tests on a real engine, which is set up first. With
  * `--soak` the long proofs run at full length. Where no engine can run, the container tests are named and not
- * run; FLOTILLA_REQUIRE_ENGINE=1 makes that a failure. Ends with `N passed, N failed, N skipped`.
+ * run; FLOTILLA_REQUIRE_ENGINE=1 makes that a failure, and with it each clause of the specification that is
+ * called covered and was not proved by this run. Ends with `N passed, N failed, N skipped`.
  */
 const root = join(import.meta.dirname, '..')
 const vitest = join(root, 'node_modules', '.bin', 'vitest')
 const soak = process.argv.includes('--soak')
-const environment = { ...process.env, ...(soak ? { FLOTILLA_SOAK: '1' } : {}) }
-const reports = mkdtempSync(join(tmpdir(), 'flotilla-tests-'))
-
-interface Totals {
-  passed: number
-  failed: number
-  skipped: number
+const record = join(root, recordFolder)
+const environment = {
+  ...process.env,
+  FLOTILLA_TEST_RECORD: record,
+  ...(soak ? { FLOTILLA_SOAK: '1' } : {}),
 }
-
-const totals: Totals = { passed: 0, failed: 0, skipped: 0 }
+const mustRunAll = process.env['FLOTILLA_REQUIRE_ENGINE'] === '1'
+const slowestShown = 10
 let broken = false
 
 /** Runs a project to its end; one that runs beside another keeps its output until then. */
 async function runProject(project: string, beside = false): Promise<void> {
-  const report = join(reports, `${project}.json`)
-  const vitestOptions = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
+  const vitestOptions = ['--reporter=default', '--reporter=./tests/run-record/record-reporter.ts']
   const running = spawn(vitest, ['run', '--project', project, ...vitestOptions], {
     cwd: root,
     stdio: beside ? ['ignore', 'pipe', 'pipe'] : ['ignore', 'inherit', 'inherit'],
@@ -40,21 +41,6 @@ async function runProject(project: string, beside = false): Promise<void> {
   if (beside) console.log(`\n== ${project} tests, run beside the others`)
   process.stdout.write(Buffer.concat(kept))
   if (status !== 0) broken = true
-  try {
-    const parsed: unknown = JSON.parse(readFileSync(report, 'utf8'))
-    totals.passed += count(parsed, 'numPassedTests')
-    totals.failed += count(parsed, 'numFailedTests')
-    totals.skipped += count(parsed, 'numPendingTests')
-  } catch (error) {
-    console.error(`${project}: the runner left no report`, error)
-    broken = true
-  }
-}
-
-function count(report: unknown, field: string): number {
-  return typeof report === 'object' && report !== null && field in report
-    ? Number((report as Record<string, unknown>)[field])
-    : 0
 }
 
 function prepareEngine(): boolean {
@@ -82,6 +68,34 @@ function nameContainerTests(): void {
   })
 }
 
+/** Says what became of the tests, as they were recorded, and what of the specification they proved. */
+function tellRecord(projects: readonly string[]): void {
+  const records = readProjectRecords(record)
+  for (const project of projects) {
+    if (records.has(project)) continue
+    console.error(`${project}: the runner left no record`)
+    broken = true
+  }
+  const tests = [...records.values()].flatMap((one) => one.tests)
+  console.log(`\nThe ${slowestShown} slowest tests:`)
+  for (const { durationMs, file, name } of slowestTests(tests, slowestShown)) {
+    console.log(`  ${(durationMs / 1000).toFixed(1).padStart(7)} s  ${file}  ${name}`)
+  }
+  tellProofs(tests)
+  const count = (state: string) => tests.filter((test) => test.state === state).length
+  if (count('failed') > 0) broken = true
+  console.log(`\n${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped`)
+}
+
+function tellProofs(tests: Parameters<typeof proofsOf>[1]): void {
+  const proofs = proofsOf(requirements, tests)
+  const missing = unproved(proofs)
+  console.log(`\n${proofs.length - missing.length} of ${proofs.length} covered clauses proved by this run`)
+  for (const sentence of missing) console.log(`  ${sentence}`)
+  if (missing.length > 0 && mustRunAll) broken = true
+}
+
+rmSync(record, { recursive: true, force: true })
 console.log('\n== unit tests')
 await runProject('unit')
 const hasEngine = prepareEngine()
@@ -90,12 +104,10 @@ console.log('\n== flow and security tests')
 await Promise.all([runProject('flows'), ...(hasEngine ? [runProject('docker', true)] : [])])
 if (!hasEngine) {
   nameContainerTests()
-  if (process.env['FLOTILLA_REQUIRE_ENGINE'] === '1') {
+  if (mustRunAll) {
     console.error('FLOTILLA_REQUIRE_ENGINE=1 wants them run.')
     broken = true
   }
 }
-rmSync(reports, { recursive: true, force: true })
-
-console.log(`\n${totals.passed} passed, ${totals.failed} failed, ${totals.skipped} skipped`)
-process.exit(broken || totals.failed > 0 ? 1 : 0)
+tellRecord(['unit', 'flows', ...(hasEngine ? ['docker'] : [])])
+process.exit(broken ? 1 : 0)

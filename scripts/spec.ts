@@ -2,61 +2,32 @@ import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import {
-  coverageReport,
-  type CoverageReport,
-  type CoverageRow,
-  type LedgerClause,
-} from '../tests/coverage-report.ts'
+import { coverageReport } from '../tests/coverage-report.ts'
 import { readCitations, readCoverageFacts } from '../tests/coverage-sources.ts'
 import { markStates } from '../tests/coverage-marks.ts'
+import { proofsOf } from '../tests/run-record/proofs.ts'
+import { readProjectRecords, recordFolder } from '../tests/run-record/test-record.ts'
+import { plannedList, proofList, recordLine, stateTable } from './spec-text.ts'
 
-const help = `npm run spec -- [options]   Where each clause of the specification stands.
+const help = `npm run spec -- [options]   Where each clause of the specification stands, and what the last run of the tests proved.
 
-  --planned   list the clauses that no test proves yet, by area
+  --proofs    list each covered clause with the tests that proved it in that run, or why none did
+  --planned   list the clauses that no test cites yet, by area
   --mark      write the states planned and covered in tests/requirements/ from what the tests cite
   --json      print clauses, counts and offenders as JSON
   --help      print this
 
+What was proved is read from the record that \`npm test\` writes: a test that was skipped or not run proves nothing.
 Exits 1 and names each offender when the ledger, the tests and the decisions do not agree.
 `
 
 const options = {
+  proofs: { type: 'boolean' },
   planned: { type: 'boolean' },
   mark: { type: 'boolean' },
   json: { type: 'boolean' },
   help: { type: 'boolean' },
 } as const
-
-const columns = ['covered', 'planned', 'outside', 'deviates', 'total'] as const
-
-function tableLine(cells: readonly (string | number)[]): string {
-  return cells
-    .map((cell, index) => (index === 0 ? String(cell).padEnd(16) : String(cell).padStart(9)))
-    .join('')
-}
-
-function table(report: CoverageReport): string {
-  const line = (row: CoverageRow): string => tableLine([row.section, ...columns.map((column) => row[column])])
-  const head = tableLine(['section', ...columns])
-  return [
-    head,
-    '-'.repeat(head.length),
-    ...report.rows.map(line),
-    '-'.repeat(head.length),
-    line(report.total),
-  ].join('\n')
-}
-
-function plannedList(clauses: readonly LedgerClause[]): string {
-  const planned = clauses.filter((clause) => clause.state === 'planned')
-  return [...Map.groupBy(planned, (clause) => clause.by ?? 'no area')]
-    .sort(([left], [right]) => left.localeCompare(right))
-    .map(([area, rows]) =>
-      [`${area} (${rows.length})`, ...rows.map(({ id, text }) => `  ${id.padEnd(56)} ${text}`)].join('\n'),
-    )
-    .join('\n\n')
-}
 
 function markLedger(root: string): string {
   const cited = new Set(readCitations(root).citations.map((citation) => citation.id))
@@ -99,10 +70,14 @@ async function main(): Promise<void> {
   const { requirements } = await import('../tests/requirements.ts')
   const facts = readCoverageFacts(root, requirements)
   const report = coverageReport(facts)
+  const records = readProjectRecords(join(root, recordFolder))
+  const ran = [...records.values()].flatMap((record) => record.tests)
+  const proofs = records.size === 0 ? undefined : proofsOf(requirements, ran)
   if (values.json) {
-    process.stdout.write(`${JSON.stringify({ ...report, clauses: requirements }, undefined, 2)}\n`)
+    process.stdout.write(`${JSON.stringify({ ...report, clauses: requirements, proofs }, undefined, 2)}\n`)
   } else {
-    process.stdout.write(`${table(report)}\n`)
+    process.stdout.write(`${stateTable(report, requirements, proofs)}\n\n${recordLine(records)}\n`)
+    if (values.proofs) process.stdout.write(`\n${proofList(proofs ?? [])}\n`)
     if (values.planned) process.stdout.write(`\n${plannedList(requirements)}\n`)
     if (facts.architectureSections === undefined) {
       process.stderr.write(

@@ -1,0 +1,69 @@
+import type { CoverageReport, CoverageRow, LedgerClause } from '../tests/coverage-report.ts'
+import type { Proof } from '../tests/run-record/proofs.ts'
+import type { ProjectRecord } from '../tests/run-record/test-record.ts'
+
+const columns = ['covered', 'planned', 'outside', 'deviates', 'total'] as const
+const proofColumns = ['proved', 'failed', 'not run'] as const
+
+/** How many clauses of each section are in which state, and, after a run, how many covered ones it proved. */
+export function stateTable(
+  report: CoverageReport,
+  clauses: readonly LedgerClause[],
+  proofs: readonly Proof[] | undefined,
+): string {
+  const sectionById = new Map(clauses.map((clause) => [clause.id, clause.section]))
+  const proofCells = ({ section }: CoverageRow): readonly number[] =>
+    proofColumns.map(
+      (state) =>
+        (proofs ?? []).filter(
+          (proof) => proof.state === state && (section === 'total' || sectionById.get(proof.id) === section),
+        ).length,
+    )
+  const line = (row: CoverageRow): string =>
+    tableLine([
+      row.section,
+      ...columns.map((column) => row[column]),
+      ...(proofs === undefined ? [] : proofCells(row)),
+    ])
+  const head = tableLine(['section', ...columns, ...(proofs === undefined ? [] : proofColumns)])
+  const rule = '-'.repeat(head.length)
+  return [head, rule, ...report.rows.map(line), rule, line(report.total)].join('\n')
+}
+
+function tableLine(cells: readonly (string | number)[]): string {
+  return cells
+    .map((cell, index) => (index === 0 ? String(cell).padEnd(16) : String(cell).padStart(9)))
+    .join('')
+}
+
+/** The clauses that no test cites yet, by the area that will. */
+export function plannedList(clauses: readonly LedgerClause[]): string {
+  const planned = clauses.filter((clause) => clause.state === 'planned')
+  return [...Map.groupBy(planned, (clause) => clause.by ?? 'no area')]
+    .sort(([left], [right]) => left.localeCompare(right))
+    .map(([area, rows]) =>
+      [`${area} (${rows.length})`, ...rows.map(({ id, text }) => `  ${id.padEnd(56)} ${text}`)].join('\n'),
+    )
+    .join('\n\n')
+}
+
+/** Each covered clause, how it stands, and the tests that say so. */
+export function proofList(proofs: readonly Proof[]): string {
+  return proofs
+    .map(({ id, state, tests }) =>
+      [
+        `${state.padEnd(8)} ${id}`,
+        ...tests.map((test) => `  ${test.state.padEnd(8)} ${test.file}  ${test.name}`),
+      ].join('\n'),
+    )
+    .join('\n')
+}
+
+/** Which run the proofs are of. */
+export function recordLine(records: ReadonlyMap<string, ProjectRecord>): string {
+  if (records.size === 0) return 'No run is recorded: npm test writes down what it proved.'
+  const runs = [...records].map(
+    ([project, { startedAt, tests }]) => `${project} (${tests.length} tests, ${startedAt})`,
+  )
+  return `Proofs are of the last npm test: ${runs.join(', ')}.`
+}
