@@ -1,8 +1,15 @@
+import process from 'node:process'
 import { defineConfig } from 'vitest/config'
+import { measuredPatience } from './tests/support/patience.ts'
+
+// Measured once, before the workers begin, which inherit it.
+const patience = measuredPatience()
+process.env['FLOTILLA_TEST_PATIENCE'] = String(patience)
 
 /**
- * Four projects, from fast to slow. `unit` needs nothing but Node; `flows` and `security` start real mesh
- * and agent processes; `docker` needs an engine and runs one file at a time, since containers share it.
+ * Three projects, from fast to slow. `unit` needs nothing but Node; `flows` (with `security`) starts real mesh
+ * and agent processes; `docker` needs an engine and runs one file at a time, since containers share it. Bounds
+ * are those of a quiet machine, made longer by what this one showed; they tell a hung test and judge nothing.
  */
 export default defineConfig({
   test: {
@@ -18,7 +25,9 @@ export default defineConfig({
             'scripts/**/*.test.ts',
           ],
           exclude: ['**/docker-*.test.ts'],
-          testTimeout: 20_000,
+          testTimeout: 20_000 * patience,
+          hookTimeout: 20_000 * patience,
+          maxWorkers: 2,
         },
       },
       {
@@ -26,8 +35,8 @@ export default defineConfig({
           name: 'flows',
           globalSetup: ['tests/temporary-folder.ts'],
           include: ['tests/flows/**/*.test.ts', 'tests/security/**/*.test.ts'],
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          testTimeout: 60_000 * patience,
+          hookTimeout: 60_000 * patience,
           maxWorkers: 2,
         },
       },
@@ -36,8 +45,8 @@ export default defineConfig({
           name: 'docker',
           globalSetup: ['tests/temporary-folder.ts'],
           include: ['tests/docker/**/*.test.ts', 'packages/mesh/src/sandbox/docker-*.test.ts'],
-          testTimeout: 300_000,
-          hookTimeout: 600_000,
+          testTimeout: 100_000 * patience,
+          hookTimeout: 200_000 * patience,
           fileParallelism: false,
         },
       },

@@ -1,4 +1,5 @@
 import { spawn, spawnSync } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -28,35 +29,61 @@ let broken = false
 
 /** Runs a project to its end; one that runs beside another keeps its output until then. */
 async function runProject(project: string, beside = false): Promise<void> {
-  const vitestOptions = ['--reporter=default', '--reporter=./tests/run-record/record-reporter.ts']
-  const running = spawn(vitest, ['run', '--project', project, ...vitestOptions], {
-    cwd: root,
-    stdio: beside ? ['ignore', 'pipe', 'pipe'] : ['ignore', 'inherit', 'inherit'],
-    env: environment,
-  })
-  const kept: Buffer[] = []
-  running.stdout?.on('data', (chunk: Buffer) => kept.push(chunk))
-  running.stderr?.on('data', (chunk: Buffer) => kept.push(chunk))
-  const [status] = await once(running, 'close')
-  if (beside) console.log(`\n== ${project} tests, run beside the others`)
-  process.stdout.write(Buffer.concat(kept))
+  const reporters = ['--reporter=default', '--reporter=./tests/run-record/record-reporter.ts']
+  const vitestArguments = ['run', '--project', project, ...reporters]
+  let status: number | null
+  if (beside) {
+    const done = await runKept(vitest, vitestArguments)
+    status = done.status
+    console.log(`\n== ${project} tests, run beside the others`)
+    process.stdout.write(done.output)
+  } else {
+    status = await runShown(vitest, vitestArguments)
+  }
   if (status !== 0) broken = true
 }
 
-function prepareEngine(): boolean {
-  console.log('\n== engine and agent image for the container tests')
-  const home = mkdtempSync(join(tmpdir(), 'flotilla-prepare-'))
-  const ask = (command: string) =>
-    spawnSync(process.execPath, [join(root, 'packages', 'mesh', 'src', 'main.ts'), command, '--home', home], {
+async function runShown(command: string, commandArguments: readonly string[]): Promise<number | null> {
+  return ended(
+    spawn(command, commandArguments, {
       cwd: root,
       stdio: ['ignore', 'inherit', 'inherit'],
       env: environment,
-    })
-  const done = ask('prepare')
+    }),
+  )
+}
+
+/** Runs a command and gives all that it printed at its end. */
+async function runKept(
+  command: string,
+  commandArguments: readonly string[],
+): Promise<{ readonly status: number | null; readonly output: Buffer }> {
+  const running = spawn(command, commandArguments, {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: environment,
+  })
+  const kept: Buffer[] = []
+  running.stdout.on('data', (chunk: Buffer) => kept.push(chunk))
+  running.stderr.on('data', (chunk: Buffer) => kept.push(chunk))
+  const status = await ended(running)
+  return { status, output: Buffer.concat(kept) }
+}
+
+async function ended(running: ChildProcess): Promise<number | null> {
+  const [status]: unknown[] = await once(running, 'close')
+  return typeof status === 'number' ? status : null
+}
+
+/** Sets up the engine and the agent image beside other work; what it installs it says at once, between their lines. */
+async function prepareEngine(): Promise<boolean> {
+  const home = mkdtempSync(join(tmpdir(), 'flotilla-prepare-'))
+  const mesh = join(root, 'packages', 'mesh', 'src', 'main.ts')
+  const status = await runShown(process.execPath, [mesh, 'prepare', '--home', home])
   // The image stays for the tests; the network and its rules were this home's.
-  ask('reset')
+  await runShown(process.execPath, [mesh, 'reset', '--home', home])
   rmSync(home, { recursive: true, force: true })
-  return done.status === 0
+  return status === 0
 }
 
 function nameContainerTests(): void {
@@ -96,9 +123,8 @@ function tellProofs(tests: Parameters<typeof proofsOf>[1]): void {
 }
 
 rmSync(record, { recursive: true, force: true })
-console.log('\n== unit tests')
-await runProject('unit')
-const hasEngine = prepareEngine()
+console.log('\n== unit tests, and beside them the engine for the container tests')
+const [hasEngine] = await Promise.all([prepareEngine(), runProject('unit')])
 console.log('\n== flow and security tests')
 // Containers wait for their small shares of a processor, and flows for each other: side by side they take half the time.
 await Promise.all([runProject('flows'), ...(hasEngine ? [runProject('docker', true)] : [])])
