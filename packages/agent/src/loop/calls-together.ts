@@ -37,7 +37,7 @@ export function readCall(tools: readonly Tool[], call: RequestedCall): ReadCall 
 /**
  * Those of these calls, from the first on, that may be made at once: such as change nothing, none of which the loop
  * detector would treat in another way had those before it given their results already. It judges a call by the results
- * of equal calls, so there are no two equal ones; that others move its window can only make it milder. Pure.
+ * of equal calls, so there are no two equal ones; others can at most make it forget, and so milder. Pure.
  */
 export function callsTogether(
   asked: readonly ReadCall[],

@@ -1,6 +1,7 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../../tests/verifies.ts'
-import { stepLoop } from './loop-detection.ts'
+import { loopPeriodMax, stepLoop } from './loop-detection.ts'
 import type { CallRecord } from './loop-detection.ts'
 
 /** Plays calls as the loop does; each letter is one call, `tool:params:result`. Answers what became of each. */
@@ -58,14 +59,59 @@ describe('loop detection', () => {
     expect(play(times(12, 'memory_search:1:x'))).toEqual(times(12, 'run'))
   })
 
-  test('calls older than fifteen are forgotten', () => {
-    const others = Array.from({ length: 13 }, (_, index) => `b:${index}:x`)
-    expect(play([...times(2, 'a:1:x'), ...others, 'a:1:x']).at(-1)).toBe('warn')
-    expect(play([...times(2, 'a:1:x'), ...others, 'b:99:x', 'a:1:x']).at(-1)).toBe('run')
+  test('of a tool and its parameters the last fifteen calls count, whatever lies between', () => {
+    const between = (count: number) => Array.from({ length: count }, (_, index) => `b:${index}:x`)
+    expect(play([...times(2, 'a:1:x'), ...between(60), 'a:1:x']).at(-1)).toBe('warn')
+    const changed = (count: number) => Array.from({ length: count }, (_, index) => `a:1:${index}`)
+    expect(play([...times(2, 'a:1:x'), ...changed(13), 'a:1:x']).at(-1)).toBe('warn')
+    expect(play([...times(2, 'a:1:x'), ...changed(14), 'a:1:x']).at(-1)).toBe('run')
   })
 
-  test('calls between do not hide a circle', () => {
-    const circle = Array.from({ length: 5 }, () => ['a:1:x', 'b:1:y']).flat()
-    expect(play(circle).slice(8)).toEqual(['block', 'block'])
+  test.each([1, 2, 4, 15, 16, loopPeriodMax])(
+    'a circle of %i calls is warned of, skipped and ended like a plain repeat',
+    (period) => {
+      const circle = Array.from({ length: period }, (_, index) => `tool:${index}:same`)
+      const verdicts = play(Array.from({ length: 10 }, () => circle).flat())
+      const ofRound = (round: number) => verdicts.slice(round * period, (round + 1) * period)
+      const all = (verdict: string) => Array.from({ length: period }, () => verdict)
+      expect([0, 1, 2, 3, 4].map(ofRound)).toEqual(['run', 'run', 'warn', 'warn', 'block'].map(all))
+      expect(verdicts.indexOf('terminate')).toBe(9 * period)
+    },
+  )
+
+  test('no calls that always give the same results go on for ever, in whatever order they come', () => {
+    const callsOf = fc
+      .integer({ min: 1, max: loopPeriodMax })
+      .chain((keys) =>
+        fc.array(fc.integer({ min: 0, max: keys - 1 }), { minLength: 9 * keys + 1, maxLength: 9 * keys + 1 }),
+      )
+    fc.assert(
+      fc.property(callsOf, (keys) => {
+        const last = play(keys.map((key) => `tool:${key}:result of ${key}`))
+        expect(last).toContain('terminate')
+      }),
+      { numRuns: 25 },
+    )
+  })
+
+  test('calls whose results keep changing are never stopped, however often they are made', () => {
+    const work = fc.array(fc.integer({ min: 0, max: 5 }), { minLength: 1, maxLength: 300 })
+    fc.assert(
+      fc.property(work, (keys) => {
+        const verdicts = play(keys.map((key, index) => `tool:${key}:result ${index}`))
+        expect(verdicts.filter((verdict) => verdict !== 'run')).toEqual([])
+      }),
+      { numRuns: 25 },
+    )
+  })
+
+  test('what is remembered is bounded over all tools and parameters', () => {
+    let window: readonly CallRecord[] = []
+    for (let call = 0; call < 40 * loopPeriodMax; call += 1) {
+      const made = { tool: 'a', paramsHash: String(call % (2 * loopPeriodMax)), resultHash: String(call) }
+      window = stepLoop(window, { kind: 'ended', call: made }).calls
+    }
+    expect(new Set(window.map(({ paramsHash }) => paramsHash)).size).toBe(loopPeriodMax)
+    expect(window.length).toBeLessThanOrEqual(15 * loopPeriodMax)
   })
 })

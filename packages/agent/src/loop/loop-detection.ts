@@ -22,13 +22,19 @@ export type LoopEvent =
 export type LoopVerdict = 'run' | 'warn' | 'block' | 'terminate'
 
 export interface LoopStep {
-  /** The window from now on. */
+  /** The windows from now on, all in the order of their calls. */
   readonly calls: readonly CallRecord[]
   readonly verdict: LoopVerdict
 }
 
 /** Tools whose repetition means nothing (ARCHITECTURE 6.1). */
 const exemptTools: readonly string[] = ['memory_search']
+
+/**
+ * Different calls, by tool and parameters, that are remembered; those made longest ago are forgotten first. A circle of
+ * so many calls is seen; a longer one is ended by the bound of rounds alone.
+ */
+export const loopPeriodMax = 100
 
 const { warnAtRepeat, blockAtRepeat, terminateAtRepeat, windowCalls } = limits.toolLoop
 
@@ -54,11 +60,23 @@ export function stepLoop(calls: readonly CallRecord[], event: LoopEvent): LoopSt
     : { calls, verdict: 'run' }
 }
 
+/**
+ * Each tool with its parameters has a window of its own: in a common one, a few other calls would push out what makes a
+ * circle seen.
+ */
 function withCall(calls: readonly CallRecord[], call: CallRecord): readonly CallRecord[] {
-  return [...calls, call].slice(-windowCalls)
+  const counts = new Map<string, number>()
+  const newestFirst = [...calls, call].toReversed().filter((record) => {
+    const key = `${record.tool} ${record.paramsHash}`
+    const count = counts.get(key) ?? 0
+    if (count === windowCalls || (count === 0 && counts.size === loopPeriodMax)) return false
+    counts.set(key, count + 1)
+    return true
+  })
+  return newestFirst.toReversed()
 }
 
-/** The result of the latest call with the same tool and parameters inside the window; null when none. */
+/** The result of the latest call with the same tool and parameters; null when none is remembered. */
 function lastResultHash(calls: readonly CallRecord[], call: AskedCall): string | null {
   const same = calls.filter((past) => past.tool === call.tool && past.paramsHash === call.paramsHash)
   return same.at(-1)?.resultHash ?? null

@@ -29,6 +29,22 @@ describe('the loop', () => {
     expect(readLoopState(JSON.parse(checkpoints.at(-1) ?? ''))).toEqual(state)
   })
 
+  test.each([
+    ['alternate', 2],
+    ['go round in a circle of four', 4],
+  ])('calls that %s end like one that is repeated', async (_name, period) => {
+    const tool = fakeTool('tool', 'none')
+    const answers = Array.from({ length: 200 }, (_, index) => use(String(index % period), `c${index}`))
+    const state = aState()
+    const bounds = { kind: 'chat', perTurnMax: 200, perSessionMax: 1000 } as const
+    const { deps, checkpoints } = loopParts(createScriptedModel(answers), [tool], { bounds })
+    const end = await runRounds(deps, state, signal)
+    expect(end).toMatchObject({ kind: 'failed', code: 'tool-loop-terminated' })
+    expect(tool.keys).toHaveLength(4 * period)
+    expect(state.toolOutputs).toHaveLength(9 * period)
+    expect(readLoopState(JSON.parse(checkpoints.at(-1) ?? ''))?.calls).toEqual(state.calls)
+  })
+
   test('calls are made in order and their results are read before the answer', async () => {
     const tool = fakeTool('tool', 'local')
     const model = createScriptedModel([
