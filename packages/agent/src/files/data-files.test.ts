@@ -72,6 +72,25 @@ describe('files below the data directory', () => {
     })
   })
 
+  test('what the walk reached and the kernel says lies outside is neither read, nor listed, nor taken away', async () => {
+    const { outside, data, files } = place()
+    const elsewhere = `${outside}-elsewhere`
+    // The folder above changes places with a link, so that every step of the walk from the root is honest.
+    renameSync(outside, elsewhere)
+    symlinkSync(elsewhere, outside)
+    const refused = { code: 'path-refused' }
+    await expect(files.read('a.txt', 1000)).rejects.toMatchObject(refused)
+    for (const path of ['.', 'sub']) {
+      for (const recursive of [false, true]) {
+        await expect(files.list(path, { recursive, entriesMax: 10 })).rejects.toMatchObject(refused)
+      }
+    }
+    await expect(files.remove('a.txt')).rejects.toMatchObject(refused)
+    await expect(files.remove('sub/b.txt')).rejects.toMatchObject(refused)
+    expect(readdirSync(data).sort()).toEqual(['.flotilla', 'a.txt', 'sub'])
+    expect(readdirSync(join(data, 'sub'))).toEqual(['b.txt'])
+  })
+
   test('encoded dots are letters here', async () => {
     await expect(place().files.read('%2e%2e/secret', 10)).rejects.toMatchObject({ code: 'not-found' })
   })

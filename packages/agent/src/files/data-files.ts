@@ -112,11 +112,14 @@ export function createDataFiles(dataDirectory: string): DataFiles {
     list: async (path, options) =>
       at(path, false, async (place) => {
         const entries: FileEntry[] = []
-        await listInto(entries, { directory: place.directory, name: place.name, prefix: '' }, options)
+        await listInto(entries, { root, directory: place.directory, name: place.name, prefix: '' }, options)
         return entries.filter((entry) => place.relativePath !== '' || !isState(entry.path))
       }),
     remove: async (path) =>
-      at(path, false, async (place) => promises.unlink(inside(place.directory, place.name))),
+      at(path, false, async (place) => {
+        await assertInside(root, place.directory)
+        await promises.unlink(inside(place.directory, place.name))
+      }),
     directory: async (path) =>
       at(path, false, async (place) => {
         const handle = await promises.open(
@@ -204,12 +207,13 @@ async function writeAll(
 /** Depth first; links are named and not followed. */
 async function listInto(
   entries: FileEntry[],
-  from: { directory: FileHandle; name: string; prefix: string },
+  from: { root: string; directory: FileHandle; name: string; prefix: string },
   options: { recursive: boolean; entriesMax: number },
 ): Promise<void> {
   const flags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW
   const here = await promises.open(inside(from.directory, from.name), flags)
   try {
+    await assertInside(from.root, here)
     const names = (await promises.readdir(`/proc/self/fd/${here.fd}`)).sort()
     for (const name of names) {
       if (entries.length >= options.entriesMax) return
@@ -225,7 +229,7 @@ async function listInto(
             : 'other'
       entries.push({ path, kind, sizeBytes: found.size })
       if (kind === 'directory' && options.recursive && path !== stateFolder) {
-        await listInto(entries, { directory: here, name, prefix: `${path}/` }, options)
+        await listInto(entries, { root: from.root, directory: here, name, prefix: `${path}/` }, options)
       }
     }
   } finally {
