@@ -50,7 +50,16 @@ describe('a schedule', () => {
     expect(refusal('0 0 31 2 *')).toMatch(/never comes/)
     for (const odd of ['0 0 L * *', '0 0 15W * *', '0 0 * * 5#2', '? * * * *', '0 0 1 * +1', '0 0 * * MON#L'])
       expect(refusal(odd), odd).toMatch(/is not a list of numbers/)
-    for (const odd of ['@daily', '5/15 * * * *', '10-5 * * * *', '1.5 * * * *', '-1 * * * *', '*/-5 * * * *'])
+    for (const odd of [
+      '@daily',
+      '5/0 * * * *',
+      '/15 * * * *',
+      '61/2 * * * *',
+      '10-5 * * * *',
+      '1.5 * * * *',
+      '-1 * * * *',
+      '*/-5 * * * *',
+    ])
       expect(refusal(odd), odd).not.toBe('taken')
     for (const odd of ['every 0s', 'every 5', 'every 5x', 'every -5m', 'every 1.5h', 'every', 'every 900d'])
       expect(refusal(odd), odd).not.toBe('taken')
@@ -108,6 +117,23 @@ describe('a schedule', () => {
     )
   })
 
+  it.each([
+    ['10/20 * * * *', '10-59/20 * * * *', '10,30,50 * * * *'],
+    ['0 5/7 * * *', '0 5-23/7 * * *', '0 5,12,19 * * *'],
+    ['0 0 5/9 * *', '0 0 5-31/9 * *', '0 0 5,14,23 * *'],
+    ['0 0 1 3/4 *', '0 0 1 3-12/4 *', '0 0 1 3,7,11 *'],
+    ['0 0 1 feb/5 *', '0 0 1 2-12/5 *', '0 0 1 2,7,12 *'],
+    ['0 0 * * 1/2', '0 0 * * 1-7/2', '0 0 * * 1,3,5,0'],
+    ['0 0 * * wed/2', '0 0 * * 3-7/2', '0 0 * * 3,5,0'],
+    ['50/20,3,10-30/10 0/12 * * *', '50,3,10-30/10 0-23/12 * * *', '3,10,20,30,50 0,12 * * *'],
+  ])('%s goes on from its number to the end of the field, as cron has it', (text, range, list) => {
+    const from = Date.parse('2028-01-01T00:00:00Z')
+    const stretch = { timezone: 'UTC', after: from, until: from + (text.endsWith('* * *') ? 2 : 400) * day }
+    const theirs = parserDueTimes(text, stretch)
+    expect(theirs).toEqual(parserDueTimes(list, stretch))
+    for (const words of [text, range, list]) expect(run(words, stretch, stretch.until), words).toEqual(theirs)
+  })
+
   it('fires a named time at the end of the gap of spring, and once in autumn', () => {
     const timezone = 'Europe/Berlin'
     // 02:00 becomes 03:00 on 29 March, and 03:00 becomes 02:00 on 25 October.
@@ -157,6 +183,7 @@ describe('a schedule', () => {
       fc
         .tuple(number(min, max), number(min, max), number(1, 9))
         .map(([a, b, step]) => `${Math.min(a, b)}-${Math.max(a, b)}/${step}`),
+      fc.tuple(number(min, max), number(1, 20)).map(([start, step]) => `${start}/${Math.min(step, max)}`),
     )
   const field = (min: number, max: number) =>
     fc.oneof(
@@ -167,8 +194,8 @@ describe('a schedule', () => {
       },
     )
   const hours = fc.oneof(field(0, 23), fc.constantFrom('1', '2', '3', '1-3', '2,14', '0,1'))
-  const weekdays = fc.oneof(field(0, 7), fc.constantFrom('MON-FRI', 'sat,SUN', 'TUE-THU/2'))
-  const monthNames = fc.oneof(field(1, 12), fc.constantFrom('MAR,OCT', 'jan-apr', 'SEP-NOV/2'))
+  const weekdays = fc.oneof(field(0, 7), fc.constantFrom('MON-FRI', 'sat,SUN', 'TUE-THU/2', 'tue/3'))
+  const monthNames = fc.oneof(field(1, 12), fc.constantFrom('MAR,OCT', 'jan-apr', 'SEP-NOV/2', 'mar/4'))
   const expression = fc
     .tuple(field(0, 59), hours, field(1, 31), monthNames, weekdays)
     .map((fields) => fields.join(' '))

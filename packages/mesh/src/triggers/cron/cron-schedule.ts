@@ -30,6 +30,8 @@ const unitMs: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_
 const textMaxChars = 200
 
 const fieldNames = ['minute', 'hour', 'day of month', 'month', 'day of week'] as const
+/** The last value of each field; Sunday is 0 and 7. */
+const lastValues = [59, 23, 31, 12, 7] as const
 const months = 'JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC'
 const days = 'SUN|MON|TUE|WED|THU|FRI|SAT'
 /** The library knows more than cron does (`L`, `W`, `#`, `?`, `@daily`, `+`); only what stands here reaches it. */
@@ -87,10 +89,10 @@ function readExpression(
   const bad = fields.findIndex((field, at) => grammars[at]?.test(field) !== true)
   if (bad >= 0) {
     return wrong(
-      `${fieldNames[bad] ?? 'field'} "${fields[bad] ?? ''}" is not a list of numbers${bad > 2 ? ' or names' : ''}, ranges (1-5), * and steps (*/10, 1-30/5)`,
+      `${fieldNames[bad] ?? 'field'} "${fields[bad] ?? ''}" is not a list of numbers${bad > 2 ? ' or names' : ''}, ranges (1-5), * and steps (*/10, 1-30/5, 10/20)`,
     )
   }
-  const expression = fields.join(' ').toUpperCase()
+  const expression = fields.map(withEnds).join(' ').toUpperCase()
   const schedule: Schedule = { kind: 'cron', expression, timezone }
   if (readBefore.has(expression)) return { ok: true, schedule }
   try {
@@ -102,6 +104,11 @@ function readExpression(
   } catch (error) {
     return wrong(`"${words}": ${error instanceof Error ? error.message.replace(/^CronPattern: /, '') : 'no'}`)
   }
+}
+
+/** `10/20` goes on to the end of its field, as in every cron (`10-59/20`); the library wants the end said. Pure. */
+function withEnds(field: string, at: number): string {
+  return field.replaceAll(/(?<=^|,)(\w+)\//g, `$1-${lastValues[at] ?? ''}/`)
 }
 
 /** Expressions that are known to be whole: every edit reads all jobs again. Memory of a pure function. */
