@@ -7,9 +7,10 @@ import type { SubmitRun } from '../../runs/submit-run.ts'
 import type { Database } from '../../storage/database.ts'
 import { fillMessage } from './fill-message.ts'
 import { nameAsText } from './scan-folder.ts'
+import type { NoticedChange } from './seen-files.ts'
 import type { WatchRule } from './watch-rule.ts'
 import { watchName } from './watch-rule.ts'
-import type { NoticedChange, WatchTable } from './watch-table.ts'
+import type { WatchTable } from './watch-table.ts'
 
 export type FireEnd =
   | { readonly kind: 'fired' }

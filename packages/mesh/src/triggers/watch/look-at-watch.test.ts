@@ -20,7 +20,7 @@ function aFullHouse() {
       return { kind: 'whole', leftOut: !isWhole }
     }
     const signal = new AbortController().signal
-    return lookAtWatch(watch, { scanFolder, othersRemember: filesMax - room, dueMax: 10, signal })
+    return lookAtWatch(watch, { scanFolder, othersRemember: filesMax - room, dueMax: 10, now: 0, signal })
   }
   return { watch, look }
 }

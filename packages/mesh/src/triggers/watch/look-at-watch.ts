@@ -2,14 +2,20 @@ import { conditionHolds } from '../../conditions/condition.ts'
 import { nameAsText } from './scan-folder.ts'
 import type { ScanEnd, ScanFolder } from './scan-folder.ts'
 import { createSeenFiles } from './seen-files.ts'
-import type { FileChange, FileLook, SeenFiles } from './seen-files.ts'
+import type { FileLook, NoticedChange, SeenFiles } from './seen-files.ts'
 import { watchName } from './watch-rule.ts'
 import type { WatchRule } from './watch-rule.ts'
-import type { NoticedChange } from './watch-table.ts'
 
 /** Files of one watch that are remembered, and of all watches together. */
 export const filesPerWatchMax = 1_000_000
 export const filesMax = 1_000_000
+
+/**
+ * How long a change waits for its file to rest, milliseconds; then it is fired as it is, and what is written after that
+ * is a change of its own. A log that is written to without end is so told of every five minutes; an upload that takes
+ * longer is told of before it is whole, and again when it rests.
+ */
+export const restWaitMaxMs = 300_000
 
 /** A watch that is at work, and what it remembers. */
 export interface ActiveWatch {
@@ -34,7 +40,7 @@ export interface ActiveWatch {
 
 export function activateWatch(rule: WatchRule, noticed: readonly NoticedChange[]): ActiveWatch {
   const seen = createSeenFiles()
-  for (const { name, look, change } of noticed) seen.recall(name, look, change)
+  for (const change of noticed) seen.recall(change)
   return {
     rule,
     seen,
@@ -54,7 +60,7 @@ export function activateWatch(rule: WatchRule, noticed: readonly NoticedChange[]
 export interface LookReport {
   /** Changes that were not known before. */
   readonly noticed: readonly NoticedChange[]
-  /** Changes of files that are still, to be fired; no more than were asked for. */
+  /** Changes of files that are still, or that waited long for it, to be fired; no more than were asked for. */
   readonly due: readonly NoticedChange[]
   /** Names whose change waits no more: the file is gone, or the condition does not hold. */
   readonly settled: readonly string[]
@@ -72,6 +78,8 @@ export async function lookAtWatch(
     /** Files that other watches remember. */
     readonly othersRemember: number
     readonly dueMax: number
+    /** Milliseconds since 1970. */
+    readonly now: number
     readonly signal: AbortSignal
   },
 ): Promise<LookReport> {
@@ -93,9 +101,9 @@ export async function lookAtWatch(
     }
     const found = seen.look(name, look, !watch.hasLooked)
     if (found.waiting === null) return true
-    const change = { name, change: found.waiting, look }
+    const change = { name, change: found.waiting, look, noticedAt: found.noticedAt }
     if (found.isNoticed) noticed.push(change)
-    if (!found.isStill) return true
+    if (!found.isStill && deps.now - found.noticedAt < restWaitMaxMs) return true
     if (!wants(rule, change)) {
       watch.passedOver++
       seen.quiet(name)
@@ -104,7 +112,7 @@ export async function lookAtWatch(
     return true
   }
 
-  seen.beginRound()
+  seen.beginRound(deps.now)
   const end = await deps.scanFolder(rule.path, { pattern: rule.pattern, each, signal: deps.signal })
   watch.trouble = troubleOf(end.kind === 'whole' ? { ...end, leftOut: end.leftOut || isFull } : end, room)
   if (end.kind === 'whole' && !end.leftOut) settled.push(...seen.endRound())
@@ -113,7 +121,7 @@ export async function lookAtWatch(
   return { noticed, due, settled }
 }
 
-function wants(rule: WatchRule, change: { name: string; look: FileLook; change: FileChange }): boolean {
+function wants(rule: WatchRule, change: NoticedChange): boolean {
   if (rule.when === null) return true
   const filename = nameAsText(change.name)
   return conditionHolds(rule.when, {

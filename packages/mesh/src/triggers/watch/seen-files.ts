@@ -8,12 +8,22 @@ export interface FileLook {
 
 export type FileChange = 'added' | 'modified'
 
+/** A change that waits to be fired. */
+export interface NoticedChange {
+  /** As the disk has it, one character for each byte. */
+  readonly name: string
+  readonly change: FileChange
+  readonly look: FileLook
+  /** When it was first seen, milliseconds since 1970. */
+  readonly noticedAt: number
+}
+
 /**
  * What one watch remembers of its files: some hundred bytes for each, so that a million of them is a matter of 150 MB
  * and not of a gigabyte. Names are as the disk has them, byte for byte.
  *
- * A file is quiet, or has a change that waits. A change waits until two looks in a row see the same file, and then
- * until it was fired; however often the file changes meanwhile, it is one change.
+ * A file is quiet, or has a change that waits. A change waits until two looks in a row see the same file or it has waited
+ * long, and then until it was fired; however often the file changes meanwhile, it is one change.
  */
 export interface SeenFiles {
   /** How many are remembered. */
@@ -21,21 +31,26 @@ export interface SeenFiles {
   has(name: string): boolean
   /** How many have a change that waits. */
   readonly waiting: number
-  /** Begins a round of looks; files that it does not meet are forgotten by `endRound`. */
-  beginRound(): void
+  /** Begins a round of looks at a moment; files that it does not meet are forgotten by `endRound`. */
+  beginRound(now: number): void
   /**
-   * One look at one file. `silent` takes a new file as it is. Says what waits, and whether it was noticed just now;
-   * `isStill` when this look and the one before it saw the same.
+   * One look at one file. `silent` takes a new file as it is. Says what waits, since when, and whether it was noticed
+   * just now; `isStill` when this look and the one before it saw the same.
    */
   look(
     name: string,
     found: FileLook,
     silent: boolean,
-  ): { readonly waiting: FileChange | null; readonly isNoticed: boolean; readonly isStill: boolean }
+  ): {
+    readonly waiting: FileChange | null
+    readonly noticedAt: number
+    readonly isNoticed: boolean
+    readonly isStill: boolean
+  }
   /** The change was fired, or nobody wants it: the file is quiet as it is now. */
   quiet(name: string): void
   /** A change that was noticed in an earlier life of the mesh, as it was then; before the first round. */
-  recall(name: string, look: FileLook, change: FileChange): void
+  recall(change: NoticedChange): void
   /** Names of files with a change that waits which this round has not met; all that it has not met are forgotten. */
   endRound(): readonly string[]
 }
@@ -43,7 +58,7 @@ export interface SeenFiles {
 const quietState = 0
 const addedState = 1
 const modifiedState = 2
-const columns = 4
+const columns = 5
 
 export function createSeenFiles(): SeenFiles {
   /** Place of each file in the columns. */
@@ -56,6 +71,7 @@ export function createSeenFiles(): SeenFiles {
   let met = new Uint8Array(0)
   let waiting = 0
   let metCount = 0
+  let roundAt = 0
 
   function meet(place: number): void {
     if (met[place] === 0) metCount++
@@ -100,11 +116,23 @@ export function createSeenFiles(): SeenFiles {
     return same
   }
 
+  function noticeAt(place: number, at: number): void {
+    numbers[place * columns + 4] = at
+  }
+
+  /** A clock that was set back makes no change wait longer. */
+  function noticedAt(place: number): number {
+    const at = Math.min(numbers[place * columns + 4] ?? roundAt, roundAt)
+    noticeAt(place, at)
+    return at
+  }
+
   function add(name: string, found: FileLook, state: number): number {
     const place = placeFor(name)
     states[place] = quietState
     setState(place, state)
     keep(place, found)
+    noticeAt(place, roundAt)
     return place
   }
 
@@ -116,7 +144,8 @@ export function createSeenFiles(): SeenFiles {
     get waiting() {
       return waiting
     },
-    beginRound: () => {
+    beginRound: (now) => {
+      roundAt = now
       met.fill(0)
       metCount = 0
     },
@@ -124,21 +153,25 @@ export function createSeenFiles(): SeenFiles {
       const known = places.get(name)
       if (known === undefined) {
         meet(add(name, found, silent ? quietState : addedState))
-        return { waiting: silent ? null : 'added', isNoticed: !silent, isStill: false }
+        return { waiting: silent ? null : 'added', noticedAt: roundAt, isNoticed: !silent, isStill: false }
       }
       meet(known)
       const isStill = keep(known, found)
       const wasQuiet = states[known] === quietState
-      if (wasQuiet && isStill) return { waiting: null, isNoticed: false, isStill }
-      if (wasQuiet) setState(known, modifiedState)
-      return { waiting: states[known] === addedState ? 'added' : 'modified', isNoticed: wasQuiet, isStill }
+      if (wasQuiet && isStill) return { waiting: null, noticedAt: roundAt, isNoticed: false, isStill }
+      if (wasQuiet) {
+        setState(known, modifiedState)
+        noticeAt(known, roundAt)
+      }
+      const waiting = states[known] === addedState ? 'added' : 'modified'
+      return { waiting, noticedAt: noticedAt(known), isNoticed: wasQuiet, isStill }
     },
     quiet: (name) => {
       const place = places.get(name)
       if (place !== undefined) setState(place, quietState)
     },
-    recall: (name, found, change) => {
-      if (!places.has(name)) add(name, found, change === 'added' ? addedState : modifiedState)
+    recall: ({ name, look, change, noticedAt: at }) => {
+      if (!places.has(name)) noticeAt(add(name, look, change === 'added' ? addedState : modifiedState), at)
     },
     endRound: () => {
       const gone: string[] = []

@@ -66,7 +66,7 @@ export function createShowWatches(deps: {
       })
     const signal = AbortSignal.timeout(checkMaxMs)
     try {
-      await lookAtWatch(watch, { scanFolder, othersRemember: 0, dueMax: 0, signal })
+      await lookAtWatch(watch, { scanFolder, othersRemember: 0, dueMax: 0, now: 0, signal })
     } catch (error) {
       if (!signal.aborted) throw error
       watch.trouble = `the folder did not answer within ${checkMaxMs / 1000} s`

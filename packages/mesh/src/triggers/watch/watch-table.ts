@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import type { Database } from '../../storage/database.ts'
-import type { FileChange, FileLook } from './seen-files.ts'
+import type { FileChange, NoticedChange } from './seen-files.ts'
 
 /** Changes that wait and would outlive the mesh; more wait in memory alone. */
 export const noticedMax = 10_000
@@ -8,13 +8,6 @@ export const noticedMax = 10_000
 const historyMax = 5000
 /** Rows written in one transaction, so that a flood of files does not hold everybody else up. */
 export const rowsAtOnce = 500
-
-export interface NoticedChange {
-  /** As the disk has it, one character for each byte. */
-  readonly name: string
-  readonly change: FileChange
-  readonly look: FileLook
-}
 
 export interface FiredChange {
   readonly watchId: string
@@ -38,6 +31,7 @@ const noticedSchema = z
     changed_ms: z.number(),
     size_bytes: z.number(),
     inode: z.number(),
+    noticed_at: z.number(),
   })
   .transform((row): NoticedChange => ({
     name: Buffer.from(row.name).toString('latin1'),
@@ -48,6 +42,7 @@ const noticedSchema = z
       sizeBytes: row.size_bytes,
       inode: row.inode,
     },
+    noticedAt: row.noticed_at,
   }))
 const firedSchema = z
   .object({
@@ -79,10 +74,10 @@ export function createWatchTable(database: Database) {
   return {
     noticedCount,
     /** Keeps as many as there is room for; returns how many. */
-    notice: (watchId: string, changes: readonly NoticedChange[], now: number): number =>
+    notice: (watchId: string, changes: readonly NoticedChange[]): number =>
       database.transaction(() => {
         const kept = changes.slice(0, Math.max(0, noticedMax - noticedCount()))
-        for (const { name, change, look } of kept) {
+        for (const { name, change, look, noticedAt } of kept) {
           database
             .prepare('INSERT OR REPLACE INTO watch_noticed VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
             .run(
@@ -93,7 +88,7 @@ export function createWatchTable(database: Database) {
               look.changedMs,
               look.sizeBytes,
               look.inode,
-              now,
+              noticedAt,
             )
         }
         return kept.length
@@ -101,7 +96,7 @@ export function createWatchTable(database: Database) {
     noticedOf: (watchId: string): readonly NoticedChange[] =>
       database
         .prepare(
-          'SELECT name, change, modified_ms, changed_ms, size_bytes, inode FROM watch_noticed WHERE watch_id = ?',
+          'SELECT name, change, modified_ms, changed_ms, size_bytes, inode, noticed_at FROM watch_noticed WHERE watch_id = ?',
         )
         .all(watchId)
         .map((row) => noticedSchema.parse(row)),

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rename, rm, symlink, unlink, utimes, writeFile } from '
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Problem } from '@flotilla/protocol/problem'
-import { wireLimits } from '@flotilla/protocol/limits'
+import { limits, wireLimits } from '@flotilla/protocol/limits'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { collectEvents } from '../../../../../tests/support/collected-ports.ts'
 import { verifies } from '../../../../../tests/verifies.ts'
@@ -12,6 +12,7 @@ import { aLedgerWorld } from '../../runs/ledger-world.ts'
 import type { LedgerWorld } from '../../runs/ledger-world.ts'
 import type { SubmitRun } from '../../runs/submit-run.ts'
 import { createFireChange } from './fire-change.ts'
+import { restWaitMaxMs } from './look-at-watch.ts'
 import type { ScanFolder } from './scan-folder.ts'
 import { createScanThread } from './scan-thread.ts'
 import { createWatchTable } from './watch-table.ts'
@@ -145,6 +146,34 @@ describe('watchers', () => {
     expect(messages()).toEqual([])
     await poll(3)
     expect(messages()).toEqual(['see big.csv'])
+  })
+
+  test('wait for one that never rests no longer than five minutes, also over a restart, and then begin anew', async () => {
+    const world = aLedgerWorld()
+    const first = await someWatches(csv, { world })
+    await first.poll()
+    let size = 0
+    const grow = async (watches: typeof first, forMs: number) => {
+      for (let ms = 0; ms < forMs; ms += limits.fileWatcherPollMs) {
+        await watches.put('log.csv', 'x'.repeat((size += 1)))
+        await watches.poll()
+        await world.clock.advance(limits.fileWatcherPollMs)
+      }
+    }
+    await grow(first, restWaitMaxMs / 2)
+    const second = await someWatches(csv, { world, home: first.home })
+    await grow(second, restWaitMaxMs / 2)
+    expect(second.messages()).toEqual([])
+    await grow(second, limits.fileWatcherPollMs)
+    expect(second.messages()).toEqual(['see log.csv'])
+    await grow(second, restWaitMaxMs)
+    expect(second.messages()).toHaveLength(1)
+    await grow(second, 2 * limits.fileWatcherPollMs)
+    expect(second.messages()).toHaveLength(2)
+    // What it became in the end is told too.
+    await second.poll(3)
+    expect(second.messages()).toHaveLength(3)
+    expect(second.table.history(1)[0]?.sizeBytes).toBe(size)
   })
 
   test('over one file both fire', async () => {

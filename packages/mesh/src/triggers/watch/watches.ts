@@ -77,7 +77,7 @@ export function createWatches(deps: WatchesDeps): Watches {
     if (watch.looking) return null
     const beganAt = clock.now()
     const othersRemember = active.reduce((sum, other) => sum + (other === watch ? 0 : other.seen.size), 0)
-    const looking = lookAtWatch(watch, { ...deps, othersRemember, dueMax, signal })
+    const looking = lookAtWatch(watch, { ...deps, othersRemember, dueMax, now: beganAt, signal })
     const settled = looking.then(
       () => undefined,
       () => undefined,
@@ -107,7 +107,7 @@ export function createWatches(deps: WatchesDeps): Watches {
     const { id } = watch.rule
     for (let at = 0; at < noticed.length; at += rowsAtOnce) {
       const rows = noticed.slice(at, at + rowsAtOnce)
-      if (table.notice(id, rows, clock.now()) < rows.length) {
+      if (table.notice(id, rows) < rows.length) {
         log.warn({ watch: watchName(watch.rule) }, 'more changes wait than are kept over a restart')
         break
       }
