@@ -15,7 +15,7 @@ import { jsonObjectSchema, jsonValueSchema } from './json-value.ts'
 import { wireLimits } from './limits.ts'
 import { originSchema } from './origin.ts'
 import { steerMessagesSchema } from './steer.ts'
-import { taskAssignmentSchema } from './task.ts'
+import { taskAssignmentSchema, taskTurnSchema } from './task.ts'
 import { toolOutputSchema } from './tool-call.ts'
 
 const message = z.string().check(z.minLength(1), z.maxLength(wireLimits.chatMessageMaxChars))
@@ -45,6 +45,8 @@ export const chatRequestSchema = z.strictObject({
   ...runCall,
   message,
   session: z.string().check(z.maxLength(sessionNameMaxChars)),
+  /** Where the turn goes on with a task. No part of what is asked. */
+  task: z.optional(taskTurnSchema),
   /** Said to the run before this attempt of it began. No part of what is asked. */
   steers: z.optional(steerMessagesSchema),
   /** Whose words the message is. No part of what is asked either. */

@@ -41,6 +41,16 @@ export const tokenBudgetSchema = z.strictObject({
 })
 export type TokenBudget = z.infer<typeof tokenBudgetSchema>
 
+/** The task that a later turn goes on with: its bounds are those of the whole task, whatever turn it is. */
+export const taskTurnSchema = z.strictObject({
+  task_id: taskIdSchema,
+  token_budget: z.nullable(tokenBudgetSchema),
+  /** Of all its turns so far, with the work that it gave away. */
+  tokens_used: z.int().check(z.minimum(0)),
+  cost_usd: z.number().check(z.minimum(0)),
+})
+export type TaskTurn = z.infer<typeof taskTurnSchema>
+
 /** What an agent gets on `POST /task`. */
 export const taskAssignmentSchema = z.strictObject({
   task_id: taskIdSchema,

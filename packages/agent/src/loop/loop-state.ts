@@ -31,6 +31,7 @@ export interface LoopState {
   step: number
   messages: PromptMessage[]
   rounds: RoundCount
+  /** Of the whole task, where the run works on one. */
   tokens: number
   costUsd: number
   calls: readonly CallRecord[]
@@ -54,12 +55,15 @@ export function freshState(start: {
   messages: PromptMessage[]
   rounds: RoundCount
   flushed?: boolean
+  /** What turns before this one have used. */
+  tokens?: number
+  costUsd?: number
 }): LoopState {
   return {
     flushed: false,
-    ...start,
     tokens: 0,
     costUsd: 0,
+    ...start,
     calls: [],
     toolOutputs: [],
     pending: null,

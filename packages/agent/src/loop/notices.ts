@@ -13,6 +13,9 @@ export const notices = {
   lastIteration: clean(
     'This is your last step on this task. Call complete_task now, with what you have; use status "failed" or "blocked" if it is not done.',
   ),
+  waitsForResults: clean(
+    'I have one step left on this task and keep it for its end: I wait for what I gave away.',
+  ),
   closeTheTask: clean(
     'The task is still open. If it is done, call complete_task with a summary and the result. If not, go on working.',
   ),

@@ -8,7 +8,13 @@ import type { RunContext } from './run-context.ts'
 export async function resumeState(
   context: RunContext,
   runId: string,
-  begin: { messages: PromptMessage[]; rounds: RoundCount; flushed?: boolean },
+  begin: {
+    messages: PromptMessage[]
+    rounds: RoundCount
+    flushed?: boolean
+    tokens?: number
+    costUsd?: number
+  },
 ): Promise<LoopState> {
   const found = await context.checkpoints.load(runId)
   if (found?.inputHash === context.inputHash) return found

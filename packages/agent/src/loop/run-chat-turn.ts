@@ -4,12 +4,13 @@ import { momentMessage } from '../prompt/moment-message.ts'
 import { abortedEnd, closeTurn, completedEnd } from './close-turn.ts'
 import { resumeState } from './resume-state.ts'
 import type { RunContext } from './run-context.ts'
+import type { Session } from './sessions.ts'
 import type { PerformedRun } from './run-desk.ts'
 import type { RunRequest } from './run-request.ts'
 import { beginningOf } from './run-provenance.ts'
 import { roundsOf } from './rounds-of.ts'
-import { runRounds } from './run-rounds.ts'
-import type { RoundsEnd } from './run-rounds.ts'
+import { runRounds, spendingOf } from './run-rounds.ts'
+import type { RoundsDeps, RoundsEnd } from './run-rounds.ts'
 import { taskResult } from './task-result.ts'
 import type { RunEnd } from './task-result.ts'
 
@@ -17,15 +18,16 @@ const emptyRetriesMax = 1
 
 /**
  * One turn of a conversation: its history and a message in, the answer out, the conversation stored. A turn in
- * the conversation of a task goes on with that task, as when work that it gave away has come back.
+ * the conversation of a task goes on with that task, as when work that it gave away has come back: then in what its
+ * turns so far have left of the task's rounds, tokens and money.
  */
 export async function runChatTurn(
   context: RunContext,
   request: Extract<RunRequest, { kind: 'chat' }>,
 ): Promise<PerformedRun> {
-  const { clock, bounds } = context
+  const { clock } = context
   const session = await context.sessions.load(request.session)
-  const { taskId } = session
+  const taskId = request.task?.task_id ?? session.taskId
   const beginning = beginningOf(request.origin, session.trust)
   if (request.origin?.kind === 'human') await recordCorrection(context, session.messages, request.message)
   const state = await resumeState(context, request.runId, {
@@ -34,7 +36,7 @@ export async function runChatTurn(
       momentMessage(clock.now()),
       { role: 'user', content: sanitizeForPrompt(request.message) },
     ],
-    rounds: { turn: 0, session: session.rounds, continues: session.continues },
+    ...usedBefore(request, session),
     flushed: session.flushed,
   })
   const close = async (end: RunEnd): Promise<void> => {
@@ -46,12 +48,7 @@ export async function runChatTurn(
       {
         ...roundsOf(context),
         systemPrompt: await context.systemPrompt(taskId === null ? 'chat' : 'task'),
-        bounds: {
-          kind: 'chat',
-          perTurnMax: bounds.chatRoundsPerTurnMax,
-          perSessionMax: bounds.chatRoundsPerSessionMax,
-        },
-        spending: null,
+        ...boundsOf(context, request),
         taskId,
         beginning,
         // Here the mesh reminds, which knows what else is still to come.
@@ -71,6 +68,26 @@ export async function runChatTurn(
   await close(end)
   const facts = { ...state, taskId, durationMs: clock.now() - state.startedAt }
   return { result: taskResult(request, end, facts), lastStep: state.step }
+}
+
+type ChatTurn = Extract<RunRequest, { kind: 'chat' }>
+
+/** Of a task the conversation knows the rounds, and the mesh what was paid. Pure. */
+function usedBefore({ task }: ChatTurn, { rounds, continues }: Session) {
+  if (!task) return { rounds: { turn: 0, session: rounds, continues } }
+  const { tokens_used: tokens, cost_usd: costUsd } = task
+  return { rounds: { turn: rounds, session: rounds, continues }, tokens, costUsd }
+}
+
+function boundsOf({ bounds }: RunContext, { task }: ChatTurn): Pick<RoundsDeps, 'bounds' | 'spending'> {
+  if (task) {
+    return {
+      bounds: { kind: 'task', iterationsMax: bounds.taskIterationsMax },
+      spending: spendingOf(task.token_budget),
+    }
+  }
+  const { chatRoundsPerTurnMax: perTurnMax, chatRoundsPerSessionMax: perSessionMax } = bounds
+  return { bounds: { kind: 'chat', perTurnMax, perSessionMax }, spending: null }
 }
 
 /** What the owner says against the agent’s last words is a lesson. Sent again after a crash, it is known. */

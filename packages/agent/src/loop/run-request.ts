@@ -2,7 +2,7 @@ import { heartbeatSession } from '@flotilla/protocol/heartbeat-reply'
 import type { Origin } from '@flotilla/protocol/origin'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import type { SteerMessage } from '@flotilla/protocol/steer'
-import type { TaskAssignment } from '@flotilla/protocol/task'
+import type { TaskAssignment, TaskTurn } from '@flotilla/protocol/task'
 
 /** Work as the mesh posts it. Fences rise per agent over all runs. */
 export type RunRequest =
@@ -12,6 +12,8 @@ export type RunRequest =
       readonly fence: number
       readonly message: string
       readonly session: string
+      /** The task that this turn goes on with. */
+      readonly task?: TaskTurn | undefined
       readonly steers: readonly SteerMessage[]
       readonly origin?: Origin | undefined
     }

@@ -3,6 +3,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
+import type { TokenBudget } from '@flotilla/protocol/task'
 import type { ImageStore } from '../images/image-store.ts'
 import type { Learnings } from '../learnings/learnings.ts'
 import type { LanguageModel, ModelAnswer } from '../llm/language-model.ts'
@@ -35,7 +36,7 @@ export interface RoundsDeps extends TakeSteersDeps {
   readonly tools: readonly Tool[]
   readonly systemPrompt: PromptText
   readonly bounds: RoundLimits
-  /** What the run may spend in all, or null. */
+  /** What the run may spend in all, its earlier turns included, or null. */
   readonly spending: { readonly maxTokens: number | null; readonly maxCostUsd: number | null } | null
   readonly taskId: string | null
   /** Without it nothing in the conversation is trusted. */
@@ -97,6 +98,7 @@ async function roundByRound(deps: RoundsDeps, state: LoopState, signal: AbortSig
     const verdict = judgeRound(deps.bounds, state.rounds)
     if (verdict === 'exhausted')
       return { kind: 'failed', code: 'rounds-exhausted', detail: notices.roundsUsed }
+    if (verdict === 'last' && keepsLast(deps, state)) return endTurn(deps, state)
     if (verdict === 'continue') {
       await deps.context.compact(contextTurn(deps, state, signal))
       state.rounds = countContinuation(state.rounds)
@@ -107,6 +109,17 @@ async function roundByRound(deps: RoundsDeps, state: LoopState, signal: AbortSig
     const failed = await askModel(deps, { state, verdict }, signal)
     if (failed) return failed
   }
+}
+
+/** The last iteration of a task is for its end, and that has to wait for what was given away. */
+function keepsLast({ bounds, taskId }: RoundsDeps, state: LoopState): boolean {
+  return bounds.kind === 'task' && taskId !== null && hasHandedOff(state)
+}
+
+async function endTurn(deps: RoundsDeps, state: LoopState): Promise<RoundsEnd> {
+  state.messages.push({ role: 'assistant', content: notices.waitsForResults, toolCalls: [] })
+  await deps.saveCheckpoint(state)
+  return { kind: 'answered', text: notices.waitsForResults }
 }
 
 /** Like what is said to the run, it stands in the conversation before the next round and is on disk first. */
@@ -133,6 +146,11 @@ function finalAnswer(deps: RoundsDeps, state: LoopState): string | null {
     return null
   }
   return last.content
+}
+
+/** Pure. */
+export function spendingOf(budget: TokenBudget | null): RoundsDeps['spending'] {
+  return budget && { maxTokens: budget.max_tokens, maxCostUsd: budget.max_cost_usd }
 }
 
 function overspent(deps: RoundsDeps, state: LoopState): string | null {

@@ -15,7 +15,7 @@ import type { RunRequest } from './run-request.ts'
 import { beginningOf } from './run-provenance.ts'
 import type { RunBeginning } from './run-provenance.ts'
 import { roundsOf } from './rounds-of.ts'
-import { runRounds } from './run-rounds.ts'
+import { runRounds, spendingOf } from './run-rounds.ts'
 import { createTimeLimit } from './time-limit.ts'
 import { taskResult } from './task-result.ts'
 import type { RunEnd } from './task-result.ts'
@@ -71,13 +71,12 @@ async function endInTime(context: RunContext, work: Work): Promise<RunEnd> {
 
 async function workUntilEnd(context: RunContext, work: Work, signal: AbortSignal): Promise<RunEnd> {
   const { assignment, state } = work
-  const budget = assignment.token_budget
   const ended = await runRounds(
     {
       ...roundsOf(context),
       systemPrompt: await context.systemPrompt('task'),
       bounds: { kind: 'task', iterationsMax: context.bounds.taskIterationsMax },
-      spending: budget && { maxTokens: budget.max_tokens, maxCostUsd: budget.max_cost_usd },
+      spending: spendingOf(assignment.token_budget),
       taskId: assignment.task_id,
       beginning: work.beginning,
       remindsOfTask: true,

@@ -18,8 +18,8 @@ export function chatRoutes(deps: {
     const body = await readJson(call.request)
     const { agentApi } = await import('@flotilla/protocol/agent-api')
     const parsed = parseWith(agentApi.chat.request, body)
-    const { run_id: runId, fence, message, session, steers = [], origin } = parsed
-    return deps.desk.take({ kind: 'chat', runId, fence, message, session, steers, origin })
+    const { run_id: runId, fence, message, session, task, steers = [], origin } = parsed
+    return deps.desk.take({ kind: 'chat', runId, fence, message, session, task, steers, origin })
   }
   return {
     chat: async (call): Promise<TaskResult> => {

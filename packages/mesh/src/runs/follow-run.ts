@@ -20,7 +20,7 @@ import type { RunTasks } from './run-tasks.ts'
 import type { SettleRun } from './settle-run.ts'
 import type { SteerTable } from './steer-table.ts'
 import { steersBeside } from './steer-view.ts'
-import { sessionOf, taskAssignment } from './task-assignment.ts'
+import { sessionOf, taskAssignment, taskBeside } from './task-assignment.ts'
 
 /** One long poll, seconds; and the least time between two, milliseconds, for an agent that answers at once. */
 const pollSeconds = 25
@@ -101,7 +101,11 @@ function speak(
   const onFrame = show(deps, run, signal)
   return run.input.kind === 'heartbeat'
     ? connection.heartbeat({ ...request, continues: run.turn > 0 }, onFrame, signal)
-    : connection.chatStream({ ...request, session: sessionOf(run) }, onFrame, signal)
+    : connection.chatStream(
+        { ...request, session: sessionOf(run), ...taskBeside(deps.table, run) },
+        onFrame,
+        signal,
+      )
 }
 
 /** For people to look at: what comes faster than anyone could read is left out, and stands in the result. */

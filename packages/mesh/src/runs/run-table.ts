@@ -10,6 +10,10 @@ const descendantsMax = 1000
 /** Runs above one run that are looked at; more than hand-offs can reach. */
 const chainMax = 32
 
+/** The run `?` and all that work for it, near or far. */
+const tree =
+  'WITH RECURSIVE tree (id) AS (VALUES (?) UNION SELECT runs.id FROM runs JOIN tree ON runs.parent_id = tree.id)'
+
 /** The conversation of a row, as `sessionOf` names it. */
 const session = (row: string) =>
   `coalesce(json_extract(${row}.input, '$.session'), CASE ${row}.kind WHEN 'task' THEN 'task:' || ${row}.task_id WHEN 'heartbeat' THEN 'heartbeat' ELSE ${row}.id END)`
@@ -137,11 +141,18 @@ export function createRunTable(database: Database) {
     /** The run and all that work for it, near or far. */
     treeOf: (id: string): readonly string[] =>
       database
-        .prepare(
-          'WITH RECURSIVE tree (id) AS (VALUES (?) UNION SELECT runs.id FROM runs JOIN tree ON runs.parent_id = tree.id) SELECT id FROM tree',
-        )
+        .prepare(`${tree} SELECT id FROM tree`)
         .all(id)
         .map((row) => String(row['id'])),
+    /** What the run and all that work for it have used. */
+    usedBy: (id: string): { readonly tokens: number; readonly costUsd: number } => {
+      const row = database
+        .prepare(
+          `${tree} SELECT min(total(tokens_used), 9007199254740991) AS tokens, total(cost_usd) AS cost FROM runs WHERE id IN tree`,
+        )
+        .get(id)
+      return { tokens: Number(row?.['tokens'] ?? 0), costUsd: Number(row?.['cost'] ?? 0) }
+    },
     laneOf: (agentId: string) => ({
       busy: count("SELECT count(*) AS count FROM runs WHERE agent_id = ? AND state = 'running'", agentId) > 0,
       queued: count("SELECT count(*) AS count FROM runs WHERE agent_id = ? AND state = 'queued'", agentId),

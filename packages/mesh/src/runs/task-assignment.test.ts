@@ -92,3 +92,47 @@ test('work that a capped run gives away is held to the caps of all that it works
   expect(world.ledger.treeOf(below)).toEqual([below])
   await world.ledger.close()
 })
+
+test('a later turn of a task is told its budget, and what it and the work that it gave away have used', async () => {
+  const agents = createFakeAgents()
+  const turns: unknown[] = []
+  const { ensureRunning } = agents
+  agents.ensureRunning = async (agentId, signal): Promise<AgentConnection> => {
+    const connection = await ensureRunning(agentId, signal)
+    const chatStream: AgentConnection['chatStream'] = (request, onFrame, chatSignal) => {
+      turns.push({ run_id: request.run_id, task: request.task })
+      return connection.chatStream(request, onFrame, chatSignal)
+    }
+    return { ...connection, chatStream }
+  }
+  const world = aLedgerWorld({ agents })
+  world.ledger.start()
+  const first = world.chat('operator')
+  await world.clock.settle()
+  const budget = { max_tokens: 900, max_cost_usd: 0.5 }
+  const work = { to: 'worker', title: 'count', description: 'all', data: {}, tokenBudget: budget }
+  const given = world.handOff(world.callerOf('operator'), work)
+  await world.clock.settle()
+  const part = { to: 'helper', title: 'part', description: 'one', data: {}, tokenBudget: null }
+  const below = world.handOff(world.callerOf('worker'), part)
+  const paid = world.database.prepare('UPDATE runs SET tokens_used = ?, cost_usd = ? WHERE id = ?')
+  paid.run(100, 0.01, given.run_id)
+  paid.run(20, 0.02, below.run_id)
+  paid.run(7000, 7, first.id)
+  agents.finish('worker')
+  await world.clock.advance(1000)
+  // The second end is after its reminder, which is a later turn too.
+  for (let end = 0; end < 2; end += 1) {
+    agents.finish('helper')
+    await world.clock.advance(1000)
+  }
+  expect(turns.filter((turn) => JSON.stringify(turn).includes(below.run_id))).toHaveLength(1)
+  expect(turns.filter((turn) => !JSON.stringify(turn).includes(below.run_id))).toEqual([
+    { run_id: first.id, task: undefined },
+    {
+      run_id: given.run_id,
+      task: { task_id: given.task_id, token_budget: budget, tokens_used: 120, cost_usd: 0.03 },
+    },
+  ])
+  await world.ledger.close()
+})

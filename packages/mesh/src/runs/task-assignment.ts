@@ -1,7 +1,8 @@
 import { heartbeatSession } from '@flotilla/protocol/heartbeat-reply'
 import { wireLimits } from '@flotilla/protocol/limits'
-import type { TaskAssignment, TokenBudget } from '@flotilla/protocol/task'
+import type { TaskAssignment, TaskTurn, TokenBudget } from '@flotilla/protocol/task'
 import type { RunRecord } from './run-record.ts'
+import type { RunTable } from './run-table.ts'
 import type { RunTasks } from './run-tasks.ts'
 
 /** How long an agent may work on one turn, seconds; it is told, and the ledger enforces it a little later. */
@@ -37,6 +38,19 @@ export function taskAssignment(run: RunRecord, tasks: RunTasks): TaskAssignment 
     max_retries: wireLimits.runAttemptsMax - 1,
     token_budget: budgetOf(run),
   }
+}
+
+/** What a later turn of a task is told of it, so that it keeps to the bounds of the whole task. */
+export function taskBeside(table: Pick<RunTable, 'usedBy'>, run: RunRecord): { readonly task?: TaskTurn } {
+  if (run.input.kind !== 'task') return {}
+  const { tokens, costUsd } = table.usedBy(run.id)
+  const task = {
+    task_id: run.input.task_id,
+    token_budget: budgetOf(run),
+    tokens_used: tokens,
+    cost_usd: costUsd,
+  }
+  return { task }
 }
 
 /** What the agent is told of its caps; the model door holds it to them, in every turn. */

@@ -1,0 +1,123 @@
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { agentApi } from '@flotilla/protocol/agent-api'
+import type { TaskTurn } from '@flotilla/protocol/task'
+import { expect, onTestFinished, test } from 'vitest'
+import { verifies } from '../../../tests/verifies.ts'
+import { startAgent } from './testing/agent-process.ts'
+import { modelAnswers, startFakeMesh } from './testing/fake-mesh.ts'
+import type { MeshAnswer, ScriptedAnswer } from './testing/fake-mesh.ts'
+
+const main = fileURLToPath(new URL('main.ts', import.meta.url))
+const spawnMain = (environment: Record<string, string>): ChildProcess =>
+  spawn(process.execPath, [main], {
+    env: { PATH: process.env['PATH'], ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+const complete: MeshAnswer = ({ path }) =>
+  path === '/mesh/tasks/task_1/complete' ? { id: 'task_1' } : undefined
+const given: MeshAnswer = ({ path }) => (path === '/mesh/tasks' ? { task_id: 'task_2' } : undefined)
+const handOff: ScriptedAnswer = { calls: [{ name: 'hand_off', arguments: { to: 'w2', title: 'count' } }] }
+const done: ScriptedAnswer = { calls: [{ name: 'complete_task', arguments: { summary: 'it was 7' } }] }
+/** Each answer of the fake uses 15 tokens and 0.001 USD. */
+const works = Array.from({ length: 50 }, (_, step): ScriptedAnswer => ({
+  calls: [{ name: 'run_command', arguments: { command: `echo ${step}` } }],
+}))
+
+/** A real agent with a task of which a part was given away. */
+async function aTask(
+  script: readonly ScriptedAnswer[],
+  { iterationsMax = 20, budget = null }: { iterationsMax?: number; budget?: TaskTurn['token_budget'] } = {},
+) {
+  const mesh = await startFakeMesh([modelAnswers(script), given, complete])
+  onTestFinished(() => mesh.close())
+  const environment = { FLOTILLA_MAX_ITERATIONS: String(iterationsMax) }
+  let agent = await startAgent({ spawnMain, meshUrl: mesh.url, environment })
+  onTestFinished(async () => void (await agent.stop('SIGKILL')))
+  const session = 'task:task_1'
+  const rest = { task_type: 'count', input_data: {}, context: { session }, timeout_s: 60, max_retries: 0 }
+  const first = { ...rest, task_id: 'task_1', run_id: 'run_1', fence: 1, token_budget: budget }
+  let fence = 1
+  return {
+    asked: () =>
+      mesh.requests
+        .filter(({ path }) => path === '/v1/chat/completions')
+        .map(
+          ({ body }) => body as { max_completion_tokens?: number; tools?: { function: { name: string } }[] },
+        ),
+    begin: async () => {
+      await agent.call('POST', '/task', { body: first })
+      const reply = await agent.call('GET', '/result?run_id=run_1&wait_s=30')
+      return agentApi.result.response.parse(reply.json())
+    },
+    reset: () => agent.call('POST', '/chat/reset', { body: { session } }),
+    restart: async () => {
+      await agent.stop()
+      const { data, key } = agent
+      agent = await startAgent({ spawnMain, meshUrl: mesh.url, environment, data, key })
+    },
+    goOn: async (used: { tokens_used: number; cost_usd: number }) => {
+      const task: TaskTurn = { task_id: 'task_1', token_budget: budget, ...used }
+      const body = { run_id: 'run_1', fence: (fence += 1), message: 'task_2 is done: 7', session, task }
+      return agentApi.chat.response.parse((await agent.call('POST', '/chat', { body })).json())
+    },
+  }
+}
+
+test('a task has its iterations over all its turns, and the last of them must close it', async () => {
+  verifies('limits:task-iterations')
+  const task = await aTask([handOff, { text: 'waiting for w2' }, ...works], { iterationsMax: 5 })
+  expect(await task.begin()).toMatchObject({ result: { status: 'complete' } })
+  await task.restart()
+  const end = await task.goOn({ tokens_used: 30, cost_usd: 0.002 })
+  expect(end).toMatchObject({
+    task_id: 'task_1',
+    status: 'failed',
+    error: { code: 'rounds-exhausted' },
+    tokens_used: 75,
+  })
+  expect(task.asked()).toHaveLength(5)
+  expect(
+    task
+      .asked()
+      .at(-1)
+      ?.tools?.map((tool) => tool.function.name),
+  ).toEqual(['complete_task'])
+  expect(await task.goOn({ tokens_used: 75, cost_usd: 0.005 })).toMatchObject({ status: 'failed' })
+  expect(task.asked()).toHaveLength(5)
+})
+
+test.each([
+  ['tokens', { max_tokens: 60, max_cost_usd: null }],
+  ['money', { max_tokens: null, max_cost_usd: 0.004 }],
+])('a task that has used its %s in two turns ends there', async (_what, budget) => {
+  const task = await aTask([handOff, { text: 'waiting for w2' }, ...works], { budget })
+  await task.begin()
+  const end = await task.goOn({ tokens_used: 30, cost_usd: 0.002 })
+  expect(end).toMatchObject({ status: 'failed', error: { code: 'budget-exhausted' } })
+  expect(task.asked()).toHaveLength(4)
+  if (budget.max_tokens !== null) {
+    expect(task.asked()[2]?.max_completion_tokens).toBeLessThanOrEqual(30)
+    expect(task.asked()[3]?.max_completion_tokens).toBeLessThanOrEqual(15)
+  }
+})
+
+test('a task whose agent gives work away with its last but one iteration keeps the last for the result', async () => {
+  const task = await aTask([handOff, done], { iterationsMax: 2 })
+  expect(await task.begin()).toMatchObject({ result: { status: 'complete', result: null } })
+  expect(task.asked()).toHaveLength(1)
+  const end = await task.goOn({ tokens_used: 15, cost_usd: 0.001 })
+  expect(end).toMatchObject({ status: 'complete', response: 'it was 7' })
+  expect(task.asked()).toHaveLength(2)
+})
+
+test('a task whose conversation was forgotten is a task all the same', async () => {
+  const budget = { max_tokens: 45, max_cost_usd: null }
+  const task = await aTask([handOff, { text: 'waiting for w2' }, ...works], { iterationsMax: 5, budget })
+  await task.begin()
+  expect((await task.reset()).status).toBe(200)
+  const end = await task.goOn({ tokens_used: 30, cost_usd: 0.002 })
+  expect(end).toMatchObject({ task_id: 'task_1', error: { code: 'budget-exhausted' } })
+  expect(task.asked()).toHaveLength(3)
+})
