@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { expect, it, onTestFinished } from 'vitest'
 import { sandboxName, spelledName } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
+import { startNameServer } from '../support/name-server.ts'
 import { engineOfThisMachine, useDockerHome, withEngine } from './sandbox-lane.ts'
 
 const found = await engineOfThisMachine()
@@ -81,6 +82,30 @@ withEngine(
         expect.stringContaining(`${sandboxName(homeId, 'other')} udp`),
         expect.anything(),
       ])
+    })
+
+    it('where it cannot be shut, it asks nobody for names of the outside, neither by datagram nor by connection', async () => {
+      const again = await home().again({ uid: 1000 })
+      onTestFinished(() => again.close())
+      const gateway = again.doorHost()
+      const outside = await startNameServer(() => ['6.6.6.6'], { host: gateway, port: 53 })
+      onTestFinished(() => outside.close())
+      const state = await again.start(home().specOf({ agentId: 'tunnel' }))
+      const own = sandboxName(home().homeId, 'tunnel')
+      const names = `${own} the-secret.outside.test TXT.outside.test`
+      const look = () => home().run(state, `python3 - ${names} <<'END'\n${lookProgram}\nEND`)
+      await expect
+        .poll(async () => (await look().catch(() => null))?.text, { timeout: 60_000 })
+        .toMatch(/ answered$/m)
+      const said = (await look()).text.trim().split('\n')
+      expect(said.filter((line) => line.endsWith(' answered'))).toEqual([
+        `${own} udp answered`,
+        `${own} tcp answered`,
+      ])
+      expect(outside.asked).toEqual([])
+      const { HostConfig } = await engine.docker.getContainer(own).inspect()
+      // With servers of its own an engine asks from inside the container; without, from the host if that asks itself.
+      expect(HostConfig.Dns).toEqual([gateway])
     })
 
     it('a container that an earlier life left open is shut when it is adopted, once', async ({ skip }) => {

@@ -1,11 +1,12 @@
 import { createServer, type Server } from 'node:net'
 import { networkInterfaces } from 'node:os'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { runCommand } from '../../packages/mesh/src/sandbox/run-command.ts'
 import { networkNames } from '../../packages/mesh/src/sandbox/network/private-network.ts'
 import { removeScript } from '../../packages/mesh/src/sandbox/network/network-rules.ts'
 import type { SandboxState } from '../../packages/mesh/src/sandbox/sandbox-runtime.ts'
 import { hostAddresses, openCanary, reaches } from '../../packages/mesh/src/sandbox/walls/canary.ts'
+import { startNameServer } from '../support/name-server.ts'
 import { engineOfThisMachine, useDockerHome, withEngine } from './sandbox-lane.ts'
 
 const found = await engineOfThisMachine()
@@ -75,6 +76,23 @@ except Exception as e: print(type(e).__name__, e)"`,
       expect(removed.code).toBe(0)
       const holed = await home().runtime.verifyWalls({ doorPort })
       expect(holed.find((wall) => wall.id === 'host-ports-closed')).toMatchObject({ holds: false })
+      await home().runtime.prepare({ progress: () => {} })
+      const healed = await home().runtime.verifyWalls({ doorPort })
+      expect(healed.filter((wall) => !wall.holds)).toEqual([])
+    })
+
+    it('verifyWalls finds that names are asked outside though there are none, and prepare closes it', async () => {
+      const outside = await startNameServer(() => null, { host: home().runtime.doorHost(), port: 53 })
+      onTestFinished(() => outside.close())
+      const standing = await home().runtime.verifyWalls({ doorPort })
+      expect(standing.find((wall) => wall.id === 'names-closed')).toMatchObject({ holds: true })
+      expect(outside.asked).toEqual([])
+      const { bridge } = networkNames(home().homeTag)
+      const removed = await runCommand('sh', ['-c', removeScript(bridge)], { timeoutMs: 20_000 })
+      expect(removed.code).toBe(0)
+      const holed = await home().runtime.verifyWalls({ doorPort })
+      expect(outside.asked).toContain('example.com')
+      expect(holed.find((wall) => wall.id === 'names-closed')).toMatchObject({ holds: false })
       await home().runtime.prepare({ progress: () => {} })
       const healed = await home().runtime.verifyWalls({ doorPort })
       expect(healed.filter((wall) => !wall.holds)).toEqual([])

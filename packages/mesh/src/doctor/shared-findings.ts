@@ -54,7 +54,7 @@ function namesFinding(names: SharedFacts['names']): DoctorFinding {
     case 'open':
       return warning(
         'names-inside',
-        `the engine's name server answers inside containers, because ${names.why}: an agent can learn how many others run and at which addresses, which it cannot reach, and nothing of who they are`,
+        `the engine's name server answers inside containers, because ${names.why}: an agent can learn how many others run and at which addresses, which it cannot reach, and nothing of who they are. It asks nobody outside, which each look at the walls tries`,
         'Run the mesh as root with nsenter and iptables on the machine, and it is shut.',
       )
   }

@@ -13,7 +13,9 @@ export type NameServerState =
 
 /**
  * Docker runs a name server inside each container, which no option of a container or network turns off: it tells the
- * names and addresses of all containers there. Root can shut it with a rule in the container's own network.
+ * names and addresses of all containers there. Root can shut it with a rule in the container's own network. Open, it
+ * is no way out: containers name the gateway as their server, so that it asks from inside their network, where that
+ * port is shut. One without a server of its own may be answered by the host's, by way of the host's loopback.
  */
 export async function nameServerState(engine: Pick<Engine, 'facts'>, uid: number): Promise<NameServerState> {
   if (engine.facts.flavour === 'podman') {

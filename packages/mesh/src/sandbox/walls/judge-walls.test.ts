@@ -13,7 +13,7 @@ function aReport(changes: Partial<ProbeReport> = {}): ProbeReport {
       { group: 'sibling', target: sibling, outcome: 'timeout' },
       { group: 'internet', target: '1.1.1.1:443', outcome: 'ENETUNREACH' },
       { group: 'metadata', target: '169.254.169.254:80', outcome: 'timeout' },
-      { group: 'names', target: 'example.com', outcome: 'EAI_AGAIN' },
+      { group: 'names', target: 'example.com', outcome: 'ETIMEOUT' },
     ],
     status: {
       CapInh: '0',
@@ -67,6 +67,16 @@ describe('judgeWalls', () => {
     expect(fallen(withOutcome(group, 'ECONNREFUSED'))).toEqual([id])
   })
 
+  it.each(['resolved 1.2.3.4', 'ENOTFOUND', 'ENODATA', 'EFORMERR'])(
+    'a name that is answered with %s was asked outside, whether there is such a name or not',
+    (outcome) => expect(fallen(withOutcome('names', outcome))).toEqual(['names-closed']),
+  )
+
+  it.each(['ETIMEOUT', 'ECONNREFUSED', 'ESERVFAIL', 'EREFUSED'])(
+    'a name that gets %s was asked of nobody',
+    (outcome) => expect(fallen(withOutcome('names', outcome))).toEqual([]),
+  )
+
   it('an attempt that was never made is no wall', () => {
     expect(fallen(aReport({ attempts: [] }))).toEqual([
       'agent-door-open',
@@ -95,7 +105,6 @@ describe('judgeWalls', () => {
     ['no-privileges', { status: { ...aReport().status, Seccomp: '0' } }],
     ['ipv6-closed', { addresses: ['fe80::1'] }],
     ['engine-socket-absent', { engineSocket: 'docker.sock' }],
-    ['names-closed', withOutcome('names', 'resolved 1.2.3.4')],
   ])('%s falls when the probe got through', (id, changes) => {
     expect(fallen(aReport(changes))).toEqual([id])
   })

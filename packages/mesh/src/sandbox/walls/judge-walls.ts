@@ -28,6 +28,12 @@ const closedGroups = {
 
 export type ProbeGroup = keyof typeof closedGroups | 'door'
 
+/**
+ * Nobody was asked, or whoever was asked asks nobody. That there is no such name is an answer too: what is asked for
+ * has then left, and carries out whatever stands in it.
+ */
+const unanswered: readonly string[] = ['ETIMEOUT', 'ECONNREFUSED', 'ESERVFAIL', 'EREFUSED']
+
 /** What was shown from the host before: an unreachable target proves nothing when nobody could reach it. */
 export interface Controls {
   /** Targets of the group `host` or `sibling` that the host itself reached. */
@@ -65,8 +71,7 @@ export function judgeWalls(report: ProbeReport, controls: Controls): readonly Wa
     }),
     {
       id: 'names-closed',
-      holds:
-        of('names').length > 0 && of('names').every((attempt) => !attempt.outcome.startsWith('resolved')),
+      holds: of('names').length > 0 && of('names').every((attempt) => unanswered.includes(attempt.outcome)),
       detail: `name look-up: ${words('names')}`,
     },
     {
