@@ -84,6 +84,7 @@ async function main() {
     status: statusFields(),
     writeRoot: outcomeOf(() => writeFileSync('/written-by-probe', '')),
     writeEtc: outcomeOf(() => writeFileSync('/etc/written-by-probe', '')),
+    makeMessageQueue: outcomeOf(() => writeFileSync('/dev/mqueue/made-by-probe', '')),
     execInTmp: outcomeOf(execInTmp),
     userNamespace: run('unshare', ['--user', 'true']),
     networkNamespace: run('unshare', ['--net', 'true']),

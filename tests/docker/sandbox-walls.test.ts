@@ -208,6 +208,38 @@ except Exception as e: print('refused', e)"`,
       ).toMatch(/No such file/)
     })
 
+    it('an agent makes no message queue, by its call, by opening a file or by a mount of its own', async () => {
+      const said = await attack(
+        `python3 - <<'END'
+import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+def told(what, work):
+    try: print(what, work())
+    except OSError as e: print(what, 'refused', e.errno)
+def by_call():
+    if libc.mq_open(b'/call', os.O_CREAT | os.O_RDWR, 0o600, None) < 0: raise OSError(ctypes.get_errno(), '')
+told('call', by_call)
+told('open', lambda: os.open('/dev/mqueue/opened', os.O_CREAT | os.O_RDWR, 0o600))
+told('folder', lambda: os.mkdir('/dev/mqueue/folder'))
+told('node', lambda: os.mknod('/dev/mqueue/node'))
+told('mount', lambda: libc.mount(b'mqueue', b'/tmp', b'mqueue', 0, None) and 'refused by mount')
+told('chmod', lambda: os.chmod('/dev/mqueue', 0o777))
+print('there', os.listdir('/dev/mqueue') if os.path.isdir('/dev/mqueue') else 'none')
+print('mounted', 'mqueue mqueue' in open('/proc/self/mounts').read())
+END`,
+      )
+      expect(said.text.trim().split('\n')).toEqual([
+        expect.stringMatching(/^call refused \d+$/),
+        expect.stringMatching(/^open refused \d+$/),
+        expect.stringMatching(/^folder refused \d+$/),
+        expect.stringMatching(/^node refused \d+$/),
+        'mount refused by mount',
+        expect.stringMatching(/^chmod refused \d+$/),
+        expect.stringMatching(/^there (?:\[\]|none)$/),
+        'mounted False',
+      ])
+    })
+
     it('an agent has no capability, cannot gain one and finds no file that would give it', async () => {
       const said = await attack(
         'grep -E "Cap|NoNewPrivs|Seccomp:" /proc/self/status; find / -xdev -perm /6000 -type f 2>/dev/null | wc -l',

@@ -33,7 +33,12 @@ export function hardenedHost(ground: ContainerGround, size: WallSize): Dockerode
     MemorySwap: size.memoryLimitBytes,
     CpuPeriod: size.cpu.periodUs,
     CpuQuota: size.cpu.quotaUs,
-    Tmpfs: { '/tmp': `rw,noexec,nosuid,nodev,mode=1777,size=${size.tmpSizeBytes}` },
+    Tmpfs: {
+      '/tmp': `rw,noexec,nosuid,nodev,mode=1777,size=${size.tmpSizeBytes}`,
+      // Engines bring one for message queues, which a plain file made there is: the kernel counts them by user id, over
+      // all containers, and the filter of system calls cannot tell it from other files.
+      '/dev/mqueue': 'ro,noexec,nosuid,nodev,mode=0555,size=4k,nr_inodes=1',
+    },
     Init: true,
     IpcMode: 'none',
     ReadonlyPaths: [...readonlyPaths],

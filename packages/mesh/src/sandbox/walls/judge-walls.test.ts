@@ -27,6 +27,7 @@ function aReport(changes: Partial<ProbeReport> = {}): ProbeReport {
     },
     writeRoot: 'EROFS',
     writeEtc: 'EROFS',
+    makeMessageQueue: 'EROFS',
     execInTmp: 'EACCES',
     userNamespace: 'exit 1: not permitted',
     networkNamespace: 'exit 1: not permitted',
@@ -98,6 +99,7 @@ describe('judgeWalls', () => {
 
   it.each<readonly [string, Partial<ProbeReport>]>([
     ['root-read-only', { writeRoot: 'done' }],
+    ['message-queues-closed', { makeMessageQueue: 'done' }],
     ['tmp-not-executable', { execInTmp: 'done' }],
     ['processes-bounded', { processes: { started: 300, said: '' } }],
     ['no-new-namespaces', { userNamespace: 'done' }],

@@ -7,6 +7,7 @@ export const probeReportSchema = z.strictObject({
   status: z.record(z.string(), z.string()),
   writeRoot: z.string(),
   writeEtc: z.string(),
+  makeMessageQueue: z.string(),
   execInTmp: z.string(),
   userNamespace: z.string(),
   networkNamespace: z.string(),
@@ -83,6 +84,11 @@ export function judgeWalls(report: ProbeReport, controls: Controls): readonly Wa
       'root-read-only',
       report.writeRoot === 'EROFS' && report.writeEtc === 'EROFS',
       `write to / ${report.writeRoot}, to /etc ${report.writeEtc}`,
+    ),
+    refused(
+      'message-queues-closed',
+      ['EROFS', 'EACCES', 'ENOENT'].includes(report.makeMessageQueue),
+      `make a message queue: ${report.makeMessageQueue}`,
     ),
     refused('tmp-not-executable', report.execInTmp === 'EACCES', `run a file from /tmp: ${report.execInTmp}`),
     refused(
