@@ -48,8 +48,8 @@ export const meshEdges: readonly Edge[] = [
   },
   {
     from: 'runs',
-    to: ['fleet', 'policy', 'storage', 'events', 'journal', 'tasks'],
-    why: 'the spine; a task-kind run is built from its task row',
+    to: ['fleet', 'policy', 'storage', 'events', 'journal', 'tasks', 'intake'],
+    why: 'the spine; a task-kind run is built from its task row; what is under way is shared among agents',
   },
   {
     from: 'tasks',

@@ -122,6 +122,10 @@ export const agentShare = {
   /** Always there for an agent, and set apart of all for these: for 128 agents. */
   heldFloorBytes: 256 * 1024,
   heldReserveMaxBytes: 32 * 1024 * 1024,
+  /** Calls with an effect that are under way, those whose caller has gone among them. Floors for 128 agents. */
+  effectsUnderWay: { max: 1024, perAgentMax: 64, floor: 4, reserveMax: 512 },
+  /** Answers of models that are read on for nobody. They count among an agent's open calls. Floors for 32 agents. */
+  readOn: { max: 128, perAgentMax: 16, floor: 2, reserveMax: 64 },
   /** Time of the mesh's one loop that reading and carrying out its calls may take, and as much again its replies. */
   loopMsPerMinute: 6000,
 } as const

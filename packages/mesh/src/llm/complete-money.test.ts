@@ -155,49 +155,55 @@ describe('money on the model path', () => {
   })
 
   test('a reader that stops in the middle is a client that left, though nobody aborts', async () => {
-    await withModelPath({ readOnLimits: { perAgent: 0 } }, async ({ upstream, parts }) => {
-      const hungUp = Promise.withResolvers<void>()
-      upstream.answerWith((call, response) => {
-        void call.closed.then(hungUp.resolve)
-        response.writeHead(200, { 'content-type': 'text/event-stream' })
-        response.write(chunkEvent({ content: 'a' }))
-      })
-      const reply = await parts.complete(workerCaller, {
-        body: completionBody({ stream: true }),
-        signal: open(),
-      })
-      for await (const _chunk of reply.body as AsyncIterable<Uint8Array>) break
-      await hungUp.promise
-      expect(parts.spent(agentScope('scout'), today())).toMatchObject({ openNano: 0, calls: 1 })
-    })
+    await withModelPath(
+      { readOnLimits: { share: { max: 1, perAgentMax: 0, floor: 1, reserveMax: 1 } } },
+      async ({ upstream, parts }) => {
+        const hungUp = Promise.withResolvers<void>()
+        upstream.answerWith((call, response) => {
+          void call.closed.then(hungUp.resolve)
+          response.writeHead(200, { 'content-type': 'text/event-stream' })
+          response.write(chunkEvent({ content: 'a' }))
+        })
+        const reply = await parts.complete(workerCaller, {
+          body: completionBody({ stream: true }),
+          signal: open(),
+        })
+        for await (const _chunk of reply.body as AsyncIterable<Uint8Array>) break
+        await hungUp.promise
+        expect(parts.spent(agentScope('scout'), today())).toMatchObject({ openNano: 0, calls: 1 })
+      },
+    )
   })
 
   test('a client that goes away when nobody may be heard out cuts the provider off and pays all that was set aside', async () => {
-    await withModelPath({ readOnLimits: { all: 0 } }, async ({ upstream, parts }) => {
-      let isHungUp: Promise<void> | undefined
-      upstream.answerWith((call, response) => {
-        isHungUp = call.closed
-        response.writeHead(200, { 'content-type': 'text/event-stream' })
-        response.write(chunkEvent({ content: 'a' }))
-        response.write(chunkEvent({ content: 'a long piece of text' }))
-      })
-      const door = await startLlmDoor(parts.complete)
-      const leaving = new AbortController()
-      const reply = await fetch(`${door.baseUrl}/chat/completions`, {
-        method: 'POST',
-        body: completionBody({ stream: true }),
-        signal: leaving.signal,
-      })
-      await reply.body?.getReader().read()
-      leaving.abort()
-      await isHungUp
-      await expect.poll(() => parts.events.bodies.length).toBe(1)
-      const total = parts.spent(agentScope('scout'), today())
-      expect(total.openNano).toBe(0)
-      expect(total.spentNano).toBeGreaterThan(16_384 * 600)
-      expect(total.unconfirmedNano).toBe(total.spentNano)
-      await door.close()
-    })
+    await withModelPath(
+      { readOnLimits: { share: { max: 0, perAgentMax: 1, floor: 1, reserveMax: 0 } } },
+      async ({ upstream, parts }) => {
+        let isHungUp: Promise<void> | undefined
+        upstream.answerWith((call, response) => {
+          isHungUp = call.closed
+          response.writeHead(200, { 'content-type': 'text/event-stream' })
+          response.write(chunkEvent({ content: 'a' }))
+          response.write(chunkEvent({ content: 'a long piece of text' }))
+        })
+        const door = await startLlmDoor(parts.complete)
+        const leaving = new AbortController()
+        const reply = await fetch(`${door.baseUrl}/chat/completions`, {
+          method: 'POST',
+          body: completionBody({ stream: true }),
+          signal: leaving.signal,
+        })
+        await reply.body?.getReader().read()
+        leaving.abort()
+        await isHungUp
+        await expect.poll(() => parts.events.bodies.length).toBe(1)
+        const total = parts.spent(agentScope('scout'), today())
+        expect(total.openNano).toBe(0)
+        expect(total.spentNano).toBeGreaterThan(16_384 * 600)
+        expect(total.unconfirmedNano).toBe(total.spentNano)
+        await door.close()
+      },
+    )
   })
 
   test('a stream that nobody ever reads is settled when its client goes', async () => {

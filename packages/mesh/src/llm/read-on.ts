@@ -1,4 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
+import { agentShare } from '@flotilla/protocol/limits'
+import { createFairShare } from '../intake/fair-share.ts'
+import type { ShareBounds } from '../intake/fair-share.ts'
 import type { UnknownCost } from './unknown-cost.ts'
 
 /**
@@ -34,9 +37,6 @@ export interface Hearing {
 const readOnMaxMs = 120_000
 /** Of one answer: 16,384 tokens as events of a stream are half of it. */
 const readOnMaxBytes = 8 * 1024 * 1024
-/** Calls that are read on at once. They count among the calls that an agent may have open. */
-const openPerAgentMax = 16
-const openMax = 128
 /** For answers that are nearly there when the mesh stops. */
 const closeMaxMs = 2000
 const afterCutMaxMs = 500
@@ -44,16 +44,15 @@ const afterCutMaxMs = 500
 export interface ReadOnLimits {
   readonly maxMs: number
   readonly maxBytes: number
-  readonly perAgent: number
-  readonly all: number
+  /** Calls that are read on at once. */
+  readonly share: ShareBounds
   readonly closeMs: number
 }
 
 export const readOnLimits: ReadOnLimits = {
   maxMs: readOnMaxMs,
   maxBytes: readOnMaxBytes,
-  perAgent: openPerAgentMax,
-  all: openMax,
+  share: agentShare.readOn,
   closeMs: closeMaxMs,
 }
 
@@ -73,18 +72,14 @@ export function createReadOn(deps: {
 }): ReadOn {
   const limits = { ...readOnLimits, ...deps.limits }
   const open = new Set<ReadingOn>()
+  const share = createFairShare(limits.share)
   let isClosing = false
   let emptied = Promise.withResolvers<void>()
 
-  function openOf(agentId: string): number {
-    let count = 0
-    for (const one of open) if (one.agentId === agentId) count++
-    return count
-  }
-
+  /** Null where the call has its share. */
   function refusal(agentId: string): UnknownCost | null {
     if (isClosing) return 'mesh-stopped'
-    return open.size >= limits.all || openOf(agentId) >= limits.perAgent ? 'read-on-crowded' : null
+    return share.take(agentId, 1) === null ? null : 'read-on-crowded'
   }
 
   async function watch(one: ReadingOn): Promise<void> {
@@ -99,6 +94,7 @@ export function createReadOn(deps: {
 
   function end(one: ReadingOn): void {
     if (!open.delete(one)) return
+    share.giveBack(one.agentId, 1)
     one.over.abort(readerLeft)
     if (open.size > 0) return
     emptied.resolve()
@@ -158,7 +154,7 @@ export function createReadOn(deps: {
 
   return {
     begin,
-    openOf,
+    openOf: share.of,
     async close() {
       isClosing = true
       if (open.size === 0) return

@@ -18,7 +18,7 @@ function anEffect() {
   }
 }
 
-const call: EffectCall = { runId: 'run_1', key: 'run_1:3', request: { to: 'a' } }
+const call: EffectCall = { agentId: 'a', runId: 'run_1', key: 'run_1:3', request: { to: 'a' } }
 const other: EffectCall = { ...call, request: { to: 'b' } }
 
 /** The four ways, for what is the same in each; the work is done where its effect may leave. */
@@ -190,14 +190,32 @@ describe('an effect outside', () => {
     expect(await Promise.race([other, Promise.resolve('goes on')])).toBe('goes on')
   })
 
-  test('is refused where too many are under way, of one run and of all', async () => {
+  test('is refused where too many are under way, of one agent in however many runs, and some are left for the next', async () => {
     const { effects } = anEffect()
-    const stuck = (run: number, step: number) =>
-      effects.outside({ runId: `run_${run}`, key: `${step}`, request: 1 }, () => new Promise(() => {}))
-    for (let step = 0; step < 64; step++) void stuck(0, step)
-    await expect(stuck(0, 64)).rejects.toMatchObject({ code: 'rate-limited' })
-    for (let run = 1; run < 16; run++) for (let step = 0; step < 64; step++) void stuck(run, step)
-    await expect(stuck(16, 0)).rejects.toMatchObject({ code: 'rate-limited' })
+    let calls = 0
+    const started = (agent: number): Promise<boolean> => {
+      const call = {
+        agentId: `agent_${agent}`,
+        runId: `run_${agent}_${calls % 3}`,
+        key: `${calls++}`,
+        request: 1,
+      }
+      const stuck = effects.outside(call, () => new Promise<never>(() => {}))
+      const refused = stuck.catch((error: unknown) => expect(error).toMatchObject({ code: 'rate-limited' }))
+      return Promise.race([
+        refused.then(() => false),
+        new Promise<true>((resolve) => setImmediate(() => resolve(true))),
+      ])
+    }
+    const takeAll = async (agent: number): Promise<number> => {
+      let taken = 0
+      while (await started(agent)) taken++
+      return taken
+    }
+    expect(await takeAll(0)).toBe(64)
+    // As many as would fill all that there is.
+    for (let agent = 1; agent < 16; agent++) await takeAll(agent)
+    for (let agent = 16; agent < 64; agent++) expect(await takeAll(agent)).toBeGreaterThanOrEqual(4)
   })
 
   test('is waited for when the mesh stops, and ended after that', async () => {

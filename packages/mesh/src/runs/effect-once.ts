@@ -15,6 +15,7 @@ import { createEffectsUnderWay } from './effects-under-way.ts'
 const repliesMaxBytes = 64 * 1024 * 1024
 
 export interface EffectCall {
+  readonly agentId: string
   readonly runId: string
   /** `<run>:<step>` as the agent sends it. */
   readonly key: string
@@ -139,8 +140,8 @@ export function createEffectOnce(deps: { readonly database: Database; readonly c
     work: (one: { readonly digest: string; readonly signal: AbortSignal }) => Promise<T>,
   ): Promise<T> {
     const digest = digestOf(call)
-    const { runId, key } = call
-    return underWay.join({ runId, key }, digest, (signal) => work({ digest, signal }))
+    const { agentId, runId, key } = call
+    return underWay.join({ agentId, runId, key }, digest, (signal) => work({ digest, signal }))
   }
 
   return {

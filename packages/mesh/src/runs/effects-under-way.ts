@@ -1,32 +1,40 @@
 import type { Clock } from '@flotilla/protocol/clock'
+import { agentShare } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
+import { createFairShare } from '../intake/fair-share.ts'
 import { keyUsed } from './effect-table.ts'
 import type { EffectKey } from './effect-table.ts'
 
-/**
- * Calls that are under way and whose caller may be gone. A door bounds those that somebody waits for; these bound the
- * others as well, for one run (of which an agent has one at a time) and for all agents together.
- */
-const perRunMax = 64
-const totalMax = 1024
 const retryAfterSeconds = 1
 
-interface UnderWay extends EffectKey {
+/** A keyed call, and whose share it is charged to. */
+export interface SharedCall extends EffectKey {
+  readonly agentId: string
+}
+
+interface UnderWay extends SharedCall {
   readonly digest: string
   readonly result: Promise<unknown>
   readonly over: AbortController
 }
 
-/** What goes on although nobody may be waiting for it any more. */
+/**
+ * What goes on although nobody may be waiting for it any more. A door bounds the calls that somebody waits for; a share
+ * bounds the others as well, for one agent and for all together.
+ */
 export function createEffectsUnderWay(clock: Clock) {
   const all = new Map<string, UnderWay>()
+  const share = createFairShare(agentShare.effectsUnderWay)
 
-  function requireRoom(runId: string): void {
-    let ofRun = 0
-    for (const one of all.values()) if (one.runId === runId) ofRun++
-    if (ofRun < perRunMax && all.size < totalMax) return
+  function takeRoom(agentId: string): void {
+    const full = share.take(agentId, 1)
+    if (full === null) return
+    const [whose, most] =
+      full === 'agent'
+        ? ['this agent', agentShare.effectsUnderWay.perAgentMax]
+        : ['all agents', agentShare.effectsUnderWay.max]
     throw new Problem('rate-limited', {
-      detail: `${ofRun < perRunMax ? totalMax : perRunMax} calls are under way; those whose caller went away are among them`,
+      detail: `calls of ${whose} are under way, of which there are at most ${most}; those whose caller went away are among them`,
       retryAfterSeconds,
     })
   }
@@ -42,17 +50,20 @@ export function createEffectsUnderWay(clock: Clock) {
      * The first call's result for whoever asks while it is under way. Problems `conflict` for another request under its
      * key, `rate-limited` where too many are under way.
      */
-    join<T>(call: EffectKey, digest: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    join<T>(call: SharedCall, digest: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
       const id = idOf(call)
       refuseOther(call, digest)
       const first = all.get(id)
       if (first) return first.result as Promise<T> // of the same call, by its digest
-      requireRoom(call.runId)
+      takeRoom(call.agentId)
       const over = new AbortController()
       // Begun in a turn of its own, so that the entry is there before the work is.
       const result = Promise.resolve()
         .then(() => work(over.signal))
-        .finally(() => all.delete(id))
+        .finally(() => {
+          all.delete(id)
+          share.giveBack(call.agentId, 1)
+        })
       // Whoever waited may be gone, and nobody else would hear it.
       result.catch(() => undefined)
       all.set(id, { ...call, digest, result, over })

@@ -135,7 +135,7 @@ export function effectOf(
       detail: `send ${headers.idempotencyKey} with every call that has an effect`,
     })
   }
-  const call = { runId: requireRun(caller).runId, key, request }
+  const call = { agentId: caller.agentId, runId: requireRun(caller).runId, key, request }
   return {
     caller,
     key,
