@@ -58,7 +58,13 @@ async function save(context: CommandContext, line: CommandLine): Promise<void> {
   const bytes = await (
     await context.mesh()
   ).bytes('artifact', { params: { agent, name }, signal: context.signal })
-  if (file === '-') return context.terminal.print(new TextDecoder().decode(bytes))
+  if (file === '-') {
+    const text = new TextDecoder().decode(bytes)
+    // As it is for another program, and harmless where a person looks.
+    return context.terminal.isInteractive
+      ? context.terminal.printText(text)
+      : context.terminal.stream(`${text}\n`)
+  }
   await writeFile(file, bytes)
   context.terminal.printJson({ file, size_bytes: bytes.length })
   context.terminal.print(`${file}: ${formatBytes(bytes.length)}`)

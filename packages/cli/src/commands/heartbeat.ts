@@ -6,7 +6,6 @@ import type { CommandLine } from '../command-action.ts'
 import { CommandFailed } from '../command-failed.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { printable } from '../terminal/color.ts'
 import { formatTime } from '../terminal/format.ts'
 import { renderTable } from '../terminal/table.ts'
 import { sayRead } from '../say-read.ts'
@@ -63,7 +62,7 @@ async function heartbeat(context: CommandContext, line: CommandLine): Promise<vo
   })
   terminal.progress.done()
   terminal.printJson(end)
-  terminal.print(end.run ? words(end.run) : skipWords(agentId, end.skipped ?? ''))
+  terminal.printText(end.run ? words(end.run) : skipWords(agentId, end.skipped ?? ''))
   if (!end.run) return
   await sayRead(client, end.run)
   context.setExitCode(exitCodeOfRun(end.run))
@@ -89,7 +88,7 @@ function words(run: RunView): string {
   const quiet =
     typeof result === 'object' && result !== null && 'outcome' in result && result['outcome'] === 'quiet'
   if (quiet) return `Nothing to report: flotilla runs ${run.id}`
-  return printable(run.outcome?.text ?? `The run is ${run.state}: flotilla runs ${run.id}`)
+  return run.outcome?.text ?? `The run is ${run.state}: flotilla runs ${run.id}`
 }
 
 export function rows(heartbeats: readonly HeartbeatView[]): string[] {

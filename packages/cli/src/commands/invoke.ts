@@ -6,7 +6,6 @@ import { CommandFailed } from '../command-failed.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { parseJsonLine } from '../mesh-process/mesh-lines.ts'
-import { printable } from '../terminal/color.ts'
 import { sayRead } from '../say-read.ts'
 import { exitCodeOfRun } from './chat.ts'
 
@@ -40,7 +39,7 @@ async function invoke(context: CommandContext, line: CommandLine): Promise<void>
     signal: context.signal,
   })
   context.terminal.printJson(run)
-  context.terminal.print(printable(run.outcome?.text ?? `The run is ${run.state}: flotilla runs ${run.id}`))
+  context.terminal.printText(run.outcome?.text ?? `The run is ${run.state}: flotilla runs ${run.id}`)
   await sayRead(client, run)
   context.setExitCode(exitCodeOfRun(run))
 }

@@ -5,7 +5,7 @@ import { commandAction, numberOption, operand, textOption } from '../command-act
 import type { CommandLine } from '../command-action.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { wholeNumber } from '../number-argument.ts'
-import { oneLine, printable } from '../terminal/color.ts'
+import { oneLine } from '../terminal/color.ts'
 import { formatDuration, formatTime, formatUsd } from '../terminal/format.ts'
 import { aboutRun, runRows } from './fleet-rows.ts'
 
@@ -71,9 +71,9 @@ async function showRun(context: CommandContext, id: string): Promise<void> {
       : [
           `outcome    ${run.outcome.status}${run.outcome.code === undefined ? '' : ` (${run.outcome.code})`}`,
           '',
-          printable(run.outcome.text),
         ]),
   )
+  if (run.outcome !== null) terminal.printText(run.outcome.text)
 }
 
 function steerWords(run: RunView, steer: SteerView): string {

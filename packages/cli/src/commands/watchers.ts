@@ -96,7 +96,10 @@ async function check(context: CommandContext): Promise<void> {
     return
   }
   if (reply.watchers.length === 0) {
-    terminal.print('config/watchers.yaml has no watchers, or is not there. An example:', example)
+    terminal.print(
+      'config/watchers.yaml has no watchers, or is not there. An example:',
+      ...example.split('\n'),
+    )
     return
   }
   for (const one of reply.watchers) {

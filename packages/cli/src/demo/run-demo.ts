@@ -49,7 +49,7 @@ export async function runDemo(context: CommandContext, options: DemoOptions): Pr
         ? 'No model key is set: decisions come from a recorded cassette; every tool call is real.'
         : `Decisions come from ${model}.`,
     ),
-    heading(terminal, '1  Start the fleet'),
+    ...heading(terminal, '1  Start the fleet'),
   )
   let fleet: DemoFleet | null = null
   try {
@@ -63,12 +63,12 @@ export async function runDemo(context: CommandContext, options: DemoOptions): Pr
     terminal.print(
       `Ready after ${formatDuration(readyMs)}: operator, auditor, writer (runtime ${fleet.runtime}).`,
     )
-    terminal.print(heading(terminal, '2  Do a real job'))
+    terminal.print(...heading(terminal, '2  Do a real job'))
     const job = await doJob(context, { client: fleet.client, exact: model === scriptedModel })
-    terminal.print(heading(terminal, '3  Attack the walls from inside the worker auditor'))
+    terminal.print(...heading(terminal, '3  Attack the walls from inside the worker auditor'))
     const walls = await attack(context, { fleet, secrets: canaries.secrets })
     showWalls(terminal, { walls, runtime: fleet.runtime })
-    terminal.print(heading(terminal, '4  The ledger'))
+    terminal.print(...heading(terminal, '4  The ledger'))
     const ledger = await showLedger(context, { client: fleet.client, elapsedMs: clock.now() - startedAt })
     const held = fleet.runtime === 'process' || walls.every((wall) => wall.held)
     const report = { passed: job.right && held, runtime: fleet.runtime, model, readyMs, job, walls, ledger }

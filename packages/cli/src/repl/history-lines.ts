@@ -4,7 +4,7 @@ import type {
   ChatSessions,
   HistoryMessage,
 } from '@flotilla/protocol/chat-history'
-import { oneLine, printable } from '../terminal/color.ts'
+import { markedLines, oneLine } from '../terminal/color.ts'
 import type { Color } from '../terminal/color.ts'
 import { formatTime } from '../terminal/format.ts'
 import { renderTable } from '../terminal/table.ts'
@@ -27,7 +27,7 @@ function messageLines({ role, text, calls }: HistoryMessage, color: Color): stri
   if (role === 'system') return [color.faint(oneLine(text, resultColumnsMax))]
   const who = role === 'user' ? color.strong('you') : color.name('agent')
   return [
-    ...(text === '' ? [] : [`${who}: ${printable(text)}`]),
+    ...(text === '' ? [] : markedLines(text).map((line, index) => (index === 0 ? `${who}: ${line}` : line))),
     ...calls.map(({ name, input }) =>
       color.faint(`  → ${oneLine(name, 64)} ${oneLine(input, resultColumnsMax)}`),
     ),

@@ -81,7 +81,7 @@ function createRunScreen(terminal: Terminal, ask: LiveAsk): RunScreen {
         terminal.note(...errorLines(outcomeWords(run), terminal.color))
         return
       }
-      if (ask.eventsBeside || last !== words.trim()) terminal.print(printable(words))
+      if (ask.eventsBeside || last !== words.trim()) terminal.printText(words)
     },
   }
 }

@@ -58,6 +58,27 @@ export function printable(text: string): string {
   )
 }
 
+// oxlint-disable-next-line eslint/no-control-regex -- escape sequences begin with a control character
+const ownColors = /(\u001B\[(?:1|2|22|3[1236]|39)m)/
+
+/**
+ * A line of ours with text of anybody in it, as one line: what would begin another is shown, and a terminal obeys
+ * nothing in it but the colours that `createColor` gives, and those only where there are colours.
+ */
+export function singleLine(line: string, keepsColors = false): string {
+  const parts = keepsColors ? line.split(ownColors) : [line]
+  return parts
+    .map((part, index) => (index % 2 === 1 ? part : printable(part).replace(/[\n\u2028\u2029]/g, '↵')))
+    .join('')
+}
+
+/** Text that may have lines, each but the first marked, so that none can pass for a line of ours. */
+export function markedLines(text: string): string[] {
+  return printable(text)
+    .split(/[\n\u2028\u2029]/)
+    .map((line, index) => (index === 0 ? line : `  │ ${line}`))
+}
+
 /** The text on one line, cut to a number of columns. */
 export function oneLine(text: string, columnsMax: number): string {
   const line = printable(text).replace(/\s+/g, ' ').trim()

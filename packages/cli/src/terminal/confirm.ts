@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import { CommandFailed } from '../command-failed.ts'
 import type { CommandContext } from '../context.ts'
 import { exitCodes } from '../exit-codes.ts'
+import { singleLine } from './color.ts'
 
 export interface Confirmation {
   /** What will happen, for where nobody can be asked: `reset removes X for good`. */
@@ -24,7 +25,7 @@ export async function confirmByTyping(context: CommandContext, asked: Confirmati
     })
   }
   const question = createInterface({ input: Readable.from(input), output: process.stderr })
-  const typed = await question.question(`${asked.question} Type ${asked.answer}: `, {
+  const typed = await question.question(singleLine(`${asked.question} Type ${asked.answer}: `), {
     signal: context.signal,
   })
   question.close()

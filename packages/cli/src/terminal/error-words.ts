@@ -1,7 +1,7 @@
 import { repairOf } from '@flotilla/client/reply-problem'
 import { Problem } from '@flotilla/protocol/problem'
 import { CommandFailed } from '../command-failed.ts'
-import { printable } from './color.ts'
+import { markedLines, printable } from './color.ts'
 import type { Color } from './color.ts'
 
 /** What happened, under which code, and what to do next. */
@@ -24,10 +24,10 @@ export function errorWords(error: unknown): ErrorWords {
 /** The same as lines for standard error. */
 export function errorLines(words: ErrorWords, color: Color): string[] {
   return [
-    `${color.bad('✗')} ${printable(words.detail)}`,
+    ...markedLines(words.detail).map((line, index) => (index === 0 ? `${color.bad('✗')} ${line}` : line)),
     `  ${color.faint('code')} ${words.code}`,
     ...printable(words.repair)
-      .split('\n')
+      .split(/[\n\u2028\u2029]/)
       .map((line, index) => `  ${color.faint(index === 0 ? 'next' : '    ')} ${line}`),
   ]
 }

@@ -1,5 +1,5 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import { oneLine } from './color.ts'
+import { oneLine, singleLine } from './color.ts'
 import type { Color } from './color.ts'
 import { formatDuration } from './format.ts'
 import type { TextSink } from './terminal.ts'
@@ -45,7 +45,7 @@ export function createProgress({ sink, color, animated, clock }: ProgressOptions
     current = null
     if (animated) sink.write('\r\u001B[K')
     if (animated && mark !== null) {
-      sink.write(`${mark} ${words} ${color.faint(formatDuration(clock.now() - since))}\n`)
+      sink.write(`${mark} ${singleLine(words)} ${color.faint(formatDuration(clock.now() - since))}\n`)
     }
   }
 
@@ -55,11 +55,11 @@ export function createProgress({ sink, color, animated, clock }: ProgressOptions
       const stop = new AbortController()
       current = { words, since: clock.now(), stop }
       if (animated) void spin(words, stop.signal)
-      else sink.write(`… ${words}\n`)
+      else sink.write(`… ${singleLine(words)}\n`)
     },
     done(words) {
       end(color.good('✓'))
-      if (words !== undefined) sink.write(`${color.good('✓')} ${words}\n`)
+      if (words !== undefined) sink.write(`${color.good('✓')} ${singleLine(words)}\n`)
     },
     fail: () => end(color.bad('✗')),
     pause() {

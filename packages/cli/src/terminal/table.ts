@@ -9,7 +9,7 @@ export interface Column {
 
 const gap = '  '
 
-/** A table as lines of text: titles, then rows; cells may hold colours and line breaks. */
+/** A table as lines of text: titles, then rows. Cells may hold colours; a line break in one is shown. */
 export function renderTable(columns: readonly Column[], rows: readonly (readonly string[])[]): string[] {
   const wrapped = rows.map((row) =>
     columns.map((column, index) => wrapCell(row[index] ?? '', column.columnsMax)),
@@ -36,9 +36,8 @@ function pad(text: string, width: number, align: 'left' | 'right' = 'left'): str
 }
 
 function wrapCell(cell: string, columnsMax: number | undefined): string[] {
-  const lines = cell.split('\n')
-  if (columnsMax === undefined) return lines
-  return lines.flatMap((line) => wrapLine(line, columnsMax))
+  const line = cell.replace(/\r\n|[\n\u2028\u2029]/g, '↵')
+  return columnsMax === undefined ? [line] : wrapLine(line, columnsMax)
 }
 
 function wrapLine(line: string, columnsMax: number): string[] {

@@ -1,5 +1,5 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import { columnsOf, createColor } from './color.ts'
+import { columnsOf, createColor, printable, singleLine } from './color.ts'
 import type { Color } from './color.ts'
 import { createProgress } from './progress.ts'
 import type { Progress } from './progress.ts'
@@ -20,13 +20,15 @@ export interface Terminal {
   readonly isInteractive: boolean
   readonly columns: number
   readonly color: Color
-  /** Lines for a person; silent in JSON mode. */
+  /** Each of them one line for a person, whoever's text is in it (`singleLine`); silent in JSON mode. */
   print(...lines: readonly string[]): void
+  /** Text of anybody that is meant to have lines; silent in JSON mode. */
+  printText(text: string): void
   /** Text without a line break, as it streams in; silent in JSON mode. */
   stream(text: string): void
   /** The result for a program; silent outside JSON mode. */
   printJson(value: unknown): void
-  /** Lines beside the result: hints, warnings, errors. */
+  /** The same as `print` beside the result: hints, warnings, errors. */
   note(...lines: readonly string[]): void
   /** What long work is doing. */
   readonly progress: Progress
@@ -53,6 +55,8 @@ export function createTerminal(options: TerminalOptions): Terminal {
     animated: err.isTTY === true && !options.noColor,
     clock: options.clock,
   })
+  // A line that was coloured for one of the two may go to the other.
+  const keepsColors = !options.noColor && (isInteractive || err.isTTY === true)
   return {
     json,
     isInteractive,
@@ -61,7 +65,12 @@ export function createTerminal(options: TerminalOptions): Terminal {
     print(...lines) {
       if (json) return
       progress.pause()
-      for (const line of lines) out.write(`${line}\n`)
+      for (const line of lines) out.write(`${singleLine(line, keepsColors)}\n`)
+    },
+    printText(text) {
+      if (json) return
+      progress.pause()
+      out.write(`${printable(text)}\n`)
     },
     stream(text) {
       if (json) return
@@ -73,16 +82,17 @@ export function createTerminal(options: TerminalOptions): Terminal {
     },
     note(...lines) {
       progress.pause()
-      for (const line of lines) err.write(`${line}\n`)
+      for (const line of lines) err.write(`${singleLine(line, keepsColors)}\n`)
     },
     progress,
   }
 }
 
-/** A rule with a title, as wide as the terminal allows. */
-export function heading(terminal: Terminal, title: string): string {
+/** A blank line, and a rule with a title, as wide as the terminal allows. */
+export function heading(terminal: Terminal, title: string): readonly string[] {
   const width = Math.min(terminal.columns, columnsDefault)
-  return `\n${terminal.color.strong(title)} ${terminal.color.faint('─'.repeat(Math.max(0, width - columnsOf(title) - 1)))}`
+  const rule = terminal.color.faint('─'.repeat(Math.max(0, width - columnsOf(title) - 1)))
+  return ['', `${terminal.color.strong(title)} ${rule}`]
 }
 
 /** The same JSON: it leaves the second row of control characters as they are, and a terminal obeys them. Pure. */
