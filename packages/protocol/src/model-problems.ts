@@ -20,6 +20,13 @@ export const modelProblems = {
     retryable: false,
     repair: 'Check the name of the model with its provider.',
   },
+  'surface-not-offered': {
+    status: 404,
+    title: 'The model door does not offer this surface',
+    retryable: false,
+    repair:
+      'Call POST /v1/chat/completions, POST /v1/messages, POST /v1/embeddings or GET /v1/models; what needs another surface cannot go through this door.',
+  },
   'model-overloaded': {
     status: 529,
     title: 'The model is overloaded',

@@ -46,7 +46,10 @@ export function rateBucketOf(method: string, path: string): RateBucket {
   return row?.bucket ?? 'other'
 }
 
-/** On the surface that OpenAI's and other model clients speak to, who read errors in their own form. Pure. */
+/** Where the surface begins that OpenAI's and other model clients speak to, who read errors in their own form. */
+export const modelSurface = '/v1/'
+
+/** Pure. */
 export function isModelSurface(path: string): boolean {
-  return path.startsWith('/v1/')
+  return path.startsWith(modelSurface)
 }

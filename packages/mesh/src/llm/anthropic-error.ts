@@ -29,9 +29,17 @@ export function anthropicErrorOf(problem: Problem): AnthropicError {
   return { type, message: problem.detail, details: { error_code: problem.code } }
 }
 
-/** The body of a refusal. Pure. */
+/**
+ * The body of a refusal. The official client prints `message` where there is one, and otherwise the whole body, which is
+ * no sentence. Pure.
+ */
 export function anthropicErrorBody(problem: Problem, requestId: string): object {
-  return { type: 'error', error: anthropicErrorOf(problem), request_id: requestId }
+  return {
+    type: 'error',
+    error: anthropicErrorOf(problem),
+    message: problem.detail,
+    request_id: requestId,
+  }
 }
 
 /** A stream that has begun can only say it this way. */

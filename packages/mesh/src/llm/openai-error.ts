@@ -6,6 +6,8 @@ import { Problem } from '@flotilla/protocol/problem'
 export interface OpenAiError {
   readonly message: string
   readonly type: string
+  /** Which parameter it is about, as OpenAI writes it; the message names it here. */
+  readonly param: null
   readonly code: string
   /** How often providers were asked for it; whoever is told so need not ask again at once. */
   readonly attempts?: number
@@ -23,6 +25,7 @@ export function openAiErrorOf(problem: Problem): OpenAiError {
   return {
     message: problem.detail,
     type,
+    param: null,
     code: openAiCodes[problem.code] ?? problem.code,
     ...(typeof attempts === 'number' ? { attempts } : {}),
   }

@@ -9,6 +9,7 @@ import { clientGone } from '../client-gone.ts'
 import type { AgentCaller, createAgentGate } from './gate.ts'
 import { takeBodies } from './take-bodies.ts'
 import { isAnthropicCall, refuseInDialect } from './model-errors.ts'
+import { refuseOtherSurfaces } from './offered-surfaces.ts'
 
 export interface ModelReply {
   readonly status: number
@@ -67,6 +68,7 @@ export function modelRoutes(scope: FastifyInstance, { gate, use }: ModelRoutesDe
   scope.addHook('onRequest', gate.admitToModels)
   takeBodies(scope, gate, (body) => body)
   refuseInDialect(scope)
+  refuseOtherSurfaces(scope)
 
   function answerBy(call: CallModel) {
     return async ({ raw, reply }: { raw: FastifyRequest; reply: FastifyReply }) => {

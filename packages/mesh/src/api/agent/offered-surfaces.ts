@@ -1,0 +1,43 @@
+import type { FastifyInstance } from 'fastify'
+import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
+import { modelEndpoints } from '@flotilla/protocol/model-api'
+import { Problem } from '@flotilla/protocol/problem'
+import { modelSurface } from '@flotilla/protocol/rate-buckets'
+import { isAnthropicCall } from './model-errors.ts'
+
+const { chatCompletions, models } = meshAgentEndpoints
+const { messages, countTokens, embeddings, model } = modelEndpoints
+
+/** What each family of clients can be told to use instead. */
+const offered = {
+  openai: inWords([chatCompletions, embeddings, models, model]),
+  anthropic: inWords([messages, countTokens, models, model]),
+} as const
+
+/** Enough to know it again by. */
+const surfaceMaxChars = 100
+
+/**
+ * Everything below the model surface that no endpoint answers, by its method or its path. It is refused at its first
+ * line and to whoever the gate has let in, so that neither a body is read nor a stranger told anything.
+ */
+export function refuseOtherSurfaces(scope: FastifyInstance): void {
+  scope.all(`${modelSurface}*`, {
+    onRequest: async (request) => {
+      throw notOffered(`${request.method} ${request.url}`, isAnthropicCall(request) ? 'anthropic' : 'openai')
+    },
+    handler: async () => undefined,
+  })
+}
+
+function notOffered(line: string, form: keyof typeof offered): Problem {
+  const surface = (line.split('?', 1)[0] ?? '').slice(0, surfaceMaxChars)
+  return new Problem('surface-not-offered', {
+    detail: `the model door does not offer ${surface}; it offers ${offered[form]}`,
+  })
+}
+
+function inWords(endpoints: readonly { readonly method: string; readonly path: string }[]): string {
+  const words = endpoints.map(({ method, path }) => `${method} ${path.replace('{*', '{')}`)
+  return `${words.slice(0, -1).join(', ')} and ${words.at(-1) ?? ''}`
+}
