@@ -129,3 +129,8 @@ export const agentShare = {
   /** Time of the mesh's one loop that reading and carrying out its calls may take, and as much again its replies. */
   loopMsPerMinute: 6000,
 } as const
+
+export const contextLimits = {
+  /** How long a window is believed that a refusal has shown. It may have been wrong, and asking again costs one call. */
+  learnedWindowMs: 60 * 60 * 1000,
+} as const

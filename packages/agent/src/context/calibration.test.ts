@@ -1,12 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import {
-  freshCalibration,
-  learnFromOverflow,
-  learnFromUsage,
-  ratioRange,
-  readOverflow,
-} from './calibration.ts'
+import { freshCalibration, learnFromOverflow, learnFromUsage, ratioRange } from './calibration.ts'
 
 describe('what a model teaches about our count', () => {
   test('the first usage is believed, later ones upward at once and downward by half', () => {
@@ -32,7 +26,6 @@ describe('what a model teaches about our count', () => {
         fc.record({
           ratio: fc.double({ min: 0.3, max: 5, noNaN: true }),
           confirmed: fc.boolean(),
-          windowTokens: fc.constant(null),
         }),
         fc.record({
           counted: fc.integer({ min: 3000, max: 1_000_000 }),
@@ -40,39 +33,44 @@ describe('what a model teaches about our count', () => {
           words: fc.constantFrom(
             'too long',
             'context length exceeded: 5000',
+            'maximum context length is 8192 tokens',
             'prompt is too long: 300000 tokens > 200000 maximum',
           ),
         }),
         (before, call) => {
           const { counted, windowTokens } = call
-          const after = learnFromOverflow(before, call)
+          const { calibration, learnedWindow } = learnFromOverflow(before, { ...call, learnedWindow: null })
           const fillBefore = (counted * before.ratio) / windowTokens
           const fillAfter =
-            (counted * after.ratio) / Math.min(windowTokens, after.windowTokens ?? windowTokens)
-          expect(after.ratio).toBeLessThanOrEqual(ratioRange.max)
+            (counted * calibration.ratio) / Math.min(windowTokens, learnedWindow?.tokens ?? windowTokens)
+          expect(calibration.ratio).toBeLessThanOrEqual(ratioRange.max)
           expect(fillAfter).toBeGreaterThan(fillBefore)
         },
       ),
     )
   })
 
-  test.each([
-    [
-      "This model's maximum context length is 8192 tokens. However, your messages resulted in 10050 tokens.",
-      { windowTokens: 8192, promptTokens: 10_050 },
-    ],
-    ['prompt is too long: 208310 tokens > 200000 maximum', { windowTokens: 200_000, promptTokens: 208_310 }],
-    [
-      'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).',
-      { windowTokens: 1_048_576, promptTokens: 1_200_000 },
-    ],
-    [
-      'the request exceeds the available context size (8192 tokens)',
-      { windowTokens: 8192, promptTokens: null },
-    ],
-    ['maximum context length is 3 tokens', null],
-    ['something else went wrong', null],
-  ])('%s', (words, told) => {
-    expect(readOverflow(words)).toEqual(told)
+  test('a limit that was stated is learned as it stands, and nothing below it (lesson 108)', () => {
+    const learned = fc.option(
+      fc.record({ tokens: fc.integer({ min: 2000, max: 300_000 }), isStated: fc.boolean() }),
+      { nil: null },
+    )
+    const call = fc.record({
+      counted: fc.integer({ min: 1, max: 1_000_000 }),
+      windowTokens: fc.integer({ min: 2000, max: 1_000_000 }),
+      learnedWindow: learned,
+    })
+    const before = fc.record({ ratio: fc.double({ min: 0.2, max: 6, noNaN: true }), confirmed: fc.boolean() })
+    fc.assert(
+      fc.property(before, call, fc.integer({ min: 2000, max: 1_000_000 }), (calibration, refused, limit) => {
+        const stated = learnFromOverflow(calibration, {
+          ...refused,
+          words: `maximum context length is ${limit} tokens`,
+        })
+        expect(stated.learnedWindow).toEqual({ tokens: limit, isStated: true })
+        const after = learnFromOverflow(stated.calibration, { ...refused, ...stated, words: 'too long' })
+        expect(after.learnedWindow?.tokens).toBe(limit)
+      }),
+    )
   })
 })

@@ -48,7 +48,8 @@ export function createContextKeeper(deps: MeasureDeps & ContextKeep): ContextKee
   const measure = (turn: ContextTurn): Promise<ContextSize> =>
     measureContext(deps, { ...turn, messages: turn.state.messages }, turn.signal)
 
-  const prune = async (turn: ContextTurn, size: ContextSize): Promise<void> => {
+  /** False when there was nothing to shorten. */
+  const prune = async (turn: ContextTurn, size: ContextSize): Promise<boolean> => {
     const { state } = turn
     const ratio = size.tokens / Math.max(1, size.counted)
     const conversation = Math.max(1, size.counted - size.frameCounted)
@@ -59,7 +60,7 @@ export function createContextKeeper(deps: MeasureDeps & ContextKeep): ContextKee
       keptIn: 'workspace/memory/transcripts',
     }
     const { messages, before } = shortenMessages(state.messages, rule)
-    if (before.length === 0) throw exhausted(size)
+    if (before.length === 0) return false
     await keepWords(deps, turn, {
       messages: before,
       what: 'shortened',
@@ -68,6 +69,7 @@ export function createContextKeeper(deps: MeasureDeps & ContextKeep): ContextKee
     state.messages = [...messages]
     await turn.saveCheckpoint(state)
     deps.log.warn({ runId: state.runId, shortened: before.length }, 'conversation shortened')
+    return true
   }
   /** `belowCounted`: the last request had so many and was refused. */
   const fit = async (turn: ContextTurn, belowCounted: number): Promise<ContextSize> => {
@@ -80,11 +82,18 @@ export function createContextKeeper(deps: MeasureDeps & ContextKeep): ContextKee
       const step = decideContext(standing)
       const isNeeded = step === 'none' && !isSmaller ? 'prune' : step
       if (isNeeded === 'none') return size
-      if (steps >= stepsMax) throw exhausted(size)
+      if (steps >= stepsMax) return lastResort(size, belowCounted)
       if (isNeeded === 'flush') await flushFacts(deps, turn, { messages: state.messages, size })
       else if (isNeeded === 'compact') await compactConversation(deps, turn, { cut, size })
-      else await prune(turn, size)
+      else if (!(await prune(turn, size))) return lastResort(size, belowCounted)
     }
+  }
+  /** What the model has taken is no limit of it. */
+  const unlearn = async (answer: ModelAnswer, size: ContextSize): Promise<void> => {
+    if (!isOfModel(answer, deps.model)) return
+    const { learnedWindow } = await deps.book.of(deps.model)
+    const taken = answer.promptTokens > 0 ? answer.promptTokens : size.counted
+    if (learnedWindow !== null && taken > learnedWindow.tokens) await deps.book.learnWindow(deps.model, null)
   }
   const ask = async (turn: ContextTurn, request: AskRequest, size: ContextSize) => {
     const share = size.tokens / size.windowTokens
@@ -113,6 +122,7 @@ export function createContextKeeper(deps: MeasureDeps & ContextKeep): ContextKee
         const { calibration } = await deps.book.of(size.countedAs)
         try {
           const answer = await ask(turn, request, size)
+          await unlearn(answer, size)
           // What a model counts for a picture, 100 to 40,000 tokens, says nothing about its words.
           if (isOfModel(answer, deps.model) && !turn.state.messages.some(imagesIn)) {
             const told = { counted: size.counted, told: answer.promptTokens }
@@ -127,8 +137,16 @@ export function createContextKeeper(deps: MeasureDeps & ContextKeep): ContextKee
             { runId: turn.state.runId, tokens: Math.round(size.tokens), words },
             'the prompt was too long',
           )
-          await deps.book.learn(size.countedAs, learnFromOverflow(calibration, { ...size, words }))
           belowCounted = size.counted
+          if (isOfStandIn(error, deps.model)) continue
+          const { learnedWindow } = await deps.book.of(deps.model)
+          const lesson = learnFromOverflow(calibration, { ...size, learnedWindow, words })
+          await deps.book.learn(size.countedAs, lesson.calibration)
+          await deps.book.learnWindow(deps.model, lesson.learnedWindow)
+          // In the window that it states there may be room for the same words and a shorter answer.
+          const after = await measure(turn)
+          if (after.windowTokens < size.windowTokens && after.tokens < after.windowTokens)
+            belowCounted = Infinity
         }
       }
     },
@@ -145,8 +163,24 @@ function isOfModel(answer: ModelAnswer, model: string): boolean {
   return answer.answeredBy === null || answer.answeredBy === model || answer.answeredBy.endsWith(`/${model}`)
 }
 
+/** The mesh names who refused: a stand-in has a window of its own. */
+function isOfStandIn({ extra }: Problem, model: string): boolean {
+  const by = extra['refused_by']
+  return typeof by === 'string' && by !== model && !by.endsWith(`/${model}`)
+}
+
+/**
+ * What cannot be made smaller goes out all the same where only a refusal speaks against it, which was wrong or is over:
+ * asking is the one way to find out. What was refused a moment ago, or is too long by all that is told, does not.
+ */
+function lastResort(size: ContextSize, belowCounted: number): ContextSize {
+  if (belowCounted !== Infinity || size.isSurelyTooLong) throw exhausted(size)
+  return size
+}
+
 function answerBound(asked: number | null, size: ContextSize): number | null {
-  const left = Math.floor(size.windowTokens - size.tokens * 1.02)
+  const window = size.tokens < size.windowTokens ? size.windowTokens : size.toldWindowTokens
+  const left = Math.floor(window - size.tokens * 1.02)
   if (left >= answerRoomTokens) return asked
   return Math.max(1, Math.min(asked ?? Infinity, Math.max(answerMinTokens, left)))
 }

@@ -1,10 +1,8 @@
+import { saysTooLong } from '@flotilla/protocol/overflow-words'
 import { Problem } from '@flotilla/protocol/problem'
 
 /** Names that mesh and providers give to a prompt that is too long. */
 const overflowCodes: readonly string[] = ['prompt-too-long', 'context_length_exceeded']
-
-const overflowWords =
-  /context_length_exceeded|maximum context length|context (?:length|window|size)|prompt is too long|too many (?:input )?tokens|input token count/i
 
 /** Statuses by which a provider means something else, whatever its words. */
 const otherCodes: readonly string[] = ['rate-limited', 'budget-exhausted', 'denied', 'context-exhausted']
@@ -13,5 +11,5 @@ const otherCodes: readonly string[] = ['rate-limited', 'budget-exhausted', 'deni
 export function isOverflow(error: unknown): error is Problem {
   if (!(error instanceof Problem)) return false
   if (overflowCodes.includes(error.code) || error.extra['type'] === 'context_length_exceeded') return true
-  return !otherCodes.includes(error.code) && overflowWords.test(error.detail)
+  return !otherCodes.includes(error.code) && saysTooLong(error.detail)
 }

@@ -36,6 +36,10 @@ export interface ContextSize {
   /** As the model counts, by all that it has told. */
   readonly tokens: number
   readonly windowTokens: number
+  /** The window without what refusals have shown, which may be wrong. */
+  readonly toldWindowTokens: number
+  /** Beyond what the door takes, or by any count beyond what the owner or the public list says of the model. */
+  readonly isSurelyTooLong: boolean
   /** Whose calibration this count is corrected by. */
   readonly countedAs: string
 }
@@ -61,17 +65,22 @@ export async function measureContext(
   }
   const exactName = `${model} (counted)`
   const [facts, exactFacts] = [await book.of(model), await book.of(exactName)]
-  const windowTokens = Math.min(windowOf(facts), windowOf({ ...facts, calibration: exactFacts.calibration }))
+  const windowTokens = windowOf(facts)
+  const toldWindowTokens = windowOf({ ...facts, learnedWindow: null })
+  const isSurelyTooLong = (counted: number): boolean =>
+    bytes >= bodyTextMaxBytes || counted >= toldWindowTokens
   // A body that the door refuses is no use, however much the model could read.
   const byBody = (windowTokens * bytes) / bodyTextMaxBytes
   const guessed = (frame + rough) * facts.calibration.ratio
-  const shared = { frameCounted: frame, rough, windowTokens }
+  const shared = { frameCounted: frame, rough, windowTokens, toldWindowTokens }
   if (tokenizer === null || guessed < windowTokens * countFromShare) {
-    return { ...shared, counted: frame + rough, tokens: Math.max(guessed, byBody), countedAs: model }
+    const counted = frame + rough
+    const tokens = Math.max(guessed, byBody)
+    return { ...shared, counted, tokens, isSurelyTooLong: isSurelyTooLong(counted), countedAs: model }
   }
   const counted = frame + (await tokenizer.count(messages))
   const tokens = Math.max(counted * exactFacts.calibration.ratio, byBody)
-  return { ...shared, counted, tokens, countedAs: exactName }
+  return { ...shared, counted, tokens, isSurelyTooLong: isSurelyTooLong(counted), countedAs: exactName }
 }
 
 /** Not knowing is no reason to stop: the default holds, and a refusal would correct it. */

@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { contextLimits } from '@flotilla/protocol/limits'
 import { describe, expect, test } from 'vitest'
 import { quietLog } from '../testing/quiet-log.ts'
 import { readWindow } from './ask-window.ts'
@@ -30,7 +31,8 @@ describe('what is known of a model', () => {
   test('outlives a restart', async () => {
     const { book, open } = aBook()
     await book.told('m', 32_000)
-    await book.learn('m', { ratio: 1.4, confirmed: true, windowTokens: 20_000 })
+    await book.learn('m', { ratio: 1.4, confirmed: true })
+    await book.learnWindow('m', { tokens: 20_000, isStated: true })
     const facts = await open().of('m')
     expect(facts).toMatchObject({ meshWindowTokens: 32_000, calibration: { ratio: 1.4 } })
     expect(windowOf(facts)).toBe(20_000)
@@ -46,9 +48,47 @@ describe('what is known of a model', () => {
   })
 
   test('has a careful default and follows the mesh to a million (lesson 110)', () => {
-    const facts = { calibration: freshCalibration, meshWindowTokens: null, askedAt: 0 }
+    const facts = {
+      calibration: freshCalibration,
+      learnedWindow: null,
+      meshWindowTokens: null,
+      askedAt: 0,
+    }
     expect(windowOf(facts)).toBe(defaultWindowTokens)
     expect(windowOf({ ...facts, meshWindowTokens: 1_000_000 })).toBe(1_000_000)
+  })
+
+  test('a window that a refusal has shown holds for an hour, over restarts', async () => {
+    const { book, open, pass } = aBook()
+    await book.told('m', 128_000)
+    await book.learnWindow('m', { tokens: 8192, isStated: true })
+    pass(contextLimits.learnedWindowMs - 1)
+    expect(windowOf(await open().of('m'))).toBe(8192)
+    pass(1)
+    expect(windowOf(await book.of('m'))).toBe(128_000)
+    expect(windowOf(await open().of('m'))).toBe(128_000)
+  })
+
+  test('a window is forgotten at once when it is shown to be wrong', async () => {
+    const { book, open } = aBook()
+    await book.told('m', 128_000)
+    await book.learnWindow('m', { tokens: 8192, isStated: true })
+    await book.learnWindow('m', null)
+    expect(windowOf(await open().of('m'))).toBe(128_000)
+  })
+
+  test.each([
+    ['in the form of before, which could be below what was stated', { windowTokens: 5281 }, {}],
+    [
+      'from a time to come',
+      {},
+      { learnedWindow: { tokens: 5281, isStated: true }, learnedAt: 99_000_000_000 },
+    ],
+    ['without a time', {}, { learnedWindow: { tokens: 5281, isStated: true } }],
+  ])('a window on disk %s is not believed', async (_how, inCalibration, beside) => {
+    const calibration = { ratio: 1, confirmed: true, ...inCalibration }
+    const content = JSON.stringify({ m: { calibration, meshWindowTokens: 64_000, askedAt: 1, ...beside } })
+    expect(windowOf(await aBook(content).book.of('m'))).toBe(64_000)
   })
 
   test.each([

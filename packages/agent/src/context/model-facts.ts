@@ -4,8 +4,9 @@ import { stateFolder } from '../door-token.ts'
 import { readJsonFile } from '../files/atomic-file.ts'
 import { writeState } from '../files/state-file.ts'
 import type { Log } from '../log.ts'
+import { contextLimits } from '@flotilla/protocol/limits'
 import { freshCalibration, ratioRange, windowMinTokens } from './calibration.ts'
-import type { Calibration } from './calibration.ts'
+import type { Calibration, LearnedWindow } from './calibration.ts'
 
 /** Assumed where nobody knows: small enough for nearly every model in use, and a refusal corrects it. */
 export const defaultWindowTokens = 64_000
@@ -16,17 +17,32 @@ const ratioMovedEnough = 0.02
 
 export interface ModelFacts {
   readonly calibration: Calibration
+  /** What refusals have shown lately; null for nothing. */
+  readonly learnedWindow: LearnedWindow | null
   /** What the mesh says; null when it has not said. */
   readonly meshWindowTokens: number | null
   readonly askedAt: number
 }
 
-const unknown: ModelFacts = { calibration: freshCalibration, meshWindowTokens: null, askedAt: 0 }
+interface KeptFacts extends ModelFacts {
+  /** When the window was learned. */
+  readonly learnedAt: number
+}
+
+const unknown: KeptFacts = {
+  calibration: freshCalibration,
+  learnedWindow: null,
+  learnedAt: 0,
+  meshWindowTokens: null,
+  askedAt: 0,
+}
 
 /** What is known of each model, on disk: a restart does not make the same mistakes again. */
 export interface ModelBook {
   of(model: string): Promise<ModelFacts>
   learn(model: string, calibration: Calibration): Promise<void>
+  /** Holds for `contextLimits.learnedWindowMs`; null forgets it. */
+  learnWindow(model: string, window: LearnedWindow | null): Promise<void>
   /** `windowTokens` null says that the mesh was asked and does not know. */
   told(model: string, windowTokens: number | null): Promise<void>
   /** Whether the mesh's word is missing or old. */
@@ -35,13 +51,13 @@ export interface ModelBook {
 
 export function createModelBook(deps: { dataDirectory: string; clock: Clock; log: Log }): ModelBook {
   const path = join(deps.dataDirectory, stateFolder, 'models.json')
-  let loaded: Promise<Map<string, ModelFacts>> | null = null
+  let loaded: Promise<Map<string, KeptFacts>> | null = null
   let last: Promise<void> = Promise.resolve()
-  const load = (): Promise<Map<string, ModelFacts>> => {
+  const load = (): Promise<Map<string, KeptFacts>> => {
     loaded ??= readJsonFile(path).then(readBook)
     return loaded
   }
-  const store = async (model: string, facts: ModelFacts): Promise<void> => {
+  const store = async (model: string, facts: KeptFacts): Promise<void> => {
     const book = await load()
     book.delete(model)
     book.set(model, facts)
@@ -55,16 +71,24 @@ export function createModelBook(deps: { dataDirectory: string; clock: Clock; log
       )
     await last
   }
-  const of = async (model: string): Promise<ModelFacts> => (await load()).get(model) ?? unknown
+  const of = async (model: string): Promise<KeptFacts> => {
+    const facts = (await load()).get(model) ?? unknown
+    const ageMs = deps.clock.now() - facts.learnedAt
+    const holds = ageMs >= 0 && ageMs < contextLimits.learnedWindowMs
+    return holds ? facts : { ...facts, learnedWindow: null }
+  }
   return {
     of,
     learn: async (model, calibration) => {
       const facts = await of(model)
       const before = facts.calibration
       const moved = Math.abs(calibration.ratio - before.ratio) > before.ratio * ratioMovedEnough
-      const more =
-        calibration.confirmed !== before.confirmed || calibration.windowTokens !== before.windowTokens
-      if (moved || more) await store(model, { ...facts, calibration })
+      if (moved || calibration.confirmed !== before.confirmed) await store(model, { ...facts, calibration })
+    },
+    learnWindow: async (model, learnedWindow) => {
+      const facts = await of(model)
+      if (learnedWindow === null && facts.learnedWindow === null) return
+      await store(model, { ...facts, learnedWindow, learnedAt: deps.clock.now() })
     },
     told: async (model, windowTokens) =>
       store(model, { ...(await of(model)), meshWindowTokens: windowTokens, askedAt: deps.clock.now() }),
@@ -75,15 +99,16 @@ export function createModelBook(deps: { dataDirectory: string; clock: Clock; log
   }
 }
 
-/** Pure. The mesh's word, else our assumption, and never more than a refusal has shown. */
-export function windowOf({ calibration, meshWindowTokens }: ModelFacts): number {
-  const known = meshWindowTokens ?? defaultWindowTokens
-  return Math.max(windowMinTokens, Math.min(known, calibration.windowTokens ?? known))
+/** Pure. The mesh's word, else what a provider has stated, else our assumption; and never more than a refusal has shown. */
+export function windowOf(facts: ModelFacts): number {
+  const stated = facts.learnedWindow?.isStated === true ? facts.learnedWindow.tokens : null
+  const known = facts.meshWindowTokens ?? stated ?? defaultWindowTokens
+  return Math.max(windowMinTokens, Math.min(known, facts.learnedWindow?.tokens ?? known))
 }
 
 /** The programs in the container can write to the file: what is not of our form is not believed. */
-function readBook(value: unknown): Map<string, ModelFacts> {
-  const book = new Map<string, ModelFacts>()
+function readBook(value: unknown): Map<string, KeptFacts> {
+  const book = new Map<string, KeptFacts>()
   if (typeof value !== 'object' || value === null) return book
   for (const [model, entry] of Object.entries(value).slice(-modelsMax)) {
     const facts = readFacts(entry)
@@ -92,17 +117,27 @@ function readBook(value: unknown): Map<string, ModelFacts> {
   return book
 }
 
-function readFacts(value: unknown): ModelFacts | null {
-  if (typeof value !== 'object' || value === null) return null
-  const { calibration, meshWindowTokens, askedAt } = value as Readonly<Record<string, unknown>> // fields are checked below
-  if (typeof calibration !== 'object' || calibration === null) return null
-  const { ratio, confirmed, windowTokens } = calibration as Readonly<Record<string, unknown>> // as above
+function readFacts(value: unknown): KeptFacts | null {
+  const { calibration, learnedWindow, learnedAt, meshWindowTokens, askedAt } = fieldsOf(value)
+  const { ratio, confirmed } = fieldsOf(calibration)
   if (typeof ratio !== 'number' || !(ratio >= ratioRange.min && ratio <= ratioRange.max)) return null
+  const learned = fieldsOf(learnedWindow)
+  const tokens = windowIn(learned['tokens'])
   return {
-    calibration: { ratio, confirmed: confirmed === true, windowTokens: windowIn(windowTokens) },
+    calibration: { ratio, confirmed: confirmed === true },
+    learnedWindow: tokens === null ? null : { tokens, isStated: learned['isStated'] === true },
+    learnedAt: timeIn(learnedAt),
     meshWindowTokens: windowIn(meshWindowTokens),
-    askedAt: typeof askedAt === 'number' ? askedAt : 0,
+    askedAt: timeIn(askedAt),
   }
+}
+
+function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {} // each is checked where it is used
+}
+
+function timeIn(value: unknown): number {
+  return typeof value === 'number' ? value : 0
 }
 
 function windowIn(value: unknown): number | null {

@@ -14,11 +14,17 @@ export function aModelBook(
 ): ModelBook & { readonly facts: Map<string, ModelFacts> } {
   const facts = new Map<string, ModelFacts>()
   const of = (model: string): ModelFacts =>
-    facts.get(model) ?? { calibration: freshCalibration, meshWindowTokens: windowTokens, askedAt: 0 }
+    facts.get(model) ?? {
+      calibration: freshCalibration,
+      learnedWindow: null,
+      meshWindowTokens: windowTokens,
+      askedAt: 0,
+    }
   return {
     facts,
     of: async (model) => of(model),
     learn: async (model, calibration) => void facts.set(model, { ...of(model), calibration }),
+    learnWindow: async (model, learnedWindow) => void facts.set(model, { ...of(model), learnedWindow }),
     told: async (model, told) => void facts.set(model, { ...of(model), meshWindowTokens: told }),
     wantsAsking: async () => false,
   }

@@ -141,7 +141,7 @@ describe('a chain of three models', () => {
     upstreams.one.answerWith((_call, response) =>
       refuse(response, 500, { message: 'maximum context length is 8192 tokens' }),
     )
-    await expect(ask()).rejects.toMatchObject({ code: 'prompt-too-long' })
+    await expect(ask()).rejects.toMatchObject({ code: 'prompt-too-long', extra: { refused_by: 'one/m' } })
     expect(calls()).toEqual([1, 0, 0])
   })
 

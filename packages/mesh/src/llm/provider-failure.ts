@@ -12,12 +12,19 @@ const mayBeBilledStatuses: readonly number[] = [504, 524]
 /** A refusal as it bears on what to do next. Reads the reply's body. */
 export async function failureFromRefusal(reply: ProviderReply, model: CatalogModel): Promise<Failure> {
   const problem = await problemFromRefusal(reply, model.provider, model.secrets)
+  const isTooLong = problem.code === 'prompt-too-long'
   return {
-    problem,
-    kind: problem.code === 'prompt-too-long' ? null : kindOfStatus(reply.status),
+    problem: isTooLong ? withName(problem, model.id) : problem,
+    kind: isTooLong ? null : kindOfStatus(reply.status),
     retryAfterMs: (reply.retryAfterSeconds ?? 0) * 1000,
     mayBeBilled: mayBeBilledStatuses.includes(reply.status),
   }
+}
+
+/** What is said of a window is said of one model, which may be a stand-in of the one that was asked for. */
+function withName(problem: Problem, model: string): Problem {
+  const { code, detail, extra } = problem
+  return new Problem(code, { detail, extra: { ...extra, refused_by: model } })
 }
 
 /** What a provider, or the reading of its answer, has thrown; null for what is no failure of a model. Pure. */

@@ -1,4 +1,5 @@
 import { jsonLimits } from '@flotilla/protocol/limits'
+import { saysTooLong } from '@flotilla/protocol/overflow-words'
 import { Problem } from '@flotilla/protocol/problem'
 import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
 import * as z from 'zod'
@@ -25,12 +26,9 @@ const byStatus: Readonly<Partial<Record<number, ProblemCode>>> = {
 
 const overloadedPattern = /\boverloaded\b/i
 
-/** Each provider says it in its own words, some with a status of their own trouble. */
-const tooLongPattern =
-  /context.{0,20}(?:length|window|size)|prompt is too long|(?:input|prompt).{0,40}(?:exceeds?|too (?:long|large)).{0,60}(?:tokens?|context|maximum)|too many (?:input )?tokens|input token count.{0,40}exceeds/i
-
+/** Some say it with a status of their own trouble. */
 function isTooLong(status: number, message: string): boolean {
-  return status !== 429 && tooLongPattern.test(message)
+  return status !== 429 && saysTooLong(message)
 }
 
 /** What a provider's refusal is to our caller, in the provider's words and never with a key. Reads the reply's body. */

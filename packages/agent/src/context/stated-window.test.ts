@@ -1,0 +1,125 @@
+import { Problem } from '@flotilla/protocol/problem'
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import { describe, expect, test } from 'vitest'
+import type { LanguageModel, ModelRequest } from '../llm/language-model.ts'
+import { aContextKeeper, aModelBook } from '../testing/context-parts.ts'
+import { aState, noMesh, noProvenance } from '../testing/loop-parts.ts'
+import type { ContextTurn } from './context-turn.ts'
+
+const statedWords = "This model's maximum context length is 8192 tokens."
+const request = { notices: [], mayCallTools: true, answerTokensMax: null, onText: () => undefined }
+/** Most of a window of 8192 is taken before the first word is said. */
+const instructions = sanitizeForPrompt('Mind the harbour door, please. '.repeat(750))
+
+/** Refuses with each of the words in turn, then takes everything and tells so many tokens of prompt. */
+function aModel(refusals: readonly string[], promptTokens = 5900, refusedBy?: string) {
+  const asked: ModelRequest[] = []
+  const left = [...refusals]
+  const model: LanguageModel = {
+    answer: async (asking) => {
+      asked.push(asking)
+      const words = left.shift()
+      if (words !== undefined) {
+        const extra = refusedBy === undefined ? {} : { refused_by: refusedBy }
+        throw new Problem('prompt-too-long', { detail: words, extra })
+      }
+      return {
+        text: 'done',
+        toolCalls: [],
+        cutOff: false,
+        tokens: 7,
+        promptTokens,
+        answeredBy: null,
+        costUsd: 0,
+      }
+    },
+  }
+  return { model, asked }
+}
+
+const aTurn = (model: LanguageModel): ContextTurn => ({
+  state: aState('hi'),
+  model,
+  mesh: noMesh,
+  systemPrompt: instructions,
+  tools: [],
+  signal: new AbortController().signal,
+  provenance: () => noProvenance,
+  pinFirst: false,
+  saveCheckpoint: async () => undefined,
+})
+
+/** A book in which earlier answers have confirmed the count. */
+async function aTaughtBook(windowTokens: number | null = null) {
+  const book = aModelBook(windowTokens)
+  await aContextKeeper({ book }).ask(aTurn(aModel([]).model), request)
+  return book
+}
+const learnedIn = (book: Awaited<ReturnType<typeof aTaughtBook>>) =>
+  book.facts.get('test/model')?.learnedWindow ?? null
+
+describe('a window that a refusal states', () => {
+  test('is kept as it was stated, and the same question is asked again with a shorter answer', async () => {
+    const book = await aTaughtBook()
+    const { model, asked } = aModel([statedWords])
+    await expect(aContextKeeper({ book }).ask(aTurn(model), request)).resolves.toMatchObject({ text: 'done' })
+    expect(asked[0]?.answerTokensMax).toBeNull()
+    expect(asked.at(-1)?.messages).toEqual(asked[0]?.messages)
+    expect(asked.at(-1)?.answerTokensMax).toBeLessThan(8192 - 5000)
+    expect(learnedIn(book)).toMatchObject({ tokens: 8192, isStated: true })
+  })
+
+  test.each([
+    ['said once', [statedWords]],
+    ['said four times', Array.from({ length: 4 }, () => statedWords)],
+    ['said without a number', ['prompt is too long']],
+    ['said as absurdity', ['maximum context length is 5 tokens', 'maximum context length is 0 tokens']],
+    ['smaller than the instructions', ['maximum context length is 2500 tokens']],
+  ])('%s stops no later run', async (_how, refusals) => {
+    const book = await aTaughtBook()
+    await aContextKeeper({ book })
+      .ask(aTurn(aModel(refusals).model), request)
+      .catch(() => undefined)
+    for (const run of [1, 2, 3]) {
+      const later = aContextKeeper({ book }).ask(aTurn(aModel([]).model), request)
+      await expect(later, `run ${run}`).resolves.toMatchObject({ text: 'done' })
+    }
+  })
+
+  test('is never narrowed below what was stated by refusals without a number', async () => {
+    const book = await aTaughtBook()
+    const refusals = [statedWords, 'prompt is too long', 'prompt is too long']
+    await aContextKeeper({ book })
+      .ask(aTurn(aModel(refusals).model), request)
+      .catch(() => undefined)
+    expect(learnedIn(book)).toMatchObject({ tokens: 8192 })
+  })
+
+  test('is forgotten when the model takes a longer prompt', async () => {
+    const book = await aTaughtBook()
+    await aContextKeeper({ book }).ask(aTurn(aModel([statedWords]).model), request)
+    expect(learnedIn(book)).toMatchObject({ tokens: 8192 })
+    await aContextKeeper({ book }).ask(aTurn(aModel([], 8192).model), request)
+    expect(learnedIn(book)).toMatchObject({ tokens: 8192 })
+    await aContextKeeper({ book }).ask(aTurn(aModel([], 8193).model), request)
+    expect(learnedIn(book)).toBeNull()
+  })
+
+  test('of a stand-in is not taken for that of the model', async () => {
+    const book = await aTaughtBook(128_000)
+    const { model } = aModel([statedWords], 5900, 'other/small')
+    await aContextKeeper({ book })
+      .ask(aTurn(model), request)
+      .catch(() => undefined)
+    expect(learnedIn(book)).toBeNull()
+  })
+
+  test('of a model that nobody knows takes the place of our guess', async () => {
+    const book = await aTaughtBook()
+    const words = "This model's maximum context length is 131072 tokens."
+    await aContextKeeper({ book })
+      .ask(aTurn(aModel([words]).model), request)
+      .catch(() => undefined)
+    expect(learnedIn(book)).toMatchObject({ tokens: 131_072, isStated: true })
+  })
+})

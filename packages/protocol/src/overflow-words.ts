@@ -1,0 +1,95 @@
+/** Of a refusal's words, what is looked at; the sentence that matters stands at their beginning. */
+const wordsMaxChars = 1000
+/** Windows that a model may have, tokens: below it no agent could work, above it nobody offers any. */
+const windowRangeTokens = { min: 2000, max: 20_000_000 } as const
+/** How much longer than the window a prompt may be said to be, before it is not believed. */
+const promptMaxWindows = 50
+
+const tooLong =
+  /context_length_exceeded|context.{0,20}(?:length|window|size|limit)|(?:prompt|input) is too long|(?:input|prompt).{0,40}(?:exceeds?|too (?:long|large)).{0,60}(?:tokens?|context|maximum)|too many (?:input )?tokens|input token count|prompt token count|maximum (?:prompt|model) length|model token limit|reduce the length of the messages|`inputs` tokens|`inputs` must have less than/i
+
+/** Whether a refusal is because of the length of the prompt, in the words of any provider. Pure. */
+export function saysTooLong(words: string): boolean {
+  return tooLong.test(words.slice(0, wordsMaxChars))
+}
+
+export interface StatedWindow {
+  /** Tokens that the model takes, as its provider says. */
+  readonly windowTokens: number
+  /** What the prompt had, by the provider's count; null where it is not said, or is not beyond the window. */
+  readonly promptTokens: number | null
+}
+
+/**
+ * Each is how some provider says it, `N` standing for a number: what is too long is `prompt`, and only what is called
+ * the limit is `window`. A sentence that is not known names no limit, whatever numbers stand in it.
+ */
+const forms: readonly RegExp[] = [
+  // Anthropic, and Bedrock for it
+  form('too long: <prompt> tokens > <window>'),
+  form('exceeds? context limit: <prompt> \\+ N > <window>'),
+  // Google
+  form('token count(?: \\(?<prompt>\\)?)? exceeds the maximum number of tokens allowed \\(?<window>'),
+  // Mistral
+  form('prompt contains <prompt> tokens.{0,40}too large for model with <window> maximum context length'),
+  // xAI
+  form('maximum prompt length is <window>(?: but the request contains <prompt> tokens)?'),
+  // vLLM
+  form('prompt \\(length <prompt>\\) is longer than the maximum model length of <window>'),
+  // OpenAI, Azure, DeepSeek, vLLM: tokens in the messages, not those that were asked for with the answer
+  form('maximum context length is <window> tokens.{0,40}(?:messages resulted in|request has) <prompt>'),
+  form('maximum context length is <window> tokens.{0,60}requested[^(]{0,30}\\(<prompt> (?:in|of)'),
+  // llama.cpp
+  form('request \\(<prompt> tokens\\) exceeds the available context size \\(<window> tokens\\)'),
+  // OpenAI, OpenRouter, Fireworks, llama.cpp and most others
+  form(
+    '(?:maximum|max|available) context (?:length|window|size)(?: is| of|:|) \\(?<window>(?! tokens? exceeds)',
+  ),
+  form('exceeds? the configured limit of <window> tokens'),
+  // LM Studio
+  form('loaded with context length of only <window>'),
+  // Cohere
+  form('tokens in the prompt cannot exceed <window>(?: - received <prompt>)?'),
+  form('too many tokens.{0,120}limit for this model is <window> tokens'),
+  // Moonshot
+  form('exceeded model token limit: <window>(?: \\(requested: <prompt>\\))?'),
+  // GitHub's models
+  form('prompt token count of <prompt> exceeds the limit of <window>'),
+  // Cerebras
+  form('current length is <prompt> while limit is <window>'),
+  // Together, text-generation-inference
+  form('`inputs` tokens \\+ `max_new_tokens` must be <= <window>'),
+]
+
+/** A number ends where a word does, so that of `128k` nothing is taken. */
+function form(source: string): RegExp {
+  const number = '\\d[\\d,]{0,18}\\b'
+  const pattern = source
+    .replace('<window>', `(?<window>${number})`)
+    .replace('<prompt>', `(?<prompt>${number})`)
+    .replace(/\bN\b/, number)
+  return new RegExp(pattern, 'i')
+}
+
+/** Null when the words state no limit that a model could have. They are a stranger's, and no more than a claim. Pure. */
+export function statedWindow(words: string): StatedWindow | null {
+  const start = words.slice(0, wordsMaxChars)
+  for (const one of forms) {
+    const groups = one.exec(start)?.groups
+    if (!groups) continue
+    const windowTokens = numberIn(groups['window'])
+    const promptTokens = numberIn(groups['prompt'])
+    const { min, max } = windowRangeTokens
+    if (windowTokens === null || windowTokens < min || windowTokens > max) return null
+    const isBeyond = promptTokens !== null && promptTokens > windowTokens
+    const isBelievable = isBeyond && promptTokens < windowTokens * promptMaxWindows
+    return { windowTokens, promptTokens: isBelievable ? promptTokens : null }
+  }
+  return null
+}
+
+function numberIn(text: string | undefined): number | null {
+  if (text === undefined) return null
+  const value = Number(text.replaceAll(',', ''))
+  return Number.isSafeInteger(value) ? value : null
+}
