@@ -22,6 +22,7 @@ import type { SpendGate } from '../../packages/mesh/src/llm/reserve-settle.ts'
 import { createScriptedProvider } from '../../packages/mesh/src/llm/scripted-provider.ts'
 import { createSpendTable } from '../../packages/mesh/src/llm/spend-table.ts'
 import type { SpendTable, SpendTotal } from '../../packages/mesh/src/llm/spend-table.ts'
+import { createStatedWindows } from '../../packages/mesh/src/llm/stated-windows.ts'
 import { createModelWatch } from '../../packages/mesh/src/llm/watch-models.ts'
 import { silentLog } from '../../packages/mesh/src/log.ts'
 import type { Caller } from '../../packages/mesh/src/policy/caller.ts'
@@ -107,6 +108,7 @@ export function aModelPath(options: LlmPartsOptions = {}): LlmParts {
     log: silentLog,
     watch: createModelWatch({ clock, log: silentLog, events, journal: { append: () => {} } }),
     answerBounds: createAnswerBounds(),
+    windows: createStatedWindows({ database, clock, log: silentLog }),
     readOn: createReadOn({ clock, limits: options.readOnLimits ?? {} }),
     chance: () => 0.5,
     spend: (_agentId, work) => work(),

@@ -25,6 +25,7 @@ import type { FetchMedia } from './llm/remote-media.ts'
 import { createSpendGate } from './llm/reserve-settle.ts'
 import { createScriptedProvider } from './llm/scripted-provider.ts'
 import { createSpendTable } from './llm/spend-table.ts'
+import { createStatedWindows } from './llm/stated-windows.ts'
 import { createWatchedModels } from './llm/watched-models.ts'
 import { createModelWatch } from './llm/watch-models.ts'
 import type { Journal } from './journal/journal.ts'
@@ -108,6 +109,7 @@ export function composeModelDoor(parts: {
   }
   const readOn = createReadOn({ clock })
   const watch = createModelWatch({ clock, log, events, journal })
+  const windows = createStatedWindows({ database, clock, log })
   // Agents hear it at their start and the doors at theirs, so a change waits for the next start of the mesh.
   const keepAliveMs = keepAliveMsOf(settings())
   const calls = {
@@ -121,6 +123,7 @@ export function composeModelDoor(parts: {
     watch,
     readOn,
     answerBounds: createAnswerBounds(),
+    windows,
     chance: randomChance,
     fetchMedia,
     spend: parts.spend,
@@ -139,7 +142,7 @@ export function composeModelDoor(parts: {
     messages: createComplete(calls, messagesDialect),
     embeddings: createComplete(calls, embeddingsDialect),
     countTokens: createCountTokens({ ...models, guard, fetchMedia }),
-    models: createWatchedModels({ ...models, guard, clock, watch, agentIds: parts.agentIds }),
+    models: createWatchedModels({ ...models, guard, clock, watch, windows, agentIds: parts.agentIds }),
     listModels: createListModels({ ...models, guard, clock }),
     /** Once no call is open, and before the database closes. */
     close: () => {

@@ -6,6 +6,16 @@ export const modelsEndpoints = {
   models: { method: 'GET', path: '/api/models', summary: 'Models with price, health and who may use them' },
 } as const satisfies Record<string, Endpoint>
 
+/** What a provider said to an agent of how long a prompt may be. */
+export const statedWindowViewSchema = z.strictObject({
+  agent_id: z.string(),
+  /** Null where it refused a prompt as too long and named no limit. */
+  tokens: z.nullable(z.int()),
+  /** Until then the agent keeps within it, unless a longer prompt is answered before. */
+  until: z.number(),
+})
+export type StatedWindowView = z.infer<typeof statedWindowViewSchema>
+
 export const modelViewSchema = z.strictObject({
   /** `provider/model`. */
   id: z.string(),
@@ -25,6 +35,7 @@ export const modelViewSchema = z.strictObject({
   answered: z.int(),
   failed: z.int(),
   last_error: z.nullable(z.strictObject({ code: z.string(), detail: z.string(), at: z.number() })),
+  stated_windows: z.array(statedWindowViewSchema),
   /** Agents that may use it. */
   agents: z.array(z.string()),
 })

@@ -53,9 +53,20 @@ async function models(context: CommandContext): Promise<void> {
   for (const { id, problem } of reply.models) {
     if (problem !== null) terminal.print(`${id} cannot be called: ${problem}`)
   }
+  for (const { id, stated_windows: windows } of reply.models) {
+    for (const window of windows) terminal.print(`${id} ${statedWords(window)}`)
+  }
   for (const { id, last_error: error } of reply.models) {
     if (error !== null) terminal.print(`${id} last failed ${formatTime(error.at)} UTC: ${error.detail}`)
   }
+}
+
+function statedWords({ agent_id, tokens, until }: ModelView['stated_windows'][number]): string {
+  const said =
+    tokens === null
+      ? `refused a prompt of ${agent_id} as too long and named no limit`
+      : `takes ${tokens} tokens, as its provider said to ${agent_id}`
+  return `${said}: ${agent_id} keeps within that until ${formatTime(until)} UTC, unless a longer prompt is answered before.`
 }
 
 function priceOf(usd: number | undefined): string {

@@ -29,8 +29,8 @@ export interface CallAccountInput {
   readonly promptTokens: number
   /** Answers asked for at once. */
   readonly answers: number
-  /** Hears how many tokens the answer had, where that was told. */
-  readonly answered: (tokens: number) => void
+  /** Hears how many tokens prompt and answer had, where that was told. */
+  readonly answered: (told: { readonly promptTokens: number; readonly completionTokens: number }) => void
   readonly closed: () => void
 }
 
@@ -101,7 +101,10 @@ export function openCallAccount(
     settle: ({ promptTokens, completionTokens, ...more }) =>
       close(() => {
         const costNano = input.price.costNano({ promptTokens, completionTokens, ...more })
-        input.answered(bookable(completionTokens))
+        input.answered({
+          promptTokens: bookable(promptTokens),
+          completionTokens: bookable(completionTokens),
+        })
         pay({ costNano, promptTokens, completionTokens })
       }),
     settleUnconfirmed: (why, told = null) =>

@@ -33,6 +33,7 @@ import type { Hold, OpenCall } from './reply-body.ts'
 import type { Hearing, ReadOn } from './read-on.ts'
 import type { Reservation, SpendGate } from './reserve-settle.ts'
 import { priceWithTools, serverToolTerms, tokensWithTools } from './server-tools.ts'
+import type { StatedWindows } from './stated-windows.ts'
 import { createSilenceWatch } from './silence-watch.ts'
 import type { SilenceWatch } from './silence-watch.ts'
 import { billedUsage } from './usage.ts'
@@ -75,6 +76,7 @@ export interface CompleteDeps extends AllowedModelsDeps {
   readonly fetchMedia: FetchMedia
   readonly readOn: ReadOn
   readonly answerBounds: AnswerBounds
+  readonly windows: StatedWindows
   /** From 0 to 1; spreads out those who come back after a failure. */
   readonly chance: () => number
   /** Silence after which a stream gets a comment; the default is the wire's. */
@@ -136,12 +138,21 @@ async function answer(
       openCall(deps, caller, { model, parameters, hearing, input, asksAgain: input.asksAgain === true }),
     receive: (reply, opened) => receive(dialect, reply, opened),
   })
+    .catch((error: unknown) => {
+      if (isOfMind(deps, caller)) deps.windows.refused(caller.agentId, error)
+      throw error
+    })
     .finally(release)
     .finally(ended)
   if (!parameters.stream) return wholeAnswer(await unlessLeft(dispatched, hearing))
   // One that is left before it began is read on by the stream that it becomes.
   const streamed = streamedAnswer(deps, { dispatched, wantsUsage: parameters.wantsUsage, hearing })
   return await unlessLeft(streamed, hearing)
+}
+
+/** The agent itself thinks, and no program of it: what it hears, it learns. */
+function isOfMind({ dialect }: Parts, caller: Extract<Caller, { kind: 'agent' }>): boolean {
+  return caller.token === 'door' && dialect.hasOutput
 }
 
 /** Whoever left waits for nothing; what becomes of the answer is settled by its account. */
@@ -251,8 +262,9 @@ async function openCall(
     reservation,
     promptTokens,
     answers: parameters.answers,
-    answered: (tokens) => {
-      if (call.asksAgain) deps.answerBounds.saw(agentId, model.id, tokens)
+    answered: (told) => {
+      if (call.asksAgain) deps.answerBounds.saw(agentId, model.id, told.completionTokens)
+      if (isOfMind(deps, caller)) deps.windows.answered(agentId, model.id, told.promptTokens)
     },
     closed: () => {
       releaseLease()

@@ -10,12 +10,14 @@ import { nanoPerUsd } from './money.ts'
 import { priceOf } from './price-list.ts'
 import { fullName, modelIsListed, resolveModel } from './resolve-model.ts'
 import type { ModelName } from './resolve-model.ts'
+import type { StatedWindows } from './stated-windows.ts'
 import type { ModelWatch, WatchedModel } from './watch-models.ts'
 
 export interface WatchedModelsDeps extends AllowedModelsDeps {
   readonly guard: Guard
   readonly clock: Clock
   readonly watch: ModelWatch
+  readonly windows: Pick<StatedWindows, 'of'>
   readonly agentIds: () => readonly string[]
 }
 
@@ -65,6 +67,9 @@ function viewOf(deps: WatchedModelsDeps, name: ModelName, agents: readonly Agent
     ...standingOf(deps, name),
     fallback: [...(deps.settings().models[id]?.fallback ?? [])],
     ...healthOf(deps.watch.find(id), deps.clock.now()),
+    stated_windows: deps.windows
+      .of(id)
+      .filter(({ agent_id }) => agents.some((agent) => agent.id === agent_id)),
     agents: agents.filter(({ list }) => modelIsListed(list, name, provider)).map((agent) => agent.id),
   }
 }

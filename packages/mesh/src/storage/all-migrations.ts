@@ -29,12 +29,13 @@ import { unconfirmedSpendMigration } from './migrations/106-unconfirmed-spend.ts
 import { cronMigration } from './migrations/080-cron.ts'
 import { effectMarksMigration } from './migrations/111-effect-marks.ts'
 import { cutOffChangesMigration } from './migrations/112-cut-off-changes.ts'
+import { statedWindowsMigration } from './migrations/125-stated-windows.ts'
 
 /**
  * Every step of the schema. Numbers are kept by room: 1 to 9 ledger, 10 agents, 20 to 29 spend, budgets and journal,
  * 30 blackboard, 40 artifacts and notes, 50 effects, 55 credential requests, 60 egress, 70 and 71 approvals and changes,
  * 80 to 89 triggers, topics and pauses, 90 MCP servers.
- * 105 to 107 spend, 108 bodies of webhooks, 111 and 112 what was cut off.
+ * 105 to 107 spend, 108 bodies of webhooks, 111 and 112 what was cut off, 125 windows of models.
  */
 export const allMigrations: readonly Migration[] = [
   ledgerMigration,
@@ -67,4 +68,5 @@ export const allMigrations: readonly Migration[] = [
   unconfirmedSpendMigration,
   effectMarksMigration,
   cutOffChangesMigration,
+  statedWindowsMigration,
 ]
