@@ -36,7 +36,8 @@ import { operatorRoutes } from './api/operator/operator.routes.ts'
 import { operatorViewRoutes } from './api/operator/view.routes.ts'
 import { publicRoutes } from './api/public/public.routes.ts'
 import { webhookRoutes } from './api/public/webhook.routes.ts'
-import { agentConnectionBounds } from './api/bound-connections.ts'
+import { answerHeaders } from './api/answer-headers.ts'
+import { agentConnectionBounds, connectionBounds } from './api/bound-connections.ts'
 import { createServer } from './api/server.ts'
 import { cronAgentUseCases, cronHumanUseCases } from './compose-cron.ts'
 import type { MeshParts } from './compose-parts.ts'
@@ -68,7 +69,7 @@ import { readJsonBody } from './intake/read-json.ts'
 
 /** People, probes and this machine's own programs, on loopback. */
 export function humanDoor(parts: MeshParts): FastifyInstance {
-  const server = createServer(parts.log)
+  const server = createServer(parts.log, connectionBounds, answerHeaders)
   const { uid } = parts.context
   const direct: DirectCallDeps = {
     port: () => portOf(server),
@@ -103,7 +104,7 @@ export async function openOutside(
       detail: `FLOTILLA_PUBLIC_BIND wants ${accessTokenPath}, whose sessions are the only way in from outside; write a random token into it (mode 0600), or unset FLOTILLA_PUBLIC_BIND`,
     })
   }
-  const server = createServer(parts.log)
+  const server = createServer(parts.log, connectionBounds, answerHeaders)
   const gate = createHumanGate({ clock: systemClock, accessToken: readAccessToken, direct: null })
   peopleRoutes(server, parts, gate)
   await listen(server, publicBind.port, publicBind.host)

@@ -7,6 +7,8 @@ import { Problem } from '@flotilla/protocol/problem'
 import { problemContentType, problemJson } from '@flotilla/protocol/problem-json'
 import { readJsonBody } from '../intake/read-json.ts'
 import type { Log } from '../log.ts'
+import { answersWith } from './answer-headers.ts'
+import type { AnswerHeaders } from './answer-headers.ts'
 import { boundConnections, connectionBounds } from './bound-connections.ts'
 import type { ConnectionBounds } from './bound-connections.ts'
 import { drainRefused } from './drain-refused.ts'
@@ -21,8 +23,12 @@ const headersMaxBytes = 16 * 1024
 /** Headers of one request. Beyond it Node leaves them out, so that a refusal could be got round: it is refused instead. */
 const headersMax = 200
 
-/** One listening door: bounded bodies, problem replies, plain security headers, no framework banner. */
-export function createServer(log: Log, connections: ConnectionBounds = connectionBounds): FastifyInstance {
+/** One listening door: bounded bodies, problem replies, `headers` on every answer, no framework banner. */
+export function createServer(
+  log: Log,
+  connections: ConnectionBounds = connectionBounds,
+  headers: AnswerHeaders = {},
+): FastifyInstance {
   const server = fastify({
     logger: false,
     bodyLimit: wireLimits.bodyMaxBytes,
@@ -30,10 +36,10 @@ export function createServer(log: Log, connections: ConnectionBounds = connectio
     keepAliveTimeout: 75_000,
     forceCloseConnections: true,
     genReqId: () => randomUUID(),
-    http: { maxHeaderSize: headersMaxBytes },
+    http: { maxHeaderSize: headersMaxBytes, ServerResponse: answersWith(headers) },
     // What fails before a route is found does not reach the error handler.
     frameworkErrors: (error, request, reply) => sendProblem(request, reply, asProblem(error)),
-    clientErrorHandler: (error, socket) => refuseBrokenHttp(error, socket),
+    clientErrorHandler: (error, socket) => refuseBrokenHttp(error, socket, headers),
     // Keys of the blackboard and names of files are longer than the router's default of 100.
     routerOptions: { maxParamLength: 2048, ignoreTrailingSlash: false },
   })
@@ -67,7 +73,11 @@ export function createServer(log: Log, connections: ConnectionBounds = connectio
 }
 
 /** What is no HTTP gets a problem too, by hand: there is no request to answer to. */
-function refuseBrokenHttp(error: Error & { readonly code?: string }, socket: Socket): void {
+function refuseBrokenHttp(
+  error: Error & { readonly code?: string },
+  socket: Socket,
+  headers: AnswerHeaders,
+): void {
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
     socket.destroy()
     return
@@ -81,7 +91,9 @@ function refuseBrokenHttp(error: Error & { readonly code?: string }, socket: Soc
       `HTTP/1.1 ${body.status} ${body.title}`,
       `content-type: ${problemContentType}`,
       `content-length: ${Buffer.byteLength(text)}`,
-      'cache-control: no-store',
+      ...Object.entries({ 'cache-control': 'no-store', ...headers }).map(
+        ([name, value]) => `${name}: ${value}`,
+      ),
       'connection: close',
       '',
       text,

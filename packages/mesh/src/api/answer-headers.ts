@@ -1,0 +1,47 @@
+import { ServerResponse } from 'node:http'
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+
+/**
+ * What a browser is told with every answer of a people's door, whatever it is: the answers are data, so nothing in one
+ * may run, load, be framed, read from another origin or be kept. A page, which must load its own files, says so itself.
+ */
+export const answerHeaders = {
+  'content-security-policy':
+    "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox",
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'permissions-policy':
+    'accelerometer=(), autoplay=(), camera=(), display-capture=(), encrypted-media=(), fullscreen=(), geolocation=(), gyroscope=(), magnetometer=(), microphone=(), midi=(), payment=(), publickey-credentials-get=(), screen-wake-lock=(), serial=(), usb=(), xr-spatial-tracking=()',
+  'cache-control': 'no-store',
+} as const
+
+export type AnswerHeaders = Readonly<Record<string, string>>
+
+/** Only where the call came through TLS: there is none of ours, and without it the header means nothing (RFC 6797). */
+const strictTransport = ['strict-transport-security', 'max-age=31536000'] as const
+
+/**
+ * Answers that bear `headers` before anybody writes into them. A hook of the framework would not do: it is not asked for
+ * answers that take over the line, nor for those that Node gives by itself.
+ */
+export function answersWith(headers: AnswerHeaders): typeof ServerResponse {
+  const all = Object.entries(headers)
+  return class<Request extends IncomingMessage> extends ServerResponse<Request> {
+    constructor(request: Request, ...options: []) {
+      super(request, ...options)
+      for (const [name, value] of all) this.setHeader(name, value)
+      if (all.length > 0 && isBehindTls(request.headers)) this.setHeader(...strictTransport)
+    }
+  }
+}
+
+/** As the proxy says that the browser spoke to: the first of several, which is the one next to it. Pure. */
+export function isBehindTls(headers: IncomingHttpHeaders): boolean {
+  const [said] = String(headers['x-forwarded-proto'] ?? '').split(',')
+  if (said?.trim().toLowerCase() === 'https') return true
+  const [nearest = ''] = (headers.forwarded ?? '').split(',')
+  return nearest.split(';').some((pair) => /^\s*proto="?https"?\s*$/i.test(pair))
+}

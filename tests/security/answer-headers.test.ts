@@ -1,0 +1,80 @@
+import { request } from 'node:http'
+import type { IncomingHttpHeaders } from 'node:http'
+import { fillPath } from '@flotilla/protocol/endpoint'
+import type { Endpoint } from '@flotilla/protocol/endpoint'
+import { headers } from '@flotilla/protocol/headers'
+import { webhookPublicEndpoints } from '@flotilla/protocol/webhook-api'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { answerHeaders } from '../../packages/mesh/src/api/answer-headers.ts'
+import { allEndpoints } from '../support/all-endpoints.ts'
+import { startMesh } from '../support/mesh-process.ts'
+import type { MeshProcess } from '../support/mesh-process.ts'
+
+let mesh: MeshProcess
+beforeAll(async () => {
+  mesh = await startMesh()
+})
+afterAll(() => mesh.stop())
+
+const params = new Proxy<Record<string, string>>({}, { get: () => 'nobody' })
+
+/** Status and headers; what follows is not waited for, since some answers never end. */
+function headOf(
+  endpoint: Pick<Endpoint, 'method' | 'path'>,
+  more: Record<string, string>,
+): Promise<{ status: number; headers: IncomingHttpHeaders }> {
+  const url = `${mesh.url}${fillPath(endpoint.path, params)}`
+  const body = endpoint.method === 'GET' ? '' : '{}'
+  return new Promise((resolve, reject) => {
+    const asked = request(
+      url,
+      {
+        method: endpoint.method,
+        agent: false,
+        headers: {
+          [headers.requestedWith]: 'test',
+          'content-type': 'application/json',
+          'content-length': body.length,
+          ...more,
+        },
+      },
+      (reply) => {
+        resolve({ status: reply.statusCode ?? 0, headers: reply.headers })
+        reply.destroy()
+      },
+    )
+    asked.on('error', reject)
+    asked.end(body)
+  })
+}
+
+describe("every answer of the people's door", () => {
+  it('has all headers, on every path that there is, whoever asks and however', async () => {
+    const endpoints = [...(await allEndpoints()).values()]
+    const statuses = new Set<number>()
+    for (const endpoint of endpoints) {
+      for (const more of [
+        {},
+        { [headers.meshInternal]: '1' },
+        { host: 'evil.example' },
+        { origin: 'https://evil.example' },
+        { authorization: 'Bearer x' },
+        { [headers.requestedWith]: '' },
+        { 'content-type': 'text/html' },
+        { accept: 'text/event-stream' },
+      ]) {
+        const answer = await headOf(endpoint, more)
+        expect(answer.headers, `${endpoint.method} ${endpoint.path}`).toMatchObject(answerHeaders)
+        statuses.add(answer.status)
+      }
+    }
+    // The walk went through doors, and did not only knock at them.
+    expect([...statuses]).toEqual(expect.arrayContaining([200, 400, 401, 403, 404]))
+    expect(endpoints.length).toBeGreaterThan(80)
+  })
+
+  it('has them where strangers deliver', async () => {
+    const answer = await headOf(webhookPublicEndpoints.webhookReceive, { 'x-webhook-signature': 'x' })
+    expect(answer).toMatchObject({ status: 404, headers: answerHeaders })
+  })
+})
