@@ -62,6 +62,8 @@ afterAll(() => mesh.stop())
 
 async function atWork(id: string): Promise<typeof ann> {
   await mesh.createWorker(id)
+  const value = { set: { can_route_tasks: true } }
+  await mesh.call(controlEndpoints.agentEdit, { params: { id }, body: { field: 'permissions', value } })
   const runId = await mesh.submit('work', { agent: id })
   const surroundings = await agentSurroundings(mesh, id)
   const run = await eventually(`${id} works`, async () => {

@@ -208,6 +208,7 @@ const wide = {
   blackboard_read: ['*'],
   blackboard_write: ['*'],
   can_message: ['*'],
+  can_route_tasks: true,
   can_publish: ['*'],
   can_subscribe: ['*'],
   can_manage_cron: true,

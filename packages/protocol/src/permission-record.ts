@@ -1,4 +1,5 @@
 import * as z from 'zod/mini'
+import { operatorAgentId } from './ids.ts'
 
 const names = z._default(
   z.array(z.string().check(z.minLength(1), z.maxLength(200))).check(z.maxLength(500)),
@@ -8,7 +9,10 @@ const flag = z._default(z.boolean(), false)
 /** Cents matter, a negative limit does not exist; 0 means that the fleet-wide limit applies. */
 const usd = z._default(z.number().check(z.minimum(0), z.maximum(1_000_000)), 0)
 
-/** The fields of one agent's entry in `config/permissions.json`. A field left out denies. */
+/**
+ * The fields of one agent's entry in `config/permissions.json`. A field left out denies, but for the operator's
+ * `controlPlaneFlags`.
+ */
 export const permissionFields = {
   can_message: names,
   can_publish: names,
@@ -40,7 +44,7 @@ export const permissionRecordSchema = z.strictObject(permissionFields)
 export type PermissionRecord = z.infer<typeof permissionRecordSchema>
 export type PermissionField = keyof PermissionRecord
 
-/** Default for the operator: true; for a worker: false. */
+/** Left out of the operator's entry, they are true; of a worker's, false. */
 export const controlPlaneFlags = [
   'can_manage_fleet',
   'can_manage_projects',
@@ -51,7 +55,23 @@ export const controlPlaneFlags = [
 ] as const satisfies readonly PermissionField[]
 
 /** The file as it stands on disk. An entry that is not of this form breaks the whole file: everything is denied. */
-export const permissionFileSchema = z.strictObject({
-  permissions: z.record(z.string(), permissionRecordSchema),
-})
+export const permissionFileSchema = z.pipe(
+  z.transform(withOperatorDefaults),
+  z.strictObject({ permissions: z.record(z.string(), permissionRecordSchema) }),
+)
+
+/** An operator without an entry stays without. What is not of the form is left for the schema to complain about. */
+function withOperatorDefaults(file: unknown): unknown {
+  if (!isObject(file) || !isObject(file['permissions'])) return file
+  const records = file['permissions']
+  const own = Object.hasOwn(records, operatorAgentId) ? records[operatorAgentId] : undefined
+  if (!isObject(own)) return file
+  const defaults = Object.fromEntries(controlPlaneFlags.map((flagName) => [flagName, true]))
+  return { ...file, permissions: { ...records, [operatorAgentId]: { ...defaults, ...own } } }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
 export type PermissionFile = z.infer<typeof permissionFileSchema>

@@ -1,4 +1,4 @@
-/** What an agent's record must hold for a tool to be of any use: an API by name, or something in a list or flag. */
+/** What an agent's record must hold for a tool to be of any use: an API by name, or something in a list or flag; `flag` besides. */
 export type ToolNeed =
   | { readonly api: string }
   | {
@@ -11,6 +11,7 @@ export type ToolNeed =
         | 'allowed_credentials'
         | 'can_request_user_credentials'
         | 'can_manage_cron'
+      readonly flag?: 'can_route_tasks'
     }
 
 /**
@@ -21,7 +22,7 @@ export type ToolNeed =
 export const toolNeeds = {
   http_request: { api: 'http' },
   web_search: { api: 'web_search' },
-  hand_off: { field: 'can_message' },
+  hand_off: { field: 'can_message', flag: 'can_route_tasks' },
   steer_agent: { field: 'can_message' },
   publish_signal: { field: 'can_publish' },
   subscribe_topic: { field: 'can_subscribe' },

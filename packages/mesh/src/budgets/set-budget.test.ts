@@ -278,6 +278,22 @@ describe('a budget that somebody else than a person at the terminal sets', () =>
 })
 
 describe('the project of an agent', () => {
+  test('and its budget are asked for by the right to manage projects, which that to manage the fleet is not', () => {
+    const asked: string[] = []
+    const { set, setProject, rows, table } = aRoom({
+      guard: (_caller, action) => {
+        asked.push(action.do)
+        if (action.do === 'manage-projects') throw new Problem('denied')
+      },
+    })
+    expect(() => set(operator, acme, { daily_usd: 1 })).toThrow(expect.objectContaining({ code: 'denied' }))
+    expect(() => setProject(operator, 'scout', 'acme')).toThrow(expect.objectContaining({ code: 'denied' }))
+    expect(asked).toEqual(['manage-projects', 'manage-projects'])
+    expect([rows.get('scout')?.project, table.projects()]).toEqual([null, []])
+    set(operator, scout, { daily_usd: 1 })
+    expect(asked.at(-1)).toBe('manage-fleet')
+  })
+
   test('that has a limit lets nobody out but a person at the terminal', () => {
     const { set, setProject, rows } = aRoom()
     set(owner, acme, { monthly_usd: 5 })

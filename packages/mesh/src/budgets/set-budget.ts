@@ -50,7 +50,7 @@ export type SetBudget = (caller: Caller, scope: BudgetScope, edit: BudgetEdit) =
 
 export function createSetBudget(deps: BudgetDeps): SetBudget {
   return (caller, scope, edit) => {
-    deps.guard(caller, { do: 'manage-fleet' })
+    deps.guard(caller, { do: scope.scope === 'project' ? 'manage-projects' : 'manage-fleet' })
     refuseAboveAgents(caller, scope)
     requireScope(scope)
     holdBudget(deps, caller, { scope, edit })
@@ -99,7 +99,7 @@ export type SetAgentProject = (caller: Caller, agentId: string, project: string 
 
 export function createSetAgentProject(deps: BudgetDeps): SetAgentProject {
   return (caller, agentId, project) => {
-    deps.guard(caller, { do: 'manage-fleet' })
+    deps.guard(caller, { do: 'manage-projects' })
     if (caller.kind === 'agent') {
       throw new Problem('denied', { detail: 'a person decides which project an agent is charged to' })
     }

@@ -33,6 +33,20 @@ describe('creating an agent', () => {
     expect(world.journal).toMatchObject([{ actor: 'human:cli', action: 'agent.created', subject: 'w' }])
   })
 
+  test('into a project wants the right to manage projects besides', async () => {
+    world = await aFleet({
+      guard: (_caller, action) => {
+        if (action.do === 'manage-projects') throw new Problem('denied')
+      },
+    })
+    const create = (project?: string) =>
+      world.fleet.create(worker, { id: 'x', role: 'x', ...(project === undefined ? {} : { project }) })
+    await expect(create('acme')).rejects.toMatchObject({ code: 'denied' })
+    expect(world.fleet.find('x')).toBeNull()
+    await create()
+    expect(world.fleet.find('x')?.project).toBeNull()
+  })
+
   test.each(['operator', 'Operator', 'mesh', 'canary-probe'])('%s is reserved', async (id) => {
     verifies('purpose:operator:reserved-id')
     world = await aFleet()

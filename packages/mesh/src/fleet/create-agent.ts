@@ -78,6 +78,7 @@ export function createAgent(deps: {
 }): CreateAgent {
   return async (caller, input, step) => {
     deps.guard(caller, { do: 'manage-fleet' })
+    if (input.project !== undefined) deps.guard(caller, { do: 'manage-projects' })
     requireFreeId(input.id)
     if (input.model !== undefined) deps.requireModel(caller, { agentId: input.id, model: input.model })
     const mcpServers = input.mcpServers ?? {}

@@ -22,10 +22,12 @@ export type Action =
   | { readonly do: 'manage-fleet' }
   /** Restart, stop or delete that agent; no agent does so to itself. */
   | { readonly do: 'manage-agent'; readonly agentId: string }
+  /** Decide which agents share a project's budget, and what it is. */
   | { readonly do: 'manage-projects' }
   /** Change that agent's texts, model, budget or permissions; no agent changes its own. */
   | { readonly do: 'edit-agent-config'; readonly agentId: string }
   | { readonly do: 'view-fleet' }
+  /** Give work to another agent at all; `message-agent` says to whom. */
   | { readonly do: 'route-tasks' }
   | { readonly do: 'request-credential' }
   /** Store, bind and remove credentials: the owner alone. */

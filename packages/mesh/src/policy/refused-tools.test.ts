@@ -20,12 +20,15 @@ test('a record that holds nothing makes every tool useless that needs something 
 test('what a record holds gives its tools back', () => {
   expect(names({ allowed_apis: ['web_search'] })).not.toContain('web_search')
   expect(names({ allowed_apis: ['*'] })).not.toContain('http_request')
-  expect(names({ can_message: ['ann'] })).not.toContain('hand_off')
+  expect(names({ can_message: ['ann'], can_route_tasks: true })).not.toContain('hand_off')
+  expect(names({ can_message: ['ann'] })).toContain('hand_off')
+  expect(names({ can_route_tasks: true })).toContain('hand_off')
   expect(names({ can_request_user_credentials: true })).not.toContain('request_credential')
 })
 
-test('a new worker may all but what topics, jobs and credentials need', () => {
+test('a new worker may all but what routing, topics, jobs and credentials need', () => {
   expect(refusedBy(workerDefaultRecord).map(({ tool }) => tool)).toEqual([
+    'hand_off',
     'publish_signal',
     'subscribe_topic',
     'unsubscribe_topic',

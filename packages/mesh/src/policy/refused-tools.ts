@@ -37,7 +37,8 @@ export function refusedBy(record: PermissionRecord): readonly RefusedTool[] {
 
 function decideNeed(record: PermissionRecord, need: ToolNeed): Decision {
   if ('api' in need) return byName(record, 'allowed_apis', need.api)
-  const { field } = need
+  const { field, flag } = need
+  if (flag !== undefined && !record[flag]) return byFlag(record, flag)
   if (field === 'can_request_user_credentials' || field === 'can_manage_cron') return byFlag(record, field)
   return record[field].length > 0 ? { allowed: true, field } : denied(`${field} is empty`, field)
 }

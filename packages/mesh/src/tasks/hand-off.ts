@@ -47,6 +47,7 @@ export function createHandOff(deps: {
 }): HandOff {
   const { database, ledger, table, events, guard, clock, newId } = deps
   return (caller, input) => {
+    guard(caller, { do: 'route-tasks' })
     guard(caller, { do: caller.kind === 'agent' ? 'message-agent' : 'submit-run', to: input.to })
     return database.transaction(() => {
       const chain = askingChain(ledger, caller)

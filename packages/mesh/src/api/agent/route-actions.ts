@@ -11,6 +11,7 @@ const models: Action = { do: 'call-api', api: 'llm' }
 
 /** Paths of calls with bodies that one permission decides, whatever the body says. */
 const byPath: ReadonlyMap<string, Action> = new Map([
+  [meshAgentEndpoints.handOff.path, { do: 'route-tasks' }],
   [meshAgentEndpoints.httpRequest.path, http],
   [mcpAgentEndpoints.mcpExchange.path, http],
   [toolEndpoints.webSearch.path, { do: 'call-api', api: 'web_search' }],

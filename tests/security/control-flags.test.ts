@@ -1,0 +1,175 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { controlEndpoints } from '@flotilla/protocol/control-api'
+import type { Endpoint } from '@flotilla/protocol/endpoint'
+import { headers } from '@flotilla/protocol/headers'
+import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
+import { operatorEndpoints, operatorViewEndpoints } from '@flotilla/protocol/operator-endpoints'
+import { controlPlaneFlags } from '@flotilla/protocol/permission-record'
+import type { RunView } from '@flotilla/protocol/run'
+import { toolEndpoints } from '@flotilla/protocol/tool-api'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { agentSurroundings } from '../support/agent-surroundings.ts'
+import type { AgentSurroundings } from '../support/agent-surroundings.ts'
+import { aCassette, runs, says } from '../support/cassettes.ts'
+import { eventually } from '../support/eventually.ts'
+import { httpCall } from '../support/http-call.ts'
+import type { Reply } from '../support/http-call.ts'
+import { startMesh } from '../support/mesh-process.ts'
+import type { MeshProcess } from '../support/mesh-process.ts'
+import { addDoorToken } from '../support/own-token.ts'
+import { expectProblem } from '../support/problem-matcher.ts'
+import { verifies } from '../verifies.ts'
+
+const works = aCassette({
+  when: '^work$',
+  turns: [runs('sleep 100', { timeoutSeconds: 120 }), says('Done.')],
+})
+
+type AtWork = { run: RunView; token: string } & AgentSurroundings
+let mesh: MeshProcess
+let operator: AtWork
+let ann: AtWork
+let count = 0
+
+beforeAll(async () => {
+  mesh = await startMesh({ cassettes: { works } })
+  await mesh.createWorker('ann')
+  await mesh.createWorker('bob')
+  operator = await atWork('operator')
+  ann = await atWork('ann')
+})
+afterAll(() => mesh.stop())
+
+async function atWork(id: string): Promise<AtWork> {
+  const runId = await mesh.submit('work', { agent: id })
+  const run = await eventually(`${id} works`, async () => {
+    const view = await mesh.run(runId)
+    return view.state === 'running' ? view : null
+  })
+  return { ...(await agentSurroundings(mesh, id)), run, token: addDoorToken(mesh.home, id) }
+}
+
+/** A call as the agent's own process makes it. */
+function knock(endpoint: Endpoint, who: AtWork, body?: unknown): Promise<Reply> {
+  return httpCall({
+    method: endpoint.method,
+    url: `${who.door}${endpoint.path}`,
+    headers: {
+      authorization: `Bearer ${who.token}`,
+      [headers.runId]: who.run.id,
+      [headers.runFence]: String(who.run.fence),
+      [headers.idempotencyKey]: `key ${(count += 1)}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    body: body === undefined ? undefined : JSON.stringify(body),
+  })
+}
+
+const handOff = (who: AtWork, to: string) => knock(meshAgentEndpoints.handOff, who, { to, title: 'count' })
+const file = () => join(mesh.home, 'config', 'permissions.json')
+
+/** Edits the file by hand, and waits until the mesh has seen it. */
+async function byHand(change: (records: Record<string, Record<string, unknown>>) => void): Promise<void> {
+  const whole = JSON.parse(await readFile(file(), 'utf8')) as {
+    permissions: Record<string, Record<string, unknown>>
+  }
+  change(whole.permissions)
+  // An entry that only this edit makes tells when it holds.
+  const mark = `mark-${(count += 1)}`
+  whole.permissions['bob'] = { ...whole.permissions['bob'], can_publish: [mark] }
+  await writeFile(file(), JSON.stringify(whole, null, 2))
+  await eventually('the edit holds', async () => {
+    const told = await mesh.call(controlEndpoints.agentConfig, { params: { id: 'bob' } })
+    return told.text.includes(mark) ? true : null
+  })
+}
+
+describe('a flag of the control plane that the file leaves out', () => {
+  it('is given to the operator and to no worker', async () => {
+    verifies('resources:operator:control-flags-true', 'resources:worker:control-flags-false')
+    await byHand((records) => {
+      for (const id of ['operator', 'ann']) for (const flag of controlPlaneFlags) delete records[id]?.[flag]
+    })
+    const views = [operatorViewEndpoints.metrics, operatorEndpoints.pending, operatorEndpoints.changes]
+    for (const endpoint of views) {
+      expect((await knock(endpoint, operator)).status, endpoint.path).toBe(200)
+      expectProblem(await knock(endpoint, ann), 'denied')
+    }
+    expect((await handOff(operator, 'bob')).status).toBe(200)
+    expect(expectProblem(await handOff(ann, 'operator'), 'denied')).toMatchObject({
+      field: 'can_route_tasks',
+    })
+  })
+
+  it('stays taken where the file says so', async () => {
+    await byHand((records) => {
+      records['operator'] = { ...records['operator'], can_view_fleet_metrics: false }
+    })
+    expect(expectProblem(await knock(operatorViewEndpoints.metrics, operator), 'denied')).toMatchObject({
+      field: 'can_view_fleet_metrics',
+    })
+    await byHand((records) => {
+      delete records['operator']?.['can_view_fleet_metrics']
+    })
+  })
+})
+
+describe('routing tasks', () => {
+  const refused = async (who: AtWork) =>
+    (await knock(toolEndpoints.toolsHeld, who)).json()['refused'] as { tool: string; reason: string }[]
+
+  it('wants the flag and the name of the other agent, both', async () => {
+    verifies('resources:permission:can-route-tasks')
+    const set = (fields: object) =>
+      byHand((records) => {
+        records['ann'] = { ...records['ann'], ...fields }
+      })
+    await set({ can_message: ['operator'], can_route_tasks: false })
+    const denied = expectProblem(await handOff(ann, 'operator'), 'denied')
+    expect(denied).toMatchObject({ action: 'route-tasks', field: 'can_route_tasks' })
+    expect(await refused(ann)).toContainEqual({ tool: 'hand_off', reason: 'can_route_tasks is not set' })
+    expect(await mesh.tasks()).not.toContainEqual(expect.objectContaining({ creator: 'ann' }))
+
+    await set({ can_route_tasks: true })
+    expect((await refused(ann)).map(({ tool }) => tool)).not.toContain('hand_off')
+    expect(expectProblem(await handOff(ann, 'bob'), 'denied')).toMatchObject({ action: 'message-agent' })
+    expect((await handOff(ann, 'operator')).status).toBe(200)
+    expect(await mesh.tasks()).toContainEqual(expect.objectContaining({ creator: 'ann' }))
+  })
+
+  it('is taken from the operator like any right', async () => {
+    await byHand((records) => {
+      records['operator'] = { ...records['operator'], can_route_tasks: false }
+    })
+    expect(expectProblem(await handOff(operator, 'bob'), 'denied')).toMatchObject({
+      field: 'can_route_tasks',
+    })
+  })
+
+  it('is refused before the words of the task are read', async () => {
+    const reply = await httpCall({
+      method: meshAgentEndpoints.handOff.method,
+      url: `${operator.door}${meshAgentEndpoints.handOff.path}`,
+      headers: {
+        authorization: `Bearer ${operator.token}`,
+        [headers.runId]: operator.run.id,
+        [headers.runFence]: String(operator.run.fence),
+        [headers.idempotencyKey]: 'unread',
+        'content-type': 'application/json',
+      },
+      body: '{"this is no',
+    })
+    expectProblem(reply, 'denied')
+  })
+})
+
+// The last: who may nothing loses its run too.
+describe('an operator without a record', () => {
+  it('is given nothing', async () => {
+    await byHand((records) => {
+      delete records['operator']
+    })
+    expectProblem(await knock(operatorViewEndpoints.metrics, operator), 'denied')
+  })
+})
