@@ -1,5 +1,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { problemDocs } from './problem-docs.ts'
+import { toolDocs } from './tool-docs.ts'
 
-writeFileSync(join(import.meta.dirname, '..', 'docs', 'problems.md'), problemDocs())
+const docs = join(import.meta.dirname, '..', 'docs')
+writeFileSync(join(docs, 'problems.md'), problemDocs())
+writeFileSync(join(docs, 'tools.md'), toolDocs())

@@ -173,6 +173,22 @@ describe('the doors of a real agent process', () => {
     },
   )
 
+  test('its capabilities name the group of every tool of its own, as the specification does', async () => {
+    const reply = agentApi.capabilities.response.parse((await agent.call('GET', '/capabilities')).json())
+    const grouped = Object.fromEntries(reply.tools.map(({ name, group }) => [name, group]))
+    expect(grouped).toMatchObject({ set_cron: 'mesh_tool', spawn_subagent: 'subagent_tool' })
+    expect(Object.values(grouped)).not.toContain(null)
+    const groups = Object.fromEntries((reply.groups ?? []).map(({ name, tools }) => [name, tools]))
+    expect(groups['subagent_tool']).toEqual({
+      spawn: 'spawn_subagent',
+      list: 'list_subagents',
+      wait: 'wait_for_subagent',
+    })
+    expect(groups['skill_tool']).toMatchObject({ create_skill: 'create_skill' })
+    // A worker has none of the operator's.
+    expect(Object.keys(groups)).not.toEqual(expect.arrayContaining(['fleet_tool']))
+  })
+
   test.each([
     ['broken JSON', '/chat', '{"run_id":', 400, 'bad-json'],
     ['what is not UTF-8', '/chat', Buffer.from([0x22, 0xff, 0x22]), 400, 'bad-json'],

@@ -54,6 +54,31 @@ const aRun = {
 }
 
 describe('flotilla, as a process', () => {
+  it('lists every tool by the group of the specification, with what it needs, without a mesh', async () => {
+    const { code, out } = await flotilla('permissions', 'tools', '--json')
+    expect(code).toBe(0)
+    const { tools } = JSON.parse(out) as { tools: Record<string, unknown>[] }
+    expect(tools).toEqual(
+      expect.arrayContaining([
+        { group: 'mesh_tool', within: 'set_cron', tool: 'set_cron', needs: ['can_manage_cron'] },
+        { group: 'subagent_tool', within: 'wait', tool: 'wait_for_subagent', needs: [] },
+        {
+          group: 'mesh_tool',
+          within: 'hand_off',
+          tool: 'hand_off',
+          needs: ['can_route_tasks', 'can_message'],
+        },
+        {
+          group: 'operator_tools',
+          within: 'edit_agent',
+          tool: 'edit_agent',
+          needs: ['the operator', 'can_edit_agent_config'],
+        },
+      ]),
+    )
+    expect((await flotilla('permissions', 'tools')).out).toMatch(/skill_tool +create_skill/)
+  })
+
   it('without a command shows what there is and ends with 0', async () => {
     const { code, out } = await flotilla()
     expect(code).toBe(0)

@@ -199,7 +199,13 @@ export const agentApi = {
           parameters: jsonObjectSchema,
           /** `builtin`, or `mcp:` and the name of the server that offers it. */
           source: z.string(),
+          /** Of the agent's own tools; left out by agents of before there were groups, as `groups` is. */
+          group: z.optional(z.nullable(z.string())),
         }),
+      ),
+      /** What each group of this agent holds: the name of a tool within its group, and the one it is called by. */
+      groups: z.optional(
+        z.array(z.strictObject({ name: z.string(), tools: z.record(z.string(), z.string()) })),
       ),
       mcp_servers: z.array(mcpServerStatusSchema),
     }),

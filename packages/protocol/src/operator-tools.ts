@@ -1,4 +1,5 @@
 import type { PermissionActionName } from './permission-actions.ts'
+import type { ControlPlaneFlag } from './permission-record.ts'
 
 export interface OperatorTool {
   readonly name: string
@@ -51,5 +52,12 @@ export const operatorTools = [
     summary: 'your changes and until when they can be undone',
   },
 ] as const satisfies readonly OperatorTool[]
+
+/** The flag of the permission record behind each need. */
+export const operatorFlags = {
+  'view-fleet': 'can_view_fleet_metrics',
+  'manage-fleet': 'can_manage_fleet',
+  'edit-agent-config': 'can_edit_agent_config',
+} as const satisfies Record<(typeof operatorTools)[number]['needs'], ControlPlaneFlag>
 
 export type OperatorToolName = (typeof operatorTools)[number]['name']

@@ -54,6 +54,8 @@ export const controlPlaneFlags = [
   'can_request_user_credentials',
 ] as const satisfies readonly PermissionField[]
 
+export type ControlPlaneFlag = (typeof controlPlaneFlags)[number]
+
 /** The file as it stands on disk. An entry that is not of this form breaks the whole file: everything is denied. */
 export const permissionFileSchema = z.pipe(
   z.transform(withOperatorDefaults),

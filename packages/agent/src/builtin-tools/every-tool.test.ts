@@ -4,11 +4,16 @@ import { join } from 'node:path'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { Problem } from '@flotilla/protocol/problem'
+import { groupOf, groupsFor, toolGroups } from '@flotilla/protocol/tool-groups'
+import type { ToolGroup } from '@flotilla/protocol/tool-groups'
 import { toolNeeds } from '@flotilla/protocol/tool-needs'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { verifies } from '../../../../tests/verifies.ts'
 import { createDataFiles } from '../files/data-files.ts'
+import { serversTool } from '../mcp-servers/servers-tool.ts'
 import { createMemory } from '../memory/memory.ts'
+import { createCrew } from '../subagents/crew.ts'
+import { createExclusiveUse } from '../tools/exclusive-use.ts'
 import { createSkillRoom } from '../skills/skill-room.ts'
 import { systemClock } from '../system-clock.ts'
 import { noMesh, noProvenance } from '../testing/loop-parts.ts'
@@ -20,6 +25,7 @@ import type { Tool, ToolContext } from '../tools/tool.ts'
 import { createWorkspace } from '../workspace/workspace.ts'
 import { builtinTools } from './builtin-tools.ts'
 import { operatorToolTable } from './operator.ts'
+import { subagentTools } from './subagents.ts'
 
 const clock = systemClock
 const data = mkdtempSync(join(tmpdir(), 'every-tool-'))
@@ -168,6 +174,44 @@ describe('every tool', () => {
     for (const name of ['memory_save', 'write_file', 'run_command', 'hand_off', 'edit_agent']) {
       expect(find(name).parallelSafe, name).toBeUndefined()
     }
+  })
+})
+
+describe('the groups of tools', () => {
+  const grouped: readonly ToolGroup[] = toolGroups
+  const members = grouped.flatMap(({ tools }) => Object.values(tools))
+
+  test('hold every tool exactly once, and none that is not there', () => {
+    const systemPrompt = async () => sanitizeForPrompt('')
+    const crew = createCrew({ depth: 0, systemPrompt, exclusive: createExclusiveUse(), log: quietLog })
+    const subagents = subagentTools(crew)
+    const there = [
+      ...all.map(({ definition }) => definition.name),
+      ...subagents.map(({ definition }) => definition.name),
+      serversTool({ statuses: () => [], restart: async () => false }).name,
+      // Offered only where there are guides to use.
+      'use_skill',
+    ]
+    expect(members.toSorted()).toEqual([...new Set(there)].toSorted())
+    for (const name of there) expect(groupOf(name), name).not.toBeNull()
+  })
+
+  test('have the names of the specification, and what it names within them', () => {
+    verifies('resources:operator:tool-surface', 'resources:operator:standard-tools')
+    const within = (name: string) => Object.keys(grouped.find((group) => group.name === name)?.tools ?? {})
+    expect(within('mesh_tool')).toEqual(expect.arrayContaining(['set_cron', 'list_cron', 'remove_cron']))
+    expect(within('subagent_tool')).toEqual(['spawn', 'list', 'wait'])
+    expect(within('skill_tool')).toEqual(expect.arrayContaining(['create_skill', 'reload_skills']))
+    expect(within('memory_tool')).toContain('memory_search')
+    expect(within('mesh_tool')).toContain('hand_off')
+    // Only the operator has these two, and they are all that it alone has.
+    const own = ['fleet_tool', 'operator_tools']
+    expect(grouped.filter(({ operatorOnly }) => operatorOnly).map(({ name }) => name)).toEqual(own)
+    expect(own.flatMap((name) => within(name)).toSorted()).toEqual(
+      Object.keys(operatorToolTable()).toSorted(),
+    )
+    expect(groupsFor('worker').map(({ name }) => name)).not.toEqual(expect.arrayContaining(own))
+    expect(groupsFor('operator')).toEqual(toolGroups)
   })
 })
 

@@ -1,5 +1,6 @@
 import type { McpServerStatus } from '@flotilla/protocol/mcp-api'
 import { Problem } from '@flotilla/protocol/problem'
+import { groupOf, groupsFor } from '@flotilla/protocol/tool-groups'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { AgentEnvironment } from '../environment.ts'
 import type { Checkpoints } from '../loop/checkpoints.ts'
@@ -21,7 +22,7 @@ export function statusRoutes(deps: {
   whyNotReady: () => string | null
   clock: Clock
 }): Pick<Routes, 'healthz' | 'status' | 'capabilities'> {
-  const { agentId, role } = deps.environment
+  const { agentId, role, kind } = deps.environment
   const startedAt = deps.clock.now()
   return {
     healthz: async () => {
@@ -58,7 +59,9 @@ export function statusRoutes(deps: {
         tools: [...tools, ...mcp.tools()].map(({ definition, source = 'builtin' }) => ({
           ...definition,
           source,
+          group: source === 'builtin' ? groupOf(definition.name) : null,
         })),
+        groups: groupsFor(kind).map(({ name, tools: members }) => ({ name, tools: members })),
         mcp_servers: mcp.statuses(),
       }
     },

@@ -1,7 +1,11 @@
 import type { ExplanationView } from '@flotilla/protocol/control-api'
 import { permissionActions } from '@flotilla/protocol/permission-actions'
+import { operatorFlags, operatorTools } from '@flotilla/protocol/operator-tools'
 import { permissionFields } from '@flotilla/protocol/permission-record'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
+import { toolGroups } from '@flotilla/protocol/tool-groups'
+import { toolNeeds } from '@flotilla/protocol/tool-needs'
+import type { ToolNeed } from '@flotilla/protocol/tool-needs'
 import { Option } from 'commander'
 import type { Command } from 'commander'
 import { commandAction, flagOption, operand, textOption } from '../command-action.ts'
@@ -53,6 +57,14 @@ Examples:
     )
     .action(commandAction(deps, set))
   permissions
+    .command('tools')
+    .summary('every tool by its group, and what it needs')
+    .description(
+      'Lists the tools that agents are made with by their groups, and what a tool needs of the permission record. Needs no running mesh.',
+    )
+    .addHelpText('after', '\nExample:\n  $ flotilla permissions tools')
+    .action(commandAction(deps, tools))
+  permissions
     .command('explain')
     .summary('whether an agent may do something, and by which line')
     .description(
@@ -89,6 +101,34 @@ async function show(context: CommandContext, line: CommandLine): Promise<void> {
     return
   }
   terminal.print(...recordRows(permissions))
+}
+
+async function tools({ terminal }: CommandContext): Promise<void> {
+  const rows = toolGroups.flatMap(({ name, operatorOnly, tools: members }) =>
+    Object.entries<string>(members).map(([within, tool]) => ({
+      group: name,
+      within,
+      tool,
+      needs: [...(operatorOnly ? ['the operator'] : []), ...needsOf(tool)],
+    })),
+  )
+  terminal.printJson({ tools: rows })
+  terminal.print(
+    ...renderTable(
+      [{ title: 'GROUP' }, { title: 'TOOL' }, { title: 'CALLED' }, { title: 'NEEDS', columnsMax: 60 }],
+      rows.map(({ group, within, tool, needs }) => [group, within, tool, needs.join(', ') || 'nothing']),
+    ),
+  )
+}
+
+/** Fields of the record, in the words of `permissions set`. */
+function needsOf(tool: string): string[] {
+  const action = operatorTools.find(({ name }) => name === tool)?.needs
+  if (action !== undefined) return [operatorFlags[action]]
+  const need = Object.entries<ToolNeed>(toolNeeds).find(([name]) => name === tool)?.[1]
+  if (need === undefined) return []
+  if ('api' in need) return [`allowed_apis: ${need.api}`]
+  return [...(need.flag === undefined ? [] : [need.flag]), need.field]
 }
 
 function recordRows(record: PermissionRecord): string[] {

@@ -1,5 +1,5 @@
 import { limits } from '@flotilla/protocol/limits'
-import { operatorTools } from '@flotilla/protocol/operator-tools'
+import { operatorFlags, operatorTools } from '@flotilla/protocol/operator-tools'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import { joinPromptText, sanitizeForPrompt, truncatePromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
@@ -103,14 +103,8 @@ function roster(colleagues: readonly Colleague[]): PromptText {
 }
 
 /** Only what its record allows: a tool that would be refused is not told of. */
-const neededFlags = {
-  'view-fleet': 'can_view_fleet_metrics',
-  'manage-fleet': 'can_manage_fleet',
-  'edit-agent-config': 'can_edit_agent_config',
-} as const satisfies Record<(typeof operatorTools)[number]['needs'], keyof PermissionRecord>
-
 function managing(record: PermissionRecord | null): PromptText[] {
-  const allowed = operatorTools.filter((tool) => record?.[neededFlags[tool.needs]] === true)
+  const allowed = operatorTools.filter((tool) => record?.[operatorFlags[tool.needs]] === true)
   if (allowed.length === 0) return []
   const lines = allowed.map(({ name, summary }) => `- \`${name}\`: ${summary}`)
   return [

@@ -1,0 +1,131 @@
+import type { OperatorToolName } from './operator-tools.ts'
+
+export interface ToolGroup {
+  readonly name: string
+  /** Only the operator has it. */
+  readonly operatorOnly: boolean
+  readonly summary: string
+  /** What a tool is called within its group, and the name by which a model calls it. */
+  readonly tools: Readonly<Record<string, string>>
+}
+
+/**
+ * The tools that agents are made with, by the groups that the specification names, and others of the kind where it names
+ * none. What is not built is in no group. Tools of MCP servers and skills that agents wrote are in none either.
+ */
+export const toolGroups = [
+  {
+    name: 'mesh_tool',
+    operatorOnly: false,
+    summary: 'work with other agents, with the owner and by the clock',
+    tools: named(
+      'list_agents',
+      'hand_off',
+      'steer_agent',
+      'check_inbox',
+      'complete_task',
+      'read_blackboard',
+      'write_blackboard',
+      'list_blackboard',
+      'publish_signal',
+      'read_signals',
+      'subscribe_topic',
+      'unsubscribe_topic',
+      'notify_user',
+      'save_artifact',
+      'list_artifacts',
+      'read_artifact',
+      'set_cron',
+      'list_cron',
+      'remove_cron',
+      'get_system_status',
+    ),
+  },
+  {
+    name: 'subagent_tool',
+    operatorOnly: false,
+    summary: 'sub-agents in the same process',
+    tools: { spawn: 'spawn_subagent', list: 'list_subagents', wait: 'wait_for_subagent' },
+  },
+  {
+    name: 'skill_tool',
+    operatorOnly: false,
+    summary: 'tools that the agent writes itself, and guides that it was given',
+    tools: named('create_skill', 'reload_skills', 'use_skill'),
+  },
+  {
+    name: 'memory_tool',
+    operatorOnly: false,
+    summary: 'what the agent remembers',
+    tools: named('memory_search', 'memory_save', 'memory_forget'),
+  },
+  {
+    name: 'file_tool',
+    operatorOnly: false,
+    summary: 'files below /data',
+    tools: named('read_file', 'write_file', 'list_files', 'view_image', 'update_workspace'),
+  },
+  {
+    name: 'shell_tool',
+    operatorOnly: false,
+    summary: 'programs in the container',
+    tools: named('run_command'),
+  },
+  {
+    name: 'http_tool',
+    operatorOnly: false,
+    summary: 'the world outside, through the mesh',
+    tools: named('http_request', 'web_search'),
+  },
+  {
+    name: 'vault_tool',
+    operatorOnly: false,
+    summary: 'credentials by their handles',
+    tools: named('vault_list', 'vault_generate_secret', 'request_credential'),
+  },
+  {
+    name: 'mcp_tool',
+    operatorOnly: false,
+    summary: 'how the MCP servers of the agent stand, where it has some',
+    tools: named('mcp_servers'),
+  },
+  {
+    name: 'fleet_tool',
+    operatorOnly: true,
+    summary: 'agents as a whole: see, create, restart, stop, ask to delete',
+    tools: ofOperator(
+      'inspect_fleet',
+      'inspect_agent',
+      'list_stale_tasks',
+      'read_audit',
+      'create_agent',
+      'restart_agent',
+      'stop_agent',
+      'delete_agent',
+    ),
+  },
+  {
+    name: 'operator_tools',
+    operatorOnly: true,
+    summary: 'changes to agents, and what waits for a person',
+    tools: ofOperator('edit_agent', 'undo_change', 'list_changes', 'list_pending', 'cancel_pending'),
+  },
+] as const satisfies readonly ToolGroup[]
+
+/** The groups of such an agent. */
+export function groupsFor(kind: 'operator' | 'worker'): readonly ToolGroup[] {
+  return toolGroups.filter((group) => kind === 'operator' || !group.operatorOnly)
+}
+
+/** The group of one tool; null for one of an MCP server or a skill. */
+export function groupOf(tool: string): string | null {
+  return toolGroups.find((group) => Object.values<string>(group.tools).includes(tool))?.name ?? null
+}
+
+function named(...names: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(names.map((name) => [name, name]))
+}
+
+function ofOperator(...names: readonly OperatorToolName[]): Readonly<Record<string, string>> {
+  return named(...names)
+}

@@ -1,0 +1,25 @@
+import { toolGroups } from '@flotilla/protocol/tool-groups'
+
+/** docs/tools.md, made from the table of groups. */
+export function toolDocs(): string {
+  const rows = toolGroups.map(({ name, operatorOnly, summary, tools }) => {
+    const members = Object.entries<string>(tools).map(([within, tool]) =>
+      within === tool ? `\`${tool}\`` : `\`${within}\` (called \`${tool}\`)`,
+    )
+    return `| \`${name}\` | ${summary} | ${operatorOnly ? 'the operator' : 'every agent'} | ${members.join(', ')} |`
+  })
+  return [
+    '# Tools',
+    '',
+    'Generated from `packages/protocol/src/tool-groups.ts` by `npm run docs`. Groups that the specification names have its',
+    'names. `GET /capabilities` of an agent tells its groups and the group of each tool, `flotilla permissions tools` what',
+    'each needs. Which of them a model is offered is decided by the permission record of its agent. Skills that an agent',
+    'wrote and tools of MCP servers are in no group. Not built yet, and so in none: `spawn_fleet_agent` (of `skill_tool`),',
+    'and tools for a browser or a wallet.',
+    '',
+    '| group | for | who has it | tools |',
+    '|---|---|---|---|',
+    ...rows,
+    '',
+  ].join('\n')
+}
