@@ -47,7 +47,11 @@ const day = aCassette(
 beforeAll(async () => {
   web = await startWebServer((request, response) => response.end(JSON.stringify(request.headers)))
   place = `127.0.0.1:${web.port}`
-  mesh = await startMesh({ cassettes: { day }, settings: { egress: { allowed_private: [place] } } })
+  mesh = await startMesh({
+    cassettes: { day },
+    settings: { egress: { allowed_private: [place] } },
+    environment: { FLOTILLA_SYSTEM_PAGER_TOKEN: 'of the mesh alone' },
+  })
   await mesh.createWorker('clerk')
 })
 afterAll(async () => {
@@ -92,7 +96,7 @@ describe('the owner at the command line', () => {
     expect(set.out).toContain(`wiki is filled in for http://${place}.`)
     const list = await cli(['credentials', 'list'])
     expect(list.out).toMatch(/wiki +agent +file +[0-9a-f]{8} +http:\/\/127\.0\.0\.1:\d+/)
-    expect(list.out).toMatch(/mesh_secret +system +mesh +[0-9a-f]{8} +nowhere: it is for the mesh alone/)
+    expect(list.out).toMatch(/pager_token +system +mesh +[0-9a-f]{8} +nowhere: it is for the mesh alone/)
     expect(set.out + set.err + list.out).not.toContain('word')
     expect((await stat(join(mesh.home, '.env'))).mode & 0o777).toBe(0o600)
     expect(await readFile(join(mesh.home, 'config', 'credentials.json'), 'utf8')).not.toContain('word')

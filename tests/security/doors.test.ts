@@ -352,7 +352,7 @@ describe("an agent's own server", () => {
     })
     expect(JSON.stringify(left.outcome?.result)).toContain('No such file')
     expect(JSON.stringify(left.outcome?.result)).not.toMatch(/\.\/\S*token/)
-    const secret = /MESH_SECRET=["']?([^"'\n]+)/.exec(await readFile(`${mesh.home}/.env`, 'utf8'))?.[1] ?? '?'
+    const secret = (await readFile(`${mesh.home}/data/mesh-secret`, 'utf8')).trim()
     expect(JSON.stringify(ann.environment)).not.toContain(secret)
     expect(mesh.log()).not.toContain(secret)
   })

@@ -47,7 +47,6 @@ export function aCredentialRoom(room: CredentialRoom = {}) {
     sourceOf: () => 'file',
     storeAgent: async (name, value) => createSecret(name, value),
     removeAgent: async () => false,
-    ensureSystem: async (name) => createSecret(name, 'made'),
     storeSystem: async () => {},
     removeSystem: async () => {},
   }

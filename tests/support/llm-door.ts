@@ -163,7 +163,6 @@ export function aVault(system: Readonly<Record<string, string | undefined>>): Va
     system: (name) => secrets.get(name),
     agentTier: () => undefined,
     names: () => ({ system: Object.keys(system), agent: [] }),
-    ensureSystem: async (name) => createSecret(name, 'made'),
     storeSystem: async () => {},
     removeSystem: async () => {},
     sourceOf: () => null,

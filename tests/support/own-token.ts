@@ -20,10 +20,8 @@ export function addDoorToken(home: string, agentId: string): string {
   return token
 }
 
-/** The mesh's own hand for proofs to agents, made from the secret in the home's `.env`. */
+/** The mesh's own hand for proofs to agents, made from the secret of the home. */
 export async function identityOf(home: string, shiftMs = 0): Promise<MeshIdentity> {
-  const text = await readFile(join(home, '.env'), 'utf8')
-  const secret = /^FLOTILLA_SYSTEM_MESH_SECRET=["']?([^"'\n]+)/m.exec(text)?.[1]
-  if (secret === undefined) throw new Error('the home has no mesh secret')
+  const secret = (await readFile(join(home, 'data', 'mesh-secret'), 'utf8')).trim()
   return createMeshIdentity({ secret, clock: { ...systemClock, now: () => Date.now() + shiftMs } })
 }

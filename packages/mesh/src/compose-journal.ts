@@ -1,3 +1,4 @@
+import type { FileEditor } from './config/atomic-file.ts'
 import type { DataPaths } from './config/data-paths.ts'
 import type { SettingsFile } from './config/watch-settings.ts'
 import type { EventBus } from './events/event-bus.ts'
@@ -7,9 +8,11 @@ import { createJournal } from './journal/journal-table.ts'
 import type { Journal } from './journal/journal.ts'
 import { createJournalKeeper } from './journal/keep-journal.ts'
 import type { JournalTrust } from './journal/verify-journal.ts'
+import { whoseSeals } from './journal/whose-seals.ts'
 import type { Log } from './log.ts'
 import type { Database } from './storage/database.ts'
-import { systemClock } from './system-clock.ts'
+import { randomToken, systemClock } from './system-clock.ts'
+import { openMeshSecret } from './vault/mesh-secret.ts'
 import type { Secret } from './vault/secret.ts'
 import { productVersion } from './version.ts'
 import type { MeshParts } from './compose-parts.ts'
@@ -20,6 +23,29 @@ export function journalTrust(paths: DataPaths, meshSecret: Secret) {
     seal: createJournalSeal(meshSecret.reveal()),
     anchors: createAnchorFile(paths.journalAnchors),
   } satisfies JournalTrust
+}
+
+/** The secret of a home that is about to start; see `openMeshSecret`. */
+export function composeMeshSecret(parts: {
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly paths: DataPaths
+  readonly editor: FileEditor
+  readonly database: Database
+  readonly log: Log
+}): Promise<Secret> {
+  const { paths, database } = parts
+  const anchors = createAnchorFile(paths.journalAnchors)
+  return openMeshSecret({
+    ...parts,
+    envFilePath: paths.envFile,
+    secretPath: paths.meshSecret,
+    randomToken,
+    sealed: (secret) =>
+      secret
+        ? whoseSeals(database, journalTrust(paths, secret))
+        : // No seal is empty: whatever was sealed is not of this one.
+          whoseSeals(database, { seal: () => '', anchors }),
+  })
 }
 
 export function composeJournal(parts: {

@@ -56,9 +56,7 @@ export function journalUseCases(parts: MeshParts): JournalUseCases {
       guard(caller, { do: 'manage-fleet' })
       if (caller.kind !== 'human')
         throw new Problem('denied', { detail: 'only a person accepts a broken journal' })
-      const accepted = journalKeeper.broken()
-      if (accepted !== null) journalKeeper.accept(actorOf(caller))
-      return { accepted }
+      return { accepted: journalKeeper.accept(actorOf(caller)) }
     },
   }
 }

@@ -9,7 +9,7 @@ import { composeHeartbeats } from './compose-heartbeat.ts'
 import type { Heartbeats } from './compose-heartbeat.ts'
 import { composeEgress } from './compose-egress.ts'
 import { composeBudgets } from './compose-budgets.ts'
-import { composeJournal, composeJournalKeeper, journalTrust } from './compose-journal.ts'
+import { composeJournal, composeJournalKeeper, composeMeshSecret, journalTrust } from './compose-journal.ts'
 import { composeVault } from './compose-vault.ts'
 import { composeWebhooks } from './compose-webhooks.ts'
 import { composeWatch } from './compose-watch.ts'
@@ -62,10 +62,10 @@ const newId = randomId
 export async function composeParts({ context, home, paths, log }: MeshSettings) {
   const { environment, env, repositoryRoot } = context
   const editor = createFileEditor()
-  const vault = await createVault({ env, envFilePath: paths.envFile, editor })
-  const meshSecret = await vault.ensureSystem('mesh_secret', randomToken)
   await writeFirstPermissions(paths)
   const { database, diskRoom } = composeStorage(paths, log)
+  const meshSecret = await composeMeshSecret({ env, paths, editor, database, log })
+  const vault = await createVault({ env, envFilePath: paths.envFile, editor })
   const trust = journalTrust(paths, meshSecret)
   const journal = composeJournal({ database, trust })
   const events = createEventBus({ database, clock, log })

@@ -11,7 +11,6 @@ import type { RunUseCases } from './api/human/run.routes.ts'
 import type { InternalUseCases } from './api/internal/internal.routes.ts'
 import type { ArtifactRow } from './artifacts/artifact-table.ts'
 import type { MeshParts } from './compose-parts.ts'
-import { verifyJournal } from './journal/verify-journal.ts'
 import { agentScope, monthOf, utcDay } from './llm/spend-table.ts'
 import { usdFromNano } from './llm/money.ts'
 import { systemClock } from './system-clock.ts'
@@ -194,7 +193,7 @@ function runtimeView({ runtime, settings, isServing }: MeshParts) {
 /** A file goes in at once or not at all; nobody waits longer for a container that does not answer. */
 const fileWriteMaxMs = 120_000
 
-export function internalUseCases({ walls, guard, database, trust }: MeshParts): InternalUseCases {
+export function internalUseCases({ walls, guard, journalKeeper }: MeshParts): InternalUseCases {
   return {
     verifyWalls: async (caller) => {
       guard(caller, { do: 'manage-fleet' })
@@ -203,7 +202,7 @@ export function internalUseCases({ walls, guard, database, trust }: MeshParts): 
     },
     verifyJournal: (caller) => {
       guard(caller, { do: 'view-fleet' })
-      const { ok, rows, detail } = verifyJournal(database, trust)
+      const { ok, rows, detail } = journalKeeper.verifyWhole()
       return { ok, rows, ...(detail === undefined ? {} : { detail }) }
     },
   }

@@ -10,7 +10,7 @@ import { systemClock } from './system-clock.ts'
 import { SandboxError } from './sandbox/sandbox-error.ts'
 
 /**
- * `main.ts <serve|prepare|doctor|verify-journal|reset|session> [--home H] [--port P] [--agent-port P] [--runtime R]`.
+ * `main.ts <serve|prepare|doctor|verify-journal|begin-journal|reset|session> [--home H] [--port P] [--agent-port P] [--runtime R]`.
  * The command line and the tests start it; standard output is JSON lines, among them progress and the problem
  * that ended it.
  */
@@ -19,6 +19,7 @@ const commands: Readonly<Record<string, () => Promise<(context: CommandContext) 
   prepare: async () => (await import('./commands/prepare.ts')).prepare,
   doctor: async () => (await import('./commands/doctor.ts')).doctor,
   'verify-journal': async () => (await import('./commands/verify-journal.ts')).verifyJournal,
+  'begin-journal': async () => (await import('./commands/begin-journal.ts')).beginJournal,
   reset: async () => (await import('./commands/reset.ts')).reset,
   session: async () => (await import('./commands/session.ts')).session,
 }

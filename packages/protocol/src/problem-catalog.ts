@@ -291,6 +291,13 @@ export const problemCatalog = {
     retryable: false,
     repair: 'See the detail.',
   },
+  'mesh-secret-refused': {
+    status: 503,
+    title: 'The secret of this home is missing, or is not its own',
+    retryable: false,
+    repair:
+      'Put data/mesh-secret of the home back from a backup. Where there is none, flotilla journal begin-anew makes another, and what the journal says so far is told as accepted by you.',
+  },
   'disk-full': {
     status: 507,
     title: 'The disk of the mesh is full',

@@ -2,19 +2,23 @@ import { journalFormats } from '@flotilla/protocol/journal-api'
 import { InvalidArgumentError, Option } from 'commander'
 import type { Command } from 'commander'
 import * as z from 'zod/mini'
-import { commandAction, numberOption, textOption } from '../command-action.ts'
+import { commandAction, flagOption, numberOption, textOption } from '../command-action.ts'
 import type { CommandLine } from '../command-action.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { askMeshProgram } from '../mesh-process/ask-mesh-program.ts'
+import { confirmByTyping } from '../terminal/confirm.ts'
 
 const verifiedSchema = z.looseObject({
   ok: z.boolean(),
   rows: z.int(),
   after: z.optional(z.int()),
+  accepted: z.optional(z.looseObject({ by: z.string(), at: z.number(), was: z.string() })),
   detail: z.optional(z.string()),
   sealed: z._default(z.boolean(), true),
 })
+
+const begunSchema = z.looseObject({ began: z.looseObject({ through: z.int() }) })
 
 /** A journal is read at about a hundred thousand rows a second. */
 const timeoutMs = 600_000
@@ -58,6 +62,39 @@ export function addJournalCommand(program: Command, deps: CliDeps): void {
       'After you have looked at what flotilla journal verify found: the break is journalled with your acceptance, and verification begins after it. Needs a running mesh.',
     )
     .action(commandAction(deps, accept))
+  journal
+    .command('begin-anew')
+    .summary('give a home whose secret is lost a new one')
+    .description(
+      'For a home that does not start because data/mesh-secret is missing or another, and no backup has it: makes a new one. What the journal says so far stays, and is told from then on as accepted by you. The mesh must not run.',
+    )
+    .option('-y, --yes', 'do not ask')
+    .addHelpText('after', '\nExample:\n  $ flotilla journal begin-anew --home /srv/fleet')
+    .action(commandAction(deps, beginAnew))
+}
+
+async function beginAnew(context: CommandContext, line: CommandLine): Promise<void> {
+  const { home } = context.place
+  if (!flagOption(line, 'yes')) {
+    await confirmByTyping(context, {
+      what: `begin-anew makes a new secret for ${home}, under which the journal so far can no longer be verified,`,
+      question: `Make a new secret for ${home}? The journal so far can then no longer be verified.`,
+      answer: 'yes',
+    })
+  }
+  const answer = await askMeshProgram({
+    verb: 'begin-journal',
+    home,
+    environment: context.environment.childEnvironment({}),
+    signal: context.signal,
+    timeoutMs,
+  })
+  const { began } = begunSchema.parse(answer)
+  context.terminal.printJson({ began })
+  context.terminal.print(
+    `The home has a new secret. Rows up to ${began.through} of its journal are told as accepted by you.`,
+    'Go on with:  flotilla start',
+  )
 }
 
 async function exportRows(context: CommandContext, line: CommandLine): Promise<void> {
@@ -114,6 +151,12 @@ async function verify(context: CommandContext): Promise<void> {
       ? `The chain of ${verified.rows} rows holds${verified.after === undefined ? '' : `, after row ${verified.after}`}.`
       : `The chain is broken after ${verified.rows} rows: ${verified.detail ?? 'no detail'}`,
   )
+  const { accepted } = verified
+  if (verified.ok && accepted) {
+    context.terminal.print(
+      `Rows up to ${verified.after ?? 0} were accepted by ${accepted.by} at ${new Date(accepted.at).toISOString()} as they stand (${accepted.was}).`,
+    )
+  }
   if (!verified.sealed) {
     context.terminal.note(
       'The secret of the mesh is not here, so a chain that was made anew would not be noticed.',

@@ -5,13 +5,16 @@ import { parseJsonLine, parseMeshLine } from './mesh-lines.ts'
 import { guardedNode, meshMain } from './mesh-paths.ts'
 
 export interface AskOptions {
-  readonly verb: 'doctor' | 'verify-journal' | 'reset' | 'session'
+  readonly verb: 'doctor' | 'verify-journal' | 'begin-journal' | 'reset' | 'session'
   readonly home: string
   readonly extra?: readonly string[]
   readonly environment: Record<string, string>
   readonly signal: AbortSignal
   readonly timeoutMs: number
 }
+
+/** What these answer counts only when they came to their end. */
+const changing: readonly AskOptions['verb'][] = ['reset', 'begin-journal']
 
 /** Runs the mesh program for one answer: the last JSON object it prints. Rejects with CommandFailed. */
 export async function askMeshProgram(options: AskOptions): Promise<unknown> {
@@ -35,7 +38,7 @@ export async function askMeshProgram(options: AskOptions): Promise<unknown> {
     if (said.kind === 'problem') throw new CommandFailed(said.code, said)
   }
   const answer = parseJsonLine(out.trim()) ?? parseJsonLine(lines.at(-1) ?? '')
-  if (answer !== undefined && (exit === 0 || options.verb !== 'reset')) return answer
+  if (answer !== undefined && (exit === 0 || !changing.includes(options.verb))) return answer
   if (exit === 0) return {}
   throw new CommandFailed(`${options.verb}-failed`, {
     detail: `${options.verb} ended with exit code ${exit}: ${(err === '' ? out : err).trim().slice(-800)}`,

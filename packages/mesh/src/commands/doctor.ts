@@ -4,6 +4,8 @@ import { request } from 'node:http'
 import { createServer } from 'node:net'
 import { headers } from '@flotilla/protocol/headers'
 import { meshInternalApi, meshInternalEndpoints } from '@flotilla/protocol/mesh-internal-api'
+import { problemCatalog } from '@flotilla/protocol/problem-catalog'
+import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
 import { createFileEditor, readTextFile } from '../config/atomic-file.ts'
 import { dataPaths } from '../config/data-paths.ts'
@@ -18,6 +20,7 @@ import { modelFindings } from '../doctor/model-findings.ts'
 import { presetModel } from '../llm/preset-model.ts'
 import { journalTrust } from '../compose-journal.ts'
 import { verifyJournal } from '../journal/verify-journal.ts'
+import type { JournalVerdict } from '../journal/verify-journal.ts'
 import { checkSums } from '../llm/check-sums.ts'
 import { differenceWords } from '../llm/settle-ledger.ts'
 import { utcDay } from '../llm/spend-table.ts'
@@ -30,9 +33,9 @@ import { inspectEngine } from '../sandbox/engine/ensure-engine.ts'
 import { listVolumes } from '../sandbox/volume/limited-volumes.ts'
 import { openDatabase } from '../storage/database.ts'
 import { systemClock } from '../system-clock.ts'
-import type { Secret } from '../vault/secret.ts'
 import { readJobs } from '../triggers/cron/cron-file.ts'
 import { readWatchersFile, brokenWords } from '../triggers/watch/watchers-file.ts'
+import { findMeshSecret } from '../vault/mesh-secret.ts'
 import { createVault } from '../vault/vault.ts'
 import type { CommandContext } from './command-context.ts'
 
@@ -221,15 +224,17 @@ async function journal(paths: DataPaths, { env }: CommandContext): Promise<Docto
   if (!existsSync(paths.database)) return ok('journal', 'there is no journal yet')
   const database = openDatabase(paths.database)
   try {
-    const secret = await meshSecretOf(paths, env)
+    // Null where the home has never been started: then the chain alone is looked at.
+    const secret = await findMeshSecret({ env, envFilePath: paths.envFile, secretPath: paths.meshSecret })
     const verdict = verifyJournal(database, secret && journalTrust(paths, secret))
-    if (verdict.ok) return ok('journal', `${verdict.rows} rows, unbroken`)
+    if (verdict.ok) return ok('journal', `${verdict.rows} rows, unbroken${acceptedWords(verdict)}`)
     return failure(
       'journal',
       verdict.detail ?? 'the chain is broken',
       'Somebody changed the journal: compare with a backup, then flotilla journal accept goes on with it as it stands.',
     )
   } catch (error) {
+    if (error instanceof Problem) return failure('journal', error.detail, problemCatalog[error.code].repair)
     return failure(
       'journal',
       reason(error),
@@ -262,12 +267,10 @@ function money(paths: DataPaths): DoctorFinding {
   }
 }
 
-/** Null where `.env` is broken or the home has never been started: then the chain alone is looked at. */
-async function meshSecretOf(paths: DataPaths, env: CommandContext['env']): Promise<Secret | null> {
-  const vault = await createVault({ env, envFilePath: paths.envFile, editor: createFileEditor() }).catch(
-    () => null,
-  )
-  return vault?.system('mesh_secret') ?? null
+function acceptedWords({ after, accepted }: JournalVerdict): string {
+  if (!accepted) return ''
+  const { by, at, was } = accepted
+  return `; rows up to ${after ?? 0} were accepted by ${by} at ${new Date(at).toISOString()} (${was})`
 }
 
 const stateSchema = z.looseObject({ pid: z.number(), port: z.number() })

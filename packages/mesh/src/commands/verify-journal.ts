@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs'
 import { journalTrust } from '../compose-journal.ts'
-import { createFileEditor } from '../config/atomic-file.ts'
 import { dataPaths } from '../config/data-paths.ts'
 import { verifyJournal as verifyChain } from '../journal/verify-journal.ts'
 import { openDatabase } from '../storage/database.ts'
-import { createVault } from '../vault/vault.ts'
+import { findMeshSecret } from '../vault/mesh-secret.ts'
 import type { CommandContext } from './command-context.ts'
 
 /** Checks the journal's whole hash chain; works beside a running mesh and without one. */
@@ -14,12 +13,11 @@ export async function verifyJournal({ environment, env, tell }: CommandContext):
     tell({ ok: false, rows: 0, detail: `there is no database at ${paths.database}` })
     return 1
   }
-  const vault = await createVault({ env, envFilePath: paths.envFile, editor: createFileEditor() })
-  const secret = vault.system('mesh_secret')
+  const secret = await findMeshSecret({ env, envFilePath: paths.envFile, secretPath: paths.meshSecret })
   const database = openDatabase(paths.database)
   try {
     const report = verifyChain(database, secret ? journalTrust(paths, secret) : null)
-    tell({ ...report, sealed: secret !== undefined })
+    tell({ ...report, sealed: secret !== null })
     return report.ok ? 0 : 1
   } finally {
     database.close()

@@ -15,6 +15,8 @@ export interface DataPaths {
   readonly database: string
   /** Process, port and version of the mesh while it runs. */
   readonly stateFile: string
+  /** The mesh's own secret and nothing else: what seals the journal and proves the mesh to its agents. */
+  readonly meshSecret: string
   /** Checkpoints of the journal, outside of the database. */
   readonly journalAnchors: string
   readonly artifactsFolder: string
@@ -50,6 +52,7 @@ export function dataPaths(home: string): DataPaths {
     dataFolder: data,
     database: join(data, 'mesh.db'),
     stateFile: join(data, 'mesh.json'),
+    meshSecret: join(data, 'mesh-secret'),
     journalAnchors: join(data, 'journal-anchors.jsonl'),
     artifactsFolder: join(data, 'artifacts'),
     briefsFolder: join(data, 'briefs'),

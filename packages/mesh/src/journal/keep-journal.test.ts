@@ -210,6 +210,98 @@ describe('a broken journal', () => {
     expect(mesh.verify()).toMatchObject({ ok: false })
   })
 
+  test.each<[string, (mesh: Awaited<ReturnType<typeof aMesh>>) => unknown]>([
+    [
+      'a changed row before the last checkpoint',
+      ({ database }) => database.exec("UPDATE journal SET subject = 'x' WHERE seq = 3"),
+    ],
+    [
+      'a row that is no JSON',
+      ({ database }) => database.exec("UPDATE journal SET detail = '{' WHERE seq = 3"),
+    ],
+    [
+      'a row before the first',
+      ({ database }) =>
+        database.exec(
+          'INSERT INTO journal SELECT -5, at, actor, action, subject, detail, previous_hash, hash FROM journal WHERE seq = 2',
+        ),
+    ],
+    [
+      'a head with a wrong count',
+      ({ database }) => database.exec('UPDATE journal_head SET count = count - 2'),
+    ],
+    [
+      'a head that was set back',
+      ({ database }) => database.exec('UPDATE journal_head SET seq = 4, count = 4'),
+    ],
+    ['no head', ({ database }) => database.exec('DELETE FROM journal_head')],
+    ['rows cut off the end', ({ database }) => database.exec('DELETE FROM journal WHERE seq > 6')],
+    [
+      'nothing left',
+      ({ database }) =>
+        database.exec('DELETE FROM journal; DELETE FROM journal_head; DELETE FROM journal_checkpoints'),
+    ],
+    ['a forged checkpoint', ({ database }) => database.exec("UPDATE journal_checkpoints SET seal = 'x'")],
+    ['anchors that are none', ({ path }) => writeFile(path, '{"seq":1}\nx\n')],
+    ['anchors that are gone', ({ path }) => rm(path)],
+  ])('of %s holds once it was accepted, and says by whom and when', async (_what, tamper) => {
+    const mesh = await aMesh()
+    mesh.write(10)
+    mesh.keeper.close()
+    await tamper(mesh)
+    expect(mesh.verify()).toMatchObject({ ok: false })
+    const next = mesh.keeperOfALife()
+    next.verify()
+    const was = next.accept('human:cli')
+    expect(was).toMatch(/^row -?\d+: /)
+    expect(next.broken()).toBeNull()
+    mesh.write(3)
+    expect(mesh.verify()).toMatchObject({
+      ok: true,
+      rows: 3,
+      accepted: { by: 'human:cli', at: mesh.clock.now(), was },
+    })
+    next.close()
+    const later = mesh.keeperOfALife()
+    later.verify()
+    expect(later.broken()).toBeNull()
+    expect(later.accept('human:cli')).toBeNull()
+  })
+
+  test('sealed under another secret holds once it was accepted, though all its anchors are strange', async () => {
+    const mesh = await aMesh()
+    mesh.write(10)
+    mesh.keeper.close()
+    const seal = createJournalSeal('another secret')
+    const journal = createJournal({ database: mesh.database, clock: mesh.clock, seal })
+    const keeper = createJournalKeeper({
+      ...mesh,
+      journal,
+      seal,
+      retention: () => ({ keep_days: 365, max_rows: 1000 }),
+      onBroken: () => {},
+    })
+    keeper.verify()
+    expect(keeper.broken()).toContain('a checkpoint was not made by this mesh')
+    keeper.accept('human:cli')
+    expect(verifyJournal(mesh.database, { seal, anchors: mesh.anchors })).toMatchObject({
+      ok: true,
+      accepted: { by: 'human:cli' },
+    })
+    keeper.close()
+    expect(verifyJournal(mesh.database, { seal, anchors: mesh.anchors })).toMatchObject({ ok: true })
+  })
+
+  test('cannot be told as accepted by another person', async () => {
+    const mesh = await aMesh()
+    mesh.write(4)
+    mesh.database.exec('DELETE FROM journal WHERE seq = 2')
+    mesh.keeper.verify()
+    mesh.keeper.accept('human:cli')
+    mesh.database.exec("UPDATE journal SET actor = 'human:boss' WHERE action = 'journal.accepted'")
+    expect(mesh.verify()).toMatchObject({ ok: false, detail: 'the row was changed' })
+  })
+
   test('is noticed within the hour while the mesh runs', async () => {
     const mesh = await aMesh()
     mesh.keeper.verify()

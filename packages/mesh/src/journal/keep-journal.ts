@@ -8,7 +8,7 @@ import { readHead, writeHead } from './journal-table.ts'
 import type { Journal } from './journal.ts'
 import { genesisHash } from './chain-hash.ts'
 import { linkSchema, rowsAfter } from './read-journal.ts'
-import { verifyJournal, walkChain } from './verify-journal.ts'
+import { faultWords, verifyJournal, walkChain } from './verify-journal.ts'
 import type { JournalVerdict } from './verify-journal.ts'
 
 /**
@@ -27,8 +27,14 @@ export interface JournalKeeper {
   broken(): string | null
   /** Once a minute: verifies when an hour has passed, and prunes what is over its time or number. */
   tend(): void
-  /** A person goes on with the chain as it stands; `actor` is journalled. */
-  accept(actor: string): void
+  /** All that is kept, however long it takes; what does not hold is broken from then on. */
+  verifyWhole(): JournalVerdict
+  /**
+   * A person goes on with the chain as it stands; `actor` is journalled, with what was broken, which it gives back. Looks
+   * at the whole chain where nothing is known to be broken, and does nothing where nothing is (null). `why` accepts it
+   * in any case.
+   */
+  accept(actor: string, why?: string): string | null
   /** At the end, before the database closes. */
   close(): void
 }
@@ -60,9 +66,16 @@ export function createJournalKeeper(deps: JournalKeeperDeps): JournalKeeper {
     else tell(verdict)
   }
 
-  function tell({ detail = 'the chain is broken', brokenAt = 0 }: JournalVerdict): void {
+  function verifyWhole(): JournalVerdict {
+    const verdict = verifyJournal(database, deps)
+    if (!verdict.ok) tell(verdict)
+    return verdict
+  }
+
+  function tell(verdict: JournalVerdict): void {
     if (broken !== null) return
-    broken = `row ${brokenAt}: ${detail}`
+    broken = faultWords(verdict)
+    const { detail = '', brokenAt = 0 } = verdict
     database.transaction(() => {
       mendHead(deps)
       deps.journal.append({
@@ -72,7 +85,7 @@ export function createJournalKeeper(deps: JournalKeeperDeps): JournalKeeper {
         detail: { detail },
       })
     })
-    deps.onBroken(broken)
+    deps.onBroken(broken ?? detail)
   }
 
   return {
@@ -85,10 +98,14 @@ export function createJournalKeeper(deps: JournalKeeperDeps): JournalKeeper {
       const verdict = prune(deps)
       if (verdict) tell(verdict)
     },
-    accept(actor) {
-      const was = broken
+    verifyWhole,
+    accept(actor, why) {
+      if (why === undefined && broken === null) verifyWhole()
+      const was = why ?? broken
+      if (was === null) return null
       database.transaction(() => {
         mendHead(deps)
+        evenHead(deps)
         deps.journal.append({
           actor,
           action: 'journal.accepted',
@@ -98,6 +115,7 @@ export function createJournalKeeper(deps: JournalKeeperDeps): JournalKeeper {
       })
       place(deps, 'accepted')
       broken = null
+      return was
     },
     close() {
       if (broken === null) look()
@@ -134,6 +152,12 @@ function mendHead({ database, seal }: JournalKeeperDeps): void {
   if (!last || (head && head.seq >= Number(last['seq']))) return
   const seq = Number(last['seq'])
   writeHead(database, { seq, count: seq, hash: String(last['hash']) }, seal)
+}
+
+/** A head whose count is another than its number says would not fit any row that follows it. */
+function evenHead({ database, seal }: JournalKeeperDeps): void {
+  const head = readHead(database)
+  if (head && head.count !== head.seq) writeHead(database, { ...head, count: head.seq }, seal)
 }
 
 /** A step of pruning; gives a verdict where what it would prune does not hold. */

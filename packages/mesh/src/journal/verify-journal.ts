@@ -7,7 +7,7 @@ import type { Checkpoint } from './journal-checkpoints.ts'
 import { checkpointText, headText } from './journal-seal.ts'
 import type { JournalSeal } from './journal-seal.ts'
 import { readHead } from './journal-table.ts'
-import { linkSchema, rowsAfter } from './read-journal.ts'
+import { linkSchema, readJournal, rowsAfter } from './read-journal.ts'
 
 /** Rows read at a time, so that a long journal is verified in little memory. */
 const pageRows = 500
@@ -18,6 +18,8 @@ export interface JournalVerdict {
   readonly rows: number
   /** Rows up to this one are gone, or were accepted as they are. */
   readonly after?: number
+  /** Who took all rows up to `after` as they are, when, and what did not hold. */
+  readonly accepted?: { readonly by: string; readonly at: number; readonly was: string }
   /** Number of the first row that does not hold; one past the last when rows are missing at the end. */
   readonly brokenAt?: number
   readonly detail?: string
@@ -61,7 +63,30 @@ export function verifyJournal(
   if (walked.fault) return broken(walked.rows, walked.fault.seq, walked.fault.detail)
   const ending = faultAtEnd(database, walked.last, { trust, checkpoints, anchors })
   if (ending) return broken(walked.rows, ending.seq, ending.detail)
-  return { ok: true, rows: walked.rows, ...(start.seq === 0 ? {} : { after: start.seq }) }
+  return {
+    ok: true,
+    rows: walked.rows,
+    ...(start.seq === 0 ? {} : { after: start.seq }),
+    ...acceptanceOf(database, base),
+  }
+}
+
+/** In words, where and what does not hold; null for a chain that does. Pure. */
+export function faultWords({
+  ok,
+  brokenAt = 0,
+  detail = 'the chain is broken',
+}: JournalVerdict): string | null {
+  return ok ? null : `row ${brokenAt}: ${detail}`
+}
+
+/** As the row says on which the checkpoint stands; its hash was checked before the walk. */
+function acceptanceOf(database: Database, base: Checkpoint | null): Pick<JournalVerdict, 'accepted'> {
+  if (base?.kind !== 'accepted') return {}
+  const row = readJournal(database, { after: base.seq - 1, limit: 1 })[0]
+  if (!row) return {}
+  const was = row.detail['broken']
+  return { accepted: { by: row.actor, at: row.at, was: typeof was === 'string' ? was : 'nothing was named' } }
 }
 
 /** Rows after `start`, to `until` or the end; stops at the first that does not hold. */
@@ -106,10 +131,20 @@ function faultOf(row: z.infer<typeof linkSchema>, previous: Place): string | nul
 function faultAtStart(database: Database, began: Checkpoint | null, base: Checkpoint | null): string | null {
   const first = base?.kind === 'pruned' ? base.seq + 1 : 1
   const stray = database.prepare('SELECT count(*) AS count FROM journal WHERE seq < ?').get(first)
-  if (Number(stray?.['count']) > 0) return 'a row stands before the first'
-  if (began === null || began.kind === 'pruned') return null
-  const kept = database.prepare('SELECT hash FROM journal WHERE seq = ?').get(began.seq)
-  return kept?.['hash'] === began.hash ? null : 'the row is not the one of its checkpoint'
+  // What a person accepted may begin in any way.
+  if (base?.kind !== 'accepted' && Number(stray?.['count']) > 0) return 'a row stands before the first'
+  for (const point of new Set([base, began])) {
+    const fault = point && point.kind !== 'pruned' ? faultOfCheckpoint(database, point) : null
+    if (fault) return fault
+  }
+  return null
+}
+
+/** The row of a checkpoint is there, and says what it said then. */
+function faultOfCheckpoint(database: Database, { seq, hash }: Checkpoint): string | null {
+  const kept = linkSchema.safeParse(rowsAfter(database, seq - 1, 1)[0]).data
+  if (kept?.seq !== seq || kept.hash !== hash) return 'the row is not the one of its checkpoint'
+  return chainHash(kept.previous_hash, kept) === hash ? null : 'the row was changed'
 }
 
 function faultAtEnd(
@@ -146,16 +181,17 @@ function forgedCheckpoint(checkpoints: readonly Checkpoint[], seal: JournalSeal)
   return checkpoints.find((checkpoint) => checkpoint.seal !== seal(checkpointText(checkpoint))) ?? null
 }
 
-/** From the last that a person accepted on. Null when a line is not one that this mesh wrote. */
+/**
+ * From the last that a person accepted on: what was accepted as it is may stand behind lines of any kind, and of another
+ * secret. Null when a line from there on is not one that this mesh wrote.
+ */
 function readAnchors({ anchors, seal }: JournalTrust): readonly Checkpoint[] | null {
-  const read: Checkpoint[] = []
-  for (const anchor of anchors.read()) {
-    if (anchor === null || anchor.seal !== seal(checkpointText(anchor))) return null
-    // What was accepted as it is stands no longer against the ones before.
-    if (anchor.kind === 'accepted') read.length = 0
-    read.push(anchor)
-  }
-  return read
+  const lines = anchors.read()
+  const isOurs = (anchor: Checkpoint | null): anchor is Checkpoint =>
+    anchor !== null && anchor.seal === seal(checkpointText(anchor))
+  const accepted = lines.findLastIndex((anchor) => isOurs(anchor) && anchor.kind === 'accepted')
+  const read = lines.slice(Math.max(accepted, 0))
+  return read.every(isOurs) ? read : null
 }
 
 function broken(rows: number, brokenAt: number, detail: string): JournalVerdict {

@@ -12,6 +12,9 @@ export const tierPrefixes = {
   agent: 'FLOTILLA_CRED_',
 } as const satisfies Record<CredentialTier, string>
 
+/** The mesh's own secret lies in a file of its own, and is no credential under this name. */
+export const meshSecretName = 'mesh_secret'
+
 const nameForm = /^[A-Za-z0-9][A-Za-z0-9_]{0,127}$/
 
 /** What a variable's name says about a credential; null when it is none. The prefix alone decides the tier. Pure. */

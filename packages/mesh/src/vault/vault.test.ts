@@ -71,15 +71,21 @@ describe('the vault', () => {
     expect((await stat(envFilePath)).mode & 0o777).toBe(0o600)
   })
 
-  test('makes a missing system credential once and keeps it over a restart', async () => {
+  test('keeps a system credential that the mesh made over a restart', async () => {
     verifies('purpose:env-file:mode-600')
     const { vault, envFilePath } = await aVault(null)
-    const secret = await vault.ensureSystem('MESH_SECRET', () => 'made-once')
-    expect(secret.reveal()).toBe('made-once')
-    expect((await vault.ensureSystem('mesh_secret', () => 'made-twice')).reveal()).toBe('made-once')
+    await vault.storeSystem('webhook_a_1', 'made-once')
     expect((await stat(envFilePath)).mode & 0o777).toBe(0o600)
     const again = await createVault({ env: {}, envFilePath, editor: createFileEditor() })
-    expect(again.system('mesh_secret')?.reveal()).toBe('made-once')
+    expect(again.system('webhook_a_1')?.reveal()).toBe('made-once')
+  })
+
+  test('knows nothing of the secret of the mesh, wherever it stands', async () => {
+    const { vault } = await aVault('FLOTILLA_SYSTEM_MESH_SECRET=one\n', {
+      FLOTILLA_SYSTEM_mesh_secret: 'two',
+    })
+    expect(vault.system('mesh_secret')).toBeUndefined()
+    expect(vault.names().system).toEqual([])
   })
 
   test('refuses a broken file with its line and never shows a value', async () => {

@@ -1,5 +1,5 @@
 import type { FileEditor } from '../config/atomic-file.ts'
-import { credentialNameOf, variableOf } from './credential-tiers.ts'
+import { credentialNameOf, meshSecretName, variableOf } from './credential-tiers.ts'
 import type { CredentialTier } from './credential-tiers.ts'
 import { readEnvFile, setEnvValue } from './env-file.ts'
 import { Problem } from '@flotilla/protocol/problem'
@@ -8,7 +8,7 @@ import type { Secret } from './secret.ts'
 
 /** All credentials, loaded once at start. Names have no prefix, and case does not matter. */
 export interface Vault {
-  /** For the mesh alone: provider keys, channel tokens, master secrets. */
+  /** For the mesh alone: provider keys, channel tokens. Its own secret is not among them. */
   system(name: string): Secret | undefined
   /** For agents by handle. Never finds a system credential, whatever the name. */
   agentTier(name: string): Secret | undefined
@@ -22,8 +22,6 @@ export interface Vault {
   storeAgent(name: string, value: string): Promise<Secret>
   /** False where there was none. Problem `conflict` for one that the environment sets. */
   removeAgent(name: string): Promise<boolean>
-  /** The system credential, made and written to `.env` when there is none yet. */
-  ensureSystem(name: string, make: () => string): Promise<Secret>
   /** Writes a system credential to `.env`; it holds from then on. Problem `unprocessable` for a value of several lines. */
   storeSystem(name: string, value: string): Promise<void>
   removeSystem(name: string): Promise<void>
@@ -43,6 +41,7 @@ export async function createVault(deps: VaultDeps): Promise<Vault> {
 
   function take(variable: string, value: string | undefined): void {
     const credential = value ? credentialNameOf(variable) : null
+    if (credential?.tier === 'system' && credential.name === meshSecretName) return
     if (credential && value) tiers[credential.tier].set(credential.name, createSecret(credential.name, value))
   }
 
@@ -97,14 +96,6 @@ export async function createVault(deps: VaultDeps): Promise<Vault> {
     system: (name) => tiers.system.get(name.toLowerCase()),
     agentTier: (name) => tiers.agent.get(name.toLowerCase()),
     names: () => ({ system: [...tiers.system.keys()].toSorted(), agent: [...tiers.agent.keys()].toSorted() }),
-    async ensureSystem(name, make) {
-      const known = tiers.system.get(name.toLowerCase())
-      if (known) return known
-      const value = make()
-      await writeSystem(name, value)
-      take(variableOf('system', name), value)
-      return createSecret(name.toLowerCase(), value)
-    },
     async storeSystem(name, value) {
       await writeSystem(name, value)
       take(variableOf('system', name), value)

@@ -1,0 +1,74 @@
+import { constants } from 'node:fs'
+import { open } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
+import { Problem } from '@flotilla/protocol/problem'
+import { writeFileAtomically } from '../config/atomic-file.ts'
+import { meshSecretName } from './credential-tiers.ts'
+import { createSecret } from './secret.ts'
+import type { Secret } from './secret.ts'
+
+/** Owner alone reads and writes. */
+const secretMode = 0o600
+/** Fewer tell of a file that was cut off; the mesh's own has 43. */
+const secretMinChars = 32
+const secretMaxChars = 512
+
+export interface FoundSecret {
+  readonly secret: Secret
+  /** Whether users beside the owner had rights to the file. */
+  readonly openToOthers: boolean
+}
+
+/**
+ * The secret in a file of its own; null where there is none. A link, a folder or a device is not followed or read, so
+ * that the secret is where its rights are. Problem `mesh-secret-refused` for whatever else is not one line of 32 to 512
+ * characters. Changes nothing.
+ */
+export async function readSecretFile(path: string): Promise<FoundSecret | null> {
+  const file = await openPlainly(path)
+  if (file === null) return null
+  try {
+    const found = await file.stat()
+    if (!found.isFile()) throw refused(path, 'is no plain file')
+    const buffer = Buffer.alloc(secretMaxChars + 2)
+    const { bytesRead } = await file.read(buffer, 0, buffer.length, 0)
+    const secret = createSecret(meshSecretName, checkedSecret(buffer.toString('utf8', 0, bytesRead), path))
+    return { secret, openToOthers: (found.mode & 0o077) !== 0 }
+  } finally {
+    await file.close()
+  }
+}
+
+export async function writeSecretFile(path: string, value: string): Promise<void> {
+  await writeFileAtomically(path, `${value}\n`, secretMode)
+}
+
+/** The value in a text; Problem `mesh-secret-refused` with the place and never with the value. Pure. */
+export function checkedSecret(text: string, place: string): string {
+  const value = text.replace(/\r?\n$/, '')
+  if (value === '') throw refused(place, 'is empty')
+  if (value.length > secretMaxChars) throw refused(place, `is longer than ${secretMaxChars} characters`)
+  if (!/^[\x21-\x7e]+$/.test(value)) throw refused(place, 'is not one line of plain characters')
+  if (value.length < secretMinChars) {
+    throw refused(place, `has ${value.length} characters, and at least ${secretMinChars} are wanted`)
+  }
+  return value
+}
+
+export function refused(place: string, fault: string): Problem {
+  return new Problem('mesh-secret-refused', { detail: `${place} ${fault}` })
+}
+
+/** Null where nothing is there. A pipe without a writer would hold the start for ever if it were waited for. */
+async function openPlainly(path: string): Promise<FileHandle | null> {
+  try {
+    return await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : null
+    if (code === 'ENOENT') return null
+    if (code === 'ELOOP') throw refused(path, 'is a link; put the file itself there')
+    if (code === 'EACCES') throw refused(path, 'cannot be read by the user that the mesh runs as')
+    if (code === 'ENXIO') throw refused(path, 'is no plain file')
+    throw error
+  }
+}

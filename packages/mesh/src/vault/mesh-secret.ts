@@ -1,0 +1,132 @@
+import { readTextFile, setFileMode } from '../config/atomic-file.ts'
+import type { FileEditor } from '../config/atomic-file.ts'
+import { credentialNameOf, meshSecretName } from './credential-tiers.ts'
+import { readEnvFile } from './env-file.ts'
+import { checkedSecret, readSecretFile, refused, writeSecretFile } from './mesh-secret-file.ts'
+import { createSecret } from './secret.ts'
+import type { Secret } from './secret.ts'
+
+export interface MeshSecretDeps {
+  /** The process's environment; it wins over `.env`, and neither counts beside the file. */
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly envFilePath: string
+  readonly secretPath: string
+}
+
+export interface OpenMeshSecretDeps extends MeshSecretDeps {
+  readonly editor: FileEditor
+  readonly randomToken: () => string
+  /** Whether what this home sealed before was sealed under this secret; of none: whether anything was sealed. */
+  readonly sealed: (secret: Secret | null) => 'nobody' | 'ours' | 'others'
+  readonly log: {
+    readonly info: (fields: Readonly<Record<string, unknown>>, fact: string) => void
+    readonly warn: (fields: Readonly<Record<string, unknown>>, fact: string) => void
+  }
+}
+
+/**
+ * The mesh's own secret, in a file that holds nothing else: who writes keys into `.env` anew must not lose it.
+ *
+ * 1. It is made at the first start of a home and never again: where anything was sealed, a secret that is missing, or
+ *    under which nothing was sealed, is refused (`mesh-secret-refused`). A silent new one would make the whole journal
+ *    look as if somebody had changed it.
+ * 2. The file is on the disk before anything is sealed, and before the same secret leaves `.env`.
+ * 3. An older home had it in `.env` or the environment. From there it is moved, or copied, once.
+ */
+export async function openMeshSecret(deps: OpenMeshSecretDeps): Promise<Secret> {
+  const { secretPath, log } = deps
+  const found = await readSecretFile(secretPath)
+  if (found?.openToOthers === true) {
+    await setFileMode(secretPath, 0o600)
+    log.warn({ path: secretPath }, 'others could read the secret of the mesh; its file is closed to them now')
+  }
+  const older = found ? null : await secretBefore(deps)
+  const secret = found?.secret ?? older?.secret ?? null
+  const sealed = deps.sealed(secret)
+  const place = older?.place ?? secretPath
+  if (sealed === 'others' && secret !== null)
+    throw refused(place, 'is another secret than the one of this home')
+  if (secret === null && sealed !== 'nobody') {
+    throw refused(secretPath, 'is missing, and the journal of this home was sealed with it')
+  }
+  const kept = secret ?? createSecret(meshSecretName, deps.randomToken())
+  if (!found) await writeSecretFile(secretPath, kept.reveal())
+  if (older?.place === environmentWords) {
+    log.info(
+      { path: secretPath },
+      'the secret of the mesh was copied out of the environment into its own file',
+    )
+  }
+  await clearEnvFile(deps, kept)
+  return kept
+}
+
+/** Where it is, without changing anything; null where there is none. Problem `mesh-secret-refused` as at a start. */
+export async function findMeshSecret(deps: MeshSecretDeps): Promise<Secret | null> {
+  const found = await readSecretFile(deps.secretPath)
+  return found?.secret ?? (await secretBefore(deps))?.secret ?? null
+}
+
+const environmentWords = 'FLOTILLA_SYSTEM_MESH_SECRET in the environment'
+
+async function secretBefore(deps: MeshSecretDeps): Promise<{ secret: Secret; place: string } | null> {
+  const sources = [
+    { place: environmentWords, entries: Object.entries(deps.env) },
+    {
+      place: `FLOTILLA_SYSTEM_MESH_SECRET in ${deps.envFilePath}`,
+      entries: [...(await readEnvFile(deps.envFilePath))],
+    },
+  ]
+  for (const { place, entries } of sources) {
+    const value = entries.findLast(([variable, text]) => isMeshSecret(variable) && text)?.[1]
+    if (value) return { secret: createSecret(meshSecretName, checkedSecret(value, place)), place }
+  }
+  return null
+}
+
+/** Takes the line of the secret out of `.env`. One with another secret is the owner's to explain, and stays. */
+async function clearEnvFile({ editor, envFilePath, log }: OpenMeshSecretDeps, secret: Secret): Promise<void> {
+  const values = [...(await readEnvFile(envFilePath))].filter(([variable]) => isMeshSecret(variable))
+  if (values.length === 0) return
+  if (values.some(([, value]) => value !== '' && value !== secret.reveal())) {
+    log.warn(
+      { path: envFilePath },
+      'FLOTILLA_SYSTEM_MESH_SECRET is not used any more and differs; take it out',
+    )
+    return
+  }
+  try {
+    await editor.edit(envFilePath, (text) => {
+      const rest = withoutMeshSecret(text ?? '')
+      return rest === text ? null : rest
+    })
+    const left = await readTextFile(envFilePath)
+    if (left === null || withoutMeshSecret(left) === left) {
+      log.info({ path: envFilePath }, 'the secret of the mesh was moved out of .env into its own file')
+      return
+    }
+    log.warn(
+      { path: envFilePath },
+      'the line of the mesh’s secret could not be taken out; take it out by hand',
+    )
+  } catch (error) {
+    log.warn({ path: envFilePath, err: error }, 'the line of the mesh’s secret could not be taken out')
+  }
+}
+
+/** Every other byte stays; a text that is not UTF-8 as a whole, which could not be written back as it was, does too. Pure. */
+export function withoutMeshSecret(text: string): string {
+  if (text.includes('\uFFFD')) return text
+  const mark = text.startsWith('\uFEFF') ? '\uFEFF' : ''
+  const lines = text.slice(mark.length).split(/(?<=\n)/)
+  return mark + lines.filter((line) => !isMeshSecret(variableOn(line))).join('')
+}
+
+function variableOn(line: string): string {
+  return /^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)\s*=/.exec(line)?.[1] ?? ''
+}
+
+function isMeshSecret(variable: string): boolean {
+  const credential = credentialNameOf(variable)
+  return credential?.tier === 'system' && credential.name === meshSecretName
+}

@@ -1,0 +1,127 @@
+import { appendFile, chmod, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
+import { describe, expect, it } from 'vitest'
+import { aCassette, says } from '../support/cassettes.ts'
+import { flotilla } from '../support/flotilla-command.ts'
+import { startMeshForTest } from '../support/mesh-process.ts'
+import type { MeshProcess } from '../support/mesh-process.ts'
+
+const aMesh = () => startMeshForTest({ cassettes: { plain: aCassette({ turns: [says('Yes.')] }) } })
+const secretOf = (mesh: MeshProcess) => join(mesh.home, 'data', 'mesh-secret')
+const envOf = (mesh: MeshProcess) => join(mesh.home, '.env')
+const journal = (mesh: MeshProcess, ...words: string[]) => flotilla({ home: mesh.home }, 'journal', ...words)
+
+/** A home that has lived, with its mesh stopped. */
+async function aLivedHome(): Promise<MeshProcess> {
+  const mesh = await aMesh()
+  await mesh.terminate()
+  return mesh
+}
+
+async function refusal(mesh: MeshProcess): Promise<Record<string, string>> {
+  await expect(mesh.restart()).rejects.toThrow(/the mesh ended with 1/)
+  return mesh.told().findLast((line) => 'problem' in line)?.['problem'] as Record<string, string>
+}
+
+describe('the secret of the mesh', () => {
+  it('is in a file of its own, so that who writes a key over .env loses nothing', async () => {
+    const mesh = await aMesh()
+    expect((await stat(secretOf(mesh))).mode & 0o777).toBe(0o600)
+    const secret = await readFile(secretOf(mesh), 'utf8')
+    expect(secret).toMatch(/^[\w-]{43}\n$/)
+    expect(await readFile(envOf(mesh), 'utf8').catch(() => '')).not.toContain('MESH_SECRET')
+    await mesh.terminate()
+    await writeFile(envOf(mesh), 'FLOTILLA_SYSTEM_OPENAI_API_KEY=sk-mine\n')
+    await mesh.restart()
+    expect(await readFile(secretOf(mesh), 'utf8')).toBe(secret)
+    expect(await journal(mesh, 'verify')).toMatchObject({ code: 0 })
+    const accepted = await flotilla(mesh, 'journal', 'accept')
+    expect(accepted, accepted.err).toMatchObject({ code: 0 })
+    expect(accepted.out).toContain('Nothing was broken')
+    expect(await journal(mesh, 'verify')).toMatchObject({ code: 0 })
+    expect(mesh.log()).not.toContain(secret.trim())
+  })
+
+  it('moves out of the .env of an older home at its next start, and leaves the rest byte for byte', async () => {
+    const mesh = await aLivedHome()
+    const secret = (await readFile(secretOf(mesh), 'utf8')).trim()
+    await rm(secretOf(mesh))
+    const before = '\uFEFF# mine\r\n\r\nA=1  # x\r\n'
+    const after = "\n\n  B='two' \nFLOTILLA_CRED_X=long enough"
+    await writeFile(envOf(mesh), `${before}FLOTILLA_SYSTEM_MESH_SECRET='${secret}'\n${after}`)
+    await mesh.restart()
+    expect(await readFile(envOf(mesh), 'utf8')).toBe(before + after)
+    expect((await stat(envOf(mesh))).mode & 0o777).toBe(0o600)
+    expect(await readFile(secretOf(mesh), 'utf8')).toBe(`${secret}\n`)
+    expect(mesh.log()).toContain('the secret of the mesh was moved out of .env')
+    expect(await journal(mesh, 'verify')).toMatchObject({ code: 0 })
+    expect((await mesh.call(meshHumanEndpoints.readyz)).json()).toMatchObject({ ready: true, problems: [] })
+  })
+
+  it('that is lost lets no mesh start, until a person begins anew, which is told ever after', async () => {
+    const mesh = await aLivedHome()
+    const secret = await readFile(secretOf(mesh), 'utf8')
+    await rm(secretOf(mesh))
+    await writeFile(envOf(mesh), 'FLOTILLA_SYSTEM_OPENAI_API_KEY=sk-mine\n')
+    const problem = await refusal(mesh)
+    expect(problem).toMatchObject({ code: 'mesh-secret-refused' })
+    expect(problem['detail']).toContain(secretOf(mesh))
+    expect(problem['repair']).toContain('flotilla journal begin-anew')
+    // Nothing was made in its place: the one of a backup goes back.
+    await expect(stat(secretOf(mesh))).rejects.toThrow('ENOENT')
+    await writeFile(secretOf(mesh), secret, { mode: 0o600 })
+    await mesh.restart()
+    expect((await journal(mesh, 'begin-anew', '--yes')).err).toContain('runs')
+    await mesh.terminate()
+    const needless = await journal(mesh, 'begin-anew', '--yes')
+    expect(needless.code).toBe(1)
+    expect(needless.err).toContain('nothing was lost')
+
+    await rm(secretOf(mesh))
+    expect((await journal(mesh, 'begin-anew')).err).toContain('Add --yes')
+    const begun = await journal(mesh, 'begin-anew', '--yes')
+    expect(begun, begun.err).toMatchObject({ code: 0 })
+    expect((await stat(secretOf(mesh))).mode & 0o777).toBe(0o600)
+    await mesh.restart()
+    expect((await mesh.call(meshHumanEndpoints.readyz)).json()).toMatchObject({ ready: true, problems: [] })
+    const verified = await journal(mesh, 'verify')
+    expect(verified, verified.out).toMatchObject({ code: 0 })
+    expect(verified.out).toMatch(/accepted by human:cli at 20\d\d-.*secret of the mesh was lost/)
+    await mesh.terminate()
+    expect(await journal(mesh, 'verify')).toMatchObject({ code: 0 })
+  })
+
+  const other = 'o'.repeat(43)
+  it('that is another lets no mesh start, and is kept aside when a person begins anew', async () => {
+    const mesh = await aLivedHome()
+    await writeFile(secretOf(mesh), `${other}\n`)
+    expect(await refusal(mesh)).toMatchObject({
+      code: 'mesh-secret-refused',
+      detail: expect.stringContaining('another secret') as string,
+    })
+    const begun = await journal(mesh, 'begin-anew', '--yes')
+    expect(begun, begun.err).toMatchObject({ code: 0 })
+    expect(await readFile(`${secretOf(mesh)}.refused`, 'utf8')).toBe(`${other}\n`)
+    await mesh.restart()
+    expect((await mesh.call(meshHumanEndpoints.readyz)).json()).toMatchObject({ ready: true, problems: [] })
+    expect(await journal(mesh, 'verify')).toMatchObject({ code: 0 })
+  })
+
+  it('that others could read is closed to them, with a warning', async () => {
+    const mesh = await aLivedHome()
+    await chmod(secretOf(mesh), 0o644)
+    await mesh.restart()
+    expect((await stat(secretOf(mesh))).mode & 0o777).toBe(0o600)
+    expect(mesh.log()).toContain('others could read the secret of the mesh')
+  })
+
+  it('that stands in .env again beside its file counts for nothing there', async () => {
+    const mesh = await aLivedHome()
+    await appendFile(envOf(mesh), `FLOTILLA_SYSTEM_MESH_SECRET=${other}\n`)
+    await mesh.restart()
+    expect(mesh.log()).toContain('FLOTILLA_SYSTEM_MESH_SECRET is not used')
+    expect(await journal(mesh, 'verify')).toMatchObject({ code: 0 })
+    expect((await mesh.call(meshHumanEndpoints.readyz)).json()).toMatchObject({ ready: true, problems: [] })
+  })
+})
