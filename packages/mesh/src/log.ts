@@ -8,9 +8,9 @@ export interface Log {
   error(fields: Readonly<Record<string, unknown>>, fact: string): void
 }
 
-/** JSON lines on standard output; errors go under `err`. */
-export function createLog(level: string): Log {
-  return pino({ level, base: null, timestamp: pino.stdTimeFunctions.isoTime })
+/** JSON lines on standard output, each with these fields; errors go under `err`. */
+export function createLog(level: string, fields: { readonly pid?: number } = {}): Log {
+  return pino({ level, base: fields, timestamp: pino.stdTimeFunctions.isoTime })
 }
 
 export const silentLog: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }

@@ -76,8 +76,12 @@ async function main(): Promise<number> {
   })
 }
 
+/** Lines that whoever started the process waits for; in a log that several starts write to, the id says whose. */
+const ofThisLife: readonly string[] = ['progress', 'ready', 'problem']
+
 function tell(line: Readonly<Record<string, unknown>>): void {
-  process.stdout.write(`${JSON.stringify(line)}\n`)
+  const marked = ofThisLife.some((name) => name in line) ? { ...line, pid: process.pid } : line
+  process.stdout.write(`${JSON.stringify(marked)}\n`)
   // Node writes it at its end, which a mesh that is killed never reaches.
   if (line['ready'] === true) flushCompileCache()
 }

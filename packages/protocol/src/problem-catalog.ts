@@ -145,6 +145,13 @@ export const problemCatalog = {
     retryable: false,
     repair: 'Read the current state and decide again.',
   },
+  'home-in-use': {
+    status: 409,
+    title: 'Another process works on this home',
+    retryable: true,
+    repair:
+      'See it with flotilla status once it answers, end it with flotilla stop, or name another home with --home.',
+  },
   'webhook-full': {
     status: 503,
     title: 'This webhook remembers as many bodies as it can, and cannot tell a new one from a replay',

@@ -1,4 +1,5 @@
 import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Clock } from '@flotilla/protocol/clock'
@@ -22,7 +23,8 @@ describe('followed lines', () => {
       },
     }
     const lines: string[] = []
-    for await (const line of followLines(path, { from: 4, clock, signal: stop.signal })) lines.push(line)
+    for await (const line of followLines(await open(path), { from: 4, clock, signal: stop.signal }))
+      lines.push(line)
     expect(lines).toEqual(['first', 'second', 'ü last'])
     rmSync(folder, { recursive: true, force: true })
   })

@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
 import type { Clock } from '@flotilla/protocol/clock'
 
 const readEveryMs = 60
@@ -8,13 +8,12 @@ const lineMaxChars = 1024 * 1024
 
 /**
  * The lines that are appended to a file from a position on, until the signal aborts; then what is left is read
- * once more. Polls, since a watch would miss appends on some file systems.
+ * once more. Polls, since a watch would miss appends on some file systems. Closes the file at its end.
  */
 export async function* followLines(
-  path: string,
+  file: FileHandle,
   options: { readonly from: number; readonly clock: Clock; readonly signal: AbortSignal },
 ): AsyncGenerator<string, void, undefined> {
-  const file = await open(path, 'r')
   const buffer = Buffer.alloc(chunkBytes)
   const decoder = new TextDecoder()
   let position = options.from

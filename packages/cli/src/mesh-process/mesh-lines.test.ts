@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { parseMeshLine } from './mesh-lines.ts'
+import { linesOf, parseMeshLine } from './mesh-lines.ts'
 
 describe('a line of the mesh', () => {
   it.each([
@@ -21,5 +21,31 @@ describe('a line of the mesh', () => {
     ['Error: at line 3', { kind: 'log', level: 30, words: 'Error: at line 3' }],
   ])('%s is read by its form', (line, expected) => {
     expect(parseMeshLine(line)).toEqual(expected)
+  })
+})
+
+describe('lines of one process', () => {
+  async function* written(...lines: readonly string[]): AsyncGenerator<string, void, undefined> {
+    yield* lines
+  }
+  const own = async (...lines: readonly string[]) => {
+    const kept: string[] = []
+    for await (const line of linesOf(written(...lines), 7)) kept.push(line)
+    return kept
+  }
+  const mine = '{"progress":"mine","pid":7}'
+  const foreign = '{"problem":{"code":"x","detail":"y"},"pid":8}'
+
+  it('leave out those of another start, and what may be its words from then on', async () => {
+    expect(await own('Warning: mine', mine, foreign, 'Error: whose?', mine)).toEqual([
+      'Warning: mine',
+      mine,
+      mine,
+    ])
+    expect(await own(mine, 'Error: a crash', '{"msg":"none"}')).toEqual([
+      mine,
+      'Error: a crash',
+      '{"msg":"none"}',
+    ])
   })
 })

@@ -23,6 +23,7 @@ const readySchema = z.looseObject({
 const problemSchema = z.looseObject({
   problem: z.looseObject({ code: z.string(), detail: z.string(), repair: z._default(z.string(), '') }),
 })
+const writerSchema = z.looseObject({ pid: z.int() })
 const logSchema = z.looseObject({
   level: z._default(z.union([z.number(), z.string()]), 30),
   msg: z._default(z.string(), ''),
@@ -45,6 +46,27 @@ export function parseMeshLine(line: string): MeshLine {
   const log = logSchema.safeParse(value)
   if (log.success) return { kind: 'log', level: levelOf(log.data.level), words: log.data.msg }
   return { kind: 'log', level: 30, words: line }
+}
+
+/** Which process wrote a line; null for one that does not say so, such as the words of a crash. */
+export function writerOf(line: string): number | null {
+  return writerSchema.safeParse(parseJsonLine(line)).data?.pid ?? null
+}
+
+/**
+ * The lines of one process in a log that several starts write to at once. What does not say whose it is counts as its
+ * own until another process is seen to write.
+ */
+export async function* linesOf(
+  lines: AsyncGenerator<string, void, undefined>,
+  pid: number,
+): AsyncGenerator<string, void, undefined> {
+  let alone = true
+  for await (const line of lines) {
+    const writer = writerOf(line)
+    if (writer !== null && writer !== pid) alone = false
+    else if (writer === pid || alone) yield line
+  }
 }
 
 /** The JSON value on a line, or undefined. */

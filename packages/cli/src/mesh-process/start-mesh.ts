@@ -1,12 +1,14 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
-import { closeSync, mkdirSync, openSync, renameSync, statSync } from 'node:fs'
+import { mkdirSync, renameSync, statSync } from 'node:fs'
+import { open } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Clock } from '@flotilla/protocol/clock'
 import { CommandFailed } from '../command-failed.ts'
 import type { Progress } from '../terminal/progress.ts'
 import { followLines } from './follow-file.ts'
-import { parseMeshLine } from './mesh-lines.ts'
+import { linesOf, parseMeshLine } from './mesh-lines.ts'
 import type { MeshLine } from './mesh-lines.ts'
 import { guardedNode, meshLogPath, meshMain } from './mesh-paths.ts'
 
@@ -51,12 +53,13 @@ export interface StartedMesh {
  */
 export async function startMesh(options: StartMeshOptions): Promise<StartedMesh> {
   const logPath = meshLogPath(options.home)
-  const from = openLog(logPath)
-  const child = spawnMesh(options, logPath)
+  const { log, from } = await openLog(logPath)
+  const child = spawnMesh(options, log)
   const ended = exitOf(child)
   const finished = new AbortController()
   void ended.then(() => finished.abort())
-  const lines = followLines(logPath, { from, clock: options.clock, signal: finished.signal })
+  const written = followLines(log, { from, clock: options.clock, signal: finished.signal })
+  const lines = linesOf(written, child.pid ?? 0)
   let ready: Ready
   try {
     ready = await untilReady(options, { child, ended, lines, logPath })
@@ -84,29 +87,24 @@ export async function endMesh(mesh: Pick<StartedMesh, 'ended' | 'stop'>, clock: 
   waiting.abort()
 }
 
-function openLog(logPath: string): number {
+/** One file for the mesh to write to and for us to read, whatever another start puts aside in the meantime. */
+async function openLog(logPath: string): Promise<{ readonly log: FileHandle; readonly from: number }> {
   mkdirSync(dirname(logPath), { recursive: true, mode: 0o700 })
-  const size = sizeOf(logPath)
-  if (size <= logMaxBytes) return size
-  renameSync(logPath, `${logPath}.1`)
-  return 0
+  const log = await open(logPath, 'a+', 0o600)
+  const { size, ino } = await log.stat()
+  if (size <= logMaxBytes) return { log, from: size }
+  await log.close()
+  // Another start may have put it aside a moment ago.
+  if (statSync(logPath, { throwIfNoEntry: false })?.ino === ino) renameSync(logPath, `${logPath}.1`)
+  return { log: await open(logPath, 'a+', 0o600), from: 0 }
 }
 
-function sizeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0
-}
-
-function spawnMesh(options: StartMeshOptions, logPath: string): ChildProcess {
-  const log = openSync(logPath, 'a', 0o600)
-  try {
-    return spawn(process.execPath, meshArguments(options), {
-      stdio: ['ignore', log, log],
-      env: options.environment,
-      detached: options.detached,
-    })
-  } finally {
-    closeSync(log)
-  }
+function spawnMesh(options: StartMeshOptions, log: FileHandle): ChildProcess {
+  return spawn(process.execPath, meshArguments(options), {
+    stdio: ['ignore', log.fd, log.fd],
+    env: options.environment,
+    detached: options.detached,
+  })
 }
 
 function meshArguments(options: StartMeshOptions): string[] {

@@ -23,14 +23,14 @@ const lostWords = 'the secret of the mesh was lost or was another; a new one was
  * A person gives a home whose secret is lost a new one. What the journal says so far stays, and is told as accepted by
  * that person from then on. Refused (`conflict`) where the secret is the right one: nothing was lost.
  */
-export async function beginJournal({ environment, env, tell }: CommandContext): Promise<number> {
+export async function beginJournal({ environment, env, tell, pid }: CommandContext): Promise<number> {
   const paths = dataPaths(environment.home)
   if (!existsSync(paths.database)) {
     throw new Problem('conflict', {
       detail: `there is no journal in ${paths.home}; the first start begins one`,
     })
   }
-  const lock = await lockHome(environment.home)
+  const lock = await lockHome(paths.home, { pid, deed: 'beginning-anew' })
   try {
     const { database } = composeStorage(paths, createLog(environment.logLevel))
     try {

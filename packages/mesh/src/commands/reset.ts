@@ -16,7 +16,7 @@ import type { CommandContext } from './command-context.ts'
  */
 export async function reset(context: CommandContext): Promise<number> {
   const paths = dataPaths(context.environment.home)
-  const lock = await lockHome(context.environment.home)
+  const lock = await lockHome(paths.home, { pid: context.pid, deed: 'removing' })
   try {
     const found = await entriesOf(paths.home)
     if (found !== null) await removeHome(context, paths, found)

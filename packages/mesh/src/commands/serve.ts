@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises'
+import { mkdir, rm } from 'node:fs/promises'
 import { composeMesh } from '../compose.ts'
 import { writeFileAtomically } from '../config/atomic-file.ts'
 import { dataPaths } from '../config/data-paths.ts'
@@ -15,9 +15,11 @@ export async function serve(context: CommandContext): Promise<number> {
   const { environment, tell, stopped } = context
   const loadedMs = performance.now()
   const paths = dataPaths(environment.home)
+  // Held before anything is made in it: two starts at once would each give it an id.
+  await mkdir(paths.home, { recursive: true, mode: 0o700 })
+  const lock = await lockHome(paths.home, { pid: context.pid, deed: 'starting' })
   const home = await openHomeFolder(paths)
-  const lock = await lockHome(environment.home)
-  const log = createLog(environment.logLevel)
+  const log = createLog(environment.logLevel, { pid: context.pid })
   for (const warning of environment.warnings) log.warn({}, warning)
   const unfinished = await removeUnfinishedWrites(paths, systemClock.now())
   if (unfinished > 0) log.info({ files: unfinished }, 'unfinished writes of a killed mesh were taken away')
@@ -34,6 +36,7 @@ export async function serve(context: CommandContext): Promise<number> {
       started_at: systemClock.now(),
       version: productVersion,
     }
+    lock.now('running')
     await writeFileAtomically(paths.stateFile, `${JSON.stringify(state)}\n`, 0o600)
     // Since the process began: where the time goes until a mesh that died is there again.
     const sinceBegin = { loadedMs, composedMs, readyMs: performance.now() }

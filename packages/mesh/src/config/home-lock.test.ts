@@ -1,16 +1,46 @@
-import { expect, test } from 'vitest'
+import { mkdtemp, rm, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
 import { lockHome } from './home-lock.ts'
 
-test('a home is held by one at a time, and free again afterwards', async () => {
+const own = { pid: process.pid, deed: 'starting' } as const
+
+test('a home is held by one at a time, who says what it does with it, and free again afterwards', async () => {
   const home = `/nowhere/${process.pid}-lock-test`
-  const first = await lockHome(home)
-  await expect(lockHome(home)).rejects.toMatchObject({ code: 'conflict' })
+  const first = await lockHome(home, own)
+  const refusal = () => lockHome(home, { pid: 1, deed: 'starting' }).catch((error: unknown) => error)
+  expect(await refusal()).toMatchObject({
+    code: 'home-in-use',
+    detail: `a mesh is already being started on ${home} by process ${process.pid}`,
+  })
+  first.now('running')
+  expect(await refusal()).toMatchObject({
+    detail: `a mesh already runs on ${home}: process ${process.pid}`,
+  })
   await first.release()
-  await (await lockHome(home)).release()
+  await (await lockHome(home, own)).release()
 })
 
 test('two homes do not meet', async () => {
-  const locks = [await lockHome(`/a/${process.pid}`), await lockHome(`/b/${process.pid}`)]
+  const locks = [await lockHome(`/a/${process.pid}`, own), await lockHome(`/b/${process.pid}`, own)]
   expect(locks).toHaveLength(2)
   await Promise.all(locks.map((lock) => lock.release()))
+})
+
+test('two names of one home are one lock', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'lock-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  await symlink(folder, `${folder}/again`)
+  const lock = await lockHome(folder, own)
+  await expect(lockHome(`${folder}/again`, own)).rejects.toMatchObject({ code: 'home-in-use' })
+  await lock.release()
+})
+
+test('of many that come at once one holds it', async () => {
+  const home = `/nowhere/${process.pid}-many`
+  const ends = await Promise.allSettled(Array.from({ length: 20 }, () => lockHome(home, own)))
+  const held = ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []))
+  expect(held).toHaveLength(1)
+  await held[0]?.release()
 })

@@ -1,32 +1,97 @@
 import { createHash } from 'node:crypto'
-import { createServer } from 'node:net'
+import { realpath } from 'node:fs/promises'
+import { connect, createServer } from 'node:net'
 import { Problem } from '@flotilla/protocol/problem'
 
+/** What is being done with a home that is held, as whoever comes second reads it. */
+const deeds = {
+  starting: (home: string, who: string) => `a mesh is already being started on ${home} by ${who}`,
+  running: (home: string, who: string) => `a mesh already runs on ${home}: ${who}`,
+  removing: (home: string, who: string) => `${home} is being removed by ${who}`,
+  'beginning-anew': (home: string, who: string) => `${home} is being given a new secret by ${who}`,
+} as const
+export type Deed = keyof typeof deeds
+
 export interface HomeLock {
+  /** Told to whoever comes second from now on. */
+  now(deed: Deed): void
   release(): Promise<void>
 }
 
+/** A holder that ends between the refusal and the question is asked for no longer: the lock is tried again. */
+const attemptsMax = 5
+/** A holder of ours answers at once; what does not is told as another program. */
+const answerMaxMs = 5000
+const answerMaxChars = 64
+
 /**
  * Holds a home for this process alone. An abstract socket is the lock: taking it is atomic, and the kernel lets
- * go of it when the process dies, however it dies. Throws the Problem `conflict` while another mesh holds it.
+ * go of it when the process dies, however it dies. Its holder says on it who it is and what it does. Throws the Problem
+ * `home-in-use` while another holds it. Links are followed, so that two names of one home are one lock.
  */
-export function lockHome(home: string): Promise<HomeLock> {
-  const name = createHash('sha256').update(home).digest('hex').slice(0, 32)
-  const server = createServer((socket) => socket.destroy())
+export async function lockHome(
+  home: string,
+  own: { readonly pid: number; readonly deed: Deed },
+): Promise<HomeLock> {
+  const place = await realpath(home).catch(() => home)
+  const socket = `\0flotilla-${createHash('sha256').update(place).digest('hex').slice(0, 32)}`
+  for (let attempt = 1; ; attempt++) {
+    const lock = await take(socket, own)
+    if (lock) return lock
+    const holder = await askHolder(socket)
+    if (holder === null && attempt < attemptsMax) continue
+    const deed = holder?.deed ?? 'running'
+    throw new Problem('home-in-use', {
+      detail: deeds[deed](home, holder ? `process ${holder.pid}` : 'another program'),
+    })
+  }
+}
+
+/** Null when it is taken. */
+function take(name: string, own: { readonly pid: number; readonly deed: Deed }): Promise<HomeLock | null> {
+  let { deed } = own
+  const server = createServer((socket) => {
+    socket.on('error', () => socket.destroy())
+    socket.end(`${own.pid} ${deed}\n`)
+  })
   return new Promise((resolve, reject) => {
     server.once('error', (error) => {
-      const taken = 'code' in error && error.code === 'EADDRINUSE'
-      reject(
-        taken
-          ? new Problem('conflict', {
-              detail: `another mesh runs on ${home}; stop it with flotilla stop, or choose another --home`,
-            })
-          : error,
-      )
+      if ('code' in error && error.code === 'EADDRINUSE') resolve(null)
+      else reject(error)
     })
-    server.listen(`\0flotilla-${name}`, () => {
+    server.listen(name, () => {
       server.unref()
-      resolve({ release: () => new Promise((done) => server.close(() => done())) })
+      resolve({
+        now: (next) => {
+          deed = next
+        },
+        release: () => new Promise((done) => server.close(() => done())),
+      })
     })
   })
+}
+
+/** Null where nobody is there any more, or who is there does not answer as one of ours. */
+function askHolder(name: string): Promise<{ readonly pid: number; readonly deed: Deed } | null> {
+  return new Promise((resolve) => {
+    let said = ''
+    const socket = connect(name)
+    const end = () => {
+      socket.destroy()
+      resolve(parseHolder(said))
+    }
+    socket.setTimeout(answerMaxMs, end)
+    socket.on('data', (piece: Buffer) => {
+      said += piece.toString('utf8')
+      if (said.length > answerMaxChars) end()
+    })
+    socket.on('end', end)
+    socket.on('error', end)
+  })
+}
+
+function parseHolder(said: string): { pid: number; deed: Deed } | null {
+  const [, pid = '', word = ''] = /^(\d{1,10}) ([a-z-]+)\n$/.exec(said) ?? []
+  const deed = Object.keys(deeds).find((known): known is Deed => known === word)
+  return deed === undefined ? null : { pid: Number(pid), deed }
 }

@@ -1,0 +1,89 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { text } from 'node:stream/consumers'
+import { expect, it, onTestFinished } from 'vitest'
+import { freePort } from '../../packages/cli/src/demo/free-port.ts'
+import { eventually } from '../support/eventually.ts'
+import { repositoryRoot } from '../support/mesh-process.ts'
+
+const cli = join(repositoryRoot, 'packages', 'cli', 'src', 'main.ts')
+
+interface Started {
+  readonly pid: number
+  readonly ended: Promise<{ readonly code: number; readonly out: string; readonly err: string }>
+  ask(signal: NodeJS.Signals): void
+}
+
+function flotilla(home: string, ...words: readonly string[]): Started {
+  const child = spawn(process.execPath, [cli, ...words, '--home', home], {
+    env: { PATH: process.env['PATH'] ?? '', HOME: home },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const code = new Promise<number>((resolve) => child.once('exit', (exit) => resolve(exit ?? -1)))
+  const ended = Promise.all([code, text(child.stdout), text(child.stderr)])
+  return {
+    pid: child.pid ?? 0,
+    ended: ended.then(([exit, out, err]) => ({ code: exit, out, err })),
+    ask: (signal) => void child.kill(signal),
+  }
+}
+
+/** A home that is not there yet, and a way to start a mesh on it. */
+async function aHome() {
+  const folder = await mkdtemp(join(tmpdir(), 'flotilla-two-'))
+  const home = join(folder, 'home')
+  const port = `${await freePort()}`
+  onTestFinished(async () => {
+    await flotilla(home, 'stop').ended
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 })
+  }, 120_000)
+  const start = (...more: string[]) =>
+    flotilla(home, 'start', '--runtime', 'process', '--port', port, ...more)
+  const mesh = async () =>
+    JSON.parse(await readFile(join(home, 'data', 'mesh.json'), 'utf8')) as { pid: number }
+  return { folder, home, start, mesh }
+}
+
+const says = 'The mesh answers on'
+
+it.each([1, 2, 3])('of two detached starts on a new home exactly one wins, round %i', async () => {
+  const { home, start, mesh } = await aHome()
+  const ends = await Promise.all([start('-d').ended, start('-d').ended])
+  expect(ends.map(({ code }) => code).toSorted(), JSON.stringify(ends)).toEqual([0, 1])
+  const [won, lost] = ends[0].code === 0 ? ends : [ends[1], ends[0]]
+  const { pid } = await mesh()
+  expect(won.out).toContain(`${says} http`)
+  expect(won.err).not.toContain('already')
+  expect(lost.out).not.toContain(says)
+  expect(lost.err).toMatch(new RegExp(`already (being started .*by|runs .*) ?process ${pid}`))
+  // Nothing of the other's start.
+  expect(lost.err).not.toMatch(/Opening the agent door|Nothing is isolated: agents run/)
+  expect(await flotilla(home, 'status').ended).toMatchObject({ code: 0 })
+
+  // Where it runs already, nobody disturbs it, by whatever way the home is named.
+  const link = `${home}-link`
+  await symlink(home, link)
+  const third = await flotilla(link, 'start', '-d', '--runtime', 'process').ended
+  expect(third.code).toBe(1)
+  expect(third.err).toContain(`process ${pid}`)
+  expect(await mesh()).toMatchObject({ pid })
+})
+
+it('of two starts in the foreground exactly one wins, and the other disturbs nothing', async () => {
+  const { home, start, mesh } = await aHome()
+  const both = [start(), start()]
+  const first = await Promise.race(both.map(async (one) => ({ one, end: await one.ended })))
+  expect(first.end.code, first.end.err).toBe(1)
+  expect(first.end.err).toMatch(/already (being started|runs)/)
+  const winner = both.find((one) => one !== first.one)
+  const { pid } = await eventually('the other is ready', () => mesh().catch(() => null), 60_000)
+  expect(first.end.err).toContain(`process ${pid}`)
+  expect(await flotilla(home, 'status').ended).toMatchObject({ code: 0 })
+  winner?.ask('SIGTERM')
+  const end = await winner?.ended
+  expect(end?.out).toContain(says)
+  expect(end?.err).not.toContain('already')
+})
