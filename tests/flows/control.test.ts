@@ -123,6 +123,10 @@ describe('permissions through the people’s door', () => {
       'program',
     )
     expect(program.out).toContain('denied: the token of a program')
+    const nobody = await flotilla('permissions', 'explain', 'operator', 'message-agent', 'eddited')
+    expect(nobody).toMatchObject({ code: 1, out: '' })
+    expect(nobody.err).toContain('there is no agent eddited; did you mean edited?')
+
     const unknown = await flotilla('permissions', 'explain', 'edited', 'fly')
     expect(unknown.err).toContain('spend-from-wallet')
   })

@@ -92,6 +92,7 @@ export function aModelPath(options: LlmPartsOptions = {}): LlmParts {
       openai_api_key: options.key ?? (options.baseUrl === undefined ? undefined : 'sk-test-key-0123456789'),
     }),
     environmentDefaultModel: null,
+    environmentDefaultModelFrom: 'environment',
     makeProvider: createMakeProvider({
       clock,
       newId: countingIds(),

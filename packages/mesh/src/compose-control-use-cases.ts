@@ -1,3 +1,4 @@
+import { actionsOnAgents } from '@flotilla/protocol/permission-actions'
 import { operatorTools } from '@flotilla/protocol/operator-tools'
 import type { AgentConfig } from '@flotilla/protocol/agent-edit'
 import { findWorkspaceFile } from '@flotilla/protocol/workspace-file'
@@ -8,6 +9,7 @@ import type { OperatorViewUseCases } from './api/operator/view.routes.ts'
 import type { MeshParts } from './compose-parts.ts'
 import { agentFigures, fleetFigures } from './compose-figures.ts'
 import { activityOf } from './compose-use-cases.ts'
+import { noSuchAgent } from './fleet/no-such-agent.ts'
 import { defaultBudget } from './fleet/create-agent.ts'
 import type { AgentRecord } from './fleet/agent-record.ts'
 import { readJournal } from './journal/read-journal.ts'
@@ -46,9 +48,13 @@ export function controlUseCases(parts: MeshParts): ControlUseCases {
     explain: (caller, agentId, { action, resource = null, as }) => {
       guard(caller, { do: 'view-fleet' })
       const snapshot = permissions.snapshot()
-      if (!fleet.find(agentId) && !snapshot.recordOf(agentId)) {
-        throw new Problem('unknown-agent', { detail: `there is no agent ${agentId}` })
+      const requireAgent = (id: string) => {
+        if (fleet.find(id) || snapshot.recordOf(id)) return
+        const known = fleet.list().map((agent) => agent.id)
+        throw noSuchAgent(id, known)
       }
+      requireAgent(agentId)
+      if (resource !== null && actionsOnAgents.includes(action)) requireAgent(resource)
       const told = explain(snapshot, { agentId, action, resource, as })
       return { agent_id: agentId, action, resource, as, ...told }
     },

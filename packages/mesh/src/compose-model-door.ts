@@ -1,6 +1,7 @@
 import { createBudgetBook } from './compose-budgets.ts'
 import type { CommandContext } from './commands/command-context.ts'
 import type { Settings } from './config/settings-file.ts'
+import { readTextFile } from './config/atomic-file.ts'
 import type { SettingsFile } from './config/watch-settings.ts'
 import type { EventBus } from './events/event-bus.ts'
 import { join } from 'node:path'
@@ -14,6 +15,7 @@ import { createCountTokens } from './llm/count-tokens.ts'
 import { embeddingsDialect } from './llm/embeddings-dialect.ts'
 import { createHoldLease } from './llm/hold-lease.ts'
 import { createListModels } from './llm/list-models.ts'
+import { createMissingModel } from './llm/missing-model.ts'
 import { createModelCatalog } from './llm/model-catalog.ts'
 import type { ModelCatalog } from './llm/model-catalog.ts'
 import { createReadOn } from './llm/read-on.ts'
@@ -34,6 +36,7 @@ import type { Guard } from './policy/action.ts'
 import type { Ledger } from './runs/ledger.ts'
 import type { Database } from './storage/database.ts'
 import { randomChance, randomId, systemClock } from './system-clock.ts'
+import { parseEnvText } from './vault/env-file.ts'
 import type { Vault } from './vault/vault.ts'
 
 /** Models by name, with the recorder's ear on each provider. */
@@ -42,12 +45,18 @@ export function composeModels(parts: {
   readonly settings: SettingsFile
   readonly vault: Vault
   readonly cassetteFolders: readonly string[]
-}): { readonly catalog: ModelCatalog; readonly recorder: CassetteRecorder } {
+  readonly envFile: string
+}): {
+  readonly catalog: ModelCatalog
+  readonly recorder: CassetteRecorder
+  readonly missingModel: () => Promise<string>
+} {
   const recorder = createCassetteRecorder()
   const catalog = createModelCatalog({
     settings: parts.settings.current,
     vault: parts.vault,
     environmentDefaultModel: parts.context.environment.defaultModel,
+    environmentDefaultModelFrom: parts.context.environment.defaultModelFrom,
     makeProvider: createMakeProvider({
       clock: systemClock,
       newId: randomId,
@@ -61,7 +70,12 @@ export function composeModels(parts: {
         }),
     }),
   })
-  return { catalog, recorder }
+  const missingModel = createMissingModel({
+    settings: parts.settings.current,
+    vault: parts.vault,
+    readFile: async () => parseEnvText((await readTextFile(parts.envFile)) ?? ''),
+  })
+  return { catalog, recorder, missingModel }
 }
 
 /** The model door's use cases, and the money behind them. */

@@ -98,10 +98,11 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
   /** Of this mesh: no exception of the owner's ever opens them to agents. */
   const openPorts: number[] = []
   const walls = createWallWatch({ runtime, doorPort: () => doorPort, clock, events, journal, log })
-  const { catalog, recorder } = composeModels({
+  const { catalog, recorder, missingModel } = composeModels({
     context,
     settings,
     vault,
+    envFile: paths.envFile,
     cassetteFolders: cassetteFolders(paths.cassettesFolder, repositoryRoot),
   })
   const refuseAbove = createRefuseAboveCeiling({ denials, journal, events, log })
@@ -149,6 +150,7 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
     replies: { held: shares.held.replies, loop: shares.replies },
     meshIdentity: createMeshIdentity({ secret: meshSecret.reveal(), clock }),
     defaultModel: catalog.defaultModel,
+    missingModel,
     requireModel,
     loopLimits: {
       FLOTILLA_MAX_ITERATIONS: String(environment.maxIterations),
@@ -326,6 +328,7 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
     runtime,
     walls,
     catalog,
+    missingModel,
     recorder,
     blackboard,
     artifacts,

@@ -120,6 +120,7 @@ export function fleetUseCases(parts: MeshParts): FleetUseCases {
         pid: parts.context.pid,
         uptime_seconds: Math.round((systemClock.now() - parts.startedAt) / 1000),
         runtime: runtimeView(parts),
+        default_model: parts.catalog.preset(),
         ready: readiness(parts),
         pauses: [...parts.pauses.view()],
         agents: [...fleet.view(activity)],

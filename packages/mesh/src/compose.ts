@@ -24,8 +24,6 @@ export interface Mesh {
 const housekeepingIntervalMs = 60_000
 /** Calls to the outside that nobody waits for any more have so long to be answered before their answers are lost. */
 const effectsGraceMs = 5000
-const noModelYet =
-  'No model is set up yet: put FLOTILLA_SYSTEM_OPENAI_API_KEY=... (or ANTHROPIC, GOOGLE, ...) into .env of the home and start again (flotilla doctor tells more)'
 const firstBudgetWords = (dailyUsd: number) =>
   `All agents together may spend USD ${dailyUsd} a day; nobody had set a limit, so this one is set now. Change it: flotilla budget fleet --daily USD (none takes it away)`
 const clock = systemClock
@@ -85,7 +83,11 @@ export async function composeMesh(meshSettings: MeshSettings): Promise<Mesh> {
       )
       tellStart(parts)
       parts.setServing(true)
-      if (parts.catalog.defaultModel() === null) progress(noModelYet)
+      const model = parts.catalog.preset()
+      const modelWords =
+        model === null
+          ? `No model is set up yet: ${await parts.missingModel()}`
+          : `Agents that name no model think with ${model.name} (${model.from}).`
       warmOperator()
       const port = portOf(human)
       return {
@@ -93,7 +95,7 @@ export async function composeMesh(meshSettings: MeshSettings): Promise<Mesh> {
         port,
         agentPort: portOf(agents),
         proxyPort: parts.egress.proxy.port(),
-        notices: firstDailyUsd === null ? [] : [firstBudgetWords(firstDailyUsd)],
+        notices: [modelWords, ...(firstDailyUsd === null ? [] : [firstBudgetWords(firstDailyUsd)])],
       }
     },
 

@@ -5,9 +5,12 @@ import { parseArgs } from 'node:util'
 import { problemCatalog } from '@flotilla/protocol/problem-catalog'
 import { asProblem } from './api/problem-reply.ts'
 import type { CommandContext } from './commands/command-context.ts'
-import { readEnvironment } from './config/environment.ts'
+import { readTextFile } from './config/atomic-file.ts'
+import { dataPaths } from './config/data-paths.ts'
+import { homeOf, readEnvironment } from './config/environment.ts'
 import { systemClock } from './system-clock.ts'
 import { SandboxError } from './sandbox/sandbox-error.ts'
+import { parseEnvText } from './vault/env-file.ts'
 
 /**
  * `main.ts <serve|prepare|doctor|verify-journal|begin-journal|reset|session> [--home H] [--port P] [--agent-port P] [--runtime R]`.
@@ -63,7 +66,7 @@ async function main(): Promise<number> {
     ...(values['agent-port'] ? { FLOTILLA_AGENT_PORT: values['agent-port'] } : {}),
     ...(values.runtime ? { FLOTILLA_RUNTIME: values.runtime } : {}),
   }
-  const environment = readEnvironment(env, homedir())
+  const environment = readEnvironment(env, homedir(), await settingsIn(homeOf(env)))
   const run = await command()
   return run({
     environment,
@@ -78,6 +81,14 @@ async function main(): Promise<number> {
 
 /** Lines that whoever started the process waits for; in a log that several starts write to, the id says whose. */
 const ofThisLife: readonly string[] = ['progress', 'ready', 'problem']
+/** What `.env` of the home sets. A broken one is told by whoever opens the vault, with its line. */
+async function settingsIn(home: string): Promise<ReadonlyMap<string, string>> {
+  try {
+    return parseEnvText((await readTextFile(dataPaths(home).envFile)) ?? '')
+  } catch {
+    return new Map()
+  }
+}
 
 function tell(line: Readonly<Record<string, unknown>>): void {
   const marked = ofThisLife.some((name) => name in line) ? { ...line, pid: process.pid } : line

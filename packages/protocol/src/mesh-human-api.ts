@@ -164,6 +164,8 @@ export const meshHumanApi = {
         data_bound: z.enum(['volume', 'meter', 'unknown']),
         data_limit_mb: z.int(),
       }),
+      /** What agents think with that name no model of their own, and what chose it, in words. */
+      default_model: z.nullable(z.strictObject({ name: z.string(), from: z.string() })),
       ready: readyReplySchema,
       pauses: z.array(pauseViewSchema),
       agents: z.array(agentViewSchema),

@@ -41,6 +41,16 @@ export const permissionActions = [
 
 export type PermissionActionName = (typeof permissionActions)[number]['name']
 
+/** Those whose resource is the id of an agent: asked about one that is not there, the answer would be of nobody. */
+export const actionsOnAgents: readonly string[] = [
+  'message-agent',
+  'steer-agent',
+  'manage-agent',
+  'edit-agent-config',
+  'act-for-self',
+  'submit-run',
+] satisfies readonly PermissionActionName[]
+
 export function findPermissionAction(name: string): (typeof permissionActions)[number] | undefined {
   return permissionActions.find((action) => action.name === name)
 }

@@ -4,7 +4,6 @@ import { commandAction } from '../command-action.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { askMeshProgram } from '../mesh-process/ask-mesh-program.ts'
-import { defaultPort } from '../mesh-process/locate-mesh.ts'
 import type { Color } from '../terminal/color.ts'
 
 const findingSchema = z.looseObject({
@@ -35,7 +34,7 @@ async function doctor(context: CommandContext): Promise<void> {
   const answer = await askMeshProgram({
     verb: 'doctor',
     home: place.home,
-    extra: ['--port', `${place.port ?? environment.port ?? defaultPort}`],
+    extra: place.port === undefined ? [] : ['--port', `${place.port}`],
     environment: environment.childEnvironment({}),
     signal: context.signal,
     timeoutMs,

@@ -6,7 +6,6 @@ import type { CommandLine } from '../command-action.ts'
 import { CommandFailed } from '../command-failed.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { exitCodes } from '../exit-codes.ts'
-import { defaultPort } from '../mesh-process/locate-mesh.ts'
 import { readMeshFile } from '../mesh-process/mesh-file.ts'
 import type { MeshLine } from '../mesh-process/mesh-lines.ts'
 import { startMesh } from '../mesh-process/start-mesh.ts'
@@ -48,7 +47,7 @@ async function start(context: CommandContext, line: CommandLine): Promise<void> 
   const detached = flagOption(line, 'detach')
   const mesh = await startMesh({
     home: place.home,
-    port: place.port ?? context.environment.port ?? defaultPort,
+    port: place.port,
     runtime,
     verb: 'serve',
     environment: context.environment.childEnvironment({}),

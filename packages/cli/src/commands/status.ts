@@ -48,6 +48,9 @@ function show({ terminal }: CommandContext, reply: Reply<'status'>): void {
       ? `Runtime ${reply.runtime.kind}: agents are isolated.`
       : color.warning(`Runtime ${reply.runtime.kind}: nothing isolates the agents.`),
     dataWords(reply.runtime),
+    reply.default_model === null
+      ? color.warning('Model: none is set for agents that name none (flotilla doctor).')
+      : `Model of agents that name none: ${reply.default_model.name} (${reply.default_model.from}).`,
     reply.ready.ready ? color.good('Ready.') : color.bad('Not ready to run agents:'),
     ...reply.ready.problems.map((problem) => `  ${color.bad('✗')} ${problem.id}: ${problem.detail}`),
     ...reply.pauses.map((pause) => color.warning(pauseWords(pause))),

@@ -3,8 +3,6 @@ import type { Environment } from '../environment.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { readMeshFile } from './mesh-file.ts'
 
-export const defaultPort = 8420
-
 export interface Place {
   readonly home: string
   readonly port?: number | undefined

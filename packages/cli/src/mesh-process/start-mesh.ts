@@ -21,7 +21,8 @@ export type RuntimeName = 'docker' | 'process'
 
 export interface StartMeshOptions {
   readonly home: string
-  readonly port: number
+  /** Without it the mesh goes by the environment, `.env` of the home, and its usual port. */
+  readonly port?: number | undefined
   readonly runtime?: RuntimeName | undefined
   /** `serve` stays; `prepare` makes engine, image and network and ends. */
   readonly verb: 'serve' | 'prepare'
@@ -114,7 +115,7 @@ function meshArguments(options: StartMeshOptions): string[] {
     options.verb,
     '--home',
     options.home,
-    ...(options.verb === 'serve' ? ['--port', `${options.port}`] : []),
+    ...(options.verb === 'serve' && options.port !== undefined ? ['--port', `${options.port}`] : []),
     ...(options.runtime === undefined ? [] : ['--runtime', options.runtime]),
   ]
 }

@@ -147,6 +147,7 @@ async function configuration(
   const systemNames = vault?.names().system ?? []
   const preset = presetModel({
     environment: environment.defaultModel,
+    environmentFrom: environment.defaultModelFrom,
     settings,
     hasSystemCredential: (name) => systemNames.includes(name),
   })

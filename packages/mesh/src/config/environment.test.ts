@@ -28,6 +28,45 @@ describe('the environment', () => {
     expect(readEnvironment({ FLOTILLA_MAX_ITERATIONS: '0' }).maxIterations).toBe(1)
   })
 
+  test('is what .env of the home says, where the process says nothing of its own', () => {
+    const file = new Map([
+      ['FLOTILLA_DEFAULT_MODEL', 'openai/gpt-5-mini'],
+      ['FLOTILLA_PORT', '9000'],
+      ['FLOTILLA_RUNTIME', ''],
+      ['FLOTILLA_SYSTEM_OPENAI_API_KEY', 'sk-1'],
+      ['OTHER', 'x'],
+    ])
+    expect(readEnvironment({ FLOTILLA_PORT: '', PATH: '/bin' }, '/home/a', file)).toMatchObject({
+      port: 9000,
+      runtime: null,
+      defaultModel: 'openai/gpt-5-mini',
+      defaultModelFrom: '.env',
+      warnings: [],
+    })
+    const own = { FLOTILLA_PORT: '9001', FLOTILLA_DEFAULT_MODEL: 'groq/x' }
+    expect(readEnvironment(own, '/home/a', file)).toMatchObject({
+      port: 9001,
+      defaultModel: 'groq/x',
+      defaultModelFrom: 'environment',
+    })
+  })
+
+  test('of a file is told as that where it is wrong, unknown or cannot hold', () => {
+    const port = new Map([['FLOTILLA_PORT', 'sk-oops']])
+    expect(() => readEnvironment({}, '/home/a', port)).toThrow(/FLOTILLA_PORT in \.env: (?!.*sk-oops)/)
+    const file = new Map([
+      ['FLOTILLA_HOME', '/elsewhere'],
+      ['FLOTILLA_PROT', '1'],
+    ])
+    expect(readEnvironment({}, '/home/a', file)).toMatchObject({
+      home: '/home/a/.flotilla',
+      warnings: [
+        'FLOTILLA_PROT in .env is not a known setting; did you mean FLOTILLA_PORT?',
+        'FLOTILLA_HOME in .env has no effect: the file lies in the home already',
+      ],
+    })
+  })
+
   test('names what is wrong and never shows a value', () => {
     const wrong = { FLOTILLA_PORT: 'sk-oops', FLOTILLA_RUNTIME: 'vm' }
     expect(() => readEnvironment(wrong)).toThrow(/FLOTILLA_PORT: .*FLOTILLA_RUNTIME: /)

@@ -20,6 +20,8 @@ export interface Environment {
   readonly engineSocket: string | null
   readonly runtime: 'docker' | 'process' | null
   readonly defaultModel: string | null
+  /** Where the default model was set; `.env` only where the process's environment says nothing. */
+  readonly defaultModelFrom: 'environment' | '.env'
   readonly maxIterations: number
   readonly chatMaxToolRounds: number
   readonly chatMaxTotalRounds: number
@@ -70,23 +72,40 @@ const environmentSchema = z.object({
 
 export const environmentNames: readonly string[] = Object.keys(environmentSchema.shape)
 
+/** Which of these lie in `.env` can be known only once the home is. */
+const homeName = 'FLOTILLA_HOME'
+
+type Variables = Readonly<Record<string, string | undefined>>
+
+/** The home folder of a process with this environment. Pure. */
+export function homeOf(record: Variables, userHome: string = homedir()): string {
+  const named = record[homeName]
+  return resolve(named === undefined || named === '' ? join(userHome, '.flotilla') : named)
+}
+
 /**
- * Parses the record that `main` passes in; nothing else in the mesh reads one, but for the vault's two prefixes.
- * An empty value counts as absent. Throws the Problem `unprocessable` that names every wrong value.
+ * Parses the record that `main` passes in and the settings that `.env` of the home holds, over which the record wins;
+ * nothing else in the mesh reads either, but for the vault's two prefixes. An empty value counts as absent. Throws the
+ * Problem `unprocessable` that names every wrong value.
  */
 export function readEnvironment(
-  record: Readonly<Record<string, string | undefined>>,
+  record: Variables,
   userHome: string = homedir(),
+  file: ReadonlyMap<string, string> = new Map(),
 ): Environment {
-  const present = Object.fromEntries(Object.entries(record).filter(([, value]) => value !== ''))
-  const parsed = environmentSchema.safeParse(present)
+  const present = presentIn(record)
+  const written = presentIn(Object.fromEntries(file))
+  const parsed = environmentSchema.safeParse({ ...written, ...present, [homeName]: present[homeName] })
   if (!parsed.success) {
-    const wrong = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`)
+    const wrong = parsed.error.issues.map(({ path, message }) => {
+      const name = path.join('.')
+      return `${name}${name in present ? '' : ' in .env'}: ${message}`
+    })
     throw new Problem('unprocessable', { detail: `the environment is wrong: ${wrong.join('; ')}` })
   }
   const value = parsed.data
   return {
-    home: resolve(value.FLOTILLA_HOME ?? join(userHome, '.flotilla')),
+    home: homeOf(record, userHome),
     port: value.FLOTILLA_PORT ?? 8420,
     agentPort: value.FLOTILLA_AGENT_PORT ?? 8420,
     publicBind: value.FLOTILLA_PUBLIC_BIND ?? null,
@@ -96,19 +115,34 @@ export function readEnvironment(
     engineSocket: value.FLOTILLA_ENGINE_SOCKET ?? null,
     runtime: value.FLOTILLA_RUNTIME ?? null,
     defaultModel: value.FLOTILLA_DEFAULT_MODEL ?? null,
+    defaultModelFrom: present['FLOTILLA_DEFAULT_MODEL'] === undefined ? '.env' : 'environment',
     maxIterations: Math.round(clamp(limits.taskIterations, value.FLOTILLA_MAX_ITERATIONS)),
     chatMaxToolRounds: Math.round(clamp(limits.chatRoundsPerTurn, value.FLOTILLA_CHAT_MAX_TOOL_ROUNDS)),
     chatMaxTotalRounds: Math.round(clamp(limits.chatRoundsPerSession, value.FLOTILLA_CHAT_MAX_TOTAL_ROUNDS)),
-    warnings: unknownNames(Object.keys(present)),
+    warnings: [
+      ...unknownNames(Object.keys(present), ''),
+      ...unknownNames(Object.keys(written), ' in .env'),
+      ...(homeName in written
+        ? [`${homeName} in .env has no effect: the file lies in the home already`]
+        : []),
+    ],
   }
 }
 
-function unknownNames(names: readonly string[]): string[] {
+function presentIn(record: Variables): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(record).filter(
+      (entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '',
+    ),
+  )
+}
+
+function unknownNames(names: readonly string[], where: string): string[] {
   return names
     .filter((name) => name.startsWith('FLOTILLA_') && !environmentNames.includes(name))
     .filter((name) => !credentialPrefixes.some((prefix) => name.startsWith(prefix)))
     .map((name) => {
       const nearest = nearestName(name, environmentNames)
-      return `${name} is not a known setting${nearest === null ? '' : `; did you mean ${nearest}?`}`
+      return `${name}${where} is not a known setting${nearest === null ? '' : `; did you mean ${nearest}?`}`
     })
 }

@@ -44,7 +44,12 @@ test('a provider whose key is missing is an error that names the variable', () =
       },
     },
   }
-  const findings = modelFindings({ settings, systemNames: [], defaultModel: 'groq/x', presets: [] })
+  const findings = modelFindings({
+    settings,
+    systemNames: [],
+    defaultModel: { name: 'groq/x', from: 'the settings' },
+    presets: [],
+  })
   expect(findings.find((finding) => finding.level === 'error')?.detail).toContain('FLOTILLA_SYSTEM_GROQ_KEY')
 })
 

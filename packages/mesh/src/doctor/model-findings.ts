@@ -9,7 +9,8 @@ const keyRepair =
 export function modelFindings(known: {
   readonly settings: Settings
   readonly systemNames: readonly string[]
-  readonly defaultModel: string | null
+  /** Its name, and what chose it in words. */
+  readonly defaultModel: { readonly name: string; readonly from: string } | null
   /** Providers that need no more than credentials. */
   readonly presets: readonly string[]
 }): readonly DoctorFinding[] {
@@ -32,7 +33,7 @@ export function modelFindings(known: {
       : [],
   )
   return [
-    providers.length > 0 || defaultModel?.startsWith('scripted/')
+    providers.length > 0 || defaultModel?.name.startsWith('scripted/')
       ? ok('provider-configured', `providers: ${providers.join(', ') || 'scripted'}`)
       : warning(
           'provider-configured',
@@ -45,7 +46,7 @@ export function modelFindings(known: {
           'no default model is set',
           'Set FLOTILLA_DEFAULT_MODEL, or default_model in config/settings.json, to provider/model.',
         )
-      : ok('default-model', defaultModel),
+      : ok('default-model', `${defaultModel.name}: ${defaultModel.from}`),
     ...missing,
   ]
 }

@@ -48,6 +48,8 @@ export interface AgentLife {
   readonly door: () => MeshDoor
   /** Model for agents that name none; null when the owner has chosen none either. */
   readonly defaultModel: () => string | null
+  /** What the owner does where there is none. */
+  readonly missingModel: () => Promise<string>
   /** Loop limits by variable name, for the environment of every agent. */
   readonly loopLimits: Readonly<Record<string, string>>
   /** What the agent may keep, by the settings of the moment. */

@@ -37,7 +37,7 @@ export function createAgentConnections(
     signal.throwIfAborted()
     const starting = fresh || row.state.kind !== 'ready' || !life.addresses.has(agentId)
     if (needsModel && modelOf(row) === null && (starting || life.modelless.has(agentId)))
-      throw noModel(agentId)
+      throw await noModel(agentId)
     if (starting) {
       await unlessAborted(starts.start(agentId, { fresh }), signal)
     }
@@ -46,6 +46,9 @@ export function createAgentConnections(
     reached(agentId)
     return life.connect(agentId, address)
   }
+
+  const noModel = async (agentId: string) =>
+    new Problem('not-configured', { detail: `agent ${agentId} has no model: ${await life.missingModel()}` })
 
   const modelOf = (row: AgentRow) => row.record.model ?? life.defaultModel()
   /** Started with what is not true any more, or without a model where there is one by now. */
@@ -76,12 +79,6 @@ export function createAgentConnections(
       )
     },
   }
-}
-
-function noModel(agentId: string): Problem {
-  return new Problem('not-configured', {
-    detail: `agent ${agentId} has no model: put FLOTILLA_SYSTEM_OPENAI_API_KEY=... into .env of the home, or set default_model in config/settings.json`,
-  })
 }
 
 /** A caller that gives up leaves the start to those who share it. */

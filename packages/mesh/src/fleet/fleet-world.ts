@@ -291,6 +291,7 @@ export async function aFleet(changes: Partial<FleetDeps> = {}): Promise<FleetWor
     },
     meshIdentity: createMeshIdentity({ secret: 'a secret of this test', clock }),
     defaultModel: () => 'scripted/demo',
+    missingModel: async () => 'this world has one',
     requireModel: () => {},
     loopLimits: { FLOTILLA_MAX_ITERATIONS: '20' },
     dataLimitBytes: () => 100 * 1024 * 1024,

@@ -82,6 +82,7 @@ export interface FleetDeps {
   /** What replies of each agent may take of the mesh. */
   readonly replies: ReplyShares
   readonly defaultModel: () => string | null
+  readonly missingModel: () => Promise<string>
   readonly requireModel: RequireModel
   readonly loopLimits: Readonly<Record<string, string>>
   /** What the agent may keep, by the settings of the moment. */

@@ -25,6 +25,7 @@ function aCatalog(
     settings: () => settingsSchema.parse(settings),
     vault: aVault(system),
     environmentDefaultModel,
+    environmentDefaultModelFrom: 'environment',
     makeProvider: createMakeProvider({
       clock: systemClock,
       newId: randomId,

@@ -9,6 +9,7 @@ import type { MediaBounds } from './media-bounds.ts'
 import { windowOfModel } from './model-window.ts'
 import type { PricedModel } from './price-list.ts'
 import { presetModel } from './preset-model.ts'
+import type { PresetModel } from './preset-model.ts'
 import { boundFieldAt, setupOf, usableProviders } from './provider-setup.ts'
 import type { ProviderSetup } from './provider-setup.ts'
 import { fullName, namesMany, resolveModel } from './resolve-model.ts'
@@ -35,6 +36,8 @@ export interface CatalogModel extends PricedModel {
 export interface ModelCatalog {
   /** What agents without a model of their own use; null when none is set. */
   defaultModel(): string | null
+  /** The same with what chose it. */
+  preset(): PresetModel | null
   /** Whom a bare name belongs to. */
   defaultProvider(): string
   /** Throws the Problem `not-configured` when the provider is not set up. */
@@ -51,6 +54,7 @@ export interface ModelCatalogDeps {
   readonly vault: Vault
   /** FLOTILLA_DEFAULT_MODEL; wins over the settings file. */
   readonly environmentDefaultModel: string | null
+  readonly environmentDefaultModelFrom: 'environment' | '.env'
   readonly makeProvider: MakeProvider
 }
 
@@ -118,9 +122,12 @@ export function createModelCatalog(deps: ModelCatalogDeps): ModelCatalog {
     return { setup: setupOf({ settings: deps.settings, system }, provider), vaulted }
   }
 
-  function defaultModel(): string | null {
+  const defaultModel = (): string | null => preset()?.name ?? null
+
+  function preset(): PresetModel | null {
     return presetModel({
       environment: deps.environmentDefaultModel,
+      environmentFrom: deps.environmentDefaultModelFrom,
       settings: deps.settings(),
       hasSystemCredential: (name) => deps.vault.system(name) !== undefined,
     })
@@ -132,6 +139,7 @@ export function createModelCatalog(deps: ModelCatalogDeps): ModelCatalog {
 
   return {
     defaultModel,
+    preset,
     defaultProvider: providerOfDefault,
     find(name) {
       const id = fullName(name)
@@ -177,8 +185,8 @@ export function createModelCatalog(deps: ModelCatalogDeps): ModelCatalog {
         return (await llm.modelNames()).map((model) => fullName({ provider: name, model }))
       })
       const names = [...Object.keys(deps.settings().models), ...(await Promise.all(played)).flat()]
-      const preset = defaultModel()
-      if (preset !== null) names.unshift(preset)
+      const usual = defaultModel()
+      if (usual !== null) names.unshift(usual)
       return [...new Set(names)]
     },
     async close() {

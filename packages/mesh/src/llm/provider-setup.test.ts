@@ -18,6 +18,7 @@ function aCatalog(system: Readonly<Record<string, string>>, settings: object = {
     settings: () => settingsSchema.parse(settings),
     vault: aVault(system),
     environmentDefaultModel: null,
+    environmentDefaultModelFrom: 'environment',
     makeProvider: createMakeProvider({
       clock: systemClock,
       newId: randomId,
@@ -103,6 +104,7 @@ describe('a model', () => {
       settings: () => settingsSchema.parse({}),
       vault: { ...vault, system: (name) => vault.system(name) },
       environmentDefaultModel: null,
+      environmentDefaultModelFrom: 'environment',
       makeProvider: createMakeProvider({
         clock: systemClock,
         newId: randomId,

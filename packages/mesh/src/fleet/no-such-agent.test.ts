@@ -1,0 +1,13 @@
+import { expect, it } from 'vitest'
+import { noSuchAgent } from './no-such-agent.ts'
+
+it('an id that is not there is told with the one that was meant, or with those that are there', () => {
+  expect(noSuchAgent('wroker-1', ['operator', 'worker-1']).detail).toBe(
+    'there is no agent wroker-1; did you mean worker-1?',
+  )
+  expect(noSuchAgent('auditor', ['worker-1', 'worker-2']).detail).toBe(
+    'there is no agent auditor; there are worker-1, worker-2',
+  )
+  const many = Array.from({ length: 12 }, (_, at) => `collector-of-figures-${at}`)
+  expect(noSuchAgent('x', many).detail).toMatch(/figures-9 and 2 more$/)
+})

@@ -1,0 +1,219 @@
+import { spawn } from 'node:child_process'
+import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import process from 'node:process'
+import { text } from 'node:stream/consumers'
+import { webhookEndpoints } from '@flotilla/protocol/webhook-api'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { readSettingsFile } from '../../packages/mesh/src/config/settings-file.ts'
+import { environmentNames } from '../../packages/mesh/src/config/environment.ts'
+import { commandProgram } from '../support/command-program.ts'
+import { httpCall } from '../support/http-call.ts'
+import { startLlmUpstream } from '../support/llm-upstream.ts'
+import type { LlmUpstream } from '../support/llm-upstream.ts'
+import { pinnedNode, repositoryRoot } from '../support/mesh-process.ts'
+import { readmeSteps } from '../support/readme-steps.ts'
+import type { ReadmeStep } from '../support/readme-steps.ts'
+
+const commandMaxMs = 120_000
+
+/** How a command of the README is given: what is typed into it. One that is not here fails the test. */
+const typed: Readonly<Record<string, string>> = {
+  'npx flotilla start -d': '',
+  'npx flotilla apply starter': '',
+  'npx flotilla chat': 'Hello\n/quit\n',
+  'npx flotilla status': '',
+  'npx flotilla budget fleet --daily 50': '',
+  'npx flotilla credentials set github_token --host api.github.com': 'a value of this test\n',
+  'npx flotilla costs': '',
+  'flotilla costs': '',
+  'npx flotilla pending': '',
+  'npx flotilla permissions explain operator message-agent worker-1': '',
+  'npx flotilla doctor': '',
+  'flotilla doctor': '',
+  'npx flotilla stop': '',
+  'npx flotilla --help': '',
+  'npx flotilla <command> --help': '',
+  'npx flotilla record hello.json "Say hello"': '',
+  'flotilla models': '',
+  'npx flotilla restart worker-1': '',
+  'npx flotilla cron add worker-1 "0 9 * * MON-FRI" --message "Sum up the news of the night"': '',
+  'npx flotilla cron why JOB': '',
+  'npx flotilla heartbeat worker-1 --every 2h': '',
+  'npx flotilla watchers check': '',
+  'npx flotilla pause --reason "holidays"': '',
+  'npx flotilla resume': '',
+  'flotilla webhooks --help': '',
+  'flotilla webhooks deliveries HOOK': '',
+}
+
+/** What the owner of this test writes where the README leaves it to the reader. */
+const keysBeside = ['GROQ', 'BRAVE', 'ANTHROPIC'].map((name) => `FLOTILLA_SYSTEM_${name}_API_KEY=sk-${name}`)
+
+let folder = ''
+let upstream: LlmUpstream
+let port = 0
+const met = new Set<string>()
+let lastOut = ''
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'flotilla-readme-'))
+  upstream = await startLlmUpstream()
+  port = await freePort()
+  // Where the reader stands: `npx` finds the programs of the repository, and what commands write is not left there.
+  await symlink(join(repositoryRoot, 'node_modules'), join(folder, 'node_modules'))
+  await writeFile(join(folder, 'package.json'), '{"private": true}')
+})
+afterAll(async () => {
+  await run('npx flotilla stop')
+  await upstream.close()
+  await rm(folder, { recursive: true, force: true, maxRetries: 5 })
+}, 120_000)
+
+const home = () => join(folder, '.flotilla')
+
+it('npx finds the program where the README is read', async () => {
+  expect(await run('npx flotilla version')).toMatchObject({ code: 0 })
+})
+
+it('every command of the README does what it says on a clean home, in the order of the page, and doctor finds nothing at its end', async () => {
+  for (const step of readmeSteps(await readFile(join(repositoryRoot, 'README.md'), 'utf8'))) await take(step)
+  expect([...met].toSorted(), 'a command that the README no longer has').toEqual(
+    Object.keys(typed).toSorted(),
+  )
+
+  await run('npx flotilla stop')
+  await run('npx flotilla start -d')
+  const status = JSON.parse((await run('npx flotilla status --json')).out) as Record<string, unknown>
+  expect(status['default_model']).toEqual({
+    name: 'openai/gpt-5-mini',
+    from: 'FLOTILLA_DEFAULT_MODEL in .env',
+  })
+  expect(await run('npx flotilla chat operator "Hello"')).toMatchObject({ code: 0, out: 'Hello there\n' })
+  const doctor = await run('npx flotilla doctor --json')
+  const { findings } = JSON.parse(doctor.out) as { findings: { id: string; level: string }[] }
+  expect(findings.filter(({ level }) => level === 'error')).toEqual([])
+}, 900_000)
+
+async function take(step: ReadmeStep): Promise<void> {
+  if (step.kind === 'command') return command(step.line)
+  if (step.kind === 'script') return script(step.name)
+  if (step.kind === 'env') return writeEnv(step.text)
+  if (step.kind === 'settings') return writeSettings(step.text)
+  const known = environmentNames.includes(step.name) || /^FLOTILLA_(?:SYSTEM|CRED)_/.test(step.name)
+  expect(known || step.name === 'FLOTILLA_NO_INSTALL', `${step.name} is a setting`).toBe(true)
+}
+
+async function command(line: string): Promise<void> {
+  const input = typed[line]
+  expect(input, `the README has a command that nobody tries: ${line}`).toBeDefined()
+  met.add(line)
+  if (line.includes('<command>')) return everyHelp(line)
+  const ended = await run(await filled(line), input)
+  lastOut = ended.out
+  expect(ended, line).toMatchObject({ code: 0 })
+  if (line === 'npx flotilla chat' && upstream.calls.length > 0) expect(ended.out).toContain('Hello there')
+}
+
+/** Placeholders are what the command before told, or what the reader has made where the page sends there. */
+async function filled(line: string): Promise<string> {
+  if (line.includes('cron add')) return `${line} --json`
+  if (line.includes('JOB')) return line.replace('JOB', (JSON.parse(lastOut) as { id: string }).id)
+  return line.includes('HOOK') ? line.replace('HOOK', await madeHook()) : line
+}
+
+async function madeHook(): Promise<string> {
+  const { method, path } = webhookEndpoints.webhookCreate
+  const reply = await httpCall({
+    method,
+    url: `http://127.0.0.1:${port}${path}`,
+    headers: { 'content-type': 'application/json', 'x-requested-with': 'curl' },
+    body: JSON.stringify({ name: 'deploys', agent_id: 'worker-1' }),
+  })
+  const id = /"(hook_[a-z0-9]+)"/.exec(reply.text)?.[1]
+  expect(id, reply.text).toBeDefined()
+  return id ?? ''
+}
+
+/** One in a process of its own; what the others would print, this process can tell. */
+async function everyHelp(line: string): Promise<void> {
+  expect(await run(line.replace('<command>', 'status'))).toMatchObject({ code: 0 })
+  const { commands } = commandProgram()
+  expect(commands.length).toBeGreaterThan(30)
+  for (const command of commands)
+    expect(command.helpInformation()).toContain(`Usage: flotilla ${command.name()}`)
+}
+
+async function script(name: string): Promise<void> {
+  const { scripts } = JSON.parse(await readFile(join(repositoryRoot, 'package.json'), 'utf8')) as {
+    scripts: Record<string, string>
+  }
+  expect(Object.keys(scripts)).toContain(name)
+}
+
+async function writeEnv(snippet: string): Promise<void> {
+  const own = snippet
+    .replace('FLOTILLA_SYSTEM_OPENAI_API_KEY=...', 'FLOTILLA_SYSTEM_OPENAI_API_KEY=sk-of-this-test')
+    .replace('FLOTILLA_SYSTEM_OPENAI_BASE_URL=...', `FLOTILLA_SYSTEM_OPENAI_BASE_URL=${upstream.baseUrl}`)
+  expect(own).not.toContain('=...')
+  const path = join(home(), '.env')
+  const before = await readFile(path, 'utf8').catch(() => '')
+  await writeFile(path, [before.trimEnd(), own.trimEnd(), ...keysBeside, ''].join('\n'), { mode: 0o600 })
+}
+
+/** Each beside those before it, as an owner would write them; a mesh that runs takes them up by itself. */
+async function writeSettings(snippet: string): Promise<void> {
+  const path = join(home(), 'config', 'settings.json')
+  const before = JSON.parse(await readFile(path, 'utf8').catch(() => '{}')) as object
+  await mkdir(dirname(path), { recursive: true })
+  await writeFile(path, JSON.stringify(merged(before, JSON.parse(snippet)), null, 2))
+  await readSettingsFile(path)
+}
+
+function merged(left: unknown, right: unknown): unknown {
+  if (!isObject(left) || !isObject(right)) return right
+  const names = [...new Set([...Object.keys(left), ...Object.keys(right)])]
+  return Object.fromEntries(
+    names.map((name) => [name, name in right ? merged(left[name], right[name]) : left[name]]),
+  )
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** A line in a shell of its own, as somebody types it. One that does not end is ended, and that shows in its code. */
+async function run(line: string, input = ''): Promise<{ code: number; out: string; err: string }> {
+  const bins = [dirname(pinnedNode), join(repositoryRoot, 'node_modules', '.bin')]
+  // npx finds the program, which a test of its own says, and takes as long as the command itself.
+  const found = line === 'npx flotilla version' ? line : line.replace(/^npx /, '')
+  const child = spawn('sh', ['-c', found], {
+    cwd: folder,
+    env: {
+      PATH: [...bins, process.env['PATH'] ?? '/usr/bin:/bin'].join(':'),
+      HOME: folder,
+      FLOTILLA_PORT: String(port),
+      FLOTILLA_RUNTIME: 'process',
+      npm_config_update_notifier: 'false',
+      npm_config_offline: 'true',
+    },
+    stdio: ['pipe', 'pipe', 'pipe'],
+    timeout: commandMaxMs,
+  })
+  child.stdin.on('error', () => undefined)
+  child.stdin.end(input)
+  const ended = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? -1)))
+  const [code, out, err] = await Promise.all([ended, text(child.stdout), text(child.stderr)])
+  return { code, out, err }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port: free } = server.address() as AddressInfo
+  await new Promise<void>((resolve) => server.close(() => resolve()))
+  return free
+}
