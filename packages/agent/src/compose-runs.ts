@@ -145,8 +145,15 @@ export function composeRuns(deps: {
     },
     keepReserve: () => keepReserve(environment.dataDirectory),
     tryState: () => tryState(environment.dataDirectory),
-    modelFor: (mesh, { seesImages }) =>
-      createMeshModel({ mesh, model: environment.model, clock, images, seesImages }),
+    modelFor: (mesh, { seesImages }, { onFrame }) =>
+      createMeshModel({
+        mesh,
+        model: environment.model,
+        clock,
+        images,
+        seesImages,
+        onWait: (wait) => onFrame({ type: 'model_wait', ...wait }),
+      }),
     log,
   })
   const close = async () => {

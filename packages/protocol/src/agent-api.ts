@@ -151,6 +151,14 @@ export const chatFrameSchema = z.discriminatedUnion('type', [
     ok: z.boolean(),
     subagent,
   }),
+  /** The agent waits before it asks its model again. */
+  z.strictObject({
+    type: z.literal('model_wait'),
+    seconds: z.number().check(z.minimum(0), z.maximum(wireLimits.modelWaitMaxSeconds)),
+    code: z.string(),
+    provider: z.nullable(z.string()),
+    provider_status: z.nullable(z.int()),
+  }),
   z.strictObject({ type: z.literal('done'), result: taskResultSchema }),
 ])
 export type ChatFrame = z.infer<typeof chatFrameSchema>

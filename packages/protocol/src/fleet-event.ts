@@ -99,6 +99,23 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     unconfirmed: z.optional(z.string()),
     duration_ms: z.number(),
   }),
+  /**
+   * A model call makes its run wait: `retries` in so many seconds, after `code`; or its provider is `silent` for so many
+   * seconds. `over` once it answers; the run's next event of any other kind, but a steer, says as much. Kept nowhere.
+   */
+  z.strictObject({
+    type: z.literal('model.delayed'),
+    agent_id: agentId,
+    run_id: z.nullable(z.string()),
+    state: z.enum(['retries', 'silent', 'over']),
+    seconds: z.number(),
+    /** Names of the owner's settings; null where the agent waits, and does not know. */
+    model: z.nullable(z.string()),
+    provider: z.nullable(z.string()),
+    /** What it answered; null where it answered nothing. */
+    provider_status: z.nullable(z.int()),
+    code: z.nullable(z.string()),
+  }),
   /** A model failed and is left alone for a while, where another may answer. */
   z.strictObject({
     type: z.literal('model.cooling'),
@@ -231,6 +248,13 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('topic.unsubscribed'), topic: z.string(), agent_id: agentId }),
 ])
 export type FleetEventBody = z.infer<typeof fleetEventBodySchema>
+
+/** Told to those who listen and kept nowhere: there are many of them, and they say nothing once they are over. */
+const passing: readonly FleetEventBody['type'][] = ['text.streamed', 'model.delayed']
+
+export function isPassing(body: FleetEventBody): boolean {
+  return passing.includes(body.type)
+}
 
 /** An event as it is sent: the body with its place in the sequence. Sequence numbers rise by one, across restarts too. */
 export interface FleetEvent {

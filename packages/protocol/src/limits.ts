@@ -76,6 +76,8 @@ export const wireLimits = {
   steersPerRunMax: 50,
   steerMaxChars: 4000,
   keepAliveMs: 15_000,
+  /** Longest wait before a model is asked again that an agent may tell of; a day. */
+  modelWaitMaxSeconds: 86_400,
   /** Of one request that an agent has the mesh make, names and values together. */
   outboundHeadersMax: 64,
   outboundHeadersMaxChars: 32_000,

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import type { ChatFrame } from '@flotilla/protocol/agent-api'
 import type { Clock } from '@flotilla/protocol/clock'
 import { headers } from '@flotilla/protocol/headers'
 import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
@@ -32,6 +33,8 @@ export function createMeshModel(deps: {
   images?: Pick<ImageStore, 'load'>
   /** False where it is known that the model sees none. */
   seesImages?: boolean
+  /** Hears of a wait before the model is asked again. */
+  onWait?: (wait: ModelWait) => void
 }): LanguageModel {
   let seen = deps.seesImages ?? true
   /** An answer that a bound of the mesh cut off is asked for again without one; both were paid for. */
@@ -77,10 +80,25 @@ export function createMeshModel(deps: {
           if (tries === triesMax || !mayHeal(problem)) throw problem
           const waitMs = waitsMs[tries - 1]! // tries is below triesMax here
           const askedMs = Math.min((problem.retryAfterSeconds ?? 0) * 1000, retryAfterMaxMs)
-          await deps.clock.sleep(Math.max(waitMs, askedMs), signal)
+          const sleepMs = Math.max(waitMs, askedMs)
+          deps.onWait?.(waitOf(problem, sleepMs))
+          await deps.clock.sleep(sleepMs, signal)
         }
       }
     },
+  }
+}
+
+/** What is told of a wait: names and numbers that the mesh gave, and none of a provider's words. */
+export type ModelWait = Omit<Extract<ChatFrame, { type: 'model_wait' }>, 'type'>
+
+function waitOf({ code, extra }: Problem, ms: number): ModelWait {
+  const { provider, provider_status: status } = extra
+  return {
+    seconds: Math.ceil(ms / 1000),
+    code,
+    provider: typeof provider === 'string' ? provider : null,
+    provider_status: typeof status === 'number' ? status : null,
   }
 }
 

@@ -9,7 +9,7 @@ import type { Tool } from '../tools/tool.ts'
 import { keepLease } from './keep-lease.ts'
 import { runChatTurn } from './run-chat-turn.ts'
 import type { RunContext } from './run-context.ts'
-import type { PerformedRun, PerformRun } from './run-desk.ts'
+import type { PerformedRun, PerformRun, RunHooks } from './run-desk.ts'
 import type { RunRequest } from './run-request.ts'
 import { runTask } from './run-task.ts'
 import { runTool } from './run-tool.ts'
@@ -25,7 +25,7 @@ export function createPerformRun(deps: {
   keepReserve: () => Promise<void>
   /** Rejects where nothing can be written for another reason than a full disk. */
   tryState: () => Promise<void>
-  modelFor: (mesh: RunMesh, held: HeldTools) => LanguageModel
+  modelFor: (mesh: RunMesh, held: HeldTools, hooks: Pick<RunHooks, 'onFrame'>) => LanguageModel
   /** What this run may not use; asked anew for each, since rights change while the agent lives. */
   heldFor: (mesh: RunMesh, signal: AbortSignal) => Promise<HeldTools>
   newCrew: () => Crew
@@ -57,7 +57,7 @@ export function createPerformRun(deps: {
         hooks,
         signal,
         mesh,
-        model: deps.modelFor(mesh, held),
+        model: deps.modelFor(mesh, held, hooks),
         crew,
         tools: await deps.toolsFor({ mesh, held, crew, signal }),
       }

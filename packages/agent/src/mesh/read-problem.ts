@@ -24,6 +24,8 @@ export function readProblem(status: number, headers: ReplyHeaders, body: string)
   })
 }
 
+const framing: readonly string[] = ['error', 'message']
+
 interface Said {
   readonly code: ProblemCode | null
   readonly detail: string
@@ -37,7 +39,8 @@ function readBody(body: string): Said {
     const value: unknown = JSON.parse(body)
     if (typeof value === 'object' && value !== null) {
       // OpenAI clients want their own form on the model surface; the code stands one level deeper there.
-      const fields = Object.entries('error' in value && isObject(value.error) ? value.error : value)
+      const inner = 'error' in value && isObject(value.error) ? value.error : null
+      const fields = Object.entries(inner ?? value)
       const read = (name: string): string => {
         const found = fields.find(([key]) => key === name)?.[1]
         return typeof found === 'string' ? found.slice(0, detailMaxChars) : ''
@@ -46,7 +49,11 @@ function readBody(body: string): Said {
       return {
         code: isProblemCode(code) ? code : null,
         detail: read('detail') || read('message'),
-        extra: Object.fromEntries(fields.filter(([key]) => !rendered.includes(key) && key !== 'message')),
+        extra: Object.fromEntries(
+          [...Object.entries(value), ...fields].filter(
+            ([key]) => !rendered.includes(key) && !framing.includes(key),
+          ),
+        ),
       }
     }
   } catch {

@@ -1,10 +1,14 @@
 import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
 import { oneLine } from '../terminal/color.ts'
 import type { Color } from '../terminal/color.ts'
+import { waitWords } from './wait-words.ts'
+import type { DelayedEvent } from './wait-words.ts'
 import { formatBytes, formatDuration, formatUsd } from '../terminal/format.ts'
 
 /** Columns that an input or output may take on its line. */
 const quotedMax = 88
+/** A line for every call that takes its time would hide the others; where a line is replaced it is told sooner. */
+const silentLineSeconds = 2
 /** Columns of a tool's name, which is the agent's word. */
 const nameMax = 64
 
@@ -65,6 +69,8 @@ export function eventLine(event: FleetEventBody, color: Color): string | null {
           `model ${event.model}: ${event.tokens} tokens, ${formatUsd(event.cost_usd)}, ${formatDuration(event.duration_ms)}`,
         ),
       )
+    case 'model.delayed':
+      return event.state === 'silent' && event.seconds < silentLineSeconds ? null : waitLine(event, color)
     case 'model.cooling':
       return line(
         color,
@@ -162,6 +168,11 @@ export function eventLine(event: FleetEventBody, color: Color): string | null {
     case 'topic.unsubscribed':
       return line(color, event.agent_id, `no longer listens to ${event.topic}`)
   }
+}
+
+function waitLine(event: DelayedEvent, color: Color): string | null {
+  const words = waitWords(event)
+  return words === null ? null : line(color, event.agent_id, color.warning(words))
 }
 
 function callerOf({ agent_id: id, subagent }: { agent_id: string; subagent?: string | undefined }): string {

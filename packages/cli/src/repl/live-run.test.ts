@@ -38,8 +38,23 @@ const ended = (outcome: RunOutcome): ChatStreamFrame => ({
   },
 })
 
-async function shown(frames: readonly ChatStreamFrame[], eventsBeside = false) {
-  const { terminal, out, err } = keepTerminal()
+const wait = (state: 'retries' | 'silent' | 'over', seconds = 5): ChatStreamFrame => ({
+  type: 'event',
+  event: {
+    type: 'model.delayed',
+    agent_id: 'operator',
+    run_id: 'run_1',
+    state,
+    seconds,
+    model: 'openai/gpt',
+    provider: 'openai\u001B[2J',
+    provider_status: state === 'retries' ? 429 : null,
+    code: state === 'retries' ? 'rate-limited' : null,
+  },
+})
+
+async function shown(frames: readonly ChatStreamFrame[], eventsBeside = false, isTTY = false) {
+  const { terminal, out, err } = keepTerminal({ isTTY, noColor: true })
   const client = {
     ...createMeshClient({ baseUrl: 'http://127.0.0.1:9' }),
     async *chatStream() {
@@ -78,5 +93,42 @@ describe('a run shown as it happens', () => {
     const { out, err } = await shown([ended({ status: 'failed', text: 'no key', code: 'provider-refused' })])
     expect(out).toBe('')
     expect(err).toMatch(/✗ no key\n {2}code provider-refused\n {2}next .*key/)
+  })
+
+  it('tells a wait as a line where no line can change', async () => {
+    const frames = [wait('silent', 1), wait('silent', 2), wait('retries'), wait('over'), text('Hi')]
+    const { out, err } = await shown([...frames, ended({ status: 'done', text: 'Hi' })], true)
+    expect(out).toBe('Hi\n')
+    expect(err).toBe(
+      'operator   waits for openai\uFFFD[2J: no answer for 2 s\noperator   tries again in 5 s: 429 from openai\uFFFD[2J\n',
+    )
+  })
+
+  it('tells a wait as one line that goes when it is over, at a terminal', async () => {
+    const { out, err } = await shown(
+      [wait('silent', 1), text('Hi'), ended({ status: 'done', text: 'Hi' })],
+      true,
+      true,
+    )
+    expect(out).toBe('Hi\n')
+    expect(err).toBe('\r\u001B[Kwaits for openai\uFFFD[2J: no answer for 1 s\r\u001B[K')
+  })
+
+  it('shows an answer once through which a person spoke', async () => {
+    const steer: ChatStreamFrame = {
+      type: 'event',
+      event: {
+        type: 'steer.changed',
+        agent_id: 'operator',
+        steer_id: 'steer_1',
+        run_id: 'run_1',
+        state: 'waiting',
+        text: 'shorter',
+        step: null,
+        became_run_id: null,
+      },
+    }
+    const frames = [text('Hel'), steer, text('lo'), ended({ status: 'done', text: 'Hello' })]
+    expect((await shown(frames)).out).toBe(`Hel\noperator   will read “shorter” before its next step\nlo\n`)
   })
 })

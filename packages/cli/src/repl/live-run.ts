@@ -1,10 +1,13 @@
 import type { MeshClient } from '@flotilla/client/mesh-client'
+import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
 import type { RunView } from '@flotilla/protocol/run'
 import { outcomeWords } from './outcome-words.ts'
 import { printable } from '../terminal/color.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { errorLines } from '../terminal/error-words.ts'
 import { eventLine } from './event-line.ts'
+import { waitWords } from './wait-words.ts'
+import type { DelayedEvent } from './wait-words.ts'
 
 export interface LiveAsk {
   readonly agentId: string
@@ -36,7 +39,8 @@ export async function askLive(client: MeshClient, terminal: Terminal, ask: LiveA
     if (frame.type === 'event') {
       const { event } = frame
       if (event.type === 'text.streamed' && event.agent_id === ask.agentId) screen.text(event.content)
-      else screen.line(eventLine(event, terminal.color))
+      else if (event.type === 'model.delayed') screen.wait(event)
+      else screen.event(event)
     }
     if (frame.type === 'ended') {
       screen.end(frame.run)
@@ -48,7 +52,8 @@ export async function askLive(client: MeshClient, terminal: Terminal, ask: LiveA
 
 interface RunScreen {
   text(content: string): void
-  line(line: string | null): void
+  event(event: FleetEventBody): void
+  wait(event: DelayedEvent): void
   end(run: RunView): void
 }
 
@@ -56,25 +61,47 @@ interface RunScreen {
 function createRunScreen(terminal: Terminal, ask: LiveAsk): RunScreen {
   let paragraph = ''
   let last = ''
+  /** The run whose wait is told. */
+  let waiting: string | null = null
 
   function endParagraph(): void {
-    if (paragraph !== '' && !ask.eventsBeside) terminal.stream('\n')
+    if (!ask.eventsBeside) terminal.endRow()
     if (paragraph.trim() !== '') last = paragraph.trim()
     paragraph = ''
   }
 
+  function endWait(): void {
+    if (waiting !== null) terminal.status(null)
+    waiting = null
+  }
+
+  function line(text: string | null): void {
+    if (text === null) return
+    if (ask.eventsBeside) terminal.note(text)
+    else terminal.print(text)
+  }
+
   return {
     text(content) {
+      endWait()
       if (!ask.eventsBeside) terminal.stream(printable(content))
       paragraph += content
     },
-    line(line) {
-      if (line === null) return
-      endParagraph()
-      if (ask.eventsBeside) terminal.note(line)
-      else terminal.print(line)
+    event(event) {
+      const text = eventLine(event, terminal.color)
+      // What a person says meanwhile is no part of what the agent says, and ends none of it.
+      if (event.type === 'steer.changed') return line(text)
+      if ('run_id' in event && event.run_id === waiting) endWait()
+      if (text !== null) endParagraph()
+      line(text)
+    },
+    wait(event) {
+      if (event.state === 'over') return endWait()
+      if (terminal.status((seconds) => waitWords(event, seconds) ?? '')) waiting = event.run_id
+      else line(eventLine(event, terminal.color))
     },
     end(run) {
+      endWait()
       const words = run.outcome?.text ?? ''
       endParagraph()
       if (run.outcome?.status !== 'done') {

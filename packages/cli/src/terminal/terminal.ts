@@ -1,8 +1,13 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import { columnsOf, createColor, printable, singleLine } from './color.ts'
+import { columnsOf, createColor, oneLine, printable, singleLine } from './color.ts'
 import type { Color } from './color.ts'
 import { createProgress } from './progress.ts'
 import type { Progress } from './progress.ts'
+import { createPromptArea } from './prompt-area.ts'
+import type { PromptArea } from './prompt-area.ts'
+import type { InputRow } from './screen-rows.ts'
+import { createStatusLine } from './status-line.ts'
+import type { StatusWords } from './status-line.ts'
 
 /** A stream that text is written to, as far as we need one. */
 export interface TextSink {
@@ -26,12 +31,21 @@ export interface Terminal {
   printText(text: string): void
   /** Text without a line break, as it streams in; silent in JSON mode. */
   stream(text: string): void
+  /** Ends the row that streamed text stands in. */
+  endRow(): void
   /** The result for a program; silent outside JSON mode. */
   printJson(value: unknown): void
   /** The same as `print` beside the result: hints, warnings, errors. */
   note(...lines: readonly string[]): void
   /** What long work is doing. */
   readonly progress: Progress
+  /**
+   * What is waited for, as one line that changes with the seconds; null takes it away. False where nobody watches a
+   * line change: what is to be said is for `note` there.
+   */
+  status(words: StatusWords | null): boolean
+  /** From now on everything is said above what a person types, until the area that this returns is closed. */
+  openPrompt(input: () => InputRow): Pick<PromptArea, 'refresh' | 'close'>
 }
 
 export interface TerminalOptions {
@@ -57,34 +71,90 @@ export function createTerminal(options: TerminalOptions): Terminal {
   })
   // A line that was coloured for one of the two may go to the other.
   const keepsColors = !options.noColor && (isInteractive || err.isTTY === true)
+  let area: PromptArea | null = null
+  let isMidRow = false
+  const statusLine = createStatusLine({
+    clock: options.clock,
+    write: (line) => {
+      const row = line === null ? null : oneLine(line, (out.columns ?? columnsDefault) - 1)
+      if (area !== null) area.status(row === null ? null : color.faint(row))
+      else err.write(`\r\u001B[K${row === null ? '' : errColor.faint(row)}`)
+    },
+  })
+
+  function stream(text: string): void {
+    if (json || text === '') return
+    isMidRow = !text.endsWith('\n')
+    if (area !== null) return area.stream(text)
+    progress.pause()
+    statusLine.pause()
+    out.write(text)
+  }
+
+  function endRow(): void {
+    if (isMidRow) stream('\n')
+  }
+
+  function write(sink: TextSink, lines: readonly string[]): void {
+    writeWhole(
+      sink,
+      lines.map((line) => singleLine(line, keepsColors)),
+    )
+  }
+
+  function writeWhole(sink: TextSink, lines: readonly string[]): void {
+    if (area !== null && sink.isTTY === true) return area.lines(lines)
+    if (sink.isTTY === true || sink === out) endRow()
+    progress.pause()
+    statusLine.pause()
+    for (const line of lines) sink.write(`${line}\n`)
+  }
+
   return {
     json,
     isInteractive,
     columns: out.columns ?? columnsDefault,
     color,
     print(...lines) {
-      if (json) return
-      progress.pause()
-      for (const line of lines) out.write(`${singleLine(line, keepsColors)}\n`)
+      if (!json) write(out, lines)
     },
     printText(text) {
-      if (json) return
-      progress.pause()
-      out.write(`${printable(text)}\n`)
+      if (!json) writeWhole(out, [printable(text)])
     },
-    stream(text) {
-      if (json) return
-      progress.pause()
-      out.write(text)
-    },
+    stream,
+    endRow,
     printJson(value) {
       if (json) out.write(`${terminalSafe(JSON.stringify(value))}\n`)
     },
-    note(...lines) {
-      progress.pause()
-      for (const line of lines) err.write(`${singleLine(line, keepsColors)}\n`)
-    },
+    note: (...lines) => write(err, lines),
     progress,
+    status(words) {
+      if (area === null && err.isTTY !== true) return false
+      if (words === null) {
+        statusLine.clear()
+        return true
+      }
+      if (area === null) endRow()
+      statusLine.show(words)
+      return true
+    },
+    openPrompt(input) {
+      const opened = createPromptArea(out, input)
+      area = opened
+      opened.refresh()
+      return {
+        refresh: () => {
+          if (area === opened) opened.refresh()
+        },
+        close: () => {
+          if (area !== opened) return
+          statusLine.clear()
+          opened.close()
+          isMidRow = false
+          area = null
+        },
+      }
+    },
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Clock } from '@flotilla/protocol/clock'
+import { isPassing } from '@flotilla/protocol/fleet-event'
 import type { FleetEvent, FleetEventBody } from '@flotilla/protocol/fleet-event'
 import type { Log } from '../log.ts'
 import type { Database } from '../storage/database.ts'
@@ -63,13 +64,12 @@ export function createEventBus({
       reserved = event.seq + reservedNumbers
     }
     last = event.seq
-    if (body.type !== 'text.streamed') keep(event)
+    if (!isPassing(body)) keep(event)
     database.afterCommit(() => tell(event))
   }
 
   return {
-    publish: (body) =>
-      body.type === 'text.streamed' ? publish(body) : database.transaction(() => publish(body)),
+    publish: (body) => (isPassing(body) ? publish(body) : database.transaction(() => publish(body))),
     since: (seq, limit) => table.after(seq, limit),
     droppedUntil: () => table.droppedUntil(),
     lastSeq: () => last,

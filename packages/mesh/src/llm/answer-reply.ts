@@ -10,6 +10,7 @@ import type { SpokenStream } from './relay-stream.ts'
 import type { Hearing } from './read-on.ts'
 import type { OpenCall } from './reply-body.ts'
 import type { SilenceWatch } from './silence-watch.ts'
+import type { CallWaits } from './tell-waits.ts'
 import type { ModelWatch } from './watch-models.ts'
 
 /** To be copied to the client as it is. */
@@ -44,10 +45,11 @@ export async function streamedAnswer(
     readonly dispatched: Promise<Answer>
     readonly wantsUsage: boolean
     readonly hearing: Hearing
+    readonly waits: CallWaits
   },
 ): Promise<CompletionReply> {
-  const { dispatched, ...rest } = streaming
-  const spoken = dispatched.then((answer) => spokenStream({ ...deps, hearing: rest.hearing }, answer))
+  const { dispatched, waits, ...rest } = streaming
+  const spoken = dispatched.then((answer) => spokenStream({ ...deps, hearing: rest.hearing, waits }, answer))
   spoken.catch(() => {})
   const first = await firstOf(dispatched, deps.silence)
   if (first !== null && 'whole' in first.answer) return wholeAnswer(first)
@@ -74,13 +76,20 @@ function spokenStream(
     watch,
     dialect,
     hearing,
-  }: { readonly watch: ModelWatch; readonly dialect: Dialect; readonly hearing: Hearing },
+    waits,
+  }: {
+    readonly watch: ModelWatch
+    readonly dialect: Dialect
+    readonly hearing: Hearing
+    readonly waits: CallWaits
+  },
   answered: Answer,
 ): SpokenStream {
   const { answer, model, askedAt } = answered
   const signature = Object.entries(answeredBy(answered)).map(([name, value]) => `${name}: ${value}`)
   return {
     signature: signature.join(', '),
+    waiting: () => waits.asking(model),
     broke: (problem) => {
       const failure = failureFromError(problem)
       if (failure) watch.failed(model, failure, askedAt)

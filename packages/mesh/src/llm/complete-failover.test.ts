@@ -74,7 +74,8 @@ async function aChain(options: LlmPartsOptions = {}): Promise<Chain> {
       agents: { scout: { models: ['two/m', 'three/m'] } },
       ...options.settings,
     },
-    overrides: { clock, ...options.overrides },
+    // Longer than any test: what is slept for here are the waits between attempts.
+    overrides: { clock, toldAfterMs: 600_000, ...options.overrides },
   })
   closers.push(...Object.values(upstreams).map((upstream) => upstream.close), parts.close)
   const names = ['one', 'two', 'three'] as const

@@ -36,6 +36,8 @@ import { priceWithTools, serverToolTerms, tokensWithTools } from './server-tools
 import type { StatedWindows } from './stated-windows.ts'
 import { createSilenceWatch } from './silence-watch.ts'
 import type { SilenceWatch } from './silence-watch.ts'
+import { createTellWaits } from './tell-waits.ts'
+import type { TellWaits } from './tell-waits.ts'
 import { billedUsage } from './usage.ts'
 import type { TokenUsage } from './usage.ts'
 import type { ModelWatch } from './watch-models.ts'
@@ -81,6 +83,8 @@ export interface CompleteDeps extends AllowedModelsDeps {
   readonly chance: () => number
   /** Silence after which a stream gets a comment; the default is the wire's. */
   readonly keepAliveMs?: number
+  /** Of a wait for a provider, before whoever asked is told; the default is a second. */
+  readonly toldAfterMs?: number
   /** Does what returns at once, on the agent's share of the loop. */
   readonly spend: LoopShare['spend']
   /** Ends what waits between calls. */
@@ -94,7 +98,8 @@ export interface CompleteDeps extends AllowedModelsDeps {
  */
 export function createComplete(deps: CompleteDeps, dialect: Dialect): Complete {
   const silence = createSilenceWatch({ ...deps, intervalMs: deps.keepAliveMs ?? wireLimits.keepAliveMs })
-  const parts: Parts = { ...deps, dialect, silence, priceOf: createPriceList(deps.clock) }
+  const waits = createTellWaits(deps)
+  const parts: Parts = { ...deps, dialect, silence, waits, priceOf: createPriceList(deps.clock) }
   return async (caller, input) => {
     try {
       deps.guard(caller, { do: 'call-api', api: 'llm' })
@@ -111,6 +116,7 @@ export function createComplete(deps: CompleteDeps, dialect: Dialect): Complete {
 interface Parts extends CompleteDeps {
   readonly dialect: Dialect
   readonly silence: SilenceWatch
+  readonly waits: TellWaits
   readonly priceOf: (model: PricedModel) => Price
 }
 
@@ -131,9 +137,12 @@ async function answer(
   const leave = () => hearing.readerLeft(input.signal.reason)
   if (input.signal.aborted) leave()
   else input.signal.addEventListener('abort', leave, { once: true })
+  const runId = caller.run?.runId ?? null
+  const waits = deps.waits.begin({ agentId: caller.agentId, runId, left: hearing.left })
   const dispatched = dispatch(deps, {
     chain,
     hearing,
+    waits,
     open: (model) =>
       openCall(deps, caller, { model, parameters, hearing, input, asksAgain: input.asksAgain === true }),
     receive: (reply, opened) => receive(dialect, reply, opened),
@@ -146,7 +155,7 @@ async function answer(
     .finally(ended)
   if (!parameters.stream) return wholeAnswer(await unlessLeft(dispatched, hearing))
   // One that is left before it began is read on by the stream that it becomes.
-  const streamed = streamedAnswer(deps, { dispatched, wantsUsage: parameters.wantsUsage, hearing })
+  const streamed = streamedAnswer(deps, { dispatched, wantsUsage: parameters.wantsUsage, hearing, waits })
   return await unlessLeft(streamed, hearing)
 }
 

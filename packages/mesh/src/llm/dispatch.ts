@@ -9,6 +9,7 @@ import type { CatalogModel } from './model-catalog.ts'
 import { failureFromError, failureFromRefusal } from './provider-failure.ts'
 import type { Hearing } from './read-on.ts'
 import { spendIn } from './reply-body.ts'
+import type { CallWaits } from './tell-waits.ts'
 import type { ModelWatch } from './watch-models.ts'
 
 /** A call made ready for one model: what goes out, and the money set aside for it. */
@@ -30,6 +31,8 @@ export interface ChainCall<Opened extends OpenedCall, Answer> {
   readonly receive: (reply: ProviderReply, opened: Opened) => Promise<Answer>
   /** Once nobody waits any more, an attempt under way is heard out and no other begins. */
   readonly hearing: Hearing
+  /** Tells whoever asked why nothing comes. */
+  readonly waits: CallWaits
 }
 
 /** An answer, who gave it, and how many attempts it took. */
@@ -146,6 +149,7 @@ async function tryModel<Opened extends OpenedCall, Answer>(
       }
       const { code } = failure.problem
       deps.log.warn({ model: model.id, code, attempts: walk.attempts }, 'model call is tried again')
+      call.waits.retrying(model, failure, { waitMs: step.waitMs, elapsedMs })
       await clock.sleep(step.waitMs, call.hearing.left)
     }
   } finally {
@@ -162,11 +166,16 @@ async function attemptOnce<Opened extends OpenedCall, Answer>(
   opened: Opened,
 ): Promise<Outcome<Answer>> {
   const { hearing } = call
+  const waited = call.waits.asking(model)
   const settleUnseen = () => opened.account.settleUnconfirmed(hearing.why() ?? 'broken-off')
   try {
     const options = { ...opened.bounds, signal: hearing.cut }
     const reply = await spendIn(opened.bounds, () => model.llm.complete(opened.request, options))
-    if (reply.status === 200) return { answer: await call.receive(reply, opened) }
+    if (reply.status === 200) {
+      const answer = await call.receive(reply, opened)
+      call.waits.over(model)
+      return { answer }
+    }
     const failure = await failureFromRefusal(reply, model)
     if (failure.mayBeBilled) settleUnseen()
     return { failure }
@@ -175,6 +184,8 @@ async function attemptOnce<Opened extends OpenedCall, Answer>(
     if (failure?.mayBeBilled !== false) settleUnseen()
     if (failure === null) throw error
     return { failure }
+  } finally {
+    waited.end()
   }
 }
 

@@ -10,7 +10,7 @@ import { boundWords } from './reply-body.ts'
 import type { OpenCall } from './reply-body.ts'
 import type { UnknownCost } from './unknown-cost.ts'
 import type { TokenUsage } from './usage.ts'
-import type { SilenceWatch } from './silence-watch.ts'
+import type { SilenceWatch, Watched } from './silence-watch.ts'
 
 /** A comment that server-sent event readers skip, so that nobody on the way takes a silent connection for dead. */
 const keepAliveComment = Buffer.from(': keep-alive\n\n')
@@ -21,6 +21,8 @@ export interface SpokenStream {
   readonly call: OpenCall
   /** Told to a client that got its headers before anybody knew. */
   readonly signature: string
+  /** Begins to watch for silences between its words. */
+  readonly waiting: () => Watched
   /** Hears once that the stream broke off; a stream that has begun is never asked for again. */
   readonly broke: (problem: Problem) => void
 }
@@ -68,7 +70,11 @@ const nobody: ByteSink = { write: () => true, end: () => {}, fail: () => {} }
 function relay(input: RelayInput, sink: ByteSink): ByteFlow {
   const { hearing } = input
   const progress = freshProgress()
-  const call = { spoken: null as SpokenStream | null, source: null as ByteFlow | null }
+  const call = {
+    spoken: null as SpokenStream | null,
+    source: null as ByteFlow | null,
+    waited: null as Watched | null,
+  }
   const passer = createEventPasser(
     progress,
     {
@@ -97,6 +103,7 @@ function relay(input: RelayInput, sink: ByteSink): ByteFlow {
     if (isOver) return false
     isOver = true
     watched.end()
+    call.waited?.end()
     hearing.left.removeEventListener('abort', readOn)
     hearing.cut.removeEventListener('abort', cutOff)
     settle(otherwise)
@@ -108,6 +115,7 @@ function relay(input: RelayInput, sink: ByteSink): ByteFlow {
     if (!isRead) return
     isRead = false
     watched.end()
+    call.waited?.end()
     hasRoom = true
     if (hearing.cut.aborted) cutOff()
     else call.source?.resume()
@@ -121,6 +129,7 @@ function relay(input: RelayInput, sink: ByteSink): ByteFlow {
   function pass(bytes: Uint8Array | null): void {
     if (bytes === null || !isRead) return
     watched.heard()
+    call.waited?.heard()
     hasRoom = sink.write(bytes)
   }
 
@@ -178,6 +187,7 @@ function relay(input: RelayInput, sink: ByteSink): ByteFlow {
         stream.reply.discard()
         return
       }
+      if (isRead) call.waited = stream.waiting()
       if (input.isLate && isRead) sink.write(Buffer.from(`: ${stream.signature}\n\n`))
       const bound = stream.call.answerBound
       if (typeof bound === 'number' && isRead) sink.write(boundEvent(bound))

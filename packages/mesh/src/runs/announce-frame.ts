@@ -1,6 +1,7 @@
 import type { ChatFrame } from '@flotilla/protocol/agent-api'
 import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
+import { isProblemCode } from '@flotilla/protocol/problem-catalog'
 import type { RunRecord } from './run-record.ts'
 
 /** What people see of one frame, characters; whole outputs stand in the agent's result. */
@@ -31,6 +32,17 @@ export function frameEvent(run: RunRecord, frame: ChatFrame): FleetEventBody | n
       const output = frame.output.slice(0, outputMaxChars)
       return { type: 'tool.ended', ...who, step, name, output, ok, ...ofSubagent(frame.subagent) }
     }
+    case 'model_wait':
+      return {
+        type: 'model.delayed',
+        ...who,
+        state: 'retries',
+        seconds: frame.seconds,
+        model: null,
+        provider: frame.provider?.slice(0, nameMaxChars) ?? null,
+        provider_status: frame.provider_status,
+        code: isProblemCode(frame.code) ? frame.code : null,
+      }
     case 'done':
       return null
   }

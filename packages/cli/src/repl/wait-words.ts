@@ -1,0 +1,24 @@
+import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
+import { isProblemCode, problemCatalog } from '@flotilla/protocol/problem-catalog'
+import { oneLine } from '../terminal/color.ts'
+
+export type DelayedEvent = Extract<FleetEventBody, { type: 'model.delayed' }>
+
+const nameColumnsMax = 40
+
+/** Why nothing comes, as it stands so many seconds after it was told; null once something does. Pure. */
+export function waitWords(event: DelayedEvent, secondsSince = 0): string | null {
+  const provider = oneLine(event.provider ?? 'the model', nameColumnsMax)
+  if (event.state === 'over') return null
+  if (event.state === 'silent')
+    return `waits for ${provider}: no answer for ${event.seconds + secondsSince} s`
+  const left = event.seconds - secondsSince
+  return `${left > 0 ? `tries again in ${left} s` : 'tries again now'}: ${reasonWords(event, provider)}`
+}
+
+function reasonWords({ provider_status: status, code }: DelayedEvent, provider: string): string {
+  if (status !== null) return `${status} from ${provider}`
+  if (code === null || !isProblemCode(code)) return provider
+  const { title } = problemCatalog[code]
+  return `${provider}, ${title.charAt(0).toLowerCase()}${title.slice(1)}`
+}

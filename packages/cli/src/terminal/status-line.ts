@@ -1,0 +1,52 @@
+import type { Clock } from '@flotilla/protocol/clock'
+
+/** What is waited for, in words that change with the seconds since the wait was told. */
+export type StatusWords = (seconds: number) => string
+
+/** One line that is replaced by the next. */
+export interface StatusLine {
+  show(words: StatusWords): void
+  clear(): void
+  /** Takes it away because somebody else is about to write; it comes back with its next second. */
+  pause(): void
+}
+
+const tickMs = 1000
+
+export function createStatusLine({
+  clock,
+  write,
+}: {
+  readonly clock: Clock
+  /** Null takes the line away. */
+  readonly write: (line: string | null) => void
+}): StatusLine {
+  let shown: AbortController | null = null
+
+  async function tick(words: StatusWords, { signal }: AbortController): Promise<void> {
+    const since = clock.now()
+    while (!signal.aborted) {
+      write(words(Math.round((clock.now() - since) / 1000)))
+      await clock.sleep(tickMs, signal).catch(() => undefined)
+    }
+  }
+
+  function clear(): void {
+    if (shown === null) return
+    shown.abort()
+    shown = null
+    write(null)
+  }
+
+  return {
+    show(words) {
+      shown?.abort()
+      shown = new AbortController()
+      void tick(words, shown)
+    },
+    clear,
+    pause: () => {
+      if (shown !== null) write(null)
+    },
+  }
+}
