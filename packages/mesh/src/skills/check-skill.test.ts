@@ -143,6 +143,23 @@ describe('what is refused', () => {
     expect(new Set(skillEscapes.map(({ name }) => name)).size).toBe(skillEscapes.length)
   })
 
+  test.each([
+    `(() => {})['con' + 'structor']('return 1')()`,
+    `text['__pro' + 'to__']`,
+    `(({ ['con' + 'structor']: f }) => f)(() => {})`,
+    `new (class { ['con' + 'structor']() {} })()`,
+    `text[1 + 2]`,
+  ])('%s, since a sum may be a text, and one text leads to all code', (access) => {
+    expect(rulesOf(wrap(`void ${access}; return {}`))).toEqual(['computed-access'])
+  })
+
+  test.each(['-', '*', '/', '%', '**', '|', '&', '^', '<<', '>>', '>>>'])(
+    'no key made with %s, which gives a number whatever it is given',
+    (operator) => {
+      expect(rulesOf(wrap(`void text[text ${operator} 1]; return {}`))).toEqual([])
+    },
+  )
+
   test('a source of more than 10,000 characters', () => {
     verifies('errors:skill:too-long', 'limits:skill-source-chars')
     const filler = (length: number) => `// ${'x'.repeat(length)}`
