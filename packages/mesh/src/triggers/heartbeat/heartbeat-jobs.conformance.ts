@@ -1,12 +1,22 @@
+import { operatorAgentId } from '@flotilla/protocol/ids'
 import { expect, test } from 'vitest'
 import type { HeartbeatJobs } from './heartbeat-jobs.ts'
 
+export interface HeartbeatJobsUnderTest {
+  readonly jobs: HeartbeatJobs
+  /** Breaks what is kept, as a hand does that writes half a file. */
+  spoil(): Promise<void>
+}
+
 /** What every keeper of heartbeats does. */
-export function heartbeatJobsConformance(make: () => HeartbeatJobs | Promise<HeartbeatJobs>): void {
+export function heartbeatJobsConformance(
+  make: () => HeartbeatJobsUnderTest | Promise<HeartbeatJobsUnderTest>,
+): void {
   const job = { agentId: 'agent', schedule: 'every 15m', enabled: true }
+  const own = { agentId: operatorAgentId, schedule: 'every 15m', enabled: true }
 
   test('a job is found as it was put, and the newer replaces the older (J1)', async () => {
-    const jobs = await make()
+    const { jobs } = await make()
     expect(await jobs.find('agent')).toBeNull()
     await jobs.put(job)
     expect(await jobs.find('agent')).toMatchObject(job)
@@ -15,7 +25,7 @@ export function heartbeatJobsConformance(make: () => HeartbeatJobs | Promise<Hea
   })
 
   test('a job is removed once and again (J2)', async () => {
-    const jobs = await make()
+    const { jobs } = await make()
     await jobs.put(job)
     await jobs.remove('agent')
     await jobs.remove('agent')
@@ -23,11 +33,46 @@ export function heartbeatJobsConformance(make: () => HeartbeatJobs | Promise<Hea
   })
 
   test('ids count whole (J3)', async () => {
-    const jobs = await make()
+    const { jobs } = await make()
     await jobs.put({ ...job, agentId: 'agent2' })
     expect(await jobs.find('agent')).toBeNull()
     await jobs.put(job)
     await jobs.remove('agent')
     expect(await jobs.find('agent2')).toMatchObject({ ...job, agentId: 'agent2' })
+  })
+
+  test.each([
+    { ...own, schedule: 'every 7d' },
+    { ...own, enabled: false },
+    { ...own, schedule: '0 0 1 1 *', enabled: false },
+  ])("the operator's is as it has to be, and %j is refused (J4)", async (other) => {
+    const { jobs } = await make()
+    await expect(jobs.put(other)).rejects.toMatchObject({ code: 'bad-request' })
+    expect(await jobs.find(operatorAgentId)).toBeNull()
+    await jobs.put(own)
+    await expect(jobs.put(other)).rejects.toMatchObject({ code: 'bad-request' })
+    expect(await jobs.find(operatorAgentId)).toMatchObject(own)
+  })
+
+  test("the operator's is not removed, whether it is there or not (J4)", async () => {
+    const { jobs } = await make()
+    await expect(jobs.remove(operatorAgentId)).rejects.toMatchObject({ code: 'bad-request' })
+    await jobs.put(own)
+    await expect(jobs.remove(operatorAgentId)).rejects.toMatchObject({ code: 'bad-request' })
+    expect(await jobs.find(operatorAgentId)).toMatchObject(own)
+  })
+
+  test('what is kept and broken is not written over, and the jobs before go on (J5)', async () => {
+    const { jobs, spoil } = await make()
+    await jobs.put(job)
+    await jobs.put(own)
+    await spoil()
+    const refused = { code: 'unprocessable' }
+    await expect(jobs.put({ ...job, schedule: 'every 2h' })).rejects.toMatchObject(refused)
+    await expect(jobs.put({ ...job, agentId: 'new' })).rejects.toMatchObject(refused)
+    await expect(jobs.remove('agent')).rejects.toMatchObject(refused)
+    expect(await jobs.find('agent')).toMatchObject(job)
+    expect(await jobs.find(operatorAgentId)).toMatchObject(own)
+    expect(await jobs.find('new')).toBeNull()
   })
 }

@@ -13,8 +13,9 @@ export interface HeartbeatJob {
  * - J1 `put` replaces the job of the agent; what it does not name of a job that is there stays.
  * - J2 `remove` of what is not there is no error.
  * - J3 Ids count whole: a job of `agent2` is none of `agent`.
- *
- * Rejects with the Problem `unprocessable`, with the reason, where what is kept is broken.
+ * - J4 The operator's is every 15 minutes and on: `put` of another and `remove` of it reject with `bad-request`.
+ * - J5 Where what is kept is broken, `put` and `remove` reject with `unprocessable`, with the reason, and change
+ *   nothing; `find` gives the jobs as they were before.
  */
 export interface HeartbeatJobs {
   find(agentId: string): HeartbeatJob | null | Promise<HeartbeatJob | null>

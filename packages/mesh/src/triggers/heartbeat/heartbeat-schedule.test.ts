@@ -25,7 +25,10 @@ function aWorld() {
 }
 
 describe('heartbeats in memory', () => {
-  heartbeatJobsConformance(createFakeHeartbeatJobs)
+  heartbeatJobsConformance(() => {
+    const jobs = createFakeHeartbeatJobs()
+    return { jobs, spoil: async () => void (jobs.isBroken = true) }
+  })
 })
 
 describe('a worker’s heartbeat', () => {
@@ -89,7 +92,7 @@ describe('the operator’s heartbeat is every 15 minutes', () => {
   ])('whatever a hand wrote into the file: %j', async (written) => {
     const { jobs, ensure } = aWorld()
     expect(heldJob(written)).toEqual(locked)
-    await jobs.put(written)
+    jobs.jobs.set('operator', written)
     await ensure('operator')
     expect(await jobs.find('operator')).toEqual(locked)
   })
@@ -97,7 +100,7 @@ describe('the operator’s heartbeat is every 15 minutes', () => {
   test('where its job was taken away', async () => {
     const { jobs, ensure } = aWorld()
     await ensure('operator')
-    await jobs.remove('operator')
+    jobs.jobs.delete('operator')
     await ensure('operator', null)
     expect(await jobs.find('operator')).toEqual(locked)
   })

@@ -1,0 +1,17 @@
+import { writeFile } from 'node:fs/promises'
+import { describe } from 'vitest'
+import { heartbeatJobsConformance } from '../heartbeat/heartbeat-jobs.conformance.ts'
+import { play } from './played-cron.ts'
+
+describe('heartbeats on the board of jobs', () => {
+  heartbeatJobsConformance(async () => {
+    const { cron, world } = await play()
+    return {
+      jobs: cron.heartbeatJobs,
+      spoil: async () => {
+        await writeFile(world.path, '{ "jobs": [')
+        await cron.tick()
+      },
+    }
+  })
+})
