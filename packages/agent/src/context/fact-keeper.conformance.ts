@@ -25,6 +25,19 @@ export function describeFactKeeper(name: string, make: MakeKeeper): void {
       expect(await kept()).not.toContain('door')
     })
 
+    test('what it is given again is kept once', async () => {
+      const { keeper, kept } = await make()
+      await keeper.saveFacts(facts, run)
+      expect(await keeper.saveFacts(facts.slice(0, 1), { ...run, runId: 'run_2' })).toEqual({ saved: 1 })
+      expect((await kept()).match(/the door is green/g)).toHaveLength(1)
+    })
+
+    test('words with nothing to be seen in them are not kept, and those beside them are', async () => {
+      const { keeper, kept } = await make()
+      expect(await keeper.saveFacts([sanitizeForPrompt(' \u200b '), ...facts], run)).toEqual({ saved: 2 })
+      for (const fact of facts) expect(await kept()).toContain(fact)
+    })
+
     test('no fact is no entry', async () => {
       const { keeper, kept } = await make()
       expect(await keeper.saveFacts([], run)).toEqual({ saved: 0 })

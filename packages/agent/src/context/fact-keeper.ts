@@ -12,7 +12,8 @@ export interface FactRun {
 
 /**
  * PORT. Takes facts that a conversation yielded, to be found when it is forgotten. With `runOk` false it keeps none:
- * words of a run in which nothing worked are no facts. Answers how many are kept; may reject, and then none are.
+ * words of a run in which nothing worked are no facts. The same words are one fact, and words with nothing to be seen
+ * in them are none. Answers how many of those given are kept; may reject, and then none are.
  */
 export interface FactKeeper {
   saveFacts(facts: readonly PromptText[], run: FactRun): Promise<{ readonly saved: number }>

@@ -61,8 +61,9 @@ export function aFactKeeper(): FactKeeper & { readonly facts: PromptText[]; read
     runs,
     saveFacts: async (found, { runOk }) => {
       runs.push(runOk)
-      if (runOk) facts.push(...found)
-      return { saved: runOk ? found.length : 0 }
+      const kept = runOk ? found.filter((fact) => fact.trim() !== '') : []
+      facts.push(...kept.filter((fact) => !facts.includes(fact)))
+      return { saved: kept.length }
     },
   }
 }
