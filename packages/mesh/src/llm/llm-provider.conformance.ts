@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import type { LlmProvider, ProviderRequest } from './llm-provider.ts'
-import { readAnswer } from './read-answer.ts'
 
 /** A provider that answers `Hello there` to the message `hi` of agent `scout`, and is silent to `wait`. */
 export interface ProviderUnderTest {
@@ -9,37 +8,50 @@ export interface ProviderUnderTest {
   close(): Promise<void>
 }
 
-/** What every provider owes its callers; the words are in `llm-provider.ts`. */
-export function describeLlmProvider(name: string, make: () => Promise<ProviderUnderTest>): void {
-  describe(`${name} as a provider`, () => {
+type SpokenForm = 'chat' | 'messages'
+
+/** What every provider owes its callers in each form that it speaks; the words are in `llm-provider.ts`. */
+export function describeLlmProvider(
+  name: string,
+  make: () => Promise<ProviderUnderTest>,
+  forms: readonly SpokenForm[] = ['chat'],
+): void {
+  describe.each(forms)(`${name} as a provider of %s`, (form) => {
+    test('says that it speaks so', () =>
+      withFresh(make, async ({ provider }) => {
+        expect([...provider.forms]).toContain(form)
+      }))
+
     test('answers in one piece of JSON with its usage', () =>
       withFresh(make, async ({ provider, model }) => {
-        const reply = await provider.complete(aRequest(model, 'hi', false), {
+        const reply = await provider.complete(aRequest(form, model, { content: 'hi' }), {
           signal: new AbortController().signal,
         })
         const text = Buffer.concat(await Array.fromAsync(reply.body)).toString()
         expect(reply.status).toBe(200)
         expect(reply.contentType).toContain('application/json')
-        expect(readAnswer(text, false)?.content).toBe('Hello there')
-        expect(JSON.parse(text)).toMatchObject({ usage: { prompt_tokens: expect.any(Number) } })
+        expect(JSON.parse(text)).toMatchObject(wholeAnswer[form])
       }))
 
-    test('streams events that end with the usage and DONE', () =>
+    test('streams events that end with the usage and the mark of the end', () =>
       withFresh(make, async ({ provider, model }) => {
-        const reply = await provider.complete(aRequest(model, 'hi', true), {
+        const reply = await provider.complete(aRequest(form, model, { content: 'hi', stream: true }), {
           signal: new AbortController().signal,
         })
         const text = Buffer.concat(await Array.fromAsync(reply.body)).toString()
+        expect(reply.status).toBe(200)
         expect(reply.contentType).toContain('text/event-stream')
-        expect(readAnswer(text, true)?.content).toBe('Hello there')
-        expect(text).toMatch(/"usage":\{[^}]*\}[^]*data: \[DONE\]\n\n$/)
+        expect(streamedWords[form](text)).toBe('Hello there')
+        expect(text).toMatch(streamEnd[form])
       }))
 
     test('rejects with the reason of a signal that aborts', () =>
       withFresh(make, async ({ provider, model }) => {
         const leaving = new AbortController()
         const reason = new Error('enough')
-        const reply = provider.complete(aRequest(model, 'wait', true), { signal: leaving.signal })
+        const reply = provider.complete(aRequest(form, model, { content: 'wait', stream: true }), {
+          signal: leaving.signal,
+        })
         setImmediate(() => leaving.abort(reason))
         await expect(reply).rejects.toBe(reason)
       }))
@@ -47,11 +59,41 @@ export function describeLlmProvider(name: string, make: () => Promise<ProviderUn
     test('answers again after a reply was discarded', () =>
       withFresh(make, async ({ provider, model }) => {
         const signal = new AbortController().signal
-        const first = await provider.complete(aRequest(model, 'hi', true), { signal })
+        const request = aRequest(form, model, { content: 'hi', stream: true })
+        const first = await provider.complete(request, { signal })
         first.discard()
-        expect((await provider.complete(aRequest(model, 'hi', true), { signal })).status).toBe(200)
+        expect((await provider.complete(request, { signal })).status).toBe(200)
       }))
   })
+}
+
+/** As the public interfaces of that name have it, read by hand. */
+const wholeAnswer: Readonly<Record<SpokenForm, object>> = {
+  chat: {
+    choices: [{ message: { role: 'assistant', content: 'Hello there' }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: expect.any(Number), completion_tokens: expect.any(Number) },
+  },
+  messages: {
+    type: 'message',
+    role: 'assistant',
+    content: [{ type: 'text', text: 'Hello there' }],
+    stop_reason: 'end_turn',
+    usage: { input_tokens: expect.any(Number), output_tokens: expect.any(Number) },
+  },
+}
+
+const streamedWords: Readonly<Record<SpokenForm, (text: string) => string>> = {
+  chat: (text) => wordsIn(text, /"content":"([^"]*)"/g),
+  messages: (text) => wordsIn(text, /"text_delta","text":"([^"]*)"/g),
+}
+
+const streamEnd: Readonly<Record<SpokenForm, RegExp>> = {
+  chat: /"usage":\{[^}]*\}[^]*data: \[DONE\]\n\n$/,
+  messages: /"usage":\{[^}]*"output_tokens":[^]*event: message_stop\ndata: [^\n]*\n\n$/,
+}
+
+function wordsIn(text: string, pieces: RegExp): string {
+  return [...text.matchAll(pieces)].map(([, words]) => words).join('')
 }
 
 async function withFresh(
@@ -66,13 +108,16 @@ async function withFresh(
   }
 }
 
-function aRequest(model: string, content: string, stream: boolean): ProviderRequest {
-  const parameters = {
-    messages: [{ role: 'user', content }],
-    ...(stream ? { stream, stream_options: { include_usage: true } } : {}),
-  }
+function aRequest(
+  form: SpokenForm,
+  model: string,
+  { content, stream = false }: { readonly content: string; readonly stream?: boolean },
+): ProviderRequest {
+  const own =
+    form === 'messages' ? { max_tokens: 100 } : stream ? { stream_options: { include_usage: true } } : {}
+  const parameters = { messages: [{ role: 'user', content }], ...(stream ? { stream } : {}), ...own }
   return {
-    form: 'chat',
+    form,
     agentId: 'scout',
     model,
     stream,
