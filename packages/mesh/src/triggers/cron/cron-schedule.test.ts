@@ -151,6 +151,20 @@ describe('a schedule', () => {
     ])
   })
 
+  it.each([
+    // In the hour that is shown a second time: the time came already, at the first of the two.
+    ['Europe/Berlin', '30 2 * * *', '2026-10-25T01:10:00Z', '2026-10-26T01:30'],
+    ['America/New_York', '59 1 * * *', '2026-11-01T06:00:00Z', '2026-11-02T06:59'],
+    ['Australia/Lord_Howe', '45 1 * * *', '2026-04-04T15:05:00Z', '2026-04-05T15:15'],
+  ])(
+    'looked at in the hour that %s repeats in autumn has had its named time, so that no work is done twice',
+    (...given) => {
+      const [timezone, text, after, next] = given
+      const due = nextDue(schedule(text, timezone), Date.parse(after))
+      expect(new Date(due ?? 0).toISOString().slice(0, 16)).toBe(next)
+    },
+  )
+
   it('follows the wall where an hour is a wildcard: nothing in the gap, both hours in autumn', () => {
     const timezone = 'Europe/Berlin'
     expect(dueTimes('30 * * * *', { timezone, from: '2026-03-29T00:00:00Z', days: 0.1 })).toEqual([
@@ -356,5 +370,32 @@ describe('due times of a stretch', () => {
     })
     const sparse = dueBetween(schedule('0 0 1 1 *'), after - 10 * 365 * day, until)
     expect(sparse).toMatchObject({ latest: until, missed: { count: 10, exact: true } })
+  })
+  it.each([4999, 5000, 5001, 5002, 5003])(
+    'with %i missed end at the last one missed and the last due, so that none is told twice or left out',
+    (missed) => {
+      const after = Date.parse('2026-01-01T00:00:00Z')
+      const first = after + 60_000
+      const latest = first + missed * 60_000
+      // Not on a minute: nothing is due at the end itself.
+      expect(dueBetween(schedule('* * * * *'), after, latest + 30_000)).toEqual({
+        latest,
+        missed: {
+          first,
+          last: latest - 60_000,
+          count: Math.min(missed, 5000),
+          exact: missed <= 5000,
+        },
+      })
+    },
+  )
+
+  it.each([5001, 5002, 5003])('with %i missed end so too where months lie before the last', (missed) => {
+    const [thisJanuaryEnds, nextBegins] = [Date.UTC(2026, 1, 1), Date.UTC(2027, 0, 1)]
+    const first = thisJanuaryEnds - missed * 60_000
+    expect(dueBetween(schedule('* * * 1 *'), first - 60_000, nextBegins + 30_000)).toEqual({
+      latest: nextBegins,
+      missed: { first, last: thisJanuaryEnds - 60_000, count: 5000, exact: false },
+    })
   })
 })
