@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
@@ -18,7 +18,8 @@ function inFolder(sessionsMax?: number) {
   const clock = { now: () => (now += 1), sleep: async () => undefined }
   const sessions = createSessions({ dataDirectory, clock, ...(sessionsMax ? { sessionsMax } : {}) })
   const files = (folder: string) => readdirSync(join(dataDirectory, '.flotilla', folder))
-  return { sessions, files }
+  const text = (path: string) => readFileSync(join(dataDirectory, '.flotilla', path), 'utf8')
+  return { sessions, files, text }
 }
 
 test('a reset conversation is archived before it is forgotten, and one hundred archives are kept', async () => {
@@ -31,6 +32,18 @@ test('a reset conversation is archived before it is forgotten, and one hundred a
   expect((await sessions.load('main')).messages).toEqual([])
   expect(files('archives').length).toBeLessThanOrEqual(100)
   expect(files('sessions')).toEqual([])
+})
+
+test('the newest hundred archives are kept whole, since what a person forgot by mistake is found only there', async () => {
+  const { sessions, files, text } = inFolder()
+  for (let turn = 0; turn < 103; turn++) {
+    await sessions.save('main', aSession(`said ${turn}`), (await sessions.load('main')).mark)
+    await sessions.reset('main')
+  }
+  const kept = files('archives').map((name) => /said \d+/.exec(text(join('archives', name)))?.[0])
+  const newest = Array.from({ length: 100 }, (_, at) => `said ${at + 3}`)
+  expect(new Set(kept)).toEqual(new Set(newest))
+  expect(kept).toHaveLength(100)
 })
 
 test('a turn that began before the reset does not bring the conversation back', async () => {
