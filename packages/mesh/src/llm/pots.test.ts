@@ -143,6 +143,7 @@ describe('a call', () => {
   test('of an agent that changes its project is charged to the new one, and what was open to the old', async () => {
     const database = migrated()
     const spend = createSpendTable(database)
+    const events = collectEvents()
     let name = 'old'
     const gate = createSpendGate({
       database,
@@ -150,7 +151,13 @@ describe('a call', () => {
       clock: createManualClock(`${day}T12:00:00Z`),
       newId: countingIds(),
       life: 'life_1',
-      budgetOf: () => ({ daily_usd: 1, monthly_usd: 1, project: { name, ...noLimits } }),
+      warnings: createBudgetWarnings({ database, journal: collectJournal(), events }),
+      budgetOf: () => ({
+        daily_usd: 1,
+        monthly_usd: 1,
+        // The new project may spend just what is spent on the old one.
+        project: { name, ...noLimits, ...(name === 'new' ? { daily_usd: 0.0000012 } : {}) },
+      }),
       treeOf: (runId) => [runId],
       addRunCost: () => {},
     })
@@ -164,6 +171,8 @@ describe('a call', () => {
     gate.flush()
     expect(spend.total(projectScope('old'), day)).toMatchObject({ spentNano: 1100, openNano: 0 })
     expect(spend.total(projectScope('new'), day)).toMatchObject({ spentNano: 1100, openNano: 0 })
+    // Money of the old project is not held against the limit of the new one: nobody is told that the old ran low.
+    expect(events.bodies).toMatchObject([{ type: 'budget.reached', scope_id: 'new', percent: 80 }])
   })
 })
 
