@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import { startIdLabel } from './agent-sandbox.ts'
 import { aWorker, owner, patient, stateOf } from './fleet-world.ts'
 import type { FleetWorld } from './fleet-world.ts'
 
@@ -55,6 +56,20 @@ describe('a sandbox that ends by itself', () => {
     expect(stateOf(world.fleet, 'w')).toBe('ready')
     expect(world.fleet.verifyToken(doorTokenOf(1))).not.toBeNull()
     expect(world.events.map((event) => event.type)).not.toContain('agent.died')
+  })
+
+  test('is told although another sandbox runs in its place, since its tokens must not outlive it', async () => {
+    world = await aWorker()
+    await world.fleet.ensureRunning('w', patient)
+    const [spec] = world.runtime.started
+    // As a backup that was put back on the engine would leave it there.
+    await world.runtime.plant({ ...spec!, labels: { ...spec!.labels, [startIdLabel]: 'start_of_another' } })
+    world.runtime.tellEnd('w', 137)
+    await settle()
+    expect(world.events.at(-1)).toMatchObject({ type: 'agent.died', agent_id: 'w', exit_code: 137 })
+    expect(stateOf(world.fleet, 'w')).toBe('stopped')
+    expect(world.fleet.verifyToken(doorTokenOf(0))).toBeNull()
+    expect(await world.fleet.connectIfRunning('w')).toBeNull()
   })
 
   test('a listener that throws keeps no other from hearing', async () => {
@@ -142,6 +157,25 @@ describe('an agent that hangs', () => {
     expect([await hang(), await hang(), await hang()]).toEqual([30, 60, 120])
     for (let sweeps = 0; sweeps < 21; sweeps++) await sweepAfter(30_000)
     expect(await hang()).toBe(30)
+  })
+
+  test('keeps its restarts through eight minutes of good answers, or what hangs again and again is never let rest', async () => {
+    world = await aWorker()
+    await world.fleet.ensureRunning('w', patient)
+    const hang = async () => {
+      world.runtime.mute.add('w')
+      while (stateOf(world.fleet, 'w') === 'ready') await sweepAfter(30_000)
+      world.runtime.mute.clear()
+      let pause = 0
+      for (; stateOf(world.fleet, 'w') === 'failed'; pause += 30) await sweepAfter(30_000)
+      return pause
+    }
+    expect(await hang()).toBe(30)
+    // Eight minutes of good answers, and then it hangs.
+    for (let sweeps = 0; sweeps < 16; sweeps++) await sweepAfter(30_000)
+    expect(await hang()).toBe(60)
+    for (let sweeps = 0; sweeps < 16; sweeps++) await sweepAfter(30_000)
+    expect(await hang()).toBe(120)
   })
 
   test('stays down while a wall does not hold', async () => {
