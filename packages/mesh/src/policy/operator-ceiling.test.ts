@@ -41,6 +41,20 @@ describe("the operator's ceiling", () => {
     expect(operatorMayChange(workerDefaultRecord, change).allowed).toBe(allowed)
   })
 
+  test('lets a right to everything be narrowed, since an operator that stops a leak must not need a person', () => {
+    const everything = { ...workerDefaultRecord, allowed_apis: ['*'], allowed_credentials: ['*'] }
+    for (const change of [
+      { allowed_apis: ['llm', 'x'] },
+      { allowed_apis: [] },
+      { allowed_credentials: ['github'] },
+    ]) {
+      expect(operatorMayChange(everything, change)).toEqual({ allowed: true })
+    }
+    // A star among others is everything too.
+    const among = { ...workerDefaultRecord, allowed_apis: ['llm', '*'] }
+    expect(operatorMayChange(among, { allowed_apis: ['http'] })).toEqual({ allowed: true })
+  })
+
   test('lets a limit be lowered and not raised', () => {
     const current = { ...operatorDefaultRecord, wallet_spend_limit_per_tx_usd: 10 }
     expect(operatorMayChange(current, { wallet_spend_limit_per_tx_usd: 5 }).allowed).toBe(true)
