@@ -119,6 +119,27 @@ describe('keeping a conversation within its window', () => {
     expect(state).toMatchObject({ flushed: true, tokens: 7, costUsd: 0.5 })
   })
 
+  test('facts of a stretch are asked for once though it is compacted later, or memory would hold them twice', async () => {
+    const messages = groups(20, 1000)
+    const factKeeper = aFactKeeper()
+    const { model, kinds } = aModel({ facts: '["the door is blue"]' })
+    const keeper = aContextKeeper({ factKeeper, book: aModelBook(windowFor(messages, 0.64)) })
+    const { turn, state } = aTurn(model, messages)
+    state.toolOutputs.push({ step: 1, tool: 'tool', input: {}, output: 'x', ok: true, duration_ms: 1 })
+    await keeper.ask(turn, request)
+    expect(kinds()).toEqual(['facts', 'answer'])
+    state.messages.push(...groups(6, 1000))
+    await keeper.ask(turn, request)
+    expect(kinds().slice(2)).toEqual(['summary', 'answer'])
+    expect(factKeeper.runs).toEqual([true])
+    // What is said after the summary is another stretch.
+    expect(state.flushed).toBe(false)
+    state.messages.push(...groups(20, 1000))
+    await keeper.ask(turn, request)
+    expect(kinds().slice(4)).toEqual(['facts', 'summary', 'answer'])
+    expect(factKeeper.runs).toEqual([true, true])
+  })
+
   test('nothing of a conversation in which all failed is kept as a fact (lesson 106)', async () => {
     const messages = groups(20, 1000)
     const factKeeper = aFactKeeper()
