@@ -158,6 +158,45 @@ describe('what a skill may use up is bounded:', () => {
     await expect(loud).rejects.toThrow('it said too much')
   })
 
+  test('a hundred calls of the mesh are made, and the next ends the skill before it is', async () => {
+    let made = 0
+    const callTool: SkillJob['callTool'] = async () => {
+      made += 1
+      return { output: null, ok: true }
+    }
+    const calls = (count: number) =>
+      run(body(`for (let i = 0; i < ${count}; i++) await mesh_client.list_blackboard(); return {}`), {
+        callTool,
+      })
+    expect((await calls(100)).result).toEqual({})
+    expect(made).toBe(100)
+    await expect(calls(101)).rejects.toThrow('more than 100 calls')
+    expect(made).toBe(200)
+  })
+
+  test('a call that waits its turn when the skill ends is never begun, since nobody could hear of it', async () => {
+    const begun: unknown[] = []
+    const text = `mesh_client.notify_user({ message: 'a' }); mesh_client.notify_user({ message: 'b' }); throw new Error('end')`
+    const failed = run(body(text), {
+      callTool: async (_tool, { message }, { signal }) => {
+        begun.push(message)
+        if (!signal.aborted) {
+          await new Promise((resolve) => {
+            signal.addEventListener('abort', resolve, { once: true })
+          })
+        }
+        return { output: null, ok: true }
+      },
+    })
+    await expect(failed).rejects.toThrow('end')
+    for (let turns = 0; turns < 5; turns++) {
+      await new Promise((resolve) => {
+        setImmediate(resolve)
+      })
+    }
+    expect(begun).toEqual(['a'])
+  })
+
   test('calls that it does not wait for are made, and none goes on after its end', async () => {
     const signals: AbortSignal[] = []
     const callTool: SkillJob['callTool'] = async (_tool, _input, { signal }) => {
