@@ -111,6 +111,31 @@ describe('a heartbeat of a real fleet', () => {
     expect(await readFile(`${logs}/${day}.md`, 'utf8')).not.toContain('I told you of the task.')
   })
 
+  it('that is skipped starts nothing: an agent that never ran, or that was idle and is stopped, stays stopped', async () => {
+    const mesh = await startMeshForTest({ cassettes: { heart: cassette } })
+    await mesh.createWorker('fresh')
+    const processes = async () => (await mesh.agentProcesses()).filter(({ agentId }) => agentId === 'fresh')
+    const state = async () => {
+      const reply = await mesh.call(meshHumanEndpoints.status)
+      const { agents } = meshHumanApi.status.response.parse(reply.json())
+      return agents.find(({ id }) => id === 'fresh')?.state
+    }
+    expect(await beat(mesh, 'fresh')).toEqual({ skipped: 'nothing-to-do', run: null })
+    expect(await beat(mesh, 'fresh')).toEqual({ skipped: 'nothing-to-do', run: null })
+    expect(await processes()).toEqual([])
+    expect(await state()).toBe('stopped')
+    await mesh.terminate()
+    await mesh.restart()
+    expect(await beat(mesh, 'fresh')).toEqual({ skipped: 'nothing-to-do', run: null })
+    expect(await state()).toBe('stopped')
+    // One that said something is stopped with the mesh: what it did is activity, so it looks around and is not skipped.
+    await mesh.ask('hello', { agent: 'fresh' })
+    await mesh.call(controlEndpoints.agentArchive, { params: { id: 'fresh' } })
+    await mesh.call(controlEndpoints.agentUnarchive, { params: { id: 'fresh' } })
+    expect(await state()).toBe('stopped')
+    expect((await beat(mesh, 'fresh')).run).toMatchObject({ kind: 'heartbeat', state: 'done' })
+  })
+
   it('comes by the clock, as a job of its agent, and costs nothing where there is nothing to do', async () => {
     verifies('events:heartbeat:is-a-cron', 'purpose:mesh:runs-heartbeats', 'events:inbound')
     const mesh = await startMeshForTest({ cassettes: { heart: cassette } })

@@ -14,6 +14,8 @@ export interface Walls {
 export interface Reach {
   /** As `ensureRunning`, for what is no run: it never takes the sandbox from under one. */
   reach(agentId: string, signal: AbortSignal): Promise<AgentConnection>
+  /** As the table has it, without asking the engine. `new` was never started, so nobody has written its files yet. */
+  standing(agentId: string): 'new' | 'stopped' | 'starting' | 'ready'
 }
 
 /** Everybody's way to agents: started when needed, one start for all who ask. */
@@ -63,6 +65,11 @@ export function createAgentConnections(
       return reach(agentId, { fresh: isOutdated(agentId), needsModel, signal })
     },
     reach: (agentId, signal) => reach(agentId, { fresh: false, needsModel: false, signal }),
+    standing: (agentId) => {
+      const { state, startId } = life.agents.require(agentId)
+      if (state.kind === 'starting' || state.kind === 'ready') return state.kind
+      return startId === null ? 'new' : 'stopped'
+    },
     connectIfRunning: async (agentId) => {
       const row = life.agents.find(agentId)
       if (row?.state.kind !== 'ready') return null

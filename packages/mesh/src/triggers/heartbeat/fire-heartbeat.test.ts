@@ -20,6 +20,7 @@ const calm: HeartbeatContext = {
   has_recent_activity: false,
   disk_used_percent: 10,
 }
+const owner = { kind: 'human', channel: 'cli' } as const
 const due = { manual: false, jobId: 'job_1', dueAt: 1000 }
 
 /** A real ledger and tables; the agent `scout` says what `agent` holds. */
@@ -31,6 +32,7 @@ function aWorld(changes: Partial<FireHeartbeatDeps> = {}) {
     archived: false,
     metered: null as number | null,
     starts: 0,
+    neverStarted: false,
     fault: null as Problem | null,
   }
   const table = createHeartbeatTable(ledger.database)
@@ -47,6 +49,7 @@ function aWorld(changes: Partial<FireHeartbeatDeps> = {}) {
   const readContext = createReadContext({
     connections: {
       connectIfRunning: async () => (agent.running ? line() : null),
+      standing: () => (agent.neverStarted ? 'new' : 'stopped'),
       reach: async (agentId) => {
         agent.starts += 1
         known.reached(agentId)
@@ -84,7 +87,10 @@ function aWorld(changes: Partial<FireHeartbeatDeps> = {}) {
     clock: ledger.clock,
     ...changes,
   })
-  return { ...ledger, agent, table, known, fire }
+  const end = (): void => {
+    for (const { id } of ledger.ledger.list({ limit: 100 })) ledger.ledger.cancelRun(owner, id)
+  }
+  return { ...ledger, agent, table, known, fire, end }
 }
 
 type World = ReturnType<typeof aWorld>
@@ -225,11 +231,53 @@ describe('an agent that does not run', () => {
     expect(world.agent.starts).toBe(0)
   })
 
-  test('is started where nothing is known of it, and once', async () => {
+  test('runs where nothing is known of it: none is started only to find that there is nothing to do', async () => {
     const world = aWorld()
     world.agent.running = false
-    expect(await world.fire('scout', due)).toEqual({ skipped: 'nothing-to-do' })
+    expect(await world.fire('scout', due)).toHaveProperty('fired')
     expect(world.agent.starts).toBe(1)
+    expect(messageOf(world)).toContain('the default')
+  })
+
+  test('and never did has its default rules and did nothing', async () => {
+    const world = aWorld()
+    Object.assign(world.agent, { running: false, neverStarted: true })
+    expect(await world.fire('scout', due)).toEqual({ skipped: 'nothing-to-do' })
+    expect(world.agent.starts).toBe(0)
+    const newest = [{ topic: 'news', text: 'wet', from: 'sea', at: 0 }]
+    const woken = aWorld({ unreadSignals: () => ({ count: 1, newest }) })
+    Object.assign(woken.agent, { running: false, neverStarted: true })
+    expect(await woken.fire('scout', due)).toHaveProperty('fired')
+  })
+
+  test('is started by none of its heartbeats that are skipped, whatever is known and whatever it would say', async () => {
+    const say = (changes: Partial<HeartbeatContext>) => ({ ...calm, ...changes })
+    for (const known of [
+      null,
+      calm,
+      say({ has_recent_activity: true }),
+      say({ is_default_heartbeat: false }),
+    ]) {
+      for (const neverStarted of [false, true]) {
+        const world = aWorld()
+        world.agent.context = known ?? calm
+        if (known) await world.fire('scout', { ...due, dueAt: 1 })
+        Object.assign(world.agent, { running: false, neverStarted, context: calm })
+        const end = await world.fire('scout', { ...due, dueAt: 10_000, jobId: 'job_2' })
+        if ('skipped' in end) expect(world.agent.starts, JSON.stringify({ known, neverStarted })).toBe(0)
+      }
+    }
+  })
+
+  test('has no recent activity any more once what was read of it is two days old', async () => {
+    const world = aWorld()
+    world.agent.context = { ...calm, has_recent_activity: true }
+    await world.fire('scout', due)
+    world.agent.running = false
+    await world.clock.advance(2 * 24 * 3_600_000)
+    world.end()
+    expect(await world.fire('scout', { ...due, dueAt: 2000 })).toEqual({ skipped: 'nothing-to-do' })
+    expect(world.agent.starts).toBe(0)
   })
 
   test('is started where somebody reached it since', async () => {
@@ -251,6 +299,7 @@ describe('an agent that does not run', () => {
       defaultRules: true,
       recentActivity: false,
       diskUsedPercent: 10,
+      readAt: world.clock.now(),
     })
   })
 

@@ -76,9 +76,9 @@ export function createFireHeartbeat(deps: FireHeartbeatDeps): FireHeartbeat {
     const nothingToDo = (facts: KnownContext): boolean =>
       isSkipped({ ...facts, manual: due.manual, probeTriggered: alertsFor(facts).length > 0 })
     const reading = await deps.readContext(agentId, nothingToDo)
-    if (reading.from !== 'nowhere' && nothingToDo(reading.facts)) return skip('nothing-to-do')
-    // What only said that it would not do is not what the agent is told.
-    const context = reading.from === 'agent' ? reading.context : null
+    const isUnasked = reading.from === 'nowhere' || reading.from === 'started'
+    if (!isUnasked && nothingToDo(reading.facts)) return skip('nothing-to-do')
+    const context = 'context' in reading ? reading.context : null
     const alerts = alertsFor(reading.from === 'nowhere' ? null : reading.facts)
     const message = heartbeatMessage({ kind: agent.kind, context, alerts, signals, tasks })
     return submit(deps, { ...due, agentId, key, message })

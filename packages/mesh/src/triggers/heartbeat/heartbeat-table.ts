@@ -8,6 +8,8 @@ const knownSchema = z.object({
   defaultRules: z.boolean(),
   recentActivity: z.boolean(),
   diskUsedPercent: z.number().nullable(),
+  /** Milliseconds since 1970; rows of earlier releases have none. */
+  readAt: z.number().optional(),
 })
 export type KnownContext = Readonly<z.infer<typeof knownSchema>>
 

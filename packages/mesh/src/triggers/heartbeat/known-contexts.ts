@@ -7,6 +7,9 @@ import type { HeartbeatTable, KnownContext } from './heartbeat-table.ts'
  */
 const handsOnMs = 300_000
 
+/** Activity is what the logs of two days say; of an agent that nobody reached there is none after that, milliseconds. */
+const activityMaxMs = 2 * 24 * 3_600_000
+
 /**
  * What the mesh knows of agents that do not run, so that none is started only to find that there is nothing to do.
  *
@@ -35,11 +38,15 @@ export function createKnownContexts(deps: {
       reachedAt.set(agentId, clock.now())
       table.forgetKnown(agentId)
     },
-    recall: (agentId) => table.knownOf(agentId),
+    recall: (agentId) => {
+      const known = table.knownOf(agentId)
+      const isOld = known?.readAt !== undefined && clock.now() - known.readAt >= activityMaxMs
+      return known && isOld ? { ...known, recentActivity: false } : known
+    },
     keep: (agentId, context) => {
       const last = reachedAt.get(agentId) ?? -Infinity
       if (deps.isBusy(agentId) || clock.now() - last < handsOnMs) return
-      table.know(agentId, context)
+      table.know(agentId, { ...context, readAt: clock.now() })
     },
   }
 }

@@ -1,5 +1,6 @@
 import type { HeartbeatContext } from '@flotilla/protocol/agent-api'
 import type { AgentConnection, AgentConnections } from '../../fleet/agent-connection.ts'
+import type { Reach } from '../../fleet/ensure-running.ts'
 import type { Log } from '../../log.ts'
 import type { KnownContext } from './heartbeat-table.ts'
 import type { KnownContexts } from './known-contexts.ts'
@@ -7,28 +8,36 @@ import type { KnownContexts } from './known-contexts.ts'
 /** For the whole of it; a container may have to be started. */
 const readMaxMs = 120_000
 
-/** What is known of an agent: read now, remembered of a time since which nobody touched it, or nothing. */
+/**
+ * What is known of an agent: read of one that runs anyway, remembered of a time since which nobody touched it, read of
+ * one that was started to do something, or nothing.
+ */
 export type HeartbeatReading =
-  | { readonly from: 'agent'; readonly context: HeartbeatContext; readonly facts: KnownContext }
+  | { readonly from: 'agent' | 'started'; readonly context: HeartbeatContext; readonly facts: KnownContext }
   | { readonly from: 'memory'; readonly facts: KnownContext }
   | { readonly from: 'nowhere' }
 
+/** Of an agent that was never started. */
+const untouched: KnownContext = { defaultRules: true, recentActivity: false, diskUsedPercent: null }
+
 /**
- * Reads what a heartbeat is decided by. An agent that runs is asked; one that does not is started for it only where
- * what is remembered would not do (`enough`). Never rejects: what cannot be read is nothing known.
+ * Reads what a heartbeat is decided by. An agent that runs is asked. One that does not is decided on by what the mesh
+ * knows; only where that does not say that there is nothing to do is it started, and then the heartbeat runs, whatever
+ * the agent says now. Never rejects: what cannot be read is nothing known.
  */
 export function createReadContext(deps: {
   readonly connections: Pick<AgentConnections, 'connectIfRunning'> & {
     readonly reach: AgentConnections['ensureRunning']
+    readonly standing: Reach['standing']
   }
   /** What the mesh itself measures; null where a volume bounds the agent, which then sees it best. */
   readonly meteredPercent: (agentId: string) => Promise<number | null>
   readonly known: KnownContexts
   readonly log: Log
-}): (agentId: string, enough: (facts: KnownContext) => boolean) => Promise<HeartbeatReading> {
+}): (agentId: string, nothingToDo: (facts: KnownContext) => boolean) => Promise<HeartbeatReading> {
   const { connections, known } = deps
 
-  async function ask(agentId: string, line: AgentConnection, signal: AbortSignal): Promise<HeartbeatReading> {
+  async function ask(agentId: string, line: AgentConnection, signal: AbortSignal) {
     const context = await line.heartbeatContext(signal)
     const facts = {
       defaultRules: context.is_default_heartbeat,
@@ -36,17 +45,20 @@ export function createReadContext(deps: {
       diskUsedPercent: (await deps.meteredPercent(agentId)) ?? context.disk_used_percent,
     }
     known.keep(agentId, facts)
-    return { from: 'agent', context, facts }
+    return { context, facts }
   }
 
-  return async (agentId, enough) => {
+  return async (agentId, nothingToDo) => {
     const signal = AbortSignal.timeout(readMaxMs)
     try {
       const running = await connections.connectIfRunning(agentId)
-      if (running) return await ask(agentId, running, signal)
-      const facts = known.recall(agentId)
-      if (facts && enough(facts)) return { from: 'memory', facts }
-      return await ask(agentId, await connections.reach(agentId, signal), signal)
+      if (running) return { from: 'agent', ...(await ask(agentId, running, signal)) }
+      const standing = connections.standing(agentId)
+      const facts = standing === 'new' ? untouched : known.recall(agentId)
+      if (standing !== 'starting' && facts && nothingToDo(facts)) return { from: 'memory', facts }
+      const started = await ask(agentId, await connections.reach(agentId, signal), signal)
+      // Somebody else has it started; then it runs for that and is asked like any other.
+      return { from: standing === 'starting' ? 'agent' : 'started', ...started }
     } catch (error) {
       deps.log.warn({ agentId, err: error }, 'what a heartbeat needs to know was not available')
       return { from: 'nowhere' }
