@@ -61,6 +61,7 @@ export function composeHeartbeats(parts: {
     openTasks: createOpenTasks(parts.taskTable),
     submitRun: ledger.submitRun,
     findRun: ledger.find,
+    laneOf: ledger.laneOf,
     clock,
   })
   const ensure = createEnsureHeartbeat({ jobs })

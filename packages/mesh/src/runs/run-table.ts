@@ -100,6 +100,13 @@ export function createRunTable(database: Database) {
         agentId,
         name,
       ),
+    /** Before everything that is queued, milliseconds since 1970. */
+    headOfLane: (agentId: string): number => {
+      const row = database
+        .prepare("SELECT min(queued_since) AS first FROM runs WHERE agent_id = ? AND state = 'queued'")
+        .get(agentId)
+      return Number(row?.['first'] ?? 0) - 1
+    },
     queuedCount: (agentId: string) =>
       count("SELECT count(*) AS count FROM runs WHERE agent_id = ? AND state = 'queued'", agentId),
     /** The same without what triggers began. */

@@ -39,7 +39,10 @@ export interface SubmitRunInput {
   readonly trigger?: 'cron' | 'heartbeat' | 'webhook' | 'watcher'
   /** Which one of them, or who made it; the user of the run's origin. */
   readonly triggerId?: string
-  /** A person asks for the trigger's run at this moment, as by a trial: no pause holds it. */
+  /**
+   * A person asks for the trigger's run at this moment, as by a trial: no pause holds it, and a full lane takes it at its
+   * head. Whoever says so keeps to one such run for each job and heartbeat while the lane is full.
+   */
   readonly askedByPerson?: boolean
 }
 
@@ -77,7 +80,10 @@ export function createSubmitRun(deps: SubmitRunDeps): SubmitRun {
       if (mark && steers.findByKey(mark)) throw keyUsed()
       const parent = submitted.parent ?? null
       const proactive = submitted.askedByPerson !== true && comesOfTrigger(origin, parent)
-      requireRoom(deps, { agentId, proactive })
+      const place = { agentId, proactive }
+      const goesFirst = submitted.askedByPerson === true && isLaneFull(deps, place)
+      if (goesFirst) deps.diskRoom.require()
+      else requireRoom(deps, place)
       return enter({
         agentId,
         input: submitted.input,
@@ -89,6 +95,7 @@ export function createSubmitRun(deps: SubmitRunDeps): SubmitRun {
         budgetUsd: submitted.budgetUsd ?? null,
         budgetTokens: submitted.budgetTokens ?? null,
         traceId: submitted.traceId,
+        ...(goesFirst ? { queuedSince: table.headOfLane(agentId) } : {}),
       })
     })
   }
@@ -105,17 +112,28 @@ export function comesOfTrigger(origin: Origin, parent: RunRecord | null): boolea
  * Problems `disk-full`, `lane-full`.
  */
 export function requireRoom(
-  {
-    table,
-    steers,
-    diskRoom,
-  }: { readonly table: RunTable; readonly steers: SteerTable; readonly diskRoom: Pick<DiskRoom, 'require'> },
-  { agentId, proactive }: { readonly agentId: string; readonly proactive: boolean },
+  deps: LaneRows & { readonly diskRoom: Pick<DiskRoom, 'require'> },
+  place: LanePlace,
 ): void {
-  diskRoom.require()
-  const queued = proactive ? table.queuedCount(agentId) : table.askedCount(agentId)
-  if (queued + steers.waitingInLane(agentId) < wireLimits.laneQueueMax) return
+  const { agentId } = place
+  deps.diskRoom.require()
+  if (!isLaneFull(deps, place)) return
   throw new Problem('lane-full', { retryAfterSeconds: laneFullRetrySeconds, extra: { agent: agentId } })
+}
+
+interface LaneRows {
+  readonly table: RunTable
+  readonly steers: SteerTable
+}
+
+interface LanePlace {
+  readonly agentId: string
+  readonly proactive: boolean
+}
+
+function isLaneFull({ table, steers }: LaneRows, { agentId, proactive }: LanePlace): boolean {
+  const queued = proactive ? table.queuedCount(agentId) : table.askedCount(agentId)
+  return queued + steers.waitingInLane(agentId) >= wireLimits.laneQueueMax
 }
 
 export interface RunEntry {

@@ -48,6 +48,7 @@ export interface CronWorld {
   readonly ledger: {
     readonly submitRun: SubmitRun
     find(runId: string): RunRecord | null
+    laneOf(agentId: string): { readonly queued: number }
   }
   /** Throws the Problems `unknown-agent`, `agent-archived`. */
   readonly requireAgent: (agentId: string) => void

@@ -1,3 +1,4 @@
+import { wireLimits } from '@flotilla/protocol/limits'
 import { describe, expect, it } from 'vitest'
 import { verifies } from '../../../../../tests/verifies.ts'
 import { firedPerTickMax } from './cron-ticker.ts'
@@ -279,12 +280,31 @@ describe('a run by hand', () => {
     expect(first.run_id).not.toBe(second.run_id)
   })
 
-  it('that cannot be taken is refused to the one who asked', async () => {
+  it('stands at the head of a full lane, each job once, whatever holds what triggers begin', async () => {
+    const played = await play({ world: { pausedReason: () => 'moving house' } })
+    const one = await played.add({ agent: 'clerk', schedule: 'every 1m', message: 'one' })
+    const two = await played.add({ agent: 'clerk', schedule: 'every 1m', message: 'two', enabled: false })
+    for (let count = 0; count < wireLimits.laneQueueMax; count++) await played.cron.runNow(owner, one.id)
+    await played.clock.leap(minute)
+    const first = await played.cron.runNow(owner, two.id)
+    expect(first).toMatchObject({ state: 'fired', manual: true })
+    for (let count = 0; count < 5; count++) {
+      expect(await played.cron.runNow(owner, two.id)).toEqual(first)
+      expect((await played.cron.runNow(owner, one.id)).state).toBe('fired')
+    }
+    expect(played.ledger.laneOf('clerk').queued).toBe(wireLimits.laneQueueMax + 1)
+    expect(played.rows(two.id)).toHaveLength(1)
+    played.ledger.start()
+    await played.clock.settle()
+    expect(played.ledger.find(first.run_id ?? '')?.state).toBe('running')
+  })
+
+  it('for an agent that is not there any more is refused to the one who asked', async () => {
     const played = await play()
     const { id } = await played.add({ agent: 'clerk', schedule: 'every 1m', message: 'look' })
-    for (let count = 0; count < 100; count++) await played.cron.runNow(owner, id)
-    expect((await problemOf(played.cron.runNow(owner, id))).code).toBe('lane-full')
-    expect(played.rows(id)).toHaveLength(100)
+    await played.cron.forget('clerk')
+    expect((await problemOf(played.cron.runNow(owner, id))).code).toBe('not-found')
+    expect(played.runs()).toEqual([])
   })
 
   it('of a heartbeat tells what it became', async () => {
@@ -322,6 +342,7 @@ describe('what is cut off', () => {
       world: {
         ledger: {
           find: played.ledger.find,
+          laneOf: played.ledger.laneOf,
           submitRun: (caller, input) => {
             played.ledger.submitRun(caller, input)
             throw new Error('the power went out')

@@ -1,3 +1,4 @@
+import { wireLimits } from '@flotilla/protocol/limits'
 import { isTerminal } from '@flotilla/protocol/run'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Caller } from '../../policy/caller.ts'
@@ -23,7 +24,8 @@ export const heartbeatsAtOnceMax = 100
  *    and the run's key is the job and its due time: cut off anywhere, the due time is acted on once.
  * 2. What is let pass has a row that says why. Nothing that one job does keeps another from its turn.
  * 3. A pause holds the last due time, which fires once when it ends; those before it have been let pass.
- * 4. A run by hand is fired whatever schedule, condition, overlap and `enabled` say; where it cannot, its asker is told.
+ * 4. A run by hand is fired whatever schedule, condition, overlap, a pause, a full lane and `enabled` say; where it
+ *    cannot, its asker is told.
  */
 export interface FireJob {
   /** False where nothing was due. */
@@ -127,6 +129,14 @@ export function createFireJob(deps: {
     return table.firingRow(job.id, firing.dueAt, firing.manual)
   }
 
+  /** A full lane takes what is asked for by hand at its head, once for each job: asked for again, it is the same. */
+  function waitingByHand(job: CronJob): CronRow | null {
+    if (ledger.laneOf(job.agent).queued < wireLimits.laneQueueMax) return null
+    const isWaiting = ({ manual, runId }: CronRow): boolean =>
+      manual && runId !== null && ledger.find(runId)?.state === 'queued'
+    return table.openOf(job.id).findLast(isWaiting) ?? null
+  }
+
   /** Everything due has its row after this, but for a last due time that a pause holds. */
   function fireDue(live: LiveJob, plan: DuePlan, now: number): 'acted' | 'held' {
     const { job } = live
@@ -196,6 +206,8 @@ export function createFireJob(deps: {
         return table.bySeq(row.seq) ?? row
       }
       return database.transaction(() => {
+        const waiting = waitingByHand(job)
+        if (waiting) return waiting
         const row = insertFiring(job, { dueAt: now, manual: true, at: now })
         if (!row) throw new Error('a row by hand is always written')
         fired(

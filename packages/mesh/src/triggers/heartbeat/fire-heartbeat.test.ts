@@ -1,4 +1,5 @@
 import type { HeartbeatContext } from '@flotilla/protocol/agent-api'
+import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../../../tests/verifies.ts'
@@ -83,6 +84,7 @@ function aWorld(changes: Partial<FireHeartbeatDeps> = {}) {
     unreadSignals: () => ({ count: 0, newest: [] }),
     openTasks: createOpenTasks(ledger.taskTable),
     submitRun: ledger.ledger.submitRun,
+    laneOf: ledger.ledger.laneOf,
     findRun: ledger.ledger.find,
     clock: ledger.clock,
     ...changes,
@@ -159,6 +161,22 @@ describe('a heartbeat that is due', () => {
     expect(await world.fire('scout2', due)).toEqual({ skipped: 'nothing-to-do' })
     expect(await world.fire('scout', due)).toHaveProperty('fired')
     expect(messageOf(world)).toContain('look there')
+  })
+
+  test('by hand stands at the head of a full lane, once however often it is asked for, and no pause holds it', async () => {
+    verifies('states:cron:manual-run-dispatches')
+    const world = aWorld()
+    for (let count = 0; count < wireLimits.laneQueueMax; count += 1) world.chat('scout')
+    await world.clock.advance(1000)
+    const byHand = (dueAt: number) => world.fire('scout', { ...due, jobId: null, dueAt, manual: true })
+    const first = await byHand(5000)
+    expect(first).toMatchObject({ fired: { kind: 'heartbeat', proactive: false } })
+    expect(await byHand(6000)).toEqual(first)
+    expect(world.ledger.laneOf('scout').queued).toBe(wireLimits.laneQueueMax + 1)
+    world.ledger.start()
+    await world.clock.settle()
+    expect(world.ledger.live.liveRunOf('scout')?.runId).toBe('fired' in first ? first.fired.id : '')
+    await world.ledger.close()
   })
 
   test('always runs when a person asks for it (lesson 74)', async () => {
@@ -252,6 +270,7 @@ describe('an agent that does not run', () => {
 
   test('is started by none of its heartbeats that are skipped, whatever is known and whatever it would say', async () => {
     const say = (changes: Partial<HeartbeatContext>) => ({ ...calm, ...changes })
+    const ends: { skipped: boolean; starts: number }[] = []
     for (const known of [
       null,
       calm,
@@ -262,11 +281,14 @@ describe('an agent that does not run', () => {
         const world = aWorld()
         world.agent.context = known ?? calm
         if (known) await world.fire('scout', { ...due, dueAt: 1 })
+        world.end()
         Object.assign(world.agent, { running: false, neverStarted, context: calm })
         const end = await world.fire('scout', { ...due, dueAt: 10_000, jobId: 'job_2' })
-        if ('skipped' in end) expect(world.agent.starts, JSON.stringify({ known, neverStarted })).toBe(0)
+        ends.push({ skipped: 'skipped' in end, starts: world.agent.starts })
       }
     }
+    expect(ends.filter(({ skipped }) => skipped)).toHaveLength(5)
+    expect(ends.filter(({ skipped, starts }) => skipped === starts > 0)).toEqual([])
   })
 
   test('has no recent activity any more once what was read of it is two days old', async () => {

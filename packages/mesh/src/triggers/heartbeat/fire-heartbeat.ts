@@ -1,4 +1,5 @@
 import type { Clock } from '@flotilla/protocol/clock'
+import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { isTerminal } from '@flotilla/protocol/run'
 import type { AgentRecord } from '../../fleet/agent-record.ts'
@@ -35,7 +36,7 @@ export interface DueHeartbeat {
 
 /**
  * Decides on a heartbeat, and runs it or not. May take as long as a container takes to start. Problems `unknown-agent`,
- * `agent-archived` (manual alone), `lane-full`, `disk-full`.
+ * `agent-archived` (manual alone), `lane-full` (not where it is manual), `disk-full`.
  */
 export type FireHeartbeat = (agentId: string, due: DueHeartbeat) => Promise<HeartbeatEnd>
 
@@ -50,6 +51,7 @@ export interface FireHeartbeatDeps {
   readonly openTasks: (agentId: string) => OpenTasks
   readonly submitRun: SubmitRun
   readonly findRun: (runId: string) => RunRecord | null
+  readonly laneOf: (agentId: string) => { readonly queued: number }
   readonly clock: Clock
 }
 
@@ -59,7 +61,7 @@ export function createFireHeartbeat(deps: FireHeartbeatDeps): FireHeartbeat {
     const agent = deps.findAgent(agentId)
     if (!agent) throw new Problem('unknown-agent', { detail: 'there is no agent with this id' })
     const key = keyOf(agentId, due)
-    const before = endBefore(deps, agentId, key)
+    const before = endBefore(deps, agentId, key) ?? waitingByHand(deps, agentId, due)
     if (before) return before
     const skip = (reason: HeartbeatSkip): HeartbeatEnd => {
       const last = { at: deps.clock.now(), manual: due.manual, skipped: reason, run_id: null }
@@ -100,6 +102,7 @@ function submit(
       input: { kind: 'heartbeat', message },
       trigger: 'heartbeat',
       idempotencyKey: key,
+      askedByPerson: manual,
     })
     deps.table.fired(agentId, { key, at: deps.clock.now(), manual, skipped: null, run_id: fired.id })
     return { fired }
@@ -117,6 +120,18 @@ function endBefore(deps: FireHeartbeatDeps, agentId: string, key: string): Heart
   if (last.skipped !== null) return { skipped: last.skipped as HeartbeatSkip } // nothing else is written there
   const fired = last.run_id === null ? null : deps.findRun(last.run_id)
   return fired && { fired }
+}
+
+/** A full lane takes one that a person asks for at its head, once: asked for again, it is the same. */
+function waitingByHand(
+  { table, findRun, laneOf }: FireHeartbeatDeps,
+  agentId: string,
+  { manual }: DueHeartbeat,
+): HeartbeatEnd | null {
+  if (!manual || laneOf(agentId).queued < wireLimits.laneQueueMax) return null
+  const last = table.lastOf(agentId)
+  const run = last?.manual && last.run_id !== null ? findRun(last.run_id) : null
+  return run?.state === 'queued' ? { fired: run } : null
 }
 
 function whyNotNow(deps: FireHeartbeatDeps, agentId: string): HeartbeatSkip | null {
