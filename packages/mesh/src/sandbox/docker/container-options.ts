@@ -22,6 +22,12 @@ export interface ContainerGround {
   readonly logOptions: Dockerode.HostConfig['LogConfig']
 }
 
+/**
+ * Files and folders in /tmp. Empty ones take nothing of its size and a kilobyte of the container's memory each, which
+ * stays taken when the program that made them is ended for it.
+ */
+const tmpFilesMax = 32_768
+
 /** The walls alone, as every agent and the probe have them. Pure. */
 export function hardenedHost(ground: ContainerGround, size: WallSize): Dockerode.HostConfig {
   return {
@@ -34,7 +40,7 @@ export function hardenedHost(ground: ContainerGround, size: WallSize): Dockerode
     CpuPeriod: size.cpu.periodUs,
     CpuQuota: size.cpu.quotaUs,
     Tmpfs: {
-      '/tmp': `rw,noexec,nosuid,nodev,mode=1777,size=${size.tmpSizeBytes}`,
+      '/tmp': `rw,noexec,nosuid,nodev,mode=1777,size=${size.tmpSizeBytes},nr_inodes=${tmpFilesMax}`,
       // Engines bring one for message queues, which a plain file made there is: the kernel counts them by user id, over
       // all containers, and the filter of system calls cannot tell it from other files.
       '/dev/mqueue': 'ro,noexec,nosuid,nodev,mode=0555,size=4k,nr_inodes=1',

@@ -1,0 +1,71 @@
+import { isTerminal } from '@flotilla/protocol/run'
+import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { aCassette, says } from '../support/cassettes.ts'
+import { eventually } from '../support/eventually.ts'
+import { exhaustions } from '../support/exhaustion-attacks.ts'
+import { startMesh } from '../support/mesh-process.ts'
+import type { MeshProcess } from '../support/mesh-process.ts'
+import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
+
+const found = await engineOfThisMachine()
+
+withEngine(
+  'an agent that takes all it can',
+  () => {
+    let mesh: MeshProcess
+
+    beforeAll(async () => {
+      mesh = await startMesh({
+        runtime: 'docker',
+        cassettes: { idle: aCassette({ when: 'nothing', turns: [says('Nothing.')] }) },
+        environment: { FLOTILLA_NO_INSTALL: '1' },
+        settings: { data_limit_mb: 128 },
+      })
+      for (const id of ['glutton', 'other']) await mesh.createWorker(id)
+    })
+    afterAll(() => mesh?.stop())
+
+    const say = async (agent: string, command: string) => {
+      const run = await mesh.invoke(agent, 'run_command', { command, timeout_s: 40 })
+      return {
+        run,
+        text: typeof run.outcome?.result === 'string' ? run.outcome.result : JSON.stringify(run.outcome),
+      }
+    }
+
+    it.each(exhaustions)(
+      'leaves the mesh ready and others at work, and comes back or is told why: $what',
+      async ({ command, bound }) => {
+        const over = new AbortController()
+        const attack = say('glutton', command).finally(() => over.abort())
+        // The attack's own failure is looked at below, whatever the others say meanwhile.
+        attack.catch(() => {})
+        let others = 0
+        do {
+          expect((await mesh.call(meshHumanEndpoints.healthz, { timeoutMs: 60_000 })).status).toBe(200)
+          const ready = await mesh.call(meshHumanEndpoints.readyz, { timeoutMs: 60_000 })
+          expect(ready.status, ready.text).toBe(200)
+          expect((await say('other', 'echo at-work > note && cat note')).text).toContain('at-work')
+          others++
+        } while (!over.signal.aborted)
+        expect(others).toBeGreaterThan(0)
+        const { run, text } = await attack
+        expect(isTerminal(run.state)).toBe(true)
+        // Done with what the attacker saw, or ended with a reason in words.
+        if (run.state === 'done' && bound !== null) expect(text).toMatch(bound)
+        else expect(run.outcome?.text ?? '', JSON.stringify(run)).not.toBe('')
+        await eventually(
+          'the attacker works again',
+          async () => {
+            const again = await say('glutton', 'echo back-again').catch(() => null)
+            return again?.text.includes('back-again')
+          },
+          60_000,
+        )
+      },
+      120_000,
+    )
+  },
+  found,
+)

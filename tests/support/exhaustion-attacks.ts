@@ -1,0 +1,121 @@
+/** What a hostile program takes all of, as a command of the shell; each says at its end what it got, and lets go. */
+export interface Exhaustion {
+  readonly what: string
+  readonly command: string
+  /** What the attacker saw of the bound; null where the agent may be ended before it can say so. */
+  readonly bound: RegExp | null
+}
+
+const python = (text: string) => `python3 - <<'END'\n${text.trim()}\nEND`
+
+export const exhaustions: readonly Exhaustion[] = [
+  {
+    what: 'processes, by a bomb that forks in the background',
+    command: `cat > bomb.sh <<'END'
+i=0; while [ $i -lt 3000 ]; do sh bomb-child.sh & i=$((i+1)); done; wait
+END
+echo 'sleep 4' > bomb-child.sh; sh bomb.sh 2>&1 | grep -oi 'cannot fork\\|resource' | sort | uniq -c; echo over`,
+    bound: /fork|resource|over/i,
+  },
+  {
+    what: 'processes, by programs that left their parents',
+    command: python(`
+import os, time
+started = 0
+for at in range(2000):
+    try:
+        if os.fork() == 0:
+            try: os.setsid()
+            except OSError: pass
+            time.sleep(6); os._exit(0)
+        started += 1
+    except OSError as e:
+        print('refused after', started, e.errno); break
+`),
+    bound: /refused after \d{1,3} 11/,
+  },
+  {
+    what: 'memory',
+    command: `${python(`
+kept = []
+for at in range(4000): kept.append(bytearray(b'x') * (1024 * 1024))
+`)}; echo "ended with $?"`,
+    bound: /ended with (?:137|1)/,
+  },
+  {
+    what: 'open files, in several programs at once',
+    command: python(`
+import os, time
+for child in range(6):
+    if os.fork() == 0:
+        files = []
+        try:
+            while True: files.append(os.open('/dev/null', os.O_RDONLY))
+        except OSError as e: print('refused after', len(files), e.errno, flush=True)
+        time.sleep(4); os._exit(0)
+for child in range(6): os.wait()
+`),
+    bound: /refused after 8\d{3} 24/,
+  },
+  {
+    what: 'memory through /tmp and /dev/shm',
+    command: `for where in /tmp /dev/shm /dev /run /var/tmp; do for n in 1 2 3 4 5; do head -c 60M /dev/zero > $where/fill$n; done; done 2>&1 | grep -c . ; cat /tmp/fill* | wc -c; rm -f /tmp/fill*`,
+    bound: /10\d{7}\s*$/,
+  },
+  {
+    what: 'inodes of /tmp',
+    command: python(`
+import os
+made = 0
+try:
+    for at in range(300000):
+        os.close(os.open('/tmp/f%d' % at, os.O_CREAT | os.O_WRONLY)); made += 1
+except OSError as e: print('refused after', made, e.errno)
+print('made', made)
+for at in range(made): os.unlink('/tmp/f%d' % at)
+`),
+    bound: /refused after \d+ (?:28|12)/,
+  },
+  {
+    what: 'inodes of /data',
+    command: python(`
+import os
+made = 0
+os.makedirs('many', exist_ok=True)
+try:
+    for at in range(60000):
+        os.close(os.open('many/f%d' % at, os.O_CREAT | os.O_WRONLY)); made += 1
+except OSError as e: print('refused after', made, e.errno)
+print('made', made)
+import shutil; shutil.rmtree('many')
+`),
+    bound: /made \d+/,
+  },
+  {
+    what: 'connections to the doors, held open and silent',
+    command: python(`
+import os, socket, time
+from urllib.parse import urlparse
+held, ends = [], {}
+doors = [urlparse(os.environ['OPENAI_BASE_URL']), urlparse(os.environ['HTTP_PROXY'])]
+until = time.time() + 8
+while time.time() < until:
+    for door in doors:
+        for at in range(50):
+            try:
+                s = socket.create_connection((door.hostname, door.port), 1); s.send(b'POST /v1/chat/completions HTTP/1.1\\r\\n'); held.append(s)
+            except OSError as e: ends[type(e).__name__] = ends.get(type(e).__name__, 0) + 1
+    if len(held) > 3000: break
+    time.sleep(0.2)
+alive = 0
+for s in held:
+    s.setblocking(False)
+    try: alive += s.recv(1) != b''
+    except BlockingIOError: alive += 1
+    except OSError: pass
+print('held', len(held), 'alive', alive, ends)
+`),
+    // At most as many as one container may have at each door.
+    bound: /alive [12]?\d{1,2} /,
+  },
+]
