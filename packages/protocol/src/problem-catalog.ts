@@ -237,6 +237,12 @@ export const problemCatalog = {
     retryable: false,
     repair: 'Send less; the detail names the limit.',
   },
+  'unsupported-encoding': {
+    status: 415,
+    title: 'The body is packed',
+    retryable: false,
+    repair: 'Send the body as it is, without Content-Encoding.',
+  },
   'skill-rejected': {
     status: 422,
     title: 'The source is not a skill that may run',

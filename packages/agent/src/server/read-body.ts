@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { requirePlainBody } from '@flotilla/protocol/plain-body'
 import { Problem } from '@flotilla/protocol/problem'
 import { wireLimits } from '@flotilla/protocol/limits'
 
@@ -23,8 +24,9 @@ export async function readJson(
   }
 }
 
-/** Refuses by the announced length, before a byte is read. */
+/** Refuses what is packed, and by the announced length, before a byte is read. */
 export function refuseLongBody(request: IncomingMessage, maxBytes: number): void {
+  requirePlainBody(request.headers)
   if (Number(request.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes)
 }
 

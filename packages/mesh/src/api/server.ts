@@ -4,7 +4,9 @@ import fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
 import { jsonLimits, wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
+import { requirePlainBody } from '@flotilla/protocol/plain-body'
 import { problemContentType, problemJson } from '@flotilla/protocol/problem-json'
+import { webhookPublicEndpoints } from '@flotilla/protocol/webhook-api'
 import { readJsonBody } from '../intake/read-json.ts'
 import type { Log } from '../log.ts'
 import { answersWith } from './answer-headers.ts'
@@ -44,12 +46,13 @@ export function createServer(
     routerOptions: { maxParamLength: 2048, ignoreTrailingSlash: false },
   })
   server.server.maxHeadersCount = headersMax + 1
-  server.addHook('onRequest', async ({ raw, is404 }) => {
+  server.addHook('onRequest', async ({ raw, is404, routeOptions }) => {
     if (raw.rawHeaders.length > 2 * headersMax) {
       throw new Problem('body-too-large', { detail: `at most ${headersMax} headers are taken` })
     }
     // Before a body is read that nobody waits for.
     if (is404) throw noSuchPath()
+    if (!keepsRefusals(routeOptions.url)) requirePlainBody(raw.headers)
   })
   server.addHook('onSend', async (request, reply) => {
     void reply.header('x-content-type-options', 'nosniff')
@@ -70,6 +73,12 @@ export function createServer(
   boundConnections(server.server, connections)
   oneRequestAtATime(server.server)
   return server
+}
+
+/** A delivery that is refused is a row of its hook's history, so that its route looks for itself. */
+function keepsRefusals(path: string | undefined): boolean {
+  const [start = ''] = webhookPublicEndpoints.webhookReceive.path.split('{')
+  return path?.startsWith(start) === true
 }
 
 /** What is no HTTP gets a problem too, by hand: there is no request to answer to. */

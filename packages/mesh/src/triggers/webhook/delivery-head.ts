@@ -1,5 +1,6 @@
 import { headers as names } from '@flotilla/protocol/headers'
 import { limits } from '@flotilla/protocol/limits'
+import { requirePlainBody } from '@flotilla/protocol/plain-body'
 import { Problem } from '@flotilla/protocol/problem'
 
 /** Longest name that a sender may give a delivery, characters. */
@@ -51,10 +52,7 @@ export function requireJsonHead(raw: RawHeaders): void {
   if (charset !== undefined && !/^(?:utf-?8|us-ascii)$/i.test(charset)) {
     throw new Problem('bad-request', { detail: 'the charset of JSON is UTF-8' })
   }
-  const encoding = text(raw, 'content-encoding')
-  if (encoding !== null && encoding.toLowerCase() !== 'identity') {
-    throw new Problem('bad-request', { detail: 'send the body as it is, without Content-Encoding' })
-  }
+  requirePlainBody(raw)
 }
 
 export function bodyTooLarge(): Problem {
