@@ -27,6 +27,8 @@ export interface CallAccountInput {
   readonly price: Price
   readonly reservation: Reservation
   readonly promptTokens: number
+  /** What its prompt may have at most, and each of its answers: what nobody can tell is no more than that. */
+  readonly windowTokens: number
   /** Answers asked for at once. */
   readonly answers: number
   /** Hears how many tokens prompt and answer had, where that was told. */
@@ -110,10 +112,13 @@ export function openCallAccount(
     settleUnconfirmed: (why, told = null) =>
       close(() => {
         const { reservedNano, maxTokens } = input.reservation
+        const { windowTokens: window, answers } = input
+        const prompt = Math.max(input.promptTokens, bookable(told?.promptTokens ?? 0))
+        const completion = Math.max(maxTokens * answers, bookable(told?.completionTokens ?? 0))
         pay({
           costNano: Math.max(reservedNano, told === null ? 0 : bookable(input.price.costNano(told))),
-          promptTokens: Math.max(input.promptTokens, told?.promptTokens ?? 0),
-          completionTokens: Math.max(maxTokens * input.answers, bookable(told?.completionTokens ?? 0)),
+          promptTokens: Math.min(prompt, window),
+          completionTokens: Math.min(completion, window * answers),
           unconfirmed: why,
         })
       }),

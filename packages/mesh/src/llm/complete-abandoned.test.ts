@@ -178,6 +178,19 @@ describe('an answer that nobody waits for', () => {
     })
   })
 
+  test('of a free model is booked with no more tokens than its answers had room for in the window', async () => {
+    const settings = { models: { 'openai/gpt-4o-mini': { local: true, context: 8000 } } }
+    await withPath({ settings }, async (at) => {
+      at.upstream.answerWith(() => {})
+      await (
+        await askAndLeave(at, { ...streamed, n: 16, max_tokens: 10_000_000 })
+      ).closed
+      const tokens = () => at.parts.spent(agentScope('scout'), today()).tokens
+      await expect.poll(tokens).toBeGreaterThan(0)
+      expect(tokens()).toBeLessThanOrEqual(17 * 8000)
+    })
+  })
+
   test('is cut off at once where too many of its agent, or of all, are heard out already', async () => {
     const bounds = { max: 128, perAgentMax: 16, floor: 2, reserveMax: 64 }
     for (const limit of [{ perAgentMax: 2 }, { max: 2, reserveMax: 2 }]) {

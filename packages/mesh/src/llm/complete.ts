@@ -270,6 +270,7 @@ async function openCall(
     price,
     reservation,
     promptTokens,
+    windowTokens: model.windowTokens,
     answers: parameters.answers,
     answered: (told) => {
       if (call.asksAgain) deps.answerBounds.saw(agentId, model.id, told.completionTokens)

@@ -24,6 +24,8 @@ export interface CatalogModel extends PricedModel {
   readonly secrets: readonly Secret[]
   /** What a call that names no bound is given, tokens. */
   readonly defaultMaxTokens: number
+  /** What fits into it, tokens; far above all that is known where nobody knows. */
+  readonly windowTokens: number
   /** What it counts at most for what is no text. */
   readonly media: MediaBounds
   readonly usageRule: UsageRule
@@ -60,6 +62,9 @@ export interface ModelCatalogDeps {
 
 /** Enough for a long answer, and accepted by the current models of the large providers. */
 const defaultMaxTokens = 16_384
+
+/** Twice the largest window that a public model had when this was written. */
+const unknownWindowTokens = 4_000_000
 
 interface Vaulted {
   readonly credential: string
@@ -205,13 +210,15 @@ function describe(
   const baseUrl = 'baseUrl' in setup ? setup.baseUrl : null
   const costsNothing = baseUrl === null || ('local' in setup && setup.local)
   const free = costsNothing || own?.local === true
+  const window = windowOfModel(settings, name)
   return {
     id: fullName(name),
     provider: name.provider,
     model: name.model,
     baseUrl,
     free,
-    media: mediaBoundsOf({ model: name.model, setup, free, window: windowOfModel(settings, name) }),
+    media: mediaBoundsOf({ model: name.model, setup, free, window }),
+    windowTokens: window ?? unknownWindowTokens,
     usageRule: 'usage' in setup ? setup.usage : {},
     serverTools: own?.server_tools ?? {},
     price: own?.price ?? null,
