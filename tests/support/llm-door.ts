@@ -140,11 +140,13 @@ export function aModelPath(options: LlmPartsOptions = {}): LlmParts {
   }
 }
 
-/** Named in the settings: what `.env` alone says of a server on this machine makes its models free. */
+/** Says that it costs: what nobody says of a server on this machine makes its models free. */
 function pricedProvider(baseUrl: string | undefined): object {
   if (baseUrl === undefined) return {}
   return {
-    providers: { openai: { kind: 'openai-compatible', base_url: baseUrl, api_key: 'openai_api_key' } },
+    providers: {
+      openai: { kind: 'openai-compatible', base_url: baseUrl, api_key: 'openai_api_key', local: false },
+    },
   }
 }
 

@@ -24,6 +24,8 @@ export const modelViewSchema = z.strictObject({
   problem: z.nullable(z.string()),
   /** US dollars per million tokens, the dearest of what applies; null where none is known. */
   price: z.nullable(z.strictObject({ input_per_mtok: z.number(), output_per_mtok: z.number() })),
+  /** Why it costs nothing: it is played here, the owner says so, or its provider's address is this machine's; null where it costs. */
+  free_because: z.nullable(z.enum(['played', 'declared', 'this-machine'])),
   /** Models that may answer in its place, in order. */
   fallback: z.array(z.string()),
   /** `on-trial`: its cool-down is over, and the next answer decides. `unknown`: not asked since the mesh started. */

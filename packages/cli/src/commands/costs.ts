@@ -11,6 +11,7 @@ import { condensed, shareBar, sparkline } from '../terminal/bars.ts'
 import { formatUsd } from '../terminal/format.ts'
 import { renderTable } from '../terminal/table.ts'
 import { budgetRows } from './budget-rows.ts'
+import { freeHereWords } from './models.ts'
 
 const daysDefault = 30
 const sparkColumnsMax = 30
@@ -38,6 +39,7 @@ async function costs(context: CommandContext, line: CommandLine): Promise<void> 
   const query = { by, days: numberOption(line, 'days') ?? daysDefault }
   const report = await client.call('costReport', { query, signal: context.signal })
   const { budgets } = await client.call('budgets', { signal: context.signal })
+  const { models } = await client.call('models', { signal: context.signal })
   const { terminal } = context
   terminal.printJson({ ...report, budgets })
   terminal.print(
@@ -47,6 +49,7 @@ async function costs(context: CommandContext, line: CommandLine): Promise<void> 
   )
   if (report.rows.length > 0) terminal.print(...costTable(report), '')
   terminal.print(...budgetRows(budgets.filter(isTold), terminal.color))
+  terminal.print(...freeHereWords(models))
 }
 
 /** Said where there is some; budgets count it as spent. */

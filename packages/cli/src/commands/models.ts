@@ -53,12 +53,22 @@ async function models(context: CommandContext): Promise<void> {
   for (const { id, problem } of reply.models) {
     if (problem !== null) terminal.print(`${id} cannot be called: ${problem}`)
   }
+  terminal.print(...freeHereWords(reply.models))
   for (const { id, stated_windows: windows } of reply.models) {
     for (const window of windows) terminal.print(`${id} ${statedWords(window)}`)
   }
   for (const { id, last_error: error } of reply.models) {
     if (error !== null) terminal.print(`${id} last failed ${formatTime(error.at)} UTC: ${error.detail}`)
   }
+}
+
+/** A proxy on this machine may pass calls on to somebody who is paid, which nobody but its owner knows. */
+export function freeHereWords(models: readonly ModelView[]): string[] {
+  const here = models.filter(({ free_because }) => free_because === 'this-machine').map(({ id }) => id)
+  if (here.length === 0) return []
+  return [
+    `Free, for their provider is on this machine: ${here.join(', ')}. If it passes calls on to a paid one, write a price or "local": false for the model or its provider in config/settings.json.`,
+  ]
 }
 
 function statedWords({ agent_id, tokens, until }: ModelView['stated_windows'][number]): string {

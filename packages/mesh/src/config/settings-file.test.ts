@@ -36,7 +36,8 @@ describe('the settings file', () => {
       '{"providers":{"ollama":{"kind":"openai-compatible","base_url":"http://127.0.0.1:11434/v1","local":true}},"models":{"openai/x":{"price":{"input_per_mtok":1,"output_per_mtok":2}}}}',
     )
     expect(settings.providers['ollama']).toMatchObject({ local: true })
-    expect(settings.models['openai/x']).toMatchObject({ local: false, price: { input_per_mtok: 1 } })
+    expect(settings.models['openai/x']).toMatchObject({ price: { input_per_mtok: 1 } })
+    expect(settings.models['openai/x']?.local).toBeUndefined()
   })
 
   test.each([

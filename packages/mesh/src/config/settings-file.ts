@@ -17,13 +17,19 @@ const modelName = z.string().min(1).max(200)
 const fallbacksMax = 5
 const usdPerMtok = z.number().min(0).max(100_000)
 
+/**
+ * `true`: on a machine of the owner's, so that it costs nothing. `false`: it costs what the public list says, as with a
+ * proxy on this machine that passes calls on to a paid provider. Left out, it costs nothing where its `base_url` is a
+ * loopback address. A price of the model's wins over all of it.
+ */
+const local = z.boolean().optional()
+
 const openAiCompatibleSchema = z.strictObject({
   kind: z.literal('openai-compatible'),
   base_url: z.url({ protocol: /^https?$/ }),
   /** Name of a system credential, without its prefix: `groq_api_key`. */
   api_key: z.string().optional(),
-  /** On a machine of the owner's: its models cost nothing. */
-  local: z.boolean().default(false),
+  local,
 })
 
 const scriptedSchema = z.strictObject({ kind: z.literal('scripted'), cassette: z.string().min(1).max(200) })
@@ -32,6 +38,7 @@ const sdkCommon = {
   base_url: z.url({ protocol: /^https?$/ }).optional(),
   /** Name of a system credential, without its prefix; without one, `PROVIDER_api_key`. */
   api_key: z.string().optional(),
+  local,
 }
 const plainSdkSchema = z.strictObject({
   kind: z.enum(['anthropic', 'google', 'mistral', 'cohere']),
@@ -56,7 +63,7 @@ const azureSchema = z.strictObject({
 
 const modelSchema = z.strictObject({
   price: z.strictObject({ input_per_mtok: usdPerMtok, output_per_mtok: usdPerMtok }).optional(),
-  local: z.boolean().default(false),
+  local,
   /** Whether it sees pictures; left out, it is tried, and told in words once it has refused. */
   images: z.boolean().optional(),
   /** Tokens that fit into the model. */

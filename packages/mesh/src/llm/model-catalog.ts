@@ -2,6 +2,8 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { ModelSettings, Settings } from '../config/settings-file.ts'
 import type { Secret } from '../vault/secret.ts'
 import type { Vault } from '../vault/vault.ts'
+import { freeBecause } from './free-because.ts'
+import type { FreeBecause } from './free-because.ts'
 import type { LlmProvider } from './llm-provider.ts'
 import type { MakeProvider } from './make-provider.ts'
 import { mediaBoundsOf } from './media-bounds.ts'
@@ -19,6 +21,7 @@ import type { UsageRule } from './usage.ts'
 
 /** A model that can be called now. */
 export interface CatalogModel extends PricedModel {
+  readonly freeBecause: FreeBecause
   readonly llm: LlmProvider
   /** What must not stand in any text that leaves. */
   readonly secrets: readonly Secret[]
@@ -208,8 +211,13 @@ function describe(
 ): Omit<CatalogModel, 'llm' | 'secrets'> {
   const own: ModelSettings | undefined = settings.models[fullName(name)]
   const baseUrl = 'baseUrl' in setup ? setup.baseUrl : null
-  const costsNothing = baseUrl === null || ('local' in setup && setup.local)
-  const free = costsNothing || own?.local === true
+  const because = freeBecause({
+    hasPrice: own?.price !== undefined,
+    modelLocal: own?.local ?? null,
+    providerLocal: 'local' in setup ? setup.local : null,
+    baseUrl,
+  })
+  const free = because !== null
   const window = windowOfModel(settings, name)
   return {
     id: fullName(name),
@@ -217,6 +225,7 @@ function describe(
     model: name.model,
     baseUrl,
     free,
+    freeBecause: because,
     media: mediaBoundsOf({ model: name.model, setup, free, window }),
     windowTokens: window ?? unknownWindowTokens,
     usageRule: 'usage' in setup ? setup.usage : {},

@@ -20,7 +20,7 @@ export interface PricedModel {
   readonly provider: string
   readonly model: string
   readonly baseUrl: string | null
-  /** Scripted, or on a machine of the owner's. */
+  /** See `free-because.ts`. */
   readonly free: boolean
   /** The owner's own price, US dollars per million tokens. */
   readonly price: { readonly input_per_mtok: number; readonly output_per_mtok: number } | null
@@ -36,24 +36,18 @@ export const freePrice: Price = {
 }
 
 /**
- * The owner's price where there is one, else the public list as it was when this release was made. What neither
- * knows is free on a server of this very machine, and elsewhere the Problem `model-unpriced`.
+ * Nothing for what is free, else the owner's price where there is one, else the public list as it was when this release
+ * was made. What neither knows is the Problem `model-unpriced`.
  */
 export function priceOf(model: PricedModel, now: number): Price {
   if (model.free) return freePrice
   if (model.price) return ownPrice(model.price, model.model)
   const listed = listedPrice(model, now)
   if (listed) return listed
-  if (model.baseUrl !== null && isThisMachine(model.baseUrl)) return freePrice
   throw new Problem('model-unpriced', {
     detail: `no price is known for ${model.id}; under models in config/settings.json give "${model.id}" a price { input_per_mtok, output_per_mtok } or declare it local`,
     extra: { model: model.id },
   })
-}
-
-function isThisMachine(url: string): boolean {
-  const host = URL.canParse(url) ? new URL(url).hostname : ''
-  return host === 'localhost' || host === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(host)
 }
 
 /** Looking a price up is a walk over patterns; prices by time of day change by the hour. */

@@ -13,20 +13,29 @@ export type ProviderSetup =
       readonly kind: 'openai-compatible'
       readonly baseUrl: string
       readonly apiKey: Secret | null
-      readonly local: boolean
+      readonly local: OwnersWord
       readonly extras: Omit<ChatExtras, 'boundField'>
       readonly usage: UsageRule
     }
-  | { readonly kind: 'anthropic'; readonly baseUrl: string; readonly apiKey: Secret | null }
+  | {
+      readonly kind: 'anthropic'
+      readonly baseUrl: string
+      readonly apiKey: Secret | null
+      readonly local: OwnersWord
+    }
   | {
       readonly kind: SdkKind
       readonly baseUrl: string
       readonly apiKey: Secret | null
+      readonly local: OwnersWord
       readonly aws?: AwsAccess
       readonly azure?: { readonly apiVersion: string | null; readonly byDeployment: boolean }
     }
   | { readonly kind: 'scripted'; readonly cassette: string | null }
   | { readonly kind: 'offline' }
+
+/** Whether its models cost nothing; null leaves it to where it is. */
+type OwnersWord = boolean | null
 
 export interface AwsAccess {
   readonly region: string
@@ -76,7 +85,7 @@ function setupFrom(sources: SetupSources, provider: string, configured: Provider
       kind: 'openai-compatible',
       baseUrl: configured.base_url,
       apiKey: named(sources, provider, configured.api_key ?? null),
-      local: configured.local,
+      local: configured.local ?? null,
       extras: preset?.extras ?? {},
       usage: usageRuleOf(provider, configured.base_url),
     }
@@ -92,6 +101,7 @@ interface SdkSettings {
   readonly resource_name?: string | undefined
   readonly api_version?: string | undefined
   readonly by_deployment?: boolean | undefined
+  readonly local?: boolean | undefined
 }
 
 /** What settings say wins over what `.env` says, and that over what is known of the provider. */
@@ -114,17 +124,17 @@ function presetSetup(
   if (apiKey === null && own === null && preset.local !== true)
     throw missing(provider, ['API_KEY', 'BASE_URL'])
   const url = checkedUrl(provider, baseUrl)
+  const local = settings.local ?? preset.local ?? null
   if (preset.kind === 'openai-compatible') {
-    const local = preset.local === true
     const usage = usageRuleOf(provider, url)
     return { kind: preset.kind, baseUrl: url, apiKey, local, extras: preset.extras ?? {}, usage }
   }
   if (preset.kind === 'azure') {
     const apiVersion = settings.api_version ?? credential('api_version')?.reveal() ?? null
     const azure = { apiVersion, byDeployment: settings.by_deployment === true }
-    return { kind: preset.kind, baseUrl: url, apiKey, azure }
+    return { kind: preset.kind, baseUrl: url, apiKey, local, azure }
   }
-  return { kind: preset.kind, baseUrl: url, apiKey }
+  return { kind: preset.kind, baseUrl: url, apiKey, local }
 }
 
 function bedrockSetup(
@@ -147,6 +157,7 @@ function bedrockSetup(
     kind: 'bedrock',
     baseUrl: checkedUrl(provider, at.own ?? `https://bedrock-runtime.${region}.amazonaws.com`),
     apiKey: at.apiKey,
+    local: at.settings.local ?? null,
     aws: { region, accessKeyId, secretAccessKey, sessionToken: at.credential('session_token') },
   }
 }

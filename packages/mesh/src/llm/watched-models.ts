@@ -74,19 +74,24 @@ function viewOf(deps: WatchedModelsDeps, name: ModelName, agents: readonly Agent
   }
 }
 
-function standingOf(deps: WatchedModelsDeps, name: ModelName): Pick<ModelView, 'problem' | 'price'> {
+function standingOf(
+  deps: WatchedModelsDeps,
+  name: ModelName,
+): Pick<ModelView, 'problem' | 'price' | 'free_because'> {
   try {
-    const price = priceOf(deps.catalog.find(name), deps.clock.now())
+    const model = deps.catalog.find(name)
+    const price = priceOf(model, deps.clock.now())
     const perMtok = (nano: number) => (nano * tokensPerMtok) / nanoPerUsd
     return {
       problem: null,
+      free_because: model.freeBecause,
       price: {
         input_per_mtok: perMtok(price.inputNanoPerToken),
         output_per_mtok: perMtok(price.outputNanoPerToken),
       },
     }
   } catch (error) {
-    if (error instanceof Problem) return { problem: error.detail, price: null }
+    if (error instanceof Problem) return { problem: error.detail, price: null, free_because: null }
     throw error
   }
 }
