@@ -26,7 +26,12 @@ describe('the official Anthropic client inside an agent', () => {
         FLOTILLA_SYSTEM_GOOGLE_API_KEY: upstreamKey,
         FLOTILLA_SYSTEM_GOOGLE_BASE_URL: google.baseUrl,
       },
-      settings: { default_model: passed, agents: { coder: { models: [translated] } } },
+      settings: {
+        default_model: passed,
+        // Their providers stand on this machine here, and cost all the same.
+        models: { [passed]: { local: false }, [translated]: { local: false } },
+        agents: { coder: { models: [translated] } },
+      },
     })
     await mesh.createWorker('coder')
   })

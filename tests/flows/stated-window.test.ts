@@ -20,7 +20,7 @@ it('a provider that states a window once stops no later run, over restarts, and 
   const mesh = await startMeshForTest({
     settings: {
       default_model: 'lab/reader',
-      providers: { lab: { kind: 'openai-compatible', base_url: upstream.baseUrl, local: true } },
+      providers: { lab: { kind: 'openai-compatible', base_url: upstream.baseUrl } },
     },
   })
   let promptTokens = 7000
@@ -47,7 +47,10 @@ it('a provider that states a window once stops no later run, over restarts, and 
   const told = await windowsOf(mesh)
   expect(told).toMatchObject([{ agent_id: 'operator', tokens: 8192 }])
   expect(told?.[0]?.until).toBeLessThanOrEqual(Date.now() + contextLimits.learnedWindowMs)
+  const said = 'Free, for their provider is on this machine: lab/reader.'
+  expect((await flotilla({ url: mesh.url, home: mesh.home }, 'costs')).out).toContain(said)
   const { out } = await flotilla({ url: mesh.url, home: mesh.home }, 'models')
+  expect(out).toContain(said)
   expect(out).toContain('lab/reader takes 8192 tokens, as its provider said to operator')
   await isDone('the next run')
 
