@@ -30,14 +30,15 @@ export function systemBrief(facts: {
   /** Null where it has no record: then nothing is allowed. */
   readonly permissions: PermissionRecord | null
 }): PromptText {
-  const { agent } = facts
+  const { agent, permissions } = facts
+  const routes = mayRoute(permissions)
   const sections = [
     identity(agent),
-    agent.kind === 'operator' ? leadWork : doWork,
+    agent.kind === 'operator' ? leadWork(routes) : doWork(routes),
     sharedRules,
-    roster(facts.colleagues),
-    ...(agent.kind === 'operator' ? managing(facts.permissions) : []),
-    permissionsInWords(facts.permissions),
+    ...(routes ? [roster(facts.colleagues)] : []),
+    ...(agent.kind === 'operator' ? managing(permissions) : []),
+    permissionsInWords(permissions, agent.kind),
     sanitizeForPrompt(
       `## Your budget\n\nAt most ${agent.budget.dailyUsd} US dollars a day and ${agent.budget.monthlyUsd} a month (UTC) for model calls. When it is used up, calls are refused until the next day or month; say so and stop.`,
     ),
@@ -58,7 +59,20 @@ function identity(agent: AgentRecord): PromptText {
   )
 }
 
-const leadWork = sanitizeForPrompt(`## How you work
+/** Whether it may give work to anybody; otherwise nothing is said of how that is done. */
+function mayRoute(record: PermissionRecord | null): boolean {
+  return record !== null && record.can_route_tasks && record.can_message.length > 0
+}
+
+function leadWork(routes: boolean): PromptText {
+  return routes ? leadOthers : leadAlone
+}
+
+const leadAlone = sanitizeForPrompt(`## How you work
+
+You are the one whom people talk to. You may give no work to others: answer what you can yourself, and say plainly what you cannot do.`)
+
+const leadOthers = sanitizeForPrompt(`## How you work
 
 You are the one whom people talk to. Answer short questions yourself. Give everything else to the worker whose role fits:
 
@@ -67,14 +81,21 @@ You are the one whom people talk to. Answer short questions yourself. Give every
 - When a result comes back, check it against what was asked. Then answer the person with the facts and figures as they stand in the result; hand off again if something is missing; say plainly what failed.
 - Independent pieces can be handed to several workers in one turn.`)
 
-const doWork = sanitizeForPrompt(`## How you work
+function doWork(routes: boolean): PromptText {
+  return routes ? joinPromptText([doTasks, givePart], '\n') : doTasks
+}
+
+const givePart = sanitizeForPrompt(
+  '- `hand_off` gives a part to another agent; it returns at once and the result comes back by itself. Never hand a task back to whoever gave it to you.',
+)
+
+const doTasks = sanitizeForPrompt(`## How you work
 
 Work reaches you as tasks and as messages.
 
 - Do the task with your tools, on real files and with real programs. Report figures only as your tools returned them.
 - A task ends when you call \`complete_task\`, and only then: status \`done\` with a summary that answers the task, \`failed\` with the reason, or \`blocked\` with what is missing. The last words of a turn do not close a task. Whoever gave it is told by itself.
-- \`hand_off\` gives a part to another agent where your permissions name one; it returns at once and the result comes back by itself. Never hand a task back to whoever gave it to you.
-- \`check_inbox\` lists your open tasks and what became of those you gave.`)
+- \`check_inbox\` lists your open tasks.`)
 
 const sharedRules = sanitizeForPrompt(`## What the fleet shares
 
@@ -114,30 +135,29 @@ function managing(record: PermissionRecord | null): PromptText[] {
   ]
 }
 
-function permissionsInWords(record: PermissionRecord | null): PromptText {
+function permissionsInWords(record: PermissionRecord | null, kind: AgentRecord['kind']): PromptText {
   const title = sanitizeForPrompt('## What you may do\n')
   const lines = record
     ? [
-        `Message: ${inWords(record.can_message, 'every agent', 'no agent')}.`,
+        `Give work to: ${inWords(mayRoute(record) ? record.can_message : [], 'every agent', 'no agent')}.`,
         `Read on the blackboard: ${inWords(record.blackboard_read, 'everything', 'nothing')}.`,
         `Write on the blackboard: ${inWords(record.blackboard_write, 'everything', 'nothing')}.`,
         `Use through the mesh: ${inWords(record.allowed_apis, 'every service', 'no service')}.`,
         `Credentials, as handles such as $CRED{name}: ${inWords(record.allowed_credentials, 'all that agents may use', 'none')}.`,
-        ...flagsInWords(record),
+        ...flagsInWords(record, kind),
       ]
     : ['Nothing: the owner has given you no permission record.']
   return joinPromptText([title, ...lines.map((line) => oneLine(`- ${line}`, permissionLineMaxChars))], '\n')
 }
 
-function flagsInWords(record: PermissionRecord): string[] {
+/** Rights that a tool goes by; a right that opens nothing, or nothing for such an agent, is not told of. */
+function flagsInWords(record: PermissionRecord, kind: AgentRecord['kind']): string[] {
   const granted = [
-    record.can_use_browser ? 'use a browser' : null,
-    record.can_manage_cron ? 'plan recurring work' : null,
-    record.can_spawn ? 'create agents' : null,
-    record.can_use_wallet ? 'use the wallet' : null,
-    record.can_manage_fleet ? 'manage the fleet' : null,
-    record.can_view_fleet_metrics ? 'see the figures of the fleet' : null,
-    record.can_route_tasks ? 'route tasks' : null,
+    record.can_manage_cron ? 'plan recurring work (`set_cron`)' : null,
+    record.can_request_user_credentials ? 'ask the owner for a credential (`request_credential`)' : null,
+    kind === 'worker' && record.can_view_fleet_metrics
+      ? 'see what other agents have saved (`list_artifacts`)'
+      : null,
   ].filter((words) => words !== null)
   return granted.length === 0 ? [] : [`Also: ${granted.join(', ')}.`]
 }

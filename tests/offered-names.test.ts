@@ -1,0 +1,121 @@
+import { readFileSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { controlPlaneFlags, permissionRecordSchema } from '@flotilla/protocol/permission-record'
+import type { PermissionRecord } from '@flotilla/protocol/permission-record'
+import { groupsFor } from '@flotilla/protocol/tool-groups'
+import { toolNeeds } from '@flotilla/protocol/tool-needs'
+import { describe, expect, test } from 'vitest'
+import { refusedBy } from '../packages/mesh/src/policy/refused-tools.ts'
+import { systemBrief } from '../packages/mesh/src/fleet/system-brief.ts'
+import { buildSystemPrompt } from '../packages/agent/src/prompt/build-system-prompt.ts'
+import type { PromptMode } from '../packages/agent/src/prompt/build-system-prompt.ts'
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+
+const kinds = ['worker', 'operator'] as const
+type Kind = (typeof kinds)[number]
+
+const toolsOf = (kind: Kind): string[] => groupsFor(kind).flatMap(({ tools }) => Object.values(tools))
+/** Whatever looks like the name of a tool: words with low lines between them. */
+const namesIn = (text: string): string[] => [...new Set(text.match(/\b[a-z]+(?:_[a-z]+)+\b/g))]
+
+const everything = permissionRecordSchema.parse({
+  can_message: ['*'],
+  can_publish: ['*'],
+  can_subscribe: ['*'],
+  blackboard_read: ['*'],
+  blackboard_write: ['*'],
+  allowed_apis: ['*'],
+  allowed_credentials: ['*'],
+  can_manage_cron: true,
+  ...Object.fromEntries(controlPlaneFlags.map((flag) => [flag, true])),
+})
+/** What the file can say and nothing can do yet. */
+const unbuilt: Partial<PermissionRecord> = { can_use_browser: true, can_spawn: true, can_use_wallet: true }
+
+const briefOf = (kind: Kind, permissions: PermissionRecord | null) =>
+  systemBrief({
+    agent: {
+      id: 'me',
+      kind,
+      role: 'works',
+      model: null,
+      project: null,
+      instructions: '',
+      budget: { dailyUsd: 1, monthlyUsd: 1 },
+      createdAt: 0,
+    },
+    colleagues: [{ id: 'other', role: 'works too' }],
+    permissions,
+  })
+
+describe.each(kinds)('SYSTEM.md of a %s', (kind) => {
+  test('names only tools that such an agent has, whatever it may', () => {
+    const names = namesIn(briefOf(kind, everything))
+    expect(names.length).toBeGreaterThan(4)
+    expect(toolsOf(kind)).toEqual(expect.arrayContaining(names))
+  })
+
+  test('says nothing of rights that open nothing yet', () => {
+    expect(briefOf(kind, { ...everything, ...unbuilt })).toBe(briefOf(kind, everything))
+    expect(briefOf(kind, everything)).not.toMatch(/browser|wallet|project|dashboard/i)
+  })
+
+  test.each(Object.keys(toolNeeds))('does not speak of %s where the mesh would refuse it', (tool) => {
+    for (const permissions of [null, permissionRecordSchema.parse({})]) {
+      expect(namesIn(briefOf(kind, permissions))).not.toContain(tool)
+    }
+    expect(refusedBy(everything)).toEqual([])
+  })
+
+  test('tells nobody whom to give work to who may give none', () => {
+    const { can_route_tasks: _routes, ...others } = everything
+    for (const record of [
+      { ...others, can_route_tasks: false },
+      { ...everything, can_message: [] },
+    ]) {
+      const text = briefOf(kind, record)
+      expect(text).not.toMatch(/hand_off|hand off|`other`|handing off|handed/i)
+      expect(text).toContain('Give work to: no agent.')
+    }
+    expect(briefOf(kind, everything)).toContain('hand_off')
+    expect(briefOf(kind, everything)).toContain('`other`')
+  })
+
+  test('names only commands that there are', () => {
+    const folder = join(import.meta.dirname, '..', 'packages', 'cli', 'src', 'commands')
+    const commands = readdirSync(folder).flatMap((file) =>
+      [...readFileSync(join(folder, file), 'utf8').matchAll(/\.command\('([a-z]+)/g)].map(([, name]) => name),
+    )
+    const named = [...briefOf(kind, everything).matchAll(/flotilla ([a-z]+)/g)].map(([, name]) => name)
+    expect(commands).toEqual(expect.arrayContaining(named))
+  })
+})
+
+test.each(['chat', 'task', 'heartbeat', 'subagent'] satisfies PromptMode[])(
+  'the words for %s name only tools that there are',
+  (mode) => {
+    for (const kind of kinds) {
+      const none = sanitizeForPrompt('')
+      const text = buildSystemPrompt({
+        agentId: 'me',
+        role: none,
+        kind,
+        mode,
+        bootstrap: none,
+        learnings: none,
+        now: 0,
+      })
+      expect(toolsOf(kind)).toEqual(expect.arrayContaining(namesIn(text)))
+    }
+  },
+)
+
+test.each(readdirSync(join(import.meta.dirname, '..', 'templates')))(
+  'the template %s names only tools that workers have',
+  (name) => {
+    const text = readFileSync(join(import.meta.dirname, '..', 'templates', name), 'utf8')
+    const fields = Object.keys(permissionRecordSchema.shape)
+    const others = [...fields, 'not_permissive', 'by_licence']
+    expect([...toolsOf('worker'), ...others]).toEqual(expect.arrayContaining(namesIn(text)))
+  },
+)
