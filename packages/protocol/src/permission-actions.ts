@@ -34,6 +34,7 @@ export const permissionActions = [
   { name: 'manage-credentials', resource: null, example: null },
   { name: 'pause-work', resource: null, example: null },
   { name: 'manage-webhooks', resource: null, example: null },
+  { name: 'make-webhooks', resource: null, example: null },
   { name: 'list-agents', resource: null, example: null },
   { name: 'act-for-self', resource: 'id of the agent itself', example: 'auditor' },
   { name: 'submit-run', resource: 'id of an agent', example: 'auditor' },

@@ -24,8 +24,7 @@ test('SYSTEM.md is written anew every five minutes', async () => {
   await new Promise((resolve) => setTimeout(resolve, 60))
   expect(await readFile(path, 'utf8')).not.toContain('plan recurring work')
   await world.clock.advance(1000)
-  await new Promise((resolve) => setTimeout(resolve, 60))
-  expect(await readFile(path, 'utf8')).toContain('plan recurring work')
+  await expect.poll(() => readFile(path, 'utf8'), { timeout: 10_000 }).toContain('plan recurring work')
   stop.abort()
   await running
 })

@@ -34,8 +34,10 @@ export type Action =
   | { readonly do: 'manage-credentials' }
   /** Hold all work that nobody asked for at that moment, or let it go on: the owner alone. */
   | { readonly do: 'pause-work' }
-  /** Make, change, test and look at webhooks: people alone. */
+  /** Look at webhooks, replay deliveries and rotate secrets: people at the terminal or the dashboard. */
   | { readonly do: 'manage-webhooks' }
+  /** Make, change, test and delete webhooks: people at the dashboard, or its API. */
+  | { readonly do: 'make-webhooks' }
   | { readonly do: 'list-agents' }
   /** Lease, inbox, completing one's own task, artifacts, notes to the owner: what every agent may do for itself. */
   | { readonly do: 'act-for-self'; readonly agentId: string }

@@ -4,11 +4,19 @@ import type { Caller } from './caller.ts'
 /** Where a person is known to look at what they decide: never a chat, whose words may be another's. */
 const terminalChannels: readonly string[] = ['cli', 'api', 'dashboard']
 
+/** The dashboard, or whoever speaks its API as it does. */
+const dashboardChannels: readonly string[] = ['api', 'dashboard']
+
 export type PersonAtTerminal = Extract<Caller, { kind: 'human' }>
 
 /** Whether the caller is a person on a terminal or on the dashboard. Pure. */
 export function isAtTerminal(caller: Caller): caller is PersonAtTerminal {
   return caller.kind === 'human' && terminalChannels.includes(caller.channel)
+}
+
+/** Whether the caller is a person at the dashboard: neither the command line nor a chat. Pure. */
+export function isAtDashboard(caller: Caller): boolean {
+  return caller.kind === 'human' && dashboardChannels.includes(caller.channel)
 }
 
 /** Problem `human-only` for everybody else: agents, chats, programs of this machine and the mesh itself. */

@@ -1,6 +1,7 @@
 import { operatorAgentId } from '@flotilla/protocol/ids'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import type { Action, Decision } from './action.ts'
+import { isAtDashboard, isAtTerminal } from './at-terminal.ts'
 import type { Caller } from './caller.ts'
 import { byFlag, byList, byName, denied } from './field-decisions.ts'
 import { credentialMatches, keyMatches } from './glob.ts'
@@ -22,13 +23,11 @@ const programApis: readonly string[] = ['llm', 'http']
 
 /** May this caller do this? What no line allows is denied. Pure. */
 export function authorize(records: PermissionRecords, caller: Caller, action: Action): Decision {
-  return caller.kind === 'agent'
-    ? authorizeAgent(records, caller, action)
-    : authorizePeople(caller.kind, action)
+  return caller.kind === 'agent' ? authorizeAgent(records, caller, action) : authorizePeople(caller, action)
 }
 
 /** The owner, this machine and the mesh itself need no record; what belongs to an agent alone stays the agent's. */
-function authorizePeople(kind: Exclude<Caller['kind'], 'agent'>, action: Action): Decision {
+function authorizePeople(caller: Exclude<Caller, { kind: 'agent' }>, action: Action): Decision {
   switch (action.do) {
     case 'message-agent':
     case 'submit-run':
@@ -48,8 +47,15 @@ function authorizePeople(kind: Exclude<Caller['kind'], 'agent'>, action: Action)
       return allowed
     case 'manage-credentials':
     case 'pause-work':
+      return caller.kind === 'human' ? allowed : denied('only the owner can do this', null)
     case 'manage-webhooks':
-      return kind === 'human' ? allowed : denied('only the owner can do this', null)
+      return isAtTerminal(caller)
+        ? allowed
+        : denied('only a person at the terminal or the dashboard can do this', null)
+    case 'make-webhooks':
+      return isAtDashboard(caller)
+        ? allowed
+        : denied('webhooks are made and changed at the dashboard, or by its API, alone', null)
     case 'call-api':
     case 'use-credential':
     case 'request-credential':
@@ -130,6 +136,7 @@ function authorizeByRecord(record: PermissionRecord, agentId: string, action: Ac
     case 'pause-work':
       return denied('work is paused and resumed by the owner alone', null)
     case 'manage-webhooks':
+    case 'make-webhooks':
       return denied('webhooks are made at the dashboard alone', null)
     case 'list-agents':
       return allowed

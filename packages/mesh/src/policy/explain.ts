@@ -65,6 +65,7 @@ const actionOf: {
   'manage-credentials': () => ({ do: 'manage-credentials' }),
   'pause-work': () => ({ do: 'pause-work' }),
   'manage-webhooks': () => ({ do: 'manage-webhooks' }),
+  'make-webhooks': () => ({ do: 'make-webhooks' }),
   'list-agents': () => ({ do: 'list-agents' }),
   'act-for-self': (agentId) => ({ do: 'act-for-self', agentId }),
   'submit-run': (to) => ({ do: 'submit-run', to }),

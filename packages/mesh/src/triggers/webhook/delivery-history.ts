@@ -72,7 +72,7 @@ export function createDeliveryHistory(deps: {
       return deliveries.page(required(hookId).id, { limit, before })
     },
     test(caller, hookId, body) {
-      guard(caller, { do: 'manage-webhooks' })
+      guard(caller, { do: 'make-webhooks' })
       const hook = required(hookId)
       const payload = readPayload(body)
       const delivery = {

@@ -30,10 +30,18 @@ describe('webhooks are the owner’s', () => {
       { kind: 'agent', agentId: 'clerk', token: 'door', run: null },
       { kind: 'internal' },
       { kind: 'system' },
+      { kind: 'human', channel: 'slack', user: 'U1' },
+      { kind: 'human', channel: 'webhook' },
     ]
     for (const caller of callers) {
       expect(authorize(records, caller, { do: 'manage-webhooks' }).allowed, caller.kind).toBe(false)
+      expect(authorize(records, caller, { do: 'make-webhooks' }).allowed, caller.kind).toBe(false)
     }
+    // The command line looks, replays and rotates.
+    const atTerminal: Caller = { kind: 'human', channel: 'cli' }
+    expect(authorize(records, atTerminal, { do: 'manage-webhooks' }).allowed).toBe(true)
+    expect(authorize(records, atTerminal, { do: 'make-webhooks' }).allowed).toBe(false)
+    expect(authorize(records, owner, { do: 'make-webhooks' }).allowed).toBe(true)
     expect(authorize(records, owner, { do: 'manage-webhooks' }).allowed).toBe(true)
   })
 
@@ -79,7 +87,8 @@ describe('webhooks are the owner’s', () => {
       async () => guarded.history.replay(owner, hook.id, 1),
     ]
     for (const call of calls) await expect(call()).rejects.toThrow('no')
-    expect(asked).toEqual(calls.map(() => 'manage-webhooks'))
+    expect(asked).toHaveLength(calls.length)
+    expect(new Set(asked)).toEqual(new Set(['manage-webhooks', 'make-webhooks']))
     expect(world.webhooks.manage.list(owner)).toEqual([hook])
   })
 })

@@ -123,7 +123,7 @@ export function createManageHooks(deps: ManageHooksDeps): ManageHooks {
       return hooks.all()
     },
     async create(caller, input) {
-      guard(caller, { do: 'manage-webhooks' })
+      guard(caller, { do: 'make-webhooks' })
       requireUsable(deps, input)
       if (hooks.count() >= hooksMax) {
         throw new Problem('conflict', { detail: `there are ${hooksMax} webhooks; delete one first` })
@@ -156,7 +156,7 @@ export function createManageHooks(deps: ManageHooksDeps): ManageHooks {
       return { hook, secret: secret?.shown ?? null }
     },
     async change(caller, hookId, { signed, ...change }) {
-      guard(caller, { do: 'manage-webhooks' })
+      guard(caller, { do: 'make-webhooks' })
       const before = required(hookId)
       const given = Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined))
       const unsigned =
@@ -169,7 +169,7 @@ export function createManageHooks(deps: ManageHooksDeps): ManageHooks {
       return hook
     },
     async remove(caller, hookId) {
-      guard(caller, { do: 'manage-webhooks' })
+      guard(caller, { do: 'make-webhooks' })
       const hook = required(hookId)
       database.transaction(() => {
         hooks.remove(hookId)

@@ -1,0 +1,69 @@
+import { headers } from '@flotilla/protocol/headers'
+import { webhookApi, webhookEndpoints } from '@flotilla/protocol/webhook-api'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { agentSurroundings } from '../support/agent-surroundings.ts'
+import { httpCall } from '../support/http-call.ts'
+import { startMesh } from '../support/mesh-process.ts'
+import type { MeshProcess } from '../support/mesh-process.ts'
+import { addDoorToken } from '../support/own-token.ts'
+import { expectProblem } from '../support/problem-matcher.ts'
+import { verifies } from '../verifies.ts'
+
+let mesh: MeshProcess
+beforeAll(async () => {
+  mesh = await startMesh()
+  await mesh.createWorker('ann')
+  for (const id of ['ann', 'operator']) await mesh.invoke(id, 'list_files', {})
+})
+afterAll(() => mesh.stop())
+
+const body = { name: 'builds', agent_id: 'operator', signed: false }
+const make = (more: Record<string, string> = {}) =>
+  mesh.call(webhookEndpoints.webhookCreate, { body, headers: more })
+const hooks = async () =>
+  webhookApi.webhooks.response.parse((await mesh.call(webhookEndpoints.webhooks)).json()).webhooks
+
+describe('a webhook', () => {
+  it('is made by a person at the dashboard’s API and by nobody else, on whatever door they knock', async () => {
+    verifies('resources:webhook:created-in-dashboard', 'endpoints:webhook:created-in-dashboard')
+    const { method, path } = webhookEndpoints.webhookCreate
+    for (const id of ['ann', 'operator']) {
+      const { door, programToken } = await agentSurroundings(mesh, id)
+      for (const token of [addDoorToken(mesh.home, id), programToken]) {
+        const authorization = `Bearer ${token}`
+        // Its own door has no such path, and the people's knows no agents.
+        const more = { authorization, 'content-type': 'application/json', [headers.meshInternal]: '1' }
+        const own = { method, url: `${door}${path}`, headers: more, body: JSON.stringify(body) }
+        expectProblem(await httpCall(own), 'not-found')
+        expectProblem(await make({ authorization }), 'unauthenticated')
+        expectProblem(await make({ 'x-api-key': token }), 'unauthenticated')
+      }
+    }
+    expectProblem(await make({ 'user-agent': 'flotilla-cli/1' }), 'denied')
+    expectProblem(await make({ 'x-forwarded-for': '192.0.2.1' }), 'host-refused')
+    expectProblem(await make({ origin: 'https://evil.example' }), 'host-refused')
+    expectProblem(await make({ [headers.requestedWith]: '' }), 'denied')
+    expect(await hooks()).toEqual([])
+    const made = await make()
+    expect(made.status, made.text).toBe(200)
+    expect(await hooks()).toHaveLength(1)
+  })
+
+  it('is changed, tested and deleted there alone, and looked at from the command line', async () => {
+    const [hook] = await hooks()
+    const id = hook?.id ?? ''
+    const terminal = { 'user-agent': 'flotilla-cli/1' }
+    const knock = (endpoint: Parameters<typeof mesh.call>[0], sent?: unknown) =>
+      mesh.call(endpoint, {
+        params: { id },
+        headers: terminal,
+        ...(sent === undefined ? {} : { body: sent }),
+      })
+    expectProblem(await knock(webhookEndpoints.webhookChange, { agent_id: 'ann' }), 'denied')
+    expectProblem(await knock(webhookEndpoints.webhookTest, { payload: {} }), 'denied')
+    expectProblem(await knock(webhookEndpoints.webhookDelete), 'denied')
+    expect(await hooks()).toMatchObject([{ agent_id: 'operator' }])
+    expect((await knock(webhookEndpoints.webhookDeliveries)).status).toBe(200)
+    expect((await knock(webhookEndpoints.webhookRotate, {})).status).toBe(200)
+  })
+})
