@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { promisify } from 'node:util'
+import { journalEndpoints } from '@flotilla/protocol/journal-api'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { meshInternalEndpoints } from '@flotilla/protocol/mesh-internal-api'
 import { webhookApi, webhookEndpoints } from '@flotilla/protocol/webhook-api'
@@ -166,6 +167,21 @@ describe.skipIf(process.getuid?.() !== 0)('the doors behind a real reverse proxy
         expectProblem(await httpCall({ ...write, headers: cookie() }), 'denied')
         expect((await delivers(`${url}${await aHook(mesh, cookie())}`)).status, url).toBe(202)
         expectProblem(await delivers(`${url}${webhookEndpoints.webhookCreate.path}`), 'unauthenticated')
+      }
+    })
+
+    it('metrics and journal are the owner’s alone: no session from outside opens them', async () => {
+      const proxy = await proxyTo(mesh, ['proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;'])
+      for (const path of [meshHumanEndpoints.metrics.path, journalEndpoints.journalExport.path]) {
+        for (const url of [proxy.url, `http://${outside}`])
+          expectProblem(await asks(url, cookie(), path), 'denied')
+        expect((await asks(mesh.url, cookie(), path)).status).toBe(200)
+        expectProblem(await asks(mesh.url, {}, path), 'unauthenticated')
+      }
+      for (const url of [proxy.url, `http://${outside}`]) {
+        const accept = `${url}${journalEndpoints.journalAccept.path}`
+        const write = { ...cookie(), 'x-requested-with': 'test' }
+        expectProblem(await httpCall({ method: 'POST', url: accept, headers: write }), 'denied')
       }
     })
 

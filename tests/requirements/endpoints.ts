@@ -38,7 +38,7 @@ export const endpointsClauses = [
   { line: 180, id: 'endpoints:operator:agent-metrics', state: 'covered', by: 'metrics', text: 'Per-agent metrics sit behind the operator-or-internal gate.' },
   { line: 180, id: 'endpoints:operator:stale-tasks', state: 'covered', by: 'tasks', text: 'Stale tasks sit behind the operator-or-internal gate.' },
   { line: 180, id: 'endpoints:operator:audit', state: 'covered', by: 'journal', text: 'Audit and archive endpoints sit behind the operator-or-internal gate.' },
-  { line: 180, id: 'endpoints:operator:paths', state: 'planned', by: 'api', text: 'The paths of the metrics, stale task, audit and archive endpoints are not shown.', decided: 'docs/architecture.md#6.24' },
+  { line: 180, id: 'endpoints:operator:paths', state: 'covered', by: 'api', text: 'The paths of the metrics, stale task, audit and archive endpoints are not shown.', decided: 'docs/architecture.md#6.24' },
   { line: 181, id: 'endpoints:wallet:evm-keys', state: 'planned', by: 'wallet', text: 'Private keys for EVM are derived from the wallet seed by BIP-44.' },
   { line: 181, id: 'endpoints:wallet:solana-keys', state: 'planned', by: 'wallet', text: 'Private keys for Solana are derived from the wallet seed by HMAC-SHA512 over PBKDF2.' },
   { line: 181, id: 'endpoints:wallet:keys-stay-in-mesh', state: 'planned', by: 'wallet', text: 'Private keys derived from the wallet seed never leave the mesh process.' },

@@ -7,7 +7,11 @@ import type { Endpoint } from '@flotilla/protocol/endpoint'
 import { headers } from '@flotilla/protocol/headers'
 import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
 import { moneyEndpoints } from '@flotilla/protocol/money-api'
-import { operatorEndpoints, operatorViewEndpoints } from '@flotilla/protocol/operator-endpoints'
+import {
+  operatorArchiveEndpoints,
+  operatorEndpoints,
+  operatorViewEndpoints,
+} from '@flotilla/protocol/operator-endpoints'
 import { permissionFields } from '@flotilla/protocol/permission-record'
 import type { RunView } from '@flotilla/protocol/run'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -193,6 +197,42 @@ describe('figures on the people’s port', () => {
     // However often: it is counted and done.
     expect((await write('projects/theirs/plan')).status).toBe(200)
     expect(await figures()).toMatchObject({ _blackboard_xproject_count: { read: 0, write: 2 } })
+  })
+})
+
+describe('the archive, behind the operator-or-internal gate', () => {
+  const { archive, archived, unarchive } = operatorArchiveEndpoints
+  const internal = { params: { id: 'target' }, headers: { [headers.meshInternal]: '1' } }
+
+  it('is the operator’s and this machine’s own, and nobody else’s', async () => {
+    verifies(
+      'endpoints:operator:audit',
+      'authentication:operator-or-internal:audit',
+      'endpoints:operator:paths',
+    )
+    for (const endpoint of [archived, archive, unarchive]) {
+      expectProblem(await knock(endpoint, { who: ann }), 'denied')
+      expectProblem(await knock(endpoint, { who: operator, token: operator.programToken }), 'denied')
+      expectProblem(await mesh.call(endpoint, { params: { id: 'target' } }), 'unauthenticated')
+    }
+    expect((await knock(archive, { who: operator })).json()).toMatchObject({ id: 'target', archived: true })
+    expect((await mesh.call(archived, internal)).json()).toMatchObject({ agents: [{ id: 'target' }] })
+    expect((await mesh.call(unarchive, internal)).json()).toMatchObject({ archived: false })
+    expect((await knock(archived, { who: operator })).json()).toEqual({ agents: [] })
+    expectProblem(await knock(archive, { who: operator, params: { id: 'operator' } }), 'denied')
+  })
+
+  it('wants the right to manage the fleet', async () => {
+    const set = (can: boolean) =>
+      mesh.call(controlEndpoints.agentEdit, {
+        params: { id: 'operator' },
+        body: { field: 'permissions', value: { set: { can_manage_fleet: can } } },
+      })
+    await set(false)
+    for (const endpoint of [archive, unarchive]) {
+      expectProblem(await knock(endpoint, { who: operator }), 'denied')
+    }
+    await set(true)
   })
 })
 

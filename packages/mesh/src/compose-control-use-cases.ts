@@ -4,6 +4,7 @@ import type { AgentConfig } from '@flotilla/protocol/agent-edit'
 import { findWorkspaceFile } from '@flotilla/protocol/workspace-file'
 import { Problem } from '@flotilla/protocol/problem'
 import type { ControlUseCases } from './api/human/control.routes.ts'
+import type { OperatorArchiveUseCases } from './api/operator/archive.routes.ts'
 import type { OperatorUseCases } from './api/operator/operator.routes.ts'
 import type { OperatorViewUseCases } from './api/operator/view.routes.ts'
 import type { MeshParts } from './compose-parts.ts'
@@ -129,6 +130,27 @@ export function operatorUseCases(parts: MeshParts): OperatorUseCases {
     undo: edits.undo,
     pending: (caller, limit) => ({ pending: [...approvals.list(caller, { open: true, limit })] }),
     cancelPending: (caller, id) => approvals.view(approvals.cancel(caller, id)),
+  }
+}
+
+export function operatorArchiveUseCases(parts: MeshParts): OperatorArchiveUseCases {
+  const { fleet, guard } = parts
+  const viewOf = (agentId: string) => fleet.viewOf(agentId, activityOf(parts))
+  return {
+    archived: (caller) => {
+      guard(caller, { do: 'view-fleet' })
+      return { agents: fleet.view(activityOf(parts)).filter(({ archived }) => archived) }
+    },
+    archive: async (caller, agentId) => {
+      guard(caller, { do: 'manage-agent', agentId })
+      await fleet.archive.archive(caller, agentId)
+      return viewOf(agentId)
+    },
+    unarchive: (caller, agentId) => {
+      guard(caller, { do: 'manage-agent', agentId })
+      fleet.archive.unarchive(caller, agentId)
+      return viewOf(agentId)
+    },
   }
 }
 

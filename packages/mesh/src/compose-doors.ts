@@ -32,6 +32,7 @@ import { createInternalGate } from './api/internal/gate.ts'
 import { createPeerUsers } from './api/peer-user.ts'
 import { readAccessToken } from './config/access-token.ts'
 import { internalRoutes } from './api/internal/internal.routes.ts'
+import { operatorArchiveRoutes } from './api/operator/archive.routes.ts'
 import { operatorRoutes } from './api/operator/operator.routes.ts'
 import { operatorViewRoutes } from './api/operator/view.routes.ts'
 import { publicRoutes } from './api/public/public.routes.ts'
@@ -43,7 +44,12 @@ import { cronAgentUseCases, cronHumanUseCases } from './compose-cron.ts'
 import type { MeshParts } from './compose-parts.ts'
 import { heartbeatUseCases } from './compose-heartbeat.ts'
 import { journalUseCases, moneyUseCases } from './compose-money.ts'
-import { controlUseCases, operatorUseCases, operatorViewUseCases } from './compose-control-use-cases.ts'
+import {
+  controlUseCases,
+  operatorArchiveUseCases,
+  operatorUseCases,
+  operatorViewUseCases,
+} from './compose-control-use-cases.ts'
 import {
   agentUseCases,
   fleetUseCases,
@@ -84,6 +90,13 @@ export function humanDoor(parts: MeshParts): FastifyInstance {
       identify: internal,
       admit: async (request) => void internal(request),
       use: operatorViewUseCases(parts),
+    }),
+  )
+  server.register(async (scope) =>
+    operatorArchiveRoutes(scope, {
+      identify: internal,
+      admit: async (request) => void internal(request),
+      use: operatorArchiveUseCases(parts),
     }),
   )
   return server
@@ -184,6 +197,13 @@ export function agentDoor(parts: MeshParts): FastifyInstance {
       identify: gate.doorOnly,
       admit: gate.admitToDoor,
       use: operatorViewUseCases(parts),
+    }),
+  )
+  server.register(async (scope) =>
+    operatorArchiveRoutes(scope, {
+      identify: gate.doorOnly,
+      admit: gate.admitToDoor,
+      use: operatorArchiveUseCases(parts),
     }),
   )
   server.register(async (scope) =>

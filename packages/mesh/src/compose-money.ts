@@ -5,6 +5,7 @@ import type { MeshParts } from './compose-parts.ts'
 import { cloudEvent } from './journal/cloud-event.ts'
 import { exportJournal } from './journal/export-journal.ts'
 import type { JournalFilter } from './journal/export-journal.ts'
+import { requireOwner } from './policy/at-terminal.ts'
 import { actorOf } from './policy/caller.ts'
 
 /** Budgets and costs, in the words of the wire. */
@@ -46,6 +47,7 @@ export function journalUseCases(parts: MeshParts): JournalUseCases {
 
   return {
     exportLines: (caller, { format, ...filter }, signal) => {
+      requireOwner(caller, 'read the journal')
       guard(caller, { do: 'view-fleet' })
       // What was spent up to now is in it too.
       modelDoor.gate.settleWaiting()
@@ -53,6 +55,7 @@ export function journalUseCases(parts: MeshParts): JournalUseCases {
       return lines(filter, format, signal)
     },
     accept: (caller) => {
+      requireOwner(caller, 'accept a broken journal')
       guard(caller, { do: 'manage-fleet' })
       if (caller.kind !== 'human')
         throw new Problem('denied', { detail: 'only a person accepts a broken journal' })

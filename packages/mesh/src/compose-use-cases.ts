@@ -15,6 +15,7 @@ import { agentScope, monthOf, utcDay } from './llm/spend-table.ts'
 import { usdFromNano } from './llm/money.ts'
 import { systemClock } from './system-clock.ts'
 import { answering } from './storage/resumable.ts'
+import { requireOwner } from './policy/at-terminal.ts'
 import { productVersion } from './version.ts'
 import { fleetMetrics } from './compose-metrics.ts'
 import type { AgentActivity } from './fleet/fleet-view.ts'
@@ -178,7 +179,11 @@ export function fleetUseCases(parts: MeshParts): FleetUseCases {
       guard(caller, { do: 'manage-fleet' })
       return recorder.stop()
     },
-    metrics: () => fleetMetrics(parts, activity),
+    metrics: (caller) => {
+      requireOwner(caller, 'read the metrics')
+      guard(caller, { do: 'view-fleet' })
+      return fleetMetrics(parts, activity)
+    },
   }
 }
 

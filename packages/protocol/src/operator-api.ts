@@ -3,7 +3,11 @@ import { agentConfigSchema, agentEditSchema, approvalViewSchema, changeViewSchem
 import type { EndpointSchemas } from './endpoint.ts'
 import { jsonObjectSchema, jsonValueSchema } from './json-value.ts'
 import { agentCreateSchema, agentViewSchema } from './mesh-human-api.ts'
-import type { OperatorEndpointName, OperatorViewEndpointName } from './operator-endpoints.ts'
+import type {
+  OperatorArchiveEndpointName,
+  OperatorEndpointName,
+  OperatorViewEndpointName,
+} from './operator-endpoints.ts'
 import { taskViewSchema } from './task.ts'
 
 const counts = z.record(z.string(), z.int())
@@ -62,6 +66,12 @@ export const operatorViewApi = {
     response: z.strictObject({ rows: z.array(auditRowSchema) }),
   },
 } as const satisfies Record<OperatorViewEndpointName, EndpointSchemas>
+
+export const operatorArchiveApi = {
+  archived: { response: z.strictObject({ agents: z.array(agentViewSchema) }) },
+  archive: { response: agentViewSchema },
+  unarchive: { response: agentViewSchema },
+} as const satisfies Record<OperatorArchiveEndpointName, EndpointSchemas>
 
 const listLimit = z._default(z.coerce.number().check(z.minimum(1), z.maximum(200)), 20)
 

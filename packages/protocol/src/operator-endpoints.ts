@@ -21,6 +21,27 @@ export const operatorViewEndpoints = {
 
 export type OperatorViewEndpointName = keyof typeof operatorViewEndpoints
 
+/** Behind the same gate, on both doors: agents that are put away with all that they have, and taken back. */
+export const operatorArchiveEndpoints = {
+  archived: {
+    method: 'GET',
+    path: '/mesh/operator/archive',
+    summary: 'The agents that are archived',
+  },
+  archive: {
+    method: 'POST',
+    path: '/mesh/operator/agents/{id}/archive',
+    summary: 'Puts a worker away with everything it has',
+  },
+  unarchive: {
+    method: 'POST',
+    path: '/mesh/operator/agents/{id}/unarchive',
+    summary: 'Takes an archived worker back',
+  },
+} as const satisfies Record<string, Endpoint>
+
+export type OperatorArchiveEndpointName = keyof typeof operatorArchiveEndpoints
+
 /** What the operator does to the fleet, on the agent door alone. */
 export const operatorEndpoints = {
   tools: {

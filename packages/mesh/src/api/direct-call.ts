@@ -33,3 +33,13 @@ export function requireDirectCall(request: FastifyRequest, deps: DirectCallDeps)
     })
   }
 }
+
+/** Whether `requireDirectCall` would let it in, known for certain: where users cannot be told, nobody is the owner. */
+export function isDirectCall(request: FastifyRequest, deps: DirectCallDeps): boolean {
+  try {
+    requireDirectCall(request, deps)
+    return deps.userOf(request.socket) !== 'unknown'
+  } catch {
+    return false
+  }
+}

@@ -19,6 +19,14 @@ export function isAtDashboard(caller: Caller): boolean {
   return caller.kind === 'human' && dashboardChannels.includes(caller.channel)
 }
 
+/** Problem `denied` for whoever is not known to be the owner: a session of a hosted mesh tells nobody apart. */
+export function requireOwner(caller: Caller, what: string): void {
+  if (caller.kind === 'human' && caller.owner === true) return
+  throw new Problem('denied', {
+    detail: `only the owner can ${what}: from the machine of the mesh itself, as its user or one of local_users`,
+  })
+}
+
 /** Problem `human-only` for everybody else: agents, chats, programs of this machine and the mesh itself. */
 export function requireAtTerminal(caller: Caller, what: string): PersonAtTerminal {
   if (isAtTerminal(caller)) return caller

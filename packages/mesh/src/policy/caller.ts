@@ -12,7 +12,8 @@ export type Caller =
       readonly token: 'door' | 'program'
       readonly run: RunTicket | null
     }
-  | { readonly kind: 'human'; readonly channel: string; readonly user?: string }
+  /** `owner` where the mesh knows that it is the owner's own program; a session from outside tells nobody apart. */
+  | { readonly kind: 'human'; readonly channel: string; readonly user?: string; readonly owner?: true }
   | { readonly kind: 'internal' }
   /** The mesh itself, at start or on a timer. */
   | { readonly kind: 'system' }

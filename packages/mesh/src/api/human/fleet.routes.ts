@@ -33,7 +33,7 @@ export interface FleetUseCases {
   walls(caller: Caller): Answer<'walls'>
   startRecording(caller: Caller): Answer<'recordingStart'>
   stopRecording(caller: Caller): unknown
-  metrics(): readonly Metric[]
+  metrics(caller: Caller): readonly Metric[]
 }
 
 export interface FleetRoutesDeps {
@@ -87,8 +87,8 @@ export function fleetRoutes(scope: FastifyInstance, { gate, use }: FleetRoutesDe
   bind(endpoints.recordingStart, api.recordingStart, async ({ raw }) => use.startRecording(gate(raw)))
   bind(endpoints.recordingStop, api.recordingStop, async ({ raw }) => use.stopRecording(gate(raw)))
   bind(endpoints.metrics, api.metrics, async ({ raw, reply }) => {
-    gate(raw)
+    const metrics = use.metrics(gate(raw))
     void reply.type(prometheusContentType)
-    return prometheusText(use.metrics())
+    return prometheusText(metrics)
   })
 }

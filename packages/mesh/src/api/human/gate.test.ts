@@ -32,7 +32,7 @@ function cookieOf(token: string): string {
 
 describe('without an access token file', () => {
   test('a direct call from this machine is let in', () => {
-    expect(gateWith(null)(aRequest())).toEqual({ kind: 'human', channel: 'api' })
+    expect(gateWith(null)(aRequest())).toEqual({ kind: 'human', channel: 'api', owner: true })
   })
 
   test.each([
@@ -44,6 +44,23 @@ describe('without an access token file', () => {
     ['a write without the header that no form can send', 'denied', aRequest({}, 'POST')],
   ])('%s is refused as %s', (_who, code, request) => {
     expect(() => gateWith(null)(request)).toThrow(expect.objectContaining({ code }))
+  })
+})
+
+describe('who is the owner where the mesh is hosted', () => {
+  const token = 'a token'
+  const cookie = { cookie: cookieOf(token) }
+  test.each([
+    ['a direct call of its own user', 1000, aRequest(cookie), true],
+    ['another user of this machine', 33, aRequest(cookie), undefined],
+    ['a user that cannot be told', 'unknown', aRequest(cookie), undefined],
+    ['another machine', 1000, aRequest(cookie, 'GET', '192.0.2.1'), undefined],
+    ['a proxy', 1000, aRequest({ ...cookie, 'x-forwarded-for': '192.0.2.1' }), undefined],
+    ['a foreign Host', 1000, aRequest({ ...cookie, host: 'fleet.example' }), undefined],
+  ] as const)('%s with a session', (_who, user, request, owner) => {
+    const caller = gateWith(token, user)(request)
+    expect(caller).toMatchObject({ kind: 'human' })
+    expect('owner' in caller ? caller.owner : undefined).toBe(owner)
   })
 })
 

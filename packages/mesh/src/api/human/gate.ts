@@ -3,7 +3,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 import { headers, sessionCookieName } from '@flotilla/protocol/headers'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Caller } from '../../policy/caller.ts'
-import { requireDirectCall } from '../direct-call.ts'
+import { isDirectCall, requireDirectCall } from '../direct-call.ts'
 import type { DirectCallDeps } from '../direct-call.ts'
 import { isValidSession, readCookie } from './session-cookie.ts'
 
@@ -49,7 +49,8 @@ export function createHumanGate(deps: HumanGateDeps): HumanGate {
     }
     refuseForeignPages(request)
     const channel = request.headers['user-agent']?.startsWith('flotilla-cli') ? 'cli' : 'api'
-    return { kind: 'human', channel }
+    const isOwner = deps.direct !== null && (token === null || isDirectCall(request, deps.direct))
+    return { kind: 'human', channel, ...(isOwner ? { owner: true } : {}) }
   }
 }
 
