@@ -11,9 +11,15 @@ import { repositoryRoot } from '../support/mesh-process.ts'
 
 const cli = join(repositoryRoot, 'packages', 'cli', 'src', 'main.ts')
 
+interface End {
+  readonly code: number
+  readonly out: string
+  readonly err: string
+}
+
 interface Started {
   readonly pid: number
-  readonly ended: Promise<{ readonly code: number; readonly out: string; readonly err: string }>
+  readonly ended: Promise<End>
   ask(signal: NodeJS.Signals): void
 }
 
@@ -51,7 +57,7 @@ const says = 'The mesh answers on'
 
 it.each([1, 2, 3])('of two detached starts on a new home exactly one wins, round %i', async () => {
   const { home, start, mesh } = await aHome()
-  const ends = await Promise.all([start('-d').ended, start('-d').ended])
+  const ends: readonly [End, End] = await Promise.all([start('-d').ended, start('-d').ended])
   expect(ends.map(({ code }) => code).toSorted(), JSON.stringify(ends)).toEqual([0, 1])
   const [won, lost] = ends[0].code === 0 ? ends : [ends[1], ends[0]]
   const { pid } = await mesh()

@@ -7,6 +7,7 @@ import type { Environment } from './environment.ts'
 import type { ExitCode } from './exit-codes.ts'
 import { locateMesh } from './mesh-process/locate-mesh.ts'
 import type { Place } from './mesh-process/locate-mesh.ts'
+import { meantHome } from './mesh-process/meant-home.ts'
 import { sessionFor } from './mesh-process/own-session.ts'
 import { createTerminal } from './terminal/terminal.ts'
 import type { Terminal, TextSink } from './terminal/terminal.ts'
@@ -49,6 +50,7 @@ export function contextOf(deps: CliDeps, command: Command): CommandContext {
   const shared = sharedSchema.parse(command.optsWithGlobals())
   const place: Place = {
     home: shared.home === undefined ? deps.environment.home : resolve(shared.home),
+    homeOnLine: shared.home !== undefined,
     port: shared.port,
     url: shared.url,
   }
@@ -62,7 +64,9 @@ export function contextOf(deps: CliDeps, command: Command): CommandContext {
   const elsewhere = (place.url ?? deps.environment.url) !== undefined
   const connect = async (baseUrl: string): Promise<MeshClient> => {
     const cookie = await sessionFor({ home: place.home, elsewhere }, deps.environment, deps.signal)
-    return createMeshClient({ baseUrl, cookie, clock: deps.clock, userAgent: 'flotilla-cli' })
+    // Read at each call for a client: a first start gives the home its id.
+    const home = await meantHome(place, deps.environment)
+    return createMeshClient({ baseUrl, cookie, home, clock: deps.clock, userAgent: 'flotilla-cli' })
   }
   return {
     ...deps,

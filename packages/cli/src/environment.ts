@@ -4,6 +4,8 @@ import { join, resolve } from 'node:path'
 /** What the command line takes from the environment. The only file of this package that reads it. */
 export interface Environment {
   readonly home: string
+  /** It is not the usual one. */
+  readonly homeNamed: boolean
   readonly port: number | undefined
   /** A mesh that is not on this machine, or behind a reverse proxy. */
   readonly url: string | undefined
@@ -31,6 +33,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
   const port = Number(value('FLOTILLA_PORT'))
   return {
     home: resolve(value('FLOTILLA_HOME') ?? join(homedir(), '.flotilla')),
+    homeNamed: value('FLOTILLA_HOME') !== undefined,
     port: Number.isInteger(port) && port > 0 ? port : undefined,
     url: value('FLOTILLA_URL'),
     sessionCookie: value('FLOTILLA_SESSION'),

@@ -40,6 +40,13 @@ export interface MeshConnection {
   /** Value of the session cookie, for a hosted mesh. */
   readonly cookie?: string | undefined
   readonly userAgent?: string | undefined
+  /** The home that every call means; the mesh of another refuses it. */
+  readonly home?: MeantHome | undefined
+}
+
+export interface MeantHome {
+  readonly id: string
+  readonly folder: string
 }
 
 /** Sends one call. Rejects with a Problem when nobody answers or the answer refuses; an abort keeps its reason. */
@@ -67,7 +74,21 @@ export async function sendCall<N extends PeopleEndpointName>(
     parts.signal,
   )
   if (reply.ok || carriesReply(name, reply)) return reply
-  throw replyProblem(reply, await reach(connection, () => reply.text(), parts.signal))
+  throw inWords(connection, replyProblem(reply, await reach(connection, () => reply.text(), parts.signal)))
+}
+
+/** The mesh knows the folder of its own home alone; we know the one that was meant. */
+function inWords({ home, baseUrl }: MeshConnection, problem: Problem): Problem {
+  if (problem.code !== 'wrong-home' || home === undefined) return problem
+  const { home: other } = problem.extra
+  const whose = typeof other === 'string' ? other : 'another home'
+  return new Problem('wrong-home', {
+    detail: `You mean the home ${home.folder}, but the mesh that answers on ${baseUrl} is the one of ${whose}; nothing was done.`,
+    extra: {
+      ...problem.extra,
+      repair: `Name the other with --home ${whose}, or start the mesh of yours on another port: flotilla start -d --home ${home.folder} --port PORT.`,
+    },
+  })
 }
 
 /** Reads a JSON reply through the schema of its endpoint. */
@@ -148,6 +169,7 @@ function headersOf<N extends PeopleEndpointName>(
     ...(parts.bytes === undefined ? {} : { 'content-type': 'application/octet-stream' }),
     ...(parts.idempotencyKey === undefined ? {} : { [headerNames.idempotencyKey]: parts.idempotencyKey }),
     ...(parts.saysWhenRead === true ? { [headerNames.saysWhenRead]: '1' } : {}),
+    ...(connection.home === undefined ? {} : { [headerNames.home]: connection.home.id }),
     ...(connection.userAgent === undefined ? {} : { 'user-agent': connection.userAgent }),
     ...(connection.cookie === undefined ? {} : { cookie: `${sessionCookieName}=${connection.cookie}` }),
   }

@@ -4,7 +4,7 @@ import type { ChatStreamFrame } from '@flotilla/protocol/mesh-human-api'
 import { followEvents } from './follow-events.ts'
 import type { FollowOptions } from './follow-events.ts'
 import { reach, readReply, sendCall } from './mesh-call.ts'
-import type { CallParts, MeshConnection, Reply } from './mesh-call.ts'
+import type { CallParts, MeantHome, MeshConnection, Reply } from './mesh-call.ts'
 import type { PeopleEndpointName } from './people-api.ts'
 import { streamChat } from './stream-chat.ts'
 import type { ChatOptions } from './stream-chat.ts'
@@ -17,6 +17,8 @@ export interface MeshClientOptions {
   readonly clock?: Clock
   /** How the program calls itself; the mesh writes down through which surface a person came. */
   readonly userAgent?: string
+  /** The home whose mesh is meant; any other refuses. */
+  readonly home?: MeantHome | undefined
 }
 
 /** Typed calls to the people's door. Everything that fails rejects with a Problem. */
@@ -47,6 +49,7 @@ export function createMeshClient(options: MeshClientOptions): MeshClient {
     fetch: options.fetch ?? globalThis.fetch,
     cookie: options.cookie,
     userAgent: options.userAgent,
+    home: options.home,
   }
   const deps = { connection, clock: options.clock ?? systemClock }
   return {

@@ -29,6 +29,7 @@ import { topicRoutes } from './api/human/topic.routes.ts'
 import { watchRoutes } from './api/human/watch.routes.ts'
 import type { DirectCallDeps } from './api/direct-call.ts'
 import { createInternalGate } from './api/internal/gate.ts'
+import type { OwnHome } from './api/meant-home.ts'
 import { createPeerUsers } from './api/peer-user.ts'
 import { readAccessToken } from './config/access-token.ts'
 import { internalRoutes } from './api/internal/internal.routes.ts'
@@ -82,8 +83,10 @@ export function humanDoor(parts: MeshParts): FastifyInstance {
     userOf: createPeerUsers(),
     isOwner: (user) => user === uid || user === 0 || parts.settings.current().local_users.includes(user),
   }
-  peopleRoutes(server, parts, createHumanGate({ clock: systemClock, accessToken: readAccessToken, direct }))
-  const internal = createInternalGate(direct)
+  const home = ownHome(parts)
+  const gate = createHumanGate({ clock: systemClock, accessToken: readAccessToken, home, direct })
+  peopleRoutes(server, parts, gate)
+  const internal = createInternalGate(direct, home)
   server.register(async (scope) => internalRoutes(scope, { gate: internal, use: internalUseCases(parts) }))
   server.register(async (scope) =>
     operatorViewRoutes(scope, {
@@ -118,12 +121,21 @@ export async function openOutside(
     })
   }
   const server = createServer(parts.log, connectionBounds, answerHeaders)
-  const gate = createHumanGate({ clock: systemClock, accessToken: readAccessToken, direct: null })
+  const gate = createHumanGate({
+    clock: systemClock,
+    accessToken: readAccessToken,
+    home: ownHome(parts),
+    direct: null,
+  })
   peopleRoutes(server, parts, gate)
   await listen(server, publicBind.port, publicBind.host)
   parts.openPorts.push(portOf(server))
   parts.log.info({ host: publicBind.host, port: portOf(server) }, 'people on other machines are served')
   return () => server.close()
+}
+
+function ownHome({ homeId, paths }: MeshParts): OwnHome {
+  return { id: homeId, folder: paths.home }
 }
 
 function peopleRoutes(server: FastifyInstance, parts: MeshParts, gate: HumanGate): void {

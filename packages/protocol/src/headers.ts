@@ -8,6 +8,8 @@ export const headers = {
   idempotencyKey: 'idempotency-key',
   traceId: 'x-trace-id',
   requestedWith: 'x-requested-with',
+  /** Id of the home that a call means; the mesh of another refuses it. */
+  home: 'x-flotilla-home',
   /** Whoever asks says itself when it has shown the outcome; until then it counts as not told. */
   saysWhenRead: 'x-flotilla-says-when-read',
   /** On a model's answer: which model gave it, and how many attempts it took. */

@@ -152,6 +152,13 @@ export const problemCatalog = {
     repair:
       'See it with flotilla status once it answers, end it with flotilla stop, or name another home with --home.',
   },
+  'wrong-home': {
+    status: 409,
+    title: 'The mesh that answers is the one of another home',
+    retryable: false,
+    repair:
+      'Name the home of that mesh with --home, or start the mesh of the home you mean on another port: flotilla start -d --home HOME --port PORT.',
+  },
   'webhook-full': {
     status: 503,
     title: 'This webhook remembers as many bodies as it can, and cannot tell a new one from a replay',

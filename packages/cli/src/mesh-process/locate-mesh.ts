@@ -5,6 +5,8 @@ import { readMeshFile } from './mesh-file.ts'
 
 export interface Place {
   readonly home: string
+  /** It was named on the command line. */
+  readonly homeOnLine: boolean
   readonly port?: number | undefined
   readonly url?: string | undefined
 }

@@ -5,6 +5,8 @@ import { meshFilePath } from './mesh-paths.ts'
 
 const meshFileSchema = z.looseObject({
   pid: z.int().check(z.positive()),
+  /** When the process was born, in ticks of the system; none in a note of an older mesh. */
+  process_started: z.optional(z.nullable(z.int())),
   port: z.int(),
   url: z.string(),
   started_at: z.union([z.number(), z.string()]),
@@ -18,7 +20,15 @@ export type MeshFile = z.infer<typeof meshFileSchema>
 export async function readMeshFile(home: string): Promise<{ mesh: MeshFile; alive: boolean } | null> {
   const text = await readFile(meshFilePath(home), 'utf8').catch(() => '')
   const parsed = meshFileSchema.safeParse(parseJsonLine(text))
-  return parsed.success ? { mesh: parsed.data, alive: await isMeshProcess(parsed.data.pid) } : null
+  return parsed.success ? { mesh: parsed.data, alive: await isAuthor(parsed.data) } : null
+}
+
+/** A process of the same id that was born at another moment is another: it may be the mesh of another home. */
+async function isAuthor({ pid, process_started: born }: MeshFile): Promise<boolean> {
+  if (!(await isMeshProcess(pid))) return false
+  if (born === undefined || born === null) return true
+  const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+  return Number(text.slice(text.lastIndexOf(')') + 2).split(' ')[19]) === born
 }
 
 /** True when the process lives and, where the system can tell, is a mesh: process ids are used again. */

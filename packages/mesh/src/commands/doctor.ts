@@ -9,6 +9,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
 import { createFileEditor, readTextFile } from '../config/atomic-file.ts'
 import { dataPaths } from '../config/data-paths.ts'
+import { homeIdPath } from '../config/home-folder.ts'
 import type { DataPaths } from '../config/data-paths.ts'
 import { dataLimitBytes, defaultSettings, readSettingsFile } from '../config/settings-file.ts'
 import { dataFindings } from '../doctor/data-findings.ts'
@@ -58,7 +59,7 @@ export async function doctor(context: CommandContext): Promise<number> {
     await journal(paths, context),
     money(paths),
     ...(running
-      ? await walls(running.port)
+      ? await walls(running.port, (await readTextFile(homeIdPath(paths)))?.trim() ?? '')
       : [ok('walls', 'the mesh does not run; it tries the walls when it starts')]),
   ]
   context.tell({ findings: findings.map((finding) => ({ ...finding, ok: finding.level === 'ok' })) })
@@ -285,9 +286,9 @@ async function meshOf(paths: DataPaths): Promise<MeshState | null> {
   return parsed.success && existsSync(`/proc/${parsed.data.pid}`) ? parsed.data : null
 }
 
-async function walls(meshPort: number): Promise<readonly DoctorFinding[]> {
+async function walls(meshPort: number, homeId: string): Promise<readonly DoctorFinding[]> {
   try {
-    const reply = meshInternalApi.wallsVerify.response.parse(await askMesh(meshPort))
+    const reply = meshInternalApi.wallsVerify.response.parse(await askMesh(meshPort, homeId))
     return reply.walls.map(({ id, holds, detail }) =>
       holds
         ? ok(`wall-${id}`, detail)
@@ -298,7 +299,7 @@ async function walls(meshPort: number): Promise<readonly DoctorFinding[]> {
   }
 }
 
-function askMesh(meshPort: number): Promise<unknown> {
+function askMesh(meshPort: number, homeId: string): Promise<unknown> {
   const { method, path } = meshInternalEndpoints.wallsVerify
   return new Promise((resolve, reject) => {
     const call = request(
@@ -308,7 +309,7 @@ function askMesh(meshPort: number): Promise<unknown> {
         method,
         path,
         timeout: wallsMaxMs,
-        headers: { [headers.meshInternal]: '1' },
+        headers: { [headers.meshInternal]: '1', [headers.home]: homeId },
       },
       (reply) => {
         const chunks: Buffer[] = []

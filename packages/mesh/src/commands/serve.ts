@@ -1,6 +1,6 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { composeMesh } from '../compose.ts'
-import { writeFileAtomically } from '../config/atomic-file.ts'
+import { readTextFile, writeFileAtomically } from '../config/atomic-file.ts'
 import { dataPaths } from '../config/data-paths.ts'
 import { openHomeFolder } from '../config/home-folder.ts'
 import { lockHome } from '../config/home-lock.ts'
@@ -29,6 +29,8 @@ export async function serve(context: CommandContext): Promise<number> {
     const { url, port, agentPort, proxyPort, notices } = await mesh.start((step) => tell({ progress: step }))
     const state = {
       pid: context.pid,
+      // A process id is given again to others; with the moment of its birth it is not.
+      process_started: await processStarted(),
       port,
       url,
       agent_port: agentPort,
@@ -51,6 +53,12 @@ export async function serve(context: CommandContext): Promise<number> {
     await lock.release()
   }
   return 0
+}
+
+/** In ticks since the machine started; null where the system does not say. */
+async function processStarted(): Promise<number | null> {
+  const text = await readTextFile('/proc/self/stat')
+  return text === null ? null : Number(text.slice(text.lastIndexOf(')') + 2).split(' ')[19])
 }
 
 function rounded(times: Readonly<Record<string, number>>): Record<string, number> {

@@ -4,11 +4,13 @@ import { describe, expect, test } from 'vitest'
 import { createHumanGate } from './gate.ts'
 
 const nowMs = 1_700_000_000_000
+const home = { id: 'a', folder: '/home/a' }
 
 function gateWith(accessToken: string | null, user: number | null | 'unknown' = 1000) {
   return createHumanGate({
     clock: { now: () => nowMs, sleep: async () => {} },
     accessToken: () => accessToken,
+    home,
     direct: { port: () => 8420, userOf: () => user, isOwner: (id) => id === 1000 },
   })
 }
@@ -64,6 +66,22 @@ describe('who is the owner where the mesh is hosted', () => {
   })
 })
 
+describe('which home a call means', () => {
+  const wrong = expect.objectContaining({ code: 'wrong-home' })
+
+  test('is this one, or nothing is said of it', () => {
+    expect(gateWith(null)(aRequest({ 'x-flotilla-home': 'a' }))).toMatchObject({ kind: 'human' })
+    for (const meant of ['b', '', 'a ', 'A', 'x'.repeat(900), 'a\u001B[2J']) {
+      expect(() => gateWith(null)(aRequest({ 'x-flotilla-home': meant }))).toThrow(wrong)
+    }
+  })
+
+  test('is told to nobody who may not come in', () => {
+    const stranger = aRequest({ 'x-flotilla-home': 'b' }, 'GET', '192.0.2.1')
+    expect(() => gateWith(null)(stranger)).toThrow(expect.objectContaining({ code: 'unauthenticated' }))
+  })
+})
+
 describe('whose program it is', () => {
   const refused = expect.objectContaining({ code: 'unauthenticated' })
 
@@ -95,6 +113,7 @@ describe('whose program it is', () => {
     const gate = createHumanGate({
       clock: { now: () => nowMs, sleep: async () => {} },
       accessToken: () => null,
+      home,
       direct: null,
     })
     expect(() => gate(aRequest())).toThrow(refused)

@@ -5,12 +5,15 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { Caller } from '../../policy/caller.ts'
 import { isDirectCall, requireDirectCall } from '../direct-call.ts'
 import type { DirectCallDeps } from '../direct-call.ts'
+import { requireMeantHome } from '../meant-home.ts'
+import type { OwnHome } from '../meant-home.ts'
 import { isValidSession, readCookie } from './session-cookie.ts'
 
 export interface HumanGateDeps {
   readonly clock: Clock
   /** See `readAccessToken`. Read at each call. */
   readonly accessToken: () => string | null
+  readonly home: OwnHome
   /** Null for a door that other machines reach: there a cookie is the only way in. */
   readonly direct: DirectCallDeps | null
 }
@@ -48,6 +51,7 @@ export function createHumanGate(deps: HumanGateDeps): HumanGate {
       }
     }
     refuseForeignPages(request)
+    requireMeantHome(request, deps.home)
     const channel = request.headers['user-agent']?.startsWith('flotilla-cli') ? 'cli' : 'api'
     const isOwner = deps.direct !== null && (token === null || isDirectCall(request, deps.direct))
     return { kind: 'human', channel, ...(isOwner ? { owner: true } : {}) }

@@ -4,11 +4,13 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { Caller } from '../../policy/caller.ts'
 import { requireDirectCall } from '../direct-call.ts'
 import type { DirectCallDeps } from '../direct-call.ts'
+import { requireMeantHome } from '../meant-home.ts'
+import type { OwnHome } from '../meant-home.ts'
 
 export type InternalGate = (request: FastifyRequest) => Caller
 
 /** This machine's own programs: a direct call from loopback and the marker header, both. One refusal for all reasons. */
-export function createInternalGate(direct: DirectCallDeps): InternalGate {
+export function createInternalGate(direct: DirectCallDeps, home: OwnHome): InternalGate {
   return (request) => {
     try {
       if (request.headers[headers.meshInternal] !== '1') throw new Problem('unauthenticated')
@@ -19,6 +21,7 @@ export function createInternalGate(direct: DirectCallDeps): InternalGate {
         cause,
       })
     }
+    requireMeantHome(request, home)
     return { kind: 'internal' }
   }
 }

@@ -1,0 +1,23 @@
+import type { FastifyRequest } from 'fastify'
+import { headers } from '@flotilla/protocol/headers'
+import { Problem } from '@flotilla/protocol/problem'
+
+export interface OwnHome {
+  readonly id: string
+  readonly folder: string
+}
+
+/**
+ * Another mesh may answer on the port that a person knows. A call that says which home it means is refused with
+ * `wrong-home` by the mesh of any other; one that says nothing is taken. Asked once it is known that the caller may
+ * know of this home.
+ */
+export function requireMeantHome(request: FastifyRequest, own: OwnHome): void {
+  const meant = request.headers[headers.home]
+  if (meant === undefined || meant === own.id) return
+  const named = typeof meant === 'string' && /^[\w-]{1,64}$/.test(meant) ? `home ${meant}` : 'another home'
+  throw new Problem('wrong-home', {
+    detail: `this is the mesh of ${own.folder} (home ${own.id}), and the call means ${named}`,
+    extra: { home: own.folder, home_id: own.id },
+  })
+}
