@@ -120,9 +120,7 @@ export async function reach<T>(
 export function versionMismatch(what: string, detail: string): Problem {
   return new Problem('upstream-failed', {
     detail: `The mesh sent ${what} that this version does not understand: ${detail}`,
-    extra: {
-      repair: 'Restart the mesh with the version of this program: flotilla stop, then flotilla start.',
-    },
+    repair: 'Restart the mesh with the version of this program: flotilla stop, then flotilla start.',
   })
 }
 

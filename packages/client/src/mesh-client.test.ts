@@ -3,7 +3,6 @@ import { problemJson } from '@flotilla/protocol/problem-json'
 import { describe, expect, it } from 'vitest'
 import { answerJson, startLoopbackServer } from './loopback-server.ts'
 import { createMeshClient } from './mesh-client.ts'
-import { repairOf } from './reply-problem.ts'
 import { isMeshUnreachable } from './unreachable.ts'
 
 async function problemOf(work: Promise<unknown>): Promise<Problem> {
@@ -57,7 +56,7 @@ describe('mesh client', () => {
     })
     const problem = await problemOf(createMeshClient({ baseUrl: server.url }).call('status'))
     expect(problem).toMatchObject({ code: 'lane-full', detail: '100 runs are queued', retryAfterSeconds: 3 })
-    expect(repairOf(problem)).toBe('Cancel some.')
+    expect(problem.repair).toBe('Cancel some.')
   })
 
   it.each([
@@ -93,7 +92,7 @@ describe('mesh client', () => {
     await using server = await startLoopbackServer((_call, reply) => reply.end(body))
     const problem = await problemOf(createMeshClient({ baseUrl: server.url }).call('runs'))
     expect(problem.code).toBe('upstream-failed')
-    expect(repairOf(problem)).toContain('flotilla stop')
+    expect(problem.repair).toContain('flotilla stop')
     expect(isMeshUnreachable(problem)).toBe(false)
   })
 
@@ -103,7 +102,7 @@ describe('mesh client', () => {
     const problem = await problemOf(createMeshClient({ baseUrl: server.url }).call('status'))
     expect(isMeshUnreachable(problem)).toBe(true)
     expect(problem.detail).toContain('ECONNREFUSED')
-    expect(repairOf(problem)).toContain('flotilla start')
+    expect(problem.repair).toContain('flotilla start')
   })
 
   it('treats a connection cut in the middle of a reply as unreachable', async () => {

@@ -1,4 +1,3 @@
-import { problemCatalog } from '@flotilla/protocol/problem-catalog'
 import { isProblemCode } from '@flotilla/protocol/problem-catalog'
 import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
 import { Problem } from '@flotilla/protocol/problem'
@@ -12,17 +11,13 @@ export function replyProblem(reply: Response, text: string): Problem {
   const code = typeof body?.['code'] === 'string' ? body['code'] : ''
   const retryAfter = Number(reply.headers.get('retry-after') ?? Number.NaN)
   const detail = typeof body?.['detail'] === 'string' ? body['detail'] : quoted(reply, text)
+  const repair = body?.['repair']
   return new Problem(isProblemCode(code) ? code : codeOfStatus(reply.status), {
     detail,
+    ...(typeof repair === 'string' && repair !== '' ? { repair } : {}),
     extra: { ...body, status: reply.status },
     ...(Number.isFinite(retryAfter) ? { retryAfterSeconds: retryAfter } : {}),
   })
-}
-
-/** The words that say what to do next; the mesh's own where it sent some. */
-export function repairOf(problem: Problem): string {
-  const sent = problem.extra['repair']
-  return typeof sent === 'string' && sent !== '' ? sent : problemCatalog[problem.code].repair
 }
 
 function codeOfStatus(status: number): ProblemCode {

@@ -1,21 +1,15 @@
 import { Problem } from '@flotilla/protocol/problem'
 
-const reason = 'mesh-unreachable'
-
 /** No mesh answered at all: nothing listens there, or the connection broke. */
 export function meshUnreachable(baseUrl: string, cause: unknown): Problem {
-  return new Problem('upstream-failed', {
+  return new Problem('mesh-unreachable', {
     detail: `No mesh answers on ${baseUrl} (${causeWords(cause)}).`,
     cause,
-    extra: {
-      reason,
-      repair: 'Start one with: flotilla start -d (or name another with --home, --port or --url).',
-    },
   })
 }
 
 export function isMeshUnreachable(error: unknown): boolean {
-  return error instanceof Problem && error.extra['reason'] === reason
+  return error instanceof Problem && error.code === 'mesh-unreachable'
 }
 
 /** The innermost reason of a failed connection, e.g. `ECONNREFUSED`. */

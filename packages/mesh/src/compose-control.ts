@@ -1,4 +1,5 @@
 import { Problem } from '@flotilla/protocol/problem'
+import { operatorStaysWords } from './fleet/operator-stays.ts'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { NewId } from '@flotilla/protocol/ids'
 import type { Clock } from '@flotilla/protocol/clock'
@@ -96,7 +97,10 @@ function approvalKinds(fleet: Fleet): ApprovalKinds {
     const record = fleet.find(agentId)
     if (!record) throw new Problem('unknown-agent', { detail: `there is no agent ${agentId}` })
     if (record.kind === 'operator') {
-      throw new Problem('reserved-agent-id', { detail: 'the operator cannot be deleted' })
+      throw new Problem('reserved-agent-id', {
+        detail: 'the operator cannot be deleted',
+        repair: operatorStaysWords,
+      })
     }
     if (record.createdAt !== createdAt) {
       throw new Problem('conflict', {

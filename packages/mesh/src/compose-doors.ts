@@ -42,6 +42,8 @@ import { answerHeaders } from './api/answer-headers.ts'
 import { agentConnectionBounds, connectionBounds } from './api/bound-connections.ts'
 import { createServer } from './api/server.ts'
 import { cronAgentUseCases, cronHumanUseCases } from './compose-cron.ts'
+import { inEnvFile } from './compose-listen.ts'
+import type { ListenAt } from './compose-listen.ts'
 import type { MeshParts } from './compose-parts.ts'
 import { heartbeatUseCases } from './compose-heartbeat.ts'
 import { journalUseCases, moneyUseCases } from './compose-money.ts'
@@ -111,7 +113,7 @@ export function humanDoor(parts: MeshParts): FastifyInstance {
  */
 export async function openOutside(
   parts: MeshParts,
-  listen: (server: FastifyInstance, port: number, host: string) => Promise<void>,
+  listen: (server: FastifyInstance, at: ListenAt) => Promise<void>,
 ): Promise<() => Promise<void>> {
   const { publicBind } = parts.context.environment
   if (publicBind === null) return async () => {}
@@ -128,7 +130,7 @@ export async function openOutside(
     direct: null,
   })
   peopleRoutes(server, parts, gate)
-  await listen(server, publicBind.port, publicBind.host)
+  await listen(server, { ...publicBind, otherwise: inEnvFile('FLOTILLA_PUBLIC_BIND') })
   parts.openPorts.push(portOf(server))
   parts.log.info({ host: publicBind.host, port: portOf(server) }, 'people on other machines are served')
   return () => server.close()

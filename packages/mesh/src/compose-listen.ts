@@ -2,6 +2,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { proxyPort } from './compose-runtime.ts'
 import type { DataPaths } from './config/data-paths.ts'
 import { lastPorts } from './config/last-ports.ts'
+import { portHolder } from './doctor/port-holder.ts'
 import type { SandboxRuntime } from './sandbox/sandbox-runtime.ts'
 
 export interface Door {
@@ -16,8 +17,8 @@ export async function listenForAgents(
   const { runtime, agents, proxy } = doors
   const host = runtime.doorHost()
   if (runtime.isolates) {
-    await listen(agents, where.agentPort, host)
-    await listen(proxy, proxyPort, host)
+    await listen(agents, { port: where.agentPort, host, otherwise: inEnvFile('FLOTILLA_AGENT_PORT') })
+    await listen(proxy, { port: proxyPort, host, otherwise: null })
     return
   }
   const last = await lastPorts(where.paths.stateFile)
@@ -31,22 +32,39 @@ export async function listenForAgents(
  */
 async function listenForProcesses(door: Door, last: number, host: string): Promise<void> {
   try {
-    await listen(door, last, host)
+    await listen(door, { port: last, host, otherwise: null })
   } catch (error) {
     if (last === 0 || !(error instanceof Problem)) throw error
-    await listen(door, 0, host)
+    await listen(door, { port: 0, host, otherwise: null })
   }
 }
 
-/** Rejects with the Problem `conflict` where the port is taken. */
-export async function listen(door: Door, port: number, host: string): Promise<void> {
+export interface ListenAt {
+  readonly port: number
+  readonly host: string
+  /** How an owner chooses another port, in words; null where there is no choice. */
+  readonly otherwise: string | null
+}
+
+/** In the words of a repair. */
+export const anotherPeoplePort = 'flotilla start --port NUMBER, or FLOTILLA_PORT=NUMBER in .env of the home'
+
+export function inEnvFile(setting: 'FLOTILLA_AGENT_PORT' | 'FLOTILLA_PUBLIC_BIND'): string {
+  return `${setting} in .env of the home`
+}
+
+/** Rejects with the Problem `conflict` where the port is taken, which names who holds it where that is known. */
+export async function listen(door: Door, { port, host, otherwise }: ListenAt): Promise<void> {
   try {
     await door.listen({ port, host })
   } catch (error) {
     const taken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
     if (!taken) throw error
+    const holder = await portHolder(port)
+    const who = holder === null ? 'another program' : `process ${holder.pid} (${holder.name})`
     throw new Problem('conflict', {
-      detail: `port ${port} on ${host} is taken; stop what listens there, or choose another with --port`,
+      detail: `port ${port} on ${host} is taken by ${who}`,
+      repair: `Stop ${holder === null ? 'what listens there' : 'that process'}${otherwise === null ? ', then flotilla start -d' : `, or choose another port: ${otherwise}`}.`,
       cause: error,
     })
   }

@@ -1,7 +1,7 @@
 import { operatorAgentId } from '@flotilla/protocol/ids'
 import { Problem } from '@flotilla/protocol/problem'
 import { agentDoor, humanDoor, openOutside, portOf } from './compose-doors.ts'
-import { listen, listenForAgents } from './compose-listen.ts'
+import { anotherPeoplePort, listen, listenForAgents } from './compose-listen.ts'
 import { tellEnd, tellStart } from './compose-journal.ts'
 import { systemClock } from './system-clock.ts'
 import { composeParts } from './compose-parts.ts'
@@ -41,7 +41,7 @@ export async function composeMesh(meshSettings: MeshSettings): Promise<Mesh> {
   return {
     async start(progress) {
       // Taken first: a port in use is better known now than after minutes of preparing.
-      await listen(human, environment.port, '127.0.0.1')
+      await listen(human, { port: environment.port, host: '127.0.0.1', otherwise: anotherPeoplePort })
       closeOutside = await openOutside(parts, listen)
       await runtime.prepare({ progress, signal: context.stopped })
       await parts.egress.networks.refresh()

@@ -2,14 +2,13 @@ import { enableCompileCache, flushCompileCache } from 'node:module'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { problemCatalog } from '@flotilla/protocol/problem-catalog'
 import { asProblem } from './api/problem-reply.ts'
 import type { CommandContext } from './commands/command-context.ts'
 import { readTextFile } from './config/atomic-file.ts'
 import { dataPaths } from './config/data-paths.ts'
 import { homeOf, readEnvironment } from './config/environment.ts'
 import { systemClock } from './system-clock.ts'
-import { SandboxError } from './sandbox/sandbox-error.ts'
+import { SandboxError, sandboxWords } from './sandbox/sandbox-error.ts'
 import { parseEnvText } from './vault/env-file.ts'
 
 /**
@@ -54,7 +53,8 @@ async function main(): Promise<number> {
       problem: {
         code: 'bad-request',
         detail: `no command ${name}; there are ${Object.keys(commands).join(', ')}`,
-        repair: '',
+        repair:
+          'Start it with flotilla start -d; the commands of flotilla --help are the way to everything else.',
       },
     })
     return 2
@@ -119,8 +119,8 @@ try {
   process.exitCode = await main()
 } catch (error) {
   const problem = asProblem(error)
-  const sandbox = error instanceof SandboxError ? { code: error.id, detail: error.message, repair: '' } : null
-  const known = { code: problem.code, detail: problem.detail, repair: problemCatalog[problem.code].repair }
+  const sandbox = error instanceof SandboxError ? { code: error.id, ...sandboxWords(error) } : null
+  const known = { code: problem.code, detail: problem.detail, repair: problem.repair }
   const inside =
     problem.code === 'internal-error' && error instanceof Error
       ? { ...known, detail: error.stack ?? error.message }

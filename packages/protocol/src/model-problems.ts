@@ -6,19 +6,22 @@ export const modelProblems = {
     status: 400,
     title: 'The prompt does not fit into the model',
     retryable: false,
-    repair: 'Send less of the conversation, or use a model with a larger context.',
+    repair:
+      'Send less of the conversation, use a model with a larger context, or set models.*.context in config/settings.json.',
   },
   'model-call-rejected': {
     status: 400,
     title: 'The model provider rejects what the call says',
     retryable: false,
-    repair: 'Correct what the detail names, in the words of the provider.',
+    repair:
+      'Correct what the detail names, in the words of the provider; flotilla models shows what is set for the model.',
   },
   'model-unknown': {
     status: 404,
     title: 'The model provider has no such model',
     retryable: false,
-    repair: 'Check the name of the model with its provider.',
+    repair:
+      'Check the name with its provider; default_model in config/settings.json or FLOTILLA_DEFAULT_MODEL in .env names the usual one.',
   },
   'surface-not-offered': {
     status: 404,
@@ -31,18 +34,21 @@ export const modelProblems = {
     status: 529,
     title: 'The model is overloaded',
     retryable: true,
-    repair: 'Try again in some seconds, or use another model.',
+    repair:
+      'Try again in some seconds, or name others that may answer in models.*.fallback of config/settings.json.',
   },
   'provider-refused': {
     status: 502,
     title: 'The model provider refused the call',
     retryable: false,
-    repair: 'Read the detail; check the key and the model of that provider.',
+    repair:
+      'Check the key and the model of that provider: FLOTILLA_SYSTEM_PROVIDER_API_KEY in .env, providers in config/settings.json; flotilla models shows how it does.',
   },
   'provider-unreachable': {
     status: 502,
     title: 'The model provider cannot be reached',
     retryable: true,
-    repair: 'Check the base URL and the network of the mesh.',
+    repair:
+      'Check FLOTILLA_SYSTEM_PROVIDER_BASE_URL in .env, or base_url of it in config/settings.json, and the network of the mesh.',
   },
 } as const satisfies Record<string, ProblemKind>

@@ -1,5 +1,6 @@
 import { modelProblems } from './model-problems.ts'
 import type { ProblemKind } from './problem-kind.ts'
+import { runProblems } from './run-problems.ts'
 
 /** Every problem that leaves a door of ours. Codes never change meaning; clients treat unknown ones by status. */
 export const problemCatalog = {
@@ -7,13 +8,14 @@ export const problemCatalog = {
     status: 400,
     title: 'The body is not valid JSON',
     retryable: false,
-    repair: 'Send one JSON value, encoded as UTF-8.',
+    repair: 'Send one JSON value, encoded as UTF-8, with Content-Type: application/json.',
   },
   'bad-request': {
     status: 400,
     title: 'The request is not of the expected form',
     retryable: false,
-    repair: 'Correct the fields that the detail names; unknown fields are refused.',
+    repair:
+      'Correct what the detail names; flotilla COMMAND --help says what each field takes, and fields that nobody knows are refused.',
   },
   'agent-archived': {
     status: 409,
@@ -25,62 +27,70 @@ export const problemCatalog = {
     status: 400,
     title: 'That agent id is reserved',
     retryable: false,
-    repair: 'Choose another id; mesh, operator and canary-probe are taken.',
+    repair:
+      'Choose another id in the field id; mesh, operator and canary-probe are taken (flotilla status shows who is there).',
   },
   'path-refused': {
     status: 400,
     title: 'The path leaves /data',
     retryable: false,
-    repair: 'Name a path below /data without .. and without links that lead out.',
+    repair:
+      'Name a path below /data without .. and without links that lead out: flotilla put AGENT FILE PATH.',
   },
   unauthenticated: {
     status: 401,
     title: 'No identity, or a wrong one',
     retryable: false,
-    repair: 'Send the token of this door; an agent gets new tokens at every start.',
+    repair:
+      'Send the token of this door as Authorization: Bearer TOKEN, or as a person the cookie ol_session (FLOTILLA_SESSION); an agent gets new tokens at every start.',
   },
   'signature-refused': {
     status: 401,
     title: 'The delivery is not signed as this webhook wants it',
     retryable: false,
     repair:
-      'Sign the raw body with the secret of the hook (HMAC-SHA256), or take its newest secret, and send what the detail names.',
+      'Sign the raw body with the secret of the hook (HMAC-SHA256), or with a new one from flotilla webhooks rotate HOOK, and send it in its header, such as x-webhook-signature.',
   },
   'body-late': {
     status: 408,
     title: 'The body did not come in time',
     retryable: true,
-    repair: 'Send the whole body at once.',
+    repair: 'Send the whole body at once, with its Content-Length.',
   },
   'budget-exhausted': {
     status: 402,
     title: 'The budget does not allow this call',
     retryable: false,
-    repair: 'Raise the budget of the agent, or wait for the next day or month (UTC).',
+    repair:
+      'Raise the budget (flotilla budget shows it, flotilla budget AGENT --daily USD sets it), or wait for the next day or month (UTC).',
   },
   denied: {
     status: 403,
     title: 'The permission record does not allow this',
     retryable: false,
-    repair: 'Ask the owner to allow it in config/permissions.json.',
+    repair:
+      'Ask the owner to allow it: flotilla permissions explain says which line of config/permissions.json denies it, flotilla permissions set changes it.',
   },
   'human-only': {
     status: 403,
     title: 'Only a person at the terminal or the dashboard can do this',
     retryable: false,
-    repair: 'Ask the owner to do it there; it cannot be asked for or approved in a conversation.',
+    repair:
+      'Ask the owner to do it at the terminal (flotilla --help lists what there is); it cannot be asked for or approved in a conversation.',
   },
   'model-not-allowed': {
     status: 403,
     title: 'This agent may not use that model',
     retryable: false,
-    repair: 'Use a model that GET /v1/models lists.',
+    repair:
+      'Use a model that GET /v1/models lists, or ask the owner to add this one to agents.*.models of config/settings.json.',
   },
   'host-refused': {
     status: 403,
     title: 'That Host or Origin is refused on this door',
     retryable: false,
-    repair: 'Call the door directly on 127.0.0.1 or localhost, not through a proxy.',
+    repair:
+      'Call the door directly on 127.0.0.1 or localhost and its port (flotilla status), not through a proxy; for other machines set FLOTILLA_PUBLIC_BIND.',
   },
   'credential-refused': {
     status: 403,
@@ -107,7 +117,7 @@ export const problemCatalog = {
     title: 'That name has no address',
     retryable: false,
     repair:
-      'Check the spelling; where it is right, an owner looks at egress.dns_servers and at the name servers of the machine.',
+      'Check the spelling; where it is right, an owner looks at egress.dns_servers of config/settings.json and at the name servers of the machine.',
   },
   'destination-refused': {
     status: 403,
@@ -119,7 +129,8 @@ export const problemCatalog = {
     status: 404,
     title: 'There is no such thing, or you may not know of it',
     retryable: false,
-    repair: 'Check the id.',
+    repair:
+      'Check the id: flotilla status lists agents, flotilla runs the runs, flotilla tasks the tasks, flotilla webhooks list the webhooks.',
   },
   'unknown-agent': {
     status: 404,
@@ -143,7 +154,8 @@ export const problemCatalog = {
     status: 409,
     title: 'The state does not allow this',
     retryable: false,
-    repair: 'Read the current state and decide again.',
+    repair:
+      'See what stands now (flotilla status, flotilla runs, flotilla pending), and ask for what the detail leaves possible.',
   },
   'home-in-use': {
     status: 409,
@@ -164,31 +176,34 @@ export const problemCatalog = {
     title: 'This webhook remembers as many bodies as it can, and cannot tell a new one from a replay',
     retryable: false,
     repair:
-      'The owner of the webhook sees in its history what makes room: signatures of id and moment, repeats: accept, or another webhook.',
+      'See its history with flotilla webhooks deliveries HOOK; room is made by signatures of id and moment, by repeats: accept, or by another webhook.',
   },
   'webhook-disabled': {
     status: 409,
     title: 'This webhook is switched off',
     retryable: false,
-    repair: 'Ask the owner to switch it on.',
+    repair: 'Ask the owner to switch it on: true in the field enabled of PATCH /api/webhooks/HOOK.',
   },
   'stale-fence': {
     status: 409,
     title: 'This run has been taken over',
     retryable: false,
-    repair: 'Stop working on this run; a newer attempt owns it.',
+    repair:
+      'Stop working on this run; a newer attempt with a higher x-run-fence owns it (flotilla runs shows which).',
   },
   'version-conflict': {
     status: 409,
     title: 'The entry has another version',
     retryable: false,
-    repair: 'Read the entry again and write with its version.',
+    repair:
+      'Read the entry again (flotilla blackboard) and write over the version that it has then, in the field expected_version.',
   },
   'outcome-unknown': {
     status: 409,
     title: 'This call began earlier and its outcome is unknown',
     retryable: false,
-    repair: 'Check the effect before doing it again under a new key.',
+    repair:
+      'Look whether it happened (flotilla runs shows the call), before doing it again under a new Idempotency-Key.',
   },
   'approval-changed': {
     status: 409,
@@ -206,31 +221,32 @@ export const problemCatalog = {
     status: 409,
     title: 'The value was changed again since',
     retryable: false,
-    repair: 'Compare the value now with the one you want, and edit it.',
+    repair: 'Compare the value now with the one you want (flotilla changes), and edit it.',
   },
   'undo-used': {
     status: 409,
     title: 'This change was undone already',
     retryable: false,
-    repair: 'Edit the value where it is not the one you want.',
+    repair: 'See what it is now with flotilla changes, and edit it where it is not what you want.',
   },
   'hand-off-refused': {
     status: 409,
     title: 'This hand-off would loop or go too deep',
     retryable: false,
-    repair: 'Do the work here, or hand it to an agent outside the chain.',
+    repair:
+      'Do the work here, or hand it to an agent outside the chain (flotilla tasks shows who works for whom).',
   },
   'agent-busy': {
     status: 409,
     title: 'The agent works on another run',
     retryable: true,
-    repair: 'Wait for the run to end.',
+    repair: 'Wait for its run to end (flotilla runs), or say it to the run: flotilla steer AGENT TEXT.',
   },
   'approval-expired': {
     status: 410,
     title: 'Nobody confirmed this in time',
     retryable: false,
-    repair: 'Have it asked for again where it is still wanted.',
+    repair: 'Have it asked for again where it is still wanted; flotilla pending --all shows what it was.',
   },
   'undo-expired': {
     status: 410,
@@ -242,7 +258,8 @@ export const problemCatalog = {
     status: 413,
     title: 'The body is too large',
     retryable: false,
-    repair: 'Send less; the detail names the limit.',
+    repair:
+      'Send less than the detail allows; a long text goes to an agent as a file (flotilla put AGENT FILE) that a short message names.',
   },
   'unsupported-encoding': {
     status: 415,
@@ -254,13 +271,15 @@ export const problemCatalog = {
     status: 422,
     title: 'The source is not a skill that may run',
     retryable: false,
-    repair: 'Mend what each fault names, at its line and column, and send the whole source again.',
+    repair:
+      'Mend what each fault names, at its line and column, and send the whole source again in the field source.',
   },
   unprocessable: {
     status: 422,
     title: 'The request is well formed and cannot be carried out',
     retryable: false,
-    repair: 'See the detail.',
+    repair:
+      'Change what the detail names; flotilla doctor checks the files of the home, and flotilla COMMAND --help says what a command takes.',
   },
   'model-unpriced': {
     status: 422,
@@ -272,7 +291,7 @@ export const problemCatalog = {
     status: 429,
     title: 'This agent has too much work queued',
     retryable: true,
-    repair: 'Wait for queued runs to end, or cancel some.',
+    repair: 'Wait for queued runs to end (flotilla runs), or cancel some: flotilla cancel RUN.',
   },
   'approvals-full': {
     status: 429,
@@ -284,14 +303,22 @@ export const problemCatalog = {
     status: 429,
     title: 'Too many calls',
     retryable: true,
-    repair: 'Wait as long as Retry-After says.',
+    repair:
+      'Wait as long as the header Retry-After says; for agents the owner sets rate_limits in config/settings.json.',
   },
   ...modelProblems,
+  ...runProblems,
   'upstream-failed': {
     status: 502,
     title: 'The far end failed',
     retryable: true,
-    repair: 'Try again later.',
+    repair: 'Try again later; flotilla models shows how models do, flotilla runs RUN what a run met.',
+  },
+  'mesh-unreachable': {
+    status: 503,
+    title: 'No mesh answers there',
+    retryable: true,
+    repair: 'Start one with: flotilla start -d (or name another with --home, --port or --url).',
   },
   'agent-unavailable': {
     status: 503,
@@ -303,13 +330,14 @@ export const problemCatalog = {
     status: 503,
     title: 'Agents are not run because a wall does not hold',
     retryable: true,
-    repair: 'Run flotilla doctor and mend what it names.',
+    repair: 'Run flotilla doctor and mend what it names; flotilla walls tries the walls again.',
   },
   'not-configured': {
     status: 503,
     title: 'This part is not set up',
     retryable: false,
-    repair: 'See the detail.',
+    repair:
+      'Set what the detail names in .env or config/settings.json of the home; flotilla doctor tells what is missing.',
   },
   'mesh-secret-refused': {
     status: 503,
@@ -322,7 +350,8 @@ export const problemCatalog = {
     status: 507,
     title: 'The disk of the mesh is full',
     retryable: true,
-    repair: 'Free some space where the home is; nothing that was accepted is lost.',
+    repair:
+      'Free some space where the home is (flotilla doctor says how much there is); nothing that was accepted is lost.',
   },
   'data-full': {
     status: 507,
@@ -335,52 +364,21 @@ export const problemCatalog = {
     status: 504,
     title: 'The far end took too long',
     retryable: true,
-    repair: 'Try again later.',
+    repair: 'Try again later; flotilla models shows how models do, flotilla runs RUN what a run met.',
   },
   'internal-error': {
     status: 500,
     title: 'Something failed inside',
     retryable: true,
-    repair: 'See the log of the mesh under the request id.',
+    repair: 'See the log of the mesh (data/mesh.log in the home) under request_id, and run flotilla doctor.',
   },
   'client-gone': {
     status: 499,
     title: 'The client hung up before it was answered',
     retryable: true,
-    repair: 'Ask again, and wait for the answer; where the client was an agent, see why it ended.',
+    repair:
+      'Ask again, and wait for the answer; where the client was an agent, flotilla runs shows why it ended.',
   },
-  interrupted: {
-    status: 500,
-    title: 'The run was cut off and could not be continued',
-    retryable: true,
-    repair: 'Ask again; what was done so far is in the run.',
-  },
-  'tool-loop-terminated': {
-    status: 500,
-    title: 'The agent repeated itself and was stopped',
-    retryable: false,
-    repair: 'Rephrase the request, or mend the tool that keeps failing.',
-  },
-  'context-exhausted': {
-    status: 422,
-    title: 'The conversation does not fit into the model and cannot be made smaller',
-    retryable: false,
-    repair: 'Use a model with a larger context, set its context under models, or begin a new conversation.',
-  },
-  'rounds-exhausted': {
-    status: 500,
-    title: 'The agent used all its rounds',
-    retryable: false,
-    repair: 'Ask for a smaller piece, or raise the limit.',
-  },
-  'model-failed': {
-    status: 502,
-    title: 'The model gave no usable answer',
-    retryable: true,
-    repair: 'Try again, or choose another model.',
-  },
-  cancelled: { status: 499, title: 'The run was cancelled', retryable: false, repair: 'Nothing to do.' },
-  expired: { status: 504, title: 'The run waited too long', retryable: false, repair: 'Ask again.' },
 } as const satisfies Record<string, ProblemKind>
 
 export type ProblemCode = keyof typeof problemCatalog

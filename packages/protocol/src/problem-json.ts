@@ -25,7 +25,7 @@ export function problemJson(problem: Problem, requestId: string): ProblemJson {
     status: kind.status,
     detail: problem.detail,
     code: problem.code,
-    repair: kind.repair,
+    repair: problem.repair,
     request_id: requestId,
   }
 }

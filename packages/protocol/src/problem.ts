@@ -8,6 +8,8 @@ export interface ProblemOptions {
   /** Numbers or names the caller can act on, e.g. the budget left. */
   readonly extra?: Readonly<Record<string, unknown>>
   readonly retryAfterSeconds?: number
+  /** What to do this time, where more can be said than the catalogue says of every time. */
+  readonly repair?: string
 }
 
 /** The one thrown error of the product; a door renders it as RFC 9457. */
@@ -16,6 +18,7 @@ export class Problem extends Error {
   readonly detail: string
   readonly extra: Readonly<Record<string, unknown>>
   readonly retryAfterSeconds: number | undefined
+  readonly repair: string
 
   constructor(code: ProblemCode, options: ProblemOptions = {}) {
     super(
@@ -27,5 +30,6 @@ export class Problem extends Error {
     this.detail = options.detail ?? problemCatalog[code].title
     this.extra = options.extra ?? {}
     this.retryAfterSeconds = options.retryAfterSeconds
+    this.repair = options.repair ?? problemCatalog[code].repair
   }
 }

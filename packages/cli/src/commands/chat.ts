@@ -1,6 +1,8 @@
 import { text } from 'node:stream/consumers'
 import { terminalSession } from '@flotilla/protocol/chat-history'
 import { agentIdSchema, operatorAgentId } from '@flotilla/protocol/ids'
+import { wireLimits } from '@flotilla/protocol/limits'
+import { Problem } from '@flotilla/protocol/problem'
 import type { RunView } from '@flotilla/protocol/run'
 import type { Command } from 'commander'
 import { commandAction, textOption } from '../command-action.ts'
@@ -42,6 +44,7 @@ async function chat(context: CommandContext, line: CommandLine): Promise<void> {
   const session = textOption(line, 'session') ?? terminalSession
   if (message === '') return chatSession(context, client, { agentId, session })
   const asked = message === '-' ? (await text(context.input)).trim() : message
+  refuseTooLong(asked)
   let runId: string | null = null
   const giveBack = context.onInterrupt(() => {
     if (runId !== null) client.call('runCancel', { params: { id: runId } }).catch(() => undefined)
@@ -58,6 +61,17 @@ async function chat(context: CommandContext, line: CommandLine): Promise<void> {
   context.terminal.printJson(run)
   await sayRead(client, run)
   context.setExitCode(exitCodeOfRun(run))
+}
+
+/** The mesh would refuse it too, after all of it has been sent. */
+function refuseTooLong(message: string): void {
+  const max = wireLimits.chatMessageMaxChars
+  if (message.length <= max) return
+  throw new Problem('body-too-large', {
+    detail: `The message has ${message.length} characters; one may have ${max}.`,
+    repair:
+      'Give the text as a file and name it in a short message: flotilla put AGENT FILE, then flotilla chat AGENT "Read /data/FILE".',
+  })
 }
 
 /** A first operand that cannot be an agent's id is the question, and the operator is asked. */

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
+import { Problem } from '@flotilla/protocol/problem'
 import type { Command } from 'commander'
 import { wireLimits } from '@flotilla/protocol/limits'
 import { commandAction, operand } from '../command-action.ts'
@@ -22,10 +23,12 @@ export function addPutCommand(program: Command, deps: CliDeps): void {
 
 async function put(context: CommandContext, line: CommandLine): Promise<void> {
   const file = operand(line, 1)
+  const path = line.operands[2] ?? basename(file)
+  refuseFolded(path)
   const bytes = await readFile(file).catch((error: unknown) => {
     throw new CommandFailed('file-unreadable', {
       detail: `${file} cannot be read: ${error instanceof Error ? error.message : 'unknown reason'}`,
-      repair: 'Check the path and its permissions.',
+      repair: 'Check the path and its permissions; flotilla put AGENT FILE takes a file of this machine.',
     })
   })
   if (bytes.length > wireLimits.uploadMaxBytes) {
@@ -37,10 +40,19 @@ async function put(context: CommandContext, line: CommandLine): Promise<void> {
   const reply = await (
     await context.mesh()
   ).call('fileWrite', {
-    params: { id: operand(line, 0), path: line.operands[2] ?? basename(file) },
+    params: { id: operand(line, 0), path },
     bytes: new Uint8Array(bytes),
     signal: context.signal,
   })
   context.terminal.printJson(reply)
   context.terminal.print(`/data/${reply.path.replace(/^\/?(data\/)?/, '')}: ${formatBytes(reply.size)}`)
+}
+
+/** An address with such a part would be folded on its way, and reach another door than the one that was meant. */
+function refuseFolded(path: string): void {
+  const parts = path.replace(/^\//, '').split('/')
+  if (!parts.some((part) => part === '..' || part === '.' || part === '')) return
+  throw new Problem('path-refused', {
+    detail: `${path} is no path below /data: it has a part that is empty, . or ..`,
+  })
 }

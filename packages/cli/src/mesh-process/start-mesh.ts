@@ -167,11 +167,9 @@ async function untilReady(options: StartMeshOptions, starting: Starting): Promis
   }
 }
 
-/** The mesh's own problem; what it wrote behind `Repair:` in its words is the repair. */
-function problemOf(line: Extract<MeshLine, { kind: 'problem' }>): CommandFailed {
-  const [detail = '', written = ''] = line.detail.split(/\nRepair: (.*)/s)
-  const repair = [line.repair, written, 'Run flotilla doctor.'].find((words) => words !== '') ?? ''
-  return new CommandFailed(line.code, { detail, repair })
+/** The mesh's own problem. */
+function problemOf({ code, detail, repair }: Extract<MeshLine, { kind: 'problem' }>): CommandFailed {
+  return new CommandFailed(code, { detail, repair: repair === '' ? 'Run flotilla doctor.' : repair })
 }
 
 async function forward(lines: AsyncGenerator<string>, onLine: (line: MeshLine) => void): Promise<void> {

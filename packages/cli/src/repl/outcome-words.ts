@@ -1,4 +1,5 @@
 import { isProblemCode, problemCatalog } from '@flotilla/protocol/problem-catalog'
+import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
 import type { RunView } from '@flotilla/protocol/run'
 import type { ErrorWords } from '../terminal/error-words.ts'
 
@@ -9,6 +10,13 @@ export function outcomeWords(run: RunView): ErrorWords {
   return {
     detail: detail === '' ? `The run is ${run.state}.` : detail,
     code,
-    repair: isProblemCode(code) ? problemCatalog[code].repair : `See flotilla runs ${run.id}.`,
+    repair: isProblemCode(code) ? repairOf(code, run.id) : `See flotilla runs ${run.id}.`,
   }
+}
+
+/** The catalogue's words with this run in them, or behind them. */
+function repairOf(code: ProblemCode, runId: string): string {
+  const { repair } = problemCatalog[code]
+  const own = repair.replace('flotilla runs RUN', `flotilla runs ${runId}`)
+  return own === repair ? `${repair} The whole run: flotilla runs ${runId}.` : own
 }

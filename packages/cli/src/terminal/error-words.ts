@@ -1,4 +1,3 @@
-import { repairOf } from '@flotilla/client/reply-problem'
 import { Problem } from '@flotilla/protocol/problem'
 import { CommandFailed } from '../command-failed.ts'
 import { markedLines, printable } from './color.ts'
@@ -12,7 +11,7 @@ export interface ErrorWords {
 }
 
 export function errorWords(error: unknown): ErrorWords {
-  if (error instanceof Problem) return { detail: error.detail, code: error.code, repair: repairOf(error) }
+  if (error instanceof Problem) return { detail: error.detail, code: error.code, repair: error.repair }
   if (error instanceof CommandFailed) return { detail: error.message, code: error.code, repair: error.repair }
   return {
     detail: error instanceof Error ? error.message : 'something unknown failed',

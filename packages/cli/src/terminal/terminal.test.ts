@@ -106,7 +106,7 @@ describe('an error', () => {
   it('says what happened, under which code, and what to do next', () => {
     const problem = new Problem('lane-full', {
       detail: '100 runs are queued',
-      extra: { repair: 'Cancel some.' },
+      repair: 'Cancel some.',
     })
     expect(errorLines(errorWords(problem), createColor(false))).toEqual([
       '✗ 100 runs are queued',

@@ -8,7 +8,7 @@ import { isDiskFull } from '../disk-full.ts'
 /** The one place that turns a failure into an answer. What is not a Problem says nothing about itself outside. */
 export function installProblemReplies(server: FastifyInstance, log: Log): void {
   server.setErrorHandler((error, request, reply) => {
-    const problem = asProblem(error)
+    const problem = asProblem(error, request.routeOptions.bodyLimit)
     // A client that hung up in the middle of its body has not made anything fail inside.
     if (problem.code === 'internal-error' && request.raw.complete) {
       log.error(
@@ -25,8 +25,18 @@ export function installProblemReplies(server: FastifyInstance, log: Log): void {
   server.setNotFoundHandler((request, reply) => sendProblem(request, reply, noSuchPath()))
 }
 
+export function bodyTooLarge(maxBytes: number): Problem {
+  return new Problem('body-too-large', {
+    detail: `at most ${maxBytes} bytes are taken here`,
+    extra: { limit_bytes: maxBytes },
+  })
+}
+
 export function noSuchPath(): Problem {
-  return new Problem('not-found', { detail: 'this door has no such path' })
+  return new Problem('not-found', {
+    detail: 'this door has no such path',
+    repair: 'Check method and path; the commands of flotilla --help know them.',
+  })
 }
 
 export function sendProblem(request: FastifyRequest, reply: FastifyReply, problem: Problem): FastifyReply {
@@ -46,14 +56,14 @@ function isWorthRepeating(problem: Problem): boolean {
   return problemCatalog[problem.code].retryable
 }
 
-/** Fastify's own refusals get the codes of our catalogue. */
-export function asProblem(error: unknown): Problem {
+/** Fastify's own refusals get the codes of our catalogue; `bodyMaxBytes` is the limit of the route that refused. */
+export function asProblem(error: unknown, bodyMaxBytes?: number): Problem {
   if (error instanceof Problem) return error
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   if (isDiskFull(error)) return new Problem('disk-full', { cause: error })
   switch (code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
-      return new Problem('body-too-large')
+      return bodyMaxBytes === undefined ? new Problem('body-too-large') : bodyTooLarge(bodyMaxBytes)
     case 'FST_ERR_CTP_INVALID_JSON_BODY':
     case 'FST_ERR_CTP_EMPTY_JSON_BODY':
       return new Problem('bad-json')

@@ -65,5 +65,14 @@ function checked(
   throw new Problem('bad-request', {
     detail: `${field} is USD ${min} to ${max}, ${words}`,
     extra: { field, min, max, value },
+    repair: repairOf(field, scope),
   })
+}
+
+function repairOf(field: keyof typeof ranges, scope: BudgetScopeKind): string {
+  const option = field === 'daily_usd' ? '--daily' : '--monthly'
+  const { min, max } = ranges[field]
+  const whose = scope === 'agent' ? 'AGENT' : scope === 'project' ? 'project:NAME' : 'fleet'
+  const open = scope === 'agent' ? '' : ', or none to take it away'
+  return `Give ${field} from ${min} to ${max}: flotilla budget ${whose} ${option} USD${open}; flotilla budget shows what is set.`
 }

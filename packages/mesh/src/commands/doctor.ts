@@ -16,6 +16,7 @@ import { dataFindings } from '../doctor/data-findings.ts'
 import { diskFinding, fileFindings } from '../doctor/file-findings.ts'
 import { failure, ok, warning } from '../doctor/finding.ts'
 import type { DoctorFinding } from '../doctor/finding.ts'
+import { portHolder } from '../doctor/port-holder.ts'
 import { sharedFindings } from '../doctor/shared-findings.ts'
 import { modelFindings } from '../doctor/model-findings.ts'
 import { presetModel } from '../llm/preset-model.ts'
@@ -121,13 +122,10 @@ async function port(wanted: number, running: MeshState | null): Promise<DoctorFi
     server.once('error', () => resolve(false))
     server.listen(wanted, '127.0.0.1', () => server.close(() => resolve(true)))
   })
-  return free
-    ? ok('port', `port ${wanted} is free`)
-    : failure(
-        'port',
-        `port ${wanted} is taken by another program`,
-        'Stop that program, or start with --port.',
-      )
+  if (free) return ok('port', `port ${wanted} is free`)
+  const holder = await portHolder(wanted)
+  const who = holder === null ? 'another program' : `process ${holder.pid} (${holder.name})`
+  return failure('port', `port ${wanted} is taken by ${who}`, 'Stop it, or start with --port.')
 }
 
 async function configuration(

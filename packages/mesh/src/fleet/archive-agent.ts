@@ -1,4 +1,5 @@
 import { Problem } from '@flotilla/protocol/problem'
+import { operatorStaysWords } from './operator-stays.ts'
 import type { Guard } from '../policy/action.ts'
 import { actorOf } from '../policy/caller.ts'
 import type { Caller } from '../policy/caller.ts'
@@ -42,7 +43,10 @@ export function createArchive(deps: {
     archive: async (caller, agentId) => {
       deps.guard(caller, { do: 'manage-agent', agentId })
       if (life.agents.require(agentId).record.kind === 'operator') {
-        throw new Problem('reserved-agent-id', { detail: 'the operator cannot be archived' })
+        throw new Problem('reserved-agent-id', {
+          detail: 'the operator cannot be archived',
+          repair: operatorStaysWords,
+        })
       }
       // First, so that nothing starts it again between its stop and the row.
       write(caller, agentId, life.clock.now())

@@ -1,4 +1,5 @@
 import { Problem } from '@flotilla/protocol/problem'
+import { operatorStaysWords } from './operator-stays.ts'
 import type { Guard } from '../policy/action.ts'
 import { requireAtTerminal } from '../policy/at-terminal.ts'
 import { actorOf } from '../policy/caller.ts'
@@ -37,7 +38,10 @@ export function deleteAgent(deps: {
     deps.guard(caller, { do: 'manage-agent', agentId })
     requireAtTerminal(caller, 'delete an agent')
     if (life.agents.require(agentId).record.kind === 'operator') {
-      throw new Problem('reserved-agent-id', { detail: 'the operator cannot be deleted' })
+      throw new Problem('reserved-agent-id', {
+        detail: 'the operator cannot be deleted',
+        repair: operatorStaysWords,
+      })
     }
     requireSame(life.agents.require(agentId), only)
     deps.starts.breakOff(agentId, 'the agent is being deleted')

@@ -44,8 +44,9 @@ export function runCommand(
   })
 }
 
-/** The last lines of what a failed program said, short enough for an error message. */
+/** The last lines of what a failed program said, short enough for an error message; how it ended where it said nothing. */
 export function lastWords(result: CommandResult): string {
+  if (`${result.stdout}${result.stderr}`.trim() === '') return `it said nothing and ended with ${result.code}`
   const lines = `${result.stdout}\n${result.stderr}`.split('\n').filter((line) => line.trim() !== '')
   return lines.slice(-5).join('\n').slice(-800)
 }

@@ -12,6 +12,16 @@ export class SandboxError extends Error {
   }
 }
 
+/** What happened, and what the owner does, apart; a message that names no repair sends to the doctor. Pure. */
+export function sandboxWords(error: SandboxError): { readonly detail: string; readonly repair: string } {
+  const [detail = '', repair = ''] = error.message.split(/\nRepair: (.*)/s)
+  const words = repair.trim()
+  return {
+    detail: detail.trim(),
+    repair: words === '' ? 'Run flotilla doctor; it tells what is missing on this machine.' : words,
+  }
+}
+
 /** The sentence inside whatever was thrown. */
 export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Problem } from '@flotilla/protocol/problem'
+import { bodyTooLarge } from '../problem-reply.ts'
 import type { createAgentGate } from './gate.ts'
 
 /**
@@ -32,13 +33,13 @@ function gather(
   let size = 0
   return new Promise((resolve, reject) => {
     if (Number(request.headers['content-length'] ?? 0) > maxBytes) {
-      reject(tooLarge(maxBytes))
+      reject(bodyTooLarge(maxBytes))
       return
     }
     const take = (part: Buffer): void => {
       try {
         size += part.length
-        if (size > maxBytes) throw tooLarge(maxBytes)
+        if (size > maxBytes) throw bodyTooLarge(maxBytes)
         hold(part.length)
         parts.push(part)
       } catch (error) {
@@ -53,8 +54,4 @@ function gather(
     payload.once('error', reject)
     payload.once('close', () => reject(new Problem('bad-request', { detail: 'the body broke off' })))
   })
-}
-
-function tooLarge(maxBytes: number): Problem {
-  return new Problem('body-too-large', { detail: `at most ${maxBytes} bytes are taken here` })
 }

@@ -44,7 +44,11 @@ export async function applyRules(
     user: '0:0',
     signal,
   })
-  if (done.code !== 0) throw failed('the helper container', done.output.slice(-800))
+  if (done.code !== 0)
+    throw failed(
+      'the helper container',
+      done.output.trim().slice(-800) || `it said nothing and ended with ${done.code}`,
+    )
   return 'container'
 }
 
@@ -55,6 +59,6 @@ async function hasIptables(): Promise<boolean> {
 function failed(what: string, said: string): SandboxError {
   return new SandboxError(
     'network-rules-failed',
-    `The firewall rules of the agents' network could not be set (${what}): ${said}\nRepair: sudo apt-get install -y iptables, and run Flotilla as a user who may use the container engine.`,
+    `The firewall rules of the agents' network could not be set (${what}): ${said}\nRepair: Try it by hand: sudo iptables -w 5 -L DOCKER-USER. Where the program is missing: sudo apt-get install -y iptables. Run the mesh as root or as a user who may use the container engine; flotilla doctor tells which engine that is.`,
   )
 }

@@ -1,0 +1,21 @@
+import { describe, expect, it } from 'vitest'
+import { SandboxError, sandboxWords } from './sandbox-error.ts'
+import { lastWords, runCommand } from './run-command.ts'
+
+describe('what keeps a sandbox from being', () => {
+  it('is told apart from its repair', () => {
+    const error = new SandboxError('network-unusable', 'It is not.\nRepair: run\n  this\n  and that')
+    expect(sandboxWords(error)).toEqual({ detail: 'It is not.', repair: 'run\n  this\n  and that' })
+  })
+
+  it('has a repair where the one that threw it named none', () => {
+    for (const message of ['It is not.', 'It is not.\nRepair: ']) {
+      expect(sandboxWords(new SandboxError('engine-refused', message)).repair).toContain('flotilla doctor')
+    }
+  })
+
+  it('says how a program ended that said nothing', async () => {
+    const silent = await runCommand('sh', ['-c', 'exit 3'], { timeoutMs: 20_000 })
+    expect(lastWords(silent)).toBe('it said nothing and ended with 3')
+  })
+})

@@ -1,0 +1,64 @@
+import { spawn } from 'node:child_process'
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { text } from 'node:stream/consumers'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { pinnedNode, repositoryRoot } from '../support/mesh-process.ts'
+import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
+
+const found = await engineOfThisMachine()
+/** Who is not root sets the rules from a container, where no program of the host is in the way. */
+const setsRulesItself = process.getuid?.() === 0
+
+let folder = ''
+async function prepare(): Promise<void> {
+  folder = await mkdtemp(join(tmpdir(), 'flotilla-rules-'))
+  const silent = join(folder, 'bin', 'iptables')
+  await mkdir(join(folder, 'bin'))
+  await writeFile(silent, '#!/bin/sh\n[ "$1" = --version ]\n')
+  await chmod(silent, 0o755)
+}
+async function cleanUp(): Promise<void> {
+  await flotilla('reset', '-y')
+  await rm(folder, { recursive: true, force: true })
+}
+
+async function flotilla(...words: readonly string[]): Promise<{ code: number; err: string }> {
+  const main = join(repositoryRoot, 'packages', 'cli', 'src', 'main.ts')
+  const path = process.env['PATH'] ?? '/usr/sbin:/usr/bin:/sbin:/bin'
+  const child = spawn(pinnedNode, [main, ...words, '--home', join(folder, 'home')], {
+    env: {
+      ...process.env,
+      PATH: words[0] === 'start' ? `${join(folder, 'bin')}:${path}` : path,
+      FLOTILLA_PORT: '0',
+    },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const ended = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? -1)))
+  const [code, err] = await Promise.all([ended, text(child.stderr)])
+  return { code, err }
+}
+
+withEngine(
+  'rules of the network',
+  () => {
+    beforeAll(prepare)
+    afterAll(cleanUp)
+    it.runIf(setsRulesItself)(
+      'that a silent program refuses to set end the start with how it ended and what to do',
+      async () => {
+        const { code, err } = await flotilla('start', '-d', '--runtime', 'docker')
+        expect(code).toBe(1)
+        expect(err).toContain('could not be set (iptables): it said nothing and ended with 1')
+        expect(err).toContain('code network-rules-failed')
+        const next = err.split(/^ {2}next /m)[1] ?? ''
+        expect(next).toContain('apt-get install -y iptables')
+        expect(next).toContain('flotilla doctor')
+        expect(err).not.toContain('Repair:')
+      },
+    )
+  },
+  found,
+)

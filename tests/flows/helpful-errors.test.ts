@@ -1,0 +1,142 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import process from 'node:process'
+import { text } from 'node:stream/consumers'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { aCassette, says } from '../support/cassettes.ts'
+import { pinnedNode, repositoryRoot, startMesh } from '../support/mesh-process.ts'
+import type { MeshProcess } from '../support/mesh-process.ts'
+
+let mesh: MeshProcess
+let folder = ''
+beforeAll(async () => {
+  mesh = await startMesh({
+    cassettes: { errors: aCassette({ turns: [says('Yes.')] }) },
+  })
+  await mesh.createWorker('worker-1')
+  folder = await mkdtemp(join(tmpdir(), 'flotilla-errors-'))
+})
+afterAll(async () => {
+  await mesh.stop()
+  await rm(folder, { recursive: true, force: true })
+})
+
+interface Told {
+  readonly code: number
+  readonly out: string
+  /** What stands on the terminal beside the result: detail, code and next. */
+  readonly err: string
+}
+
+/** Types a command at the real program. */
+async function typed(
+  words: readonly string[],
+  more: { readonly input?: string; readonly environment?: Readonly<Record<string, string>> } = {},
+): Promise<Told> {
+  const main = join(repositoryRoot, 'packages', 'cli', 'src', 'main.ts')
+  const child = spawn(pinnedNode, [main, ...words], {
+    env: { PATH: process.env['PATH'] ?? '', HOME: folder, FLOTILLA_HOME: mesh.home, ...more.environment },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+  child.stdin.on('error', () => undefined)
+  child.stdin.end(more.input ?? '')
+  const ended = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? -1)))
+  const [code, out, err] = await Promise.all([ended, text(child.stdout), text(child.stderr)])
+  return { code, out, err }
+}
+
+/** The repair that the terminal shows. */
+function next({ err }: Told): string {
+  return err.split(/^ {2}next /m)[1] ?? ''
+}
+
+describe('at the terminal', () => {
+  it('a port that is taken is told with the process that holds it and the setting that takes another', async () => {
+    const port = new URL(mesh.url).port
+    const told = await typed(['start', '-d', '--runtime', 'process', '--home', join(folder, 'second')], {
+      environment: { FLOTILLA_PORT: port },
+    })
+    expect(told.code).toBe(1)
+    expect(told.err).toContain(`port ${port} on 127.0.0.1 is taken by process ${mesh.pid} (`)
+    expect(next(told)).toContain('flotilla start --port NUMBER')
+    expect(next(told)).toContain('FLOTILLA_PORT=NUMBER in .env')
+  })
+
+  it('a wish to delete the operator is answered with what can be done to it', async () => {
+    const told = await typed(['delete', 'operator', '-y'])
+    expect(told.err).toContain('the operator cannot be deleted')
+    expect(next(told)).toContain('flotilla pause operator')
+    expect(next(told)).not.toContain('Choose another id')
+  })
+
+  it('a message of 5 MB is told with its limit and the way that files go', async () => {
+    const told = await typed(['chat', 'worker-1', '-'], { input: 'a'.repeat(5_000_000) })
+    expect(told.code).toBe(1)
+    expect(told.err).toContain('5000000 characters; one may have 100000')
+    expect(next(told)).toContain('flotilla put AGENT FILE')
+  })
+
+  it('a body of 5 MB that comes by another way is told with its limit in bytes', async () => {
+    const reply = await fetch(`${mesh.url}/api/agents/worker-1/chat`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-requested-with': 'curl' },
+      body: JSON.stringify({ message: 'a'.repeat(5_000_000) }),
+    })
+    expect(await reply.json()).toMatchObject({
+      code: 'body-too-large',
+      detail: 'at most 1048576 bytes are taken here',
+      repair: expect.stringContaining('flotilla put AGENT FILE') as string,
+    })
+  })
+
+  it('a budget outside of its range is told with the range and the command', async () => {
+    for (const [whose, form] of [
+      ['worker-1', 'flotilla budget AGENT --daily USD'],
+      ['fleet', 'flotilla budget fleet --daily USD, or none'],
+    ] as const) {
+      const told = await typed(['budget', whose, '--daily', '-5'])
+      expect(told.code).toBe(1)
+      expect(told.err).toContain('not -5')
+      expect(next(told)).toContain(form)
+      expect(next(told)).toMatch(/daily_usd from [0-9.]+ to [0-9]+/)
+    }
+  })
+
+  it('a chat that failed is told with what to set and the run that tells more', async () => {
+    await mesh.createWorker('lost', { model: 'scripted/errors' })
+    await rm(join(mesh.home, 'cassettes', 'errors.json'))
+    const told = await typed(['chat', 'lost', 'hello'])
+    const runId = (await mesh.runs(1))[0]?.id ?? ''
+    expect(told.code).toBe(1)
+    expect(told.err).toMatch(/^✗ .*cassette/m)
+    expect(next(told)).toContain(`flotilla runs ${runId}`)
+    expect(next(told)).not.toMatch(/see the detail/i)
+  })
+
+  it('a mesh that does not run is told as that, with how to start it', async () => {
+    for (const place of [
+      ['--port', '1'],
+      ['--url', 'http://127.0.0.1:1'],
+    ]) {
+      const told = await typed(['status', ...place])
+      expect(told.code).toBe(3)
+      expect(told.err).toContain('No mesh answers on http://127.0.0.1:1')
+      expect(told.err).toContain('code mesh-unreachable')
+      expect(next(told)).toContain('flotilla start -d')
+    }
+  })
+
+  it('a file that would be put outside of /data is refused as that, before it goes anywhere', async () => {
+    const file = join(folder, 'a.txt')
+    await writeFile(file, 'words')
+    for (const path of ['../../etc/x', 'a/../../x', '/..', 'a//b', './x']) {
+      const told = await typed(['put', 'worker-1', file, path])
+      expect(told.code).toBe(1)
+      expect(told.err).toContain('code path-refused')
+      expect(next(told)).toContain('flotilla put AGENT FILE PATH')
+    }
+    expect(await typed(['put', 'worker-1', file, '/data/in/a.txt'])).toMatchObject({ code: 0 })
+  })
+})
