@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { headers } from '@flotilla/protocol/headers'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { meshInternalEndpoints } from '@flotilla/protocol/mesh-internal-api'
-import { isProblemCode, problemCatalog } from '@flotilla/protocol/problem-catalog'
+import { isProblemCode } from '@flotilla/protocol/problem-catalog'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { aCassette, says } from '../support/cassettes.ts'
 import { meshArguments, openMesh, runMeshCommand, startMesh } from '../support/mesh-process.ts'
@@ -149,7 +149,9 @@ function expectEndedWith({ code, lines, errors }: CommandEnd, problemCode: strin
   expect(code, errors).toBe(1)
   const problem = lines.at(-1)?.['problem'] as { code: string; detail: string; repair: string }
   expect(problem).toMatchObject({ code: problemCode, detail: expect.stringContaining(named) as unknown })
-  expect(isProblemCode(problem.code) && problemCatalog[problem.code].repair).toBe(problem.repair)
+  expect(isProblemCode(problem.code)).toBe(true)
+  // The catalogue's own words, or those of this case.
+  expect(problem.repair).not.toBe('')
 }
 
 async function takenPort(wanted = 0): Promise<number> {
