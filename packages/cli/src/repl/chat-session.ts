@@ -10,6 +10,7 @@ import { askLive } from './live-run.ts'
 import { slashCommands } from './slash-commands.ts'
 import { createSteering } from './steering.ts'
 import type { LateWords, Steering } from './steering.ts'
+import { createTypingRow } from './typing-row.ts'
 import { createTypedLines } from './typed-lines.ts'
 import type { TypedLines } from './typed-lines.ts'
 
@@ -24,21 +25,27 @@ export async function chatSession(
 ): Promise<void> {
   const { terminal } = context
   const tty = context.input.isTTY === true && terminal.isInteractive
-  const lines = createInterface({
-    input: context.input,
-    terminal: tty,
-    ...(tty ? { output: process.stdout } : {}),
-  })
+  const typing = tty ? createTypingRow(context) : null
+  const lines = typing?.lines ?? createInterface({ input: context.input, terminal: false })
   const interrupts = interruptions(context, lines)
   const typed = createTypedLines(lines)
   const show = () => {
     if (!tty) return
     const where = talk.session === terminalSession ? '' : terminal.color.faint(` ${talk.session}`)
     lines.setPrompt(`${terminal.color.name(agentId)}${where} › `)
-    lines.prompt()
+    // What was typed ahead stays, and the cursor in it.
+    lines.prompt(true)
   }
   // A script is read line by line; only a person types while an answer comes.
-  const talk: Conversation = { client, agentId, session, typed, interrupts, show, hearsMeanwhile: tty }
+  const talk: Conversation = {
+    client,
+    agentId,
+    session,
+    typed,
+    interrupts,
+    show,
+    beside: typing?.beside ?? null,
+  }
   terminal.print(
     terminal.color.faint(
       'Ask something; what you type while an answer comes is said to the agent at work. /help lists commands, Ctrl-C cancels, /quit ends.',
@@ -61,8 +68,8 @@ export interface Conversation {
   readonly interrupts: Interruptions
   /** Shows the prompt. */
   readonly show: () => void
-  /** Whether lines that come during a run are said to it, or wait for its end. */
-  readonly hearsMeanwhile: boolean
+  /** Keeps what is typed during a run apart from what is said; null where lines wait for the end of the run. */
+  readonly beside: (() => () => void) | null
 }
 
 /** Takes line after line until one ends it. */
@@ -107,7 +114,8 @@ async function answered(
   const steering = steeringOf(context, talk)
   const leaving = new AbortController()
   let ended: RunView | null = null
-  if (talk.hearsMeanwhile) {
+  const endBeside = talk.beside?.()
+  if (talk.beside !== null) {
     talk.typed.hear((line) => {
       const text = line.trim()
       if (leaving.signal.aborted) return
@@ -123,6 +131,7 @@ async function answered(
     tellError(context, error)
   } finally {
     talk.typed.hear(null)
+    endBeside?.()
   }
   return steering.late(ended)
 }

@@ -99,7 +99,7 @@ async function play({ lines, meanwhile = [], reply, fate = reply, hearsMeanwhile
     typed,
     interrupts: { during: () => undefined, close: () => undefined },
     show: () => undefined,
-    hearsMeanwhile,
+    beside: hearsMeanwhile ? () => () => undefined : null,
   })
   setTimeout(() => input.end(), 300)
   await conversation

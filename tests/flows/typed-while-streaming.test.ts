@@ -1,0 +1,117 @@
+import type { ServerResponse } from 'node:http'
+import { join } from 'node:path'
+import process from 'node:process'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { chunkEvent, refuse, startLlmUpstream, usageEvent } from '../support/llm-upstream.ts'
+import type { LlmUpstream } from '../support/llm-upstream.ts'
+import { repositoryRoot, startMesh } from '../support/mesh-process.ts'
+import type { MeshProcess } from '../support/mesh-process.ts'
+import { runAtTerminal } from '../support/pty-screen.ts'
+import type { PtyProgram } from '../support/pty-screen.ts'
+
+let upstream: LlmUpstream
+let mesh: MeshProcess
+let stream: ServerResponse | null = null
+let isLimited = false
+const open: PtyProgram[] = []
+
+beforeAll(async () => {
+  upstream = await startLlmUpstream()
+  upstream.answerWith((_call, response) => {
+    if (isLimited) {
+      isLimited = false
+      refuse(response, 429, { headers: { 'retry-after': '4' } })
+      return
+    }
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    stream = response
+    say('Once upon a time')
+  })
+  mesh = await startMesh({
+    settings: {
+      default_model: 'fake/teller',
+      providers: { fake: { kind: 'openai-compatible', base_url: upstream.baseUrl } },
+      models: { 'fake/teller': { price: { input_per_mtok: 1, output_per_mtok: 2 } } },
+    },
+  })
+  await mesh.createWorker('teller')
+})
+afterAll(async () => {
+  for (const program of open) program.kill()
+  await mesh.stop()
+  await upstream.close()
+})
+
+const say = (content: string) => stream?.write(chunkEvent({ content }))
+function end(): void {
+  stream?.write(chunkEvent({}, 'stop'))
+  stream?.write(usageEvent())
+  stream?.end('data: [DONE]\n\n')
+  stream = null
+}
+
+function chat(columns: number): PtyProgram {
+  const main = join(repositoryRoot, 'packages', 'cli', 'src', 'main.ts')
+  const words = [process.execPath, main, 'chat', 'teller', '--url', mesh.url]
+  const program = runAtTerminal(words, { columns, home: mesh.home })
+  open.push(program)
+  return program
+}
+
+describe('what a person types at a terminal while an answer streams', () => {
+  it('stands in a row of its own, and the answer reads as the agent said it, once', async () => {
+    const program = chat(100)
+    await program.shows(/^teller ›/)
+    program.type('tell me a story\r')
+    await program.shows(/Once upon a time/)
+    program.type('make it sho')
+    await program.shows(/^teller › make it sho$/)
+    say(' there was a fleet')
+    await program.shows(/^Once upon a time there was a fleet$/)
+    expect(program.rows().at(-1)).toBe('teller › make it sho')
+    program.type('rt\r')
+    await program.shows(/^teller ›$/)
+    say(' of many ships.\nThe end')
+    await program.shows(/^The end$/)
+    await program.shows(/will read “make it short”/)
+    end()
+    // What was said is read after the answer, in one more round of the run.
+    await program.shows(/^Once upon a time$/)
+    end()
+    await program.shows(/^teller ›$/)
+    const rows = program.rows()
+    expect(rows).toContain('Once upon a time there was a fleet of many ships.')
+    expect(rows.filter((row) => row.includes('many ships'))).toHaveLength(1)
+    expect(rows.filter((row) => row.includes('The end'))).toHaveLength(1)
+    program.type('/quit\r')
+    expect(await program.ended).toBe(0)
+  })
+
+  it('does not break rows that are longer than the terminal is wide', async () => {
+    const program = chat(24)
+    await program.shows(/^teller ›/)
+    program.type('again\r')
+    await program.shows(/Once upon a time/)
+    say(' in a land of many, many')
+    program.type('hm, an input that is far wider than this')
+    say(' small words')
+    await program.shows(/^ords$/)
+    end()
+    await program.shows(/wider than this$/)
+    const said = program.rows().join('|')
+    expect(said).toContain('Once upon a time in a la|nd of many, many small w|ords')
+    program.kill()
+  })
+
+  it('shows a wait as one line that counts, and that goes when the answer comes', async () => {
+    const program = chat(100)
+    await program.shows(/^teller ›/)
+    isLimited = true
+    program.type('more\r')
+    await program.shows(/^tries again in [1-4] s: 429 from fake$/)
+    await program.shows(/^Once upon a time/)
+    expect(program.rows().join('\n')).not.toContain('tries again')
+    end()
+    program.kill()
+  })
+})
