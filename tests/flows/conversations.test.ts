@@ -79,9 +79,11 @@ describe('a conversation', () => {
     await letGo(mesh)
     await mesh.ended(waiting)
 
-    const { total } = await historyOf(mesh, 'default')
+    const { messages } = await historyOf(mesh, 'default')
+    const asked = messages.filter(({ role }) => role === 'user').map(({ text }) => text)
+    expect(asked).toEqual(['hello there', 'wait'])
     const said = await command('reset-chat', 'left')
-    expect(said.out).toBe(`The conversation default begins anew; its ${total} messages are archived.\n`)
+    expect(said.out).toMatch(/^The conversation default begins anew; its \d+ messages are archived\.\n$/)
     expect(await historyOf(mesh, 'default')).toMatchObject({ total: 0, messages: [] })
     const archives = join(mesh.dataOf('left'), '.flotilla', 'archives')
     const kept = await Promise.all(

@@ -30,6 +30,9 @@ export const steerViewSchema = z.strictObject({
 })
 export type SteerView = z.infer<typeof steerViewSchema>
 
+/** Who says it, where that is a person. */
+export const steererPerson = 'your user'
+
 /** A steer as its agent gets it. */
 export const steerMessageSchema = z.strictObject({
   id: steerIdSchema,

@@ -17,9 +17,12 @@ export interface ImageRef {
   readonly sizeBytes: number
 }
 
+/** Whose words they are that a model reads as its user's; the loop's own are nobody's. For people who read them later. */
+export type Speaker = 'person' | 'other'
+
 /** A conversation as models read it. Every word in it went through `sanitizeForPrompt`. */
 export type PromptMessage =
-  | { readonly role: 'system' | 'user'; readonly content: PromptText }
+  | { readonly role: 'system' | 'user'; readonly content: PromptText; readonly by?: Speaker }
   | { readonly role: 'assistant'; readonly content: PromptText; readonly toolCalls: readonly RequestedCall[] }
   | {
       readonly role: 'tool'

@@ -33,6 +33,20 @@ export const notices = {
   roundsUsed: 'All rounds are used; a long conversation can be reset, a task made smaller.',
 } as const
 
+/** What was said, without the words around it; null for what is none of these. Pure. */
+export function steeredText(content: string): string | null {
+  return (
+    /^\[Said by [^\n]{1,100} while you work on this; take it into account and go on\.\]\n([^]*)$/.exec(
+      content,
+    )?.[1] ?? null
+  )
+}
+
+/** Whether the loop itself said it. Pure. */
+export function isNotice(content: string): boolean {
+  return Object.values(notices).some((notice) => notice === content)
+}
+
 function clean(text: string): PromptText {
   return sanitizeForPrompt(text)
 }

@@ -51,8 +51,9 @@ function readMessage(value: unknown): PromptMessage | null {
   const message = record(value)
   if (!message || typeof message['content'] !== 'string') return null
   const content = sanitizeForPrompt(message['content'])
-  const { role, toolCallId } = message
-  if (role === 'system' || role === 'user') return { role, content }
+  const { role, toolCallId, by } = message
+  if (role === 'system' || role === 'user')
+    return { role, content, ...(by === 'person' || by === 'other' ? { by } : {}) }
   if (role === 'tool') {
     if (typeof toolCallId !== 'string') return null
     const images = list(message['images']).slice(0, imagesMax).flatMap(readImage)

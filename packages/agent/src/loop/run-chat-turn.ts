@@ -1,4 +1,5 @@
-import type { PromptMessage } from '../llm/language-model.ts'
+import type { Origin } from '@flotilla/protocol/origin'
+import type { PromptMessage, Speaker } from '../llm/language-model.ts'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { momentMessage } from '../prompt/moment-message.ts'
 import { abortedEnd, closeTurn, completedEnd } from './close-turn.ts'
@@ -34,7 +35,7 @@ export async function runChatTurn(
     messages: [
       ...session.messages,
       momentMessage(clock.now()),
-      { role: 'user', content: sanitizeForPrompt(request.message) },
+      { role: 'user', content: sanitizeForPrompt(request.message), ...spokenBy(request.origin) },
     ],
     ...usedBefore(request, session),
     flushed: session.flushed,
@@ -88,6 +89,10 @@ function boundsOf({ bounds }: RunContext, { task }: ChatTurn): Pick<RoundsDeps, 
   }
   const { chatRoundsPerTurnMax: perTurnMax, chatRoundsPerSessionMax: perSessionMax } = bounds
   return { bounds: { kind: 'chat', perTurnMax, perSessionMax }, spending: null }
+}
+
+function spokenBy(origin: Origin | undefined): { by?: Speaker } {
+  return origin === undefined ? {} : { by: origin.kind === 'human' ? 'person' : 'other' }
 }
 
 /** What the owner says against the agent’s last words is a lesson. Sent again after a crash, it is known. */

@@ -38,7 +38,7 @@ export async function runHeartbeat(
     messages: [
       ...recentMessages(messages),
       momentMessage(clock.now()),
-      { role: 'user', content: sanitizeForPrompt(request.message) },
+      { role: 'user', content: sanitizeForPrompt(request.message), by: 'other' },
     ],
     rounds: { turn: used, session: used, continues: 0 },
   })

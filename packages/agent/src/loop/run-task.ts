@@ -37,7 +37,7 @@ export async function runTask(
   const { mark, trust } = await context.sessions.load(session)
   const beginning = beginningOf(assignment.origin, trust)
   const state = await resumeState(context, request.runId, {
-    messages: [{ role: 'user', content: describeTask(assignment) }],
+    messages: [{ role: 'user', content: describeTask(assignment), by: 'other' }],
     rounds: { turn: 0, session: 0, continues: 0 },
   })
   const end = await endInTime(context, { assignment, state, beginning })

@@ -1,5 +1,8 @@
 import type { ChatHistory, HistoryMessage } from '@flotilla/protocol/chat-history'
+import { isSummary } from '../context/context-words.ts'
 import type { PromptMessage } from '../llm/language-model.ts'
+import { isMoment } from '../prompt/moment-message.ts'
+import { isNotice, steeredText } from './notices.ts'
 import type { Session } from './sessions.ts'
 
 /** Longest text of one message, and of all together, so that an answer fits what the mesh reads. */
@@ -7,18 +10,40 @@ const messageMaxChars = 20_000
 const allMaxChars = 600_000
 const inputMaxChars = 2000
 
-/** A conversation for people to read: the newest `limit` messages that fit. Pure. */
+/**
+ * A conversation for people to read: the newest `limit` messages that fit, and of what the model reads as its user's
+ * words only what somebody said. What a person did not say, as a job or another agent, is `system`. Pure.
+ */
 export function sessionHistory(name: string, session: Session, limit: number): ChatHistory {
   const { messages, rounds, continues, taskId } = session
+  const spoken = spokenOf(messages)
   const shown: HistoryMessage[] = []
   let roomChars = allMaxChars
-  for (const message of messages.toReversed()) {
-    const view = viewOf(message)
+  for (const view of spoken.toReversed()) {
     roomChars -= view.text.length + view.calls.reduce((sum, call) => sum + call.input.length, 0)
     if (shown.length === limit || roomChars < 0) break
     shown.unshift(view)
   }
-  return { session: name, messages: shown, total: messages.length, rounds, continues, task_id: taskId }
+  return { session: name, messages: shown, total: spoken.length, rounds, continues, task_id: taskId }
+}
+
+/** What an older release kept bears no mark of whose words it is, and is judged by its looks. */
+function spokenOf(messages: readonly PromptMessage[]): readonly HistoryMessage[] {
+  const firstMarked = messages.findIndex((message) => 'by' in message && message.by !== undefined)
+  const isOld = (index: number) => firstMarked === -1 || index < firstMarked
+  return messages.flatMap((message, index) => {
+    if (message.role === 'system') return []
+    if (message.role !== 'user') return [viewOf(message)]
+    if (message.by !== undefined)
+      return [wordsOf(message.content, message.by === 'person' ? 'user' : 'system')]
+    if (isSummary(message)) return [wordsOf(message.content, 'system')]
+    if (!isOld(index) || isMoment(message) || isNotice(message.content)) return []
+    return [wordsOf(message.content, 'user')]
+  })
+}
+
+function wordsOf(content: string, role: 'user' | 'system'): HistoryMessage {
+  return { role, text: cut(steeredText(content) ?? content, messageMaxChars), calls: [] }
 }
 
 function viewOf(message: PromptMessage): HistoryMessage {

@@ -48,6 +48,7 @@ describe('what is said to a run at work', () => {
     expect(await runRounds(deps, state, signal)).toEqual({ kind: 'answered', text: 'done' })
     expect(model.asked[1]?.messages.at(-1)).toEqual({
       role: 'user',
+      by: 'person',
       content: '[Said by your user while you work on this; take it into account and go on.]\nword-a',
     })
     expect(told).toEqual([{ ids: ['steer_a'], step: 2 }])

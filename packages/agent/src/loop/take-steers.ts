@@ -1,6 +1,8 @@
 import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
 import { Problem } from '@flotilla/protocol/problem'
+import { steererPerson } from '@flotilla/protocol/steer'
 import type { SteerMessage } from '@flotilla/protocol/steer'
+import type { Speaker } from '../llm/language-model.ts'
 import type { RunMesh } from '../mesh/run-mesh.ts'
 import type { LoopState } from './loop-state.ts'
 import { notices } from './notices.ts'
@@ -31,12 +33,16 @@ export async function takeSteers(
   const waiting = deps.steers().filter((steer) => !known.has(steer.id))
   if (waiting.length === 0) return null
   for (const steer of waiting) {
-    state.messages.push({ role: 'user', content: notices.steer(steer) })
+    state.messages.push({ role: 'user', content: notices.steer(steer), by: spokenBy(steer) })
     state.steers.push({ id: steer.id, step: state.step })
   }
   state.unacknowledged = waiting.length
   await deps.saveCheckpoint(state)
   return acknowledge(deps, state, signal)
+}
+
+function spokenBy({ from }: SteerMessage): Speaker {
+  return from === steererPerson ? 'person' : 'other'
 }
 
 async function acknowledge(

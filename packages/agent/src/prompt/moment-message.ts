@@ -15,3 +15,8 @@ export function momentMessage(now: number): PromptMessage {
     ),
   }
 }
+
+/** Pure. */
+export function isMoment({ role, content }: PromptMessage): boolean {
+  return role === 'user' && /^\[It is [A-Z][a-z]+, \d{4}-\d\d-\d\d \d\d:\d\d UTC\.\]$/.test(content)
+}

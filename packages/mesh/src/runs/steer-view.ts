@@ -1,3 +1,4 @@
+import { steererPerson } from '@flotilla/protocol/steer'
 import type { SteerMessage, SteerView } from '@flotilla/protocol/steer'
 import type { SteerRecord } from './steer-table.ts'
 
@@ -20,7 +21,7 @@ export function steerView(steer: SteerRecord): SteerView {
 /** A steer as its agent gets it. Pure. */
 export function steerMessage({ id, origin, text }: SteerRecord): SteerMessage {
   const isAgent = origin.kind === 'agent' || origin.kind === 'operator'
-  return { id, from: isAgent ? `agent ${origin.user ?? ''}` : 'your user', text }
+  return { id, from: isAgent ? `agent ${origin.user ?? ''}` : steererPerson, text }
 }
 
 /** What a request to an agent carries beside the work; nothing where there is nothing. Pure. */
