@@ -58,6 +58,7 @@ export async function prepareGround({ folder, progress, signal }: BenchOptions):
     packageDirectory: root,
     bundle: bundle.files,
     cacheDirectory,
+    home: { id: homeId, folder },
     noInstall: true,
     uid,
     progress,

@@ -10,7 +10,9 @@ import { ensureBaseImage } from './base-image.ts'
 import { SandboxError } from '../sandbox-error.ts'
 import { followEngine } from './engine-images.ts'
 import { heldById, imageId, noteImage } from './known-images.ts'
-import { pruneAgentImages } from './prune-images.ts'
+import { noteUse } from './image-uses.ts'
+import type { ImageUser } from './image-uses.ts'
+import { agentImageName, pruneAgentImages } from './prune-images.ts'
 import { findPinnedNode, findVectorExtension, npmArchive, npmVersion, strippedNode } from './node-parts.ts'
 
 /** Certificate authorities that the owner trusts beside the distribution's. */
@@ -28,6 +30,8 @@ export interface AgentImageOptions {
   /** The agent's own files; see `bundleAgent`. */
   readonly bundle: readonly BundledFile[]
   readonly cacheDirectory: string
+  /** For whom it is made: the last two of each home stay. */
+  readonly home: ImageUser
   readonly baseImage?: string | undefined
   readonly noInstall: boolean
   readonly uid: number
@@ -68,9 +72,12 @@ export async function ensureAgentImage(options: AgentImageOptions): Promise<Agen
     ...bundle.map((file): Part => [file.name, file.content]),
   ])
   // Named as local, so that no engine ever asks a registry for it.
-  const reference = `localhost/flotilla/agent:${tag}`
+  const reference = `${agentImageName}${tag}`
   const held = await heldById(options.engine, options.cacheDirectory, reference)
-  if (held !== null) return { reference, id: held, built: false }
+  if (held !== null) {
+    await noteUse(options.cacheDirectory, options.home, held)
+    return { reference, id: held, built: false }
+  }
 
   const packages =
     recipe
@@ -105,7 +112,8 @@ export async function ensureAgentImage(options: AgentImageOptions): Promise<Agen
   if (id === null)
     throw new SandboxError('engine-refused', `The engine built ${reference} and does not hold it.`)
   await noteImage(options.cacheDirectory, { reference, id, digest: null })
-  await pruneAgentImages(options.engine)
+  await noteUse(options.cacheDirectory, options.home, id)
+  await pruneAgentImages(options.engine, options.cacheDirectory)
   return { reference, id, built: true }
 }
 

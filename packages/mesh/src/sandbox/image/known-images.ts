@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { mkdir, open, readFile, rename } from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as z from 'zod'
 import type { Engine } from '../engine/connect-engine.ts'
@@ -20,14 +20,8 @@ export type KnownImage = z.infer<typeof knownSchema>
 
 /** What was noted of an image; null for one that is not known, or whose note cannot be read. */
 export async function knownImage(cacheDirectory: string, reference: string): Promise<KnownImage | null> {
-  const text = await readFile(noteOf(cacheDirectory, reference), 'utf8').catch(() => null)
-  if (text === null) return null
-  try {
-    const known = knownSchema.safeParse(JSON.parse(text)).data
-    return known?.reference === reference ? known : null
-  } catch {
-    return null
-  }
+  const known = await readNote(noteOf(cacheDirectory, reference))
+  return known?.reference === reference ? known : null
 }
 
 /** Notes an image that was just made or fetched, on the disk before it returns. */
@@ -42,6 +36,30 @@ export async function noteImage(cacheDirectory: string, image: KnownImage): Prom
     await file.close()
   }
   await rename(`${path}.${process.pid}`, path)
+}
+
+/** All that were noted here. */
+export async function knownImages(cacheDirectory: string): Promise<readonly KnownImage[]> {
+  const names = await readdir(join(cacheDirectory, 'known')).catch(() => [])
+  const notes = names
+    .filter((name) => name.endsWith('.json'))
+    .map(async (name) => readNote(join(cacheDirectory, 'known', name)))
+  return (await Promise.all(notes)).filter((note) => note !== null)
+}
+
+/** For one that the engine holds no longer. */
+export async function forgetImage(cacheDirectory: string, { reference }: KnownImage): Promise<void> {
+  await rm(noteOf(cacheDirectory, reference), { force: true })
+}
+
+async function readNote(path: string): Promise<KnownImage | null> {
+  const text = await readFile(path, 'utf8').catch(() => null)
+  if (text === null) return null
+  try {
+    return knownSchema.safeParse(JSON.parse(text)).data ?? null
+  } catch {
+    return null
+  }
 }
 
 /** The id of an image that the engine holds under a name or an id; null where it holds none. */

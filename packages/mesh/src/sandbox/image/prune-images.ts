@@ -1,34 +1,37 @@
-import * as z from 'zod'
 import type { Engine } from '../engine/connect-engine.ts'
 import { isStatus } from './engine-images.ts'
+import { imagesInUse } from './image-uses.ts'
+import { forgetImage, knownImages } from './known-images.ts'
+import type { KnownImage } from './known-images.ts'
 
-/** Agent images kept beside the newest, for homes that still run an older release. */
-const keptImages = 12
-
-const imagesSchema = z.array(z.looseObject({ RepoTags: z.array(z.string()).nullish(), Created: z.number() }))
+/** Names that this product gives to images of agents. */
+export const agentImageName = 'localhost/flotilla/agent:'
 
 /**
- * Takes away agent images that a newer bundle has replaced; those that a container stands on stay. Never rejects
- * for an image that cannot be removed.
+ * Takes away agent images that were made here and that no home of this machine needs any more. They are known by their
+ * ids, so that what only bears such a name stays, as does one that a container stands on or that bears another name
+ * too: the engine itself refuses those. Gives the ids that are gone.
  */
-export async function pruneAgentImages(engine: Engine): Promise<void> {
-  const images = imagesSchema.parse(await engine.docker.listImages())
-  for (const reference of outdatedImages(images)) {
-    await engine.docker
-      .getImage(reference)
-      .remove()
-      .catch((error: unknown) => {
-        if (!isStatus(error, 404) && !isStatus(error, 409)) throw error
-      })
+export async function pruneAgentImages(engine: Engine, cacheDirectory: string): Promise<readonly string[]> {
+  const inUse = await imagesInUse(cacheDirectory)
+  const gone: string[] = []
+  for (const image of outdatedImages(await knownImages(cacheDirectory), inUse)) {
+    try {
+      await engine.docker.getImage(image.id).remove()
+      gone.push(image.id)
+    } catch (error) {
+      if (isStatus(error, 409)) continue
+      if (!isStatus(error, 404)) throw error
+    }
+    await forgetImage(cacheDirectory, image)
   }
+  return gone
 }
 
-/** All but the newest few, by reference. Pure. */
-export function outdatedImages(images: z.infer<typeof imagesSchema>): readonly string[] {
-  return images
-    .flatMap(({ RepoTags, Created }) => (RepoTags ?? []).map((reference) => ({ reference, Created })))
-    .filter(({ reference }) => /(?:^|\/)flotilla\/agent:/.test(reference))
-    .toSorted((a, b) => b.Created - a.Created)
-    .slice(keptImages + 1)
-    .map(({ reference }) => reference)
+/** Pure. */
+export function outdatedImages(
+  known: readonly KnownImage[],
+  inUse: ReadonlySet<string>,
+): readonly KnownImage[] {
+  return known.filter(({ reference, id }) => reference.startsWith(agentImageName) && !inUse.has(id))
 }

@@ -1,0 +1,66 @@
+import { createHash } from 'node:crypto'
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import * as z from 'zod'
+
+/** A home whose agents run from an image. */
+export interface ImageUser {
+  readonly id: string
+  /** Once it is gone, so is the home. */
+  readonly folder: string
+}
+
+/** Images that stay for one home: the one in use, and the one before it for a step back. */
+const keptPerHome = 2
+
+const useSchema = z.strictObject({ home: z.string(), folder: z.string(), images: z.array(z.string()) })
+
+/** Notes that a home uses an image from now on. */
+export async function noteUse(cacheDirectory: string, home: ImageUser, image: string): Promise<void> {
+  const folder = usesFolder(cacheDirectory)
+  const path = join(folder, `${createHash('sha256').update(home.id).digest('hex').slice(0, 32)}.json`)
+  const before = (await readUse(path))?.images ?? []
+  const images = [image, ...before.filter((id) => id !== image)].slice(0, keptPerHome)
+  if (before.join() === images.join()) return
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await writeFile(`${path}.${process.pid}`, JSON.stringify({ home: home.id, folder: home.folder, images }), {
+    mode: 0o600,
+  })
+  await rename(`${path}.${process.pid}`, path)
+}
+
+/** Ids of the images that stay for any home that is still there. */
+export async function imagesInUse(cacheDirectory: string): Promise<ReadonlySet<string>> {
+  const folder = usesFolder(cacheDirectory)
+  const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.json'))
+  const kept = new Set<string>()
+  for (const name of names) {
+    const use = await readUse(join(folder, name))
+    if (use === null) continue
+    if (await isThere(use.folder)) for (const id of use.images) kept.add(id)
+    else await rm(join(folder, name), { force: true })
+  }
+  return kept
+}
+
+async function readUse(path: string) {
+  const text = await readFile(path, 'utf8').catch(() => null)
+  if (text === null) return null
+  try {
+    return useSchema.parse(JSON.parse(text))
+  } catch {
+    return null
+  }
+}
+
+/** What cannot be looked at counts as there. */
+async function isThere(folder: string): Promise<boolean> {
+  return stat(folder).then(
+    () => true,
+    (error: unknown) => !(error instanceof Error && 'code' in error && error.code === 'ENOENT'),
+  )
+}
+
+function usesFolder(cacheDirectory: string): string {
+  return join(cacheDirectory, 'used')
+}
