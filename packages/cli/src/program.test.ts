@@ -111,7 +111,7 @@ describe('operands of chat', () => {
     [[], { agentId: 'operator', message: '' }],
     [['auditor'], { agentId: 'auditor', message: '' }],
     [['auditor', 'how', 'many?'], { agentId: 'auditor', message: 'how many?' }],
-    [['How many are there?'], { agentId: 'operator', message: 'How many are there?' }],
+    [['my agent', 'hi'], { agentId: 'my agent', message: 'hi' }],
     [['operator', '-'], { agentId: 'operator', message: '-' }],
     [['-'], { agentId: 'operator', message: '-' }],
   ])('%j mean %j', (operands, expected) => {

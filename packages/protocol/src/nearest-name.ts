@@ -1,3 +1,6 @@
+/** Of a name that somebody typed; no known one is longer. */
+const comparedMaxChars = 64
+
 /** The known name that was most likely meant, or null when none is near. Pure. */
 export function nearestName(name: string, known: readonly string[]): string | null {
   const furthestEdits = Math.max(2, Math.floor(name.length / 4))
@@ -7,6 +10,16 @@ export function nearestName(name: string, known: readonly string[]): string | nu
     if (edits <= furthestEdits && (best === null || edits < best.edits)) best = { name: candidate, edits }
   }
   return best?.name ?? null
+}
+
+/** The known names in the order of their likeness, the likest first. Pure. */
+export function nearestNames(name: string, known: readonly string[], namesMax: number): readonly string[] {
+  const wanted = name.slice(0, comparedMaxChars).toLowerCase()
+  return known
+    .map((candidate) => ({ candidate, edits: editsBetween(wanted, candidate.toLowerCase()) }))
+    .toSorted((a, b) => a.edits - b.edits)
+    .slice(0, namesMax)
+    .map(({ candidate }) => candidate)
 }
 
 /** Levenshtein's count of inserted, removed and replaced characters. */

@@ -126,8 +126,8 @@ function changeRows(list: readonly ChangeView[], now: number): string[] {
       change.agent_id,
       change.field,
       change.actor,
-      oneLine(say(change.before), valueColumns),
-      oneLine(say(change.after), valueColumns),
+      oneLine(sayShort(change, change.before), valueColumns),
+      oneLine(sayShort(change, change.after), valueColumns),
       undoWords(change, now),
     ]),
   )
@@ -140,6 +140,11 @@ function undoWords(change: ChangeView, now: number): string {
   return left > 0 ? `for ${formatDuration(left)}` : 'too late'
 }
 
+function sayShort({ field }: ChangeView, value: unknown): string {
+  if (value === null) return field === 'model' ? 'default' : 'nothing'
+  return say(value)
+}
+
 function say(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
@@ -149,9 +154,14 @@ async function undo(context: CommandContext, line: CommandLine): Promise<void> {
   const token = line.operands[0] ?? (await newestUndoable(context, line))
   const change = await client.call('changeUndo', { params: { token }, signal: context.signal })
   context.terminal.printJson(change)
-  context.terminal.print(
-    `${change.field} of ${change.agent_id} is as it was before: ${oneLine(say(change.before), 200)}`,
-  )
+  context.terminal.print(wasBefore(change))
+}
+
+/** What stands there again, as a sentence; there may have been nothing. */
+export function wasBefore({ field, agent_id: id, before }: ChangeView): string {
+  if (before === null && field === 'model') return `${id} uses the model of the fleet again.`
+  if (before === null || before === '') return `${id} has no ${field} of its own again, as before.`
+  return `${field} of ${id} is as it was before: ${oneLine(say(before), 200)}`
 }
 
 async function newestUndoable(context: CommandContext, line: CommandLine): Promise<string> {

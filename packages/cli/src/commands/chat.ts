@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers'
 import { terminalSession } from '@flotilla/protocol/chat-history'
-import { agentIdSchema, operatorAgentId } from '@flotilla/protocol/ids'
+import { operatorAgentId } from '@flotilla/protocol/ids'
 import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import type { RunView } from '@flotilla/protocol/run'
@@ -12,6 +12,7 @@ import { exitCodeOfProblem, exitCodes } from '../exit-codes.ts'
 import type { ExitCode } from '../exit-codes.ts'
 import { chatSession } from '../repl/chat-session.ts'
 import { askLive } from '../repl/live-run.ts'
+import { requireAgent } from '../require-agent.ts'
 import { sayRead } from '../say-read.ts'
 
 export function addChatCommand(program: Command, deps: CliDeps): void {
@@ -41,6 +42,7 @@ Examples:
 async function chat(context: CommandContext, line: CommandLine): Promise<void> {
   const { agentId, message } = readChatOperands(line.operands)
   const client = await context.mesh()
+  await requireAgent(context, client, agentId)
   const session = textOption(line, 'session') ?? terminalSession
   if (message === '') return chatSession(context, client, { agentId, session })
   const asked = message === '-' ? (await text(context.input)).trim() : message
@@ -74,13 +76,12 @@ function refuseTooLong(message: string): void {
   })
 }
 
-/** A first operand that cannot be an agent's id is the question, and the operator is asked. */
+/** The agent comes first, always; only a lone `-` is a question to the operator. */
 export function readChatOperands(operands: readonly string[]): { agentId: string; message: string } {
   const [first, ...rest] = operands
   if (first === undefined) return { agentId: operatorAgentId, message: '' }
-  if (first !== '-' && agentIdSchema.safeParse(first).success)
-    return { agentId: first, message: rest.join(' ') }
-  return { agentId: operatorAgentId, message: operands.join(' ') }
+  if (first === '-') return { agentId: operatorAgentId, message: operands.join(' ') }
+  return { agentId: first, message: rest.join(' ') }
 }
 
 /** 0 for an answer, 4 where a permission or a budget stood in the way, else 1. */

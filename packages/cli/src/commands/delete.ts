@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { commandAction, flagOption, operand } from '../command-action.ts'
 import type { CommandLine } from '../command-action.ts'
+import { usesLines, usesOf } from '../agent-uses.ts'
 import type { CliDeps, CommandContext } from '../context.ts'
 import { confirmByTyping } from '../terminal/confirm.ts'
 
@@ -23,9 +24,12 @@ async function remove(context: CommandContext, line: CommandLine): Promise<void>
   const id = operand(line, 0)
   // An agent that is not there is told before anybody has to type its name.
   await client.call('agentConfig', { params: { id }, signal })
+  const uses = await usesOf(client, id, signal)
+  if (uses.length > 0) terminal.note(...usesLines(id, uses, terminal))
   if (!flagOption(line, 'yes')) {
+    const beside = uses.length === 0 ? '' : ` though ${uses.length} things give it work`
     await confirmByTyping(context, {
-      what: `delete removes agent ${id} with its data for good`,
+      what: `delete removes agent ${id} with its data for good${beside}`,
       question: `Delete agent ${id} with its data for good?`,
       answer: id,
     })

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { clamp, limits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
-import { nearestName } from './nearest-name.ts'
+import { nearestName } from '@flotilla/protocol/nearest-name'
 
 /** Settings of one process, from its environment; everything that can change while it runs is in settings.json. */
 export interface Environment {

@@ -1,5 +1,5 @@
 import { Problem } from '@flotilla/protocol/problem'
-import { nearestName } from '../config/nearest-name.ts'
+import { nearestName } from '@flotilla/protocol/nearest-name'
 
 /** Agents that are listed where no name is near. */
 const listedMax = 10

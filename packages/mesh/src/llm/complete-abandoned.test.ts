@@ -180,7 +180,7 @@ describe('an answer that nobody waits for', () => {
 
   test('of a free model is booked with no more tokens than its answers had room for in the window', async () => {
     const settings = { models: { 'openai/gpt-4o-mini': { local: true, context: 8000 } } }
-    await withPath({ settings }, async (at) => {
+    await withModelPath({ settings }, async (at) => {
       at.upstream.answerWith(() => {})
       await (
         await askAndLeave(at, { ...streamed, n: 16, max_tokens: 10_000_000 })

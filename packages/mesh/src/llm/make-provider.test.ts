@@ -62,12 +62,12 @@ const reals: readonly Real[] = [
   {
     wire: 'anthropic',
     model: 'claude-haiku-4-5',
-    setup: (baseUrl) => ({ kind: 'anthropic', baseUrl, apiKey }),
+    setup: (baseUrl) => ({ kind: 'anthropic', baseUrl, apiKey, local: null }),
   },
   {
     wire: 'google',
     model: 'gemini-2.5-flash',
-    setup: (baseUrl) => ({ kind: 'google', baseUrl, apiKey }),
+    setup: (baseUrl) => ({ kind: 'google', baseUrl, apiKey, local: null }),
   },
 ]
 

@@ -1,0 +1,53 @@
+import type { MeshClient } from '@flotilla/client/mesh-client'
+import { oneLine } from './terminal/color.ts'
+import type { Terminal } from './terminal/terminal.ts'
+
+const nameColumnsMax = 80
+/** Lines that are shown; the rest are counted. */
+const shownMax = 20
+
+/** What gives an agent work by itself, one line each: watchers, jobs, webhooks and its heartbeat. */
+export async function usesOf(
+  client: MeshClient,
+  agentId: string,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const [watching, cron, hooks, beats] = await Promise.all([
+    client.call('watchers', { signal }),
+    client.call('cronJobs', { query: { agent: agentId }, signal }),
+    client.call('webhooks', { signal }),
+    client.call('heartbeats', { signal }),
+  ])
+  const name = (text: string) => oneLine(text, nameColumnsMax)
+  return [
+    ...watching.watchers
+      .filter(({ agent }) => agent === agentId)
+      .map(
+        ({ path, line }) =>
+          `watcher of ${name(path)} (config/watchers.yaml line ${line}; it stays and finds nobody)`,
+      ),
+    ...cron.jobs
+      .filter(({ agent }) => agent === agentId)
+      .map(({ id, schedule }) => `cron job ${name(id)} (${name(schedule)})`),
+    ...hooks.webhooks
+      .filter(({ agent_id: id }) => id === agentId)
+      .map(({ id, name: title }) => `webhook ${name(title)} (${id})`),
+    ...beats.heartbeats
+      .filter((beat) => beat.agent_id === agentId && beat.schedule !== null)
+      .map(({ schedule }) => `its heartbeat (${name(schedule ?? '')})`),
+  ]
+}
+
+/** Pure. */
+export function usesLines(
+  agentId: string,
+  uses: readonly string[],
+  { color }: Pick<Terminal, 'color'>,
+): string[] {
+  const left = uses.length - shownMax
+  return [
+    color.warning(`Agent ${agentId} is given work by:`),
+    ...uses.slice(0, shownMax).map((use) => `  ${use}`),
+    ...(left > 0 ? [`  … and ${left} more`] : []),
+  ]
+}

@@ -1,0 +1,28 @@
+import type { MeshClient } from '@flotilla/client/mesh-client'
+import { operatorAgentId } from '@flotilla/protocol/ids'
+import { nearestNames } from '@flotilla/protocol/nearest-name'
+import { CommandFailed } from './command-failed.ts'
+import type { CommandContext } from './context.ts'
+import { exitCodes } from './exit-codes.ts'
+import { oneLine } from './terminal/color.ts'
+
+const namesMax = 3
+const nameColumnsMax = 64
+
+/** Refuses a name that no agent of the fleet has, with the names that are most like it. The operator is always there. */
+export async function requireAgent(
+  { signal }: Pick<CommandContext, 'signal'>,
+  client: MeshClient,
+  agentId: string,
+): Promise<void> {
+  if (agentId === operatorAgentId) return
+  const { agents } = await client.call('status', { signal })
+  const ids = agents.map(({ id }) => id)
+  if (ids.includes(agentId)) return
+  const nearest = nearestNames(agentId, [...new Set([...ids, operatorAgentId])], namesMax)
+  throw new CommandFailed('unknown-agent', {
+    detail: `There is no agent “${oneLine(agentId, nameColumnsMax)}”. The nearest names are ${nearest.join(', ')}.`,
+    repair: 'Name the agent first: flotilla chat operator "...". flotilla status lists all agents.',
+    exitCode: exitCodes.usage,
+  })
+}
