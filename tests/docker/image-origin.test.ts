@@ -100,7 +100,8 @@ withEngine(
           bundle: [{ name: 'agent.cjs', path: bundlePath }],
           cacheDirectory: join(root, 'node_modules', '.cache', 'flotilla'),
           noInstall: true,
-          home: { id: 'home_of_origin_test', folder: directory },
+          homeId: 'home_of_origin_test',
+          volumesFolder: join(directory, 'volumes'),
           uid: process.getuid?.() ?? 0,
           progress: (step) => steps.push(step),
         })

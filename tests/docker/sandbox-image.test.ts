@@ -37,7 +37,8 @@ withEngine(
         bundle: [{ name: 'agent.cjs', path: bundlePath }],
         cacheDirectory: join(root, 'node_modules', '.cache', 'flotilla'),
         noInstall: true,
-        home: { id: 'home_of_image_test', folder: directory },
+        homeId: 'home_of_image_test',
+        volumesFolder: join(directory, 'volumes'),
         uid: process.getuid?.() ?? 0,
         progress: (step) => steps.push(step),
       })

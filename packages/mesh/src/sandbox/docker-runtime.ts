@@ -1,4 +1,3 @@
-import { dirname } from 'node:path'
 import { Readable } from 'node:stream'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { Log } from '../log.ts'
@@ -165,15 +164,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
         ensureEngine({ ...options, progress, signal }),
         bundleAgent({ entry: options.agentEntry, cacheDirectory: options.cacheDirectory }),
       ])
-      const home = { id: options.homeId, folder: dirname(options.volumesFolder) }
-      const image = await ensureAgentImage({
-        ...options,
-        home,
-        engine,
-        bundle: bundle.files,
-        progress,
-        signal,
-      })
+      const image = await ensureAgentImage({ ...options, engine, bundle: bundle.files, progress, signal })
       const worker = { engine, image: image.id, uid: options.uid, homeTag: tag }
       const dialect = await engineDialect(engine, options.recipeDirectory)
       const { holdsBridge } = dialect

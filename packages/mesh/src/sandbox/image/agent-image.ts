@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { readdir, readFile, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
 import type { Engine } from '../engine/connect-engine.ts'
 import { tarArchive, tarDirectory, tarFile, type TarEntry } from '../tar-archive.ts'
@@ -11,7 +11,6 @@ import { SandboxError } from '../sandbox-error.ts'
 import { followEngine } from './engine-images.ts'
 import { heldById, imageId, noteImage } from './known-images.ts'
 import { noteUse } from './image-uses.ts'
-import type { ImageUser } from './image-uses.ts'
 import { agentImageName, pruneAgentImages } from './prune-images.ts'
 import { findPinnedNode, findVectorExtension, npmArchive, npmVersion, strippedNode } from './node-parts.ts'
 
@@ -30,8 +29,9 @@ export interface AgentImageOptions {
   /** The agent's own files; see `bundleAgent`. */
   readonly bundle: readonly BundledFile[]
   readonly cacheDirectory: string
-  /** For whom it is made: the last two of each home stay. */
-  readonly home: ImageUser
+  /** For whom it is made: the last two of each home stay, for as long as the folder around this one is there. */
+  readonly homeId: string
+  readonly volumesFolder: string
   readonly baseImage?: string | undefined
   readonly noInstall: boolean
   readonly uid: number
@@ -73,9 +73,10 @@ export async function ensureAgentImage(options: AgentImageOptions): Promise<Agen
   ])
   // Named as local, so that no engine ever asks a registry for it.
   const reference = `${agentImageName}${tag}`
+  const home = { id: options.homeId, folder: dirname(options.volumesFolder) }
   const held = await heldById(options.engine, options.cacheDirectory, reference)
   if (held !== null) {
-    await noteUse(options.cacheDirectory, options.home, held)
+    await noteUse(options.cacheDirectory, home, held)
     return { reference, id: held, built: false }
   }
 
@@ -112,7 +113,7 @@ export async function ensureAgentImage(options: AgentImageOptions): Promise<Agen
   if (id === null)
     throw new SandboxError('engine-refused', `The engine built ${reference} and does not hold it.`)
   await noteImage(options.cacheDirectory, { reference, id, digest: null })
-  await noteUse(options.cacheDirectory, options.home, id)
+  await noteUse(options.cacheDirectory, home, id)
   await pruneAgentImages(options.engine, options.cacheDirectory)
   return { reference, id, built: true }
 }
