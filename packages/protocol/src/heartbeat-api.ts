@@ -39,6 +39,8 @@ export const heartbeatFireSchema = z.strictObject({
   /** Null when it ran. */
   skipped: z.nullable(z.string()),
   run_id: z.nullable(z.string()),
+  /** Characters of HEARTBEAT.md that its message had no room for. */
+  rules_left_out: z.int(),
 })
 export type HeartbeatFire = z.infer<typeof heartbeatFireSchema>
 

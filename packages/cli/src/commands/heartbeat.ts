@@ -1,4 +1,4 @@
-import type { HeartbeatView } from '@flotilla/protocol/heartbeat-api'
+import type { HeartbeatFire, HeartbeatView } from '@flotilla/protocol/heartbeat-api'
 import type { RunView } from '@flotilla/protocol/run'
 import type { Command } from 'commander'
 import { commandAction, flagOption, textOption } from '../command-action.ts'
@@ -91,6 +91,12 @@ function words(run: RunView): string {
   return run.outcome?.text ?? `The run is ${run.state}: flotilla runs ${run.id}`
 }
 
+function endWords({ skipped, run_id: runId, rules_left_out: leftOut }: HeartbeatFire): string {
+  if (skipped !== null) return `skipped: ${skipped}`
+  const cut = leftOut > 0 ? `; ${leftOut} characters of HEARTBEAT.md did not fit: make it shorter` : ''
+  return `ran: ${runId ?? ''}${cut}`
+}
+
 export function rows(heartbeats: readonly HeartbeatView[]): string[] {
   return renderTable(
     [{ title: 'AGENT' }, { title: 'LOOKS AROUND' }, { title: 'LAST (UTC)' }, { title: 'WHAT CAME OF IT' }],
@@ -100,7 +106,7 @@ export function rows(heartbeats: readonly HeartbeatView[]): string[] {
         ? 'archived'
         : `${schedule ?? 'by hand alone'}${locked && schedule !== null ? ' (locked)' : ''}`,
       last ? formatTime(last.at) : 'never',
-      last ? (last.skipped === null ? `ran: ${last.run_id ?? ''}` : `skipped: ${last.skipped}`) : '',
+      last ? endWords(last) : '',
     ]),
   )
 }

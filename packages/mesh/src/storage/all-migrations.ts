@@ -30,6 +30,7 @@ import { cronMigration } from './migrations/080-cron.ts'
 import { effectMarksMigration } from './migrations/111-effect-marks.ts'
 import { cutOffChangesMigration } from './migrations/112-cut-off-changes.ts'
 import { statedWindowsMigration } from './migrations/125-stated-windows.ts'
+import { heartbeatRulesMigration } from './migrations/135-heartbeat-rules.ts'
 
 /**
  * Every step of the schema. Numbers are kept by room: 1 to 9 ledger, 10 agents, 20 to 29 spend, budgets and journal,
@@ -69,4 +70,5 @@ export const allMigrations: readonly Migration[] = [
   effectMarksMigration,
   cutOffChangesMigration,
   statedWindowsMigration,
+  heartbeatRulesMigration,
 ]

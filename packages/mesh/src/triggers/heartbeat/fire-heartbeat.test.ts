@@ -191,6 +191,19 @@ describe('a heartbeat that is due', () => {
     expect(messageOf(world)).toContain('Context was not available')
   })
 
+  test('of an agent with more rules than a message holds tells the agent and the owner what is left out', async () => {
+    const world = aWorld()
+    world.agent.context = { ...calm, heartbeat_rules: 'r'.repeat(70_000), is_default_heartbeat: false }
+    await world.fire('scout', due)
+    expect(messageOf(world)).toContain('read the rest in workspace/HEARTBEAT.md')
+    const told = messageOf(world).match(/r{1000,}/)?.[0].length ?? 0
+    expect(world.table.lastOf('scout')?.rules_left_out).toBe(70_000 - told)
+    world.end()
+    world.agent.context = { ...calm, heartbeat_rules: 'short', is_default_heartbeat: false }
+    await world.fire('scout', { ...due, dueAt: 2000 })
+    expect(world.table.lastOf('scout')?.rules_left_out).toBe(0)
+  })
+
   test('is one run however often it is fired, whatever has changed meanwhile', async () => {
     const world = aWorld()
     world.agent.context = { ...calm, has_recent_activity: true }

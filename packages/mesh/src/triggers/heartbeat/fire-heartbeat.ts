@@ -8,7 +8,7 @@ import type { RunRecord } from '../../runs/run-record.ts'
 import type { SubmitRun } from '../../runs/submit-run.ts'
 import type { Database } from '../../storage/database.ts'
 import { isSkipped } from './decide-heartbeat.ts'
-import { heartbeatMessage } from './heartbeat-message.ts'
+import { heartbeatMessage, rulesLeftOut } from './heartbeat-message.ts'
 import type { HeartbeatTable, KnownContext } from './heartbeat-table.ts'
 import { runProbes } from './probes.ts'
 import type { UnreadSummary } from '../../topics/topics.ts'
@@ -64,7 +64,13 @@ export function createFireHeartbeat(deps: FireHeartbeatDeps): FireHeartbeat {
     const before = endBefore(deps, agentId, key) ?? waitingByHand(deps, agentId, due)
     if (before) return before
     const skip = (reason: HeartbeatSkip): HeartbeatEnd => {
-      const last = { at: deps.clock.now(), manual: due.manual, skipped: reason, run_id: null }
+      const last = {
+        at: deps.clock.now(),
+        manual: due.manual,
+        skipped: reason,
+        run_id: null,
+        rules_left_out: 0,
+      }
       table.fired(agentId, { key, ...last })
       return { skipped: reason }
     }
@@ -83,14 +89,19 @@ export function createFireHeartbeat(deps: FireHeartbeatDeps): FireHeartbeat {
     const context = 'context' in reading ? reading.context : null
     const alerts = alertsFor(reading.from === 'nowhere' ? null : reading.facts)
     const message = heartbeatMessage({ kind: agent.kind, context, alerts, signals, tasks })
-    return submit(deps, { ...due, agentId, key, message })
+    return submit(deps, { ...due, agentId, key, message, leftOut: rulesLeftOut(context) })
   }
 }
 
 /** In one transaction with what says that it was fired, so that a mesh that was killed fires it once. */
 function submit(
   deps: FireHeartbeatDeps,
-  due: DueHeartbeat & { readonly agentId: string; readonly key: string; readonly message: string },
+  due: DueHeartbeat & {
+    readonly agentId: string
+    readonly key: string
+    readonly message: string
+    readonly leftOut: number
+  },
 ): HeartbeatEnd {
   const { agentId, key, manual, message, askedBy = { kind: 'system' } } = due
   return deps.database.transaction(() => {
@@ -104,7 +115,8 @@ function submit(
       idempotencyKey: key,
       askedByPerson: manual,
     })
-    deps.table.fired(agentId, { key, at: deps.clock.now(), manual, skipped: null, run_id: fired.id })
+    const last = { at: deps.clock.now(), manual, skipped: null, run_id: fired.id }
+    deps.table.fired(agentId, { key, ...last, rules_left_out: due.leftOut })
     return { fired }
   })
 }

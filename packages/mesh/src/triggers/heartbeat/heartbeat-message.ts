@@ -71,6 +71,13 @@ function section(title: string, text: PromptText): PromptText {
   return joinPromptText([sanitizeForPrompt(`# ${title}`), text], '\n')
 }
 
+/** Characters of HEARTBEAT.md that the message has no room for. Pure. */
+export function rulesLeftOut(context: HeartbeatMessageParts['context']): number {
+  if (context === null) return 0
+  const clean = sanitizeForPrompt(context.heartbeat_rules.trim())
+  return clean.length <= rulesMaxChars ? 0 : clean.length - (rulesMaxChars - rulesCut.length)
+}
+
 function rules(text: string): PromptText {
   const clean = sanitizeForPrompt(text.trim())
   return clean === '' ? none : truncatePromptText(clean, rulesMaxChars, rulesCut)

@@ -20,6 +20,7 @@ const rowSchema = z.object({
   last_manual: z.number(),
   last_skipped: z.string().nullable(),
   last_run_id: z.string().nullable(),
+  last_rules_left_out: z.number(),
 })
 
 export interface LastFire extends HeartbeatFire {
@@ -34,7 +35,7 @@ export function createHeartbeatTable(database: Database) {
   const rowOf = (agentId: string) => {
     const row = database
       .prepare(
-        'SELECT known, last_key, last_at, last_manual, last_skipped, last_run_id FROM heartbeats WHERE agent_id = ?',
+        'SELECT known, last_key, last_at, last_manual, last_skipped, last_run_id, last_rules_left_out FROM heartbeats WHERE agent_id = ?',
       )
       .get(agentId)
     return row ? rowSchema.parse(row) : null
@@ -50,17 +51,19 @@ export function createHeartbeatTable(database: Database) {
         manual: row.last_manual === 1,
         skipped: row.last_skipped,
         run_id: row.last_run_id,
+        rules_left_out: row.last_rules_left_out,
       }
     },
     fired: (agentId: string, last: LastFire): void => {
       database
         .prepare(
-          `INSERT INTO heartbeats (agent_id, last_key, last_at, last_manual, last_skipped, last_run_id)
-           VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (agent_id) DO UPDATE SET last_key = excluded.last_key,
+          `INSERT INTO heartbeats (agent_id, last_key, last_at, last_manual, last_skipped, last_run_id, last_rules_left_out)
+           VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (agent_id) DO UPDATE SET last_key = excluded.last_key,
            last_at = excluded.last_at, last_manual = excluded.last_manual,
-           last_skipped = excluded.last_skipped, last_run_id = excluded.last_run_id`,
+           last_skipped = excluded.last_skipped, last_run_id = excluded.last_run_id,
+           last_rules_left_out = excluded.last_rules_left_out`,
         )
-        .run(agentId, last.key, last.at, last.manual ? 1 : 0, last.skipped, last.run_id)
+        .run(agentId, last.key, last.at, last.manual ? 1 : 0, last.skipped, last.run_id, last.rules_left_out)
     },
     knownOf: (agentId: string): KnownContext | null => rowOf(agentId)?.known ?? null,
     know: (agentId: string, known: KnownContext): void => {

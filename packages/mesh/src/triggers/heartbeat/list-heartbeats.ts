@@ -30,6 +30,7 @@ export function createListHeartbeats(deps: {
             manual: last.manual,
             skipped: last.skipped,
             run_id: last.run_id,
+            rules_left_out: last.rules_left_out,
           },
         }
       }),

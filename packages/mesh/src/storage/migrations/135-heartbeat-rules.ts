@@ -1,0 +1,8 @@
+import type { Migration } from '../migrate.ts'
+
+/** How much of HEARTBEAT.md the last heartbeat was not told, characters. */
+export const heartbeatRulesMigration: Migration = {
+  version: 135,
+  name: 'heartbeat rules',
+  sql: 'ALTER TABLE heartbeats ADD COLUMN last_rules_left_out INTEGER NOT NULL DEFAULT 0;',
+}
