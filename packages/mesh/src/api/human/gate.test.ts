@@ -59,7 +59,7 @@ describe('who is the owner where the mesh is hosted', () => {
     ['another machine', 1000, aRequest(cookie, 'GET', '192.0.2.1'), undefined],
     ['a proxy', 1000, aRequest({ ...cookie, 'x-forwarded-for': '192.0.2.1' }), undefined],
     ['a foreign Host', 1000, aRequest({ ...cookie, host: 'fleet.example' }), undefined],
-  ] as const)('%s with a session', (_who, user, request, owner) => {
+  ] as const)('%s with a session', (...[, user, request, owner]) => {
     const caller = gateWith(token, user)(request)
     expect(caller).toMatchObject({ kind: 'human' })
     expect('owner' in caller ? caller.owner : undefined).toBe(owner)
