@@ -105,8 +105,22 @@ describe('the journal of a running mesh', () => {
     expect(verified.out).toContain('anchored outside')
     await mesh.restart()
     const reply = await mesh.call(meshHumanEndpoints.readyz)
-    expect(reply.status).toBe(503)
-    expect(reply.json()).toMatchObject({ ready: false, problems: [{ id: 'journal-broken' }] })
+    // It stops nobody, and everything that says whether agents run says so.
+    expect(reply.status).toBe(200)
+    const told = { ready: true, problems: [{ id: 'journal-broken', stops_agents: false }] }
+    expect(reply.json()).toMatchObject(told)
+    expect((await mesh.call(meshHumanEndpoints.status)).json()['ready']).toMatchObject(told)
+    const status = await flotilla(mesh, 'status')
+    expect(status.out).toContain('Ready: agents run.')
+    expect(status.out).toContain('journal-broken')
+    expect(status.out).not.toContain('Not ready')
+    const { lines } = await mesh.command('doctor')
+    expect(lines.at(-1)?.['findings']).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ id: 'ready', level: 'ok' }),
+        expect.objectContaining({ id: 'journal', level: 'error' }),
+      ]),
+    )
     expect(mesh.log()).toContain('the journal was altered')
     // It goes on, and keeps what it finds.
     expect((await mesh.ask('hello', { session: 'after' })).state).toBe('done')

@@ -18,6 +18,7 @@ import { answering } from './storage/resumable.ts'
 import { requireOwner } from './policy/at-terminal.ts'
 import { productVersion } from './version.ts'
 import { fleetMetrics } from './compose-metrics.ts'
+import { readiness } from './compose-readiness.ts'
 import type { AgentActivity } from './fleet/fleet-view.ts'
 
 /** What stands behind the agent door, in the words of its wire. */
@@ -212,33 +213,6 @@ export function internalUseCases({ walls, guard, journalKeeper }: MeshParts): In
       return { ok, rows, ...(detail === undefined ? {} : { detail }) }
     },
   }
-}
-
-/**
- * Whether the mesh can run agents now, and what is wrong. Jobs that cannot be read are told and keep nobody from being
- * served: those before them go on, and whoever watches `ready` would take a mesh out for a slip in one file.
- */
-export function readiness(parts: MeshParts) {
-  const { permissions, settings, walls, journalKeeper, diskRoom, cron, modelDoor, isServing } = parts
-  const problems: { id: string; detail: string }[] = []
-  const broken = permissions.snapshot().broken
-  if (broken !== null) problems.push({ id: 'permissions-broken', detail: `everything is denied: ${broken}` })
-  const badSettings = settings.broken()
-  if (badSettings !== null) problems.push({ id: 'settings-broken', detail: badSettings })
-  const { broken: brokenWall } = walls.state()
-  if (brokenWall !== null) problems.push({ id: 'walls', detail: brokenWall })
-  const badJournal = journalKeeper.broken()
-  if (badJournal !== null) problems.push({ id: 'journal-broken', detail: badJournal })
-  const shortage = diskRoom.shortage()
-  if (shortage !== null) problems.push({ id: 'disk-full', detail: shortage })
-  if (!isServing()) problems.push({ id: 'starting', detail: 'the fleet is being started' })
-  const ready = problems.length === 0
-  const badJobs = cron.broken()
-  if (badJobs !== null) problems.push({ id: 'cron-broken', detail: badJobs })
-  const { words: corrected } = modelDoor.gate.found
-  if (corrected !== null)
-    problems.push({ id: 'money-corrected', detail: `at this start ${corrected}; they follow the rows now` })
-  return { ready, problems }
 }
 
 export function activityOf({ ledger, modelDoor, pauses }: MeshParts): (agentId: string) => AgentActivity {

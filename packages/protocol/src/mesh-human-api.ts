@@ -136,7 +136,10 @@ export const agentCreateSchema = z.strictObject({
 
 export const readyReplySchema = z.strictObject({
   ready: z.boolean(),
-  problems: z.array(z.strictObject({ id: z.string(), detail: z.string() })),
+  /** Those that stop agents make it not ready; the others are told, and everything goes on. */
+  problems: z.array(
+    z.strictObject({ id: z.string(), detail: z.string(), stops_agents: z.optional(z.boolean()) }),
+  ),
 })
 
 /** One server-sent event of a streamed chat: fleet events of the run and its descendants, then `ended`. */

@@ -51,13 +51,23 @@ function show({ terminal }: CommandContext, reply: Reply<'status'>): void {
     reply.default_model === null
       ? color.warning('Model: none is set for agents that name none (flotilla doctor).')
       : `Model of agents that name none: ${reply.default_model.name} (${reply.default_model.from}).`,
-    reply.ready.ready ? color.good('Ready.') : color.bad('Not ready to run agents:'),
+    readyWords(reply.ready, color),
     ...reply.ready.problems.map((problem) => `  ${color.bad('✗')} ${problem.id}: ${problem.detail}`),
     ...reply.pauses.map((pause) => color.warning(pauseWords(pause))),
     `Runs: ${counts.length === 0 ? 'none yet' : counts.join(', ')}`,
     '',
     ...agentRows(reply.agents),
   )
+}
+
+function readyWords(
+  { ready, problems }: Reply<'status'>['ready'],
+  color: CommandContext['terminal']['color'],
+) {
+  if (!ready) return color.bad('Not ready to run agents:')
+  return problems.length === 0
+    ? color.good('Ready.')
+    : color.warning('Ready: agents run. What is wrong beside:')
 }
 
 function dataWords({ data_bound: bound, data_limit_mb: limitMb }: Reply<'status'>['runtime']): string {

@@ -2,7 +2,9 @@ import { existsSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { request } from 'node:http'
 import { createServer } from 'node:net'
+import type { Endpoint } from '@flotilla/protocol/endpoint'
 import { headers } from '@flotilla/protocol/headers'
+import { meshHumanApi, meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { meshInternalApi, meshInternalEndpoints } from '@flotilla/protocol/mesh-internal-api'
 import { problemCatalog } from '@flotilla/protocol/problem-catalog'
 import { Problem } from '@flotilla/protocol/problem'
@@ -59,6 +61,7 @@ export async function doctor(context: CommandContext): Promise<number> {
     ...(await configuration(context, paths)),
     await journal(paths, context),
     money(paths),
+    ...(running ? [await ready(running.port, (await readTextFile(homeIdPath(paths)))?.trim() ?? '')] : []),
     ...(running
       ? await walls(running.port, (await readTextFile(homeIdPath(paths)))?.trim() ?? '')
       : [ok('walls', 'the mesh does not run; it tries the walls when it starts')]),
@@ -284,9 +287,34 @@ async function meshOf(paths: DataPaths): Promise<MeshState | null> {
   return parsed.success && existsSync(`/proc/${parsed.data.pid}`) ? parsed.data : null
 }
 
+/** As the mesh itself says it, which is what its gates do. */
+async function ready(meshPort: number, homeId: string): Promise<DoctorFinding> {
+  try {
+    const reply = meshHumanApi.readyz.response.parse(
+      await askMesh({ meshPort, homeId }, meshHumanEndpoints.readyz),
+    )
+    const stops = reply.problems.filter((problem) => problem.stops_agents === true)
+    if (reply.ready) return ok('ready', 'the mesh runs agents')
+    const words = stops.map(({ id, detail }) => `${id}: ${detail}`).join('; ')
+    return failure(
+      'ready',
+      `the mesh runs no agents: ${words}`,
+      'Mend what it names; agents go on by themselves.',
+    )
+  } catch (error) {
+    return failure(
+      'ready',
+      `the mesh did not say whether agents run: ${reason(error)}`,
+      'See the log of the mesh.',
+    )
+  }
+}
+
 async function walls(meshPort: number, homeId: string): Promise<readonly DoctorFinding[]> {
   try {
-    const reply = meshInternalApi.wallsVerify.response.parse(await askMesh(meshPort, homeId))
+    const reply = meshInternalApi.wallsVerify.response.parse(
+      await askMesh({ meshPort, homeId }, meshInternalEndpoints.wallsVerify),
+    )
     return reply.walls.map(({ id, holds, detail }) =>
       holds
         ? ok(`wall-${id}`, detail)
@@ -297,8 +325,10 @@ async function walls(meshPort: number, homeId: string): Promise<readonly DoctorF
   }
 }
 
-function askMesh(meshPort: number, homeId: string): Promise<unknown> {
-  const { method, path } = meshInternalEndpoints.wallsVerify
+function askMesh(
+  { meshPort, homeId }: { readonly meshPort: number; readonly homeId: string },
+  { method, path }: Endpoint,
+): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const call = request(
       {

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest'
+import { judgeReadiness } from './compose-readiness.ts'
+import type { Standing } from './compose-readiness.ts'
+
+const whole: Standing = {
+  permissions: null,
+  settings: null,
+  walls: null,
+  journal: null,
+  disk: null,
+  jobs: null,
+  money: null,
+  serving: true,
+}
+
+test('agents run where nothing is wrong', () => {
+  expect(judgeReadiness(whole)).toEqual({ ready: true, problems: [] })
+})
+
+test.each<[Partial<Standing>, string, boolean]>([
+  [{ permissions: 'line 1' }, 'permissions-broken', true],
+  [{ walls: 'canary' }, 'walls', true],
+  [{ disk: '3 MB' }, 'disk-full', true],
+  [{ serving: false }, 'starting', true],
+  [{ journal: 'row 4' }, 'journal-broken', false],
+  [{ settings: 'line 2' }, 'settings-broken', false],
+  [{ jobs: 'line 3' }, 'cron-broken', false],
+  [{ money: 'a sum' }, 'money-corrected', false],
+])('%j is told as %s, and whether it stops agents', (fault, id, stops) => {
+  const { ready, problems } = judgeReadiness({ ...whole, ...fault })
+  expect(problems).toMatchObject([{ id, stops_agents: stops }])
+  expect(ready).toBe(!stops)
+})

@@ -1,0 +1,63 @@
+import type { MeshParts } from './compose-parts.ts'
+
+/** In words what is wrong; null where nothing is. */
+type Fault = string | null
+
+/** What everything that says whether agents run is judged from. */
+export interface Standing {
+  readonly permissions: Fault
+  readonly settings: Fault
+  readonly walls: Fault
+  readonly journal: Fault
+  readonly disk: Fault
+  readonly jobs: Fault
+  readonly money: Fault
+  readonly serving: boolean
+}
+
+export interface Readiness {
+  readonly ready: boolean
+  readonly problems: { id: string; detail: string; stops_agents: boolean }[]
+}
+
+/**
+ * The one answer to whether agents run, for `/readyz`, status, `flotilla status` and doctor. Ready says what the gates
+ * do: not ready is what the gates refuse work for. Whatever else is wrong is told as loudly and stops nobody; whoever
+ * watches `ready` would take a mesh out that works. Pure.
+ */
+export function judgeReadiness(standing: Standing): Readiness {
+  const { permissions, settings, walls, journal, disk, jobs, money, serving } = standing
+  const stops = told(true, {
+    'permissions-broken': permissions && `everything is denied: ${permissions}`,
+    walls,
+    'disk-full': disk,
+    starting: serving ? null : 'the fleet is being started',
+  })
+  const others = told(false, {
+    'settings-broken': settings && `the last whole ones go on: ${settings}`,
+    'journal-broken': journal && `agents go on: ${journal}`,
+    'cron-broken': jobs,
+    'money-corrected': money && `at this start ${money}; they follow the rows now`,
+  })
+  return { ready: stops.length === 0, problems: [...stops, ...others] }
+}
+
+function told(stopsAgents: boolean, faults: Readonly<Record<string, Fault>>): Readiness['problems'] {
+  return Object.entries(faults).flatMap(([id, detail]) =>
+    detail === null ? [] : [{ id, detail, stops_agents: stopsAgents }],
+  )
+}
+
+export function readiness(parts: MeshParts): Readiness {
+  const { permissions, settings, walls, journalKeeper, diskRoom, cron, modelDoor, isServing } = parts
+  return judgeReadiness({
+    permissions: permissions.snapshot().broken,
+    settings: settings.broken(),
+    walls: walls.state().broken,
+    journal: journalKeeper.broken(),
+    disk: diskRoom.shortage(),
+    jobs: cron.broken(),
+    money: modelDoor.gate.found.words,
+    serving: isServing(),
+  })
+}
