@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Caller } from '../policy/caller.ts'
 import type { FakeRun } from './fake-agents.ts'
+import { patient } from '../../../../tests/support/patience.ts'
 import { aLedgerWorld, person } from './ledger-world.ts'
 import type { LedgerWorld } from './ledger-world.ts'
 import { ticketFor } from './live-runs.ts'
@@ -196,35 +197,39 @@ function check({ world, shown, accepted, disks }: Play): void {
   }
 }
 
-test('whatever happens in whatever order, each accepted steer is read by exactly one run exactly once', async () => {
-  const ends = { taken: 0, became: 0 }
-  await fc.assert(
-    fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 60 }), async (steps) => {
-      const play: Play = {
-        world: aLedgerWorld(),
-        disks: new Map(),
-        shown: [],
-        accepted: new Set(),
-        said: 0,
-      }
-      play.world.ledger.start()
-      for (const agent of agentIds.keys()) await perform(play, { do: 'chat', agent })
-      for (const next of steps) await perform(play, next)
-      await workToTheEnd(play)
-      const open = play.world.ledger.list({ limit: 500 }).filter((run) => !isTerminal(run.state))
-      expect(open).toEqual([])
-      check(play)
-      for (const run of play.world.ledger.list({ limit: 500 })) {
-        for (const steer of play.world.steersOf(run)) {
-          if (steer.state === 'taken') ends.taken++
-          else if (steer.run_id !== null) ends.became++
+test(
+  'whatever happens in whatever order, each accepted steer is read by exactly one run exactly once',
+  async () => {
+    const ends = { taken: 0, became: 0 }
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 60 }), async (steps) => {
+        const play: Play = {
+          world: aLedgerWorld(),
+          disks: new Map(),
+          shown: [],
+          accepted: new Set(),
+          said: 0,
         }
-      }
-      await play.world.ledger.close()
-      play.world.database.close()
-    }),
-    { numRuns: 200 },
-  )
-  // Both ends were played often enough to mean something.
-  expect(Math.min(ends.taken, ends.became)).toBeGreaterThan(50)
-}, 60_000)
+        play.world.ledger.start()
+        for (const agent of agentIds.keys()) await perform(play, { do: 'chat', agent })
+        for (const next of steps) await perform(play, next)
+        await workToTheEnd(play)
+        const open = play.world.ledger.list({ limit: 500 }).filter((run) => !isTerminal(run.state))
+        expect(open).toEqual([])
+        check(play)
+        for (const run of play.world.ledger.list({ limit: 500 })) {
+          for (const steer of play.world.steersOf(run)) {
+            if (steer.state === 'taken') ends.taken++
+            else if (steer.run_id !== null) ends.became++
+          }
+        }
+        await play.world.ledger.close()
+        play.world.database.close()
+      }),
+      { numRuns: 200 },
+    )
+    // Both ends were played often enough to mean something.
+    expect(Math.min(ends.taken, ends.became)).toBeGreaterThan(50)
+  },
+  patient(60_000),
+)
