@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import type { Caller } from '../policy/caller.ts'
 import { aLedgerWorld, person } from './ledger-world.ts'
 import type { LedgerWorld } from './ledger-world.ts'
 
@@ -13,7 +14,8 @@ describe('the end of a run', () => {
   test('is told to the person who asked for it, once', async () => {
     world = aLedgerWorld()
     world.ledger.start()
-    const run = world.ledger.submitRun({ ...person, channel: 'telegram' }, { agentId: 'ada', input: said })
+    const inChat: Caller = { kind: 'human', channel: 'telegram' }
+    const run = world.ledger.submitRun(inChat, { agentId: 'ada', input: said })
     await world.clock.settle()
     world.agents.finish('ada')
     await world.clock.settle()
