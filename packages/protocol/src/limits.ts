@@ -110,6 +110,8 @@ export const jsonLimits = {
   agentReply: { ...shape, nodesMax: 200_000, membersMax: 50_000 },
   /** Answers of providers: 2,048 vectors of 512 numbers, or fewer longer ones. */
   modelAnswer: { ...shape, nodesMax: 1_500_000, membersMax: 100_000 },
+  /** The same where a package makes objects of all of it, outside of anybody's share of the loop: 0.2 s at the most. */
+  packageAnswer: { ...shape, nodesMax: 1_500_000, membersMax: 20_000 },
   /** Answers of other servers that the mesh reads itself. */
   serverReply: { ...shape, nodesMax: 100_000, membersMax: 50_000 },
   /** Deliveries are not parsed but where a hook has a condition. */

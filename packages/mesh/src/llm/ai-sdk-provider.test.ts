@@ -253,6 +253,34 @@ test.each(['../../v1beta/files', 'm?key=other', 'm#', 'm%2f..', 'a b', ''])(
   },
 )
 
+test('an answer of more pieces than a package makes objects of in a moment is refused before it does', async () => {
+  const world = await aWorld('google')
+  const answerOf = (pieces: number) => ({
+    candidates: [
+      {
+        content: { role: 'model', parts: Array.from({ length: pieces }, () => ({ text: 'x' })) },
+        finishReason: 'STOP',
+      },
+    ],
+    usageMetadata: { promptTokenCount: 1, candidatesTokenCount: pieces, totalTokenCount: 1 + pieces },
+  })
+  let pieces = 0
+  world.upstream.answerWith((_call, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(answerOf(pieces)))
+  })
+  pieces = 2000
+  expect(JSON.parse((await ask(world, 'hi')).text)).toMatchObject({
+    choices: [{ message: { content: 'x'.repeat(2000) } }],
+  })
+  pieces = 20_000
+  await expect(ask(world, 'hi')).rejects.toMatchObject({
+    code: 'upstream-failed',
+    detail: expect.stringContaining('more than 20000 names'),
+  })
+  await world.close()
+})
+
 test('a key, and nothing of the environment, is what a package goes out with', async () => {
   const world = await aWorld('bedrock')
   await ask(world, 'hi')

@@ -56,7 +56,7 @@ async function lookedAt(reply: ProviderReply, host: string): Promise<string> {
     reply.discard()
     throw error
   })
-  const { fault } = spendIn(bounds, () => lookAtJson(Buffer.from(text), jsonLimits.modelAnswer))
+  const { fault } = spendIn(bounds, () => lookAtJson(Buffer.from(text), jsonLimits.packageAnswer))
   if (fault === null) return text
   throw new Problem('upstream-failed', { detail: `the answer of ${host} ${fault}` })
 }
