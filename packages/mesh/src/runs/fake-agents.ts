@@ -3,14 +3,17 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { SteerMessage } from '@flotilla/protocol/steer'
 import type { AgentConnection, AgentConnections } from '../fleet/agent-connection.ts'
 
-/** A run as a fake agent holds it. */
+/** A run as a fake agent holds it while it works. */
 export interface FakeRun {
   readonly runId: string
-  fence: number
-  message: string
-  state: 'working' | 'finished'
+  readonly fence: number
+  readonly kind: Sending['kind']
+  readonly message: string
+  /** All that was asked: the same run with the same input is not done again. */
+  readonly input: string
+  /** Of its end, told to whoever follows it; an attempt that was taken over is told so and leaves no outcome. */
   result: TaskResult | null
-  onFrame: ((frame: ChatFrame) => void) | null
+  readonly listeners: Set<(frame: ChatFrame) => void>
   /** What it was told while it works, by id; forgotten with its process. */
   readonly steers: Map<string, SteerMessage>
 }
@@ -19,7 +22,10 @@ interface FakeAgent {
   alive: boolean
   /** The container lives and its process answers nobody. */
   hung: boolean
-  readonly runs: Map<string, FakeRun>
+  current: FakeRun | null
+  highestFence: number
+  /** On its disk, by run: what was asked, and how it ended. */
+  readonly outcomes: Map<string, { readonly input: string; readonly result: TaskResult }>
   readonly watchers: Set<() => void>
 }
 
@@ -82,13 +88,16 @@ export function createFakeAgents(): FakeAgents {
   function agentOf(agentId: string): FakeAgent {
     const known = agents.get(agentId)
     if (known) return known
-    const fresh: FakeAgent = { alive: false, hung: false, runs: new Map(), watchers: new Set() }
+    const fresh: FakeAgent = {
+      alive: false,
+      hung: false,
+      current: null,
+      highestFence: 0,
+      outcomes: new Map(),
+      watchers: new Set(),
+    }
     agents.set(agentId, fresh)
     return fresh
-  }
-
-  function stir(agent: FakeAgent): void {
-    for (const watcher of agent.watchers) watcher()
   }
 
   const fakes: FakeAgents = {
@@ -112,20 +121,21 @@ export function createFakeAgents(): FakeAgents {
       agentOf(agentId).hung = false
       fakes.die(agentId)
     },
-    working: (agentId) => [...agentOf(agentId).runs.values()].find((run) => run.state === 'working') ?? null,
+    working: (agentId) => agentOf(agentId).current,
     finish: (agentId, changes) => {
-      const run = fakes.working(agentId)
-      if (!run || !agentOf(agentId).alive) return null
-      run.state = 'finished'
-      run.result = aTaskResult(run, changes)
-      stir(agentOf(agentId))
-      return run.result
+      const agent = agentOf(agentId)
+      const run = agent.current
+      if (!run || !agent.alive) return null
+      const result = aTaskResult(run, changes)
+      // An end that is forged, or of a process that stops, leaves no outcome for the next attempt to find.
+      if (result.fence === run.fence && result.status !== 'cancelled') keepOutcome(agent, run, result)
+      letGo(agent, run, result)
+      return result
     },
-    say: (agentId, frame) => fakes.working(agentId)?.onFrame?.(frame),
+    say: (agentId, frame) => tell(agentOf(agentId).current, frame),
     die: (agentId) => {
       const agent = agentOf(agentId)
-      agent.alive = false
-      for (const run of agent.runs.values()) if (run.state === 'working') agent.runs.delete(run.runId)
+      Object.assign(agent, { alive: false, current: null, highestFence: 0 })
       stir(agent)
     },
     hang: (agentId, hung) => {
@@ -134,6 +144,26 @@ export function createFakeAgents(): FakeAgents {
     breakStreams: (agentId) => stir(agentOf(agentId)),
   }
   return fakes
+}
+
+function stir(agent: FakeAgent): void {
+  for (const watcher of agent.watchers) watcher()
+}
+
+function tell(run: FakeRun | null, frame: ChatFrame): void {
+  for (const listener of run?.listeners ?? []) listener(frame)
+}
+
+/** On its disk before anybody is told. */
+function keepOutcome(agent: FakeAgent, run: FakeRun, result: TaskResult): void {
+  agent.outcomes.set(run.runId, { input: run.input, result })
+}
+
+function letGo(agent: FakeAgent, run: FakeRun, result: TaskResult): void {
+  agent.current = null
+  run.result = result
+  tell(run, { type: 'done', result })
+  stir(agent)
 }
 
 interface ConnectionDeps {
@@ -148,31 +178,52 @@ function createFakeConnection({ agentId, agent, sent, cancelled }: ConnectionDep
     if (!agent.alive || agent.hung) throw new Problem('agent-unavailable')
   }
 
-  /** Attaches under an equal fence; a higher one aborts whatever is lower, as the real agent does (R3). */
-  function take({ steers = [], ...sending }: Sending): FakeRun {
+  /** As the real agent does: an equal fence attaches, a higher one aborts what is lower, a lower one is refused. */
+  function take({ steers = [], ...sending }: Sending, asked: object): FakeRun | TaskResult {
     requireAnswer()
     sent.push(sending)
-    const run = attachedOrBegun(sending)
-    for (const steer of steers) run.steers.set(steer.id, steer)
+    const { runId, fence, kind } = sending
+    const input = JSON.stringify([kind, asked])
+    const live = agent.current
+    const isLive = live?.runId === runId && live.fence === fence
+    const run = isLive ? live : (endedBefore({ runId, fence, input }) ?? begun({ ...sending, input }))
+    if ('listeners' in run) for (const steer of steers) run.steers.set(steer.id, steer)
     return run
   }
 
-  function attachedOrBegun(sending: Sending): FakeRun {
-    const known = agent.runs.get(sending.runId)
-    if (known?.fence === sending.fence) return known
-    for (const run of agent.runs.values()) if (run.state === 'working') agent.runs.delete(run.runId)
-    const { runId, fence, message } = sending
-    const run: FakeRun = {
+  /** What was done is not done again; whoever asks under a newer fence is answered under it. */
+  function endedBefore({
+    runId,
+    fence,
+    input,
+  }: Pick<FakeRun, 'runId' | 'fence' | 'input'>): TaskResult | null {
+    const known = agent.outcomes.get(runId)
+    if (!known || (known.input !== input && fence > known.result.fence)) return null
+    if (fence <= known.result.fence) return known.result
+    const result = { ...known.result, fence }
+    agent.outcomes.set(runId, { ...known, result })
+    return result
+  }
+
+  function begun(asked: Pick<FakeRun, 'runId' | 'fence' | 'kind' | 'message' | 'input'>): FakeRun {
+    const { runId, fence, kind, message, input } = asked
+    if (fence < agent.highestFence) {
+      throw new Problem('agent-unavailable', { extra: { agent_status: 409, agent_code: 'stale-fence' } })
+    }
+    const { current } = agent
+    if (current) letGo(agent, current, aTaskResult(current, { status: 'cancelled', response: '' }))
+    agent.highestFence = fence
+    agent.current = {
       runId,
       fence,
+      kind,
       message,
-      state: 'working',
+      input,
       result: null,
-      onFrame: null,
+      listeners: new Set(),
       steers: new Map(),
     }
-    agent.runs.set(runId, run)
-    return run
+    return agent.current
   }
 
   /** Resolves when something happened to the agent; rejects with the signal. */
@@ -199,9 +250,18 @@ function createFakeConnection({ agentId, agent, sent, cancelled }: ConnectionDep
   ): Promise<TaskResult | null> {
     signal.throwIfAborted()
     const { run_id: runId, fence, message, steers = [] } = request
-    const run = take({ agentId, runId, fence, kind, message, steers })
-    run.onFrame = onFrame
-    if (run.state === 'working') await stirred(signal)
+    const asked = 'session' in request ? [message, request.session] : [message, request.continues]
+    const run = take({ agentId, runId, fence, kind, message, steers }, asked)
+    if (!('listeners' in run)) {
+      onFrame({ type: 'done', result: run })
+      return run
+    }
+    run.listeners.add(onFrame)
+    try {
+      if (run.result === null) await stirred(signal)
+    } finally {
+      run.listeners.delete(onFrame)
+    }
     return run.result
   }
 
@@ -216,36 +276,52 @@ function createFakeConnection({ agentId, agent, sent, cancelled }: ConnectionDep
     heartbeatContext: () => Promise.reject(new Problem('agent-unavailable')),
     steer: async ({ run_id: runId, fence, steers }) => {
       requireAnswer()
-      const run = agent.runs.get(runId)
-      if (run?.state !== 'working' || run.fence !== fence) return false
+      const run = agent.current
+      if (run?.runId !== runId || run.fence !== fence || run.kind === 'tool') return false
       for (const steer of steers) run.steers.set(steer.id, steer)
       return true
     },
-    watch: async () => {},
+    watch: async (runId, onFrame, signal) => {
+      const run = agent.current
+      if (!agent.alive || agent.hung || run?.runId !== runId) return
+      run.listeners.add(onFrame)
+      await stirred(signal).catch(() => {})
+      run.listeners.delete(onFrame)
+    },
     task: async (assignment, signal) => {
       signal.throwIfAborted()
       const { run_id: runId, fence, task_id, steers = [] } = assignment
-      take({ agentId, runId, fence, kind: 'task', message: task_id, steers })
+      const { task_type, input_data, context } = assignment
+      take({ agentId, runId, fence, kind: 'task', message: task_id, steers }, [
+        task_id,
+        task_type,
+        input_data,
+        context,
+      ])
       return true
     },
-    invoke: async ({ run_id: runId, fence, tool }, signal) => {
+    invoke: async ({ run_id: runId, fence, tool, params }, signal) => {
       signal.throwIfAborted()
-      take({ agentId, runId, fence, kind: 'tool', message: tool })
+      take({ agentId, runId, fence, kind: 'tool', message: tool }, [tool, params])
       return true
     },
     result: async (runId, waitSeconds, signal) => {
       signal.throwIfAborted()
       requireAnswer()
-      if (waitSeconds > 0 && agent.runs.get(runId)?.state === 'working') await stirred(signal)
+      if (waitSeconds > 0 && agent.current?.runId === runId) await stirred(signal)
       requireAnswer()
-      const run = agent.runs.get(runId)
-      if (!run) return { state: 'unknown' }
-      return run.result ? { state: 'finished', result: run.result } : { state: 'working', fence: run.fence }
+      if (agent.current?.runId === runId) return { state: 'working', fence: agent.current.fence }
+      const known = agent.outcomes.get(runId)
+      return known ? { state: 'finished', result: known.result } : { state: 'unknown' }
     },
     cancel: async (runId, fence) => {
       requireAnswer()
       cancelled.push(runId)
-      if (agent.runs.get(runId)?.fence === fence) agent.runs.delete(runId)
+      const run = agent.current
+      if (run?.runId !== runId || run.fence !== fence) return
+      const result = aTaskResult(run, { status: 'cancelled', response: '' })
+      keepOutcome(agent, run, result)
+      letGo(agent, run, result)
     },
     writeFile: async () => {},
     mcpServers: async () => [],
