@@ -5,6 +5,7 @@ import { expect, test } from 'vitest'
 import { createMeshHttp } from '../mesh/mesh-http.ts'
 import { createRunMesh } from '../mesh/run-mesh.ts'
 import { systemClock } from '../system-clock.ts'
+import { doorToken } from '../testing/agent-process.ts'
 import { sendProblem, startFakeMesh } from '../testing/fake-mesh.ts'
 import type { MeshAnswer } from '../testing/fake-mesh.ts'
 import { quietLog } from '../testing/quiet-log.ts'
@@ -25,7 +26,7 @@ function hastyClock() {
 async function meshModel(answer: MeshAnswer) {
   const mesh = await startFakeMesh([answer])
   const { clock, waitsMs } = hastyClock()
-  const http = createMeshHttp({ host: '127.0.0.1', port: mesh.port, doorToken: 'door', clock, log: quietLog })
+  const http = createMeshHttp({ host: '127.0.0.1', port: mesh.port, doorToken, clock, log: quietLog })
   const runMesh = createRunMesh(http, { runId: 'run_1', fence: 3 }, () => undefined)
   const model: LanguageModel = createMeshModel({
     mesh: runMesh,
@@ -76,7 +77,7 @@ test('the request streams, asks for usage, names the run and forbids calls when 
   await close()
   expect(answer).toMatchObject({ text: 'ok', tokens: 9, costUsd: 0.25 })
   expect(mesh.requests[0]?.headers).toMatchObject({
-    authorization: 'Bearer door',
+    authorization: `Bearer ${doorToken}`,
     'x-run-id': 'run_1',
     'x-run-fence': '3',
   })

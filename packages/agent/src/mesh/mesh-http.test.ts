@@ -1,5 +1,6 @@
 import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
 import { afterEach, describe, expect, test } from 'vitest'
+import { doorToken } from '../testing/agent-process.ts'
 import { sendProblem, startFakeMesh } from '../testing/fake-mesh.ts'
 import type { MeshAnswer } from '../testing/fake-mesh.ts'
 import { quietLog } from '../testing/quiet-log.ts'
@@ -34,7 +35,7 @@ async function connect(answers: readonly MeshAnswer[]) {
   const http = createMeshHttp({
     host: '127.0.0.1',
     port: mesh.port,
-    doorToken: 't',
+    doorToken,
     clock: time.clock,
     log: quietLog,
   })
@@ -57,7 +58,7 @@ describe('the way to the mesh', () => {
     }
     expect(await http.call(call)).toEqual({ note_id: 'n' })
     expect(mesh.requests[0]?.headers).toMatchObject({
-      authorization: 'Bearer t',
+      authorization: `Bearer ${doorToken}`,
       'x-run-id': 'run_1',
       'x-run-fence': '4',
       'idempotency-key': 'run_1:7',
@@ -110,7 +111,7 @@ describe('the way to the mesh', () => {
   test('a mesh that is restarted under the call answers it in the end', async () => {
     const first = await startFakeMesh([(_request, response) => response.destroy()])
     const { clock } = fastClock()
-    const http = createMeshHttp({ host: '127.0.0.1', port: first.port, doorToken: 't', clock, log: quietLog })
+    const http = createMeshHttp({ host: '127.0.0.1', port: first.port, doorToken, clock, log: quietLog })
     const call = http.call({ endpoint: meshAgentEndpoints.agents, ticket, signal })
     await first.close()
     const second = await startFakeMesh([() => ({ agents: [] })], first.port)
@@ -123,7 +124,7 @@ describe('the way to the mesh', () => {
 
   test('a mesh that stays away is given up after ten minutes', async () => {
     const { clock } = fastClock()
-    const http = createMeshHttp({ host: '127.0.0.1', port: 1, doorToken: 't', clock, log: quietLog })
+    const http = createMeshHttp({ host: '127.0.0.1', port: 1, doorToken, clock, log: quietLog })
     const call = http.call({ endpoint: meshAgentEndpoints.agents, ticket, signal })
     await expect(call).rejects.toMatchObject({ code: 'upstream-failed' })
     expect(clock.now()).toBeGreaterThan(590_000)
@@ -145,13 +146,13 @@ describe('the way to the mesh', () => {
 
   test('a call with an effect that never met a mesh had none', async () => {
     const { clock } = fastClock()
-    const http = createMeshHttp({ host: '127.0.0.1', port: 1, doorToken: 't', clock, log: quietLog })
+    const http = createMeshHttp({ host: '127.0.0.1', port: 1, doorToken, clock, log: quietLog })
     await expect(http.call(keyed)).rejects.toMatchObject({ code: 'upstream-failed' })
   })
 
   test('an abort ends the waiting', async () => {
     const { clock } = fastClock()
-    const http = createMeshHttp({ host: '127.0.0.1', port: 1, doorToken: 't', clock, log: quietLog })
+    const http = createMeshHttp({ host: '127.0.0.1', port: 1, doorToken, clock, log: quietLog })
     const controller = new AbortController()
     const call = http.call({ endpoint: meshAgentEndpoints.agents, ticket, signal: controller.signal })
     controller.abort(new Error('enough'))

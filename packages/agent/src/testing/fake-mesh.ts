@@ -2,6 +2,7 @@ import { createServer } from 'node:http'
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
+import { doorToken } from './agent-process.ts'
 
 export interface MeshRequest {
   readonly method: string
@@ -21,7 +22,7 @@ export interface FakeMesh {
 }
 
 /**
- * The agent door as a loopback server. `answers` are asked in order; what one returns is sent as JSON, a
+ * The agent door as a loopback server, to whoever bears `doorToken`. `answers` are asked in order; what one returns is sent as JSON, a
  * response that it ended itself is left alone. The model surface is such an answer too: see `modelAnswers`.
  */
 export async function startFakeMesh(answers: readonly MeshAnswer[], port = 0): Promise<FakeMesh> {
@@ -36,6 +37,10 @@ export async function startFakeMesh(answers: readonly MeshAnswer[], port = 0): P
         path: request.url ?? '',
         headers: request.headers,
         body: text === '' ? null : (JSON.parse(text) as unknown),
+      }
+      if (request.headers.authorization !== `Bearer ${doorToken}`) {
+        sendProblem(response, 401, 'unauthenticated')
+        return
       }
       requests.push(seen)
       for (const answer of answers) {

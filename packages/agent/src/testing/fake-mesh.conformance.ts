@@ -1,0 +1,162 @@
+import { request } from 'node:http'
+import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
+import { describe, expect, test } from 'vitest'
+import type { ScriptedAnswer } from './fake-mesh.ts'
+
+/** An agent door whose model gives these answers in order, the last again and again; null for one that the agent may not use. */
+export type MakeAgentDoor = (script: readonly ScriptedAnswer[] | null) => Promise<AgentDoorUnderTest>
+
+export interface AgentDoorUnderTest {
+  readonly port: number
+  /** The agent's, as it goes into `Authorization: Bearer`. */
+  readonly token: string
+  readonly model: string
+  close(): Promise<void>
+}
+
+/** What an agent process may count on at the door of the mesh, read as it comes over the wire. */
+export function describeAgentDoor(name: string, make: MakeAgentDoor): void {
+  const asks = async (
+    script: readonly ScriptedAnswer[] | null,
+    call: { readonly path?: string; readonly token?: string | null } = {},
+  ): Promise<Reply> => {
+    const door = await make(script)
+    const token = call.token === undefined ? door.token : call.token
+    try {
+      const path = call.path ?? meshAgentEndpoints.chatCompletions.path
+      return await post(door.port, path, {
+        token,
+        body: {
+          model: door.model,
+          messages: [{ role: 'user', content: 'hi' }],
+          stream: true,
+          stream_options: { include_usage: true },
+        },
+      })
+    } finally {
+      await door.close()
+    }
+  }
+
+  describe(`${name} as the door of agents`, () => {
+    test('a model answers in a stream of events that ends with what it cost and with its mark', async () => {
+      const reply = await asks([{ text: 'good day' }])
+      expect(reply.status).toBe(200)
+      expect(reply.type).toContain('text/event-stream')
+      const { chunks, end } = eventsOf(reply.body)
+      expect(end).toBe('[DONE]')
+      const choices = chunks.flatMap((chunk) => chunk.choices)
+      expect(choices.map(({ delta }) => delta.content ?? '').join('')).toBe('good day')
+      expect(choices.map((choice) => choice.finish_reason).filter(Boolean)).toEqual(['stop'])
+      // The last chunk is the one with the usage, and says nothing.
+      expect(chunks.at(-1)).toMatchObject({
+        choices: [],
+        usage: {
+          prompt_tokens: expect.any(Number),
+          completion_tokens: expect.any(Number),
+          total_tokens: expect.any(Number),
+          cost_usd: expect.any(Number),
+        },
+      })
+    })
+
+    test('calls of tools come with place, id, name and whole arguments, and end as calls do', async () => {
+      const reply = await asks([
+        {
+          calls: [
+            { name: 'read_file', arguments: { path: 'a' } },
+            { name: 'list_files', arguments: {} },
+          ],
+        },
+      ])
+      const choices = eventsOf(reply.body).chunks.flatMap((chunk) => chunk.choices)
+      const calls = choices.flatMap(({ delta }) => delta.tool_calls ?? [])
+      expect(calls.map(({ index, function: { name, arguments: given } }) => [index, name, given])).toEqual([
+        [0, 'read_file', '{"path":"a"}'],
+        [1, 'list_files', '{}'],
+      ])
+      expect(new Set(calls.map(({ id }) => id)).size).toBe(2)
+      expect(choices.map((choice) => choice.finish_reason).filter(Boolean)).toEqual(['tool_calls'])
+    })
+
+    test('a model that the agent may not use is refused with a problem and its code', async () => {
+      const reply = await asks(null)
+      expectProblem(reply, 403, 'model-not-allowed')
+    })
+
+    test.each([null, '', 'of-nobody'])('a call with the token %j is that of nobody', async (token) => {
+      expectProblem(await asks([{ text: 'hi' }], { token }), 401, 'unauthenticated')
+    })
+
+    test('what is not there is a problem too', async () => {
+      expectProblem(await asks([{ text: 'hi' }], { path: '/mesh/nothing-like-this' }), 404, 'not-found')
+    })
+  })
+}
+
+interface Reply {
+  readonly status: number
+  readonly type: string
+  readonly body: string
+}
+
+function post(
+  port: number,
+  path: string,
+  { token, body }: { readonly token: string | null; readonly body: object },
+): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    const headers = {
+      'content-type': 'application/json',
+      ...(token === null ? {} : { authorization: `Bearer ${token}` }),
+    }
+    const sent = request({ host: '127.0.0.1', port, path, method: 'POST', headers }, (reply) => {
+      const chunks: Buffer[] = []
+      reply.on('data', (chunk: Buffer) => chunks.push(chunk))
+      reply.on('end', () =>
+        resolve({
+          status: reply.statusCode ?? 0,
+          type: reply.headers['content-type'] ?? '',
+          body: Buffer.concat(chunks).toString(),
+        }),
+      )
+    })
+    sent.on('error', reject)
+    sent.end(JSON.stringify(body))
+  })
+}
+
+function expectProblem(reply: Reply, status: number, code: string): void {
+  expect([reply.status, reply.type.split(';')[0]]).toEqual([status, 'application/problem+json'])
+  expect(JSON.parse(reply.body)).toMatchObject({
+    type: `urn:flotilla:problem:${code}`,
+    status,
+    code,
+    detail: expect.any(String) as string,
+  })
+}
+
+interface Chunk {
+  readonly choices: readonly {
+    readonly delta: {
+      readonly content?: string | null
+      readonly tool_calls?: readonly {
+        readonly index: number
+        readonly id: string
+        readonly function: { readonly name: string; readonly arguments: string }
+      }[]
+    }
+    readonly finish_reason: string | null
+  }[]
+  readonly usage?: unknown
+}
+
+/** As the format has it: `data: ` and one line for each, with an empty line between them. */
+function eventsOf(body: string): { readonly chunks: readonly Chunk[]; readonly end: string } {
+  const events = body
+    .split('\n\n')
+    .map((event) => event.replace(/^data: /, ''))
+    .filter((event) => event !== '' && !event.startsWith(':'))
+  const end = events.pop() ?? ''
+  return { chunks: events.map((event) => JSON.parse(event) as Chunk), end }
+}

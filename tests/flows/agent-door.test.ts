@@ -1,0 +1,32 @@
+import { describeAgentDoor } from '../../packages/agent/src/testing/fake-mesh.conformance.ts'
+import { answerStream, chunkEvent, usageEvent } from '../support/llm-upstream.ts'
+import { startModelDoor } from '../support/model-door.ts'
+
+const model = 'deepseek/m'
+
+describeAgentDoor('the door of the mesh', async (script) => {
+  const door = await startModelDoor('openai', model)
+  let asked = 0
+  door.upstream.answerWith((call, response) => {
+    const answer = script?.[Math.min(asked, script.length - 1)]
+    asked += 1
+    if (!answer) return answerStream(call, response)
+    const calls = (answer.calls ?? []).map(({ name, arguments: given }, index) => ({
+      index,
+      id: `call_${index}`,
+      type: 'function',
+      function: { name, arguments: JSON.stringify(given) },
+    }))
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write(chunkEvent({ role: 'assistant', content: answer.text ?? null }))
+    for (const one of calls) response.write(chunkEvent({ tool_calls: [one] }))
+    response.write(chunkEvent({}, calls.length > 0 ? 'tool_calls' : 'stop'))
+    response.end(`${usageEvent()}data: [DONE]\n\n`)
+  })
+  return {
+    port: Number(new URL(door.rootUrl).port),
+    token: 'scout',
+    model: script === null ? 'deepseek/of-others' : model,
+    close: door.close,
+  }
+})
