@@ -114,21 +114,29 @@ describe('a run shown as it happens', () => {
     expect(err).toBe('\r\u001B[Kwaits for openai\uFFFD[2J: no answer for 1 s\r\u001B[K')
   })
 
-  it('shows an answer once through which a person spoke', async () => {
-    const steer: ChatStreamFrame = {
-      type: 'event',
-      event: {
-        type: 'steer.changed',
-        agent_id: 'operator',
-        steer_id: 'steer_1',
-        run_id: 'run_1',
-        state: 'waiting',
-        text: 'shorter',
-        step: null,
-        became_run_id: null,
-      },
-    }
-    const frames = [text('Hel'), steer, text('lo'), ended({ status: 'done', text: 'Hello' })]
-    expect((await shown(frames)).out).toBe(`Hel\noperator   will read “shorter” before its next step\nlo\n`)
+  const steer = (state: 'waiting' | 'taken'): ChatStreamFrame => ({
+    type: 'event',
+    event: {
+      type: 'steer.changed',
+      agent_id: 'operator',
+      steer_id: 'steer_1',
+      run_id: 'run_1',
+      state,
+      text: 'shorter',
+      step: state === 'taken' ? 1 : null,
+      became_run_id: null,
+    },
+  })
+
+  it('shows an answer once through which a person spoke, and other news came', async () => {
+    const frames = [text('Hel'), steer('waiting'), text('lo'), saved, text('!')]
+    expect((await shown([...frames, ended({ status: 'done', text: 'Hello!' })])).out).toBe(
+      'Hel\noperator   will read “shorter” before its next step\nlo\nauditor    saved artifact report.md, 10 B\n!\n',
+    )
+  })
+
+  it('keeps apart what was said before and after the agent read what was said to it', async () => {
+    const frames = [text('Long.'), steer('taken'), text('Short.'), ended({ status: 'done', text: 'Short.' })]
+    expect((await shown(frames)).out).toBe('Long.\noperator   reads “shorter” after step 1\nShort.\n')
   })
 })

@@ -89,10 +89,10 @@ function createRunScreen(terminal: Terminal, ask: LiveAsk): RunScreen {
     },
     event(event) {
       const text = eventLine(event, terminal.color)
-      // What a person says meanwhile is no part of what the agent says, and ends none of it.
-      if (event.type === 'steer.changed') return line(text)
-      if ('run_id' in event && event.run_id === waiting) endWait()
-      if (text !== null) endParagraph()
+      const isSteer = event.type === 'steer.changed'
+      if (!isSteer && 'run_id' in event && event.run_id === waiting) endWait()
+      // Other news may come in the middle of an answer, and ends none.
+      if (endsAnswer(event, ask.agentId)) endParagraph()
       line(text)
     },
     wait(event) {
@@ -108,7 +108,13 @@ function createRunScreen(terminal: Terminal, ask: LiveAsk): RunScreen {
         terminal.note(...errorLines(outcomeWords(run), terminal.color))
         return
       }
-      if (ask.eventsBeside || last !== words.trim()) terminal.printText(words)
+      if (ask.eventsBeside || !last.endsWith(words.trim())) terminal.printText(words)
     },
   }
+}
+
+/** What the agent does between two answers: it calls a tool, or reads what was said to it. */
+function endsAnswer(event: FleetEventBody, agentId: string): boolean {
+  if (event.type === 'tool.started' || event.type === 'tool.ended') return event.agent_id === agentId
+  return event.type === 'steer.changed' && event.state === 'taken' && event.agent_id === agentId
 }
