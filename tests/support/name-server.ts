@@ -1,4 +1,6 @@
 import { createSocket } from 'node:dgram'
+import { createServer } from 'node:net'
+import type { Server } from 'node:net'
 
 /** What a name is answered with: addresses, `dead` for no answer at all, null for no such name. */
 export type NameAnswer = readonly string[] | 'dead' | null
@@ -10,34 +12,76 @@ export interface NameServer {
   close(): void
 }
 
-/** A real name server over UDP that answers questions for A and AAAA. */
+/**
+ * A real name server that answers questions for A and AAAA: over UDP, and over TCP too where a port is named. A mere
+ * connection over TCP counts as a question.
+ */
 export async function startNameServer(
   answerOf: (name: string) => NameAnswer,
   where: { readonly host?: string; readonly port?: number } = {},
 ): Promise<NameServer> {
   const asked: string[] = []
   const socket = createSocket('udp4')
-  socket.on('message', (query, sender) => {
+  const replyTo = (query: Buffer): Buffer | null => {
     const { name, end } = nameIn(query)
     asked.push(name)
-    const answer = answerOf(name)
-    if (answer === 'dead') return
-    const isSix = query.readUInt16BE(end) === 28
-    const addresses = (answer ?? []).filter((address) => address.includes(':') === isSix)
-    const header = Buffer.from(query.subarray(0, 12))
-    header.writeUInt16BE(answer === null ? 0x8183 : 0x8180, 2)
-    header.writeUInt16BE(1, 4)
-    header.writeUInt16BE(addresses.length, 6)
-    header.writeUInt32BE(0, 8)
-    const records = addresses.map((address) => recordOf(address, isSix))
-    socket.send(Buffer.concat([header, query.subarray(12, end + 4), ...records]), sender.port, sender.address)
+    return replyOf(query, end, answerOf(name))
+  }
+  socket.on('message', (query, sender) => {
+    const reply = replyTo(query)
+    if (reply !== null) socket.send(reply, sender.port, sender.address)
   })
   await new Promise<void>((resolve, reject) => {
     socket.once('error', reject)
     socket.bind(where.port ?? 0, where.host ?? '127.0.0.1', () => resolve())
   })
   const { port } = socket.address()
-  return { port, asked, close: () => socket.close() }
+  const overTcp = where.port === undefined ? null : await listenOverTcp(port, where.host, { asked, replyTo })
+  return {
+    port,
+    asked,
+    close: () => {
+      socket.close()
+      overTcp?.close()
+    },
+  }
+}
+
+async function listenOverTcp(
+  port: number,
+  host: string | undefined,
+  { asked, replyTo }: { readonly asked: string[]; readonly replyTo: (query: Buffer) => Buffer | null },
+): Promise<Server> {
+  const server = createServer((line) => {
+    asked.push(`a connection of ${line.remoteAddress ?? 'somebody'}`)
+    line.on('error', () => line.destroy())
+    // One question comes in one piece here: its length, and what is asked.
+    line.once('data', (framed: Buffer) => {
+      const reply = replyTo(framed.subarray(2))
+      if (reply === null) return void line.destroy()
+      const length = Buffer.alloc(2)
+      length.writeUInt16BE(reply.length, 0)
+      line.end(Buffer.concat([length, reply]))
+    })
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host ?? '127.0.0.1', () => resolve())
+  })
+  return server
+}
+
+function replyOf(query: Buffer, end: number, answer: NameAnswer): Buffer | null {
+  if (answer === 'dead') return null
+  const isSix = query.readUInt16BE(end) === 28
+  const addresses = (answer ?? []).filter((address) => address.includes(':') === isSix)
+  const header = Buffer.from(query.subarray(0, 12))
+  header.writeUInt16BE(answer === null ? 0x8183 : 0x8180, 2)
+  header.writeUInt16BE(1, 4)
+  header.writeUInt16BE(addresses.length, 6)
+  header.writeUInt32BE(0, 8)
+  const records = addresses.map((address) => recordOf(address, isSix))
+  return Buffer.concat([header, query.subarray(12, end + 4), ...records])
 }
 
 function nameIn(query: Buffer): { readonly name: string; readonly end: number } {
