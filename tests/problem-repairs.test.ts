@@ -1,6 +1,7 @@
 import { meshAgentApi, meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
 import { headers, sessionCookieName } from '@flotilla/protocol/headers'
 import { meshHumanApi } from '@flotilla/protocol/mesh-human-api'
+import { modelEndpoints } from '@flotilla/protocol/model-api'
 import { problemCatalog } from '@flotilla/protocol/problem-catalog'
 import { problemJson } from '@flotilla/protocol/problem-json'
 import { Problem } from '@flotilla/protocol/problem'
@@ -37,7 +38,7 @@ const fields = new Set([
 ])
 /** Parameters of paths in capitals, as repairs write them. */
 const endpoints = new Set(
-  [meshAgentEndpoints, webhookEndpoints].flatMap((some) =>
+  [meshAgentEndpoints, modelEndpoints, webhookEndpoints].flatMap((some) =>
     Object.values(some).map(
       ({ method, path }) => `${method} ${path.replace('webhooks/{id}', 'webhooks/HOOK')}`,
     ),
@@ -46,6 +47,7 @@ const endpoints = new Set(
 const headerNames = new Set<string>([
   ...Object.values(headers),
   'authorization',
+  'content-encoding',
   'content-length',
   'content-type',
   'retry-after',

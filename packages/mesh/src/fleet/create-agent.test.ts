@@ -162,6 +162,7 @@ describe('creating an agent', () => {
 
   test('those that run learn of the new one', async () => {
     world = await aWorker()
+    world.grants.set('w', { can_message: ['*'], can_route_tasks: true })
     await world.fleet.ensureRunning('w', patient)
     await world.fleet.create(owner, { id: 'x', role: 'paints' })
     const brief = await readFile(join(world.runtime.started[0]!.briefingDirectory, 'SYSTEM.md'), 'utf8')
@@ -189,6 +190,7 @@ describe('the operator', () => {
   test('gets the small container and its own briefing', async () => {
     world = await aFleet()
     await world.fleet.ensureOperator()
+    world.grants.set('operator', { can_message: ['*'] })
     await world.fleet.ensureRunning('operator', patient)
     const spec = world.runtime.started[0]!
     expect(spec.kind).toBe('operator')

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
 import { agentShare } from '@flotilla/protocol/limits'
-import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
+import { permissionFileSchema } from '@flotilla/protocol/permission-record'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import { Problem } from '@flotilla/protocol/problem'
 import { createEventBus } from '../events/create-event-bus.ts'
@@ -272,7 +272,7 @@ export async function aFleet(changes: Partial<FleetDeps> = {}): Promise<FleetWor
     guard,
     decide: () => ({ allowed: true }),
     permissionsOf: (agentId) =>
-      grants.has(agentId) ? permissionRecordSchema.parse(grants.get(agentId)) : null,
+      permissionFileSchema.parse({ permissions: Object.fromEntries(grants) }).permissions[agentId] ?? null,
     grants: {
       grantDefaults: (agentId, _kind, overrides) => void grants.set(agentId, overrides),
       revokeAll: (agentId) => void grants.delete(agentId),
