@@ -5,6 +5,7 @@ import { measuredPatience } from './tests/support/patience.ts'
 // Measured once, before the workers begin, which inherit it.
 const patience = measuredPatience()
 process.env['FLOTILLA_TEST_PATIENCE'] = String(patience)
+const expectation = { poll: { timeout: 5000 * patience } }
 
 /**
  * Three projects, from fast to slow. `unit` needs nothing but Node; `flows` (with `security`) starts real mesh
@@ -17,6 +18,7 @@ export default defineConfig({
       {
         test: {
           name: 'unit',
+          expect: expectation,
           globalSetup: ['tests/temporary-folder.ts'],
           include: [
             'packages/*/src/**/*.test.ts',
@@ -33,6 +35,7 @@ export default defineConfig({
       {
         test: {
           name: 'flows',
+          expect: expectation,
           globalSetup: ['tests/temporary-folder.ts'],
           include: ['tests/flows/**/*.test.ts', 'tests/security/**/*.test.ts'],
           testTimeout: 60_000 * patience,
@@ -43,6 +46,7 @@ export default defineConfig({
       {
         test: {
           name: 'docker',
+          expect: expectation,
           globalSetup: ['tests/temporary-folder.ts'],
           include: ['tests/docker/**/*.test.ts', 'packages/mesh/src/sandbox/docker-*.test.ts'],
           testTimeout: 100_000 * patience,

@@ -10,6 +10,7 @@ import { eventually } from '../support/eventually.ts'
 import { repositoryRoot, startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
+import { patient } from '../support/patience.ts'
 
 const found = await engineOfThisMachine()
 
@@ -40,7 +41,7 @@ withEngine(
       const put = await mesh.call(meshHumanEndpoints.fileWrite, {
         params: { id: 'clerk', path: 'takeover.mjs' },
         body: new Uint8Array(program),
-        timeoutMs: 120_000,
+        timeoutMs: patient(120_000),
       })
       if (put.status !== 200) throw new Error(put.text)
     })
@@ -63,7 +64,7 @@ withEngine(
     const restart = async () => {
       const reply = await mesh.call(meshHumanEndpoints.agentRestart, {
         params: { id: 'clerk' },
-        timeoutMs: 120_000,
+        timeoutMs: patient(120_000),
       })
       expect(reply.status, reply.text).toBe(200)
     }
@@ -164,7 +165,7 @@ withEngine(
       const state = '/data/.flotilla'
       const remount = `mount --bind ${state} ${state} && mount -o remount,bind,ro ${state}`
       const asHost = ['-t', await agentPid(), '-m', 'sh', '-c', remount]
-      const done = await runCommand('nsenter', asHost, { timeoutMs: 20_000 })
+      const done = await runCommand('nsenter', asHost, { timeoutMs: patient(20_000) })
       expect(done.code, done.stderr).toBe(0)
       expect(await mesh.ended(run, 400_000)).toMatchObject({ state: 'done', attempt: 2 })
       expect((await container().inspect()).Id).not.toBe(before)

@@ -12,6 +12,7 @@ import { openLedger } from '../support/ledger-view.ts'
 import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
+import { patient } from '../support/patience.ts'
 
 const found = await engineOfThisMachine()
 const bound = process.getuid?.() === 0 ? 'volume' : 'meter'
@@ -130,7 +131,7 @@ withEngine(
         // Restarting ends what was left in the background; a full disk keeps nobody from starting.
         const restarted = await mesh.call(meshHumanEndpoints.agentRestart, {
           params: { id: 'clerk' },
-          timeoutMs: 90_000,
+          timeoutMs: patient(90_000),
         })
         expect(restarted.status, restarted.text).toBe(200)
         const settings = join(mesh.home, 'config', 'settings.json')
@@ -140,7 +141,10 @@ withEngine(
           const status = (await mesh.call(meshHumanEndpoints.status)).json()
           return (status['runtime'] as { data_limit_mb: number }).data_limit_mb === 128
         })
-        await mesh.call(meshHumanEndpoints.agentRestart, { params: { id: 'clerk' }, timeoutMs: 90_000 })
+        await mesh.call(meshHumanEndpoints.agentRestart, {
+          params: { id: 'clerk' },
+          timeoutMs: patient(90_000),
+        })
         const freed = await mesh.invoke('clerk', 'run_command', { command: 'rm -f /data/greed*; echo freed' })
         expect(freed.outcome?.text).toContain('freed')
         expect((await mesh.ask('well?', { agent: 'clerk', session: 'end' })).outcome?.text).toBe('Yes.')

@@ -8,6 +8,7 @@ import { runCommand } from '../../packages/mesh/src/sandbox/run-command.ts'
 import { sandboxName } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
 import type { DockerHome } from './sandbox-lane.ts'
 import { engineOfThisMachine, openDockerHome, useDockerHome, withEngine } from './sandbox-lane.ts'
+import { patient } from '../support/patience.ts'
 
 const found = await engineOfThisMachine()
 const mb = 1024 * 1024
@@ -15,7 +16,7 @@ const mb = 1024 * 1024
 const shellBlockBytes = 512
 const isRoot = process.getuid?.() === 0
 
-const run = (command: string, ...args: string[]) => runCommand(command, args, { timeoutMs: 30_000 })
+const run = (command: string, ...args: string[]) => runCommand(command, args, { timeoutMs: patient(30_000) })
 const devicesOver = async (folder: string) =>
   (await run('losetup', '--list', '--noheadings', '--output', 'NAME,BACK-FILE')).stdout
     .split('\n')
@@ -81,7 +82,7 @@ if (isRoot)
         expect((await stat(imageOf('tidy'))).blocks * 512).toBeGreaterThan(90 * mb)
         await home().run(state, 'rm /data/big; sync')
         await expect
-          .poll(async () => (await stat(imageOf('tidy'))).blocks * 512, { timeout: 20_000 })
+          .poll(async () => (await stat(imageOf('tidy'))).blocks * 512, { timeout: patient(20_000) })
           .toBeLessThan(50 * mb)
       })
 
@@ -117,7 +118,7 @@ if (isRoot)
         expect(await exists(imageOf('linked').replace('.ext4', '.device'))).toBe(false)
         expect((await devicesOver(imageOf('linked'))).length).toBe(1)
         await home().runtime.stop('linked', { graceMs: 2000 })
-        await expect.poll(() => devicesOver(imageOf('linked')), { timeout: 10_000 }).toEqual([])
+        await expect.poll(() => devicesOver(imageOf('linked')), { timeout: patient(10_000) }).toEqual([])
         expect(state.running).toBe(true)
       })
 
@@ -170,7 +171,7 @@ if (isRoot)
         await engine.docker.getContainer(sandboxName(home().homeId, 'cut')).kill()
         await writing
         // What the disk held at that moment, as a power cut leaves it.
-        await expect.poll(() => devicesOver(imageOf('cut')), { timeout: 10_000 }).toEqual([])
+        await expect.poll(() => devicesOver(imageOf('cut')), { timeout: patient(10_000) }).toEqual([])
         await rename(`${imageOf('cut')}.copy`, imageOf('cut'))
         const again = await home().start({ agentId: 'cut' })
         expect((await home().run(again, 'cat /data/note; touch /data/writable && echo yes')).text).toBe(
@@ -219,7 +220,7 @@ if (isRoot)
         await home().run(state, 'echo mine > /data/note')
         await home().runtime.remove('mortal', { data: true })
         expect(await exists(imageOf('mortal'))).toBe(false)
-        await expect.poll(() => devicesOver(imageOf('mortal')), { timeout: 10_000 }).toEqual([])
+        await expect.poll(() => devicesOver(imageOf('mortal')), { timeout: patient(10_000) }).toEqual([])
         const next = await home().start({ agentId: 'mortal' })
         expect((await home().run(next, 'ls -A /data')).text).toBe('')
       })
@@ -251,7 +252,7 @@ if (isRoot)
                 (said) => said.text,
                 () => '',
               ),
-            { timeout: 20_000 },
+            { timeout: patient(20_000) },
           )
           .toBe('mine\n')
         await moved.remove('nomad', { data: true })
@@ -266,7 +267,7 @@ if (isRoot)
         onTestFinished(() => later.close())
         await later.erase({ progress: () => {} })
         expect(await exists(home.volumesFolder)).toBe(false)
-        await expect.poll(() => devicesOver(home.volumesFolder), { timeout: 10_000 }).toEqual([])
+        await expect.poll(() => devicesOver(home.volumesFolder), { timeout: patient(10_000) }).toEqual([])
       })
 
       it('meters, and says why, where a volume cannot be mounted', async () => {

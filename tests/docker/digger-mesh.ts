@@ -3,6 +3,7 @@ import { expect } from 'vitest'
 import { aCassette, says } from '../support/cassettes.ts'
 import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
+import { patient } from '../support/patience.ts'
 
 export interface DiggerMesh {
   readonly mesh: MeshProcess
@@ -39,7 +40,7 @@ export async function startDiggerMesh(fileName: string, program: string): Promis
       let ms = 0
       while (!over.signal.aborted) {
         const asked = performance.now()
-        const reply = await mesh.call(meshHumanEndpoints.healthz, { timeoutMs: 120_000 })
+        const reply = await mesh.call(meshHumanEndpoints.healthz, { timeoutMs: patient(120_000) })
         expect(reply.status).toBe(200)
         ms = Math.max(ms, performance.now() - asked)
       }

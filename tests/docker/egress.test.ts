@@ -19,6 +19,7 @@ import { startPackageSite } from '../support/package-site.ts'
 import type { PackageSite } from '../support/package-site.ts'
 import { verifies } from '../verifies.ts'
 import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
+import { patient } from '../support/patience.ts'
 
 const found = await engineOfThisMachine()
 const host = 'packages.outside.test'
@@ -154,7 +155,7 @@ withEngine(
       await mesh.call(meshHumanEndpoints.fileWrite, {
         params: { id: 'clerk', path: basename(wheel) },
         body: new Uint8Array(await readFile(wheel)),
-        timeoutMs: 60_000,
+        timeoutMs: patient(60_000),
       })
       const installed = await inside(
         'clerk',
@@ -296,7 +297,7 @@ withEngine(
       const old = proxy
       const restarted = await mesh.call(meshHumanEndpoints.agentRestart, {
         params: { id: 'clerk' },
-        timeoutMs: 60_000,
+        timeoutMs: patient(60_000),
       })
       expect(restarted.status, restarted.text).toBe(200)
       const said = await inside(

@@ -7,6 +7,7 @@ import { exhaustions } from '../support/exhaustion-attacks.ts'
 import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
+import { patient } from '../support/patience.ts'
 
 const found = await engineOfThisMachine()
 
@@ -43,8 +44,10 @@ withEngine(
         attack.catch(() => {})
         let others = 0
         do {
-          expect((await mesh.call(meshHumanEndpoints.healthz, { timeoutMs: 60_000 })).status).toBe(200)
-          const ready = await mesh.call(meshHumanEndpoints.readyz, { timeoutMs: 60_000 })
+          expect((await mesh.call(meshHumanEndpoints.healthz, { timeoutMs: patient(60_000) })).status).toBe(
+            200,
+          )
+          const ready = await mesh.call(meshHumanEndpoints.readyz, { timeoutMs: patient(60_000) })
           expect(ready.status, ready.text).toBe(200)
           expect((await say('other', 'echo at-work > note && cat note')).text).toContain('at-work')
           others++

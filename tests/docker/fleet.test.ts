@@ -21,6 +21,7 @@ import type { MeshProcess } from '../support/mesh-process.ts'
 import { voyageCassette, voyageQuestion } from '../support/voyage-cassette.ts'
 import { verifies } from '../verifies.ts'
 import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
+import { patient } from '../support/patience.ts'
 
 const found = await engineOfThisMachine()
 const upstreamKey = 'sk-upstream-key-0123456789'
@@ -91,7 +92,7 @@ withEngine(
       const put = await mesh.call(meshHumanEndpoints.fileWrite, {
         params,
         body: new Uint8Array(content),
-        timeoutMs: 60_000,
+        timeoutMs: patient(60_000),
       })
       expect(put.status, put.text).toBe(200)
       const run = await mesh.ask(voyageQuestion)

@@ -5,6 +5,7 @@ import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { verifies } from '../verifies.ts'
 import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
+import { patient } from '../support/patience.ts'
 
 const found = await engineOfThisMachine()
 const cassette = aCassette({
@@ -32,7 +33,7 @@ withEngine(
       const reply = await mesh.call(heartbeatEndpoints.heartbeatRun, {
         params: { id: 'clerk' },
         body: { if_needed: true },
-        timeoutMs: 120_000,
+        timeoutMs: patient(120_000),
       })
       return heartbeatApi.heartbeatRun.response.parse(reply.json())
     }

@@ -9,6 +9,7 @@ import { startMindLife } from '../support/mind-life.ts'
 import type { MindLife } from '../support/mind-life.ts'
 import { verifies } from '../verifies.ts'
 import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
+import { patient } from '../support/patience.ts'
 
 const found = await engineOfThisMachine()
 const megabyte = 1024 * 1024
@@ -22,7 +23,7 @@ withEngine(
       await life.mesh.call(meshHumanEndpoints.agentRestart, {
         params: { id: operatorAgentId },
         body: {},
-        timeoutMs: 60_000,
+        timeoutMs: patient(60_000),
       })
     })
     afterAll(() => life?.close())
@@ -32,23 +33,27 @@ withEngine(
       return engine.docker.getContainer(sandboxName(homeId, operatorAgentId))
     }
 
-    it('leaves it everything that it can do in one life in 128 MB', { timeout: 120_000 }, async () => {
-      verifies('limits:operator-container:memory', 'resources:operator:memory')
-      const { Id: id, State: before, HostConfig: host } = await (await container()).inspect()
-      expect(host.Memory).toBe(sandboxSizes.operator.memoryLimitBytes)
-      expect(host.Memory).toBe(128 * megabyte)
-      const group = containerGroup(before.Pid)
-      const idle = group.memory().anonymousBytes
-      expect(idle).toBeLessThan(16 * megabyte)
-      for (const { name, run } of life.stages(operatorAgentId)) {
-        await run()
-        expect(group.oomKills(), name).toBe(0)
-      }
-      // The figures are those of what went on.
-      expect(group.memory().anonymousBytes).toBeGreaterThan(2 * idle)
-      const { Id: same, State: after } = await (await container()).inspect()
-      expect([same, after.StartedAt, after.Pid]).toEqual([id, before.StartedAt, before.Pid])
-    })
+    it(
+      'leaves it everything that it can do in one life in 128 MB',
+      { timeout: patient(120_000) },
+      async () => {
+        verifies('limits:operator-container:memory', 'resources:operator:memory')
+        const { Id: id, State: before, HostConfig: host } = await (await container()).inspect()
+        expect(host.Memory).toBe(sandboxSizes.operator.memoryLimitBytes)
+        expect(host.Memory).toBe(128 * megabyte)
+        const group = containerGroup(before.Pid)
+        const idle = group.memory().anonymousBytes
+        expect(idle).toBeLessThan(16 * megabyte)
+        for (const { name, run } of life.stages(operatorAgentId)) {
+          await run()
+          expect(group.oomKills(), name).toBe(0)
+        }
+        // The figures are those of what went on.
+        expect(group.memory().anonymousBytes).toBeGreaterThan(2 * idle)
+        const { Id: same, State: after } = await (await container()).inspect()
+        expect([same, after.StartedAt, after.Pid]).toEqual([id, before.StartedAt, before.Pid])
+      },
+    )
 
     it('is left to it when one of its programs takes more than there is', async () => {
       const { State: before } = await (await container()).inspect()

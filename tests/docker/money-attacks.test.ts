@@ -12,6 +12,7 @@ import type { LlmUpstream } from '../support/llm-upstream.ts'
 import { repositoryRoot, startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
+import { patient } from '../support/patience.ts'
 
 const found = await engineOfThisMachine()
 const model = 'fake/m'
@@ -170,7 +171,7 @@ withEngine(
       }
       await expectAllBooked()
       expect(bill.size).toBe(2)
-    }, 120_000)
+    })
 
     it('a kill of the mesh in mid-storm loses nothing that was served', async () => {
       const before = upstream.calls.length
@@ -200,7 +201,7 @@ withEngine(
       expect(await inside('late', 'tail -n 12 log | head -n 5 | sort | uniq -c')).not.toMatch(/ 200/)
       const restarted = await mesh.call(meshHumanEndpoints.agentRestart, {
         params: { id: 'late' },
-        timeoutMs: 60_000,
+        timeoutMs: patient(60_000),
       })
       expect(restarted.status, restarted.text).toBe(200)
       const served = upstream.calls.length
@@ -209,7 +210,7 @@ withEngine(
       )
       expect(upstream.calls.length).toBe(served)
       await expectAllBooked()
-    }, 120_000)
+    })
   },
   found,
 )

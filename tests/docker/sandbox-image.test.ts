@@ -11,6 +11,7 @@ import { runCommand } from '../../packages/mesh/src/sandbox/run-command.ts'
 import { runOnce } from '../../packages/mesh/src/sandbox/run-once.ts'
 import { writeSubject } from '../../packages/mesh/src/sandbox/sandbox-runtime.conformance.ts'
 import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
+import { patient } from '../support/patience.ts'
 
 const found = await engineOfThisMachine()
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -55,7 +56,7 @@ withEngine(
         labels,
         host,
         user: '1000:1000',
-        timeoutMs: 60_000,
+        timeoutMs: patient(60_000),
       })
       return done.output
     }
@@ -109,7 +110,8 @@ withEngine(
       const { reference } = await ensure()
       const bridge = 'flt-notroot0'
       const worker = { engine, image: reference, uid: 1000, homeTag: 'notroot0' }
-      const rules = () => runCommand('iptables', ['-w', '5', '-S', chainOf(bridge)], { timeoutMs: 10_000 })
+      const rules = () =>
+        runCommand('iptables', ['-w', '5', '-S', chainOf(bridge)], { timeoutMs: patient(10_000) })
       try {
         expect(
           await applyRules(worker, applyScript({ bridge, gateway: '10.64.0.1', doorPorts: [8420] })),

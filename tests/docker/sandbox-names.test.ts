@@ -3,6 +3,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import { sandboxName, spelledName } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
 import { startNameServer } from '../support/name-server.ts'
 import { engineOfThisMachine, useDockerHome, withEngine } from './sandbox-lane.ts'
+import { patient } from '../support/patience.ts'
 
 const found = await engineOfThisMachine()
 
@@ -72,7 +73,7 @@ withEngine(
             home()
               .run(state, 'true')
               .catch(() => null),
-          { timeout: 20_000 },
+          { timeout: patient(20_000) },
         )
         .not.toBeNull()
       const seen = await home().run(state, program)
@@ -95,7 +96,7 @@ withEngine(
       const names = `${own} the-secret.outside.test TXT.outside.test`
       const look = () => home().run(state, `python3 - ${names} <<'END'\n${lookProgram}\nEND`)
       await expect
-        .poll(async () => (await look().catch(() => null))?.text, { timeout: 60_000 })
+        .poll(async () => (await look().catch(() => null))?.text, { timeout: patient(60_000) })
         .toMatch(/ answered$/m)
       const said = (await look()).text.trim().split('\n')
       expect(said.filter((line) => line.endsWith(' answered'))).toEqual([
@@ -116,7 +117,7 @@ withEngine(
       const name = sandboxName(home().homeId, 'open')
       const look = () => home().run(state, `python3 - ${name} <<'END'\n${lookProgram}\nEND`)
       await expect
-        .poll(async () => (await look().catch(() => null))?.text, { timeout: 20_000 })
+        .poll(async () => (await look().catch(() => null))?.text, { timeout: patient(20_000) })
         .toMatch(/ answered$/m)
       for (let life = 0; life < 2; life++) {
         const later = await home().again()

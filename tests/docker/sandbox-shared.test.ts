@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import { sharedFindings } from '../../packages/mesh/src/doctor/shared-findings.ts'
 import { inspectShared } from '../../packages/mesh/src/sandbox/docker/inspect-shared.ts'
 import { engineOfThisMachine, useDockerHome, withEngine } from './sandbox-lane.ts'
+import { patient } from '../support/patience.ts'
 
 const found = await engineOfThisMachine()
 
@@ -45,7 +46,7 @@ withEngine(
         `cat > take.py <<'END'\n${takeProgram}\nEND\n(setsid python3 take.py > taken 2>&1 &) ; true`,
       )
       const taken = await expect
-        .poll(async () => (await home().run(greedy, 'cat taken')).text, { timeout: 60_000 })
+        .poll(async () => (await home().run(greedy, 'cat taken')).text, { timeout: patient(60_000) })
         .toContain('"full"')
         .then(async () => JSON.parse((await home().run(greedy, 'cat taken')).text) as Record<string, number>)
       expect(taken['pipes']).toBeGreaterThanOrEqual(1000)
@@ -59,7 +60,9 @@ withEngine(
       }
 
       await home().runtime.stop('greedy', { graceMs: 0 })
-      await expect.poll(use, { timeout: 30_000 }).toEqual({ watches: true, moved: 1_000_000, pipes: 200 })
+      await expect
+        .poll(use, { timeout: patient(30_000) })
+        .toEqual({ watches: true, moved: 1_000_000, pipes: 200 })
     })
   },
   found,

@@ -8,6 +8,7 @@ import type { SandboxState } from '../../packages/mesh/src/sandbox/sandbox-runti
 import { hostAddresses, openCanary, reaches } from '../../packages/mesh/src/sandbox/walls/canary.ts'
 import { startNameServer } from '../support/name-server.ts'
 import { engineOfThisMachine, useDockerHome, withEngine } from './sandbox-lane.ts'
+import { patient } from '../support/patience.ts'
 
 const found = await engineOfThisMachine()
 const doorPort = 8420
@@ -72,7 +73,7 @@ except Exception as e: print(type(e).__name__, e)"`,
 
     it('verifyWalls finds the hole when the firewall rules are gone, and prepare closes it', async () => {
       const { bridge } = networkNames(home().homeTag)
-      const removed = await runCommand('sh', ['-c', removeScript(bridge)], { timeoutMs: 20_000 })
+      const removed = await runCommand('sh', ['-c', removeScript(bridge)], { timeoutMs: patient(20_000) })
       expect(removed.code).toBe(0)
       const holed = await home().runtime.verifyWalls({ doorPort })
       expect(holed.find((wall) => wall.id === 'host-ports-closed')).toMatchObject({ holds: false })
@@ -88,7 +89,7 @@ except Exception as e: print(type(e).__name__, e)"`,
       expect(standing.find((wall) => wall.id === 'names-closed')).toMatchObject({ holds: true })
       expect(outside.asked).toEqual([])
       const { bridge } = networkNames(home().homeTag)
-      const removed = await runCommand('sh', ['-c', removeScript(bridge)], { timeoutMs: 20_000 })
+      const removed = await runCommand('sh', ['-c', removeScript(bridge)], { timeoutMs: patient(20_000) })
       expect(removed.code).toBe(0)
       const holed = await home().runtime.verifyWalls({ doorPort })
       expect(outside.asked).toContain('example.com')
@@ -191,7 +192,7 @@ except Exception as e: print('refused', e)"`,
       const said = await attack('i=0; while [ $i -lt 400 ]; do sleep 3 & i=$((i+1)); done; echo all')
       expect(said.text).not.toContain('all')
       await expect
-        .poll(() => attack('echo alive').then((answer) => answer.text), { timeout: 20_000 })
+        .poll(() => attack('echo alive').then((answer) => answer.text), { timeout: patient(20_000) })
         .toContain('alive')
     })
 

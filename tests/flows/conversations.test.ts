@@ -54,7 +54,7 @@ describe('a conversation', () => {
   beforeAll(async () => {
     mesh = await startMesh({ cassettes: { talk: cassette }, settings })
     await mesh.createWorker('left')
-  }, 120_000)
+  })
   beforeEach(async () => {
     for (const mark of ['began', 'go']) await rm(join(mesh.dataOf('left'), mark), { force: true })
   })

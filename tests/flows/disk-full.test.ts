@@ -11,6 +11,7 @@ import { eventually } from '../support/eventually.ts'
 import { openLedger } from '../support/ledger-view.ts'
 import { openMesh, startMeshForTest } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
+import { patient } from '../support/patience.ts'
 
 const mb = 1024 * 1024
 const cassette = aCassette(
@@ -141,7 +142,7 @@ describe('an agent without a volume', () => {
     await eventually('it starts with the new limit', async () => {
       const reply = await mesh.call(meshHumanEndpoints.agentRestart, {
         params: { id: 'clerk' },
-        timeoutMs: 60_000,
+        timeoutMs: patient(60_000),
       })
       return reply.status === 200
     })

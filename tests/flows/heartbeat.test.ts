@@ -13,6 +13,7 @@ import { startMeshForTest } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { readEvents } from '../support/sse-reader.ts'
 import { verifies } from '../verifies.ts'
+import { patient } from '../support/patience.ts'
 
 const cassette = aCassette(
   { when: '^hello$', turns: [says('hello yourself')] },
@@ -50,7 +51,7 @@ async function beat(mesh: MeshProcess, agent: string, ifNeeded = true) {
   const reply = await mesh.call(heartbeatEndpoints.heartbeatRun, {
     params: { id: agent },
     body: { if_needed: ifNeeded },
-    timeoutMs: 60_000,
+    timeoutMs: patient(60_000),
   })
   return heartbeatApi.heartbeatRun.response.parse(reply.json())
 }

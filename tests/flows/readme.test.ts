@@ -71,7 +71,7 @@ afterAll(async () => {
   await run('npx flotilla stop')
   await upstream.close()
   await rm(folder, { recursive: true, force: true, maxRetries: 5 })
-}, 120_000)
+})
 
 const home = () => join(folder, '.flotilla')
 

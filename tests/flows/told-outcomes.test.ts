@@ -7,6 +7,7 @@ import { flotilla } from '../support/flotilla-command.ts'
 import { openLedger } from '../support/ledger-view.ts'
 import { startMeshForTest } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
+import { patient } from '../support/patience.ts'
 
 const cassette = aCassette({ when: 'question', turns: [says('four')] })
 
@@ -29,7 +30,7 @@ describe('an outcome', () => {
         params: { id: operatorAgentId },
         body: { message: 'question' },
         headers: { [headers.idempotencyKey]: 'once', [headers.saysWhenRead]: '1' },
-        timeoutMs: 60_000,
+        timeoutMs: patient(60_000),
       })
       return reply.json() as { id: string; outcome: { text: string } }
     }

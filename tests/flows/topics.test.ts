@@ -60,4 +60,4 @@ it('what one agent says on a topic waits for those who listen until a run of the
   const refused = await mesh.ask('listen', { agent: 'speaker', session: 'r' })
   expect(JSON.stringify(refused)).not.toContain('unread')
   expect((await flotilla(mesh, 'topics')).out).not.toMatch(/builds +.*speaker/)
-}, 120_000)
+})

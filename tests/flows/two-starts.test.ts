@@ -45,7 +45,7 @@ async function aHome() {
   onTestFinished(async () => {
     await flotilla(home, 'stop').ended
     await rm(folder, { recursive: true, force: true, maxRetries: 5 })
-  }, 120_000)
+  })
   const start = (...more: string[]) =>
     flotilla(home, 'start', '--runtime', 'process', '--port', port, ...more)
   const mesh = async () =>

@@ -42,4 +42,4 @@ it('a tool is put to work in a fleet that has no model and no key, and talk is r
     return run.outcome?.status === 'done' ? run : null
   })
   expect(answered.outcome?.text).toBe('Hello to you.')
-}, 180_000)
+})

@@ -24,12 +24,12 @@ beforeAll(async () => {
   b = await startMesh({ cassettes, port: Number(port) })
   await b.createWorker('clerk')
   never = await mkdtemp(join(tmpdir(), 'flotilla-never-'))
-}, 180_000)
+})
 afterAll(async () => {
   await a?.stop()
   await b?.stop()
   await rm(never, { recursive: true, force: true })
-}, 60_000)
+})
 
 const stateFileOf = (mesh: MeshProcess) => join(mesh.home, 'data', 'mesh.json')
 

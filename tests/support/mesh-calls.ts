@@ -9,6 +9,7 @@ import type { TaskView } from '@flotilla/protocol/task'
 import { eventually } from './eventually.ts'
 import { httpCall } from './http-call.ts'
 import type { Reply } from './http-call.ts'
+import { patient } from './patience.ts'
 
 export interface CallOptions {
   readonly params?: Readonly<Record<string, string>>
@@ -88,7 +89,7 @@ export function meshCalls(url: () => string): MeshCalls {
     run,
     ask: async (message, options = {}) =>
       runViewSchema.parse(
-        await good(meshHumanEndpoints.chat, { ...chat(message, options), timeoutMs: 280_000 }),
+        await good(meshHumanEndpoints.chat, { ...chat(message, options), timeoutMs: patient(280_000) }),
       ),
     submit: (message, options = {}) => acceptedRun(url(), chat(message, options)),
     invoke: async (agent, tool, params) =>
@@ -96,7 +97,7 @@ export function meshCalls(url: () => string): MeshCalls {
         await good(meshHumanEndpoints.invoke, {
           params: { id: agent },
           body: { tool, params },
-          timeoutMs: 280_000,
+          timeoutMs: patient(280_000),
         }),
       ),
     createWorker: async (id, more = {}) => {

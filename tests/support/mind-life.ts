@@ -10,6 +10,7 @@ import { aCassette, calls, runs, says } from './cassettes.ts'
 import { repositoryRoot, startMesh } from './mesh-process.ts'
 import type { MeshProcess } from './mesh-process.ts'
 import { startWebServer } from './web-server.ts'
+import { patient } from './patience.ts'
 
 /** Everything that an agent can do, in stages that can be gone through in one life of its container. */
 export interface MindLife {
@@ -176,7 +177,7 @@ export async function startMindLife(): Promise<MindLife> {
           const reply = await mesh.call(heartbeatEndpoints.heartbeatRun, {
             params: { id: agent },
             body: { if_needed: false },
-            timeoutMs: 60_000,
+            timeoutMs: patient(60_000),
           })
           const { run } = heartbeatApi.heartbeatRun.response.parse(reply.json())
           if (run?.state !== 'done') throw new Error(reply.text)

@@ -1,5 +1,6 @@
 import { request } from 'node:http'
 import type { OutgoingHttpHeaders } from 'node:http'
+import { patient } from './patience.ts'
 
 export interface SseFrame {
   readonly id: string | null
@@ -64,7 +65,10 @@ export async function readEvents(call: {
 
   async function change(boundMs: number): Promise<void> {
     await new Promise<void>((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error(`no event in ${boundMs} ms`)), boundMs)
+      const timer = setTimeout(
+        () => reject(new Error(`no event in ${patient(boundMs)} ms`)),
+        patient(boundMs),
+      )
       wake = () => {
         clearTimeout(timer)
         resolve()

@@ -11,6 +11,7 @@ import { authorize } from './authorize.ts'
 import { workerDefaultRecord } from './default-records.ts'
 import { createPermissionFile } from './permission-file.ts'
 import type { PermissionFileDeps } from './permission-file.ts'
+import { patient } from '../../../../tests/support/patience.ts'
 
 const whole =
   '{\n  "permissions": {\n    "scout": {\n      "can_message": ["operator"],\n      "blackboard_read": ["*"]\n    }\n  }\n}\n'
@@ -83,13 +84,15 @@ describe('the permission file', () => {
   test('takes an edit by hand within a second, in either direction', async () => {
     const { path, store, heard } = await opened(whole, { clock: systemClock })
     await writeFile(path, whole.replace('"operator"', '"*"'))
-    await expect.poll(() => store.snapshot().recordOf('scout')?.can_message, { timeout: 1000 }).toEqual(['*'])
+    await expect
+      .poll(() => store.snapshot().recordOf('scout')?.can_message, { timeout: patient(1000) })
+      .toEqual(['*'])
     await writeFile(path, '{')
-    await expect.poll(() => store.snapshot().broken, { timeout: 1000 }).toContain('line 1')
+    await expect.poll(() => store.snapshot().broken, { timeout: patient(1000) }).toContain('line 1')
     await rm(path)
-    await expect.poll(() => store.snapshot().broken, { timeout: 1000 }).toContain('missing')
+    await expect.poll(() => store.snapshot().broken, { timeout: patient(1000) }).toContain('missing')
     await writeFile(path, whole)
-    await expect.poll(() => store.snapshot().broken, { timeout: 1000 }).toBeNull()
+    await expect.poll(() => store.snapshot().broken, { timeout: patient(1000) }).toBeNull()
     expect(heard.map((detail) => detail === null)).toEqual([true, false, false, true])
     await store.close()
   })

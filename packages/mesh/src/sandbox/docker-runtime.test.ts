@@ -8,6 +8,7 @@ import {
 import { agentCommand, volumeName } from './docker/container-options.ts'
 import { sandboxRuntimeConformance, subjectHands } from './sandbox-runtime.conformance.ts'
 import { sandboxName, sandboxSizes } from './sandbox-spec.ts'
+import { patient } from '../../../../tests/support/patience.ts'
 
 const found = await engineOfThisMachine()
 
@@ -99,7 +100,7 @@ withEngine(
       expect(ends).toEqual([])
       await subjectHands.eatMemory(state)
       await expect
-        .poll(() => ends, { timeout: 20_000 })
+        .poll(() => ends, { timeout: patient(20_000) })
         .toEqual([{ agentId: 'hungry', code: 137, outOfMemory: true }])
       leave()
     })
