@@ -24,9 +24,9 @@ describe('a mesh that cannot start', () => {
     const second = await runMeshCommand(
       meshArguments('serve', '--home', mesh.home, '--port', '0', '--runtime', 'process'),
     )
-    expectEndedWith(second, 'conflict', mesh.home)
+    expectEndedWith(second, 'home-in-use', mesh.home)
     const reset = await mesh.command('reset')
-    expectEndedWith(reset, 'conflict', mesh.home)
+    expectEndedWith(reset, 'home-in-use', mesh.home)
     expect((await mesh.ask('hello', { session: 'still there' })).state).toBe('done')
   })
 
