@@ -61,6 +61,7 @@ export function composeHeartbeats(parts: {
     openTasks: createOpenTasks(parts.taskTable),
     submitRun: ledger.submitRun,
     findRun: ledger.find,
+    heartbeatsUnderWay: ledger.heartbeatsUnderWay,
     laneOf: ledger.laneOf,
     clock,
   })

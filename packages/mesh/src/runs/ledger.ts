@@ -98,6 +98,8 @@ export interface Ledger {
   laneOf(agentId: string): { readonly busy: boolean; readonly queued: number; readonly waiting: number }
   /** Queued and running runs of the agent that a pause is about, oldest first. */
   proactiveOf(agentId: string): readonly RunRecord[]
+  /** Queued and running heartbeats of the agent, oldest first; none that waits for what it gave away. */
+  heartbeatsUnderWay(agentId: string): readonly RunRecord[]
   /** What a pause held may begin; joins the caller's transaction. */
   releaseProactive(agentId: string): void
   /** The agent's sandbox is no more: its running run, if any, is looked at now and not when its lease dies (R2). */
@@ -192,6 +194,7 @@ export function createLedger(deps: LedgerDeps): Ledger {
       bell.ring(agentId)
     },
     proactiveOf: table.proactiveOf,
+    heartbeatsUnderWay: table.heartbeatsUnderWay,
     releaseProactive: (agentId) => {
       table.requeueProactive(agentId, clock.now())
       database.afterCommit(() => bell.ring(agentId))

@@ -85,6 +85,12 @@ export function createRunTable(database: Database) {
         `SELECT ${runColumns} FROM runs WHERE agent_id = ? AND proactive = 1 AND state IN ('queued', 'running') ORDER BY position`,
         agentId,
       ),
+    /** Queued or running heartbeats of an agent, oldest first. One that waits for what it gave away is not among them. */
+    heartbeatsUnderWay: (agentId: string) =>
+      many(
+        `SELECT ${runColumns} FROM runs WHERE agent_id = ? AND kind = 'heartbeat' AND state IN ('queued', 'running') ORDER BY position`,
+        agentId,
+      ),
     /** What a pause held waits anew, in its order: the time of the pause does not expire it. */
     requeueProactive: (agentId: string, now: number): void => {
       database

@@ -86,6 +86,7 @@ function aWorld(changes: Partial<FireHeartbeatDeps> = {}) {
     submitRun: ledger.ledger.submitRun,
     laneOf: ledger.ledger.laneOf,
     findRun: ledger.ledger.find,
+    heartbeatsUnderWay: ledger.ledger.heartbeatsUnderWay,
     clock: ledger.clock,
     ...changes,
   })
@@ -227,6 +228,45 @@ describe('a heartbeat that is due', () => {
     await world.fire('scout', due)
     expect(await world.fire('scout', { ...due, dueAt: 2000 })).toEqual({ skipped: 'overlap' })
     expect(await world.fire('scout', { ...due, dueAt: 3000, manual: true })).toHaveProperty('fired')
+  })
+
+  test('is none as long as any before it goes on, whatever was skipped or ended meanwhile', async () => {
+    const world = aWorld()
+    world.agent.context = { ...calm, has_recent_activity: true }
+    const first = await world.fire('scout', due)
+    for (const dueAt of [2000, 3000, 4000]) {
+      expect(await world.fire('scout', { ...due, dueAt })).toEqual({ skipped: 'overlap' })
+    }
+    const byHand = await world.fire('scout', { ...due, dueAt: 5000, manual: true })
+    world.ledger.cancelRun(owner, 'fired' in byHand ? byHand.fired.id : '')
+    expect(await world.fire('scout', { ...due, dueAt: 6000 })).toEqual({ skipped: 'overlap' })
+    expect(runsOf(world)).toHaveLength(2)
+    world.ledger.cancelRun(owner, 'fired' in first ? first.fired.id : '')
+    expect(await world.fire('scout', { ...due, dueAt: 7000 })).toHaveProperty('fired')
+  })
+
+  test('by hand is the one that waits in a full lane, though others were due in between', async () => {
+    const world = aWorld()
+    for (let count = 0; count < wireLimits.laneQueueMax; count += 1) world.chat('scout')
+    const first = await world.fire('scout', { ...due, dueAt: 1000, manual: true })
+    for (const dueAt of [2000, 4000]) {
+      expect(await world.fire('scout', { ...due, dueAt })).toEqual({ skipped: 'overlap' })
+      expect(await world.fire('scout', { ...due, dueAt: dueAt + 1000, manual: true })).toEqual(first)
+    }
+    expect(world.ledger.laneOf('scout').queued).toBe(wireLimits.laneQueueMax + 1)
+  })
+
+  test('is one run when two that are due apart are asked about at once, and so by hand in a full lane', async () => {
+    const world = aWorld()
+    world.agent.context = { ...calm, has_recent_activity: true }
+    const atOnce = (manual: boolean, dueAts: readonly number[]) =>
+      Promise.all(dueAts.map((dueAt) => world.fire('scout', { ...due, dueAt, manual })))
+    expect(await atOnce(false, [1000, 2000])).toEqual([{ fired: expect.anything() }, { skipped: 'overlap' }])
+    world.end()
+    for (let count = 0; count < wireLimits.laneQueueMax; count += 1) world.chat('scout')
+    const [one, two] = await atOnce(true, [3000, 4000])
+    expect(two).toEqual(one)
+    expect(world.ledger.laneOf('scout').queued).toBe(wireLimits.laneQueueMax + 1)
   })
 
   test('of an archived agent is none, and no container is asked (lesson 81)', async () => {

@@ -1,7 +1,6 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
-import { isTerminal } from '@flotilla/protocol/run'
 import type { AgentRecord } from '../../fleet/agent-record.ts'
 import type { Caller } from '../../policy/caller.ts'
 import type { RunRecord } from '../../runs/run-record.ts'
@@ -51,29 +50,20 @@ export interface FireHeartbeatDeps {
   readonly openTasks: (agentId: string) => OpenTasks
   readonly submitRun: SubmitRun
   readonly findRun: (runId: string) => RunRecord | null
+  /** Queued and running heartbeats of the agent, oldest first. */
+  readonly heartbeatsUnderWay: (agentId: string) => readonly RunRecord[]
   readonly laneOf: (agentId: string) => { readonly queued: number }
   readonly clock: Clock
 }
 
 export function createFireHeartbeat(deps: FireHeartbeatDeps): FireHeartbeat {
-  const { table } = deps
   return async (agentId, due) => {
     const agent = deps.findAgent(agentId)
     if (!agent) throw new Problem('unknown-agent', { detail: 'there is no agent with this id' })
     const key = keyOf(agentId, due)
     const before = endBefore(deps, agentId, key) ?? waitingByHand(deps, agentId, due)
     if (before) return before
-    const skip = (reason: HeartbeatSkip): HeartbeatEnd => {
-      const last = {
-        at: deps.clock.now(),
-        manual: due.manual,
-        skipped: reason,
-        run_id: null,
-        rules_left_out: 0,
-      }
-      table.fired(agentId, { key, ...last })
-      return { skipped: reason }
-    }
+    const skip = (reason: HeartbeatSkip) => skipped(deps, { agentId, key, manual: due.manual, reason })
     const notNow = due.manual ? null : whyNotNow(deps, agentId)
     if (notNow) return skip(notNow)
 
@@ -93,6 +83,27 @@ export function createFireHeartbeat(deps: FireHeartbeatDeps): FireHeartbeat {
   }
 }
 
+function skipped(
+  { table, clock }: FireHeartbeatDeps,
+  due: {
+    readonly agentId: string
+    readonly key: string
+    readonly manual: boolean
+    readonly reason: HeartbeatSkip
+  },
+): HeartbeatEnd {
+  const { agentId, key, manual, reason } = due
+  table.fired(agentId, {
+    key,
+    at: clock.now(),
+    manual,
+    skipped: reason,
+    run_id: null,
+    rules_left_out: 0,
+  })
+  return { skipped: reason }
+}
+
 /** In one transaction with what says that it was fired, so that a mesh that was killed fires it once. */
 function submit(
   deps: FireHeartbeatDeps,
@@ -105,9 +116,10 @@ function submit(
 ): HeartbeatEnd {
   const { agentId, key, manual, message, askedBy = { kind: 'system' } } = due
   return deps.database.transaction(() => {
-    // Somebody else may have fired the very same meanwhile.
-    const before = endBefore(deps, agentId, key)
+    // While the agent was asked, somebody else may have fired the very same, or another.
+    const before = endBefore(deps, agentId, key) ?? waitingByHand(deps, agentId, due)
     if (before) return before
+    if (!manual && isUnderWay(deps, agentId)) return skipped(deps, { ...due, reason: 'overlap' })
     const fired = deps.submitRun(askedBy, {
       agentId,
       input: { kind: 'heartbeat', message },
@@ -136,14 +148,13 @@ function endBefore(deps: FireHeartbeatDeps, agentId: string, key: string): Heart
 
 /** A full lane takes one that a person asks for at its head, once: asked for again, it is the same. */
 function waitingByHand(
-  { table, findRun, laneOf }: FireHeartbeatDeps,
+  { heartbeatsUnderWay, laneOf }: FireHeartbeatDeps,
   agentId: string,
   { manual }: DueHeartbeat,
 ): HeartbeatEnd | null {
   if (!manual || laneOf(agentId).queued < wireLimits.laneQueueMax) return null
-  const last = table.lastOf(agentId)
-  const run = last?.manual && last.run_id !== null ? findRun(last.run_id) : null
-  return run?.state === 'queued' ? { fired: run } : null
+  const waiting = heartbeatsUnderWay(agentId).find((run) => run.state === 'queued' && !run.proactive)
+  return waiting ? { fired: waiting } : null
 }
 
 function whyNotNow(deps: FireHeartbeatDeps, agentId: string): HeartbeatSkip | null {
@@ -152,9 +163,7 @@ function whyNotNow(deps: FireHeartbeatDeps, agentId: string): HeartbeatSkip | nu
   return isUnderWay(deps, agentId) ? 'overlap' : null
 }
 
-/** One that waits for work that it gave away keeps nobody from looking around again. */
-function isUnderWay({ table, findRun }: FireHeartbeatDeps, agentId: string): boolean {
-  const runId = table.lastOf(agentId)?.run_id ?? null
-  const run = runId === null ? null : findRun(runId)
-  return run !== null && !isTerminal(run.state) && run.state !== 'waiting'
+/** By the runs themselves: what was written of the last one says nothing of those before it. */
+function isUnderWay({ heartbeatsUnderWay }: FireHeartbeatDeps, agentId: string): boolean {
+  return heartbeatsUnderWay(agentId).length > 0
 }
