@@ -20,7 +20,7 @@ function aTeller() {
   const events = collectEvents()
   const waits = createTellWaits({ clock, events })
   const left = new AbortController()
-  const begin = () => waits.begin({ agentId: 'scout', runId: 'run_1', left: left.signal })
+  const begin = (agentId = 'scout') => waits.begin({ agentId, runId: 'run_1', left: left.signal })
   const told = () =>
     events.bodies.map((body) => (body.type === 'model.delayed' ? `${body.state} ${body.seconds}` : body.type))
   return { model, clock, events, begin, told, leave: () => left.abort() }
@@ -77,20 +77,48 @@ describe('a wait of a model call', () => {
     expect(told()).toEqual([])
   })
 
-  test('is told twenty times for one call and a hundred times a second for all, and no more', async () => {
-    const { model, clock, begin, told } = aTeller()
-    const many = (calls: number) => {
-      for (let n = 0; n < calls; n++) {
-        const call = begin()
-        for (let m = 0; m < 25; m++) call.retrying(model, failure, { waitMs: 3000, elapsedMs: 0 })
-      }
+  /** As many calls of the agent, each of which has more to tell than one call may. */
+  const flood = ({ model, begin }: ReturnType<typeof aTeller>, agentId: string, calls: number) => {
+    for (let n = 0; n < calls; n++) {
+      const call = begin(agentId)
+      for (let m = 0; m < 25; m++) call.retrying(model, failure, { waitMs: 3000, elapsedMs: 0 })
     }
-    many(1)
-    expect(told()).toHaveLength(20)
-    many(10)
-    expect(told()).toHaveLength(100)
-    await clock.advance(1000)
-    many(1)
-    expect(told()).toHaveLength(120)
+  }
+
+  test('is told twenty times for one call and forty times a second for one agent, and no more', async () => {
+    const teller = aTeller()
+    flood(teller, 'scout', 1)
+    expect(teller.told()).toHaveLength(20)
+    flood(teller, 'scout', 10)
+    expect(teller.told()).toHaveLength(40)
+    await teller.clock.advance(1000)
+    flood(teller, 'scout', 1)
+    expect(teller.told()).toHaveLength(60)
+  })
+
+  test('is told to an agent’s people however much others have to tell, within a bound of all', async () => {
+    const teller = aTeller()
+    const others = Array.from({ length: 20 }, (_, n) => `other-${n}`)
+    for (const agentId of others) flood(teller, agentId, 10)
+    flood(teller, 'scout', 1)
+    const bodies = teller.events.bodies.filter((body) => body.type === 'model.delayed')
+    expect(bodies.filter((body) => body.agent_id === 'scout').length).toBeGreaterThanOrEqual(4)
+    expect(bodies.length).toBeLessThanOrEqual(200)
+  })
+
+  test('that was told is told as over, however little room there is', async () => {
+    const teller = aTeller()
+    const { model, begin, told } = teller
+    const call = begin()
+    for (let m = 0; m < 20; m++) call.retrying(model, failure, { waitMs: 3000, elapsedMs: 0 })
+    flood(teller, 'scout', 10)
+    const before = told().length
+    call.over(model)
+    expect(told().slice(before)).toEqual(['over 0'])
+    // What was not told is not over.
+    const late = begin()
+    late.retrying(model, failure, { waitMs: 3000, elapsedMs: 0 })
+    late.over(model)
+    expect(told()).toHaveLength(before + 1)
   })
 })

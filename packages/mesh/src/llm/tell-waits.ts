@@ -1,6 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
 import type { EventBus } from '../events/event-bus.ts'
+import { createFairShare } from '../intake/fair-share.ts'
 import type { Failure } from './failover.ts'
 import type { CatalogModel } from './model-catalog.ts'
 import { createSilenceWatch } from './silence-watch.ts'
@@ -10,12 +11,16 @@ import type { Watched } from './silence-watch.ts'
 const defaultToldAfterMs = 1000
 /** Of one call: twenty doublings are eleven days. */
 const toldPerCallMax = 20
-/** Of all calls together. What is over it is left out, since it tells of a wait and changes nothing. */
-const toldPerSecondMax = 100
+/**
+ * In one second: of all agents together, of one, and what each has though others took the rest, for 25 agents. What finds
+ * no room is left out, since it tells of a wait and changes nothing; that a told wait is over always finds some.
+ */
+const toldPerSecond = { max: 200, perAgentMax: 40, floor: 4, reserveMax: 100 }
 /** An agent that may use `provider/*` can make names up. */
 const nameMaxChars = 128
 
 type Delayed = Extract<FleetEventBody, { type: 'model.delayed' }>
+type Told = Pick<Delayed, 'state' | 'seconds'> & Partial<Delayed>
 
 /** Tells the asker of a model call why nothing comes. Never throws. */
 export interface TellWaits {
@@ -46,13 +51,12 @@ export function createTellWaits(deps: {
 }): TellWaits {
   const { clock, events, toldAfterMs = defaultToldAfterMs } = deps
   const silence = createSilenceWatch({ ...deps, intervalMs: toldAfterMs })
-  const second = { number: 0, told: 0 }
+  let second = { number: 0, share: createFairShare(toldPerSecond) }
 
-  function hasRoom(): boolean {
-    const now = Math.floor(clock.now() / 1000)
-    if (second.number !== now) Object.assign(second, { number: now, told: 0 })
-    second.told++
-    return second.told <= toldPerSecondMax
+  function hasRoom(agentId: string): boolean {
+    const number = Math.floor(clock.now() / 1000)
+    if (second.number !== number) second = { number, share: createFairShare(toldPerSecond) }
+    return second.share.take(agentId, 1) === null
   }
 
   return {
@@ -61,10 +65,14 @@ export function createTellWaits(deps: {
       /** What was told last, and not as over. */
       let isOpen = false
 
-      function tell(model: CatalogModel, what: Pick<Delayed, 'state' | 'seconds'> & Partial<Delayed>): void {
-        if (left.aborted || told >= toldPerCallMax || !hasRoom()) return
+      function tell(model: CatalogModel, what: Told): void {
+        if (left.aborted || told >= toldPerCallMax || !hasRoom(agentId)) return
         told++
-        isOpen = what.state !== 'over'
+        isOpen = true
+        publish(model, what)
+      }
+
+      function publish(model: CatalogModel, what: Told): void {
         events.publish({
           type: 'model.delayed',
           agent_id: agentId,
@@ -77,8 +85,11 @@ export function createTellWaits(deps: {
         })
       }
 
+      /** Without a bound of its own: once for each time that a wait was told at most. */
       function over(model: CatalogModel): void {
-        if (isOpen) tell(model, { state: 'over', seconds: 0 })
+        if (!isOpen || left.aborted) return
+        isOpen = false
+        publish(model, { state: 'over', seconds: 0 })
       }
 
       return {
