@@ -9,11 +9,11 @@ export interface ShareBounds {
   readonly reserveMax: number
 }
 
-/** Whose bound is in the way. */
-export type ShareFull = 'agent' | 'all'
+/** Why there is no room: the agent has all that one may have, or others leave it no more at this moment. */
+export type ShareFull = 'agent' | 'others'
 
 export interface FairShare {
-  /** Null where it is counted; else nothing is, and whose bound is in the way. */
+  /** Null where it is counted; else nothing is, and why. */
   take(agentId: string, amount: number): ShareFull | null
   giveBack(agentId: string, amount: number): void
   /** What the agent has now. */
@@ -46,7 +46,7 @@ export function createFairShare(bounds: ShareBounds): FairShare {
       const floorLeft = bounds.floor - own.fromReserve
       const fromReserve = Math.min(amount, floorLeft, bounds.reserveMax - reserved)
       const fromRest = own.fromRest + amount - fromReserve
-      if (fromRest > own.fromRest && fromRest > (restMax - rest + own.fromRest) / 2) return 'all'
+      if (fromRest > own.fromRest && fromRest > (restMax - rest + own.fromRest) / 2) return 'others'
       reserved += fromReserve
       rest += fromRest - own.fromRest
       takenBy.set(agentId, { fromReserve: own.fromReserve + fromReserve, fromRest })

@@ -29,10 +29,12 @@ export function createHeldBytes(bounds: HeldBounds): HeldBytes {
     take(agentId, bytes) {
       const full = share.take(agentId, bytes)
       if (full === null) return
-      const [whose, most] =
-        full === 'agent' ? ['one agent', bounds.heldPerAgentMaxBytes] : ['all agents', bounds.heldMaxBytes]
+      const detail =
+        full === 'agent'
+          ? `at most ${bounds.heldPerAgentMaxBytes} bytes at once are kept for one agent, and this one has ${share.of(agentId)} already`
+          : `other agents leave this one no room for ${bytes} bytes more at this moment`
       throw new Problem('rate-limited', {
-        detail: `calls of ${whose} keep at most ${most} bytes at once`,
+        detail: `${detail}; try again in ${retryAfterSeconds} seconds`,
         retryAfterSeconds,
       })
     },

@@ -47,6 +47,22 @@ test('agents that together take all they can leave some for the next, and its fl
   expect(taken('f')).toBe(40)
 })
 
+test('a refusal says whose bound it is, as it is, and when to try again', () => {
+  const held = createHeldBytes(bounds)
+  held.take('a', 40)
+  expect(refusalOf(() => held.take('a', 1))?.detail).toBe(
+    'at most 40 bytes at once are kept for one agent, and this one has 40 already; try again in 2 seconds',
+  )
+  held.take('b', 37)
+  held.take('c', 21)
+  const crowded = refusalOf(() => held.take('d', 30))
+  expect(crowded?.detail).toBe(
+    'other agents leave this one no room for 30 bytes more at this moment; try again in 2 seconds',
+  )
+  expect(crowded?.detail).not.toContain(String(bounds.heldMaxBytes))
+  expect(crowded?.retryAfterSeconds).toBe(2)
+})
+
 test('what is refused is not counted', () => {
   const held = createHeldBytes(bounds)
   for (let times = 0; times < 10; times++) refusalOf(() => held.take('a', 41))

@@ -193,6 +193,7 @@ describe('an effect outside', () => {
   test('is refused where too many are under way, of one agent in however many runs, and some are left for the next', async () => {
     const { effects } = anEffect()
     let calls = 0
+    const words = new Map<string, Problem>()
     const started = async (agent: number): Promise<boolean> => {
       const call = {
         agentId: `agent_${agent}`,
@@ -201,7 +202,11 @@ describe('an effect outside', () => {
         request: 1,
       }
       const stuck = effects.outside(call, () => new Promise<never>(() => {}))
-      const refused = stuck.catch((error: unknown) => (error instanceof Problem ? error.code : error))
+      const refused = stuck.catch((error: unknown) => {
+        if (!(error instanceof Problem)) return error
+        words.set(call.agentId, error)
+        return error.code
+      })
       const later = new Promise<null>((resolve) => setImmediate(() => resolve(null)))
       const why = await Promise.race([refused, later])
       if (why !== null) expect(why).toBe('rate-limited')
@@ -216,6 +221,15 @@ describe('an effect outside', () => {
     // As many as would fill all that there is.
     for (let agent = 1; agent < 16; agent++) await takeAll(agent)
     for (let agent = 16; agent < 64; agent++) expect(await takeAll(agent)).toBeGreaterThanOrEqual(4)
+    expect(words.get('agent_0')?.detail).toMatch(
+      /^64 calls of this agent are under way.*try again in a second$/,
+    )
+    expect(words.get('agent_63')).toMatchObject({
+      detail: expect.stringMatching(
+        /^other agents leave this one no room .*: it has \d+ under way.* try again in a second$/,
+      ),
+      retryAfterSeconds: 1,
+    })
   })
 
   test('is waited for when the mesh stops, and ended after that', async () => {

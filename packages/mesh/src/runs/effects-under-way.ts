@@ -29,12 +29,12 @@ export function createEffectsUnderWay(clock: Clock) {
   function takeRoom(agentId: string): void {
     const full = share.take(agentId, 1)
     if (full === null) return
-    const [whose, most] =
+    const detail =
       full === 'agent'
-        ? ['this agent', agentShare.effectsUnderWay.perAgentMax]
-        : ['all agents', agentShare.effectsUnderWay.max]
+        ? `${agentShare.effectsUnderWay.perAgentMax} calls of this agent are under way, and one agent has no more at once; those whose caller went away are among them`
+        : `other agents leave this one no room for a call more at this moment: it has ${share.of(agentId)} under way, those whose caller went away among them`
     throw new Problem('rate-limited', {
-      detail: `calls of ${whose} are under way, of which there are at most ${most}; those whose caller went away are among them`,
+      detail: `${detail}; try again in a second`,
       retryAfterSeconds,
     })
   }
