@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { aModelPath, workerCaller } from '../../../../tests/support/llm-door.ts'
+import { aModelPath, aVault, workerCaller } from '../../../../tests/support/llm-door.ts'
 import type { LlmPartsOptions } from '../../../../tests/support/llm-door.ts'
 import { answerWhole, startLlmUpstream } from '../../../../tests/support/llm-upstream.ts'
-import { systemClock } from '../system-clock.ts'
+import { settingsSchema } from '../config/settings-file.ts'
+import { randomId, systemClock } from '../system-clock.ts'
+import { createMakeProvider } from './make-provider.ts'
+import { createModelCatalog } from './model-catalog.ts'
 import { createPriceList } from './price-list.ts'
 import { agentScope, utcDay } from './spend-table.ts'
 import { createWatchedModels } from './watched-models.ts'
@@ -123,6 +126,63 @@ describe('whether a provider is on this machine', () => {
     expect(await free()).toBe(true)
     expect(await free(false)).toBe(false)
   })
+})
+
+describe.each([
+  ['ollama', 'gpt-oss:120b-cloud'],
+  ['vllm', 'meta-llama/Llama-3.1-8B-Instruct'],
+  ['lmstudio', 'qwen3-8b'],
+])('%s', (name, model) => {
+  const seen = async (address: string | null, settings: object = {}) => {
+    const system = {
+      [`${name}_api_key`]: 'k',
+      ...(address === null ? {} : { [`${name}_base_url`]: address }),
+    }
+    const catalog = createModelCatalog({
+      settings: () => settingsSchema.parse(settings),
+      vault: aVault(system),
+      environmentDefaultModel: null,
+      environmentDefaultModelFrom: 'environment',
+      makeProvider: createMakeProvider({
+        clock: systemClock,
+        newId: randomId,
+        makeScripted: () => {
+          throw new Error('not asked')
+        },
+      }),
+    })
+    const found = catalog.find({ provider: name, model })
+    await catalog.close()
+    return { free: found.freeBecause, price: () => createPriceList(systemClock)(found) }
+  }
+
+  test('costs nothing on this machine, wherever there', async () => {
+    for (const address of [null, 'http://localhost:7/v1', 'http://127.3.3.3/v1', 'http://[::1]:7/v1'])
+      expect((await seen(address)).free).toBe('this-machine')
+  })
+
+  test.each(['https://ollama.com/v1', 'http://192.168.1.20:8000/v1', 'http://gpu.lan:8000/v1'])(
+    'at %s is called by nobody who has said neither a price nor that it is theirs',
+    async (address) => {
+      const id = `${name}/${model}`
+      const unpriced = await seen(address)
+      expect(unpriced.free).toBeNull()
+      expect(unpriced.price).toThrow(
+        expect.objectContaining({
+          code: 'model-unpriced',
+          detail: expect.stringMatching(
+            /give ".*" a price .* or, where it is yours and costs nothing, "local": true/,
+          ),
+        }),
+      )
+      expect((await seen(address, { models: { [id]: { local: true } } })).free).toBe('declared')
+      const price = { input_per_mtok: 1, output_per_mtok: 2 }
+      const priced = await seen(address, { models: { [id]: { price } } })
+      expect([priced.free, priced.price().outputNanoPerToken]).toEqual([null, 2000])
+      const owned = { [name]: { kind: 'openai-compatible', base_url: address, local: true } }
+      expect((await seen(address, { providers: owned })).free).toBe('declared')
+    },
+  )
 })
 
 test('what has no bound is taken where it costs nothing, and refused where the owner has set a price', async () => {

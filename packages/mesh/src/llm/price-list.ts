@@ -45,7 +45,7 @@ export function priceOf(model: PricedModel, now: number): Price {
   const listed = listedPrice(model, now)
   if (listed) return listed
   throw new Problem('model-unpriced', {
-    detail: `no price is known for ${model.id}; under models in config/settings.json give "${model.id}" a price { input_per_mtok, output_per_mtok } or declare it local`,
+    detail: `no price is known for ${model.id}; under models in config/settings.json give "${model.id}" a price { input_per_mtok, output_per_mtok } or, where it is yours and costs nothing, "local": true`,
     extra: { model: model.id },
   })
 }

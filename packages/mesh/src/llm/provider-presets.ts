@@ -9,8 +9,8 @@ export interface ProviderPreset {
   readonly kind: 'openai-compatible' | 'anthropic' | SdkKind
   /** Null where it depends on what the owner has: a region, a resource. */
   readonly baseUrl: string | null
-  /** On a machine of the owner's: needs no key, and its models cost nothing. */
-  readonly local?: boolean
+  /** Usually on a machine of the owner's. It says nothing of what it costs: the same program may run anywhere. */
+  readonly needsNoKey?: boolean
   readonly extras?: Omit<ChatExtras, 'boundField'>
   /** How it tells what a call used, where the general rule of `usage.ts` would price it too low. */
   readonly usage?: UsageRule
@@ -82,19 +82,19 @@ export const providerPresets: Readonly<Record<string, ProviderPreset>> = {
   ollama: {
     kind: 'openai-compatible',
     baseUrl: 'http://127.0.0.1:11434/v1',
-    local: true,
+    needsNoKey: true,
     extras: { topK: true },
   },
   vllm: {
     kind: 'openai-compatible',
     baseUrl: 'http://127.0.0.1:8000/v1',
-    local: true,
+    needsNoKey: true,
     extras: { topK: true },
   },
   lmstudio: {
     kind: 'openai-compatible',
     baseUrl: 'http://127.0.0.1:1234/v1',
-    local: true,
+    needsNoKey: true,
     extras: { topK: true },
   },
 }

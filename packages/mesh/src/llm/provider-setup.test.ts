@@ -43,7 +43,7 @@ describe('a known provider', () => {
         baseUrl: 'http://127.0.0.1:9/v1',
         apiKey: null,
       })
-      if (preset.local !== true)
+      if (preset.needsNoKey !== true)
         expect(() => setupOf(sourcesOf({}), name)).toThrow(`_${name.toUpperCase()}_API_KEY`)
     },
   )

@@ -66,7 +66,7 @@ export function setupOf(sources: SetupSources, provider: string): ProviderSetup 
 /** Names of providers that could be called now, those first that settings name. */
 export function usableProviders(sources: SetupSources): readonly string[] {
   const named = Object.keys(sources.settings().providers)
-  const known = Object.entries(providerPresets).filter(([, preset]) => preset.local !== true)
+  const known = Object.entries(providerPresets).filter(([, preset]) => preset.needsNoKey !== true)
   return [...new Set([...named, ...known.map(([name]) => name)])].filter((name) => {
     try {
       setupOf(sources, name)
@@ -121,10 +121,10 @@ function presetSetup(
   if (baseUrl === null) {
     throw missing(provider, ['BASE_URL', 'RESOURCE_NAME'])
   }
-  if (apiKey === null && own === null && preset.local !== true)
+  if (apiKey === null && own === null && preset.needsNoKey !== true)
     throw missing(provider, ['API_KEY', 'BASE_URL'])
   const url = checkedUrl(provider, baseUrl)
-  const local = settings.local ?? preset.local ?? null
+  const local = settings.local ?? null
   if (preset.kind === 'openai-compatible') {
     const usage = usageRuleOf(provider, url)
     return { kind: preset.kind, baseUrl: url, apiKey, local, extras: preset.extras ?? {}, usage }
