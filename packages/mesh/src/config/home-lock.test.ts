@@ -1,8 +1,11 @@
-import { mkdtemp, rm, symlink } from 'node:fs/promises'
+import { once } from 'node:events'
+import { mkdtemp, readdir, rm, symlink } from 'node:fs/promises'
+import { createConnection } from 'node:net'
+import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { lockHome } from './home-lock.ts'
+import { lockHome, lockSocket } from './home-lock.ts'
 
 const own = { pid: process.pid, deed: 'starting' } as const
 
@@ -43,4 +46,49 @@ test('of many that come at once one holds it', async () => {
   const held = ends.flatMap((end) => (end.status === 'fulfilled' ? [end.value] : []))
   expect(held).toHaveLength(1)
   await held[0]?.release()
+})
+
+/** A connection to the lock whose maker never closes its half, as any user of this machine may make one. */
+function halfOpen(home: string): Promise<Socket> {
+  return new Promise((resolve) => {
+    const socket = createConnection({ path: lockSocket(home), allowHalfOpen: true })
+    onTestFinished(() => void socket.destroy())
+    socket.on('error', () => {})
+    socket.on('close', () => resolve(socket))
+    socket.once('data', () => resolve(socket))
+  })
+}
+
+test('whoever connects and never closes does not keep the holder from letting go', async () => {
+  const home = `/nowhere/${process.pid}-half-open`
+  const lock = await lockHome(home, own)
+  await halfOpen(home)
+  await lock.release()
+  await (await lockHome(home, own)).release()
+})
+
+test('one that listens to nothing that is said does not keep the holder from letting go', async () => {
+  const home = `/nowhere/${process.pid}-deaf`
+  const lock = await lockHome(home, own)
+  const deaf = createConnection({ path: lockSocket(home), allowHalfOpen: true })
+  onTestFinished(() => void deaf.destroy())
+  deaf.on('error', () => {})
+  await once(deaf, 'connect')
+  await lock.release()
+  await (await lockHome(home, own)).release()
+})
+
+test('however many connect and never close, the holder keeps no descriptors for them, and answers the next', async () => {
+  const home = `/nowhere/${process.pid}-crowd`
+  const lock = await lockHome(home, own)
+  const before = (await readdir('/proc/self/fd')).length
+  const sockets = await Promise.all(Array.from({ length: 200 }, () => halfOpen(home)))
+  const theirs = sockets.filter((socket) => !socket.destroyed).length
+  await expect
+    .poll(async () => (await readdir('/proc/self/fd')).length - before - theirs, { timeout: 20_000 })
+    .toBeLessThanOrEqual(16)
+  await expect(lockHome(home, { pid: 1, deed: 'starting' })).rejects.toMatchObject({
+    detail: `a mesh is already being started on ${home} by process ${process.pid}`,
+  })
+  await lock.release()
 })

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { realpath } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
+import type { Socket } from 'node:net'
 import { Problem } from '@flotilla/protocol/problem'
 
 /** What is being done with a home that is held, as whoever comes second reads it. */
@@ -23,6 +24,10 @@ const attemptsMax = 5
 /** A holder of ours answers at once; what does not is told as another program. */
 const answerMaxMs = 5000
 const answerMaxChars = 64
+/** Askers that are answered at the same time; further ones are turned away. */
+const askersMax = 16
+/** The answer fits into the kernel's buffer, so that whoever has not got it by then is none of ours. */
+const tellMaxMs = 2000
 
 /**
  * Holds a home for this process alone. An abstract socket is the lock: taking it is atomic, and the kernel lets
@@ -33,8 +38,7 @@ export async function lockHome(
   home: string,
   own: { readonly pid: number; readonly deed: Deed },
 ): Promise<HomeLock> {
-  const place = await realpath(home).catch(() => home)
-  const socket = `\0flotilla-${createHash('sha256').update(place).digest('hex').slice(0, 32)}`
+  const socket = lockSocket(await realpath(home).catch(() => home))
   for (let attempt = 1; ; attempt++) {
     const lock = await take(socket, own)
     if (lock) return lock
@@ -47,13 +51,23 @@ export async function lockHome(
   }
 }
 
-/** Null when it is taken. */
+/** The abstract socket of a home, whose place has no links in it. Any user of this machine can connect to it. Pure. */
+export function lockSocket(place: string): string {
+  return `\0flotilla-${createHash('sha256').update(place).digest('hex').slice(0, 32)}`
+}
+
+/** Null when it is taken. Whoever connects is told and cut off: a connection that stays open would hold up the end. */
 function take(name: string, own: { readonly pid: number; readonly deed: Deed }): Promise<HomeLock | null> {
   let { deed } = own
+  const askers = new Set<Socket>()
   const server = createServer((socket) => {
+    askers.add(socket)
+    socket.once('close', () => askers.delete(socket))
     socket.on('error', () => socket.destroy())
-    socket.end(`${own.pid} ${deed}\n`)
+    socket.setTimeout(tellMaxMs, () => socket.destroy())
+    socket.end(`${own.pid} ${deed}\n`, () => socket.destroy())
   })
+  server.maxConnections = askersMax
   return new Promise((resolve, reject) => {
     server.once('error', (error) => {
       if ('code' in error && error.code === 'EADDRINUSE') resolve(null)
@@ -65,7 +79,11 @@ function take(name: string, own: { readonly pid: number; readonly deed: Deed }):
         now: (next) => {
           deed = next
         },
-        release: () => new Promise((done) => server.close(() => done())),
+        release: () =>
+          new Promise((done) => {
+            server.close(() => done())
+            for (const socket of askers) socket.destroy()
+          }),
       })
     })
   })
