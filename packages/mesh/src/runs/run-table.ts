@@ -106,12 +106,12 @@ export function createRunTable(database: Database) {
         agentId,
         name,
       ),
-    /** Before everything that is queued, milliseconds since 1970. */
-    headOfLane: (agentId: string): number => {
+    /** Before everything that is queued, milliseconds since 1970; steers alone may fill a lane in which nothing is. */
+    headOfLane: (agentId: string, now: number): number => {
       const row = database
         .prepare("SELECT min(queued_since) AS first FROM runs WHERE agent_id = ? AND state = 'queued'")
         .get(agentId)
-      return Number(row?.['first'] ?? 0) - 1
+      return Math.min(Number(row?.['first'] ?? now), now) - 1
     },
     queuedCount: (agentId: string) =>
       count("SELECT count(*) AS count FROM runs WHERE agent_id = ? AND state = 'queued'", agentId),

@@ -212,6 +212,32 @@ describe('a steer to an agent at work', () => {
     expect(codeOf(() => world.chat('ada'))).toBe('no problem')
   })
 
+  test('where steers alone fill the lane, what a person asks a trigger for waits since now', async () => {
+    const { world } = await atWork()
+    const { id } = world.steer('ada')
+    const columns = world.database
+      .prepare("SELECT name FROM pragma_table_info('steers') WHERE name NOT IN ('id', 'position')")
+      .all()
+      .map((row) => String(row['name']))
+      .join()
+    for (let count = 1; count < wireLimits.laneQueueMax; count++) {
+      world.database
+        .prepare(`INSERT INTO steers (id, ${columns}) SELECT ?, ${columns} FROM steers WHERE id = ?`)
+        .run(`${id}-${count}`, id)
+    }
+    const run = world.ledger.submitRun(
+      { kind: 'system' },
+      {
+        agentId: 'ada',
+        input: { kind: 'chat', message: 'try it', session: 'webhook:one' },
+        trigger: 'webhook',
+        triggerId: 'one',
+        askedByPerson: true,
+      },
+    )
+    expect(run.queuedSince).toBe(world.clock.now() - 1)
+  })
+
   test('enters the lane at the place of the time when it was said', async () => {
     const { world, run } = await atWork()
     const steer = world.steer('ada')

@@ -60,6 +60,7 @@ export interface SubmitRunDeps {
   /** Throws the Problem `unknown-agent`, or `agent-archived` for one that is given no work. */
   readonly requireAgent: (agentId: string) => void
   readonly diskRoom: Pick<DiskRoom, 'require'>
+  readonly clock: Clock
   readonly enter: EnterRun
 }
 
@@ -95,7 +96,7 @@ export function createSubmitRun(deps: SubmitRunDeps): SubmitRun {
         budgetUsd: submitted.budgetUsd ?? null,
         budgetTokens: submitted.budgetTokens ?? null,
         traceId: submitted.traceId,
-        ...(goesFirst ? { queuedSince: table.headOfLane(agentId) } : {}),
+        ...(goesFirst ? { queuedSince: table.headOfLane(agentId, deps.clock.now()) } : {}),
       })
     })
   }
