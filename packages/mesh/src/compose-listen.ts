@@ -3,6 +3,7 @@ import { proxyPort } from './compose-runtime.ts'
 import type { DataPaths } from './config/data-paths.ts'
 import { lastPorts } from './config/last-ports.ts'
 import { portHolder } from './doctor/port-holder.ts'
+import type { PortHolder } from './doctor/port-holder.ts'
 import type { SandboxRuntime } from './sandbox/sandbox-runtime.ts'
 
 export interface Door {
@@ -60,12 +61,24 @@ export async function listen(door: Door, { port, host, otherwise }: ListenAt): P
   } catch (error) {
     const taken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
     if (!taken) throw error
-    const holder = await portHolder(port)
-    const who = holder === null ? 'another program' : `process ${holder.pid} (${holder.name})`
+    const holder = await portHolder({ port, host })
+    const isOwn = holder?.pid === process.pid
+    const stranger = holder === null ? 'another program' : `process ${holder.pid} (${holder.name})`
     throw new Problem('conflict', {
-      detail: `port ${port} on ${host} is taken by ${who}`,
-      repair: `Stop ${holder === null ? 'what listens there' : 'that process'}${otherwise === null ? ', then flotilla start -d' : `, or choose another port: ${otherwise}`}.`,
+      detail: `port ${port} on ${host} is taken by ${isOwn ? 'another door of this mesh' : stranger}`,
+      repair: isOwn ? repairOwn(otherwise) : repairStranger(holder, otherwise),
       cause: error,
     })
   }
+}
+
+function repairStranger(holder: PortHolder | null, otherwise: string | null): string {
+  const stop = `Stop ${holder === null ? 'what listens there' : 'that process'}`
+  return otherwise === null
+    ? `${stop}, then flotilla start -d.`
+    : `${stop}, or choose another port: ${otherwise}.`
+}
+
+function repairOwn(otherwise: string | null): string {
+  return `Choose another port${otherwise === null ? ' for the other door' : `: ${otherwise}`}, then flotilla start -d.`
 }

@@ -126,7 +126,7 @@ async function port(wanted: number, running: MeshState | null): Promise<DoctorFi
     server.listen(wanted, '127.0.0.1', () => server.close(() => resolve(true)))
   })
   if (free) return ok('port', `port ${wanted} is free`)
-  const holder = await portHolder(wanted)
+  const holder = await portHolder({ port: wanted, host: '127.0.0.1' })
   const who = holder === null ? 'another program' : `process ${holder.pid} (${holder.name})`
   return failure('port', `port ${wanted} is taken by ${who}`, 'Stop it, or start with --port.')
 }

@@ -1,4 +1,5 @@
 import { readdir, readFile, readlink } from 'node:fs/promises'
+import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net'
 import { join } from 'node:path'
 
 /** State of a listening socket in the kernel's table. */
@@ -13,15 +14,26 @@ export interface PortHolder {
   readonly name: string
 }
 
-/** The process that listens on a port of this machine; null where it is not known, such as another user's. */
-export async function portHolder(port: number, proc = '/proc'): Promise<PortHolder | null> {
+export interface Place {
+  readonly port: number
+  /** An address, not a name. */
+  readonly host: string
+}
+
+/**
+ * The process that listens where somebody else wants to; null where it is not known, such as another user's. This one is
+ * told only where no other is in the way.
+ */
+export async function portHolder(place: Place, proc = '/proc'): Promise<PortHolder | null> {
   const texts = await Promise.all(tables.map((table) => readQuietly(join(proc, table))))
   const sockets = new Set(
-    texts.flatMap((text) => listenersOn(text, port)).map((inode) => `socket:[${inode}]`),
+    texts.flatMap((text) => listenersOn(text, place)).map((inode) => `socket:[${inode}]`),
   )
   if (sockets.size === 0) return null
   const pids = (await readdir(proc).catch(() => [])).filter((name) => /^\d+$/.test(name))
-  for (const pid of pids.slice(0, processesMax)) {
+  const own = String(process.pid)
+  const others = pids.filter((pid) => pid !== own).slice(0, processesMax)
+  for (const pid of pids.includes(own) ? [...others, own] : others) {
     if (!(await holdsOne(join(proc, pid, 'fd'), sockets))) continue
     const name = (await readQuietly(join(proc, pid, 'comm'))).replace(/[^\x20-\x7E]/g, '').slice(0, 15)
     return { pid: Number(pid), name: name === '' ? 'unnamed' : name }
@@ -29,13 +41,45 @@ export async function portHolder(port: number, proc = '/proc'): Promise<PortHold
   return null
 }
 
-/** Inodes of the sockets that listen on the port. Pure. */
-export function listenersOn(table: string, port: number): readonly string[] {
-  const end = `:${port.toString(16).toUpperCase().padStart(4, '0')}`
+/** Inodes of the sockets that listen on the port of that address, or of every address. Pure. */
+export function listenersOn(table: string, { port, host }: Place): readonly string[] {
+  const end = port.toString(16).toUpperCase().padStart(4, '0')
   return table.split('\n').flatMap((line) => {
     const [, local = '', , state, , , , , , inode = ''] = line.trim().split(/\s+/)
-    return state === listening && local.endsWith(end) && inode !== '' ? [inode] : []
+    const [address = '', number] = local.split(':')
+    if (state !== listening || number !== end || inode === '') return []
+    return isInTheWay(addressOf(address), host) ? [inode] : []
   })
+}
+
+/** A socket on every address of IPv6 takes those of IPv4 too, unless its owner asked for less, which is not told. */
+function isInTheWay(held: string, wanted: string): boolean {
+  if (held === everySix || wanted === '::') return true
+  if (isIPv6(wanted)) return areSame(held, wanted)
+  const isFour = isIPv4(held) || isMapped(held)
+  if (held === '0.0.0.0' || wanted === '0.0.0.0') return isFour
+  return areSame(held, wanted)
+}
+
+const everySix = Array.from({ length: 8 }, () => '0000').join(':')
+
+function isMapped(address: string): boolean {
+  return address.startsWith('0000:0000:0000:0000:0000:FFFF:')
+}
+
+/** One address may be written in several ways, and one of IPv4 as one of IPv6. */
+function areSame(one: string, other: string): boolean {
+  if (isIP(one) === 0 || isIP(other) === 0) return false
+  const list = new BlockList()
+  list.addAddress(one, isIPv4(one) ? 'ipv4' : 'ipv6')
+  return list.check(other, isIPv4(other) ? 'ipv4' : 'ipv6')
+}
+
+/** The kernel writes each four bytes as one number of the machine, which has its last byte first. */
+function addressOf(hex: string): string {
+  const bytes = (hex.match(/.{8}/g) ?? []).flatMap((word) => (word.match(/../g) ?? []).toReversed())
+  if (bytes.length === 4) return bytes.map((byte) => Number.parseInt(byte, 16)).join('.')
+  return (bytes.join('').match(/.{4}/g) ?? []).join(':')
 }
 
 /** Processes end and close files while they are looked at, and those of other users may not be. */
