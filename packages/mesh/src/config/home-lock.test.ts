@@ -63,7 +63,7 @@ test('whoever connects and never closes does not keep the holder from letting go
   const home = `/nowhere/${process.pid}-half-open`
   const lock = await lockHome(home, own)
   await halfOpen(home)
-  await lock.release()
+  await expect(lock.release()).resolves.toBeUndefined()
   await (await lockHome(home, own)).release()
 })
 
@@ -74,7 +74,7 @@ test('one that listens to nothing that is said does not keep the holder from let
   onTestFinished(() => void deaf.destroy())
   deaf.on('error', () => {})
   await once(deaf, 'connect')
-  await lock.release()
+  await expect(lock.release()).resolves.toBeUndefined()
   await (await lockHome(home, own)).release()
 })
 
