@@ -141,4 +141,24 @@ describe('the journal of a running mesh', () => {
       'the end was not written by this mesh',
     )
   })
+
+  it.each([
+    ['while it ran for the first time', (mesh: MeshProcess) => mesh.kill9()],
+    ['after a clean stop', (mesh: MeshProcess) => mesh.terminate()],
+  ])('that lost its checkpoints and the seal of its head %s is not sealed as it is', async (_when, end) => {
+    const mesh = await aMesh()
+    await mesh.ask('hello')
+    await end(mesh)
+    tamper(
+      mesh,
+      `DELETE FROM journal_checkpoints;
+       DELETE FROM journal WHERE seq > (SELECT max(seq) - 2 FROM journal);
+       UPDATE journal_head SET seal = '', seq = (SELECT max(seq) FROM journal), count = (SELECT max(seq) FROM journal),
+         hash = (SELECT hash FROM journal ORDER BY seq DESC LIMIT 1)`,
+    )
+    expect((await flotilla({ home: mesh.home }, 'journal', 'verify')).code).toBe(1)
+    await mesh.restart()
+    expect(await readiness(mesh)).toMatchObject({ problems: [{ id: 'journal-broken' }] })
+    expect((await flotilla({ home: mesh.home }, 'journal', 'verify')).code).toBe(1)
+  })
 })

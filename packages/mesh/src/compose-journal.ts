@@ -1,10 +1,11 @@
+import { existsSync } from 'node:fs'
 import type { FileEditor } from './config/atomic-file.ts'
 import type { DataPaths } from './config/data-paths.ts'
 import type { SettingsFile } from './config/watch-settings.ts'
 import type { EventBus } from './events/event-bus.ts'
 import { createAnchorFile } from './journal/journal-anchors.ts'
 import { createJournalSeal } from './journal/journal-seal.ts'
-import { createJournal } from './journal/journal-table.ts'
+import { createJournal, readHead } from './journal/journal-table.ts'
 import type { Journal } from './journal/journal.ts'
 import { createJournalKeeper } from './journal/keep-journal.ts'
 import type { JournalTrust } from './journal/verify-journal.ts'
@@ -17,9 +18,18 @@ import type { Secret } from './vault/secret.ts'
 import { productVersion } from './version.ts'
 import type { MeshParts } from './compose-parts.ts'
 
+/**
+ * Whether the journal may be that of a release which sealed nothing. Asked before the home has its secret in a file:
+ * from then on every head is sealed.
+ */
+export function mayBeBare(paths: DataPaths, database: Database): boolean {
+  return !existsSync(paths.meshSecret) && readHead(database)?.seal === ''
+}
+
 /** What the journal is verified against beside the database. */
-export function journalTrust(paths: DataPaths, meshSecret: Secret) {
+export function journalTrust(paths: DataPaths, meshSecret: Secret, bareHead = false) {
   return {
+    bareHead,
     seal: createJournalSeal(meshSecret.reveal()),
     anchors: createAnchorFile(paths.journalAnchors),
   } satisfies JournalTrust
@@ -77,13 +87,15 @@ export function composeJournalKeeper(parts: {
 }
 
 /** The mesh works from here on. */
-export function tellStart({ journal, context, runtime }: MeshParts): void {
+export function tellStart({ journal, journalKeeper, context, runtime }: MeshParts): void {
   journal.append({
     actor: 'system',
     action: 'mesh.started',
     subject: 'mesh',
     detail: { version: productVersion, pid: context.pid, runtime: runtime.kind },
   })
+  // The first rows of a home are anchored at once: what no anchor holds can be made anew.
+  journalKeeper.verify()
 }
 
 /** The last rows of a life, and the checkpoint on them. */

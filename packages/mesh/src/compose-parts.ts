@@ -9,7 +9,13 @@ import { composeHeartbeats } from './compose-heartbeat.ts'
 import type { Heartbeats } from './compose-heartbeat.ts'
 import { composeEgress } from './compose-egress.ts'
 import { composeBudgets } from './compose-budgets.ts'
-import { composeJournal, composeJournalKeeper, composeMeshSecret, journalTrust } from './compose-journal.ts'
+import {
+  composeJournal,
+  composeJournalKeeper,
+  composeMeshSecret,
+  journalTrust,
+  mayBeBare,
+} from './compose-journal.ts'
 import { composeVault } from './compose-vault.ts'
 import { composeWebhooks } from './compose-webhooks.ts'
 import { composeWatch } from './compose-watch.ts'
@@ -64,9 +70,10 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
   const editor = createFileEditor()
   await writeFirstPermissions(paths)
   const { database, diskRoom } = composeStorage(paths, log)
+  const bareHead = mayBeBare(paths, database)
   const meshSecret = await composeMeshSecret({ env, paths, editor, database, log })
   const vault = await createVault({ env, envFilePath: paths.envFile, editor })
-  const trust = journalTrust(paths, meshSecret)
+  const trust = journalTrust(paths, meshSecret, bareHead)
   const journal = composeJournal({ database, trust })
   const events = createEventBus({ database, clock, log })
   const effects = createEffectOnce({ database, clock })

@@ -22,7 +22,7 @@ import { portHolder } from '../doctor/port-holder.ts'
 import { sharedFindings } from '../doctor/shared-findings.ts'
 import { modelFindings } from '../doctor/model-findings.ts'
 import { presetModel } from '../llm/preset-model.ts'
-import { journalTrust } from '../compose-journal.ts'
+import { journalTrust, mayBeBare } from '../compose-journal.ts'
 import { verifyJournal } from '../journal/verify-journal.ts'
 import type { JournalVerdict } from '../journal/verify-journal.ts'
 import { checkSums } from '../llm/check-sums.ts'
@@ -229,7 +229,7 @@ async function journal(paths: DataPaths, { env }: CommandContext): Promise<Docto
   try {
     // Null where the home has never been started: then the chain alone is looked at.
     const secret = await findMeshSecret({ env, envFilePath: paths.envFile, secretPath: paths.meshSecret })
-    const verdict = verifyJournal(database, secret && journalTrust(paths, secret))
+    const verdict = verifyJournal(database, secret && journalTrust(paths, secret, mayBeBare(paths, database)))
     if (verdict.ok) return ok('journal', `${verdict.rows} rows, unbroken${acceptedWords(verdict)}`)
     return failure(
       'journal',

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { journalTrust } from '../compose-journal.ts'
+import { journalTrust, mayBeBare } from '../compose-journal.ts'
 import { dataPaths } from '../config/data-paths.ts'
 import { verifyJournal as verifyChain } from '../journal/verify-journal.ts'
 import { openDatabase } from '../storage/database.ts'
@@ -16,7 +16,10 @@ export async function verifyJournal({ environment, env, tell }: CommandContext):
   const secret = await findMeshSecret({ env, envFilePath: paths.envFile, secretPath: paths.meshSecret })
   const database = openDatabase(paths.database)
   try {
-    const report = verifyChain(database, secret ? journalTrust(paths, secret) : null)
+    const report = verifyChain(
+      database,
+      secret ? journalTrust(paths, secret, mayBeBare(paths, database)) : null,
+    )
     tell({ ...report, sealed: secret !== null })
     return report.ok ? 0 : 1
   } finally {

@@ -33,7 +33,10 @@ export function createJournal({
   return {
     append: ({ actor, action, subject, detail }) =>
       database.transaction(() => {
-        const head = readHead(database) ?? { seq: 0, count: 0, hash: genesisHash }
+        const found = readHead(database)
+        const head = found ?? { seq: 0, count: 0, hash: genesisHash }
+        // A row that follows a head which this mesh did not seal must not seal it: that is a person's to accept.
+        const isOurs = found === null || found.seal === seal?.(headText(found))
         const link = {
           seq: head.seq + 1,
           at: clock.now(),
@@ -48,7 +51,7 @@ export function createJournal({
             'INSERT INTO journal (seq, at, actor, action, subject, detail, previous_hash, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
           )
           .run(link.seq, link.at, actor, action, subject, link.detail, head.hash, hash)
-        writeHead(database, { seq: link.seq, count: head.count + 1, hash }, seal)
+        writeHead(database, { seq: link.seq, count: head.count + 1, hash }, isOurs ? seal : undefined)
       }),
   }
 }

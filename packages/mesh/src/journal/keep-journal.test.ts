@@ -1,62 +1,13 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterEach, describe, expect, test } from 'vitest'
-import { createManualClock } from '../../../../tests/support/manual-clock.ts'
-import { migrated } from '../runs/ledger-world.ts'
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import { describe, expect, test } from 'vitest'
 import type { Database } from '../storage/database.ts'
-import { createAnchorFile } from './journal-anchors.ts'
 import { createJournalSeal } from './journal-seal.ts'
 import { createJournal } from './journal-table.ts'
+import { aMesh, remade } from './journal-world.ts'
 import { createJournalKeeper, prunedStepRows } from './keep-journal.ts'
 import { verifyJournal } from './verify-journal.ts'
 
 const dayMs = 24 * 3600_000
-const folders: string[] = []
-afterEach(async () => {
-  for (const folder of folders.splice(0)) await rm(folder, { recursive: true })
-})
-
-async function aMesh(options: { keepDays?: number; rowsMax?: number } = {}) {
-  const folder = await mkdtemp(join(tmpdir(), 'journal-'))
-  folders.push(folder)
-  const path = join(folder, 'anchors.jsonl')
-  const clock = createManualClock('2026-11-21T12:00:00Z')
-  const database = migrated()
-  const seal = createJournalSeal('the secret of the mesh')
-  const anchors = createAnchorFile(path)
-  const journal = createJournal({ database, clock, seal })
-  const heard: string[] = []
-  const keeperOfALife = () =>
-    createJournalKeeper({
-      database,
-      journal,
-      seal,
-      anchors,
-      clock,
-      retention: () => ({ keep_days: options.keepDays ?? 365, max_rows: options.rowsMax ?? 1_000_000 }),
-      onBroken: (detail) => heard.push(detail),
-    })
-  const write = (rows: number) => {
-    for (let row = 0; row < rows; row++) {
-      journal.append({ actor: 'agent:scout', action: 'run.settled', subject: `run_${row}`, detail: { row } })
-    }
-  }
-  const verify = (from: 'base' | 'latest' = 'base') => verifyJournal(database, { seal, anchors }, from)
-  return {
-    clock,
-    database,
-    seal,
-    anchors,
-    journal,
-    heard,
-    keeper: keeperOfALife(),
-    keeperOfALife,
-    write,
-    verify,
-    path,
-  }
-}
 
 const actions = (database: Database) =>
   database
@@ -155,7 +106,7 @@ describe('a sealed journal', () => {
   })
 
   test('of an older release, which sealed nothing, is taken once', async () => {
-    const mesh = await aMesh()
+    const mesh = await aMesh({ bareHead: true })
     createJournal({ database: mesh.database, clock: mesh.clock }).append({
       actor: 'system',
       action: 'a.b',
@@ -284,12 +235,12 @@ describe('a broken journal', () => {
     keeper.verify()
     expect(keeper.broken()).toContain('a checkpoint was not made by this mesh')
     keeper.accept('human:cli')
-    expect(verifyJournal(mesh.database, { seal, anchors: mesh.anchors })).toMatchObject({
+    expect(verifyJournal(mesh.database, { ...mesh, seal })).toMatchObject({
       ok: true,
       accepted: { by: 'human:cli' },
     })
     keeper.close()
-    expect(verifyJournal(mesh.database, { seal, anchors: mesh.anchors })).toMatchObject({ ok: true })
+    expect(verifyJournal(mesh.database, { ...mesh, seal })).toMatchObject({ ok: true })
   })
 
   test('cannot be told as accepted by another person', async () => {
@@ -365,23 +316,3 @@ describe('pruning', () => {
     expect(actions(mesh.database)).toHaveLength(11)
   })
 })
-
-/** What somebody does who knows how the chain is made and not the secret. */
-function remade(
-  database: Database,
-  change: (row: { seq: number; subject: string }) => { seq: number; subject: string },
-): void {
-  const rows = database.prepare('SELECT * FROM journal ORDER BY seq').all()
-  database.exec('DELETE FROM journal; DELETE FROM journal_head')
-  const bare = rows.map((row) => ({
-    at: Number(row['at']),
-    actor: String(row['actor']),
-    action: String(row['action']),
-    detail: JSON.parse(String(row['detail'])) as Record<string, never>,
-    subject: change({ seq: Number(row['seq']), subject: String(row['subject']) }).subject,
-  }))
-  for (const row of bare) {
-    const clock = { now: () => row.at, sleep: () => Promise.resolve() }
-    createJournal({ database, clock }).append(row)
-  }
-}

@@ -5,6 +5,7 @@ import { baseOf, readCheckpoints, sealed, writeCheckpoint } from './journal-chec
 import type { Checkpoint } from './journal-checkpoints.ts'
 import type { JournalSeal } from './journal-seal.ts'
 import { readHead, writeHead } from './journal-table.ts'
+import type { JournalHead } from './journal-table.ts'
 import type { Journal } from './journal.ts'
 import { genesisHash } from './chain-hash.ts'
 import { linkSchema, rowsAfter } from './read-journal.ts'
@@ -21,7 +22,7 @@ import type { JournalVerdict } from './verify-journal.ts'
  *    goes on. A person who has looked at it may accept it.
  */
 export interface JournalKeeper {
-  /** At start, from the last checkpoint on. */
+  /** At start, from the last checkpoint on, and once more when the start is told: then a first home has its anchor. */
   verify(): void
   /** What does not hold, until a person accepts it; else null. */
   broken(): string | null
@@ -44,6 +45,7 @@ export interface JournalKeeperDeps {
   readonly journal: Journal
   readonly seal: JournalSeal
   readonly anchors: JournalAnchors
+  readonly bareHead: boolean
   readonly clock: Clock
   readonly retention: () => { readonly keep_days: number; readonly max_rows: number }
   readonly onBroken: (detail: string) => void
@@ -60,10 +62,15 @@ export function createJournalKeeper(deps: JournalKeeperDeps): JournalKeeper {
   let verifiedAt = 0
 
   function look(): void {
+    if (broken !== null) return
     verifiedAt = clock.now()
-    const verdict = verifyJournal(database, deps, 'latest')
-    if (verdict.ok) checkpoint(deps)
-    else tell(verdict)
+    // One transaction: nobody puts another head there between the look at the chain and the seal on its end.
+    const { verdict, head } = database.transaction(() => {
+      const found = verifyJournal(database, deps, 'latest')
+      return { verdict: found, head: found.ok ? endToAnchor(deps) : null }
+    })
+    if (!verdict.ok) tell(verdict)
+    else if (head) place(deps, 'verified', head)
   }
 
   function verifyWhole(): JournalVerdict {
@@ -103,61 +110,61 @@ export function createJournalKeeper(deps: JournalKeeperDeps): JournalKeeper {
       if (why === undefined && broken === null) verifyWhole()
       const was = why ?? broken
       if (was === null) return null
-      database.transaction(() => {
+      const head = database.transaction(() => {
         mendHead(deps)
-        evenHead(deps)
+        sealHead(deps)
         deps.journal.append({
           actor,
           action: 'journal.accepted',
           subject: 'journal',
           detail: { broken: was },
         })
+        return readHead(database)
       })
-      place(deps, 'accepted')
+      if (head) place(deps, 'accepted', head)
       broken = null
       return was
     },
-    close() {
-      if (broken === null) look()
-    },
+    close: look,
   }
 }
 
-/** At the end of what was just verified; nothing where that has one. */
-function checkpoint(deps: JournalKeeperDeps): void {
-  const head = readHead(deps.database)
-  const last = readCheckpoints(deps.database).at(-1)
-  if (!head || last?.seq === head.seq) return
+/** The end of what was just verified; null where that has a checkpoint. */
+function endToAnchor({ database, seal }: JournalKeeperDeps): JournalHead | null {
+  const head = readHead(database)
+  const last = readCheckpoints(database).at(-1)
+  if (!head || last?.seq === head.seq) return null
   // A head of an older release gets its seal.
-  if (head.seal === '') writeHead(deps.database, head, deps.seal)
-  place(deps, 'verified')
+  if (head.seal === '') writeHead(database, head, seal)
+  return head
 }
 
 /**
- * At the head. Outside first: the row is on the disk already, and the other way round a crash in between would look like
- * a file that somebody took away.
+ * At the head that was found or written in the transaction before, whatever stands there now. Outside first: the row is
+ * on the disk already, and the other way round a crash in between would look like a file that somebody took away.
  */
-function place(deps: JournalKeeperDeps, kind: Checkpoint['kind']): void {
-  const head = readHead(deps.database)
-  if (!head) return
+function place(deps: JournalKeeperDeps, kind: Checkpoint['kind'], head: JournalHead): void {
   const made = sealed({ seq: head.seq, hash: head.hash, kind, at: deps.clock.now() }, deps.seal)
   deps.anchors.add(made)
   deps.database.transaction(() => writeCheckpoint(deps.database, made))
 }
 
-/** A head that is gone or was set back would let no row be appended any more. */
-function mendHead({ database, seal }: JournalKeeperDeps): void {
+/**
+ * A head that is gone or was set back would let no row be appended any more. Without a seal, so that the journal is as
+ * broken in every later life, until a person accepts it.
+ */
+function mendHead({ database }: JournalKeeperDeps): void {
   const last = database.prepare('SELECT seq, hash FROM journal ORDER BY seq DESC LIMIT 1').get()
   const head = readHead(database)
   if (!last || (head && head.seq >= Number(last['seq']))) return
   const seq = Number(last['seq'])
-  writeHead(database, { seq, count: seq, hash: String(last['hash']) }, seal)
+  writeHead(database, { seq, count: seq, hash: String(last['hash']) }, undefined)
 }
 
-/** A head whose count is another than its number says would not fit any row that follows it. */
-function evenHead({ database, seal }: JournalKeeperDeps): void {
+/** A head that a person accepts is sealed; one whose count is not its number would not fit any row that follows it. */
+function sealHead({ database, seal }: JournalKeeperDeps): void {
   const head = readHead(database)
-  if (head && head.count !== head.seq) writeHead(database, { ...head, count: head.seq }, seal)
+  if (head) writeHead(database, { ...head, count: head.seq }, seal)
 }
 
 /** A step of pruning; gives a verdict where what it would prune does not hold. */

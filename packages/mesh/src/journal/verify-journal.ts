@@ -29,6 +29,11 @@ export interface JournalVerdict {
 export interface JournalTrust {
   readonly seal: JournalSeal
   readonly anchors: Pick<JournalAnchors, 'read'>
+  /**
+   * Whether the head may be one of a release that sealed nothing: only where this home had no secret in its file yet.
+   * The database alone cannot say so, since whoever writes to it can take a seal away.
+   */
+  readonly bareHead: boolean
 }
 
 interface Place {
@@ -169,8 +174,8 @@ function faultAtEnd(
   if (head.seq !== last.seq || head.count !== last.seq || head.hash !== last.hash) {
     return { seq: last.seq, detail: 'the end is not the one that was written' }
   }
-  // Before the first checkpoint the head may be one of an older release, which sealed nothing.
-  const mayBeBare = head.seal === '' && checkpoints.length === 0
+  const isFirst = checkpoints.length === 0 && anchors.length === 0
+  const mayBeBare = trust?.bareHead === true && isFirst && head.seal === ''
   if (trust && !mayBeBare && head.seal !== trust.seal(headText(head))) {
     return { seq: last.seq, detail: 'the end was not written by this mesh' }
   }

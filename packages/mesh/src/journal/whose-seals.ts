@@ -12,7 +12,7 @@ import type { JournalTrust } from './verify-journal.ts'
  */
 export function whoseSeals(
   database: Database,
-  { seal, anchors }: JournalTrust,
+  { seal, anchors }: Pick<JournalTrust, 'seal' | 'anchors'>,
 ): 'nobody' | 'ours' | 'others' {
   const head = readHead(database)
   const inside = head && head.seal !== '' ? [isOf(seal, headText(head), head.seal)] : []
