@@ -43,7 +43,10 @@ async function fleet(environment: Record<string, string>): Promise<MeshProcess> 
   await mesh.createWorker('right')
   const granted = await mesh.call(controlEndpoints.agentEdit, {
     params: { id: 'left' },
-    body: { field: 'permissions', value: { add: { can_message: ['right'] } } },
+    body: {
+      field: 'permissions',
+      value: { add: { can_message: ['right'] }, set: { can_route_tasks: true } },
+    },
   })
   expect(granted.status).toBe(200)
   return mesh
