@@ -94,7 +94,7 @@ export async function composeParts({ context, home, paths, log }: MeshSettings) 
     onBroken: (detail) => {
       if (detail !== null) events.publish({ type: 'permissions.broken', detail })
     },
-    onRecords: createJournalGrants({ database, journal }),
+    onRecords: createJournalGrants({ database, journal, log }),
   })
   const denials = createDenialCounts(clock)
   const guard = createGuard({ permissions, denials, journal, events, clock, log })

@@ -53,6 +53,27 @@ describe('an explanation', () => {
     })
   })
 
+  test('names the default where it is what allows, and what takes it away', async () => {
+    const operators =
+      '{\n  "permissions": {\n    "operator": {\n      "can_route_tasks": true\n    }\n  }\n}\n'
+    expect(await asked(operators, 'manage-fleet', [null, 'operator'])).toMatchObject({
+      allowed: true,
+      reason:
+        'can_manage_fleet is left out of the entry of operator, which has it by default; take it with: flotilla permissions set operator can_manage_fleet=false',
+      field: 'can_manage_fleet',
+      line: 3,
+    })
+    expect(await asked(operators, 'route-tasks', [null, 'operator'])).toMatchObject({
+      reason: 'can_route_tasks of operator allows it',
+      line: 4,
+    })
+    const browsing = text.replace('"allowed_apis"', '"can_use_browser": true,\n      "allowed_apis"')
+    expect(await asked(browsing, 'use-browser', ['click'])).toMatchObject({
+      allowed: true,
+      reason: expect.not.stringContaining('default'),
+    })
+  })
+
   test('names the line of the field that does not list it, and the command that would', async () => {
     expect(await asked(text, 'call-api', ['http'])).toMatchObject({
       allowed: false,

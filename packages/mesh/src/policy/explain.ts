@@ -1,4 +1,5 @@
 import { findPermissionAction, permissionActions } from '@flotilla/protocol/permission-actions'
+import { controlPlaneFlags } from '@flotilla/protocol/permission-record'
 import type { PermissionActionName } from '@flotilla/protocol/permission-actions'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Action, Decision } from './action.ts'
@@ -83,7 +84,7 @@ export function explain(snapshot: PermissionSnapshot, question: Question): Expla
   const line = lineOf(snapshot, agentId, decision)
   return {
     allowed: decision.allowed,
-    reason: decision.allowed ? allowedBy(agentId, field) : decision.reason,
+    reason: decision.allowed ? allowedBy(snapshot, agentId, field) : decision.reason,
     field,
     file,
     line,
@@ -118,9 +119,12 @@ function lineOf(snapshot: PermissionSnapshot, agentId: string, decision: Decisio
   return snapshot.lineOf(agentId, field, entry) ?? snapshot.lineOf(agentId, field) ?? snapshot.lineOf(agentId)
 }
 
-function allowedBy(agentId: string, field: string | null): string {
-  return field === null
-    ? 'every agent that has a permission record may do this'
+function allowedBy(snapshot: PermissionSnapshot, agentId: string, field: string | null): string {
+  if (field === null) return 'every agent that has a permission record may do this'
+  const isDefault =
+    controlPlaneFlags.some((flag) => flag === field) && snapshot.lineOf(agentId, field) === null
+  return isDefault
+    ? `${field} is left out of the entry of ${agentId}, which has it by default; take it with: flotilla permissions set ${agentId} ${field}=false`
     : `${field} of ${agentId} allows it`
 }
 

@@ -1,9 +1,11 @@
 import { canonicalJson } from '../journal/chain-hash.ts'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import { jsonValueSchema } from '@flotilla/protocol/json-value'
-import type { PermissionRecord } from '@flotilla/protocol/permission-record'
+import { operatorAgentId } from '@flotilla/protocol/ids'
+import type { ControlPlaneFlag, PermissionRecord } from '@flotilla/protocol/permission-record'
 import * as z from 'zod'
 import type { Journal } from '../journal/journal.ts'
+import type { Log } from '../log.ts'
 import type { Database } from '../storage/database.ts'
 
 export type PermissionRecordsByAgent = Readonly<Record<string, PermissionRecord>>
@@ -12,7 +14,12 @@ export type PermissionRecordsByAgent = Readonly<Record<string, PermissionRecord>
  * Tells the journal who was granted what: the records as they stand now against those that it was told of last, field by
  * field. What it was told of stands in the database, so that an edit made while the mesh was down is found too.
  */
-export type JournalGrants = (records: PermissionRecordsByAgent, actor: string) => void
+export type JournalGrants = (
+  records: PermissionRecordsByAgent,
+  actor: string,
+  /** Which the operator's entry leaves out of the file, so that it has them by default. */
+  leftOut?: readonly ControlPlaneFlag[],
+) => void
 
 /** Who edits the file by hand has no other name here. */
 export const handActor = 'human:file'
@@ -24,27 +31,57 @@ const valueMaxChars = 1000
 export function createJournalGrants(deps: {
   readonly database: Database
   readonly journal: Journal
+  readonly log: Log
 }): JournalGrants {
-  const { database, journal } = deps
+  const { database, journal, log } = deps
   let seen: string | null = null
 
-  return (records, actor) => {
+  function append(actor: string, changes: readonly GrantChange[]): void {
+    for (const { action, agentId, fields } of changes)
+      journal.append({ actor, action, subject: agentId, detail: fields })
+  }
+
+  /** True where it was told of the defaults, which is once. */
+  function tell(text: string, actor: string, leftOut: readonly ControlPlaneFlag[]): boolean {
+    const row = database.prepare('SELECT records, defaults_told FROM permissions_seen WHERE id = 1').get()
+    const before = seenSchema.parse(JSON.parse(row === undefined ? '{}' : String(row['records'])))
+    const after = seenSchema.parse(JSON.parse(text))
+    const isFirst = row?.['defaults_told'] !== 1
+    // Earlier releases took for false what was left out: nobody's hand has changed it since.
+    const byHand = isFirst ? withoutDefaults(before, after, leftOut) : after
+    append(actor, grantChanges(before, byHand))
+    append('system', grantChanges(byHand, after))
+    database
+      .prepare(
+        'INSERT INTO permissions_seen (id, records, defaults_told) VALUES (1, ?, 1) ON CONFLICT (id) DO UPDATE SET records = excluded.records, defaults_told = 1',
+      )
+      .run(text)
+    return isFirst
+  }
+
+  return (records, actor, leftOut = []) => {
     const text = canonicalJson(jsonValueSchema.parse(records))
     if (text === seen) return
-    database.transaction(() => {
-      const row = database.prepare('SELECT records FROM permissions_seen WHERE id = 1').get()
-      const before = seenSchema.parse(JSON.parse(row === undefined ? '{}' : String(row['records'])))
-      for (const change of grantChanges(before, seenSchema.parse(JSON.parse(text)))) {
-        journal.append({ actor, action: change.action, subject: change.agentId, detail: change.fields })
-      }
-      database
-        .prepare(
-          'INSERT INTO permissions_seen (id, records) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET records = excluded.records',
-        )
-        .run(text)
-    })
+    const toldDefaults = database.transaction(() => tell(text, actor, leftOut))
     seen = text
+    if (!toldDefaults || leftOut.length === 0) return
+    log.warn(
+      {
+        flags: leftOut,
+        repair: `flotilla permissions set ${operatorAgentId} ${leftOut.map((flag) => `${flag}=false`).join(' ')}`,
+      },
+      'the entry of the operator leaves these flags out, which it has by default: it may do what they name until they are set to false',
+    )
   }
+}
+
+/** As it would be if what the operator's entry leaves out stood as it did before. Pure. */
+function withoutDefaults(before: Records, after: Records, leftOut: readonly ControlPlaneFlag[]): Records {
+  const own = after[operatorAgentId]
+  if (own === undefined) return after
+  const was = before[operatorAgentId] ?? {}
+  const flags = Object.fromEntries(leftOut.map((flag) => [flag, was[flag] ?? false]))
+  return { ...after, [operatorAgentId]: { ...own, ...flags } }
 }
 
 export interface GrantChange {

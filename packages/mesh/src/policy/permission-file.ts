@@ -1,5 +1,6 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import { permissionFileSchema } from '@flotilla/protocol/permission-record'
+import { operatorAgentId } from '@flotilla/protocol/ids'
+import { controlPlaneFlags, permissionFileSchema } from '@flotilla/protocol/permission-record'
 import type { PermissionFile, PermissionRecord } from '@flotilla/protocol/permission-record'
 import { Problem } from '@flotilla/protocol/problem'
 import { readTextFile, sameStamp, stampOf } from '../config/atomic-file.ts'
@@ -79,7 +80,12 @@ export async function createPermissionFile(deps: PermissionFileDeps): Promise<Pe
 
   function tell(text: string | null, actor: string): void {
     const reading = text === null || !deps.onRecords ? null : readJsonDocument(text, permissionFileSchema)
-    if (reading?.ok) deps.onRecords?.(reading.document.value.permissions, actor)
+    if (!reading?.ok) return
+    const { value, lineOf } = reading.document
+    const leftOut = Object.hasOwn(value.permissions, operatorAgentId)
+      ? controlPlaneFlags.filter((flag) => lineOf(['permissions', operatorAgentId, flag]) === null)
+      : []
+    deps.onRecords?.(value.permissions, actor, leftOut)
   }
 
   function take(next: PermissionSnapshot): void {

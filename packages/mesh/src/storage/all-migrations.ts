@@ -31,12 +31,13 @@ import { effectMarksMigration } from './migrations/111-effect-marks.ts'
 import { cutOffChangesMigration } from './migrations/112-cut-off-changes.ts'
 import { statedWindowsMigration } from './migrations/125-stated-windows.ts'
 import { heartbeatRulesMigration } from './migrations/135-heartbeat-rules.ts'
+import { permissionDefaultsMigration } from './migrations/136-permission-defaults.ts'
 
 /**
  * Every step of the schema. Numbers are kept by room: 1 to 9 ledger, 10 agents, 20 to 29 spend, budgets and journal,
  * 30 blackboard, 40 artifacts and notes, 50 effects, 55 credential requests, 60 egress, 70 and 71 approvals and changes,
  * 80 to 89 triggers, topics and pauses, 90 MCP servers.
- * 105 to 107 spend, 108 bodies of webhooks, 111 and 112 what was cut off, 125 windows of models.
+ * 105 to 107 spend, 108 bodies of webhooks, 111 and 112 what was cut off, 125 windows of models, 136 defaults of permissions.
  */
 export const allMigrations: readonly Migration[] = [
   ledgerMigration,
@@ -71,4 +72,5 @@ export const allMigrations: readonly Migration[] = [
   cutOffChangesMigration,
   statedWindowsMigration,
   heartbeatRulesMigration,
+  permissionDefaultsMigration,
 ]
