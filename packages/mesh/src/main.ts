@@ -4,26 +4,35 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { asProblem } from './api/problem-reply.ts'
 import type { CommandContext } from './commands/command-context.ts'
-import { readTextFile } from './config/atomic-file.ts'
-import { dataPaths } from './config/data-paths.ts'
-import { homeOf, readEnvironment } from './config/environment.ts'
+import { commandEnvironment } from './commands/command-environment.ts'
+import type { EnvFileNeed } from './commands/command-environment.ts'
 import { systemClock } from './system-clock.ts'
 import { SandboxError, sandboxWords } from './sandbox/sandbox-error.ts'
-import { parseEnvText } from './vault/env-file.ts'
 
 /**
  * `main.ts <serve|prepare|doctor|verify-journal|begin-journal|reset|session> [--home H] [--port P] [--agent-port P] [--runtime R]`.
  * The command line and the tests start it; standard output is JSON lines, among them progress and the problem
  * that ended it.
  */
-const commands: Readonly<Record<string, () => Promise<(context: CommandContext) => Promise<number>>>> = {
-  serve: async () => (await import('./commands/serve.ts')).serve,
-  prepare: async () => (await import('./commands/prepare.ts')).prepare,
-  doctor: async () => (await import('./commands/doctor.ts')).doctor,
-  'verify-journal': async () => (await import('./commands/verify-journal.ts')).verifyJournal,
-  'begin-journal': async () => (await import('./commands/begin-journal.ts')).beginJournal,
-  reset: async () => (await import('./commands/reset.ts')).reset,
-  session: async () => (await import('./commands/session.ts')).session,
+const commands: Readonly<Record<string, Entry>> = {
+  serve: { needs: 'sound', load: async () => (await import('./commands/serve.ts')).serve },
+  prepare: { needs: 'sound', load: async () => (await import('./commands/prepare.ts')).prepare },
+  doctor: { needs: 'whatever-holds', load: async () => (await import('./commands/doctor.ts')).doctor },
+  'verify-journal': {
+    needs: 'whatever-holds',
+    load: async () => (await import('./commands/verify-journal.ts')).verifyJournal,
+  },
+  'begin-journal': {
+    needs: 'whatever-holds',
+    load: async () => (await import('./commands/begin-journal.ts')).beginJournal,
+  },
+  reset: { needs: 'readable', load: async () => (await import('./commands/reset.ts')).reset },
+  session: { needs: 'whatever-holds', load: async () => (await import('./commands/session.ts')).session },
+}
+
+interface Entry {
+  readonly needs: EnvFileNeed
+  readonly load: () => Promise<(context: CommandContext) => Promise<number>>
 }
 
 /**
@@ -66,8 +75,8 @@ async function main(): Promise<number> {
     ...(values['agent-port'] ? { FLOTILLA_AGENT_PORT: values['agent-port'] } : {}),
     ...(values.runtime ? { FLOTILLA_RUNTIME: values.runtime } : {}),
   }
-  const environment = readEnvironment(env, homedir(), await settingsIn(homeOf(env)))
-  const run = await command()
+  const environment = await commandEnvironment(command.needs, { env, userHome: homedir() })
+  const run = await command.load()
   return run({
     environment,
     env,
@@ -81,14 +90,6 @@ async function main(): Promise<number> {
 
 /** Lines that whoever started the process waits for; in a log that several starts write to, the id says whose. */
 const ofThisLife: readonly string[] = ['progress', 'ready', 'problem']
-/** What `.env` of the home sets. A broken one is told by whoever opens the vault, with its line. */
-async function settingsIn(home: string): Promise<ReadonlyMap<string, string>> {
-  try {
-    return parseEnvText((await readTextFile(dataPaths(home).envFile)) ?? '')
-  } catch {
-    return new Map()
-  }
-}
 
 function tell(line: Readonly<Record<string, unknown>>): void {
   const marked = ofThisLife.some((name) => name in line) ? { ...line, pid: process.pid } : line

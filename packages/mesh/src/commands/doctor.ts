@@ -15,6 +15,7 @@ import { homeIdPath } from '../config/home-folder.ts'
 import type { DataPaths } from '../config/data-paths.ts'
 import { dataLimitBytes, defaultSettings, readSettingsFile } from '../config/settings-file.ts'
 import { dataFindings } from '../doctor/data-findings.ts'
+import { environmentFindings } from '../doctor/environment-findings.ts'
 import { diskFinding, fileFindings } from '../doctor/file-findings.ts'
 import { failure, ok, warning } from '../doctor/finding.ts'
 import type { DoctorFinding } from '../doctor/finding.ts'
@@ -58,6 +59,7 @@ export async function doctor(context: CommandContext): Promise<number> {
     ...(await data(context, paths)),
     ...(await shared(context)),
     await port(context.environment.port, running),
+    ...environmentFindings(context.environment),
     ...(await configuration(context, paths)),
     await journal(paths, context),
     money(paths),

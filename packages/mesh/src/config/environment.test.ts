@@ -67,6 +67,23 @@ describe('the environment', () => {
     })
   })
 
+  test('of a file names what the command line alone reads, and from elsewhere', () => {
+    const file = new Map([
+      ['FLOTILLA_URL', 'http://elsewhere'],
+      ['FLOTILLA_SESSION', 'sk-oops'],
+      ['FLOTILLA_REQUIRE_ENGINE', '1'],
+      ['FLOTILLA_NO_INSTALL', '1'],
+    ])
+    const environment = readEnvironment({}, '/home/a', file)
+    expect(environment.noInstall).toBe(true)
+    expect(environment.warnings).toEqual([
+      'FLOTILLA_URL in .env has no effect: the command line alone reads it, from its own environment',
+      'FLOTILLA_SESSION in .env has no effect: the command line alone reads it, from its own environment',
+      'FLOTILLA_REQUIRE_ENGINE in .env has no effect: the command line alone reads it, from its own environment',
+      'FLOTILLA_NO_INSTALL in .env holds for the mesh alone: the command line reads it from its own environment',
+    ])
+  })
+
   test('names what is wrong and never shows a value', () => {
     const wrong = { FLOTILLA_PORT: 'sk-oops', FLOTILLA_RUNTIME: 'vm' }
     expect(() => readEnvironment(wrong)).toThrow(/FLOTILLA_PORT: .*FLOTILLA_RUNTIME: /)

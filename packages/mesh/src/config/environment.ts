@@ -25,8 +25,10 @@ export interface Environment {
   readonly maxIterations: number
   readonly chatMaxToolRounds: number
   readonly chatMaxTotalRounds: number
-  /** One sentence per FLOTILLA_ name that nobody reads. */
+  /** One sentence per FLOTILLA_ name that has no effect where it stands. */
   readonly warnings: readonly string[]
+  /** One sentence per value of `.env` that was left out because it is wrong; a mesh does not start with any. */
+  readonly leftOut: readonly string[]
 }
 
 const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const
@@ -75,6 +77,14 @@ export const environmentNames: readonly string[] = Object.keys(environmentSchema
 /** Which of these lie in `.env` can be known only once the home is. */
 const homeName = 'FLOTILLA_HOME'
 
+/** Read by the command line, which looks at its own environment alone; what the mesh does with them. */
+const commandLineNames: Readonly<Record<string, string>> = {
+  FLOTILLA_URL: 'has no effect: the command line alone reads it, from its own environment',
+  FLOTILLA_SESSION: 'has no effect: the command line alone reads it, from its own environment',
+  FLOTILLA_REQUIRE_ENGINE: 'has no effect: the command line alone reads it, from its own environment',
+  FLOTILLA_NO_INSTALL: 'holds for the mesh alone: the command line reads it from its own environment',
+}
+
 type Variables = Readonly<Record<string, string | undefined>>
 
 /** The home folder of a process with this environment. Pure. */
@@ -95,12 +105,9 @@ export function readEnvironment(
 ): Environment {
   const present = presentIn(record)
   const written = presentIn(Object.fromEntries(file))
-  const parsed = environmentSchema.safeParse({ ...written, ...present, [homeName]: present[homeName] })
+  const parsed = parseVariables(present, written)
   if (!parsed.success) {
-    const wrong = parsed.error.issues.map(({ path, message }) => {
-      const name = path.join('.')
-      return `${name}${name in present ? '' : ' in .env'}: ${message}`
-    })
+    const wrong = wrongIn(parsed.error, present).map(({ words }) => words)
     throw new Problem('unprocessable', { detail: `the environment is wrong: ${wrong.join('; ')}` })
   }
   const value = parsed.data
@@ -121,12 +128,47 @@ export function readEnvironment(
     chatMaxTotalRounds: Math.round(clamp(limits.chatRoundsPerSession, value.FLOTILLA_CHAT_MAX_TOTAL_ROUNDS)),
     warnings: [
       ...unknownNames(Object.keys(present), ''),
-      ...unknownNames(Object.keys(written), ' in .env'),
+      ...unknownNames(
+        Object.keys(written).filter((name) => !(name in commandLineNames)),
+        ' in .env',
+      ),
       ...(homeName in written
         ? [`${homeName} in .env has no effect: the file lies in the home already`]
         : []),
+      ...Object.entries(commandLineNames)
+        .filter(([name]) => name in written)
+        .map(([name, words]) => `${name} in .env ${words}`),
     ],
+    leftOut: [],
   }
+}
+
+/** The same without the values of `.env` that are wrong. Throws for those of the record alone. */
+export function readWhatHolds(
+  record: Variables,
+  userHome: string = homedir(),
+  file: ReadonlyMap<string, string> = new Map(),
+): Environment {
+  const present = presentIn(record)
+  const parsed = parseVariables(present, presentIn(Object.fromEntries(file)))
+  const wrong = parsed.success ? [] : wrongIn(parsed.error, present).filter(({ name }) => !(name in present))
+  const rest = [...file].filter(([name]) => !wrong.some((one) => one.name === name))
+  return {
+    ...readEnvironment(record, userHome, new Map(rest)),
+    leftOut: wrong.map(({ words }) => words),
+  }
+}
+
+function parseVariables(present: Record<string, string>, written: Record<string, string>) {
+  return environmentSchema.safeParse({ ...written, ...present, [homeName]: present[homeName] })
+}
+
+/** Never with the value. */
+function wrongIn(error: z.ZodError, present: Readonly<Record<string, string>>) {
+  return error.issues.map(({ path, message }) => {
+    const name = path.join('.')
+    return { name, words: `${name}${name in present ? '' : ' in .env'}: ${message}` }
+  })
 }
 
 function presentIn(record: Variables): Record<string, string> {
