@@ -62,6 +62,7 @@ export async function prepareGround({ folder, progress, signal }: BenchOptions):
     volumesFolder: join(folder, 'volumes'),
     noInstall: true,
     uid,
+    clock: systemClock,
     progress,
     signal,
   })

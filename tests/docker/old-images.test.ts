@@ -1,18 +1,25 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { buffer } from 'node:stream/consumers'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { ensureAgentImage } from '../../packages/mesh/src/sandbox/image/agent-image.ts'
 import { followEngine } from '../../packages/mesh/src/sandbox/image/engine-images.ts'
 import { noteUse } from '../../packages/mesh/src/sandbox/image/image-uses.ts'
 import { imageId, knownImages, noteImage } from '../../packages/mesh/src/sandbox/image/known-images.ts'
 import { agentImageName, pruneAgentImages } from '../../packages/mesh/src/sandbox/image/prune-images.ts'
+import { sandboxName } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
+import { writeSubject } from '../../packages/mesh/src/sandbox/sandbox-runtime.conformance.ts'
 import { tarArchive, tarFile } from '../../packages/mesh/src/sandbox/tar-archive.ts'
-import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
+import { systemClock } from '../../packages/mesh/src/system-clock.ts'
+import { engineOfThisMachine, openDockerHome, withEngine } from './sandbox-lane.ts'
 
 const found = await engineOfThisMachine()
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const dayMs = 24 * 3_600_000
 
 withEngine(
   'agent images that are needed no longer',
@@ -75,7 +82,7 @@ withEngine(
       for (const image of [oldest, standing, before, now]) await noteUse(directory, own, image)
       await noteUse(directory, other, shared)
 
-      expect(await pruneAgentImages(engine, directory)).toEqual([oldest])
+      expect(await pruneAgentImages(engine, directory, Date.now())).toEqual([oldest])
       expect(await isHeld(oldest)).toBe(false)
       for (const id of [standing, shared, before, now, stranger.id, named])
         expect(await isHeld(id)).toBe(true)
@@ -84,9 +91,76 @@ withEngine(
       // A home that is gone needs none, and a container that is gone stands on none.
       await rm(other.folder, { recursive: true })
       await container.remove({ force: true })
-      expect([...(await pruneAgentImages(engine, directory))].toSorted()).toEqual(
+      expect([...(await pruneAgentImages(engine, directory, Date.now()))].toSorted()).toEqual(
         [standing, shared].toSorted(),
       )
+    })
+
+    it('stay for fourteen days where nobody noted them, as homes of an earlier release did not', async () => {
+      const unnoted = await made('unnoted')
+      expect(await pruneAgentImages(engine, directory, Date.now())).not.toContain(unnoted)
+      expect(await isHeld(unnoted)).toBe(true)
+      expect(await pruneAgentImages(engine, directory, Date.now() + 14 * dayMs)).toContain(unnoted)
+    })
+
+    it('are not taken away from a mesh that looks for one while another cleans up', async () => {
+      const cacheDirectory = await mkdtemp(join(tmpdir(), 'flotilla-old-race-'))
+      onTestFinished(() => rm(cacheDirectory, { recursive: true, force: true }))
+      const home = await aHome('racing')
+      const options = {
+        engine,
+        recipeDirectory: join(root, 'images', 'agent'),
+        packageDirectory: root,
+        bundle: [{ name: 'agent.cjs', path: await writeSubject(directory) }],
+        noInstall: true,
+        homeId: home.id,
+        volumesFolder: join(home.folder, 'volumes'),
+        uid: process.getuid?.() ?? 0,
+        clock: systemClock,
+        progress: () => {},
+      }
+      const shared = join(root, 'node_modules', '.cache', 'flotilla')
+      const { reference } = await ensureAgentImage({ ...options, cacheDirectory: shared })
+      // In a cache of its own a tiny image stands for it, which a home that is gone has noted.
+      const { id } = await plant('looked-for')
+      await noteImage(cacheDirectory, { reference, id, digest: null })
+      await noteUse(cacheDirectory, { id: 'gone', folder: join(directory, 'gone') }, id)
+      const cleaned: string[] = []
+      const docker = Object.create(engine.docker, {
+        getImage: {
+          value: (name: string) => ({
+            inspect: async () => {
+              cleaned.push(...(await pruneAgentImages(engine, cacheDirectory, Date.now())))
+              return engine.docker.getImage(name).inspect()
+            },
+          }),
+        },
+      }) as typeof engine.docker
+      expect(await ensureAgentImage({ ...options, cacheDirectory, engine: { ...engine, docker } })).toEqual({
+        reference,
+        id,
+        built: false,
+      })
+      expect(cleaned).toEqual([])
+    })
+
+    it('are made again for the next start where somebody took one away under a mesh that runs', async () => {
+      const entry = join(directory, 'own-subject.cjs')
+      await writeFile(entry, `${await readFile(await writeSubject(directory), 'utf8')}\n// ${mark}\n`)
+      const home = await openDockerHome(engine, { agentEntry: entry })
+      onTestFinished(() => home.close())
+      await home.start({ agentId: 'before' })
+      const container = engine.docker.getContainer(sandboxName(home.homeId, 'before'))
+      const { Image } = await container.inspect()
+      planted.push(Image)
+      await home.runtime.remove('before', { data: false })
+      await engine.docker.getImage(Image).remove({ force: true })
+      expect(await isHeld(Image)).toBe(false)
+
+      const states = await Promise.all([home.start({ agentId: 'one' }), home.start({ agentId: 'two' })])
+      expect(states.map(({ running }) => running)).toEqual([true, true])
+      const used = await engine.docker.getContainer(sandboxName(home.homeId, 'one')).inspect()
+      planted.push(used.Image)
     })
   },
   found,

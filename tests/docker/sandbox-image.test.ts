@@ -10,6 +10,7 @@ import { ensureAgentImage } from '../../packages/mesh/src/sandbox/image/agent-im
 import { runCommand } from '../../packages/mesh/src/sandbox/run-command.ts'
 import { runOnce } from '../../packages/mesh/src/sandbox/run-once.ts'
 import { writeSubject } from '../../packages/mesh/src/sandbox/sandbox-runtime.conformance.ts'
+import { systemClock } from '../../packages/mesh/src/system-clock.ts'
 import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
 import { patient } from '../support/patience.ts'
 
@@ -41,6 +42,7 @@ withEngine(
         homeId: 'home_of_image_test',
         volumesFolder: join(directory, 'volumes'),
         uid: process.getuid?.() ?? 0,
+        clock: systemClock,
         progress: (step) => steps.push(step),
       })
 

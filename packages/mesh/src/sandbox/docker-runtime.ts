@@ -17,6 +17,8 @@ import { leftovers, listContainers, renameContainers } from './docker/list-conta
 import { measureVolumes } from './docker/measure-volumes.ts'
 import { tryVolumes } from './docker/try-volumes.ts'
 import { warmPageCache } from './docker/warm-page-cache.ts'
+import { createRestoreImage } from './docker/restore-image.ts'
+import { unlessStatus } from './docker/unless-status.ts'
 import { watchEngine, type EngineEvent } from './docker/watch-ends.ts'
 import type { Engine } from './engine/connect-engine.ts'
 import { ensureEngine } from './engine/ensure-engine.ts'
@@ -90,6 +92,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
   const running = new Map<string, string>()
   const backListeners = new Set<() => void>()
   const closing = new AbortController()
+  const restoreImage = createRestoreImage(options, closing.signal)
   let programs: VolumePrograms = new Map()
   const volumes = createLimitedVolumes({ folder: options.volumesFolder, programs: () => programs })
   let ready: Ready | null = null
@@ -104,6 +107,15 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
       'not-prepared',
       'The container engine was not prepared yet.\nRepair: call prepare first.',
     )
+  }
+
+  /** With its image in the engine. */
+  async function standing(): Promise<Ready> {
+    const before = prepared()
+    const image = await restoreImage(before.engine, before.ground.image)
+    const now = prepared()
+    if (now.ground.image === before.ground.image) ready = { ...now, ground: { ...now.ground, image } }
+    return prepared()
   }
 
   async function reportEnd(containerId: string): Promise<void> {
@@ -226,14 +238,14 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
     },
 
     async verifyWalls({ doorPort, signal }) {
-      const { engine, ground } = prepared()
+      const { engine, ground } = await standing()
       return verifyWalls(engine, { ground, homeTag: tag, doorPort, clock: options.clock, signal })
     },
 
     start: (spec) =>
       gate(async () => {
         forget(spec.agentId)
-        return startContainer(prepared(), spec, {
+        return startContainer(await standing(), spec, {
           onCreated: (id) => running.set(id, spec.agentId),
           onFailed: (id) => running.delete(id),
         })
@@ -290,8 +302,8 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
 
     dataBound: () => prepared().bound,
 
-    measureData(agentIds) {
-      const { engine, ground } = prepared()
+    async measureData(agentIds) {
+      const { engine, ground } = await standing()
       const home = { homeId: options.homeId, homeTag: tag, image: ground.image }
       return measureVolumes(engine, home, agentIds)
     },
@@ -382,17 +394,4 @@ async function inspectContainer({ engine, network }: Ready, idOrName: string): P
 async function removeContainer(engine: Engine, idOrName: string): Promise<void> {
   const container = engine.docker.getContainer(idOrName)
   await container.remove({ force: true, v: false }).catch(unlessStatus([404]))
-}
-
-/** What is already as asked for is no failure. */
-function unlessStatus(statuses: readonly number[]): (error: unknown) => void {
-  return (error) => {
-    if (!statuses.some((status) => isStatus(error, status))) {
-      throw new SandboxError(
-        'engine-refused',
-        `The container engine refused: ${reasonOf(error)}\nRepair: run \`flotilla doctor\`.`,
-        { cause: error },
-      )
-    }
-  }
 }

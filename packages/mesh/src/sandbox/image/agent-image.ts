@@ -3,13 +3,14 @@ import { createReadStream } from 'node:fs'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Readable } from 'node:stream'
+import type { Clock } from '@flotilla/protocol/clock'
 import type { Engine } from '../engine/connect-engine.ts'
 import { tarArchive, tarDirectory, tarFile, type TarEntry } from '../tar-archive.ts'
 import type { BundledFile } from './bundle-agent.ts'
 import { ensureBaseImage } from './base-image.ts'
 import { SandboxError } from '../sandbox-error.ts'
 import { followEngine } from './engine-images.ts'
-import { heldById, imageId, noteImage } from './known-images.ts'
+import { heldById, imageId, knownImage, noteImage } from './known-images.ts'
 import { noteUse } from './image-uses.ts'
 import { agentImageName, pruneAgentImages } from './prune-images.ts'
 import { findPinnedNode, findVectorExtension, npmArchive, npmVersion, strippedNode } from './node-parts.ts'
@@ -35,6 +36,7 @@ export interface AgentImageOptions {
   readonly baseImage?: string | undefined
   readonly noInstall: boolean
   readonly uid: number
+  readonly clock: Clock
   readonly progress: (step: string) => void
   readonly signal?: AbortSignal | undefined
 }
@@ -74,11 +76,11 @@ export async function ensureAgentImage(options: AgentImageOptions): Promise<Agen
   // Named as local, so that no engine ever asks a registry for it.
   const reference = `${agentImageName}${tag}`
   const home = { id: options.homeId, folder: dirname(options.volumesFolder) }
+  // Before it is looked for: what is noted is not taken away by another mesh that cleans up meanwhile.
+  const known = await knownImage(options.cacheDirectory, reference)
+  if (known !== null) await noteUse(options.cacheDirectory, home, known.id)
   const held = await heldById(options.engine, options.cacheDirectory, reference)
-  if (held !== null) {
-    await noteUse(options.cacheDirectory, home, held)
-    return { reference, id: held, built: false }
-  }
+  if (held !== null) return { reference, id: held, built: false }
 
   const packages =
     recipe
@@ -112,9 +114,10 @@ export async function ensureAgentImage(options: AgentImageOptions): Promise<Agen
   const id = await imageId(options.engine, reference)
   if (id === null)
     throw new SandboxError('engine-refused', `The engine built ${reference} and does not hold it.`)
-  await noteImage(options.cacheDirectory, { reference, id, digest: null })
+  // The use first: what is not known as made here is taken away by nobody.
   await noteUse(options.cacheDirectory, home, id)
-  await pruneAgentImages(options.engine, options.cacheDirectory)
+  await noteImage(options.cacheDirectory, { reference, id, digest: null })
+  await pruneAgentImages(options.engine, options.cacheDirectory, options.clock.now())
   return { reference, id, built: true }
 }
 

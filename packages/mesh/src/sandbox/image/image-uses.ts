@@ -15,18 +15,33 @@ const keptPerHome = 2
 
 const useSchema = z.strictObject({ home: z.string(), folder: z.string(), images: z.array(z.string()) })
 
-/** Notes that a home uses an image from now on. */
+/**
+ * Notes that a home uses an image from now on. A home that was copied has the id of the other, and one that was moved
+ * has another folder than before: each folder is a user of its own.
+ */
 export async function noteUse(cacheDirectory: string, home: ImageUser, image: string): Promise<void> {
   const folder = usesFolder(cacheDirectory)
-  const path = join(folder, `${createHash('sha256').update(home.id).digest('hex').slice(0, 32)}.json`)
+  const path = join(folder, `${nameOf(home.id, home.folder)}.json`)
   const before = (await readUse(path))?.images ?? []
   const images = [image, ...before.filter((id) => id !== image)].slice(0, keptPerHome)
+  await mkdir(markFolder(cacheDirectory), { recursive: true, mode: 0o700 })
+  await writeFile(markPath(cacheDirectory, image), '', { flag: 'a', mode: 0o600 })
   if (before.join() === images.join()) return
   await mkdir(folder, { recursive: true, mode: 0o700 })
   await writeFile(`${path}.${process.pid}`, JSON.stringify({ home: home.id, folder: home.folder, images }), {
     mode: 0o600,
   })
   await rename(`${path}.${process.pid}`, path)
+}
+
+/** Whether any home ever noted it: earlier releases did not, and what nobody noted may have its users all the same. */
+export async function wasNoted(cacheDirectory: string, image: string): Promise<boolean> {
+  return isThere(markPath(cacheDirectory, image))
+}
+
+/** For an image that is gone. */
+export async function forgetUse(cacheDirectory: string, image: string): Promise<void> {
+  await rm(markPath(cacheDirectory, image), { force: true })
 }
 
 /** Ids of the images that stay for any home that is still there. */
@@ -59,6 +74,18 @@ async function isThere(folder: string): Promise<boolean> {
     () => true,
     (error: unknown) => !(error instanceof Error && 'code' in error && error.code === 'ENOENT'),
   )
+}
+
+function markFolder(cacheDirectory: string): string {
+  return join(cacheDirectory, 'noted')
+}
+
+function markPath(cacheDirectory: string, image: string): string {
+  return join(markFolder(cacheDirectory), nameOf(image))
+}
+
+function nameOf(...parts: readonly string[]): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32)
 }
 
 function usesFolder(cacheDirectory: string): string {

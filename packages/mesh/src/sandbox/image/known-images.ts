@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as z from 'zod'
 import type { Engine } from '../engine/connect-engine.ts'
@@ -45,6 +45,12 @@ export async function knownImages(cacheDirectory: string): Promise<readonly Know
     .filter((name) => name.endsWith('.json'))
     .map(async (name) => readNote(join(cacheDirectory, 'known', name)))
   return (await Promise.all(notes)).filter((note) => note !== null)
+}
+
+/** When it was made or fetched, milliseconds since 1970; null where it is not noted any more. */
+export async function knownSince(cacheDirectory: string, { reference }: KnownImage): Promise<number | null> {
+  const found = await stat(noteOf(cacheDirectory, reference)).catch(() => null)
+  return found?.mtimeMs ?? null
 }
 
 /** For one that the engine holds no longer. */

@@ -1,21 +1,36 @@
 import type { Engine } from '../engine/connect-engine.ts'
 import { isStatus } from './engine-images.ts'
-import { imagesInUse } from './image-uses.ts'
-import { forgetImage, knownImages } from './known-images.ts'
+import { forgetUse, imagesInUse, wasNoted } from './image-uses.ts'
+import { forgetImage, knownImages, knownSince } from './known-images.ts'
 import type { KnownImage } from './known-images.ts'
 
 /** Names that this product gives to images of agents. */
 export const agentImageName = 'localhost/flotilla/agent:'
+
+/** An image that nobody noted stays this long: a home of an earlier release, which noted none, may run from it. */
+const unnotedKeptMs = 14 * 24 * 3_600_000
 
 /**
  * Takes away agent images that were made here and that no home of this machine needs any more. They are known by their
  * ids, so that what only bears such a name stays, as does one that a container stands on or that bears another name
  * too: the engine itself refuses those. Gives the ids that are gone.
  */
-export async function pruneAgentImages(engine: Engine, cacheDirectory: string): Promise<readonly string[]> {
-  const inUse = await imagesInUse(cacheDirectory)
+export async function pruneAgentImages(
+  engine: Engine,
+  cacheDirectory: string,
+  now: number,
+): Promise<readonly string[]> {
+  const known = await Promise.all(
+    (await knownImages(cacheDirectory)).map(async (image) => ({
+      ...image,
+      since: (await knownSince(cacheDirectory, image)) ?? now,
+      noted: await wasNoted(cacheDirectory, image.id),
+    })),
+  )
   const gone: string[] = []
-  for (const image of outdatedImages(await knownImages(cacheDirectory), inUse)) {
+  for (const image of outdatedImages(known, await imagesInUse(cacheDirectory), now)) {
+    // Another mesh may have come for it meanwhile; whoever does says so before it looks for it.
+    if ((await imagesInUse(cacheDirectory)).has(image.id)) continue
     try {
       await engine.docker.getImage(image.id).remove()
       gone.push(image.id)
@@ -24,14 +39,26 @@ export async function pruneAgentImages(engine: Engine, cacheDirectory: string): 
       if (!isStatus(error, 404)) throw error
     }
     await forgetImage(cacheDirectory, image)
+    await forgetUse(cacheDirectory, image.id)
   }
   return gone
 }
 
+export interface ImageFacts extends KnownImage {
+  /** When it was made, milliseconds since 1970. */
+  readonly since: number
+  /** Whether any home ever said that it uses it. */
+  readonly noted: boolean
+}
+
 /** Pure. */
 export function outdatedImages(
-  known: readonly KnownImage[],
+  known: readonly ImageFacts[],
   inUse: ReadonlySet<string>,
-): readonly KnownImage[] {
-  return known.filter(({ reference, id }) => reference.startsWith(agentImageName) && !inUse.has(id))
+  now: number,
+): readonly ImageFacts[] {
+  return known.filter(
+    ({ reference, id, since, noted }) =>
+      reference.startsWith(agentImageName) && !inUse.has(id) && (noted || now - since >= unnotedKeptMs),
+  )
 }

@@ -1,0 +1,51 @@
+import type { Log } from '../../log.ts'
+import type { Engine } from '../engine/connect-engine.ts'
+import { ensureAgentImage } from '../image/agent-image.ts'
+import type { AgentImageOptions } from '../image/agent-image.ts'
+import { bundleAgent } from '../image/bundle-agent.ts'
+import { imageId } from '../image/known-images.ts'
+import { SandboxError, sandboxWords, reasonOf } from '../sandbox-error.ts'
+
+export interface RestoreImageOptions extends Omit<
+  AgentImageOptions,
+  'engine' | 'bundle' | 'progress' | 'signal'
+> {
+  readonly agentEntry: string
+  readonly log: Pick<Log, 'info' | 'warn'>
+}
+
+/** Gives the id of the image where the engine holds it, else of one made anew. Rejects with `SandboxError`. */
+export type RestoreImage = (engine: Engine, image: string) => Promise<string>
+
+/**
+ * While no agent runs, no container stands on the image, and whoever cleans up the engine takes it away under a mesh
+ * that runs. Many who miss it at once wait for one that makes it.
+ */
+export function createRestoreImage(options: RestoreImageOptions, signal: AbortSignal): RestoreImage {
+  let making: Promise<string> | null = null
+  return async (engine, image) => {
+    // An engine that does not answer is told by what is asked of it next.
+    if ((await imageId(engine, image).catch(() => image)) !== null) return image
+    making ??= make(engine, options, signal).finally(() => {
+      making = null
+    })
+    return making
+  }
+}
+
+async function make(engine: Engine, options: RestoreImageOptions, signal: AbortSignal): Promise<string> {
+  options.log.warn({}, 'the agent image is gone from the container engine; it is made again')
+  try {
+    const bundle = await bundleAgent({ entry: options.agentEntry, cacheDirectory: options.cacheDirectory })
+    const progress = (step: string) => options.log.info({}, step)
+    return (await ensureAgentImage({ ...options, engine, bundle: bundle.files, progress, signal })).id
+  } catch (cause) {
+    const known = cause instanceof SandboxError ? sandboxWords(cause) : null
+    const repair = known?.repair ?? 'run `flotilla doctor`, then start the agent again.'
+    throw new SandboxError(
+      'agent-image-gone',
+      `The agent image is gone from the container engine and could not be made again: ${known?.detail ?? reasonOf(cause)}\nRepair: ${repair}`,
+      { cause },
+    )
+  }
+}
