@@ -1,30 +1,69 @@
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { eastAsianWidth } from 'get-east-asian-width'
 
 /** What a program has drawn on a terminal of so many columns; knows what our own programs use and refuses the rest. */
 export interface Screen {
   write(text: string): void
+  /** The window gets another width; rows that the terminal broke by itself are broken anew, as most terminals do. */
+  resize(columns: number): void
   /** All rows, those that have scrolled away too, without spaces at their ends. */
   rows(): string[]
 }
 
-export function createScreen(columns: number): Screen {
-  const rows: string[][] = [[]]
+/** Each cell holds a character with all that joins it; the second cell of a wide one holds nothing. */
+interface ScreenRow {
+  cells: string[]
+  /** The terminal went on to the next row by itself. */
+  isWrapped: boolean
+}
+
+/** Stands in the cell of the character before it. */
+const joins = /^[\p{Mn}\p{Me}\p{Cf}\p{Emoji_Modifier}]$/u
+/** What a terminal widens when it comes: the sign for a picture, and the cap of a key. */
+const widens = /^[\uFE0F\u20E3]$/
+
+export function createScreen(width: number): Screen {
+  const rows: ScreenRow[] = [{ cells: [], isWrapped: false }]
+  let columns = width
   let row = 0
   let column = 0
+  let isWrapping = true
   let rest = ''
 
+  function rowAt(at: number): ScreenRow {
+    while (rows.length <= at) rows.push({ cells: [], isWrapped: false })
+    return rows[at] ?? { cells: [], isWrapped: false }
+  }
+
+  function join(letter: string): boolean {
+    const { cells } = rowAt(row)
+    const at = column > 0 && cells[column - 1] === '' ? column - 2 : column - 1
+    const before = cells[at]
+    if (before === undefined || !(joins.test(letter) || before.endsWith('\u200D'))) return false
+    cells[at] = before + letter
+    if (widens.test(letter) && at === column - 1 && column < columns) cells[column++] = ''
+    return true
+  }
+
   function put(letter: string): void {
-    if (column >= columns) {
+    if (join(letter)) return
+    const wide = eastAsianWidth(letter.codePointAt(0) ?? 0)
+    if (column + wide > columns && isWrapping) {
+      rowAt(row).isWrapped = true
       row++
       column = 0
     }
-    rows[row] ??= []
-    const cells = rows[row] ?? []
+    column = Math.min(column, columns - wide)
+    const { cells } = rowAt(row)
     while (cells.length < column) cells.push(' ')
     cells[column] = letter
-    column++
+    if (wide === 2) cells[column + 1] = ''
+    column += wide
   }
 
   function obey(count: number, verb: string): void {
@@ -33,9 +72,9 @@ export function createScreen(columns: number): Screen {
     else if (verb === 'C') column = Math.min(columns - 1, column + count)
     else if (verb === 'D') column = Math.max(0, column - count)
     else if (verb === 'G') column = count - 1
-    else if (verb === 'K') rows[row]?.splice(column)
+    else if (verb === 'K') rows[row]?.cells.splice(column)
     else if (verb === 'J') {
-      rows[row]?.splice(column)
+      rows[row]?.cells.splice(column)
       rows.splice(row + 1)
     } else if (verb !== 'm' && verb !== 'h' && verb !== 'l') throw new Error(`unknown escape ${verb}`)
   }
@@ -47,11 +86,11 @@ export function createScreen(columns: number): Screen {
         // oxlint-disable-next-line eslint/no-control-regex -- escape sequences begin with a control character
         const escape = /^\u001B\[\??([0-9;]*)([A-Za-z])/.exec(rest)
         if (escape) {
-          obey(
-            Number(escape[1] === '' || escape[1] === undefined ? 1 : escape[1].split(';')[0]),
-            escape[2] ?? '',
-          )
-          rest = rest.slice(escape[0].length)
+          const [whole, numbers = '', verb = ''] = escape
+          obey(Number(numbers === '' ? 1 : numbers.split(';')[0]), verb)
+          if (whole === '\u001B[?7l') isWrapping = false
+          if (whole === '\u001B[?7h') isWrapping = true
+          rest = rest.slice(whole.length)
           continue
         }
         const [letter] = rest
@@ -60,17 +99,47 @@ export function createScreen(columns: number): Screen {
         if (letter === '\r') column = 0
         else if (letter === '\n') {
           row++
-          rows[row] ??= []
+          rowAt(row)
         } else if (letter === '\b') column = Math.max(0, column - 1)
         else if (letter !== '\u0007') put(letter)
       }
     },
-    rows: () => rows.map((cells) => cells.join('').trimEnd()),
+    resize(next) {
+      const before = rows.splice(0)
+      let place = { row: 0, column: 0 }
+      let line: string[] = []
+      let cursorInLine: number | null = null
+      for (const [at, { cells, isWrapped }] of before.entries()) {
+        if (at === row) cursorInLine = line.length + column
+        line.push(...cells)
+        if (isWrapped) continue
+        const first = rows.length
+        const pieces = broken(line, next)
+        rows.push(...pieces)
+        if (cursorInLine !== null)
+          place = { row: first + Math.floor(cursorInLine / next), column: cursorInLine % next }
+        line = []
+        cursorInLine = null
+      }
+      columns = next
+      ;({ row, column } = place)
+      rowAt(row)
+    },
+    rows: () => rows.map(({ cells }) => cells.join('').trimEnd()),
   }
+}
+
+function broken(line: readonly string[], columns: number): ScreenRow[] {
+  const pieces: ScreenRow[] = []
+  for (let at = 0; at === 0 || at < line.length; at += columns)
+    pieces.push({ cells: line.slice(at, at + columns), isWrapped: at + columns < line.length })
+  return pieces
 }
 
 export interface PtyProgram {
   type(keys: string): void
+  /** As when a person drags the border of the window; the program is told by its signal. */
+  resize(columns: number): Promise<void>
   /** Resolves when a row matches; rejects with the screen after a generous while. */
   shows(pattern: RegExp): Promise<void>
   rows(): string[]
@@ -86,14 +155,23 @@ export function runAtTerminal(
   { columns, home }: { readonly columns: number; readonly home: string },
 ): PtyProgram {
   const quoted = words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ')
-  const child = spawn('script', ['-qfec', `stty cols ${columns} rows 30; exec ${quoted}`, '/dev/null'], {
-    env: { PATH: process.env['PATH'] ?? '', HOME: home, FLOTILLA_HOME: home, TERM: 'xterm', NO_COLOR: '1' },
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
+  const child = spawn(
+    'script',
+    ['-qfec', `tty > '${home}/terminal-name'; stty cols ${columns} rows 30; exec ${quoted}`, '/dev/null'],
+    {
+      env: { PATH: process.env['PATH'] ?? '', HOME: home, FLOTILLA_HOME: home, TERM: 'xterm', NO_COLOR: '1' },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    },
+  )
   const screen = createScreen(columns)
   child.stdout.setEncoding('utf8').on('data', (piece: string) => screen.write(piece))
   return {
     type: (keys) => void child.stdin.write(keys),
+    resize: async (next) => {
+      const name = (await readFile(join(home, 'terminal-name'), 'utf8')).trim()
+      screen.resize(next)
+      await promisify(execFile)('stty', ['-F', name, 'cols', String(next)])
+    },
     shows: async (pattern) => {
       const lateAt = performance.now() + showsMaxMs
       while (!screen.rows().some((row) => pattern.test(row))) {

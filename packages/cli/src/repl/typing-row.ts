@@ -35,6 +35,10 @@ export function createTypingRow({ terminal, input, out }: CommandContext): Typin
   })
   Object.defineProperty(gate, 'columns', { get: () => out.columns })
   const lines = createInterface({ input, output: gate, terminal: true })
+  // readline hears of another width by its output, and draws again.
+  const resized = () => void gate.emit('resize')
+  out.on?.('resize', resized)
+  lines.once('close', () => void out.off?.('resize', resized))
   return {
     lines,
     beside() {

@@ -1,3 +1,5 @@
+import { columnsOf, graphemes } from './columns.ts'
+
 /** Colours by meaning; without colour every function gives its text back. */
 export interface Color {
   readonly strong: (text: string) => string
@@ -21,32 +23,20 @@ export function createColor(enabled: boolean): Color {
   }
 }
 
-// oxlint-disable-next-line eslint/no-control-regex -- escape sequences begin with a control character
-const escapes = /\u001B\[[0-9;]*m/g
-
-const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
-
-/** How many columns a text takes, colours left out; wide (East Asian, emoji) characters count two. */
-export function columnsOf(text: string): number {
-  let columns = 0
-  for (const { segment } of graphemes.segment(text.replace(escapes, ''))) {
-    columns += isWide(segment) ? 2 : 1
-  }
-  return columns
-}
-
-function isWide(grapheme: string): boolean {
-  return /\p{Emoji_Presentation}|\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Hangul}/u.test(
-    grapheme,
-  )
-}
-
 /** Turns the order of what is read round, or stands in a word unseen; joiners stay, since scripts and emoji need them. */
 const deceiving = /[\u061C\u200B\u200E\u200F\u202A-\u202E\u2060-\u2069\uFEFF]/g
 
+/** Marks, joiners and tones that one character may have; more than any script or emoji needs. */
+export const marksMax = 16
+const mark = '[\\p{M}\\u200C\\u200D\\u{1F3FB}-\\u{1F3FF}\\u{E0020}-\\u{E007F}]'
+const manyMarks = new RegExp(`(${mark}{${marksMax}})${mark}+`, 'gu')
+
+/** Without the marks that nobody could read any more: a character could have them without end. */
+export const fewMarks = (text: string): string => text.replace(manyMarks, '$1')
+
 /**
  * Text of unknown origin made safe to print: no control character can move the cursor, recolour the screen or
- * set a title, and none makes it read otherwise than it is. Line breaks and tabs stay.
+ * set a title, none makes it read otherwise than it is, and no character grows without end. Line breaks and tabs stay.
  */
 export function printable(text: string): string {
   return (
@@ -55,6 +45,7 @@ export function printable(text: string): string {
       // oxlint-disable-next-line eslint/no-control-regex -- control characters are what this is about
       .replace(/[\u0000-\u0008\u000B-\u001F\u007F-\u009F]/g, '\uFFFD')
       .replace(deceiving, '\uFFFD')
+      .replace(manyMarks, '$1')
   )
 }
 
@@ -82,6 +73,14 @@ export function markedLines(text: string): string[] {
 /** The text on one line, cut to a number of columns. */
 export function oneLine(text: string, columnsMax: number): string {
   const line = printable(text).replace(/\s+/g, ' ').trim()
-  const letters = Array.from(graphemes.segment(line), ({ segment }) => segment)
-  return letters.length <= columnsMax ? line : `${letters.slice(0, Math.max(0, columnsMax - 1)).join('')}…`
+  if (columnsOf(line) <= columnsMax) return line
+  let cut = ''
+  // One column is for the sign that something is missing.
+  let room = columnsMax - 1
+  for (const { segment } of graphemes.segment(line)) {
+    room -= columnsOf(segment)
+    if (room < 0) break
+    cut += segment
+  }
+  return `${cut}…`
 }

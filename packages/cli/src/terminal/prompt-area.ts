@@ -1,6 +1,6 @@
-import { columnsOf } from './color.ts'
-import { fitInput, takeRows } from './screen-rows.ts'
-import type { InputRow } from './screen-rows.ts'
+import { columnsOf, isPlain } from './columns.ts'
+import { fitInput, rowColumns, rowText, takeRows, withoutTabs } from './screen-rows.ts'
+import type { InputRow, OpenRow } from './screen-rows.ts'
 import type { TextSink } from './terminal.ts'
 
 /**
@@ -14,41 +14,102 @@ export interface PromptArea {
   lines(lines: readonly string[]): void
   /** Null for none. */
   status(line: string | null): void
-  /** Draws what is typed anew. */
+  /** Draws what is typed anew, in a window that may have another width by now. */
   refresh(): void
   /** Leaves all that was said, on rows of its own, and no row for typing. */
   close(): void
 }
 
+/** What stands on the screen below all that was said for good. */
+interface DrawnArea {
+  /** Rows above the one that is typed in, in columns. */
+  readonly above: readonly number[]
+  readonly cursorColumn: number
+  /** Of the screen. */
+  readonly columns: number
+}
+
 /** Lines that wait for the end of a row; more end it. */
 const heldLinesMax = 50
 const columnsDefault = 80
+/**
+ * A terminal that counts the columns of a character otherwise than we do must not go on to another row in the area:
+ * it would be one more than is taken away.
+ */
+const staysInRow = '\u001B[?7l'
+const wraps = '\u001B[?7h'
+
+const move = (count: number, verb: string) => (count === 0 ? '' : `\u001B[${count}${verb}`)
+
+/**
+ * To where the tail begins. Where a window has got another width, terminals have broken its rows anew, and the tail
+ * goes on in the row of what was said before it.
+ */
+function toTail({ above, cursorColumn }: DrawnArea, offset: number, columns: number): string {
+  const [first = 0, ...others] = above
+  const rows = [first + offset, ...others].map((width) => Math.max(1, Math.ceil(width / columns)))
+  const up = above.length === 0 ? 0 : rows.reduce((sum, count) => sum + count, 0)
+  return `\r${move(up + Math.floor(cursorColumn / columns), 'A')}${move(offset, 'C')}`
+}
 
 export function createPromptArea(out: TextSink, input: () => InputRow): PromptArea {
-  let tail = ''
+  let tail: OpenRow | null = null
+  /** Columns of the screen that the tail was fitted to. */
+  let fitted = 0
+  /** Of what was said for good in the line that the tail goes on with, since it was broken by the terminal alone. */
+  let saidColumns = 0
   let held: string[] = []
   let status: string | null = null
-  let rowsAbove = 0
+  let drawn: DrawnArea | null = null
 
   const columns = () => Math.max(2, out.columns ?? columnsDefault)
 
   function erase(): string {
-    const up = rowsAbove === 0 ? '' : `\u001B[${rowsAbove}A`
-    rowsAbove = 0
-    return `\r${up}\u001B[J`
+    const from = drawn
+    drawn = null
+    if (from === null) return '\r\u001B[J'
+    if (from.columns === columns()) return `\r${move(from.above.length, 'A')}\u001B[J`
+    const offset = saidColumns % columns()
+    // What was said stays where it is, and the tail gets a row of its own.
+    if (offset > 0) saidColumns = 0
+    return `${toTail(from, offset, columns())}\u001B[J${offset > 0 ? '\n' : ''}`
   }
 
   function area(): string {
-    const above = [...(tail === '' ? [] : [tail]), ...(status === null ? [] : [status])]
-    rowsAbove = above.reduce((rows, row) => rows + Math.max(1, Math.ceil(columnsOf(row) / columns())), 0)
     const row = fitInput(input(), columns())
-    const right = row.cursorColumn === 0 ? '' : `\u001B[${row.cursorColumn}C`
-    return `${above.map((text) => `${text}\n`).join('')}${row.text}\r${right}`
+    const above = [
+      ...(tail === null ? [] : [rowColumns(tail)]),
+      ...(status === null ? [] : [columnsOf(status)]),
+    ]
+    drawn = { above, cursorColumn: row.cursorColumn, columns: columns() }
+    const rows = `${tail === null ? '' : `${rowText(tail)}\n`}${status === null ? '' : `${status}\n`}`
+    return `${staysInRow}${rows}${row.text}\r${move(row.cursorColumn, 'C')}${wraps}`
   }
 
   /** Said for good, above everything that is drawn again. */
   function draw(said = ''): void {
-    out.write(erase() + said + area())
+    // A full row goes on in the next one only when something is written there.
+    const onNextRow = said === '' || said.endsWith('\n') ? '' : ' \r'
+    const erased = erase()
+    const begin = said.lastIndexOf('\n') + 1
+    saidColumns = (begin > 0 ? 0 : saidColumns) + said.length - begin
+    out.write(erased + said + onNextRow + area())
+  }
+
+  /** Words at the end of a row of which we know each column; nothing else is drawn. */
+  function append(words: string, { above, cursorColumn }: DrawnArea): void {
+    const there = `\r${move(above.length, 'A')}${move(above[0] ?? 0, 'C')}`
+    out.write(`${there}${words}\r${move(above.length, 'B')}${move(cursorColumn, 'C')}`)
+    drawn = { above: [(above[0] ?? 0) + words.length, ...above.slice(1)], cursorColumn, columns: columns() }
+  }
+
+  /** Takes words into the tail and gives the rows that are full. */
+  function take(words: string): string[] {
+    const isFitted = fitted === columns()
+    fitted = columns()
+    const taken = isFitted ? takeRows(tail, words, fitted) : takeRows(null, rowText(tail) + words, fitted)
+    tail = taken.rest
+    return taken.rows
   }
 
   function takeHeld(): string {
@@ -57,34 +118,42 @@ export function createPromptArea(out: TextSink, input: () => InputRow): PromptAr
     return lines
   }
 
+  function endTail(): string {
+    const row = tail === null ? '' : `${rowText(tail)}\n`
+    tail = null
+    return row
+  }
+
+  function say([first, ...rows]: readonly string[]): void {
+    if (first === undefined) return draw()
+    const lines = takeHeld()
+    // A row that the terminal ends by itself stays one line for whoever copies it.
+    const ended = lines === '' || first.endsWith('\n') ? first : `${first}\n`
+    draw([ended, lines, ...rows].join(''))
+  }
+
   return {
     stream(text) {
-      const taken = takeRows(tail + text, columns())
-      tail = taken.rest
-      const [first, ...rows] = taken.rows
-      if (first === undefined) return draw()
-      const lines = takeHeld()
-      // A row that the terminal ends by itself stays one line for whoever copies it.
-      const ended = lines === '' || first.endsWith('\n') ? first : `${first}\n`
-      draw([ended, lines, ...rows].join(''))
+      const words = withoutTabs(text)
+      const isSure = tail?.isPlain === true && isPlain(words) && drawn?.columns === columns()
+      const rows = take(words)
+      if (isSure && drawn !== null && rows.length === 0) append(words, drawn)
+      else say(rows)
     },
     lines(lines) {
       held.push(...lines)
-      if (tail !== '' && held.length <= heldLinesMax) return
-      const row = tail === '' ? '' : `${tail}\n`
-      tail = ''
-      draw(row + takeHeld())
+      if (tail !== null && held.length <= heldLinesMax) return
+      draw(endTail() + takeHeld())
     },
     status(line) {
       if (line === status) return
       status = line
       draw()
     },
-    refresh: () => draw(),
+    refresh: () => say(take('')),
     close() {
-      const row = tail === '' ? '' : `${tail}\n`
-      out.write(erase() + row + takeHeld())
-      tail = ''
+      out.write(erase() + endTail() + takeHeld())
+      saidColumns = 0
       status = null
     },
   }

@@ -1,4 +1,5 @@
-import { columnsOf } from './color.ts'
+import { fewMarks, printable } from './color.ts'
+import { columnsOf, graphemes, isPlain } from './columns.ts'
 
 /** What a person types. */
 export interface InputRow {
@@ -9,62 +10,106 @@ export interface InputRow {
   readonly cursor: number
 }
 
-const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
+/** A row that has not ended, which fits the screen. */
+export interface OpenRow {
+  /** All but the last character. */
+  readonly head: string
+  readonly headColumns: number
+  /** With all that joins it; what comes next may join it too. */
+  readonly last: string
+  readonly isPlain: boolean
+}
+
+const emptyRow: OpenRow = { head: '', headColumns: 0, last: '', isPlain: true }
+export const rowText = (row: OpenRow | null): string => (row === null ? '' : row.head + row.last)
+
+export const rowColumns = (row: OpenRow): number => row.headColumns + columnsOf(row.last)
+
 const tab = '    '
-/** No character of these is wider than a column anywhere. */
-const isPlain = /^[\x20-\x7E]*$/
+export const withoutTabs = (text: string): string => text.replaceAll('\t', tab)
+
+/**
+ * A row ends after so many code units for each of its columns, since there is text that never takes another column.
+ * A family of four takes eleven for its two.
+ */
+export const rowUnitsPerColumn = 16
+
+/** What joins into one character is looked at again with each piece that comes; longer is no character, in code units. */
+const characterUnitsMax = 64
+
+/** A prompt that leaves fewer columns to what is typed is not shown. */
+const inputColumnsMin = 8
 
 /**
  * Rows that are full or ended, and the rest, which fits a row. A row ends with a line break where it was ended, or
  * where nobody can be sure that the terminal ends it in the same place. Pure.
  */
-export function takeRows(text: string, columns: number): { readonly rows: string[]; readonly rest: string } {
+export function takeRows(
+  open: OpenRow | null,
+  text: string,
+  columns: number,
+): { readonly rows: string[]; readonly rest: OpenRow | null } {
+  const unitsMax = columns * rowUnitsPerColumn
   const rows: string[] = []
-  let row = ''
-  let used = 0
-  for (const { segment } of graphemes.segment(text.replaceAll('\t', tab))) {
+  let row = open ?? emptyRow
+  const coming = fewMarks(row.last + withoutTabs(text))
+  row = { ...row, last: '' }
+
+  function take(letter: string, width: number): void {
+    const head = row.head + row.last
+    const used = rowColumns(row)
+    if (used + width > columns || head.length + letter.length > unitsMax) {
+      rows.push(row.isPlain ? head : `${head}\n`)
+      row = { ...emptyRow, last: letter, isPlain: isPlain(letter) }
+    } else row = { head, headColumns: used, last: letter, isPlain: row.isPlain && isPlain(letter) }
+  }
+
+  for (const { segment } of graphemes.segment(coming)) {
     if (segment === '\n') {
-      rows.push(`${row}\n`)
-      row = ''
-      used = 0
+      rows.push(`${rowText(row)}\n`)
+      row = emptyRow
       continue
     }
     const width = columnsOf(segment)
-    if (used + width > columns) {
-      rows.push(isPlain.test(row) ? row : `${row}\n`)
-      row = ''
-      used = 0
-    }
-    row += segment
-    used += width
+    if (width <= columns && segment.length <= characterUnitsMax) take(segment, width)
+    else for (const letter of segment) take(letter, columnsOf(letter))
   }
-  return { rows, rest: row }
+  return { rows, rest: rowText(row) === '' ? null : row }
 }
 
 /** One row of what is typed, with the part around the cursor where it is longer. Pure. */
 export function fitInput(
-  { prompt, text, cursor }: InputRow,
+  input: InputRow,
   columns: number,
 ): { readonly text: string; readonly cursorColumn: number } {
   // The last column stays free: a full row moves some terminals on to the next.
+  const roomBeside = columns - 1 - columnsOf(input.prompt)
+  const prompt = roomBeside < inputColumnsMin ? '' : input.prompt
   const room = columns - 1 - columnsOf(prompt)
-  if (room < 1) return { text: '', cursorColumn: 0 }
-  const letters = (part: string) => Array.from(graphemes.segment(part), ({ segment }) => segment)
-  const before = letters(text.slice(0, cursor).replaceAll(/\s/g, ' '))
-  const after = letters(text.slice(cursor).replaceAll(/\s/g, ' '))
+  const { before, after } = lettersAround(input, columns * rowUnitsPerColumn)
   let shown = ''
   let used = 0
-  while (before.length > 0) {
-    const letter = before.pop() ?? ''
-    if (used + columnsOf(letter) > room) break
+  for (const letter of before.toReversed()) {
+    const width = columnsOf(letter)
+    if (used + width > room) break
     shown = letter + shown
-    used += columnsOf(letter)
+    used += width
   }
   const cursorColumn = columnsOf(prompt) + used
   for (const letter of after) {
-    if (used + columnsOf(letter) > room) break
+    const width = columnsOf(letter)
+    if (used + width > room) break
     shown += letter
-    used += columnsOf(letter)
+    used += width
   }
   return { text: prompt + shown, cursorColumn }
+}
+
+/** No more of the text than could be shown: it may be as long as what somebody pastes. */
+function lettersAround({ text, cursor }: InputRow, unitsMax: number): { before: string[]; after: string[] } {
+  const letters = (from: number, to: number) => {
+    const part = text.slice(Math.max(0, from), to).toWellFormed()
+    return Array.from(graphemes.segment(printable(part.replaceAll(/\s/g, ' '))), ({ segment }) => segment)
+  }
+  return { before: letters(cursor - unitsMax, cursor), after: letters(cursor, cursor + unitsMax) }
 }

@@ -1,4 +1,4 @@
-import { columnsOf } from './color.ts'
+import { columnsOf } from './columns.ts'
 
 export interface Column {
   readonly title: string

@@ -2,7 +2,8 @@ import { Problem } from '@flotilla/protocol/problem'
 import { describe, expect, it } from 'vitest'
 import { CommandFailed } from '../command-failed.ts'
 import { keepTerminal } from '../fake-terminal.ts'
-import { columnsOf, createColor, oneLine, printable } from './color.ts'
+import { createColor, marksMax, oneLine, printable } from './color.ts'
+import { columnsOf } from './columns.ts'
 import { errorLines, errorWords } from './error-words.ts'
 import { formatBytes, formatDuration, formatUsd } from './format.ts'
 import { renderTable } from './table.ts'
@@ -69,7 +70,15 @@ describe('text of unknown origin', () => {
 
   it('is cut between whole characters', () => {
     expect(oneLine('a\n  b', 10)).toBe('a b')
-    expect(oneLine('👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧', 2)).toBe('👩‍👩‍👧…')
+    expect(oneLine('👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧', 4)).toBe('👩‍👩‍👧…')
+    expect(oneLine('漢字です', 7)).toBe('漢字で…')
+    expect(oneLine('漢字です', 8)).toBe('漢字です')
+  })
+
+  it('has no more marks on a character than writing needs', () => {
+    const most = `a${'\u0301'.repeat(marksMax)}`
+    expect(printable(most)).toBe(most)
+    expect(printable(`a${'\u0301\u200D\uFE0F'.repeat(10_000)}b`)).toHaveLength(marksMax + 2)
   })
 })
 
@@ -99,6 +108,25 @@ describe('table', () => {
   it('counts wide characters as two columns', () => {
     expect(columnsOf('漢字')).toBe(4)
     expect(columnsOf('é')).toBe(1)
+  })
+
+  it.each([
+    ['，。「」Ｆ', 10],
+    ['ﾊﾟ', 2],
+    ['❤️', 2],
+    ['✔️', 2],
+    ['1️⃣', 2],
+    ['✔', 1],
+    ['👩‍👩‍👧', 2],
+    ['🇨🇭', 2],
+    ['각', 2],
+    ['ᄀᄀᄀ', 6],
+    ['e\u0301\u0323', 1],
+    ['\u0301', 0],
+    ['“…” → ±', 7],
+    ['\u001B[31m，\u001B[39m', 2],
+  ])('counts the columns that terminals take for %j', (text, columns) => {
+    expect(columnsOf(text)).toBe(columns)
   })
 })
 

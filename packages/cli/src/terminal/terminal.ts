@@ -1,6 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import { columnsOf, createColor, oneLine, printable, singleLine } from './color.ts'
+import { createColor, oneLine, printable, singleLine } from './color.ts'
 import type { Color } from './color.ts'
+import { columnsOf } from './columns.ts'
 import { createProgress } from './progress.ts'
 import type { Progress } from './progress.ts'
 import { createPromptArea } from './prompt-area.ts'
@@ -14,6 +15,9 @@ export interface TextSink {
   write(text: string): unknown
   readonly isTTY?: boolean | undefined
   readonly columns?: number | undefined
+  /** A terminal tells when its window gets another size. */
+  on?(event: 'resize', listener: () => void): unknown
+  off?(event: 'resize', listener: () => void): unknown
 }
 
 /**

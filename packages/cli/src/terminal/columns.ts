@@ -1,0 +1,41 @@
+import { eastAsianWidth } from 'get-east-asian-width'
+
+// oxlint-disable-next-line eslint/no-control-regex -- escape sequences begin with a control character
+const escapes = /\u001B\[[0-9;]*m/g
+
+export const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' })
+
+/** No character of these is wider than a column anywhere, or joins another. */
+const plain = /^[\x20-\x7E]*$/
+export const isPlain = (text: string): boolean => plain.test(text)
+
+/** No emoji is longer; in code units. */
+const emojiUnitsMax = 50
+const emoji = /^\p{RGI_Emoji}$/v
+
+/**
+ * Takes no column: marks, what nobody sees, and the later letters of a Korean syllable. Terminals show a soft hyphen,
+ * and the signs that stand before a number.
+ */
+const hidden =
+  /^[[\p{Mn}\p{Me}\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u1160-\u11FF\uD7B0-\uD7FB]--[\u00AD\u0600-\u0605\u06DD\u070F\u0890\u0891\u08E2]]$/v
+
+/**
+ * How many columns a text takes, colours left out. Terminals do not all agree: an emoji counts two as in those that
+ * know emoji, what Unicode calls ambiguous counts one, and a sequence that is no emoji counts all that is in it.
+ */
+export function columnsOf(text: string): number {
+  const shown = text.includes('\u001B') ? text.replace(escapes, '') : text
+  if (isPlain(shown)) return shown.length
+  let columns = 0
+  for (const { segment } of graphemes.segment(shown)) columns += columnsOfGrapheme(segment)
+  return columns
+}
+
+function columnsOfGrapheme(grapheme: string): number {
+  if (grapheme.length <= emojiUnitsMax && emoji.test(grapheme)) return 2
+  let columns = 0
+  for (const letter of grapheme)
+    if (!hidden.test(letter)) columns += eastAsianWidth(letter.codePointAt(0) ?? 0)
+  return columns
+}
