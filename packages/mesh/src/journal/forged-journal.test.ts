@@ -79,7 +79,9 @@ describe('a head that the mesh did not seal', () => {
       for (let life = 0; life < 3; life++) {
         const keeper = mesh.keeperOfALife()
         keeper.verify()
-        expect(keeper.broken()).toMatch(/the end was not written by this mesh|the head of the chain is missing/)
+        expect(keeper.broken()).toMatch(
+          /the end was not written by this mesh|the head of the chain is missing/,
+        )
         mesh.write(2)
         keeper.close()
       }

@@ -4,7 +4,8 @@ import type { Database } from '../storage/database.ts'
 import { createJournalSeal } from './journal-seal.ts'
 import { createJournal } from './journal-table.ts'
 import { aMesh, remade } from './journal-world.ts'
-import { createJournalKeeper, prunedStepRows } from './keep-journal.ts'
+import { createJournalKeeper } from './keep-journal.ts'
+import { prunedStepRows } from './prune-journal.ts'
 import { verifyJournal } from './verify-journal.ts'
 
 const dayMs = 24 * 3600_000

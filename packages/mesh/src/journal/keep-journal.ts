@@ -1,15 +1,15 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { Database } from '../storage/database.ts'
+import { acceptedDetail } from './accepted-rows.ts'
 import type { JournalAnchors } from './journal-anchors.ts'
-import { baseOf, readCheckpoints, sealed, writeCheckpoint } from './journal-checkpoints.ts'
+import { readCheckpoints, sealed, writeCheckpoint } from './journal-checkpoints.ts'
 import type { Checkpoint } from './journal-checkpoints.ts'
 import type { JournalSeal } from './journal-seal.ts'
 import { readHead, writeHead } from './journal-table.ts'
 import type { JournalHead } from './journal-table.ts'
 import type { Journal } from './journal.ts'
-import { genesisHash } from './chain-hash.ts'
-import { linkSchema, rowsAfter } from './read-journal.ts'
-import { faultWords, verifyJournal, walkChain } from './verify-journal.ts'
+import { pruneJournal } from './prune-journal.ts'
+import { faultWords, verifyJournal } from './verify-journal.ts'
 import type { JournalVerdict } from './verify-journal.ts'
 
 /**
@@ -52,9 +52,6 @@ export interface JournalKeeperDeps {
 }
 
 const verifyEveryMs = 3600_000
-/** Rows pruned in one step, so that nobody waits for it. */
-export const prunedStepRows = 5000
-const dayMs = 24 * 3600_000
 
 export function createJournalKeeper(deps: JournalKeeperDeps): JournalKeeper {
   const { database, clock } = deps
@@ -102,7 +99,7 @@ export function createJournalKeeper(deps: JournalKeeperDeps): JournalKeeper {
       if (broken !== null) return
       if (clock.now() - verifiedAt >= verifyEveryMs) look()
       if (broken !== null) return
-      const verdict = prune(deps)
+      const verdict = pruneJournal(deps)
       if (verdict) tell(verdict)
     },
     verifyWhole,
@@ -117,7 +114,7 @@ export function createJournalKeeper(deps: JournalKeeperDeps): JournalKeeper {
           actor,
           action: 'journal.accepted',
           subject: 'journal',
-          detail: { broken: was },
+          detail: { broken: was, ...acceptedDetail(database) },
         })
         return readHead(database)
       })
@@ -165,63 +162,4 @@ function mendHead({ database }: JournalKeeperDeps): void {
 function sealHead({ database, seal }: JournalKeeperDeps): void {
   const head = readHead(database)
   if (head) writeHead(database, { ...head, count: head.seq }, seal)
-}
-
-/** A step of pruning; gives a verdict where what it would prune does not hold. */
-function prune(deps: JournalKeeperDeps): JournalVerdict | null {
-  const { database, clock, journal } = deps
-  const head = readHead(database)
-  if (!head) return null
-  const base = baseOf(readCheckpoints(database))
-  // What was accepted as it is lies before its checkpoint and is not walked again.
-  const keptSeq = Number(database.prepare('SELECT min(seq) AS seq FROM journal').get()?.['seq'] ?? 0)
-  const through = lastToPrune(deps, keptSeq - 1, head.seq)
-  if (through < keptSeq) return null
-  const start = base ?? { seq: 0, hash: genesisHash }
-  if (through <= start.seq) {
-    database.prepare('DELETE FROM journal WHERE seq <= ?').run(through)
-    return null
-  }
-  const walked = walkChain(database, start, { until: through, fixed: new Map() })
-  if (walked.fault)
-    return { ok: false, rows: walked.rows, brokenAt: walked.fault.seq, detail: walked.fault.detail }
-  const at = clock.now()
-  const made = sealed({ seq: walked.last.seq, hash: walked.last.hash, kind: 'pruned', at }, deps.seal)
-  // Outside first: the row is there and was found whole, whatever becomes of the transaction.
-  deps.anchors.add(made)
-  database.transaction(() => {
-    writeCheckpoint(database, made)
-    const { changes } = database.prepare('DELETE FROM journal WHERE seq <= ?').run(made.seq)
-    journal.append({
-      actor: 'system',
-      action: 'journal.pruned',
-      subject: 'journal',
-      detail: { through: made.seq, rows: Number(changes), hash: made.hash },
-    })
-  })
-  return null
-}
-
-/** Number of the last row that may go now; less than the first where none may. */
-function lastToPrune(
-  { database, clock, retention }: JournalKeeperDeps,
-  before: number,
-  headSeq: number,
-): number {
-  const { keep_days: keepDays, max_rows: rowsMax } = retention()
-  const oldest = clock.now() - keepDays * dayMs
-  let through = before
-  for (
-    let page = rowsAfter(database, through, 500);
-    page.length > 0;
-    page = rowsAfter(database, through, 500)
-  ) {
-    for (const raw of page) {
-      const row = linkSchema.safeParse(raw).data
-      if (!row || (row.at >= oldest && row.seq > headSeq - rowsMax)) return through
-      if (row.seq > before + prunedStepRows) return through
-      through = row.seq
-    }
-  }
-  return through
 }

@@ -1,5 +1,6 @@
 import type * as z from 'zod'
 import type { Database } from '../storage/database.ts'
+import { faultOfAccepted } from './accepted-rows.ts'
 import { chainHash, genesisHash } from './chain-hash.ts'
 import type { JournalAnchors } from './journal-anchors.ts'
 import { baseOf, readCheckpoints } from './journal-checkpoints.ts'
@@ -63,6 +64,9 @@ export function verifyJournal(
   const start = began ?? { seq: 0, hash: genesisHash }
   const firstFault = faultAtStart(database, began, base)
   if (firstFault) return broken(0, start.seq, firstFault)
+  const rewritten =
+    from === 'base' && base?.kind === 'accepted' && faultOfAccepted(database, base, checkpoints)
+  if (rewritten) return broken(0, rewritten.seq, rewritten.detail)
   const fixed = new Map([...checkpoints, ...anchors].map(({ seq, hash }) => [seq, hash]))
   const walked = walkChain(database, start, { until: Number.POSITIVE_INFINITY, fixed })
   if (walked.fault) return broken(walked.rows, walked.fault.seq, walked.fault.detail)
