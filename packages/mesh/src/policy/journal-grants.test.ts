@@ -119,7 +119,9 @@ describe('grants in the journal', () => {
           onRecords: createJournalGrants({ database, journal, log }),
         })
       const told = () =>
-        journal.entries.map(({ actor, action, detail }) => `${actor} ${action} ${Object.keys(detail ?? {}).join()}`)
+        journal.entries.map(
+          ({ actor, action, detail }) => `${actor} ${action} ${Object.keys(detail ?? {}).join()}`,
+        )
       return { start, told, warned, journal, write, end: () => rm(folder, { recursive: true }) }
     }
 
