@@ -199,7 +199,7 @@ async function askCancellable(
 }
 
 export interface Interruptions {
-  /** What Ctrl-C does from now on; null: it ends the conversation. */
+  /** What Ctrl-C does from now on; null: it takes away what is typed, or ends the conversation where nothing is. */
   during(cancel: (() => void) | null): void
   close(): void
 }
@@ -207,8 +207,17 @@ export interface Interruptions {
 /** At a terminal readline takes Ctrl-C, elsewhere it comes as a signal; both mean the same. */
 function interruptions(context: CommandContext, lines: Interface): Interruptions {
   let cancel: (() => void) | null = null
-  const interrupt = () => (cancel === null ? lines.close() : cancel())
+  const interrupt = () => {
+    if (cancel !== null) cancel()
+    else if (lines.terminal && lines.line !== '') clearTyped(lines)
+    else lines.close()
+  }
   lines.on('SIGINT', interrupt)
   const giveBack = context.onInterrupt(interrupt)
   return { during: (next) => (cancel = next), close: giveBack }
+}
+
+function clearTyped(lines: Interface): void {
+  lines.write(null, { ctrl: true, name: 'e' })
+  lines.write(null, { ctrl: true, name: 'u' })
 }

@@ -35,8 +35,11 @@ export function createTypingRow({ terminal, input, out }: CommandContext): Typin
   })
   Object.defineProperty(gate, 'columns', { get: () => out.columns })
   const lines = createInterface({ input, output: gate, terminal: true })
-  // readline hears of another width by its output, and draws again.
-  const resized = () => void gate.emit('resize')
+  // readline hears of another width by its output, and draws again. Where it draws for itself it would leave the rows
+  // that the terminal has broken anew, and the terminal has done all there is to do.
+  const resized = () => {
+    if (area !== null) gate.emit('resize')
+  }
   out.on?.('resize', resized)
   lines.once('close', () => void out.off?.('resize', resized))
   return {
