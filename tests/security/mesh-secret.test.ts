@@ -1,5 +1,6 @@
-import { appendFile, chmod, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { appendFile, chmod, copyFile, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { describe, expect, it } from 'vitest'
 import { aCassette, says } from '../support/cassettes.ts'
@@ -11,6 +12,18 @@ const aMesh = () => startMeshForTest({ cassettes: { plain: aCassette({ turns: [s
 const secretOf = (mesh: MeshProcess) => join(mesh.home, 'data', 'mesh-secret')
 const envOf = (mesh: MeshProcess) => join(mesh.home, '.env')
 const journal = (mesh: MeshProcess, ...words: string[]) => flotilla({ home: mesh.home }, 'journal', ...words)
+
+async function keptAside(mesh: MeshProcess): Promise<readonly string[]> {
+  const data = join(mesh.home, 'data')
+  const names = (await readdir(data)).filter((name) => name.startsWith('mesh-secret.refused-'))
+  return Promise.all(names.map((name) => readFile(join(data, name), 'utf8')))
+}
+
+function change(mesh: MeshProcess, sql: string): void {
+  const database = new DatabaseSync(join(mesh.home, 'data', 'mesh.db'))
+  database.exec(sql)
+  database.close()
+}
 
 /** A home that has lived, with its mesh stopped. */
 async function aLivedHome(): Promise<MeshProcess> {
@@ -102,7 +115,10 @@ describe('the secret of the mesh', () => {
     })
     const begun = await journal(mesh, 'begin-anew', '--yes')
     expect(begun, begun.err).toMatchObject({ code: 0 })
-    expect(await readFile(`${secretOf(mesh)}.refused`, 'utf8')).toBe(`${other}\n`)
+    await writeFile(secretOf(mesh), 'cut short\n')
+    const again = await journal(mesh, 'begin-anew', '--yes')
+    expect(again, again.err).toMatchObject({ code: 0 })
+    expect((await keptAside(mesh)).toSorted()).toEqual(['cut short\n', `${other}\n`])
     await mesh.restart()
     expect((await mesh.call(meshHumanEndpoints.readyz)).json()).toMatchObject({ ready: true, problems: [] })
     expect(await journal(mesh, 'verify')).toMatchObject({ code: 0 })
@@ -124,4 +140,63 @@ describe('the secret of the mesh', () => {
     expect(await journal(mesh, 'verify')).toMatchObject({ code: 0 })
     expect((await mesh.call(meshHumanEndpoints.readyz)).json()).toMatchObject({ ready: true, problems: [] })
   })
+
+  it('is not lost while any of its places has it, or cannot be read', async () => {
+    const mesh = await aLivedHome()
+    const secret = (await readFile(secretOf(mesh), 'utf8')).trim()
+    await writeFile(secretOf(mesh), 'cut short\n')
+    await writeFile(envOf(mesh), `this line is broken\nFLOTILLA_SYSTEM_MESH_SECRET=${secret}\n`)
+    const inEnv = await journal(mesh, 'begin-anew', '--yes')
+    expect(inEnv).toMatchObject({ code: 1 })
+    expect(inEnv.err).toContain('.env and fits: nothing was lost')
+    await rm(envOf(mesh))
+    await mkdir(envOf(mesh))
+    const unread = await journal(mesh, 'begin-anew', '--yes')
+    expect(unread).toMatchObject({ code: 1 })
+    expect(unread.err).toContain('not known to be lost')
+    expect(await readFile(secretOf(mesh), 'utf8')).toBe('cut short\n')
+    expect(await keptAside(mesh)).toEqual([])
+  })
+
+  // What is on the disk after each step is the same as after a kill there: the next one fails instead.
+  it('that was written when beginning anew was cut off is replaced by beginning anew again', async () => {
+    const mesh = await aLivedHome()
+    await rm(secretOf(mesh))
+    change(mesh, "CREATE TRIGGER cut BEFORE INSERT ON journal BEGIN SELECT RAISE(ABORT, 'cut off'); END")
+    expect((await journal(mesh, 'begin-anew', '--yes')).code).not.toBe(0)
+    change(mesh, 'DROP TRIGGER cut')
+    const cut = await readFile(secretOf(mesh), 'utf8')
+    expect(await refusal(mesh)).toMatchObject({ code: 'mesh-secret-refused' })
+    const begun = await journal(mesh, 'begin-anew', '--yes')
+    expect(begun, begun.err).toMatchObject({ code: 0 })
+    expect(await keptAside(mesh)).toEqual([cut])
+    await mesh.restart()
+    expect((await mesh.call(meshHumanEndpoints.readyz)).json()).toMatchObject({ ready: true, problems: [] })
+    expect(await journal(mesh, 'verify')).toMatchObject({ code: 0 })
+  })
+
+  it.each(['the head was sealed anew', 'the anchor was written'])(
+    'is the home’s when beginning anew was cut off after %s, and accepting the journal ends it',
+    async (step) => {
+      const mesh = await aLivedHome()
+      await rm(secretOf(mesh))
+      const anchors = join(mesh.home, 'data', 'journal-anchors.jsonl')
+      await copyFile(anchors, `${anchors}.before`)
+      change(
+        mesh,
+        "CREATE TRIGGER cut BEFORE INSERT ON journal_checkpoints BEGIN SELECT RAISE(ABORT, 'cut off'); END",
+      )
+      expect((await journal(mesh, 'begin-anew', '--yes')).code).not.toBe(0)
+      change(mesh, 'DROP TRIGGER cut')
+      if (step === 'the head was sealed anew') await copyFile(`${anchors}.before`, anchors)
+      const again = await journal(mesh, 'begin-anew', '--yes')
+      expect(again).toMatchObject({ code: 1 })
+      await mesh.restart()
+      const accepted = await flotilla(mesh, 'journal', 'accept')
+      expect(accepted, accepted.err).toMatchObject({ code: 0 })
+      const { problems } = (await mesh.call(meshHumanEndpoints.readyz)).json() as { problems: unknown }
+      expect(problems).toEqual([])
+      expect(await journal(mesh, 'verify')).toMatchObject({ code: 0 })
+    },
+  )
 })

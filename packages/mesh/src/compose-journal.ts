@@ -14,6 +14,7 @@ import type { Log } from './log.ts'
 import type { Database } from './storage/database.ts'
 import { randomToken, systemClock } from './system-clock.ts'
 import { openMeshSecret } from './vault/mesh-secret.ts'
+import type { MeshSecretDeps } from './vault/mesh-secret.ts'
 import type { Secret } from './vault/secret.ts'
 import { productVersion } from './version.ts'
 import type { MeshParts } from './compose-parts.ts'
@@ -43,19 +44,27 @@ export function composeMeshSecret(parts: {
   readonly database: Database
   readonly log: Log
 }): Promise<Secret> {
-  const { paths, database } = parts
+  return openMeshSecret({ ...parts, ...secretPlaces(parts), randomToken })
+}
+
+/** Where the secret of a home may be, and how it is known. */
+export function secretPlaces(parts: {
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly paths: DataPaths
+  readonly database: Database
+}): MeshSecretDeps {
+  const { env, paths, database } = parts
   const anchors = createAnchorFile(paths.journalAnchors)
-  return openMeshSecret({
-    ...parts,
+  return {
+    env,
     envFilePath: paths.envFile,
     secretPath: paths.meshSecret,
-    randomToken,
     sealed: (secret) =>
       secret
         ? whoseSeals(database, journalTrust(paths, secret))
         : // No seal is empty: whatever was sealed is not of this one.
           whoseSeals(database, { seal: () => '', anchors }),
-  })
+  }
 }
 
 export function composeJournal(parts: {

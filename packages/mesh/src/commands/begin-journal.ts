@@ -1,22 +1,23 @@
 import { existsSync, lstatSync } from 'node:fs'
-import { rename } from 'node:fs/promises'
+import { mkdir, open, rename } from 'node:fs/promises'
 import { Problem } from '@flotilla/protocol/problem'
-import { composeJournal, journalTrust } from '../compose-journal.ts'
+import { composeJournal, journalTrust, secretPlaces } from '../compose-journal.ts'
 import { composeStorage } from '../compose-storage.ts'
 import { dataPaths } from '../config/data-paths.ts'
 import type { DataPaths } from '../config/data-paths.ts'
 import { lockHome } from '../config/home-lock.ts'
 import { createJournalKeeper } from '../journal/keep-journal.ts'
-import { whoseSeals } from '../journal/whose-seals.ts'
 import { createLog } from '../log.ts'
 import type { Database } from '../storage/database.ts'
 import { randomToken, systemClock } from '../system-clock.ts'
 import { meshSecretName } from '../vault/credential-tiers.ts'
 import { writeSecretFile } from '../vault/mesh-secret-file.ts'
-import { findMeshSecret } from '../vault/mesh-secret.ts'
+import { placeOfOurs } from '../vault/mesh-secret.ts'
 import { createSecret } from '../vault/secret.ts'
 import type { CommandContext } from './command-context.ts'
 
+/** Names of one moment that are tried. */
+const namesMax = 100
 const lostWords = 'the secret of the mesh was lost or was another; a new one was made'
 
 /**
@@ -50,19 +51,40 @@ async function refuseNeedless(
   env: CommandContext['env'],
   database: Database,
 ): Promise<void> {
-  const places = { env, envFilePath: paths.envFile, secretPath: paths.meshSecret }
-  // One that cannot be read is one of those that this is for.
-  const known = await findMeshSecret(places).catch(() => null)
-  if (known && whoseSeals(database, journalTrust(paths, known)) !== 'others') {
-    throw new Problem('conflict', { detail: 'the secret of this home is there and fits: nothing was lost' })
+  const place = await placeOfOurs(secretPlaces({ env, paths, database }))
+  if (place !== null) {
+    throw new Problem('conflict', {
+      detail: `the secret of this home is in ${place} and fits: nothing was lost`,
+      repair: `Where the mesh does not start, make it the only line of ${paths.meshSecret}. Where the journal is broken, start, then flotilla journal accept.`,
+    })
   }
+}
+
+/** Under a free name with the moment; nothing that was kept before is written over. */
+async function keepAside(path: string, now: number): Promise<void> {
+  const found = lstatSync(path, { throwIfNoEntry: false })
+  if (!found) return
+  const moment = new Date(now).toISOString().replaceAll(':', '-')
+  for (let attempt = 1; attempt <= namesMax; attempt++) {
+    const name = `${path}.refused-${moment}${attempt === 1 ? '' : `-${attempt}`}`
+    try {
+      // The name is taken first; what is renamed onto it replaces this empty one alone.
+      if (found.isDirectory()) await mkdir(name, { mode: 0o700 })
+      else await (await open(name, 'wx', 0o600)).close()
+    } catch (error) {
+      if (error instanceof Error && 'code' in error && error.code === 'EEXIST') continue
+      throw error
+    }
+    await rename(path, name)
+    return
+  }
+  throw new Problem('conflict', { detail: `no name beside ${path} is free to keep it under` })
 }
 
 /** The file first: a life cut off after it is refused at the next start, and this may be done again. */
 async function begin(paths: DataPaths, database: Database): Promise<{ through: number }> {
   // Whatever is there is kept aside: it may be what a backup lacks.
-  if (lstatSync(paths.meshSecret, { throwIfNoEntry: false }))
-    await rename(paths.meshSecret, `${paths.meshSecret}.refused`)
+  await keepAside(paths.meshSecret, systemClock.now())
   const token = randomToken()
   await writeSecretFile(paths.meshSecret, token)
   const trust = journalTrust(paths, createSecret(meshSecretName, token))

@@ -23,7 +23,7 @@ import { portHolder } from '../doctor/port-holder.ts'
 import { sharedFindings } from '../doctor/shared-findings.ts'
 import { modelFindings } from '../doctor/model-findings.ts'
 import { presetModel } from '../llm/preset-model.ts'
-import { journalTrust, mayBeBare } from '../compose-journal.ts'
+import { journalTrust, mayBeBare, secretPlaces } from '../compose-journal.ts'
 import { verifyJournal } from '../journal/verify-journal.ts'
 import type { JournalVerdict } from '../journal/verify-journal.ts'
 import { checkSums } from '../llm/check-sums.ts'
@@ -230,7 +230,7 @@ async function journal(paths: DataPaths, { env }: CommandContext): Promise<Docto
   const database = openDatabase(paths.database)
   try {
     // Null where the home has never been started: then the chain alone is looked at.
-    const secret = await findMeshSecret({ env, envFilePath: paths.envFile, secretPath: paths.meshSecret })
+    const secret = await findMeshSecret(secretPlaces({ env, paths, database }))
     const verdict = verifyJournal(database, secret && journalTrust(paths, secret, mayBeBare(paths, database)))
     if (verdict.ok) return ok('journal', `${verdict.rows} rows, unbroken${acceptedWords(verdict)}`)
     return failure(

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { journalTrust, mayBeBare } from '../compose-journal.ts'
+import { journalTrust, mayBeBare, secretPlaces } from '../compose-journal.ts'
 import { dataPaths } from '../config/data-paths.ts'
 import { verifyJournal as verifyChain } from '../journal/verify-journal.ts'
 import { openDatabase } from '../storage/database.ts'
@@ -13,9 +13,9 @@ export async function verifyJournal({ environment, env, tell }: CommandContext):
     tell({ ok: false, rows: 0, detail: `there is no database at ${paths.database}` })
     return 1
   }
-  const secret = await findMeshSecret({ env, envFilePath: paths.envFile, secretPath: paths.meshSecret })
   const database = openDatabase(paths.database)
   try {
+    const secret = await findMeshSecret(secretPlaces({ env, paths, database }))
     const report = verifyChain(
       database,
       secret ? journalTrust(paths, secret, mayBeBare(paths, database)) : null,

@@ -12,6 +12,11 @@ const secretMode = 0o600
 /** Fewer tell of a file that was cut off; the mesh's own has 43. */
 const secretMinChars = 32
 const secretMaxChars = 512
+/** Of a secret that an owner gave an older home. */
+const secretReadMaxBytes = 4096
+
+/** Whether this home sealed its journal with a value. */
+export type IsOurs = (value: string) => boolean
 
 export interface FoundSecret {
   readonly secret: Secret
@@ -22,17 +27,20 @@ export interface FoundSecret {
 /**
  * The secret in a file of its own; null where there is none. A link, a folder or a device is not followed or read, so
  * that the secret is where its rights are. Problem `mesh-secret-refused` for whatever else is not one line of 32 to 512
- * characters. Changes nothing.
+ * characters, but for one that this home sealed with (`isOurs`). Changes nothing.
  */
-export async function readSecretFile(path: string): Promise<FoundSecret | null> {
+export async function readSecretFile(path: string, isOurs: IsOurs): Promise<FoundSecret | null> {
   const file = await openPlainly(path)
   if (file === null) return null
   try {
     const found = await file.stat()
     if (!found.isFile()) throw refused(path, 'is no plain file')
-    const buffer = Buffer.alloc(secretMaxChars + 2)
+    const buffer = Buffer.alloc(secretReadMaxBytes + 2)
     const { bytesRead } = await file.read(buffer, 0, buffer.length, 0)
-    const secret = createSecret(meshSecretName, checkedSecret(buffer.toString('utf8', 0, bytesRead), path))
+    const secret = createSecret(
+      meshSecretName,
+      checkedSecret(buffer.toString('utf8', 0, bytesRead), path, isOurs),
+    )
     return { secret, openToOthers: (found.mode & 0o077) !== 0 }
   } finally {
     await file.close()
@@ -43,10 +51,14 @@ export async function writeSecretFile(path: string, value: string): Promise<void
   await writeFileAtomically(path, `${value}\n`, secretMode)
 }
 
-/** The value in a text; Problem `mesh-secret-refused` with the place and never with the value. Pure. */
-export function checkedSecret(text: string, place: string): string {
+/**
+ * The value in a text; Problem `mesh-secret-refused` with the place and never with the value. What this home sealed with
+ * is its secret, however short: its owner chose it before there was a rule.
+ */
+export function checkedSecret(text: string, place: string, isOurs: IsOurs): string {
   const value = text.replace(/\r?\n$/, '')
   if (value === '') throw refused(place, 'is empty')
+  if (value.length <= secretReadMaxBytes && isOurs(value)) return value
   if (value.length > secretMaxChars) throw refused(place, `is longer than ${secretMaxChars} characters`)
   if (!/^[\x21-\x7e]+$/.test(value)) throw refused(place, 'is not one line of plain characters')
   if (value.length < secretMinChars) {
@@ -55,8 +67,8 @@ export function checkedSecret(text: string, place: string): string {
   return value
 }
 
-export function refused(place: string, fault: string): Problem {
-  return new Problem('mesh-secret-refused', { detail: `${place} ${fault}` })
+export function refused(place: string, fault: string, extra: Readonly<Record<string, true>> = {}): Problem {
+  return new Problem('mesh-secret-refused', { detail: `${place} ${fault}`, extra })
 }
 
 /** Null where nothing is there. A pipe without a writer would hold the start for ever if it were waited for. */
@@ -67,7 +79,9 @@ async function openPlainly(path: string): Promise<FileHandle | null> {
     const code = error instanceof Error && 'code' in error ? error.code : null
     if (code === 'ENOENT') return null
     if (code === 'ELOOP') throw refused(path, 'is a link; put the file itself there')
-    if (code === 'EACCES') throw refused(path, 'cannot be read by the user that the mesh runs as')
+    if (code === 'EACCES') {
+      throw refused(path, 'cannot be read by the user that the mesh runs as', { unread: true })
+    }
     if (code === 'ENXIO') throw refused(path, 'is no plain file')
     throw error
   }

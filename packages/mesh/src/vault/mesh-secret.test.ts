@@ -10,7 +10,11 @@ const known = 'k'.repeat(43)
 const line = `FLOTILLA_SYSTEM_MESH_SECRET='${known}'`
 
 /** A home whose journal was sealed with `known`, or never. */
-async function aHome({ lived = true, env = {} }: { lived?: boolean; env?: Record<string, string> } = {}) {
+async function aHome({
+  lived = true,
+  env = {},
+  secret: own = known,
+}: { lived?: boolean; env?: Record<string, string>; secret?: string } = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'secret-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   const said: string[] = []
@@ -18,7 +22,7 @@ async function aHome({ lived = true, env = {} }: { lived?: boolean; env?: Record
   const places = { env, envFilePath: join(folder, '.env'), secretPath: join(folder, 'mesh-secret') }
   const sealed = (secret: Secret | null) => {
     if (!lived) return 'nobody'
-    return secret?.reveal() === known ? 'ours' : 'others'
+    return secret?.reveal() === own ? 'ours' : 'others'
   }
   const randomToken = () => 'n'.repeat(43)
   const open = () =>
@@ -29,7 +33,7 @@ async function aHome({ lived = true, env = {} }: { lived?: boolean; env?: Record
       sealed,
       log: { info: say, warn: say },
     })
-  return { ...places, said, open, find: () => findMeshSecret(places) }
+  return { ...places, said, open, find: () => findMeshSecret({ ...places, sealed }) }
 }
 
 const refusedWith = (detail: RegExp) => ({
@@ -97,6 +101,23 @@ test('one in .env that is cut short, or is another, is refused by its place', as
     await expect(home.open()).rejects.toMatchObject(refusedWith(words))
     await expect(stat(home.secretPath)).rejects.toThrow('ENOENT')
   }
+})
+
+test.each(['short', 'a few words'])(
+  '%j, sealed with in an older home, is taken as it is and stays so',
+  async (value) => {
+    const home = await aHome({ secret: value })
+    await writeFile(home.envFilePath, `FLOTILLA_SYSTEM_MESH_SECRET='${value}'\n`)
+    expect((await home.open()).reveal()).toBe(value)
+    expect(await readFile(home.secretPath, 'utf8')).toBe(`${value}\n`)
+    expect((await home.open()).reveal()).toBe(value)
+    expect((await home.find())?.reveal()).toBe(value)
+  },
+)
+
+test('a short one is not taken for a home that sealed nothing', async () => {
+  const home = await aHome({ lived: false, env: { FLOTILLA_SYSTEM_MESH_SECRET: 'short' } })
+  await expect(home.open()).rejects.toMatchObject(refusedWith(/has 5 characters/))
 })
 
 test('a start that was cut off between the file and .env is finished by the next', async () => {

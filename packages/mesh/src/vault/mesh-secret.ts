@@ -1,8 +1,10 @@
+import { Problem } from '@flotilla/protocol/problem'
 import { readTextFile, setFileMode } from '../config/atomic-file.ts'
 import type { FileEditor } from '../config/atomic-file.ts'
 import { credentialNameOf, meshSecretName } from './credential-tiers.ts'
-import { readEnvFile } from './env-file.ts'
+import { parseEnvText, readEnvFile } from './env-file.ts'
 import { checkedSecret, readSecretFile, refused, writeSecretFile } from './mesh-secret-file.ts'
+import type { IsOurs } from './mesh-secret-file.ts'
 import { createSecret } from './secret.ts'
 import type { Secret } from './secret.ts'
 
@@ -11,13 +13,13 @@ export interface MeshSecretDeps {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly envFilePath: string
   readonly secretPath: string
+  /** Whether what this home sealed before was sealed under this secret; of none: whether anything was sealed. */
+  readonly sealed: (secret: Secret | null) => 'nobody' | 'ours' | 'others'
 }
 
 export interface OpenMeshSecretDeps extends MeshSecretDeps {
   readonly editor: FileEditor
   readonly randomToken: () => string
-  /** Whether what this home sealed before was sealed under this secret; of none: whether anything was sealed. */
-  readonly sealed: (secret: Secret | null) => 'nobody' | 'ours' | 'others'
   readonly log: {
     readonly info: (fields: Readonly<Record<string, unknown>>, fact: string) => void
     readonly warn: (fields: Readonly<Record<string, unknown>>, fact: string) => void
@@ -35,7 +37,7 @@ export interface OpenMeshSecretDeps extends MeshSecretDeps {
  */
 export async function openMeshSecret(deps: OpenMeshSecretDeps): Promise<Secret> {
   const { secretPath, log } = deps
-  const found = await readSecretFile(secretPath)
+  const found = await readSecretFile(secretPath, isOursIn(deps))
   if (found?.openToOthers === true) {
     await setFileMode(secretPath, 0o600)
     log.warn({ path: secretPath }, 'others could read the secret of the mesh; its file is closed to them now')
@@ -63,8 +65,57 @@ export async function openMeshSecret(deps: OpenMeshSecretDeps): Promise<Secret> 
 
 /** Where it is, without changing anything; null where there is none. Problem `mesh-secret-refused` as at a start. */
 export async function findMeshSecret(deps: MeshSecretDeps): Promise<Secret | null> {
-  const found = await readSecretFile(deps.secretPath)
+  const found = await readSecretFile(deps.secretPath, isOursIn(deps))
   return found?.secret ?? (await secretBefore(deps))?.secret ?? null
+}
+
+function isOursIn({ sealed }: MeshSecretDeps): IsOurs {
+  return (value) => sealed(createSecret(meshSecretName, value)) === 'ours'
+}
+
+/**
+ * Where there is a secret that this home sealed with, in whichever of its places; null where there is none. A place that
+ * is there and cannot be read is no place without one: Problem `conflict`. Changes nothing.
+ */
+export async function placeOfOurs(deps: MeshSecretDeps): Promise<string | null> {
+  const isOurs = isOursIn(deps)
+  const unread: string[] = []
+  const readOf = async <T>(path: string, work: () => Promise<T | null>): Promise<T | null> => {
+    try {
+      return await work()
+    } catch (error) {
+      const isRefused = error instanceof Problem && error.code === 'mesh-secret-refused'
+      if (!isRefused || error.extra['unread'] === true) {
+        unread.push(`${path} (${error instanceof Error ? error.message : 'not readable'})`)
+      }
+      return null
+    }
+  }
+  const { secretPath, envFilePath } = deps
+  const file = await readOf(secretPath, () => readSecretFile(secretPath, isOurs))
+  if (file && deps.sealed(file.secret) !== 'others') return secretPath
+  const environment = Object.entries(deps.env)
+  if (environment.some(([name, value]) => isMeshSecret(name) && value && isOurs(value))) {
+    return environmentWords
+  }
+  const text = await readOf(envFilePath, () => readTextFile(envFilePath))
+  if (oneByOne(text ?? '').some(([name, value]) => isMeshSecret(name) && isOurs(value))) return envFilePath
+  if (unread.length === 0) return null
+  throw new Problem('conflict', {
+    detail: `the secret of this home may be in ${unread.join(' and in ')}, so that it is not known to be lost`,
+    repair: 'Let the user that runs this command read it, or take it away where it is of no use.',
+  })
+}
+
+/** The variables of a text, of which any other line may be broken. Pure. */
+function oneByOne(text: string): readonly (readonly [string, string])[] {
+  return text.split(/\r?\n/).flatMap((line) => {
+    try {
+      return [...parseEnvText(line)]
+    } catch {
+      return []
+    }
+  })
 }
 
 const environmentWords = 'FLOTILLA_SYSTEM_MESH_SECRET in the environment'
@@ -79,7 +130,8 @@ async function secretBefore(deps: MeshSecretDeps): Promise<{ secret: Secret; pla
   ]
   for (const { place, entries } of sources) {
     const value = entries.findLast(([variable, text]) => isMeshSecret(variable) && text)?.[1]
-    if (value) return { secret: createSecret(meshSecretName, checkedSecret(value, place)), place }
+    if (value)
+      return { secret: createSecret(meshSecretName, checkedSecret(value, place, isOursIn(deps))), place }
   }
   return null
 }
