@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import {
   answerStream,
@@ -51,6 +52,33 @@ describe('the openai-compatible provider', () => {
       body: { a: 1 },
     })
     expect(upstream.calls[0]?.headers.authorization).toBe('Bearer the-key')
+    await provider.close()
+    await upstream.close()
+  })
+
+  test('comes to the end of an answer that ends with its connection, however slowly it is read', async () => {
+    const upstream = await startLlmUpstream()
+    const pieces = ['one ', 'two ', 'three ', 'four']
+    upstream.answerWith(async (_call, response) => {
+      const { socket } = response
+      socket?.write('HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n')
+      for (const piece of pieces) {
+        socket?.write(piece)
+        await setTimeout(20)
+      }
+      socket?.end()
+    })
+    const provider = createOpenAiCompatibleProvider({ baseUrl: upstream.baseUrl, apiKey: null })
+    const reply = await provider.complete({ ...request, stream: true }, { signal: open() })
+    const read: string[] = []
+    for await (const piece of reply.body) {
+      read.push(Buffer.from(piece).toString())
+      // One that never ends would hold the loop for good.
+      if (read.length > 100) break
+    }
+    expect(read.join('')).toBe(pieces.join(''))
+    expect(read.every((piece) => piece !== '')).toBe(true)
+    expect(read.length).toBeLessThanOrEqual(pieces.length)
     await provider.close()
     await upstream.close()
   })

@@ -52,7 +52,9 @@ export function exchange({ pool, host, signal, request }: Exchange): Promise<Pro
         })
       },
       onResponseData(_controller, chunk) {
-        body?.take(chunk)
+        // An answer that ends with its connection is told of with nothing in it each time that it is resumed. Pausing
+        // for that would go on without end, and without giving the loop to anybody else.
+        if (chunk.length > 0) body?.take(chunk)
       },
       onResponseEnd() {
         signal.removeEventListener('abort', onAbort)
