@@ -3,7 +3,7 @@ import type { JsonObject } from '@flotilla/protocol/json-value'
 import * as z from 'zod'
 import type { Database } from '../storage/database.ts'
 import type { Checkpoint } from './journal-checkpoints.ts'
-import { linkSchema, rowsAfter } from './read-journal.ts'
+import { journalRowSchema, rowsAfter } from './read-journal.ts'
 
 /**
  * What a person accepted, held to what it was then. The row of the acceptance, which is sealed, names digests of all
@@ -51,8 +51,8 @@ export function acceptedBlocks(
   base: Checkpoint,
   checkpoints: readonly Checkpoint[],
 ): readonly AcceptedBlock[] | null {
-  const row = linkSchema.safeParse(rowsAfter(database, base.seq - 1, 1)[0]).data
-  const detail = detailSchema.safeParse(row ? JSON.parse(row.detail) : null).data
+  const row = journalRowSchema.safeParse(rowsAfter(database, base.seq - 1, 1)[0]).data
+  const detail = detailSchema.safeParse(row?.detail).data
   if (!detail) return null
   const all = detail.blocks.map(([last, digest], index) => ({
     after: detail.blocks[index - 1]?.[0] ?? Number.MIN_SAFE_INTEGER,

@@ -3,8 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { createManualClock } from '../../../../tests/support/manual-clock.ts'
-import { migrated } from '../runs/ledger-world.ts'
+import { allMigrations } from '../storage/all-migrations.ts'
+import { openDatabase } from '../storage/database.ts'
 import type { Database } from '../storage/database.ts'
+import { migrate } from '../storage/migrate.ts'
 import { createAnchorFile } from './journal-anchors.ts'
 import { createJournalSeal } from './journal-seal.ts'
 import { createJournal } from './journal-table.ts'
@@ -17,7 +19,8 @@ export async function aMesh(options: { keepDays?: number; rowsMax?: number; bare
   onTestFinished(() => rm(folder, { recursive: true }))
   const path = join(folder, 'anchors.jsonl')
   const clock = createManualClock('2026-11-21T12:00:00Z')
-  const database = migrated()
+  const database = openDatabase(':memory:')
+  migrate(database, allMigrations)
   const seal = createJournalSeal('the secret of the mesh')
   const anchors = createAnchorFile(path)
   const journal = createJournal({ database, clock, seal })
