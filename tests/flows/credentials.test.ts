@@ -93,7 +93,9 @@ describe('the owner at the command line', () => {
     verifies('purpose:env-file:mode-600', 'resources:credential:handle')
     const set = await cli(['credentials', 'set', 'Wiki', '--host', `http://${place}`], `${value}\n`)
     expect(set, set.err).toMatchObject({ code: 0 })
-    expect(set.out).toContain(`wiki is filled in for http://${place}.`)
+    expect(set.out).toContain(
+      `wiki is filled in for http://${place}, for agents whose allowed_credentials name it`,
+    )
     const list = await cli(['credentials', 'list'])
     expect(list.out).toMatch(/wiki +agent +file +[0-9a-f]{8} +http:\/\/127\.0\.0\.1:\d+/)
     expect(list.out).toMatch(/pager_token +system +mesh +[0-9a-f]{8} +nowhere: it is for the mesh alone/)

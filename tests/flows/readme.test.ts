@@ -28,6 +28,7 @@ const typed: Readonly<Record<string, string>> = {
   'npx flotilla status': '',
   'npx flotilla budget fleet --daily 50': '',
   'npx flotilla credentials set github_token --host api.github.com': 'a value of this test\n',
+  'npx flotilla permissions set worker-1 allowed_credentials+=github_token': '',
   'npx flotilla costs': '',
   'flotilla costs': '',
   'npx flotilla pending': '',

@@ -34,8 +34,8 @@ export interface CommandContext extends CliDeps {
   readonly terminal: Terminal
   readonly place: Place
   mesh(): Promise<MeshClient>
-  /** The same for a mesh of this machine whose address is known. */
-  meshAt(baseUrl: string): Promise<MeshClient>
+  /** The same for a mesh of this machine whose address and home are known, whatever home the command names. */
+  meshAt(mesh: { readonly url: string; readonly home: string }): Promise<MeshClient>
 }
 
 const sharedSchema = z.looseObject({
@@ -62,17 +62,17 @@ export function contextOf(deps: CliDeps, command: Command): CommandContext {
     clock: deps.clock,
   })
   const elsewhere = (place.url ?? deps.environment.url) !== undefined
-  const connect = async (baseUrl: string): Promise<MeshClient> => {
-    const cookie = await sessionFor({ home: place.home, elsewhere }, deps.environment, deps.signal)
+  const connect = async (baseUrl: string, at: Place): Promise<MeshClient> => {
+    const cookie = await sessionFor({ home: at.home, elsewhere }, deps.environment, deps.signal)
     // Read at each call for a client: a first start gives the home its id.
-    const home = await meantHome(place, deps.environment)
+    const home = await meantHome(at, deps.environment)
     return createMeshClient({ baseUrl, cookie, home, clock: deps.clock, userAgent: 'flotilla-cli' })
   }
   return {
     ...deps,
     terminal,
     place,
-    mesh: async () => connect(await locateMesh(place, deps.environment)),
-    meshAt: connect,
+    mesh: async () => connect(await locateMesh(place, deps.environment), place),
+    meshAt: ({ url, home }) => connect(url, { ...place, home, homeOnLine: true }),
   }
 }

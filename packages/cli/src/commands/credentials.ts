@@ -195,5 +195,5 @@ async function deny(context: CommandContext, line: CommandLine): Promise<void> {
 function whereTo(view: CredentialView): string {
   if (view.unused_because !== null)
     return `${view.name} is filled in nowhere: ${view.unused_because}. Next: flotilla credentials bind ${view.name} HOST`
-  return `${view.name} is filled in for ${view.hosts.join(', ')}.`
+  return `${view.name} is filled in for ${view.hosts.join(', ')}, for agents whose allowed_credentials name it: flotilla permissions set AGENT allowed_credentials+=${view.name}`
 }

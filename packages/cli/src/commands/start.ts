@@ -89,7 +89,7 @@ async function applyTemplate(
   name: string | undefined,
 ): Promise<readonly string[]> {
   if (name === undefined) return []
-  const client = await context.meshAt(mesh.url)
+  const client = await context.meshAt({ url: mesh.url, home: context.place.home })
   return (await client.call('templateApply', { params: { name }, signal: context.signal })).created
 }
 

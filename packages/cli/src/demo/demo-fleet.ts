@@ -44,7 +44,7 @@ export async function startDemoFleet(context: CommandContext, options: DemoFleet
     signal,
   })
   try {
-    const client = await context.meshAt(mesh.url)
+    const client = await context.meshAt({ url: mesh.url, home: options.home })
     terminal.progress.step('Creating the workers: auditor and writer')
     await client.call('templateApply', { params: { name: templateName }, signal })
     terminal.progress.done()

@@ -2,6 +2,7 @@ import { CommandFailed } from '../command-failed.ts'
 import type { Environment } from '../environment.ts'
 import { exitCodes } from '../exit-codes.ts'
 import { readMeshFile } from './mesh-file.ts'
+import { meshLogPath } from './mesh-paths.ts'
 
 export interface Place {
   readonly home: string
@@ -27,7 +28,10 @@ export async function locateMesh(place: Place, environment: Environment): Promis
       found === null
         ? `No mesh runs in ${place.home}.`
         : `The mesh of ${place.home} (process ${found.mesh.pid}) has died; its runs continue at the next start.`,
-    repair: 'Start it with: flotilla start -d',
+    repair:
+      found === null
+        ? 'Start it with: flotilla start -d'
+        : `Start it with: flotilla start -d (its last words are in ${meshLogPath(place.home)})`,
     exitCode: exitCodes.meshNotRunning,
   })
 }

@@ -14,6 +14,7 @@ import { dataPaths } from '../config/data-paths.ts'
 import { homeIdPath } from '../config/home-folder.ts'
 import type { DataPaths } from '../config/data-paths.ts'
 import { dataLimitBytes, defaultSettings, readSettingsFile } from '../config/settings-file.ts'
+import { credentialFinding } from '../doctor/credential-findings.ts'
 import { dataFindings } from '../doctor/data-findings.ts'
 import { environmentFindings } from '../doctor/environment-findings.ts'
 import { diskFinding, fileFindings } from '../doctor/file-findings.ts'
@@ -41,6 +42,7 @@ import { systemClock } from '../system-clock.ts'
 import { readJobs } from '../triggers/cron/cron-file.ts'
 import { readWatchersFile, brokenWords } from '../triggers/watch/watchers-file.ts'
 import { findMeshSecret } from '../vault/mesh-secret.ts'
+import { readBindings } from '../vault/binding-file.ts'
 import { createVault } from '../vault/vault.ts'
 import type { CommandContext } from './command-context.ts'
 
@@ -161,6 +163,10 @@ async function configuration(
       systemNames,
       defaultModel: preset,
       presets: Object.keys(providerPresets),
+    }),
+    credentialFinding({
+      bound: [...readBindings(await readTextFile(paths.credentialsFile).catch(() => null)).bindings.keys()],
+      known: vault?.names().agent ?? [],
     }),
     await permissions(paths),
     await watchers(paths),

@@ -121,7 +121,7 @@ export async function createBindingFile(deps: BindingFileDeps): Promise<BindingS
   }
 }
 
-function readBindings(text: string | null): Reading {
+export function readBindings(text: string | null): Reading {
   if (text === null) return { bindings: new Map(), broken: null }
   const reading = readJsonDocument(text, fileSchema)
   if (!reading.ok)

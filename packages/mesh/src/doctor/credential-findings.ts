@@ -1,0 +1,22 @@
+import { ok, warning } from './finding.ts'
+import type { DoctorFinding } from './finding.ts'
+
+/** Whether each credential that may go somewhere is there: who writes `.env` anew takes the values in it away. Pure. */
+export function credentialFinding(facts: {
+  /** Names that `config/credentials.json` binds to hosts. */
+  readonly bound: readonly string[]
+  /** Names of credentials that have a value. */
+  readonly known: readonly string[]
+}): DoctorFinding {
+  const known = new Set(facts.known.map((name) => name.toLowerCase()))
+  const lost = facts.bound.filter((name) => !known.has(name.toLowerCase()))
+  if (lost.length === 0) {
+    return ok('credential-values', 'every credential that config/credentials.json names has a value')
+  }
+  const [first = ''] = lost
+  return warning(
+    'credential-values',
+    `config/credentials.json says where ${lost.join(', ')} may go, and .env and the environment have no value for it`,
+    `Give it again: flotilla credentials set ${first}. Or take it out of config/credentials.json.`,
+  )
+}
