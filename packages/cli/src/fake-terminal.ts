@@ -24,7 +24,9 @@ export const stillClock: Clock = {
     new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(new Error('aborted')))),
 }
 
-export function keepTerminal(options: { json?: boolean; isTTY?: boolean; noColor?: boolean } = {}): {
+export function keepTerminal(
+  options: { json?: boolean; isTTY?: boolean; noColor?: boolean; clock?: Clock } = {},
+): {
   terminal: Terminal
   out: KeptText
   err: KeptText
@@ -36,7 +38,7 @@ export function keepTerminal(options: { json?: boolean; isTTY?: boolean; noColor
     err,
     json: options.json ?? false,
     noColor: options.noColor ?? false,
-    clock: stillClock,
+    clock: options.clock ?? stillClock,
   })
   return { terminal, out, err }
 }

@@ -1,3 +1,5 @@
+import { setImmediate } from 'node:timers/promises'
+import type { Clock } from '@flotilla/protocol/clock'
 import { createMeshClient } from '@flotilla/client/mesh-client'
 import type { ChatStreamFrame } from '@flotilla/protocol/mesh-human-api'
 import type { RunOutcome } from '@flotilla/protocol/run'
@@ -112,6 +114,49 @@ describe('a run shown as it happens', () => {
     )
     expect(out).toBe('Hi\n')
     expect(err).toBe('\r\u001B[Kwaits for openai\uFFFD[2J: no answer for 1 s\r\u001B[K')
+  })
+
+  it('tells a run that waits for its turn, until it begins', async () => {
+    let now = 0
+    const clock: Clock = {
+      now: () => now,
+      sleep: async (ms, signal) => {
+        await setImmediate()
+        signal?.throwIfAborted()
+        now += ms
+      },
+    }
+    const { terminal, err } = keepTerminal({ isTTY: true, noColor: true, clock })
+    const changed = (state: 'queued' | 'running'): ChatStreamFrame => ({
+      type: 'event',
+      event: {
+        type: 'run.changed',
+        agent_id: 'operator',
+        run_id: 'run_1',
+        parent_id: null,
+        state,
+        outcome: null,
+      },
+    })
+    let before = ''
+    const client = {
+      ...createMeshClient({ baseUrl: 'http://127.0.0.1:9' }),
+      async *chatStream(): AsyncGenerator<ChatStreamFrame> {
+        yield { type: 'accepted', run_id: 'run_1' }
+        yield changed('queued')
+        while (!err.text().includes('waits for its turn, 3 s so far: operator')) await setImmediate()
+        yield changed('running')
+        before = err.text()
+        yield text('Hi')
+        for (let tick = 0; tick < 20; tick++) await setImmediate()
+        yield ended({ status: 'done', text: 'Hi' })
+      },
+    }
+    const ask = { agentId: 'operator', message: 'Hi', idempotencyKey: 'k', eventsBeside: true }
+    await askLive(client, terminal, ask)
+    expect(before).not.toContain('0 s so far')
+    expect(err.text()).toBe(before)
+    expect(before.endsWith('\r\u001B[K')).toBe(true)
   })
 
   const steer = (state: 'waiting' | 'taken'): ChatStreamFrame => ({

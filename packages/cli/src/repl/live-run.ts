@@ -6,7 +6,7 @@ import { printable } from '../terminal/color.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { errorLines } from '../terminal/error-words.ts'
 import { eventLine } from './event-line.ts'
-import { waitWords } from './wait-words.ts'
+import { turnWords, waitWords } from './wait-words.ts'
 import type { DelayedEvent } from './wait-words.ts'
 
 export interface LiveAsk {
@@ -35,7 +35,10 @@ export async function askLive(client: MeshClient, terminal: Terminal, ask: LiveA
     saysWhenRead: true,
   })
   for await (const frame of frames) {
-    if (frame.type === 'accepted') ask.onAccepted?.(frame.run_id)
+    if (frame.type === 'accepted') {
+      ask.onAccepted?.(frame.run_id)
+      screen.queued(frame.run_id)
+    }
     if (frame.type === 'event') {
       const { event } = frame
       if (event.type === 'text.streamed' && event.agent_id === ask.agentId) screen.text(event.content)
@@ -51,6 +54,7 @@ export async function askLive(client: MeshClient, terminal: Terminal, ask: LiveA
 }
 
 interface RunScreen {
+  queued(runId: string): void
   text(content: string): void
   event(event: FleetEventBody): void
   wait(event: DelayedEvent): void
@@ -82,6 +86,9 @@ function createRunScreen(terminal: Terminal, ask: LiveAsk): RunScreen {
   }
 
   return {
+    queued(runId) {
+      if (terminal.status((seconds) => turnWords(ask.agentId, seconds))) waiting = runId
+    },
     text(content) {
       endWait()
       if (!ask.eventsBeside) terminal.stream(printable(content))
@@ -90,14 +97,15 @@ function createRunScreen(terminal: Terminal, ask: LiveAsk): RunScreen {
     event(event) {
       const text = eventLine(event, terminal.color)
       const isSteer = event.type === 'steer.changed'
-      if (!isSteer && 'run_id' in event && event.run_id === waiting) endWait()
+      const isQueued = event.type === 'run.changed' && event.state === 'queued'
+      if (!isSteer && !isQueued && 'run_id' in event && event.run_id === waiting) endWait()
       // Other news may come in the middle of an answer, and ends none.
       if (endsAnswer(event, ask.agentId)) endParagraph()
       line(text)
     },
     wait(event) {
       if (event.state === 'over') return endWait()
-      if (terminal.status((seconds) => waitWords(event, seconds) ?? '')) waiting = event.run_id
+      if (terminal.status((seconds) => waitWords(event, seconds))) waiting = event.run_id
       else line(eventLine(event, terminal.color))
     },
     end(run) {

@@ -16,6 +16,15 @@ export function waitWords(event: DelayedEvent, secondsSince = 0): string | null 
   return `${left > 0 ? `tries again in ${left} s` : 'tries again now'}: ${reasonWords(event, provider)}`
 }
 
+/** A run that begins at once is not told of. */
+const turnToldSeconds = 2
+
+/** What a run waits for that others of its agent go before; null while that is not worth telling. Pure. */
+export function turnWords(agentId: string, seconds: number): string | null {
+  if (seconds < turnToldSeconds) return null
+  return `waits for its turn, ${seconds} s so far: ${agentId} has other work first (flotilla runs)`
+}
+
 function reasonWords({ provider_status: status, code }: DelayedEvent, provider: string): string {
   if (status !== null) return `${status} from ${provider}`
   if (code === null || !isProblemCode(code)) return provider

@@ -1,7 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 
-/** What is waited for, in words that change with the seconds since the wait was told. */
-export type StatusWords = (seconds: number) => string
+/** What is waited for, in words that change with the seconds since the wait was told; null while it is not worth a line. */
+export type StatusWords = (seconds: number) => string | null
 
 /** One line that is replaced by the next. */
 export interface StatusLine {
