@@ -20,6 +20,7 @@ export function readProblem(status: number, headers: ReplyHeaders, body: string)
   return new Problem(said.code ?? codeForStatus(status), {
     detail: said.detail || `The mesh answered ${status}.`,
     extra: said.extra,
+    ...(said.repair === '' ? {} : { repair: said.repair }),
     ...(Number.isFinite(wait) && wait > 0 ? { retryAfterSeconds: wait } : {}),
   })
 }
@@ -29,6 +30,8 @@ const framing: readonly string[] = ['error', 'message']
 interface Said {
   readonly code: ProblemCode | null
   readonly detail: string
+  /** What to do in the case at hand, as the mesh says it; empty where it says nothing. */
+  readonly repair: string
   readonly extra: Readonly<Record<string, unknown>>
 }
 
@@ -49,6 +52,7 @@ function readBody(body: string): Said {
       return {
         code: isProblemCode(code) ? code : null,
         detail: read('detail') || read('message'),
+        repair: read('repair'),
         extra: Object.fromEntries(
           [...Object.entries(value), ...fields].filter(
             ([key]) => !rendered.includes(key) && !framing.includes(key),
@@ -59,7 +63,7 @@ function readBody(body: string): Said {
   } catch {
     // Not one of ours; told by status.
   }
-  return { code: null, detail: '', extra: {} }
+  return { code: null, detail: '', repair: '', extra: {} }
 }
 
 function isObject(value: unknown): value is object {

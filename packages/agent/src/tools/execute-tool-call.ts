@@ -1,7 +1,6 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import { Problem } from '@flotilla/protocol/problem'
-import { problemCatalog } from '@flotilla/protocol/problem-catalog'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import { isDiskFull } from '../files/state-file.ts'
 import { imagesMax } from '../images/image-type.ts'
@@ -72,7 +71,7 @@ function describeFailure(tool: Tool, thrown: unknown): { output: PromptText; cod
   const error = isDiskFull(thrown) ? dataFull(thrown) : thrown
   const code = error instanceof Problem ? error.code : 'internal-error'
   const detail = error instanceof Error ? error.message : String(error)
-  const repair = error instanceof Problem ? ` ${problemCatalog[error.code].repair}` : ''
+  const repair = error instanceof Problem ? `${/[.!?]$/.test(detail) ? '' : '.'} ${error.repair}` : ''
   const shape = code === 'bad-request' ? ` ${expectedShape(tool)}` : ''
   return {
     output: cleanAndCut(`Error (${code}): ${detail}${repair}${shape}`, toolOutputMaxChars),

@@ -6,7 +6,6 @@ import type { Endpoint } from '@flotilla/protocol/endpoint'
 import { headers } from '@flotilla/protocol/headers'
 import { meshHumanApi, meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { meshInternalApi, meshInternalEndpoints } from '@flotilla/protocol/mesh-internal-api'
-import { problemCatalog } from '@flotilla/protocol/problem-catalog'
 import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
 import { createFileEditor, readTextFile } from '../config/atomic-file.ts'
@@ -245,7 +244,7 @@ async function journal(paths: DataPaths, { env }: CommandContext): Promise<Docto
       'Somebody changed the journal: compare with a backup, then flotilla journal accept goes on with it as it stands.',
     )
   } catch (error) {
-    if (error instanceof Problem) return failure('journal', error.detail, problemCatalog[error.code].repair)
+    if (error instanceof Problem) return failure('journal', error.detail, error.repair)
     return failure(
       'journal',
       reason(error),
