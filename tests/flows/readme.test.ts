@@ -9,7 +9,7 @@ import { text } from 'node:stream/consumers'
 import { webhookEndpoints } from '@flotilla/protocol/webhook-api'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { readSettingsFile } from '../../packages/mesh/src/config/settings-file.ts'
-import { environmentNames } from '../../packages/mesh/src/config/environment.ts'
+import { commandLineNames, environmentNames } from '../../packages/mesh/src/config/environment.ts'
 import { commandProgram } from '../support/command-program.ts'
 import { httpCall } from '../support/http-call.ts'
 import { startLlmUpstream } from '../support/llm-upstream.ts'
@@ -104,8 +104,9 @@ async function take(step: ReadmeStep): Promise<void> {
   if (step.kind === 'script') return script(step.name)
   if (step.kind === 'env') return writeEnv(step.text)
   if (step.kind === 'settings') return writeSettings(step.text)
-  const known = environmentNames.includes(step.name) || /^FLOTILLA_(?:SYSTEM|CRED)_/.test(step.name)
-  expect(known || step.name === 'FLOTILLA_NO_INSTALL', `${step.name} is a setting`).toBe(true)
+  const names = [...environmentNames, ...Object.keys(commandLineNames)]
+  const known = names.includes(step.name) || /^FLOTILLA_(?:SYSTEM|CRED)_/.test(step.name)
+  expect(known, `${step.name} is a setting`).toBe(true)
 }
 
 async function command(line: string): Promise<void> {

@@ -78,7 +78,7 @@ export const environmentNames: readonly string[] = Object.keys(environmentSchema
 const homeName = 'FLOTILLA_HOME'
 
 /** Read by the command line, which looks at its own environment alone; what the mesh does with them. */
-const commandLineNames: Readonly<Record<string, string>> = {
+export const commandLineNames: Readonly<Record<string, string>> = {
   FLOTILLA_URL: 'has no effect: the command line alone reads it, from its own environment',
   FLOTILLA_SESSION: 'has no effect: the command line alone reads it, from its own environment',
   FLOTILLA_REQUIRE_ENGINE: 'has no effect: the command line alone reads it, from its own environment',
