@@ -1,7 +1,5 @@
 import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
-import type { Socket } from 'node:net'
 import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
@@ -319,7 +317,6 @@ withEngine(
         await startNameServer(() => ['6.6.6.6'], { host: gateway, port: 53 }),
         await startNameServer(() => ['6.6.6.6'], { host: outside, port: 53 }),
       ]
-      const tcp = await listenOn([gateway, outside], 53)
       try {
         const said = await inside(
           'clerk',
@@ -339,14 +336,14 @@ python3 ask.py 127.0.0.11 ${gateway} ${outside} 8.8.8.8; getent hosts tunnel.out
           expect(said).toMatch(new RegExp(`127\\.0\\.0\\.11 ${way} \\w+Error`))
         expect(said).not.toMatch(/answered with an address/)
         expect(listeners.map(({ asked: questions }) => questions)).toEqual([[], []])
-        expect(tcp.connections()).toBe(0)
         // The listeners are there: this machine reaches them.
         await promisify(execFile)('python3', ['-c', askProgram, gateway, outside])
-        expect(listeners.map(({ asked: questions }) => questions.length > 0)).toEqual([true, true])
-        expect(tcp.connections()).toBe(2)
+        for (const { asked: questions } of listeners) {
+          expect(questions.some((question) => question.startsWith('a connection'))).toBe(true)
+          expect(questions.some((question) => !question.startsWith('a connection'))).toBe(true)
+        }
       } finally {
         for (const listener of listeners) listener.close()
-        tcp.close()
         await network.remove()
       }
     })
@@ -388,27 +385,6 @@ async function bundledPip(): Promise<string | null> {
     return (await promisify(execFile)('python3', ['-c', program])).stdout.trim()
   } catch {
     return null
-  }
-}
-
-async function listenOn(hosts: readonly string[], port: number) {
-  let connections = 0
-  const open = new Set<Socket>()
-  const servers = hosts.map(() =>
-    createServer((socket) => {
-      connections++
-      open.add(socket.on('error', () => {}))
-      socket.end()
-    }),
-  )
-  for (const [index, server] of servers.entries())
-    await new Promise<void>((resolve) => server.listen(port, hosts[index], resolve))
-  return {
-    connections: () => connections,
-    close: () => {
-      for (const socket of open) socket.destroy()
-      for (const server of servers) server.close()
-    },
   }
 }
 

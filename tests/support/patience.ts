@@ -1,4 +1,3 @@
-import { availableParallelism, loadavg } from 'node:os'
 import process from 'node:process'
 
 /**
@@ -10,7 +9,8 @@ import process from 'node:process'
 /** What the loop of `measuredPatience` took on the quiet machine on which the bounds were written, in ms. */
 const referenceMs = 65
 const least = 3
-const most = 30
+/** A hung test is told within minutes also on the slowest machine. */
+const most = 9
 const name = 'FLOTILLA_TEST_PATIENCE'
 
 /** How many times longer than it says a bound of a test waits here. At least three, since work may come later. */
@@ -21,7 +21,7 @@ export function patient(ms: number): number {
   return Math.round(ms * patience)
 }
 
-/** The factor for this machine, by how long it takes over a fixed sum now and what already waits for its cores. */
+/** The factor for this machine, by how long it takes over a fixed sum beside what it does now. */
 export function measuredPatience(): number {
   const given = readPatience()
   if (given !== undefined) return given
@@ -29,8 +29,7 @@ export function measuredPatience(): number {
   let sum = 0
   for (let step = 0; step < 10_000_000; step += 1) sum = (sum + step * 31) % 1_000_003
   const slowness = (performance.now() - startedAt + (sum < 0 ? 1 : 0)) / referenceMs
-  const waiting = Math.max(1, (loadavg()[0] ?? 0) / availableParallelism())
-  return Math.min(most, Math.max(least, Math.ceil(least * slowness * waiting)))
+  return Math.min(most, Math.max(least, Math.ceil(least * slowness)))
 }
 
 function readPatience(): number | undefined {
