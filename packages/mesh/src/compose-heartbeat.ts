@@ -62,7 +62,7 @@ export function composeHeartbeats(parts: {
     submitRun: ledger.submitRun,
     findRun: ledger.find,
     heartbeatsUnderWay: ledger.heartbeatsUnderWay,
-    laneOf: ledger.laneOf,
+    isLaneFull: ledger.isLaneFull,
     clock,
   })
   const ensure = createEnsureHeartbeat({ jobs })

@@ -41,8 +41,8 @@ import { createSteerRun } from './steer-run.ts'
 import type { SteerRun } from './steer-run.ts'
 import { createSteerTable } from './steer-table.ts'
 import { steerView } from './steer-view.ts'
-import { createEnterRun, createSubmitRun } from './submit-run.ts'
-import type { SubmitRun } from './submit-run.ts'
+import { createEnterRun, createSubmitRun, isLaneFull } from './submit-run.ts'
+import type { LanePlace, SubmitRun } from './submit-run.ts'
 import { createSubscribeRun } from './subscribe-run.ts'
 import type { SubscribeRun } from './subscribe-run.ts'
 import { runSweeps } from './sweeps.ts'
@@ -96,6 +96,8 @@ export interface Ledger {
   /** Runs of one agent that ended since `then` (milliseconds since 1970), by how. */
   endedSince(agentId: string, then: number): Readonly<Record<string, number>>
   laneOf(agentId: string): { readonly busy: boolean; readonly queued: number; readonly waiting: number }
+  /** By the rule by which runs are taken into a lane. */
+  isLaneFull(place: LanePlace): boolean
   /** Queued and running runs of the agent that a pause is about, oldest first. */
   proactiveOf(agentId: string): readonly RunRecord[]
   /** Queued and running heartbeats of the agent, oldest first; none that waits for what it gave away. */
@@ -187,6 +189,7 @@ export function createLedger(deps: LedgerDeps): Ledger {
     countByState: table.countByState,
     endedSince: table.endedSince,
     laneOf: table.laneOf,
+    isLaneFull: (place) => isLaneFull({ table, steers }, place),
     agentGone: (agentId) => {
       const run = table.runningOf(agentId)
       if (!run) return

@@ -122,17 +122,19 @@ export function requireRoom(
   throw new Problem('lane-full', { retryAfterSeconds: laneFullRetrySeconds, extra: { agent: agentId } })
 }
 
-interface LaneRows {
+export interface LaneRows {
   readonly table: RunTable
   readonly steers: SteerTable
 }
 
-interface LanePlace {
+/** Whose lane, and whether a trigger queues there or a person. */
+export interface LanePlace {
   readonly agentId: string
   readonly proactive: boolean
 }
 
-function isLaneFull({ table, steers }: LaneRows, { agentId, proactive }: LanePlace): boolean {
+/** Whether one more would be beyond the bound. */
+export function isLaneFull({ table, steers }: LaneRows, { agentId, proactive }: LanePlace): boolean {
   const queued = proactive ? table.queuedCount(agentId) : table.askedCount(agentId)
   return queued + steers.waitingInLane(agentId) >= wireLimits.laneQueueMax
 }

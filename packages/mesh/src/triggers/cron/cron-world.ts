@@ -9,7 +9,7 @@ import type { Log } from '../../log.ts'
 import type { Action, Decision, Guard } from '../../policy/action.ts'
 import type { Caller } from '../../policy/caller.ts'
 import type { RunRecord } from '../../runs/run-record.ts'
-import type { SubmitRun } from '../../runs/submit-run.ts'
+import type { LanePlace, SubmitRun } from '../../runs/submit-run.ts'
 import type { Database } from '../../storage/database.ts'
 
 export interface HeartbeatFiring {
@@ -48,7 +48,7 @@ export interface CronWorld {
   readonly ledger: {
     readonly submitRun: SubmitRun
     find(runId: string): RunRecord | null
-    laneOf(agentId: string): { readonly queued: number }
+    isLaneFull(place: LanePlace): boolean
   }
   /** Throws the Problems `unknown-agent`, `agent-archived`. */
   readonly requireAgent: (agentId: string) => void

@@ -342,7 +342,7 @@ describe('what is cut off', () => {
       world: {
         ledger: {
           find: played.ledger.find,
-          laneOf: played.ledger.laneOf,
+          isLaneFull: played.ledger.isLaneFull,
           submitRun: (caller, input) => {
             played.ledger.submitRun(caller, input)
             throw new Error('the power went out')

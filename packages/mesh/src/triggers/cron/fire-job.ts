@@ -1,4 +1,3 @@
-import { wireLimits } from '@flotilla/protocol/limits'
 import { isTerminal } from '@flotilla/protocol/run'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Caller } from '../../policy/caller.ts'
@@ -131,7 +130,7 @@ export function createFireJob(deps: {
 
   /** A full lane takes what is asked for by hand at its head, once for each job: asked for again, it is the same. */
   function waitingByHand(job: CronJob): CronRow | null {
-    if (ledger.laneOf(job.agent).queued < wireLimits.laneQueueMax) return null
+    if (!ledger.isLaneFull({ agentId: job.agent, proactive: false })) return null
     const isWaiting = ({ manual, runId }: CronRow): boolean =>
       manual && runId !== null && ledger.find(runId)?.state === 'queued'
     return table.openOf(job.id).findLast(isWaiting) ?? null

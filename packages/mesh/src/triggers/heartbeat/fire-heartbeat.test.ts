@@ -84,7 +84,7 @@ function aWorld(changes: Partial<FireHeartbeatDeps> = {}) {
     unreadSignals: () => ({ count: 0, newest: [] }),
     openTasks: createOpenTasks(ledger.taskTable),
     submitRun: ledger.ledger.submitRun,
-    laneOf: ledger.ledger.laneOf,
+    isLaneFull: ledger.ledger.isLaneFull,
     findRun: ledger.ledger.find,
     heartbeatsUnderWay: ledger.ledger.heartbeatsUnderWay,
     clock: ledger.clock,
@@ -254,6 +254,21 @@ describe('a heartbeat that is due', () => {
       expect(await world.fire('scout', { ...due, dueAt: dueAt + 1000, manual: true })).toEqual(first)
     }
     expect(world.ledger.laneOf('scout').queued).toBe(wireLimits.laneQueueMax + 1)
+  })
+
+  test('by hand is never held to another by what triggers have queued, which takes no room from people', async () => {
+    const world = aWorld()
+    const byTrigger = { agentId: 'scout', input: { kind: 'chat', message: 'm', session: 's' } } as const
+    for (let count = 0; count < wireLimits.laneQueueMax; count += 1) {
+      world.ledger.submitRun(
+        { kind: 'system' },
+        { ...byTrigger, trigger: 'cron', idempotencyKey: `${count}` },
+      )
+    }
+    const first = await world.fire('scout', { ...due, dueAt: 1000, manual: true })
+    const second = await world.fire('scout', { ...due, dueAt: 2000, manual: true })
+    expect(second).toHaveProperty('fired')
+    expect(second).not.toEqual(first)
   })
 
   test('is one run when two that are due apart are asked about at once, and so by hand in a full lane', async () => {

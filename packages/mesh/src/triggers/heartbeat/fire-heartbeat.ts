@@ -1,10 +1,9 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import type { AgentRecord } from '../../fleet/agent-record.ts'
 import type { Caller } from '../../policy/caller.ts'
 import type { RunRecord } from '../../runs/run-record.ts'
-import type { SubmitRun } from '../../runs/submit-run.ts'
+import type { LanePlace, SubmitRun } from '../../runs/submit-run.ts'
 import type { Database } from '../../storage/database.ts'
 import { isSkipped } from './decide-heartbeat.ts'
 import { heartbeatMessage, rulesLeftOut } from './heartbeat-message.ts'
@@ -52,7 +51,7 @@ export interface FireHeartbeatDeps {
   readonly findRun: (runId: string) => RunRecord | null
   /** Queued and running heartbeats of the agent, oldest first. */
   readonly heartbeatsUnderWay: (agentId: string) => readonly RunRecord[]
-  readonly laneOf: (agentId: string) => { readonly queued: number }
+  readonly isLaneFull: (place: LanePlace) => boolean
   readonly clock: Clock
 }
 
@@ -148,11 +147,11 @@ function endBefore(deps: FireHeartbeatDeps, agentId: string, key: string): Heart
 
 /** A full lane takes one that a person asks for at its head, once: asked for again, it is the same. */
 function waitingByHand(
-  { heartbeatsUnderWay, laneOf }: FireHeartbeatDeps,
+  { heartbeatsUnderWay, isLaneFull }: FireHeartbeatDeps,
   agentId: string,
   { manual }: DueHeartbeat,
 ): HeartbeatEnd | null {
-  if (!manual || laneOf(agentId).queued < wireLimits.laneQueueMax) return null
+  if (!manual || !isLaneFull({ agentId, proactive: false })) return null
   const waiting = heartbeatsUnderWay(agentId).find((run) => run.state === 'queued' && !run.proactive)
   return waiting ? { fired: waiting } : null
 }
