@@ -25,7 +25,9 @@ const environment = {
 }
 const mustRunAll = process.env['FLOTILLA_REQUIRE_ENGINE'] === '1'
 const slowestShown = 10
-let broken = false
+const brokenShown = 50
+/** Why the whole is not green; said at the end, where whoever sees only the last lines sees it. */
+const broken: string[] = []
 
 /** Runs a project to its end; one that runs beside another keeps its output until then. */
 async function runProject(project: string, beside = false): Promise<void> {
@@ -40,7 +42,7 @@ async function runProject(project: string, beside = false): Promise<void> {
   } else {
     status = await runShown(vitest, vitestArguments)
   }
-  if (status !== 0) broken = true
+  if (status !== 0) broken.push(`${project}: the runner ended with ${status ?? 'a signal'}`)
 }
 
 async function runShown(command: string, commandArguments: readonly string[]): Promise<number | null> {
@@ -99,10 +101,9 @@ function nameContainerTests(): void {
 function tellRecord(projects: readonly string[]): void {
   const records = readProjectRecords(record)
   for (const project of projects) {
-    if (records.has(project)) continue
-    console.error(`${project}: the runner left no record`)
-    broken = true
+    if (!records.has(project)) broken.push(`${project}: the runner left no record`)
   }
+  for (const [project, one] of records) broken.push(...one.broken.map((line) => `${project}: ${line}`))
   const tests = [...records.values()].flatMap((one) => one.tests)
   console.log(`\nThe ${slowestShown} slowest tests:`)
   for (const { durationMs, file, name } of slowestTests(tests, slowestShown)) {
@@ -110,7 +111,9 @@ function tellRecord(projects: readonly string[]): void {
   }
   tellProofs(tests)
   const count = (state: string) => tests.filter((test) => test.state === state).length
-  if (count('failed') > 0) broken = true
+  for (const { state, file, name } of tests) if (state === 'failed') broken.push(`failed: ${file}  ${name}`)
+  if (broken.length > 0) console.error('\nNot green:')
+  for (const line of broken.slice(0, brokenShown)) console.error(`  ${line}`)
   console.log(`\n${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped`)
 }
 
@@ -119,7 +122,7 @@ function tellProofs(tests: Parameters<typeof proofsOf>[1]): void {
   const missing = unproved(proofs)
   console.log(`\n${proofs.length - missing.length} of ${proofs.length} covered clauses proved by this run`)
   for (const sentence of missing) console.log(`  ${sentence}`)
-  if (missing.length > 0 && mustRunAll) broken = true
+  if (missing.length > 0 && mustRunAll) broken.push(`${missing.length} covered clauses were not proved`)
 }
 
 rmSync(record, { recursive: true, force: true })
@@ -130,10 +133,8 @@ console.log('\n== flow and security tests')
 await Promise.all([runProject('flows'), ...(hasEngine ? [runProject('docker', true)] : [])])
 if (!hasEngine) {
   nameContainerTests()
-  if (mustRunAll) {
-    console.error('FLOTILLA_REQUIRE_ENGINE=1 wants them run.')
-    broken = true
-  }
+  if (mustRunAll)
+    broken.push('the container tests were not run, and FLOTILLA_REQUIRE_ENGINE=1 wants them run')
 }
 tellRecord(['unit', 'flows', ...(hasEngine ? ['docker'] : [])])
-process.exit(broken ? 1 : 0)
+process.exit(broken.length > 0 ? 1 : 0)

@@ -151,7 +151,9 @@ describe('the architecture', () => {
   test('JSON is made into values by the bounded reader, or by a file that says whose text it reads', () => {
     const room = 'packages/mesh/src/'
     const parsers = sources
-      .filter((file) => file.path.startsWith(room) && !/\.conformance\.ts$|-world\.ts$/.test(file.path))
+      .filter(
+        (file) => file.path.startsWith(room) && !/\.conformance\.ts$|-(?:world|harness)\.ts$/.test(file.path),
+      )
       .filter((file) => /\bJSON\.parse\(|\.json\(\)/.test(withoutComments(file.text)))
       .map((file) => file.path.slice(room.length))
     expect(parsers.toSorted()).toEqual(jsonParsers.map((row) => row.file).toSorted())

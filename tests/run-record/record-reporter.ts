@@ -1,8 +1,12 @@
 import process from 'node:process'
-import type { Reporter, TestCase, TestModule } from 'vitest/node'
+import type { SerializedError } from 'vitest'
+import type { Reporter, TestCase, TestModule, TestSuite } from 'vitest/node'
 import { citedBy } from '../verifies.ts'
 import { writeProjectRecord } from './test-record.ts'
 import type { RecordedTest } from './test-record.ts'
+
+/** Enough of an error for its sentence and the first lines of where it came from. */
+const stackChars = 800
 
 /**
  * Writes which tests ran and what became of each, with the clauses that they cite, into the folder of
@@ -16,7 +20,7 @@ export default class RecordReporter implements Reporter {
     this.#startedAt = Date.now()
   }
 
-  onTestRunEnd(modules: readonly TestModule[], unhandled: readonly { readonly message: string }[]): void {
+  onTestRunEnd(modules: readonly TestModule[], unhandled: readonly SerializedError[]): void {
     const folder = process.env['FLOTILLA_TEST_RECORD']
     if (folder === undefined) return
     const byProject = Map.groupBy(modules, (module) => module.project.name)
@@ -26,8 +30,10 @@ export default class RecordReporter implements Reporter {
         startedAt,
         durationMs: Date.now() - this.#startedAt,
         broken: [
-          ...own.flatMap((module) => module.errors().map((error) => `${fileOf(module)}: ${error.message}`)),
-          ...unhandled.map((error) => error.message),
+          ...own.flatMap((module) => brokenParts(module)),
+          ...unhandled.map(
+            (error) => `an error that no test owns: ${(error.stack ?? error.message).slice(0, stackChars)}`,
+          ),
         ],
         tests: own.flatMap((module) => [...module.children.allTests()].map(recorded)),
       })
@@ -46,6 +52,15 @@ function recorded(test: TestCase): RecordedTest {
     durationMs: Math.round(test.diagnostic()?.duration ?? 0),
     verifies: [...citedClauses(test)],
   }
+}
+
+/** The file and its groups that failed outside of a test: collected with an error, or in a hook for all tests. */
+function brokenParts(module: TestModule): readonly string[] {
+  const parts: readonly (TestModule | TestSuite)[] = [module, ...module.children.allSuites()]
+  return parts.flatMap((part) => {
+    const name = part.type === 'suite' ? `${fileOf(module)}: ${part.fullName}` : fileOf(module)
+    return part.errors().map((error) => `${name}: ${error.message}`)
+  })
 }
 
 /** What the test and each group around it cite. */

@@ -53,8 +53,13 @@ import {
   operatorUseCases,
   operatorViewUseCases,
 } from './compose-control-use-cases.ts'
-import { agentUseCases, fleetUseCases, internalUseCases, runUseCases } from './compose-use-cases.ts'
-import { readiness } from './compose-readiness.ts'
+import {
+  agentUseCases,
+  fleetUseCases,
+  internalUseCases,
+  readiness,
+  runUseCases,
+} from './compose-use-cases.ts'
 import { toolUseCases } from './compose-tools.ts'
 import { rateBucketOf } from '@flotilla/protocol/rate-buckets'
 import { mcpUseCases } from './compose-mcp.ts'

@@ -18,7 +18,8 @@ import { answering } from './storage/resumable.ts'
 import { requireOwner } from './policy/at-terminal.ts'
 import { productVersion } from './version.ts'
 import { fleetMetrics } from './compose-metrics.ts'
-import { readiness } from './compose-readiness.ts'
+import { judgeReadiness } from './doctor/judge-readiness.ts'
+import type { Readiness } from './doctor/judge-readiness.ts'
 import type { AgentActivity } from './fleet/fleet-view.ts'
 
 /** What stands behind the agent door, in the words of its wire. */
@@ -241,4 +242,19 @@ export function costsOf(
     calls: month.calls,
     tokens: month.tokens,
   }
+}
+
+/** What agents are judged ready by, as it stands now. */
+export function readiness(parts: MeshParts): Readiness {
+  const { permissions, settings, walls, journalKeeper, diskRoom, cron, modelDoor, isServing } = parts
+  return judgeReadiness({
+    permissions: permissions.snapshot().broken,
+    settings: settings.broken(),
+    walls: walls.state().broken,
+    journal: journalKeeper.broken(),
+    disk: diskRoom.shortage(),
+    jobs: cron.broken(),
+    money: modelDoor.gate.found.words,
+    serving: isServing(),
+  })
 }

@@ -1,4 +1,4 @@
-import { statedWindow } from '@flotilla/protocol/overflow-words'
+import { statedWindow } from '@flotilla/protocol/context-overflow'
 
 /** What a model's own answers have taught about our count of its tokens. */
 export interface Calibration {

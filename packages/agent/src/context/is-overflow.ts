@@ -1,4 +1,4 @@
-import { saysTooLong } from '@flotilla/protocol/overflow-words'
+import { saysTooLong } from '@flotilla/protocol/context-overflow'
 import { Problem } from '@flotilla/protocol/problem'
 
 /** Names that mesh and providers give to a prompt that is too long. */

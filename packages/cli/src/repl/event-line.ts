@@ -1,8 +1,8 @@
 import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
 import { oneLine } from '../terminal/color.ts'
 import type { Color } from '../terminal/color.ts'
-import { waitWords } from './wait-words.ts'
-import type { DelayedEvent } from './wait-words.ts'
+import { formatWait } from './format-wait.ts'
+import type { DelayedEvent } from './format-wait.ts'
 import { formatBytes, formatDuration, formatUsd } from '../terminal/format.ts'
 
 /** Columns that an input or output may take on its line. */
@@ -171,7 +171,7 @@ export function eventLine(event: FleetEventBody, color: Color): string | null {
 }
 
 function waitLine(event: DelayedEvent, color: Color): string | null {
-  const words = waitWords(event)
+  const words = formatWait(event)
   return words === null ? null : line(color, event.agent_id, color.warning(words))
 }
 

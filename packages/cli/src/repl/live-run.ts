@@ -6,8 +6,8 @@ import { printable } from '../terminal/color.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { errorLines } from '../terminal/error-words.ts'
 import { eventLine } from './event-line.ts'
-import { turnWords, waitWords } from './wait-words.ts'
-import type { DelayedEvent } from './wait-words.ts'
+import { formatTurn, formatWait } from './format-wait.ts'
+import type { DelayedEvent } from './format-wait.ts'
 
 export interface LiveAsk {
   readonly agentId: string
@@ -87,7 +87,7 @@ function createRunScreen(terminal: Terminal, ask: LiveAsk): RunScreen {
 
   return {
     queued(runId) {
-      if (terminal.status((seconds) => turnWords(ask.agentId, seconds))) waiting = runId
+      if (terminal.status((seconds) => formatTurn(ask.agentId, seconds))) waiting = runId
     },
     text(content) {
       endWait()
@@ -105,7 +105,7 @@ function createRunScreen(terminal: Terminal, ask: LiveAsk): RunScreen {
     },
     wait(event) {
       if (event.state === 'over') return endWait()
-      if (terminal.status((seconds) => waitWords(event, seconds))) waiting = event.run_id
+      if (terminal.status((seconds) => formatWait(event, seconds))) waiting = event.run_id
       else line(eventLine(event, terminal.color))
     },
     end(run) {

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import type { Database } from '../storage/database.ts'
-import { aMesh } from './journal-world.ts'
+import { aJournalHarness } from './journal-harness.ts'
 import { prunedStepRows } from './prune-journal.ts'
 
 const dayMs = 24 * 3600_000
 
 /** Ten rows, of which one was changed, accepted by a person; then two more. */
-async function anAccepted(options: Parameters<typeof aMesh>[0] = {}) {
-  const mesh = await aMesh(options)
+async function anAccepted(options: Parameters<typeof aJournalHarness>[0] = {}) {
+  const mesh = await aJournalHarness(options)
   mesh.write(10)
   mesh.keeper.verify()
   mesh.database.exec(
@@ -48,7 +48,7 @@ describe('rows that a person accepted as they stand', () => {
   })
 
   test('are pruned in blocks, each compared before it goes, and the rest is still compared', async () => {
-    const mesh = await aMesh({ rowsMax: 1000 })
+    const mesh = await aJournalHarness({ rowsMax: 1000 })
     mesh.database.transaction(() => mesh.write(prunedStepRows * 2))
     mesh.database.exec("UPDATE journal SET subject = 'x' WHERE seq = 3")
     mesh.keeper.accept('human:cli')
@@ -83,7 +83,7 @@ describe('rows that a person accepted as they stand', () => {
   })
 
   test('leave a chain that holds when they and the row of the acceptance are too old', async () => {
-    const mesh = await aMesh({ keepDays: 1 })
+    const mesh = await aJournalHarness({ keepDays: 1 })
     mesh.write(10)
     mesh.database.exec("UPDATE journal SET subject = 'x' WHERE seq = 3")
     mesh.keeper.accept('human:cli')
@@ -100,7 +100,7 @@ describe('rows that a person accepted as they stand', () => {
 })
 
 test('a row before the first is told, and not pruned in silence', async () => {
-  const mesh = await aMesh({ keepDays: 1 })
+  const mesh = await aJournalHarness({ keepDays: 1 })
   mesh.write(3)
   mesh.keeper.verify()
   mesh.database.exec(

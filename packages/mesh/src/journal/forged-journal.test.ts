@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Database } from '../storage/database.ts'
-import { aMesh, remade } from './journal-world.ts'
+import { aJournalHarness, remade } from './journal-harness.ts'
 
 const otherSubject = (row: { seq: number; subject: string }) =>
   row.seq === 8 ? { ...row, subject: 'forged' } : row
@@ -18,7 +18,7 @@ describe('a head without a seal, put there by who can write to the database alon
       },
     ],
   ])('is not taken over %s after the last anchor', async (_what, forge) => {
-    const mesh = await aMesh()
+    const mesh = await aJournalHarness()
     mesh.write(5)
     mesh.keeper.verify()
     mesh.write(10)
@@ -33,14 +33,14 @@ describe('a head without a seal, put there by who can write to the database alon
   })
 
   test('is not taken where nothing was anchored yet', async () => {
-    const mesh = await aMesh()
+    const mesh = await aJournalHarness()
     mesh.write(10)
     remade(mesh.database, otherSubject)
     expect(mesh.verify()).toMatchObject({ ok: false, detail: 'the end was not written by this mesh' })
   })
 
   test('is not taken behind an anchor even in the life that may find one of an older release', async () => {
-    const mesh = await aMesh({ bareHead: true })
+    const mesh = await aJournalHarness({ bareHead: true })
     mesh.write(5)
     mesh.keeper.verify()
     mesh.write(10)
@@ -53,7 +53,7 @@ describe('a head without a seal, put there by who can write to the database alon
 
 describe('a head that the mesh did not seal', () => {
   test('gets no seal from the next row of a mesh that runs', async () => {
-    const mesh = await aMesh()
+    const mesh = await aJournalHarness()
     mesh.write(5)
     mesh.keeper.verify()
     mesh.write(10)
@@ -71,7 +71,7 @@ describe('a head that the mesh did not seal', () => {
   ])(
     '%s is as broken in later lives as in the one that told of it, until it is accepted',
     async (_w, forge) => {
-      const mesh = await aMesh()
+      const mesh = await aJournalHarness()
       mesh.write(5)
       mesh.keeper.verify()
       mesh.write(10)

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { Database } from '../storage/database.ts'
 import { createJournalSeal } from './journal-seal.ts'
 import { createJournal } from './journal-table.ts'
-import { aMesh, remade } from './journal-world.ts'
+import { aJournalHarness, remade } from './journal-harness.ts'
 import { createJournalKeeper } from './keep-journal.ts'
 import { prunedStepRows } from './prune-journal.ts'
 import { verifyJournal } from './verify-journal.ts'
@@ -18,7 +18,7 @@ const actions = (database: Database) =>
 
 describe('a sealed journal', () => {
   test('is whole after many lives, each of which reads only what came after the last', async () => {
-    const mesh = await aMesh()
+    const mesh = await aJournalHarness()
     for (let life = 0; life < 3; life++) {
       const keeper = mesh.keeperOfALife()
       keeper.verify()
@@ -67,7 +67,7 @@ describe('a sealed journal', () => {
         ),
     ],
   ])('shows %s, to a whole verification and to the start after it', async (_what, tamper) => {
-    const mesh = await aMesh()
+    const mesh = await aJournalHarness()
     mesh.keeper.verify()
     mesh.write(5)
     mesh.keeper.close()
@@ -81,7 +81,7 @@ describe('a sealed journal', () => {
   })
 
   test('shows rows cut off behind an anchor even to who has the seal of an older head', async () => {
-    const mesh = await aMesh()
+    const mesh = await aJournalHarness()
     mesh.write(5)
     const head = mesh.database.prepare('SELECT * FROM journal_head').get()
     mesh.write(5)
@@ -99,7 +99,7 @@ describe('a sealed journal', () => {
     ['a line that is none', (text: string) => `${text}x\n`],
     ['no lines', () => ''],
   ])('shows %s in the file of anchors', async (_what, change) => {
-    const mesh = await aMesh()
+    const mesh = await aJournalHarness()
     mesh.write(5)
     mesh.keeper.close()
     await writeFile(mesh.path, change(await readFile(mesh.path, 'utf8')))
@@ -107,7 +107,7 @@ describe('a sealed journal', () => {
   })
 
   test('of an older release, which sealed nothing, is taken once', async () => {
-    const mesh = await aMesh({ bareHead: true })
+    const mesh = await aJournalHarness({ bareHead: true })
     createJournal({ database: mesh.database, clock: mesh.clock }).append({
       actor: 'system',
       action: 'a.b',
@@ -123,7 +123,7 @@ describe('a sealed journal', () => {
 
 describe('a broken journal', () => {
   test('goes on, tells it in its next row, and is never covered by a checkpoint', async () => {
-    const mesh = await aMesh()
+    const mesh = await aJournalHarness()
     mesh.write(10)
     mesh.keeper.close()
     mesh.database.exec("UPDATE journal SET actor = 'human:cli' WHERE seq = 3; DELETE FROM journal_head")
@@ -143,7 +143,7 @@ describe('a broken journal', () => {
   })
 
   test('that a person accepted is verified from there on, and shows what is done to it then', async () => {
-    const mesh = await aMesh()
+    const mesh = await aJournalHarness()
     mesh.write(10)
     mesh.keeper.close()
     mesh.database.exec('DELETE FROM journal WHERE seq > 7')
@@ -162,7 +162,7 @@ describe('a broken journal', () => {
     expect(mesh.verify()).toMatchObject({ ok: false })
   })
 
-  test.each<[string, (mesh: Awaited<ReturnType<typeof aMesh>>) => unknown]>([
+  test.each<[string, (mesh: Awaited<ReturnType<typeof aJournalHarness>>) => unknown]>([
     [
       'a changed row before the last checkpoint',
       ({ database }) => database.exec("UPDATE journal SET subject = 'x' WHERE seq = 3"),
@@ -197,7 +197,7 @@ describe('a broken journal', () => {
     ['anchors that are none', ({ path }) => writeFile(path, '{"seq":1}\nx\n')],
     ['anchors that are gone', ({ path }) => rm(path)],
   ])('of %s holds once it was accepted, and says by whom and when', async (_what, tamper) => {
-    const mesh = await aMesh()
+    const mesh = await aJournalHarness()
     mesh.write(10)
     mesh.keeper.close()
     await tamper(mesh)
@@ -221,7 +221,7 @@ describe('a broken journal', () => {
   })
 
   test('sealed under another secret holds once it was accepted, though all its anchors are strange', async () => {
-    const mesh = await aMesh()
+    const mesh = await aJournalHarness()
     mesh.write(10)
     mesh.keeper.close()
     const seal = createJournalSeal('another secret')
@@ -245,7 +245,7 @@ describe('a broken journal', () => {
   })
 
   test('cannot be told as accepted by another person', async () => {
-    const mesh = await aMesh()
+    const mesh = await aJournalHarness()
     mesh.write(4)
     mesh.database.exec('DELETE FROM journal WHERE seq = 2')
     mesh.keeper.verify()
@@ -255,7 +255,7 @@ describe('a broken journal', () => {
   })
 
   test('is noticed within the hour while the mesh runs', async () => {
-    const mesh = await aMesh()
+    const mesh = await aJournalHarness()
     mesh.keeper.verify()
     mesh.write(10)
     mesh.database.exec("UPDATE journal SET subject = 'x' WHERE seq = 4")
@@ -270,7 +270,7 @@ describe('a broken journal', () => {
 
 describe('pruning', () => {
   test('takes what is too old, leaves a sealed checkpoint in its place, and says so', async () => {
-    const mesh = await aMesh({ keepDays: 2 })
+    const mesh = await aJournalHarness({ keepDays: 2 })
     mesh.write(10)
     await mesh.clock.advance(1.5 * dayMs)
     mesh.write(10)
@@ -285,7 +285,7 @@ describe('pruning', () => {
   })
 
   test('keeps at most so many rows, in steps that nobody waits for', async () => {
-    const mesh = await aMesh({ rowsMax: 1000 })
+    const mesh = await aJournalHarness({ rowsMax: 1000 })
     mesh.database.transaction(() => mesh.write(prunedStepRows + 2000))
     mesh.keeper.tend()
     expect(mesh.verify()).toMatchObject({ ok: true, after: prunedStepRows })
@@ -297,7 +297,7 @@ describe('pruning', () => {
   })
 
   test('of everything leaves a chain that still holds and goes on', async () => {
-    const mesh = await aMesh({ keepDays: 1 })
+    const mesh = await aJournalHarness({ keepDays: 1 })
     mesh.write(5)
     await mesh.clock.advance(3 * dayMs)
     mesh.keeper.tend()
@@ -307,7 +307,7 @@ describe('pruning', () => {
   })
 
   test('is not a way to hide a row: what does not hold is kept and told', async () => {
-    const mesh = await aMesh({ keepDays: 1 })
+    const mesh = await aJournalHarness({ keepDays: 1 })
     mesh.write(10)
     mesh.database.exec("UPDATE journal SET subject = 'x' WHERE seq = 4")
     await mesh.clock.advance(1000)

@@ -1,5 +1,5 @@
 import { jsonLimits } from '@flotilla/protocol/limits'
-import { saysTooLong } from '@flotilla/protocol/overflow-words'
+import { saysTooLong } from '@flotilla/protocol/context-overflow'
 import { Problem } from '@flotilla/protocol/problem'
 import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
 import * as z from 'zod'

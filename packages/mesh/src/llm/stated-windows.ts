@@ -1,7 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { contextLimits } from '@flotilla/protocol/limits'
 import type { StatedWindowView } from '@flotilla/protocol/models-api'
-import { statedWindow } from '@flotilla/protocol/overflow-words'
+import { statedWindow } from '@flotilla/protocol/context-overflow'
 import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
 import type { Log } from '../log.ts'

@@ -1,5 +1,3 @@
-import type { MeshParts } from './compose-parts.ts'
-
 /** In words what is wrong; null where nothing is. */
 type Fault = string | null
 
@@ -46,18 +44,4 @@ function told(stopsAgents: boolean, faults: Readonly<Record<string, Fault>>): Re
   return Object.entries(faults).flatMap(([id, detail]) =>
     detail === null ? [] : [{ id, detail, stops_agents: stopsAgents }],
   )
-}
-
-export function readiness(parts: MeshParts): Readiness {
-  const { permissions, settings, walls, journalKeeper, diskRoom, cron, modelDoor, isServing } = parts
-  return judgeReadiness({
-    permissions: permissions.snapshot().broken,
-    settings: settings.broken(),
-    walls: walls.state().broken,
-    journal: journalKeeper.broken(),
-    disk: diskRoom.shortage(),
-    jobs: cron.broken(),
-    money: modelDoor.gate.found.words,
-    serving: isServing(),
-  })
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { judgeReadiness } from './compose-readiness.ts'
-import type { Standing } from './compose-readiness.ts'
+import { judgeReadiness } from './judge-readiness.ts'
+import type { Standing } from './judge-readiness.ts'
 
 const whole: Standing = {
   permissions: null,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { saysTooLong, statedWindow } from './overflow-words.ts'
+import { saysTooLong, statedWindow } from './context-overflow.ts'
 
 /** Who says it, what it says, the window in it, and the prompt where it is told. */
 const said: readonly (readonly [string, string, number | null, number | null])[] = [

@@ -7,7 +7,7 @@ export type DelayedEvent = Extract<FleetEventBody, { type: 'model.delayed' }>
 const nameColumnsMax = 40
 
 /** Why nothing comes, as it stands so many seconds after it was told; null once something does. Pure. */
-export function waitWords(event: DelayedEvent, secondsSince = 0): string | null {
+export function formatWait(event: DelayedEvent, secondsSince = 0): string | null {
   const provider = oneLine(event.provider ?? 'the model', nameColumnsMax)
   if (event.state === 'over') return null
   if (event.state === 'silent')
@@ -20,7 +20,7 @@ export function waitWords(event: DelayedEvent, secondsSince = 0): string | null 
 const turnToldSeconds = 2
 
 /** What a run waits for that others of its agent go before; null while that is not worth telling. Pure. */
-export function turnWords(agentId: string, seconds: number): string | null {
+export function formatTurn(agentId: string, seconds: number): string | null {
   if (seconds < turnToldSeconds) return null
   return `waits for its turn, ${seconds} s so far: ${agentId} has other work first (flotilla runs)`
 }

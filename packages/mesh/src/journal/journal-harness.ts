@@ -14,7 +14,9 @@ import { createJournalKeeper } from './keep-journal.ts'
 import { verifyJournal } from './verify-journal.ts'
 
 /** A journal with its keeper, on a database in memory and a file of anchors in a folder of its own. */
-export async function aMesh(options: { keepDays?: number; rowsMax?: number; bareHead?: boolean } = {}) {
+export async function aJournalHarness(
+  options: { keepDays?: number; rowsMax?: number; bareHead?: boolean } = {},
+) {
   const folder = await mkdtemp(join(tmpdir(), 'journal-'))
   onTestFinished(() => rm(folder, { recursive: true }))
   const path = join(folder, 'anchors.jsonl')
