@@ -29,6 +29,8 @@ export default defineConfig({
           exclude: ['**/docker-*.test.ts'],
           testTimeout: 20_000 * patience,
           hookTimeout: 20_000 * patience,
+          // Importing a module does nothing and keeps nothing (tests/architecture.test.ts), so files share what they import.
+          isolate: false,
           maxWorkers: 2,
         },
       },

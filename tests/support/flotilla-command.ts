@@ -1,8 +1,12 @@
 import { spawn } from 'node:child_process'
+import { homedir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { text } from 'node:stream/consumers'
 import { repositoryRoot } from './mesh-process.ts'
+
+/** Those of this user: what one command has compiled, the next has whatever its home. */
+const caches = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache')
 
 export interface CommandResult {
   readonly code: number
@@ -18,7 +22,7 @@ export async function flotilla(
   const place = at.url === undefined ? [] : ['--url', at.url]
   const main = join(repositoryRoot, 'packages', 'cli', 'src', 'main.ts')
   const child = spawn(process.execPath, [main, ...words, ...place], {
-    env: { PATH: process.env['PATH'] ?? '', HOME: at.home, FLOTILLA_HOME: at.home },
+    env: { PATH: process.env['PATH'] ?? '', HOME: at.home, FLOTILLA_HOME: at.home, XDG_CACHE_HOME: caches },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const ended = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? -1)))

@@ -1,4 +1,5 @@
 // A mesh in small: opens the runtime of plain processes, starts an agent, starts it anew in its place, and stops it.
+import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { createProcessRuntime } from '../../packages/mesh/src/sandbox/process-runtime.ts'
 import { sandboxHardening, sandboxSizes } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
@@ -9,8 +10,14 @@ import { systemClock } from '../../packages/mesh/src/system-clock.ts'
 export const starterAgent = 'scout'
 
 export function openRuntime(dataRoot: string, agentEntry: string): SandboxRuntime {
-  const path = '/usr/bin:/bin'
-  return createProcessRuntime({ dataRoot, agentEntry, nodePath: process.execPath, path, clock: systemClock })
+  return createProcessRuntime({
+    dataRoot,
+    agentEntry,
+    nodePath: process.execPath,
+    path: '/usr/bin:/bin',
+    compiledModules: join(dirname(dataRoot), 'compiled'),
+    clock: systemClock,
+  })
 }
 
 export function starterSpec(start: string): SandboxSpec {

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync, mkdirSync } from 'node:fs'
 import type { ServerResponse } from 'node:http'
-import { tmpdir } from 'node:os'
+import { homedir, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { answerJson, startLoopbackServer } from '@flotilla/client/loopback-server'
@@ -9,6 +9,8 @@ import { Problem } from '@flotilla/protocol/problem'
 import { problemJson } from '@flotilla/protocol/problem-json'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
+/** Those of this user: what one command has compiled, the next has whatever its home. */
+const caches = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache')
 let home = ''
 beforeAll(() => {
   home = mkdtempSync(join(tmpdir(), 'flotilla-cli-test-'))
@@ -18,7 +20,7 @@ afterAll(() => rmSync(home, { recursive: true, force: true }))
 /** Starts the real program in a process of its own. */
 function start(...words: string[]) {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'main.ts'), ...words], {
-    env: { PATH: process.env['PATH'] ?? '', HOME: home, FLOTILLA_HOME: home },
+    env: { PATH: process.env['PATH'] ?? '', HOME: home, FLOTILLA_HOME: home, XDG_CACHE_HOME: caches },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const code = new Promise<number>((resolve) => child.once('exit', (exit) => resolve(exit ?? -1)))

@@ -1,50 +1,12 @@
 #!/usr/bin/env node
-import { randomUUID } from 'node:crypto'
-import { systemClock } from '@flotilla/client/system-clock'
-import { CommanderError } from 'commander'
-import { CommandFailed } from './command-failed.ts'
-import type { CliDeps } from './context.ts'
-import { readEnvironment } from './environment.ts'
-import { exitCodeOf, exitCodes } from './exit-codes.ts'
-import type { ExitCode } from './exit-codes.ts'
-import { createInterrupts } from './interrupts.ts'
-import { createProgram } from './program.ts'
-import { createColor } from './terminal/color.ts'
-import { errorLines, errorWords } from './terminal/error-words.ts'
+import { enableCompileCache } from 'node:module'
+import { homedir } from 'node:os'
+import { compiledModulesFolder } from '@flotilla/protocol/compiled-modules'
 
-async function main(words: readonly string[]): Promise<ExitCode> {
-  const environment = readEnvironment()
-  const interrupts = createInterrupts(systemClock.now)
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupts.interrupt)
-  // A reader that went away (`flotilla events | head`) ends the command quietly.
-  process.stdout.on('error', () => process.exit(exitCodes.ok))
-  let exitCode: ExitCode = exitCodes.ok
-  const deps: CliDeps = {
-    environment,
-    clock: systemClock,
-    out: process.stdout,
-    err: process.stderr,
-    input: process.stdin,
-    newKey: randomUUID,
-    signal: interrupts.signal,
-    onInterrupt: interrupts.onInterrupt,
-    setExitCode: (code) => (exitCode = code),
-  }
-  try {
-    const program = createProgram(deps)
-    if (words.length === 0) program.outputHelp()
-    else await program.parseAsync([...words], { from: 'user' })
-    return exitCode
-  } catch (error) {
-    // Usage errors and help have been written by commander already.
-    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
-    const color = createColor(process.stderr.isTTY && !environment.noColor)
-    if (interrupts.signal.aborted) process.stderr.write('Interrupted.\n')
-    else process.stderr.write(`${errorLines(errorWords(error), color).join('\n')}\n`)
-    return error instanceof CommandFailed ? error.exitCode : exitCodeOf(error)
-  }
-}
+// More than half of a short command goes into compiling; only what is loaded from here on is kept for the next one.
+enableCompileCache(compiledModulesFolder(process.env['XDG_CACHE_HOME'], homedir()))
+const { runCommandLine } = await import('./run-command-line.ts')
 
-process.exitCode = await main(process.argv.slice(2))
+process.exitCode = await runCommandLine(process.argv.slice(2))
 // A terminal that is still being read from would keep the process alive.
 process.stdin.destroy()

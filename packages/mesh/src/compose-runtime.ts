@@ -1,6 +1,7 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
+import { compiledModulesFolder } from '@flotilla/protocol/compiled-modules'
 import type { CommandContext } from './commands/command-context.ts'
 import type { DataPaths } from './config/data-paths.ts'
 import type { Log } from './log.ts'
@@ -29,6 +30,7 @@ export function composeRuntime({ context, homeId, paths, log }: RuntimeParts): S
       nodePath: process.execPath,
       agentEntry,
       path: env['PATH'] ?? '/usr/bin:/bin',
+      compiledModules: compiledModulesFolder(env['XDG_CACHE_HOME'], homedir()),
       clock: systemClock,
     })
   }

@@ -2,6 +2,7 @@ import { enableCompileCache, flushCompileCache } from 'node:module'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { compiledModulesFolder } from '@flotilla/protocol/compiled-modules'
 import { asProblem } from './api/problem-reply.ts'
 import type { CommandContext } from './commands/command-context.ts'
 import { commandEnvironment } from './commands/command-environment.ts'
@@ -40,8 +41,7 @@ interface Entry {
  * life has compiled, the next loads. Only what is loaded from here on is kept, so a command brings its own modules.
  */
 function keepCompiled(): void {
-  const caches = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache')
-  enableCompileCache(join(caches, 'flotilla', 'compiled'))
+  enableCompileCache(compiledModulesFolder(process.env['XDG_CACHE_HOME'], homedir()))
 }
 
 async function main(): Promise<number> {

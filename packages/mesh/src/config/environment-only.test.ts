@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rename, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -33,7 +33,8 @@ describe('secrets that belong into the environment alone', () => {
     expect(stripped.toSorted()).toEqual([...environmentOnlyNames].toSorted())
 
     // Also where a hand puts one in later.
-    await writeFile(path, '{"captcha_solver_key": "canary again", "default_model": "openai/two"}')
+    await writeFile(`${path}.new`, '{"captcha_solver_key": "canary again", "default_model": "openai/two"}')
+    await rename(`${path}.new`, path)
     await expect.poll(() => settings.current().default_model).toBe('openai/two')
     await expect.poll(async () => readFile(path, 'utf8')).not.toContain('canary')
     expect(broken).toEqual([])

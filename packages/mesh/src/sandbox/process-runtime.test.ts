@@ -25,6 +25,7 @@ async function aHome() {
       nodePath: process.execPath,
       agentEntry,
       path: '/usr/bin:/bin',
+      compiledModules: join(directory, 'compiled'),
       clock: systemClock,
     })
     await runtime.prepare({ progress: () => {} })

@@ -22,6 +22,8 @@ export interface LaunchOptions {
   readonly agentEntry: string
   /** The only variable of ours that agents get: where programs are found. */
   readonly path: string
+  /** Where Node keeps what it compiled of an agent, for the next start of any. */
+  readonly compiledModules: string
 }
 
 /** Starts an agent in its folder, where none may run any more. Its record is on the disk before its process begins. */
@@ -44,6 +46,7 @@ export async function launchProcess(
       ...spec.environment,
       PATH: options.path,
       HOME: data,
+      NODE_COMPILE_CACHE: options.compiledModules,
       FLOTILLA_PORT: String(port),
       FLOTILLA_LISTEN_HOST: '127.0.0.1',
       [dataVariable]: data,

@@ -1,0 +1,46 @@
+import { randomUUID } from 'node:crypto'
+import { systemClock } from '@flotilla/client/system-clock'
+import { CommanderError } from 'commander'
+import { CommandFailed } from './command-failed.ts'
+import type { CliDeps } from './context.ts'
+import { readEnvironment } from './environment.ts'
+import { exitCodeOf, exitCodes } from './exit-codes.ts'
+import type { ExitCode } from './exit-codes.ts'
+import { createInterrupts } from './interrupts.ts'
+import { createProgram } from './program.ts'
+import { createColor } from './terminal/color.ts'
+import { errorLines, errorWords } from './terminal/error-words.ts'
+
+/** Runs what the words ask for and gives the code to exit with; whatever goes wrong is told on standard error. */
+export async function runCommandLine(words: readonly string[]): Promise<ExitCode> {
+  const environment = readEnvironment()
+  const interrupts = createInterrupts(systemClock.now)
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, interrupts.interrupt)
+  // A reader that went away (`flotilla events | head`) ends the command quietly.
+  process.stdout.on('error', () => process.exit(exitCodes.ok))
+  let exitCode: ExitCode = exitCodes.ok
+  const deps: CliDeps = {
+    environment,
+    clock: systemClock,
+    out: process.stdout,
+    err: process.stderr,
+    input: process.stdin,
+    newKey: randomUUID,
+    signal: interrupts.signal,
+    onInterrupt: interrupts.onInterrupt,
+    setExitCode: (code) => (exitCode = code),
+  }
+  try {
+    const program = createProgram(deps)
+    if (words.length === 0) program.outputHelp()
+    else await program.parseAsync([...words], { from: 'user' })
+    return exitCode
+  } catch (error) {
+    // Usage errors and help have been written by commander already.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.ok : exitCodes.usage
+    const color = createColor(process.stderr.isTTY && !environment.noColor)
+    if (interrupts.signal.aborted) process.stderr.write('Interrupted.\n')
+    else process.stderr.write(`${errorLines(errorWords(error), color).join('\n')}\n`)
+    return error instanceof CommandFailed ? error.exitCode : exitCodeOf(error)
+  }
+}
