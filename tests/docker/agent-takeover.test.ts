@@ -155,24 +155,28 @@ withEngine(
     })
 
     // As a disk with errors does; nothing inside can.
-    it('is cut off with its agent where that can write nothing more, though its server answers', async () => {
-      const run = await mesh.submit('dig', { agent: 'clerk' })
-      await eventually('the tool runs', async () =>
-        JSON.stringify((await container().top()).Processes).includes('sleep 200'),
-      )
-      const before = (await container().inspect()).Id
-      // Below the folder that its health is judged by.
-      const state = '/data/.flotilla'
-      const remount = `mount --bind ${state} ${state} && mount -o remount,bind,ro ${state}`
-      const asHost = ['-t', await agentPid(), '-m', 'sh', '-c', remount]
-      const done = await runCommand('nsenter', asHost, { timeoutMs: patient(20_000) })
-      expect(done.code, done.stderr).toBe(0)
-      expect(await mesh.ended(run, 400_000)).toMatchObject({ state: 'done', attempt: 2 })
-      expect((await container().inspect()).Id).not.toBe(before)
-      expect(hungReasons(mesh.home)).toEqual([
-        'its work gave no sign of life for 120 s, though its server answers',
-      ])
-    }, 420_000)
+    it(
+      'is cut off with its agent where that can write nothing more, though its server answers',
+      async () => {
+        const run = await mesh.submit('dig', { agent: 'clerk' })
+        await eventually('the tool runs', async () =>
+          JSON.stringify((await container().top()).Processes).includes('sleep 200'),
+        )
+        const before = (await container().inspect()).Id
+        // Below the folder that its health is judged by.
+        const state = '/data/.flotilla'
+        const remount = `mount --bind ${state} ${state} && mount -o remount,bind,ro ${state}`
+        const asHost = ['-t', await agentPid(), '-m', 'sh', '-c', remount]
+        const done = await runCommand('nsenter', asHost, { timeoutMs: patient(20_000) })
+        expect(done.code, done.stderr).toBe(0)
+        expect(await mesh.ended(run, 400_000)).toMatchObject({ state: 'done', attempt: 2 })
+        expect((await container().inspect()).Id).not.toBe(before)
+        expect(hungReasons(mesh.home)).toEqual([
+          'its work gave no sign of life for 120 s, though its server answers',
+        ])
+      },
+      patient(420_000),
+    )
 
     it('finds one door of it, which asks for proof', async () => {
       expect(await attack('sockets')).toEqual({

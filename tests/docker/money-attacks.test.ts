@@ -173,21 +173,25 @@ withEngine(
       expect(bill.size).toBe(2)
     })
 
-    it('a kill of the mesh in mid-storm loses nothing that was served', async () => {
-      const before = upstream.calls.length
-      const lost = storm('late').catch(() => 'its asker is gone')
-      await eventually('it is served', () => upstream.calls.length > before + 1)
-      await mesh.kill9()
-      await mesh.restart()
-      await lost
-      await eventually(
-        'its run is over',
-        async () => (await mesh.runs()).every(({ state }) => state !== 'running' && state !== 'queued'),
-        90_000,
-      )
-      await expectAllBooked()
-      expect(bill.get('late')).toBeGreaterThan(0)
-    }, 240_000)
+    it(
+      'a kill of the mesh in mid-storm loses nothing that was served',
+      async () => {
+        const before = upstream.calls.length
+        const lost = storm('late').catch(() => 'its asker is gone')
+        await eventually('it is served', () => upstream.calls.length > before + 1)
+        await mesh.kill9()
+        await mesh.restart()
+        await lost
+        await eventually(
+          'its run is over',
+          async () => (await mesh.runs()).every(({ state }) => state !== 'running' && state !== 'queued'),
+          90_000,
+        )
+        await expectAllBooked()
+        expect(bill.get('late')).toBeGreaterThan(0)
+      },
+      patient(240_000),
+    )
 
     it('nobody is served after the end of its run, or with the token of an earlier start', async () => {
       await setBudget({ scope: 'agent', id: 'late', daily_usd: 1 })

@@ -2,16 +2,21 @@ import process from 'node:process'
 import { expect, it } from 'vitest'
 import { killUnderCalls } from '../support/money-kills.ts'
 import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
+import { patient } from '../support/patience.ts'
 
 const kills = process.env['FLOTILLA_SOAK'] === '1' ? 30 : 3
 
 withEngine(
   'money over kills of the mesh',
   () => {
-    it('is what the rows say, while a container that outlives it calls as the walls are tried', async () => {
-      const { calls } = await killUnderCalls({ runtime: 'docker', kills, seconds: 60 })
-      expect(calls).toBeGreaterThan(kills)
-    }, 1_200_000)
+    it(
+      'is what the rows say, while a container that outlives it calls as the walls are tried',
+      async () => {
+        const { calls } = await killUnderCalls({ runtime: 'docker', kills, seconds: 60 })
+        expect(calls).toBeGreaterThan(kills)
+      },
+      patient(1_200_000),
+    )
   },
   await engineOfThisMachine(),
 )

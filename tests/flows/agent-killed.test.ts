@@ -13,6 +13,7 @@ import type { FakeMesh, MeshAnswer, ScriptedAnswer } from '../../packages/agent/
 import { makeMeshKey } from '../../packages/agent/src/testing/mesh-proof.ts'
 import { repositoryRoot } from '../support/mesh-process.ts'
 import { verifies } from '../verifies.ts'
+import { patient } from '../support/patience.ts'
 
 /** Where a run is cut off: at a write of its own state, or at a request to the mesh whose reply is lost or just read. */
 type Boundary =
@@ -156,51 +157,55 @@ async function eachOf<T>(items: readonly T[], work: (item: T) => Promise<void>):
 }
 
 describe('a task', () => {
-  it('survives a kill at every write and every request: no call to the mesh is made twice, no command silently', async () => {
-    verifies('purpose:task-mode:bounded-loop')
-    const whole = await live(null)
-    expect(whole.result).toMatchObject({
-      status: 'complete',
-      response: 'all done',
-      result: { n: 7 },
-      promote_to_blackboard: { 'team/done': true },
-    })
-    expect(whole.lines).toEqual([...commands])
-    const numbers = (count: number) => Array.from({ length: count }, (_, index) => index)
-    const boundaries: Boundary[] = [
-      ...numbers(whole.writes).flatMap((number) =>
-        ['before', 'after'].map((when) => ({ at: 'write', moment: `${when} ${number}` }) as const),
-      ),
-      ...numbers(whole.requests).flatMap((number) =>
-        (['lost', 'sent'] as const).map((reply) => ({ at: 'request', number, reply }) as const),
-      ),
-    ]
-    expect(boundaries.length).toBeGreaterThan(40)
-    // Steps that share no factor with the pairs, so that the share has both kinds of each.
-    const share = process.env['FLOTILLA_SOAK'] === '1' ? 1 : 9
-    const chosen = boundaries.filter((_, index) => index % share === 0)
-    await eachOf(chosen, async (boundary) => {
-      const where = JSON.stringify(boundary)
-      const life = await live(boundary)
-      expect(life.wasKilled, where).toBe(true)
-      expect(life.result, where).toMatchObject({
+  it(
+    'survives a kill at every write and every request: no call to the mesh is made twice, no command silently',
+    async () => {
+      verifies('purpose:task-mode:bounded-loop')
+      const whole = await live(null)
+      expect(whole.result).toMatchObject({
         status: 'complete',
         response: 'all done',
         result: { n: 7 },
         promote_to_blackboard: { 'team/done': true },
       })
-      // The very effects of a run that nobody killed, each once.
-      expect([...life.effects.values()].toSorted(), where).toEqual([...whole.effects.values()].toSorted())
-      for (const command of commands) {
-        const ran = life.lines.filter((line) => line === command).length
-        const told = life.result.tool_outputs.find(
-          ({ tool, input }) => tool === 'run_command' && JSON.stringify(input).includes(command),
-        )
-        const isUnknown = told?.output.includes('outcome-unknown') === true
-        expect(ran, where).toBeLessThanOrEqual(1)
-        expect(ran === 1 || isUnknown, `${where}: ${command} did not run, and nobody said so`).toBe(true)
-        expect(told?.ok, where).toBe(!isUnknown)
-      }
-    })
-  }, 300_000)
+      expect(whole.lines).toEqual([...commands])
+      const numbers = (count: number) => Array.from({ length: count }, (_, index) => index)
+      const boundaries: Boundary[] = [
+        ...numbers(whole.writes).flatMap((number) =>
+          ['before', 'after'].map((when) => ({ at: 'write', moment: `${when} ${number}` }) as const),
+        ),
+        ...numbers(whole.requests).flatMap((number) =>
+          (['lost', 'sent'] as const).map((reply) => ({ at: 'request', number, reply }) as const),
+        ),
+      ]
+      expect(boundaries.length).toBeGreaterThan(40)
+      // Steps that share no factor with the pairs, so that the share has both kinds of each.
+      const share = process.env['FLOTILLA_SOAK'] === '1' ? 1 : 9
+      const chosen = boundaries.filter((_, index) => index % share === 0)
+      await eachOf(chosen, async (boundary) => {
+        const where = JSON.stringify(boundary)
+        const life = await live(boundary)
+        expect(life.wasKilled, where).toBe(true)
+        expect(life.result, where).toMatchObject({
+          status: 'complete',
+          response: 'all done',
+          result: { n: 7 },
+          promote_to_blackboard: { 'team/done': true },
+        })
+        // The very effects of a run that nobody killed, each once.
+        expect([...life.effects.values()].toSorted(), where).toEqual([...whole.effects.values()].toSorted())
+        for (const command of commands) {
+          const ran = life.lines.filter((line) => line === command).length
+          const told = life.result.tool_outputs.find(
+            ({ tool, input }) => tool === 'run_command' && JSON.stringify(input).includes(command),
+          )
+          const isUnknown = told?.output.includes('outcome-unknown') === true
+          expect(ran, where).toBeLessThanOrEqual(1)
+          expect(ran === 1 || isUnknown, `${where}: ${command} did not run, and nobody said so`).toBe(true)
+          expect(told?.ok, where).toBe(!isUnknown)
+        }
+      })
+    },
+    patient(300_000),
+  )
 })

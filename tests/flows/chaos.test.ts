@@ -2,20 +2,25 @@ import process from 'node:process'
 import { expect, it } from 'vitest'
 import { tellCoverage, tellFindings, tellReadyTimes } from '../chaos/report.ts'
 import { runChaos } from '../chaos/run-chaos.ts'
+import { patient } from '../support/patience.ts'
 
 const soak = process.env['FLOTILLA_SOAK'] === '1'
 const tell = (text: string) => process.stderr.write(`${text}\n`)
 
-it('a fleet of plain processes under random kills does each thing once, tells everybody, and leaves nothing', async () => {
-  const report = await runChaos({
-    runtime: 'process',
-    seed: 20_261_122,
-    runs: soak ? 300 : 20,
-    maxMinutes: soak ? 60 : 0.5,
-    ...(soak ? {} : { blows: 8 }),
-    progress: soak ? tell : () => undefined,
-  })
-  tell(`${tellCoverage(report)}\n${tellReadyTimes(report.lives)}`)
-  expect(report.findings, tellFindings(report)).toEqual([])
-  expect(report.struck.mesh).toBeGreaterThan(0)
-}, 7_200_000)
+it(
+  'a fleet of plain processes under random kills does each thing once, tells everybody, and leaves nothing',
+  async () => {
+    const report = await runChaos({
+      runtime: 'process',
+      seed: 20_261_122,
+      runs: soak ? 300 : 20,
+      maxMinutes: soak ? 60 : 0.5,
+      ...(soak ? {} : { blows: 8 }),
+      progress: soak ? tell : () => undefined,
+    })
+    tell(`${tellCoverage(report)}\n${tellReadyTimes(report.lives)}`)
+    expect(report.findings, tellFindings(report)).toEqual([])
+    expect(report.struck.mesh).toBeGreaterThan(0)
+  },
+  patient(7_200_000),
+)

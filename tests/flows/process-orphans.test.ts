@@ -12,6 +12,7 @@ import { openMesh, pinnedNode, repositoryRoot, startMeshForTest } from '../suppo
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { openRuntime, starterAgent, starterSpec } from '../support/process-starter.ts'
 import { workersIn } from '../support/workers-in.ts'
+import { patient } from '../support/patience.ts'
 
 /** Writes itself into the book of its data folder, and tells when another that stands there lives still. */
 const agentProgram = String.raw`
@@ -83,25 +84,29 @@ async function liveOn(place: Place, moment: string): Promise<void> {
   expect(existsSync(join(place.data, 'shared')), moment).toBe(false)
 }
 
-test('a mesh that is killed before or after any step of starting and stopping an agent leaves none beside its successor', async () => {
-  const whole = aPlace()
-  expect(await runStarter(whole, '')).toBe(0)
-  expect(workersIn(whole.data)).toEqual([])
-  const steps = stepsOf(whole)
-  expect(steps.filter((step) => step === 'spawn')).toHaveLength(2)
-  const moments = steps.flatMap((step, number) =>
-    ['before', 'after'].map((when) => ({ step, moment: `${when} ${number}` })),
-  )
-  const lane = async () => {
-    for (let next = moments.shift(); next !== undefined; next = moments.shift()) {
-      const where = `${next.moment} (${next.step})`
-      const place = aPlace()
-      expect(await runStarter(place, next.moment), where).toBe('SIGKILL')
-      await liveOn(place, where)
+test(
+  'a mesh that is killed before or after any step of starting and stopping an agent leaves none beside its successor',
+  async () => {
+    const whole = aPlace()
+    expect(await runStarter(whole, '')).toBe(0)
+    expect(workersIn(whole.data)).toEqual([])
+    const steps = stepsOf(whole)
+    expect(steps.filter((step) => step === 'spawn')).toHaveLength(2)
+    const moments = steps.flatMap((step, number) =>
+      ['before', 'after'].map((when) => ({ step, moment: `${when} ${number}` })),
+    )
+    const lane = async () => {
+      for (let next = moments.shift(); next !== undefined; next = moments.shift()) {
+        const where = `${next.moment} (${next.step})`
+        const place = aPlace()
+        expect(await runStarter(place, next.moment), where).toBe('SIGKILL')
+        await liveOn(place, where)
+      }
     }
-  }
-  await Promise.all([lane(), lane(), lane()])
-}, 300_000)
+    await Promise.all([lane(), lane(), lane()])
+  },
+  patient(300_000),
+)
 
 test('an agent whose start is cut off right after its process began ends by itself, over many meshes', async () => {
   const whole = aPlace()
@@ -115,42 +120,46 @@ test('an agent whose start is cut off right after its process began ends by itse
   expect(existsSync(join(place.data, 'lives'))).toBe(false)
 })
 
-test('a real mesh that is killed around the start of its operator has one operator in its next life, and none when it is stopped', async () => {
-  const first = await startMeshForTest({ cassettes: { orphans: aCassette() } })
-  const { home } = first
-  const data = first.dataOf('operator')
-  await first.terminate()
-  expect(workersIn(data)).toEqual([])
+test(
+  'a real mesh that is killed around the start of its operator has one operator in its next life, and none when it is stopped',
+  async () => {
+    const first = await startMeshForTest({ cassettes: { orphans: aCassette() } })
+    const { home } = first
+    const data = first.dataOf('operator')
+    await first.terminate()
+    expect(workersIn(data)).toEqual([])
 
-  const steps = join(home, 'steps')
-  const liveWith = async (killAt: string): Promise<string[]> => {
-    rmSync(steps, { force: true })
-    const environment = {
-      NODE_OPTIONS: `--import ${preload}`,
-      KILL_AT: killAt,
-      STEPS_LIST: steps,
-      STEPS_IN: join('data', 'agents'),
+    const steps = join(home, 'steps')
+    const liveWith = async (killAt: string): Promise<string[]> => {
+      rmSync(steps, { force: true })
+      const environment = {
+        NODE_OPTIONS: `--import ${preload}`,
+        KILL_AT: killAt,
+        STEPS_LIST: steps,
+        STEPS_IN: join('data', 'agents'),
+      }
+      const mesh = openMesh(home, { environment })
+      // It may be killed before it says that it is ready, or a moment later.
+      await mesh.restart().catch(() => undefined)
+      if (killAt === '') await operatorReady(mesh)
+      else await eventually('the mesh is killed', () => !existsSync(`/proc/${mesh.pid}`))
+      if (killAt === '') await mesh.terminate()
+      return readFileSync(steps, 'utf8').split('\n').filter(Boolean)
     }
-    const mesh = openMesh(home, { environment })
-    // It may be killed before it says that it is ready, or a moment later.
-    await mesh.restart().catch(() => undefined)
-    if (killAt === '') await operatorReady(mesh)
-    else await eventually('the mesh is killed', () => !existsSync(`/proc/${mesh.pid}`))
-    if (killAt === '') await mesh.terminate()
-    return readFileSync(steps, 'utf8').split('\n').filter(Boolean)
-  }
-  const all = await liveWith('')
-  const [spawned, told] = [all.indexOf('spawn'), all.indexOf('stdin.end')]
-  expect(told).toBeGreaterThan(spawned)
-  for (let number = spawned; number <= told; number++) await liveWith(`after ${number}`)
+    const all = await liveWith('')
+    const [spawned, told] = [all.indexOf('spawn'), all.indexOf('stdin.end')]
+    expect(told).toBeGreaterThan(spawned)
+    for (let number = spawned; number <= told; number++) await liveWith(`after ${number}`)
 
-  const last = openMesh(home)
-  await last.restart()
-  await operatorReady(last)
-  expect(workersIn(data)).toHaveLength(2)
-  expect(await flotilla({ home }, 'stop')).toMatchObject({ code: 0 })
-  expect(workersIn(data)).toEqual([])
-}, 300_000)
+    const last = openMesh(home)
+    await last.restart()
+    await operatorReady(last)
+    expect(workersIn(data)).toHaveLength(2)
+    expect(await flotilla({ home }, 'stop')).toMatchObject({ code: 0 })
+    expect(workersIn(data)).toEqual([])
+  },
+  patient(300_000),
+)
 
 async function operatorReady(mesh: MeshProcess): Promise<void> {
   await eventually('the operator is ready', async () => {

@@ -17,6 +17,7 @@ import type { LlmUpstream } from '../support/llm-upstream.ts'
 import { pinnedNode, repositoryRoot } from '../support/mesh-process.ts'
 import { readmeSteps } from '../support/readme-steps.ts'
 import type { ReadmeStep } from '../support/readme-steps.ts'
+import { patient } from '../support/patience.ts'
 
 const commandMaxMs = 120_000
 
@@ -80,24 +81,29 @@ it('npx finds the program where the README is read', async () => {
   expect(await run('npx flotilla version')).toMatchObject({ code: 0 })
 })
 
-it('every command of the README does what it says on a clean home, in the order of the page, and doctor finds nothing at its end', async () => {
-  for (const step of readmeSteps(await readFile(join(repositoryRoot, 'README.md'), 'utf8'))) await take(step)
-  expect([...met].toSorted(), 'a command that the README no longer has').toEqual(
-    Object.keys(typed).toSorted(),
-  )
+it(
+  'every command of the README does what it says on a clean home, in the order of the page, and doctor finds nothing at its end',
+  async () => {
+    for (const step of readmeSteps(await readFile(join(repositoryRoot, 'README.md'), 'utf8')))
+      await take(step)
+    expect([...met].toSorted(), 'a command that the README no longer has').toEqual(
+      Object.keys(typed).toSorted(),
+    )
 
-  await run('npx flotilla stop')
-  await run('npx flotilla start -d')
-  const status = JSON.parse((await run('npx flotilla status --json')).out) as Record<string, unknown>
-  expect(status['default_model']).toEqual({
-    name: 'openai/gpt-5-mini',
-    from: 'FLOTILLA_DEFAULT_MODEL in .env',
-  })
-  expect(await run('npx flotilla chat operator "Hello"')).toMatchObject({ code: 0, out: 'Hello there\n' })
-  const doctor = await run('npx flotilla doctor --json')
-  const { findings } = JSON.parse(doctor.out) as { findings: { id: string; level: string }[] }
-  expect(findings.filter(({ level }) => level === 'error')).toEqual([])
-}, 900_000)
+    await run('npx flotilla stop')
+    await run('npx flotilla start -d')
+    const status = JSON.parse((await run('npx flotilla status --json')).out) as Record<string, unknown>
+    expect(status['default_model']).toEqual({
+      name: 'openai/gpt-5-mini',
+      from: 'FLOTILLA_DEFAULT_MODEL in .env',
+    })
+    expect(await run('npx flotilla chat operator "Hello"')).toMatchObject({ code: 0, out: 'Hello there\n' })
+    const doctor = await run('npx flotilla doctor --json')
+    const { findings } = JSON.parse(doctor.out) as { findings: { id: string; level: string }[] }
+    expect(findings.filter(({ level }) => level === 'error')).toEqual([])
+  },
+  patient(900_000),
+)
 
 async function take(step: ReadmeStep): Promise<void> {
   if (step.kind === 'command') return command(step.line)

@@ -8,6 +8,7 @@ import type { CanaryDay } from '../support/canary-day.ts'
 import { createCanaryHunt } from '../support/canary-hunt.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { verifies } from '../verifies.ts'
+import { patient } from '../support/patience.ts'
 
 let day: CanaryDay
 let mesh: MeshProcess
@@ -16,7 +17,7 @@ beforeAll(async () => {
   day = await aCanaryDay({ isolated: false })
   mesh = await startCanaryMesh(day)
   await day.work(mesh)
-}, 300_000)
+}, patient(300_000))
 afterAll(async () => {
   await mesh?.stop()
   await day?.close()

@@ -8,12 +8,12 @@ import process from 'node:process'
 
 /** What the loop of `measuredPatience` took on the quiet machine on which the bounds were written, in ms. */
 const referenceMs = 65
-const least = 3
-/** A hung test is told within minutes also on the slowest machine. */
-const most = 9
+const least = 5
+/** A hung test is told within a quarter of an hour also on the slowest machine. */
+const most = 12
 const name = 'FLOTILLA_TEST_PATIENCE'
 
-/** How many times longer than it says a bound of a test waits here. At least three, since work may come later. */
+/** How many times longer than it says a bound of a test waits here. At least five, since work may come later. */
 export const patience = readPatience() ?? least
 
 /** A bound in ms as it is meant on a quiet machine, made as long as this one wants it. */

@@ -17,6 +17,7 @@ import { createSpendGate } from './reserve-settle.ts'
 import type { Reservation, ReserveWish } from './reserve-settle.ts'
 import { agentScope, createSpendTable, fleetScope, projectScope, taskScope } from './spend-table.ts'
 import type { Caller } from '../policy/caller.ts'
+import { patient } from '../../../../tests/support/patience.ts'
 
 const day = '2026-11-21'
 const owner: Caller = { kind: 'human', channel: 'cli' }
@@ -340,92 +341,96 @@ describe('what was spent', () => {
 })
 
 describe('budgets of a whole fleet', () => {
-  test('are never overspent and lose nothing, whatever the order of calls, their ends and crashes', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'pots-'))
-    const agent = fc.constantFrom('a', 'b', 'c')
-    const step = fc.oneof(
-      {
-        weight: 8,
-        arbitrary: fc.record({
-          do: fc.constant('reserve' as const),
-          agent,
-          tokens: fc.integer({ min: 1, max: 600 }),
-          atOnce: fc.integer({ min: 1, max: 4 }),
-        }),
-      },
-      {
-        weight: 6,
-        arbitrary: fc.record({ do: fc.constant('settle' as const), pick: fc.nat(), share: fc.nat(100) }),
-      },
-      { weight: 2, arbitrary: fc.record({ do: fc.constant('refund' as const), pick: fc.nat() }) },
-      {
-        weight: 2,
-        arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.integer({ min: 1, max: 2500 }) }),
-      },
-      { weight: 1, arbitrary: fc.record({ do: fc.constant('crash' as const) }) },
-    )
-    let files = 0
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 50 }), async (steps) => {
-        const clock = createManualClock(`${day}T12:00:00Z`)
-        const limits = { agentNano: 60_000, projectNano: 80_000, fleetNano: 100_000 }
-        const path = join(folder, `${files++}.db`)
-        let lives = 1
-        let world = aFleet({ ...limits, path, clock })
-        let open: Reservation[] = []
-        let costNano = 0
-        for (const one of steps) {
-          switch (one.do) {
-            case 'reserve': {
-              const asked = Array.from({ length: one.atOnce }, () =>
-                world.gate.reserve(world.wish(one.agent, one.tokens)).catch(() => null),
-              )
-              for (const got of await Promise.all(asked)) if (got) open.push(got)
-              break
-            }
-            case 'wait':
-              await clock.advance(one.ms)
-              break
-            case 'crash':
-              world.life.abort(new Error('the power is gone'))
-              world.database.close()
-              world = aFleet({ ...limits, path, clock, life: `life_${++lives}` })
-              // Nobody knows what became of those; each is paid in full.
-              costNano += open.reduce((sum, { reservedNano }) => sum + reservedNano, 0)
-              open = []
-              break
-            case 'refund':
-            case 'settle': {
-              const [picked] = open.splice(one.pick % Math.max(1, open.length), 1)
-              if (!picked) break
-              if (one.do === 'refund') world.gate.refund(picked)
-              else {
-                const cost = Math.floor((picked.reservedNano * one.share) / 100)
-                costNano += cost
-                world.settle(picked, cost)
+  test(
+    'are never overspent and lose nothing, whatever the order of calls, their ends and crashes',
+    async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'pots-'))
+      const agent = fc.constantFrom('a', 'b', 'c')
+      const step = fc.oneof(
+        {
+          weight: 8,
+          arbitrary: fc.record({
+            do: fc.constant('reserve' as const),
+            agent,
+            tokens: fc.integer({ min: 1, max: 600 }),
+            atOnce: fc.integer({ min: 1, max: 4 }),
+          }),
+        },
+        {
+          weight: 6,
+          arbitrary: fc.record({ do: fc.constant('settle' as const), pick: fc.nat(), share: fc.nat(100) }),
+        },
+        { weight: 2, arbitrary: fc.record({ do: fc.constant('refund' as const), pick: fc.nat() }) },
+        {
+          weight: 2,
+          arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.integer({ min: 1, max: 2500 }) }),
+        },
+        { weight: 1, arbitrary: fc.record({ do: fc.constant('crash' as const) }) },
+      )
+      let files = 0
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { maxLength: 50 }), async (steps) => {
+          const clock = createManualClock(`${day}T12:00:00Z`)
+          const limits = { agentNano: 60_000, projectNano: 80_000, fleetNano: 100_000 }
+          const path = join(folder, `${files++}.db`)
+          let lives = 1
+          let world = aFleet({ ...limits, path, clock })
+          let open: Reservation[] = []
+          let costNano = 0
+          for (const one of steps) {
+            switch (one.do) {
+              case 'reserve': {
+                const asked = Array.from({ length: one.atOnce }, () =>
+                  world.gate.reserve(world.wish(one.agent, one.tokens)).catch(() => null),
+                )
+                for (const got of await Promise.all(asked)) if (got) open.push(got)
+                break
+              }
+              case 'wait':
+                await clock.advance(one.ms)
+                break
+              case 'crash':
+                world.life.abort(new Error('the power is gone'))
+                world.database.close()
+                world = aFleet({ ...limits, path, clock, life: `life_${++lives}` })
+                // Nobody knows what became of those; each is paid in full.
+                costNano += open.reduce((sum, { reservedNano }) => sum + reservedNano, 0)
+                open = []
+                break
+              case 'refund':
+              case 'settle': {
+                const [picked] = open.splice(one.pick % Math.max(1, open.length), 1)
+                if (!picked) break
+                if (one.do === 'refund') world.gate.refund(picked)
+                else {
+                  const cost = Math.floor((picked.reservedNano * one.share) / 100)
+                  costNano += cost
+                  world.settle(picked, cost)
+                }
               }
             }
+            const sums = { a: total('agent:a'), b: total('agent:b'), c: total('agent:c') }
+            const fleet = total(fleetScope)
+            for (const sum of Object.values(sums)) expect(sum).toBeLessThanOrEqual(limits.agentNano)
+            expect(total(projectScope('p'))).toBeLessThanOrEqual(limits.projectNano)
+            expect(fleet).toBeLessThanOrEqual(limits.fleetNano)
+            expect(total(projectScope('p'))).toBe(sums.a + sums.b)
+            expect(fleet).toBe(sums.a + sums.b + sums.c)
+            const promised = open.reduce((sum, { reservedNano }) => sum + reservedNano, 0)
+            expect(fleet).toBeGreaterThanOrEqual(costNano + promised)
           }
-          const sums = { a: total('agent:a'), b: total('agent:b'), c: total('agent:c') }
-          const fleet = total(fleetScope)
-          for (const sum of Object.values(sums)) expect(sum).toBeLessThanOrEqual(limits.agentNano)
-          expect(total(projectScope('p'))).toBeLessThanOrEqual(limits.projectNano)
-          expect(fleet).toBeLessThanOrEqual(limits.fleetNano)
-          expect(total(projectScope('p'))).toBe(sums.a + sums.b)
-          expect(fleet).toBe(sums.a + sums.b + sums.c)
-          const promised = open.reduce((sum, { reservedNano }) => sum + reservedNano, 0)
-          expect(fleet).toBeGreaterThanOrEqual(costNano + promised)
-        }
-        world.life.abort(new Error('the end'))
-        world.database.close()
+          world.life.abort(new Error('the end'))
+          world.database.close()
 
-        function total(scope: string): number {
-          const { spentNano, openNano } = world.spend.total(scope, day)
-          return spentNano + openNano
-        }
-      }),
-      { numRuns: 60 },
-    )
-    await rm(folder, { recursive: true })
-  }, 60_000)
+          function total(scope: string): number {
+            const { spentNano, openNano } = world.spend.total(scope, day)
+            return spentNano + openNano
+          }
+        }),
+        { numRuns: 60 },
+      )
+      await rm(folder, { recursive: true })
+    },
+    patient(60_000),
+  )
 })

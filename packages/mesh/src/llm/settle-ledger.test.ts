@@ -14,6 +14,7 @@ import { createSpendGate } from './reserve-settle.ts'
 import type { Reservation, ReserveWish } from './reserve-settle.ts'
 import { settleLedger } from './settle-ledger.ts'
 import { agentScope, createSpendTable, fleetScope, runScope } from './spend-table.ts'
+import { patient } from '../../../../tests/support/patience.ts'
 
 const day = '2026-11-21'
 const limitNano = 400_000
@@ -245,57 +246,61 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ do: 'close-behind' as const }) },
 )
 
-test('sums are what the rows say after each step of any play, over crashes and restarts', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'ledger-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
-  let files = 0
-  await fc.assert(
-    fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
-      const clock = createManualClock(`${day}T12:00:00Z`)
-      const path = join(folder, `${files++}.db`)
-      let lives = 0
-      const begin = () => aLife({ path, clock, life: `life_${++lives}` })
-      let world = begin()
-      let open: Reservation[] = []
-      const take = (pick: number) => open.splice(pick % Math.max(1, open.length), 1)[0]
-      const die = () => {
-        world.ending.abort(new Error('this life is over'))
-        world.database.close()
-        world = begin()
-        open = []
-      }
-      for (const one of steps) {
-        if (one.do === 'reserve') {
-          const asked = Array.from({ length: one.atOnce }, () =>
-            world.gate.reserve(wishOf(one.agent, one.tokens)).catch(() => null),
-          )
-          for (const got of await Promise.all(asked)) if (got) open.push(got)
-        } else if (one.do === 'settle') {
-          const picked = take(one.pick)
-          const costNano = Math.floor(((picked?.reservedNano ?? 0) * one.share) / 100)
-          if (picked) world.gate.settle(picked, { costNano, promptTokens: 3, completionTokens: 2 })
-        } else if (one.do === 'refund') {
-          const picked = take(one.pick)
-          if (picked) world.gate.refund(picked)
-        } else if (one.do === 'wait') await clock.advance(one.ms)
-        else if (one.do === 'rebalance') world.gate.rebalance()
-        else if (one.do === 'flush') world.gate.flush()
-        else if (one.do === 'close-behind') {
-          const { database, spend } = world
-          settleLedger({ database, spend, clock, life: 'another', log: silentLog, addRunCost: () => {} })
-        } else {
-          if (one.do === 'stop') world.gate.flush()
-          die()
-          expect(world.gate.found.words).toBe(null)
+test(
+  'sums are what the rows say after each step of any play, over crashes and restarts',
+  async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'ledger-'))
+    onTestFinished(() => rm(folder, { recursive: true, force: true }))
+    let files = 0
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
+        const clock = createManualClock(`${day}T12:00:00Z`)
+        const path = join(folder, `${files++}.db`)
+        let lives = 0
+        const begin = () => aLife({ path, clock, life: `life_${++lives}` })
+        let world = begin()
+        let open: Reservation[] = []
+        const take = (pick: number) => open.splice(pick % Math.max(1, open.length), 1)[0]
+        const die = () => {
+          world.ending.abort(new Error('this life is over'))
+          world.database.close()
+          world = begin()
+          open = []
         }
-        expect(world.differences()).toEqual(none)
-      }
-      die()
-      expect(world.gate.found.words).toBe(null)
-      expect(world.spend.total(fleetScope, day).openNano).toBe(0)
-      world.ending.abort(new Error('the end'))
-      world.database.close()
-    }),
-    { numRuns: process.env['FLOTILLA_SOAK'] === '1' ? 1000 : 40 },
-  )
-}, 600_000)
+        for (const one of steps) {
+          if (one.do === 'reserve') {
+            const asked = Array.from({ length: one.atOnce }, () =>
+              world.gate.reserve(wishOf(one.agent, one.tokens)).catch(() => null),
+            )
+            for (const got of await Promise.all(asked)) if (got) open.push(got)
+          } else if (one.do === 'settle') {
+            const picked = take(one.pick)
+            const costNano = Math.floor(((picked?.reservedNano ?? 0) * one.share) / 100)
+            if (picked) world.gate.settle(picked, { costNano, promptTokens: 3, completionTokens: 2 })
+          } else if (one.do === 'refund') {
+            const picked = take(one.pick)
+            if (picked) world.gate.refund(picked)
+          } else if (one.do === 'wait') await clock.advance(one.ms)
+          else if (one.do === 'rebalance') world.gate.rebalance()
+          else if (one.do === 'flush') world.gate.flush()
+          else if (one.do === 'close-behind') {
+            const { database, spend } = world
+            settleLedger({ database, spend, clock, life: 'another', log: silentLog, addRunCost: () => {} })
+          } else {
+            if (one.do === 'stop') world.gate.flush()
+            die()
+            expect(world.gate.found.words).toBe(null)
+          }
+          expect(world.differences()).toEqual(none)
+        }
+        die()
+        expect(world.gate.found.words).toBe(null)
+        expect(world.spend.total(fleetScope, day).openNano).toBe(0)
+        world.ending.abort(new Error('the end'))
+        world.database.close()
+      }),
+      { numRuns: process.env['FLOTILLA_SOAK'] === '1' ? 1000 : 40 },
+    )
+  },
+  patient(600_000),
+)

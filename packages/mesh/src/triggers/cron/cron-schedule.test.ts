@@ -6,6 +6,7 @@ import { nextDue, readSchedule } from './cron-schedule.ts'
 import type { Schedule } from './cron-schedule.ts'
 import { dueBetween } from './due-times.ts'
 import { planDues } from './plan-dues.ts'
+import { patient } from '../../../../../tests/support/patience.ts'
 
 const hour = 3_600_000
 const day = 24 * hour
@@ -246,57 +247,65 @@ describe('a schedule', () => {
     }
   }
 
-  it('has the due times of cron-parser in every zone, but near a change of its clocks', () => {
-    fc.assert(
-      fc.property(
-        fc.tuple(expression, fc.constantFrom(...zones), number(0, 3000), number(0, 1439), number(1, 100)),
-        ([text, timezone, date, minutes, count]) => {
-          fc.pre(refusal(text) === 'taken' && !standsTwice(text))
-          const after = Date.parse('2023-01-01T00:00:00Z') + date * day + minutes * 60_000
-          const read = schedule(text, timezone)
-          const ours: number[] = []
-          for (let at = nextDue(read, after); at !== null && ours.length < count; at = nextDue(read, at))
-            ours.push(at)
-          const until = ours.at(-1) ?? after
-          const calm = (at: number) => !isNearChange(timezone, at, day)
-          const theirs = timesItFinds(text, { timezone, after, until })
-          fc.pre(theirs !== null)
-          expect(ours.filter(calm)).toEqual(theirs.filter(calm))
-          expect(ours.length).toBeGreaterThan(0)
-        },
-      ),
-      { numRuns: soak ? 3000 : 60, interruptAfterTimeLimit: 600_000 },
-    )
-  }, 660_000)
+  it(
+    'has the due times of cron-parser in every zone, but near a change of its clocks',
+    () => {
+      fc.assert(
+        fc.property(
+          fc.tuple(expression, fc.constantFrom(...zones), number(0, 3000), number(0, 1439), number(1, 100)),
+          ([text, timezone, date, minutes, count]) => {
+            fc.pre(refusal(text) === 'taken' && !standsTwice(text))
+            const after = Date.parse('2023-01-01T00:00:00Z') + date * day + minutes * 60_000
+            const read = schedule(text, timezone)
+            const ours: number[] = []
+            for (let at = nextDue(read, after); at !== null && ours.length < count; at = nextDue(read, at))
+              ours.push(at)
+            const until = ours.at(-1) ?? after
+            const calm = (at: number) => !isNearChange(timezone, at, day)
+            const theirs = timesItFinds(text, { timezone, after, until })
+            fc.pre(theirs !== null)
+            expect(ours.filter(calm)).toEqual(theirs.filter(calm))
+            expect(ours.length).toBeGreaterThan(0)
+          },
+        ),
+        { numRuns: soak ? 3000 : 60, interruptAfterTimeLimit: 600_000 },
+      )
+    },
+    patient(660_000),
+  )
 
-  it('keeps to one rule where clocks change: named times once, others as clocks show them', () => {
-    const changes = [
-      '2026-02-15',
-      '2026-03-08',
-      '2026-03-22',
-      '2026-03-29',
-      '2026-04-05',
-      '2026-09-27',
-      '2026-10-04',
-      '2026-10-25',
-      '2026-11-01',
-      '2028-02-29',
-    ]
-    fc.assert(
-      fc.property(
-        fc.tuple(expression, fc.constantFrom(...zones), fc.constantFrom(...changes), number(0, 95)),
-        ([text, timezone, date, late]) => {
-          fc.pre(refusal(text) === 'taken' && !standsTwice(text))
-          const after = Date.parse(`${date}T00:00:00Z`) - day + late * 30 * 60_000
-          const until = after + 2 * day
-          expect(run(text, { timezone, after }, until)).toEqual(
-            oracleDueTimes(text, { timezone, after, until }),
-          )
-        },
-      ),
-      { numRuns: soak ? 6000 : 100, interruptAfterTimeLimit: 600_000 },
-    )
-  }, 660_000)
+  it(
+    'keeps to one rule where clocks change: named times once, others as clocks show them',
+    () => {
+      const changes = [
+        '2026-02-15',
+        '2026-03-08',
+        '2026-03-22',
+        '2026-03-29',
+        '2026-04-05',
+        '2026-09-27',
+        '2026-10-04',
+        '2026-10-25',
+        '2026-11-01',
+        '2028-02-29',
+      ]
+      fc.assert(
+        fc.property(
+          fc.tuple(expression, fc.constantFrom(...zones), fc.constantFrom(...changes), number(0, 95)),
+          ([text, timezone, date, late]) => {
+            fc.pre(refusal(text) === 'taken' && !standsTwice(text))
+            const after = Date.parse(`${date}T00:00:00Z`) - day + late * 30 * 60_000
+            const until = after + 2 * day
+            expect(run(text, { timezone, after }, until)).toEqual(
+              oracleDueTimes(text, { timezone, after, until }),
+            )
+          },
+        ),
+        { numRuns: soak ? 6000 : 100, interruptAfterTimeLimit: 600_000 },
+      )
+    },
+    patient(660_000),
+  )
 
   /**
    * What cron-parser does otherwise, and why ours is kept: it moves a named time by the whole gap (02:30 to 03:30) where

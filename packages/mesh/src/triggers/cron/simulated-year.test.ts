@@ -14,6 +14,7 @@ import type { CronJob } from './cron-job.ts'
 import { oracleDueTimes } from './cron-oracle.ts'
 import type { CronWorld } from './cron-world.ts'
 import { aJob, startOfTime } from './played-cron.ts'
+import { patient } from '../../../../../tests/support/patience.ts'
 
 const soak = process.env['FLOTILLA_SOAK'] === '1'
 /** A whole year of a thousand jobs with `npm run test:soak`; else some weeks of some, DST of spring among them. */
@@ -130,80 +131,82 @@ function aWorld(database: Database, folder: string) {
 }
 
 describe('a stretch of years', () => {
-  it('leaves no due time without a row and fires none twice, over restarts, pauses and leaps of the clock', async ({
-    annotate,
-  }) => {
-    const chance = seeded(7)
-    const folder = mkdtempSync(join(tmpdir(), 'flotilla-year-'))
-    folders.push(folder)
-    const database = migrated()
-    const { world, clock } = aWorld(database, folder)
-    const jobs = Array.from({ length: size.jobs }, (_, at) => {
-      const kind = chance(4)
-      const [interval, expression] = [intervals[chance(3)], expressions[chance(expressions.length)]]
-      return aJob({
-        id: `j${at}`,
-        agent: `agent-${at}`,
-        schedule: (kind === 0 ? interval?.schedule : kind === 1 ? early : expression) ?? early,
-        timezone: zones[chance(zones.length)] ?? 'UTC',
-        created_at: startOfTime - chance(day),
+  it(
+    'leaves no due time without a row and fires none twice, over restarts, pauses and leaps of the clock',
+    async ({ annotate }) => {
+      const chance = seeded(7)
+      const folder = mkdtempSync(join(tmpdir(), 'flotilla-year-'))
+      folders.push(folder)
+      const database = migrated()
+      const { world, clock } = aWorld(database, folder)
+      const jobs = Array.from({ length: size.jobs }, (_, at) => {
+        const kind = chance(4)
+        const [interval, expression] = [intervals[chance(3)], expressions[chance(expressions.length)]]
+        return aJob({
+          id: `j${at}`,
+          agent: `agent-${at}`,
+          schedule: (kind === 0 ? interval?.schedule : kind === 1 ? early : expression) ?? early,
+          timezone: zones[chance(zones.length)] ?? 'UTC',
+          created_at: startOfTime - chance(day),
+        })
       })
-    })
-    writeFileSync(world.path, JSON.stringify({ jobs }))
-    const end = startOfTime + size.days * day
-    const dueTimesOf = createDueTimesOf(end + 2 * leapMaxMs)
-    // The mesh ticks at whole five seconds; those at which nothing is due are passed over, but for some.
-    const moments = new Set(
-      jobs.flatMap((job) => dueTimesOf(job).map((due) => Math.ceil(due / tickMs) * tickMs)),
-    )
-    const ticks = [...moments].sort((left, right) => left - right)
-    const setClock = database.prepare('UPDATE clock SET now = ?')
+      writeFileSync(world.path, JSON.stringify({ jobs }))
+      const end = startOfTime + size.days * day
+      const dueTimesOf = createDueTimesOf(end + 2 * leapMaxMs)
+      // The mesh ticks at whole five seconds; those at which nothing is due are passed over, but for some.
+      const moments = new Set(
+        jobs.flatMap((job) => dueTimesOf(job).map((due) => Math.ceil(due / tickMs) * tickMs)),
+      )
+      const ticks = [...moments].sort((left, right) => left - right)
+      const setClock = database.prepare('UPDATE clock SET now = ?')
 
-    let cron = await createCron(world)
-    const did = { ticks: 0, idle: 0, restarts: 0, leapsAhead: 0, leapsBack: 0 }
-    while (clock.now() < end) {
-      const what = chance(size.ticksPerMishap * 4)
-      const now = clock.now()
-      let to = ticks[firstAfter(ticks, now)] ?? end
-      if (what === 0) {
-        to = now + chance(leapMaxMs)
-        did.leapsAhead += 1
-      } else if (what === 1 && now - startOfTime > day) {
-        to = now - chance(day)
-        did.leapsBack += 1
-      } else if (what < 4) {
-        to = now + chance(2 * hour)
-        cron = await createCron(world)
-        did.restarts += 1
-      } else if (chance(20) === 0) {
-        to = now + Math.floor((to - now) / 2)
-        did.idle += 1
+      let cron = await createCron(world)
+      const did = { ticks: 0, idle: 0, restarts: 0, leapsAhead: 0, leapsBack: 0 }
+      while (clock.now() < end) {
+        const what = chance(size.ticksPerMishap * 4)
+        const now = clock.now()
+        let to = ticks[firstAfter(ticks, now)] ?? end
+        if (what === 0) {
+          to = now + chance(leapMaxMs)
+          did.leapsAhead += 1
+        } else if (what === 1 && now - startOfTime > day) {
+          to = now - chance(day)
+          did.leapsBack += 1
+        } else if (what < 4) {
+          to = now + chance(2 * hour)
+          cron = await createCron(world)
+          did.restarts += 1
+        } else if (chance(20) === 0) {
+          to = now + Math.floor((to - now) / 2)
+          did.idle += 1
+        }
+        setClock.run(to)
+        await clock.leap(to - now)
+        for (let acted = 100; acted >= 100; did.ticks += 1) acted = await cron.tick()
       }
-      setClock.run(to)
-      await clock.leap(to - now)
-      for (let acted = 100; acted >= 100; did.ticks += 1) acted = await cron.tick()
-    }
-    for (const times of [did.restarts, did.leapsAhead, did.leapsBack, did.idle])
-      expect(times).toBeGreaterThan(0)
+      for (const times of [did.restarts, did.leapsAhead, did.leapsBack, did.idle])
+        expect(times).toBeGreaterThan(0)
 
-    const found = { dueTimes: 0, rows: 0, fired: 0, skipped: 0, late: 0 }
-    for (const job of jobs) {
-      const due = dueTimesOf(job).filter((at) => at <= clock.now())
-      const rows = allRows(database, job.id)
-      const differences = differencesOf(due, rows)
-      expect(differences, `${job.id} ${job.schedule} ${job.timezone}`).toEqual([])
-      const fired = rows.filter(({ state }) => state === 'fired')
-      expect(runsOf(database, job.id)).toEqual(fired.map(({ dueAt }) => dueAt))
-      found.dueTimes += due.length
-      found.rows += rows.length
-      found.fired += fired.length
-      found.skipped += rows.reduce((sum, row) => sum + (row.state === 'skipped' ? row.count : 0), 0)
-      found.late += fired.filter(({ lateMs }) => lateMs > 2 * tickMs).length
-    }
-    expect(found.fired + found.skipped).toBeGreaterThanOrEqual(found.dueTimes)
-    expect(found.late).toBeGreaterThan(0)
-    await annotate(JSON.stringify({ ...size, ...did, ...found, differences: 0 }))
-  }, 1_200_000)
+      const found = { dueTimes: 0, rows: 0, fired: 0, skipped: 0, late: 0 }
+      for (const job of jobs) {
+        const due = dueTimesOf(job).filter((at) => at <= clock.now())
+        const rows = allRows(database, job.id)
+        const differences = differencesOf(due, rows)
+        expect(differences, `${job.id} ${job.schedule} ${job.timezone}`).toEqual([])
+        const fired = rows.filter(({ state }) => state === 'fired')
+        expect(runsOf(database, job.id)).toEqual(fired.map(({ dueAt }) => dueAt))
+        found.dueTimes += due.length
+        found.rows += rows.length
+        found.fired += fired.length
+        found.skipped += rows.reduce((sum, row) => sum + (row.state === 'skipped' ? row.count : 0), 0)
+        found.late += fired.filter(({ lateMs }) => lateMs > 2 * tickMs).length
+      }
+      expect(found.fired + found.skipped).toBeGreaterThanOrEqual(found.dueTimes)
+      expect(found.late).toBeGreaterThan(0)
+      await annotate(JSON.stringify({ ...size, ...did, ...found, differences: 0 }))
+    },
+    patient(1_200_000),
+  )
 })
 
 /** Where in a list in order the first beyond a moment stands. */
