@@ -1,5 +1,6 @@
 import process from 'node:process'
 import { defineConfig } from 'vitest/config'
+import { LongestFirst } from './tests/longest-first.ts'
 import { measuredPatience } from './tests/support/patience.ts'
 
 // Measured once, before the workers begin, which inherit it.
@@ -14,6 +15,7 @@ const expectation = { poll: { timeout: 5000 * patience } }
  */
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {
@@ -53,7 +55,7 @@ export default defineConfig({
           include: ['tests/docker/**/*.test.ts', 'packages/mesh/src/sandbox/docker-*.test.ts'],
           testTimeout: 100_000 * patience,
           hookTimeout: 200_000 * patience,
-          fileParallelism: false,
+          maxWorkers: 3,
         },
       },
     ],

@@ -10,7 +10,7 @@ import { meshInternalEndpoints } from '@flotilla/protocol/mesh-internal-api'
 import { webhookApi, webhookEndpoints } from '@flotilla/protocol/webhook-api'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { signSession } from '../../packages/mesh/src/api/human/session-cookie.ts'
-import { freePort } from '../../packages/cli/src/demo/free-port.ts'
+import { heldPort } from '../support/held-port.ts'
 import { httpCall } from '../support/http-call.ts'
 import { meshArguments, openMesh, pinnedNode, repositoryRoot, startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
@@ -66,7 +66,7 @@ describe.skipIf(process.getuid?.() !== 0)('the doors behind a real reverse proxy
   async function proxyTo(mesh: MeshProcess, location: readonly string[], user = 'www-data'): Promise<Nginx> {
     const proxy = await startNginx({
       program: nginx,
-      port: await freePort(),
+      port: await heldPort(),
       target: mesh.url,
       location,
       user,
@@ -137,7 +137,7 @@ describe.skipIf(process.getuid?.() !== 0)('the doors behind a real reverse proxy
     it('is not opened to other machines without an access token', async () => {
       const home = await mkdtemp(join(tmpdir(), 'flotilla-bind-'))
       onTestFinished(() => rm(home, { recursive: true, force: true }))
-      const bound = openMesh(home, { environment: { FLOTILLA_PUBLIC_BIND: `127.0.0.1:${await freePort()}` } })
+      const bound = openMesh(home, { environment: { FLOTILLA_PUBLIC_BIND: `127.0.0.1:${await heldPort()}` } })
       await expect(bound.restart()).rejects.toThrow(/access_token/)
     })
   })
@@ -146,7 +146,7 @@ describe.skipIf(process.getuid?.() !== 0)('the doors behind a real reverse proxy
     let mesh: MeshProcess
     let outside: string
     beforeAll(async () => {
-      outside = `127.0.0.2:${await freePort()}`
+      outside = `127.0.0.2:${await heldPort()}`
       mesh = await startMesh({
         startedBy: onHostedMachine,
         environment: { FLOTILLA_PUBLIC_BIND: outside },

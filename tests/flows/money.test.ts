@@ -8,7 +8,7 @@ import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { moneyApi, moneyEndpoints } from '@flotilla/protocol/money-api'
 import type { BudgetView } from '@flotilla/protocol/money-api'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { freePort } from '../../packages/cli/src/demo/free-port.ts'
+import { heldPort } from '../support/held-port.ts'
 import { aCassette, operatorHandsOff, runs, says } from '../support/cassettes.ts'
 import { eventually } from '../support/eventually.ts'
 import { flotilla } from '../support/flotilla-command.ts'
@@ -311,7 +311,7 @@ describe('the first start of a fleet', () => {
         '--runtime',
         'process',
         '--port',
-        `${await freePort()}`,
+        `${await heldPort()}`,
       )
       const stopped = await flotilla({ home }, 'stop')
       expect([started.code, stopped.code], started.err + stopped.err).toEqual([0, 0])

@@ -1,7 +1,5 @@
 import { spawn } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -12,6 +10,7 @@ import { aCassette, says } from '../support/cassettes.ts'
 import { eventually } from '../support/eventually.ts'
 import { flotilla } from '../support/flotilla-command.ts'
 import { pinnedNode, repositoryRoot } from '../support/mesh-process.ts'
+import { heldPort } from '../support/held-port.ts'
 
 /** The signal by which Node opens its inspector, as a bit of the kernel's masks. */
 const inspectorBit = 1n << 9n
@@ -32,7 +31,7 @@ describe('a program of the owner’s own user', () => {
     const cassette = aCassette({ when: '.', turns: [says('Yes.')] })
     await writeFile(join(home, 'cassettes', 'day.json'), JSON.stringify(cassette))
     // What the shell says of the inspector counts for nothing.
-    const words = ['start', '-d', '--runtime', 'process', '--port', String(await freePort()), '--json']
+    const words = ['start', '-d', '--runtime', 'process', '--port', String(await heldPort()), '--json']
     const main = join(repositoryRoot, 'packages', 'cli', 'src', 'main.ts')
     const path = process.env['PATH'] ?? ''
     const started = spawn(pinnedNode, [main, ...words], {
@@ -79,11 +78,3 @@ describe('a program of the owner’s own user', () => {
     for (const pid of [meshPid, agent]) expect(await holdsBack(pid)).toBe(true)
   })
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo // it listens on a port
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}

@@ -1,7 +1,5 @@
 import { spawn } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
@@ -18,6 +16,7 @@ import { pinnedNode, repositoryRoot } from '../support/mesh-process.ts'
 import { readmeSteps } from '../support/readme-steps.ts'
 import type { ReadmeStep } from '../support/readme-steps.ts'
 import { patient } from '../support/patience.ts'
+import { heldPort } from '../support/held-port.ts'
 
 const commandMaxMs = 120_000
 
@@ -64,7 +63,7 @@ let lastOut = ''
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'flotilla-readme-'))
   upstream = await startLlmUpstream()
-  port = await freePort()
+  port = await heldPort()
   // Where the reader stands: `npx` finds the programs of the repository, and what commands write is not left there.
   await symlink(join(repositoryRoot, 'node_modules'), join(folder, 'node_modules'))
   await writeFile(join(folder, 'package.json'), '{"private": true}')
@@ -216,12 +215,4 @@ async function run(line: string, input = ''): Promise<{ code: number; out: strin
   const ended = new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? -1)))
   const [code, out, err] = await Promise.all([ended, text(child.stdout), text(child.stderr)])
   return { code, out, err }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port: free } = server.address() as AddressInfo
-  await new Promise<void>((resolve) => server.close(() => resolve()))
-  return free
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { text } from 'node:stream/consumers'
 import { expect, it, onTestFinished } from 'vitest'
-import { freePort } from '../../packages/cli/src/demo/free-port.ts'
+import { heldPort } from '../support/held-port.ts'
 import { eventually } from '../support/eventually.ts'
 import { repositoryRoot } from '../support/mesh-process.ts'
 
@@ -41,7 +41,7 @@ function flotilla(home: string, ...words: readonly string[]): Started {
 async function aHome() {
   const folder = await mkdtemp(join(tmpdir(), 'flotilla-two-'))
   const home = join(folder, 'home')
-  const port = `${await freePort()}`
+  const port = `${await heldPort()}`
   onTestFinished(async () => {
     await flotilla(home, 'stop').ended
     await rm(folder, { recursive: true, force: true, maxRetries: 5 })

@@ -1,0 +1,30 @@
+import type { TestSpecification } from 'vitest/node'
+import { BaseSequencer } from 'vitest/node'
+
+/**
+ * Files that mostly wait for what an agent or a mesh does after minutes. They begin first, so that others
+ * work meanwhile and none of them is waited for alone at the end.
+ */
+const longest: readonly string[] = [
+  'tests/flows/agent-stuck.test.ts',
+  'tests/flows/demo.test.ts',
+  'tests/flows/readme.test.ts',
+  'tests/flows/process-orphans.test.ts',
+  'tests/flows/crash.test.ts',
+  'tests/docker/agent-takeover.test.ts',
+  'tests/docker/data-limit.test.ts',
+  'tests/docker/egress.test.ts',
+  'tests/docker/money-crash.test.ts',
+]
+
+/** The order of files: those that take longest first, the others as the runner has them. */
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const others = await super.sort(files)
+    const place = (file: TestSpecification) => {
+      const found = longest.findIndex((one) => file.moduleId.endsWith(one))
+      return found === -1 ? longest.length : found
+    }
+    return others.toSorted((left, right) => place(left) - place(right))
+  }
+}
