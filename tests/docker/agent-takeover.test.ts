@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { runCommand } from '../../packages/mesh/src/sandbox/run-command.ts'
 import { sandboxName } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
 import { aCassette, calls, says } from '../support/cassettes.ts'
@@ -46,6 +46,7 @@ withEngine(
       if (put.status !== 200) throw new Error(put.text)
     })
     afterAll(() => mesh?.stop())
+    beforeEach(() => mesh.standUp())
 
     const inside = async (command: string): Promise<string> => {
       const run = await mesh.invoke('clerk', 'run_command', { command, timeout_s: 240 })

@@ -8,7 +8,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import type Dockerode from 'dockerode'
 import { build } from 'esbuild'
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest'
 import { homeTag, sandboxName } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
 import { aCassette, calls, operatorHandsOff, runs, says } from '../support/cassettes.ts'
 import { eventually } from '../support/eventually.ts'
@@ -78,6 +78,7 @@ withEngine(
       await upstream?.close()
       canary?.close()
     })
+    beforeEach(() => mesh.standUp())
 
     async function inside(agent: string, command: string, timeoutSeconds = 120): Promise<string> {
       const run = await mesh.invoke(agent, 'run_command', { command, timeout_s: timeoutSeconds })

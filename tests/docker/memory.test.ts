@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { sandboxName } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
 import { aCassette, calls, says } from '../support/cassettes.ts'
 import { startMesh } from '../support/mesh-process.ts'
@@ -39,6 +39,7 @@ withEngine(
       })
     })
     afterAll(() => mesh?.stop())
+    beforeEach(() => mesh.standUp())
 
     it('the vector search loads under the walls, in 128 MB, and the volume keeps what was saved', async () => {
       const answer = async (question: string, session: string) =>

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { moneyApi, moneyEndpoints } from '@flotilla/protocol/money-api'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { aCassette, says } from '../support/cassettes.ts'
 import { eventually } from '../support/eventually.ts'
 import { openLedger } from '../support/ledger-view.ts'
@@ -95,6 +95,7 @@ withEngine(
       await mesh?.stop()
       await upstream?.close()
     })
+    beforeEach(() => mesh.standUp())
 
     async function setBudget(body: object): Promise<void> {
       const reply = await mesh.call(moneyEndpoints.budgetSet, { body })

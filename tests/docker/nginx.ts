@@ -7,10 +7,11 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { eventually } from '../support/eventually.ts'
 import { httpCall } from '../support/http-call.ts'
+import { patient } from '../support/patience.ts'
 
 const run = promisify(execFile)
 const installed = '/usr/sbin/nginx'
-const stopMaxMs = 10_000
+const stopMaxMs = patient(10_000)
 
 /** The distribution's nginx as a program in a folder of its own where it is not installed: nothing is set up or started. */
 export async function fetchNginx(folder: string): Promise<string> {

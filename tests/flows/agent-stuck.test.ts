@@ -9,6 +9,7 @@ import { aCassette, calls, says } from '../support/cassettes.ts'
 import { eventually } from '../support/eventually.ts'
 import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
+import { patient } from '../support/patience.ts'
 
 /** Longer than an agent may be silent. */
 const longSeconds = silenceMaxMs / 1000 + 40
@@ -77,7 +78,7 @@ describe('an agent whose process lives and whose work does not get on', () => {
         { action: 'agent.hung', reason: 'its agent does not answer' },
       ])
     },
-    endsWithinMs,
+    patient(endsWithinMs),
   )
 
   it.concurrent(
@@ -92,7 +93,7 @@ describe('an agent whose process lives and whose work does not get on', () => {
         { action: 'agent.hung', reason: expect.stringMatching(/no sign of life|answer/) as string },
       ])
     },
-    endsWithinMs,
+    patient(endsWithinMs),
   )
 
   it.concurrent(
@@ -106,7 +107,7 @@ describe('an agent whose process lives and whose work does not get on', () => {
         { action: 'agent.died', exit_code: 74, reason: 'it could not write its state' },
       ])
     },
-    endsWithinMs,
+    patient(endsWithinMs),
   )
 
   it.concurrent(
@@ -117,6 +118,6 @@ describe('an agent whose process lives and whose work does not get on', () => {
       expect(ended).toMatchObject({ state: 'done', attempt: 1, outcome: { text: 'All done.' } })
       expect(journalOf('patient')).toEqual([])
     },
-    endsWithinMs,
+    patient(endsWithinMs),
   )
 })

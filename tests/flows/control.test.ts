@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import { controlApi, controlEndpoints } from '@flotilla/protocol/control-api'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { aCassette, calls, says } from '../support/cassettes.ts'
 import { eventually } from '../support/eventually.ts'
 import { startMesh } from '../support/mesh-process.ts'
@@ -57,6 +57,7 @@ beforeAll(async () => {
   for (const id of ['edited', 'doomed', 'spared', 'later', 'grown']) await mesh.createWorker(id)
 })
 afterAll(() => mesh.stop())
+beforeEach(() => mesh.standUp())
 
 /** The command line as a person uses it; its exit code and both outputs. */
 async function flotilla(...words: string[]): Promise<{ code: number; out: string; err: string }> {

@@ -59,6 +59,7 @@ describe('a conversation', () => {
     for (const mark of ['began', 'go']) await rm(join(mesh.dataOf('left'), mark), { force: true })
   })
   afterAll(() => mesh.stop())
+  beforeEach(() => mesh.standUp())
 
   it('is read, reset into an archive, and refused to be reset while a run goes on in it', async () => {
     verifies('purpose:chat-mode:interactive', 'purpose:chat-mode:command-line')
@@ -138,7 +139,7 @@ describe('a conversation', () => {
 
   it('with a tool longer than its reader is patient ends with its answer (lesson 50)', async () => {
     // Four times the silence that this reader bears; the line is never silent for longer than a second.
-    const patienceMs = 2500
+    const patienceMs = 5000
     const asking = patientPost(mesh, patienceMs)
     await began(mesh)
     await new Promise((resolve) => {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { vaultHumanEndpoints } from '@flotilla/protocol/vault-api'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { aCassette, calls, says } from '../support/cassettes.ts'
 import { eventually } from '../support/eventually.ts'
 import { openLedger } from '../support/ledger-view.ts'
@@ -58,6 +58,7 @@ afterAll(async () => {
   await mesh?.stop()
   await web?.close()
 })
+beforeEach(() => mesh.standUp())
 
 /** The command line as a person uses it, with the value on standard input. */
 function cli(

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { cronHumanEndpoints } from '@flotilla/protocol/cron-api'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { aCassette, calls, says } from '../support/cassettes.ts'
 import { eventually } from '../support/eventually.ts'
 import { flotilla } from '../support/flotilla-command.ts'
@@ -52,6 +52,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await mesh?.stop()
 })
+beforeEach(() => mesh.standUp())
 
 const cli = (...words: string[]) => flotilla({ home: mesh.home, url: mesh.url }, ...words)
 

@@ -1,6 +1,6 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { aCassette, calls, says } from '../support/cassettes.ts'
 import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
@@ -63,6 +63,7 @@ describe('an agent’s memory', () => {
     mesh = await homeOf('offline/hashed-words')
   })
   afterAll(() => mesh.stop())
+  beforeEach(() => mesh.standUp())
 
   const answerTo = async (question: string, session: string) =>
     (await mesh.ask(question, { session })).outcome?.text

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { moneyApi, moneyEndpoints } from '@flotilla/protocol/money-api'
 import type { BudgetView } from '@flotilla/protocol/money-api'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { heldPort } from '../support/held-port.ts'
 import { aCassette, operatorHandsOff, runs, says } from '../support/cassettes.ts'
 import { eventually } from '../support/eventually.ts'
@@ -87,6 +87,7 @@ describe('budgets', () => {
     await mesh.stop()
     await upstream.close()
   })
+  beforeEach(() => mesh.standUp())
 
   it('let 50 parallel streams with one cent left overspend by nothing (lesson 82)', async () => {
     verifies('limits:budget-daily:before-dispatch')

@@ -7,7 +7,7 @@ import { headers } from '@flotilla/protocol/headers'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { meshInternalEndpoints } from '@flotilla/protocol/mesh-internal-api'
 import { isProblemCode } from '@flotilla/protocol/problem-catalog'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { aCassette, says } from '../support/cassettes.ts'
 import { meshArguments, openMesh, runMeshCommand, startMesh } from '../support/mesh-process.ts'
 import type { CommandEnd, MeshProcess } from '../support/mesh-process.ts'
@@ -18,6 +18,7 @@ beforeAll(async () => {
   await mesh.ask('hello')
 })
 afterAll(() => mesh.stop())
+beforeEach(() => mesh.standUp())
 
 describe('a mesh that cannot start', () => {
   it('is refused a home on which another runs, and leaves that one alone', async () => {

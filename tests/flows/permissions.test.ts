@@ -1,7 +1,7 @@
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { aCassette, calls, operatorHandsOff, says } from '../support/cassettes.ts'
 import { eventually } from '../support/eventually.ts'
 import { startMesh } from '../support/mesh-process.ts'
@@ -38,6 +38,7 @@ describe('config/permissions.json of a running mesh', () => {
     await mesh.ask('delegate')
   })
   afterAll(() => mesh.stop())
+  beforeEach(() => mesh.standUp())
 
   const ready = async () => (await mesh.call(meshHumanEndpoints.readyz)).json()
   const becomes = (state: boolean) =>

@@ -18,7 +18,7 @@ import type { ReadmeStep } from '../support/readme-steps.ts'
 import { patient } from '../support/patience.ts'
 import { heldPort } from '../support/held-port.ts'
 
-const commandMaxMs = 120_000
+const commandMaxMs = patient(120_000)
 
 /** How a command of the README is given: what is typed into it. One that is not here fails the test. */
 const typed: Readonly<Record<string, string>> = {

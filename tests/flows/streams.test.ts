@@ -5,7 +5,7 @@ import { fillPath } from '@flotilla/protocol/endpoint'
 import { headers } from '@flotilla/protocol/headers'
 import { chatStreamFrameSchema, meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { fleetEventSchema, isPassing } from '@flotilla/protocol/fleet-event'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { aCassette, calls, operatorHandsOff, runs, says } from '../support/cassettes.ts'
 import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
@@ -41,6 +41,7 @@ beforeAll(async () => {
   await mesh.createWorker('helper')
 })
 afterAll(() => mesh.stop())
+beforeEach(() => mesh.standUp())
 
 const chat = (message: string, session = message) =>
   readEvents({

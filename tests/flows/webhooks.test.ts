@@ -13,7 +13,7 @@ import { webhookApi, webhookEndpoints, webhookReceiptSchema } from '@flotilla/pr
 import type { DeliveryView, WebhookView } from '@flotilla/protocol/webhook-api'
 import fc from 'fast-check'
 import { Webhook } from 'standardwebhooks'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { aCassette, says } from '../support/cassettes.ts'
 import { eventually } from '../support/eventually.ts'
 import { httpCall } from '../support/http-call.ts'
@@ -33,6 +33,7 @@ beforeAll(async () => {
   await mesh.createWorker('clerk')
 })
 afterAll(() => mesh?.stop())
+beforeEach(() => mesh.standUp())
 
 async function aHook(more: object = {}): Promise<{ hook: WebhookView; secret: string; url: string }> {
   const reply = await mesh.call(webhookEndpoints.webhookCreate, {

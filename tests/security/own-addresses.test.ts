@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { headers } from '@flotilla/protocol/headers'
 import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
 import type { RunView } from '@flotilla/protocol/run'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { agentSurroundings } from '../support/agent-surroundings.ts'
 import type { AgentSurroundings } from '../support/agent-surroundings.ts'
 import { aCassette, runs, says } from '../support/cassettes.ts'
@@ -70,6 +70,7 @@ describe('with every port opened by the owner', () => {
     names?.close()
     await new Promise((resolve) => bystander?.close(resolve))
   })
+  beforeEach(() => mesh.standUp())
 
   const settingsWith = (allowed: readonly number[]) => ({
     default_model: 'scripted/works',

@@ -1,5 +1,6 @@
 import { request } from 'node:http'
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http'
+import { patient } from './patience.ts'
 
 export interface Reply {
   readonly status: number
@@ -20,7 +21,7 @@ export interface HttpCall {
 
 /** One request as raw as it is given: no header is added but Host and the length, the path is not folded. */
 export function httpCall(call: HttpCall): Promise<Reply> {
-  const { method, url, body, timeoutMs = 60_000 } = call
+  const { method, url, body, timeoutMs = patient(60_000) } = call
   // Node adds the length by itself for some methods only.
   const known = typeof body === 'string' || body instanceof Uint8Array
   const headers = { ...(known ? { 'content-length': Buffer.byteLength(body) } : {}), ...call.headers }

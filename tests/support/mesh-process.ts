@@ -12,10 +12,11 @@ import { isAlive, readAllRecords } from '../../packages/mesh/src/sandbox/process
 import type { ProcessRecord } from '../../packages/mesh/src/sandbox/process/process-record.ts'
 import { meshCalls } from './mesh-calls.ts'
 import type { MeshCalls } from './mesh-calls.ts'
+import { patient } from './patience.ts'
 
 /** The first start of a container fleet may build its image. */
-const readyMaxMs = { process: 40_000, docker: 540_000 } as const
-const stopMaxMs = 30_000
+const readyMaxMs = { process: patient(40_000), docker: patient(540_000) } as const
+const stopMaxMs = patient(30_000)
 
 export const repositoryRoot = fileURLToPath(new URL('../..', import.meta.url))
 const meshMain = join(repositoryRoot, 'packages', 'mesh', 'src', 'main.ts')
@@ -48,6 +49,8 @@ export interface MeshProcess extends MeshCalls {
   terminate(): Promise<number | null>
   /** Starts it again on the same home, on the same port. */
   restart(): Promise<void>
+  /** Starts it again where a test that failed has left it dead, so that the next of its file does not inherit that. */
+  standUp(): Promise<void>
   /** Where an agent's `/data` is (`process` runtime). */
   dataOf(agent: string): string
   /** Processes of its agents, living and dead (`process` runtime). */
@@ -111,9 +114,10 @@ export function openMesh(home: string, options: MeshOptions = {}): MeshProcess {
     return [meshMain, command, '--home', home, '--port', String(port), ...agentPort, '--runtime', runtime]
   }
 
+  const runs = () => life !== null && life.child.exitCode === null && life.child.signalCode === null
+
   async function restart(): Promise<void> {
-    if (life && life.child.exitCode === null && life.child.signalCode === null)
-      throw new Error('the mesh still runs')
+    if (runs()) throw new Error('the mesh still runs')
     const [program, ...given] = [...(options.startedBy ?? []), pinnedNode, ...argumentsFor('serve')]
     const child = spawn(program ?? pinnedNode, given, {
       env: environment,
@@ -167,6 +171,7 @@ export function openMesh(home: string, options: MeshOptions = {}): MeshProcess {
     told: () => lines,
     restart,
     terminate,
+    standUp: async () => (runs() ? undefined : restart()),
     async kill9() {
       if (!life?.child.pid) throw new Error('the mesh does not run')
       process.kill(life.child.pid, 'SIGKILL')

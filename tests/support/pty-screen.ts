@@ -5,6 +5,7 @@ import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { eastAsianWidth } from 'get-east-asian-width'
+import { patient } from './patience.ts'
 
 /** What a program has drawn on a terminal of so many columns; knows what our own programs use and refuses the rest. */
 export interface Screen {
@@ -147,7 +148,7 @@ export interface PtyProgram {
   kill(): void
 }
 
-const showsMaxMs = 60_000
+const showsMaxMs = patient(60_000)
 
 /** Runs a program at a pseudo-terminal, which `script` of util-linux makes. */
 export function runAtTerminal(
