@@ -8,6 +8,7 @@ import { removeUnfinishedWrites } from '../config/unfinished-writes.ts'
 import { createLog } from '../log.ts'
 import { systemClock } from '../system-clock.ts'
 import { productVersion } from '../version.ts'
+import { closeAfter } from './close-after.ts'
 import type { CommandContext } from './command-context.ts'
 
 /** Runs the mesh until it is asked to stop. Says that it is ready only once it has answered itself. */
@@ -25,7 +26,7 @@ export async function serve(context: CommandContext): Promise<number> {
   if (unfinished > 0) log.info({ files: unfinished }, 'unfinished writes of a killed mesh were taken away')
   const mesh = await composeMesh({ context, home, paths, log })
   const composedMs = performance.now()
-  try {
+  const live = async (): Promise<number> => {
     const { url, port, agentPort, proxyPort, notices } = await mesh.start((step) => tell({ progress: step }))
     const state = {
       pid: context.pid,
@@ -47,12 +48,10 @@ export async function serve(context: CommandContext): Promise<number> {
     if (!stopped.aborted)
       await new Promise((resolve) => stopped.addEventListener('abort', resolve, { once: true }))
     log.info({}, 'mesh is stopping')
-  } finally {
-    await mesh.close()
-    await rm(paths.stateFile, { force: true })
-    await lock.release()
+    return 0
   }
-  return 0
+  const removeState = () => rm(paths.stateFile, { force: true })
+  return closeAfter(live, [mesh.close, removeState, lock.release], log)
 }
 
 /** In ticks since the machine started; null where the system does not say. */
