@@ -4,6 +4,8 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { lessonsToProve } from '../tests/coverage-lessons.ts'
+import { lessons } from '../tests/requirements/lessons.ts'
 import { requirements } from '../tests/requirements.ts'
 import { proofsOf, unproved } from '../tests/run-record/proofs.ts'
 import { readProjectRecords, recordFolder, slowestTests } from '../tests/run-record/test-record.ts'
@@ -12,7 +14,7 @@ import { readProjectRecords, recordFolder, slowestTests } from '../tests/run-rec
  * `npm test`: unit, flows, security, then the container tests on a real engine, which is set up first. With
  * `--soak` the long proofs run at full length. Where no engine can run, the container tests are named and not
  * run; FLOTILLA_REQUIRE_ENGINE=1 makes that a failure, and with it each clause of the specification that is
- * called covered and was not proved by this run. Ends with `N passed, N failed, N skipped`.
+ * called covered, and each lesson called heeded, that was not proved by this run. Ends with `N passed, N failed, N skipped`.
  */
 const root = join(import.meta.dirname, '..')
 const vitest = join(root, 'node_modules', '.bin', 'vitest')
@@ -109,7 +111,8 @@ function tellRecord(projects: readonly string[]): void {
   for (const { durationMs, file, name } of slowestTests(tests, slowestShown)) {
     console.log(`  ${(durationMs / 1000).toFixed(1).padStart(7)} s  ${file}  ${name}`)
   }
-  tellProofs(tests)
+  tellProofs('covered clauses', proofsOf(requirements, tests))
+  tellProofs('heeded lessons', proofsOf(lessonsToProve(lessons), tests))
   const count = (state: string) => tests.filter((test) => test.state === state).length
   for (const { state, file, name } of tests) if (state === 'failed') broken.push(`failed: ${file}  ${name}`)
   if (broken.length > 0) console.error('\nNot green:')
@@ -117,12 +120,11 @@ function tellRecord(projects: readonly string[]): void {
   console.log(`\n${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped`)
 }
 
-function tellProofs(tests: Parameters<typeof proofsOf>[1]): void {
-  const proofs = proofsOf(requirements, tests)
+function tellProofs(what: string, proofs: ReturnType<typeof proofsOf>): void {
   const missing = unproved(proofs)
-  console.log(`\n${proofs.length - missing.length} of ${proofs.length} covered clauses proved by this run`)
+  console.log(`\n${proofs.length - missing.length} of ${proofs.length} ${what} proved by this run`)
   for (const sentence of missing) console.log(`  ${sentence}`)
-  if (missing.length > 0 && mustRunAll) broken.push(`${missing.length} covered clauses were not proved`)
+  if (missing.length > 0 && mustRunAll) broken.push(`${missing.length} ${what} were not proved`)
 }
 
 rmSync(record, { recursive: true, force: true })

@@ -1,4 +1,6 @@
-import type { CoverageReport, CoverageRow, LedgerClause } from '../tests/coverage-report.ts'
+import { type LessonState, stateOfLesson } from '../tests/coverage-lessons.ts'
+import type { Citation, CoverageReport, CoverageRow, LedgerClause } from '../tests/coverage-report.ts'
+import { type Lesson, lessonId } from '../tests/requirements/lessons.ts'
 import type { Proof } from '../tests/run-record/proofs.ts'
 import type { ProjectRecord } from '../tests/run-record/test-record.ts'
 
@@ -56,6 +58,30 @@ export function proofList(proofs: readonly Proof[]): string {
         ...tests.map((test) => `  ${test.state.padEnd(8)} ${test.file}  ${test.name}`),
       ].join('\n'),
     )
+    .join('\n')
+}
+
+/** How many lessons are heeded by tests, and of those, after a run, how many it proved. */
+export function lessonLine(lessons: readonly Lesson[], proofs: readonly Proof[] | undefined): string {
+  const count = (state: LessonState): number =>
+    lessons.filter((lesson) => stateOfLesson(lesson) === state).length
+  const proved =
+    proofs === undefined ? '' : ` (${proofs.filter(({ state }) => state === 'proved').length} proved)`
+  return `Lessons: ${lessons.length}; ${count('heeded')} heeded by tests${proved}, ${count('planned')} planned, ${count('outside')} outside.`
+}
+
+/** Each lesson with the tests that heed it, or the reason why none does. */
+export function lessonList(lessons: readonly Lesson[], heeded: readonly Citation[]): string {
+  return lessons
+    .map((lesson) => {
+      const { number, title, planned, outside } = lesson
+      const reason = planned === undefined ? outside : `comes with ${planned}`
+      const citing = heeded.filter(({ id }) => id === lessonId(number)).map(({ at }) => at)
+      return [
+        `${stateOfLesson(lesson).padEnd(8)} ${String(number).padStart(3)} ${title}`,
+        ...(reason === undefined ? citing : [reason]).map((line) => `             ${line}`),
+      ].join('\n')
+    })
     .join('\n')
 }
 

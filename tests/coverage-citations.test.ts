@@ -13,6 +13,18 @@ describe('citationsIn', () => {
         { id: 'limits:one', at: 'a/x.test.ts:2' },
         { id: 'limits:two', at: 'a/x.test.ts:2' },
       ],
+      heeded: [],
+      unreadable: [],
+    })
+  })
+
+  test('finds every lesson of a call by its number', () => {
+    expect(citationsIn("test('a', () => {\n  heedsLesson(\n    11,\n    12,\n  )\n})", 'x.test.ts')).toEqual({
+      citations: [],
+      heeded: [
+        { id: 'lesson:11', at: 'x.test.ts:2' },
+        { id: 'lesson:12', at: 'x.test.ts:2' },
+      ],
       unreadable: [],
     })
   })
@@ -31,8 +43,10 @@ describe('citationsIn', () => {
     "other.verifies('limits:one')",
     "reverifies('limits:one')",
     'function verifies(ids) {}',
+    '// heedsLesson(11)',
+    'function heedsLesson(number) {}',
   ])('takes no citation from %s', (source) => {
-    expect(citationsIn(source, 'x.test.ts')).toEqual({ citations: [], unreadable: [] })
+    expect(citationsIn(source, 'x.test.ts')).toEqual({ citations: [], heeded: [], unreadable: [] })
   })
 
   test.each([
@@ -46,10 +60,20 @@ describe('citationsIn', () => {
     expect(idsIn(source)).toEqual(['limits:one'])
   })
 
-  test.each(['verifies(id)', "verifies(...['limits:one'])", 'verifies()', "verifies('limits:' + name)"])(
-    'a call it cannot read is reported: %s',
-    (source) => {
-      expect(citationsIn(`\n${source}`, 'x.test.ts')).toEqual({ citations: [], unreadable: ['x.test.ts:2'] })
-    },
-  )
+  test.each([
+    'verifies(id)',
+    "verifies(...['limits:one'])",
+    'verifies()',
+    "verifies('limits:' + name)",
+    'verifies(11)',
+    'heedsLesson(number)',
+    'heedsLesson()',
+    "heedsLesson('lesson:11')",
+  ])('a call it cannot read is reported: %s', (source) => {
+    expect(citationsIn(`\n${source}`, 'x.test.ts')).toEqual({
+      citations: [],
+      heeded: [],
+      unreadable: ['x.test.ts:2'],
+    })
+  })
 })

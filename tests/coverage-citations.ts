@@ -1,8 +1,12 @@
 import type { Citation } from './coverage-report.ts'
+import { lessonId } from './requirements/lessons.ts'
 
 export interface SourceCitations {
+  /** Of clauses, by `verifies`. */
   readonly citations: readonly Citation[]
-  /** `file:line` of calls whose arguments are not plain string literals. */
+  /** Of lessons, by `heedsLesson`; each id is that of `lessonId`. */
+  readonly heeded: readonly Citation[]
+  /** `file:line` of calls whose arguments are not plain literals. */
   readonly unreadable: readonly string[]
 }
 
@@ -18,23 +22,28 @@ const token = new RegExp(
     String.raw`'(?:\\.|[^'\\\n])*'`,
     String.raw`"(?:\\.|[^"\\\n])*"`,
     String.raw`(?<=[(,=:[!&|?{};]\s*)\/(?![*/])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\[\n])+\/[a-z]*`,
-    String.raw`(?<![\w$.])(?<!function\s+)verifies\s*\((?<args>[^)]*)\)`,
+    String.raw`(?<![\w$.])(?<!function\s+)(?<name>verifies|heedsLesson)\s*\((?<args>[^)]*)\)`,
   ].join('|'),
   'g',
 )
-const argumentList = /^\s*(?:(?:'[^'\\\n]*'|"[^"\\\n]*")\s*,?\s*)+$/
-const literal = /['"](?<id>[^'"]*)['"]/g
+const idList = /^\s*(?:(?:'[^'\\\n]*'|"[^"\\\n]*")\s*,?\s*)+$/
+const numberList = /^\s*\d+(?:\s*,\s*\d+)*\s*,?\s*$/
+const idLiteral = /['"](?<id>[^'"]*)['"]/g
 
-/** Finds what a test's source says it verifies, without running it. */
+/** Finds what a test's source says it proves, without running it. */
 export function citationsIn(source: string, file: string): SourceCitations {
   const citations: Citation[] = []
+  const heeded: Citation[] = []
   const unreadable: string[] = []
   for (const match of source.matchAll(token)) {
     const list = match.groups?.['args']
     if (list === undefined) continue
     const at = `${file}:${source.slice(0, match.index).split('\n').length}`
-    if (!argumentList.test(list)) unreadable.push(at)
-    else for (const found of list.matchAll(literal)) citations.push({ id: found.groups?.['id'] ?? '', at })
+    if (match.groups?.['name'] === 'verifies' && idList.test(list)) {
+      for (const found of list.matchAll(idLiteral)) citations.push({ id: found.groups?.['id'] ?? '', at })
+    } else if (match.groups?.['name'] === 'heedsLesson' && numberList.test(list)) {
+      for (const [number] of list.matchAll(/\d+/g)) heeded.push({ id: lessonId(Number(number)), at })
+    } else unreadable.push(at)
   }
-  return { citations, unreadable }
+  return { citations, heeded, unreadable }
 }

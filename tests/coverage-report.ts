@@ -12,7 +12,7 @@ export interface LedgerClause {
   readonly by?: string
 }
 
-/** One id named by a `verifies` call; `at` is `file:line`. */
+/** One id named by a `verifies` or `heedsLesson` call; `at` is `file:line`. */
 export interface Citation {
   readonly id: string
   readonly at: string
@@ -21,7 +21,7 @@ export interface Citation {
 export interface CoverageFacts {
   readonly clauses: readonly LedgerClause[]
   readonly citations: readonly Citation[]
-  /** `file:line` of `verifies` calls whose arguments are not plain string literals. */
+  /** `file:line` of such calls whose arguments are not plain literals. */
   readonly unreadable: readonly string[]
   /** Paths of the existing decision files, from the root of the repository. */
   readonly decisionFiles: ReadonlySet<string>
@@ -87,7 +87,7 @@ function citationOffenders(facts: CoverageFacts): readonly string[] {
   const known = new Set(facts.clauses.map((clause) => clause.id))
   return [
     ...facts.unreadable.map(
-      (at) => `${at}: verifies takes string literals only, since it is read from the source`,
+      (at) => `${at}: what a test cites is given as plain literals only, since it is read from the source`,
     ),
     ...facts.citations
       .filter((citation) => !known.has(citation.id))

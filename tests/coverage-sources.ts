@@ -24,6 +24,7 @@ export function readCitations(root: string): SourceCitations {
     .map((file) => citationsIn(readFileSync(join(root, file), 'utf8'), file))
   return {
     citations: found.flatMap((one) => one.citations),
+    heeded: found.flatMap((one) => one.heeded),
     unreadable: found.flatMap((one) => one.unreadable),
   }
 }

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { coverageReport } from './coverage-report.ts'
 import { readCoverageFacts } from './coverage-sources.ts'
 import { requirements } from './requirements.ts'
-import { citedBy, verifies } from './verifies.ts'
+import { citedBy, heedsLesson, verifies } from './verifies.ts'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
@@ -39,6 +39,14 @@ describe('verifies', () => {
   test.concurrent('is refused in one of several tests that run at once', () => {
     const [first] = requirements
     expect(() => first !== undefined && verifies.call(undefined, first.id)).toThrow('run at once')
+  })
+
+  test('has lessons beside it, noted the same way by their numbers', ({ task }) => {
+    heedsLesson.call(undefined, 1, 134)
+    expect(citedBy(task.meta)).toEqual(['lesson:1', 'lesson:134'])
+    Reflect.deleteProperty(task.meta, 'verifies')
+    // @ts-expect-error: the number of no lesson does not compile either
+    expect(() => heedsLesson.call(undefined, 135)).toThrow('no lesson 135')
   })
 
   test('throws on an id that no clause has', () => {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { expect, it, onTestFinished } from 'vitest'
+import { heedsLesson } from '../verifies.ts'
 import { volumeName, volumeLabels } from '../../packages/mesh/src/sandbox/docker/container-options.ts'
 import { runCommand } from '../../packages/mesh/src/sandbox/run-command.ts'
 import { sandboxName } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
@@ -215,7 +216,8 @@ if (isRoot)
         expect(await exists(imageOf('older'))).toBe(false)
       })
 
-      it('goes away with its agent, and the next agent of that name begins empty (lesson 10)', async () => {
+      it('goes away with its agent, and the next agent of that name begins empty', async () => {
+        heedsLesson(10)
         const state = await home().start({ agentId: 'mortal' })
         await home().run(state, 'echo mine > /data/note')
         await home().runtime.remove('mortal', { data: true })

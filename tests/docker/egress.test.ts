@@ -15,7 +15,7 @@ import { ownAddressSpellings } from '../support/own-address-spellings.ts'
 import { addDoorToken } from '../support/own-token.ts'
 import { startPackageSite } from '../support/package-site.ts'
 import type { PackageSite } from '../support/package-site.ts'
-import { verifies } from '../verifies.ts'
+import { heedsLesson, verifies } from '../verifies.ts'
 import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
 import { patient } from '../support/patience.ts'
 
@@ -164,7 +164,8 @@ withEngine(
       return undefined
     })
 
-    it('leads neither to the mesh, nor inside, nor to metadata, by any spelling (lesson 27)', async () => {
+    it('leads neither to the mesh, nor inside, nor to metadata, by any spelling', async () => {
+      heedsLesson(27)
       verifies('limits:outbound-redirects:revalidated', 'errors:outbound:blocked-range')
       const meshPort = new URL(mesh.url).port
       const other = /(\d+\.\d+\.\d+\.\d+)/.exec(await inside('other', 'hostname -i'))?.[1] ?? ''

@@ -15,7 +15,7 @@ import { httpCall } from '../support/http-call.ts'
 import { meshArguments, openMesh, pinnedNode, repositoryRoot, startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { expectProblem } from '../support/problem-matcher.ts'
-import { verifies } from '../verifies.ts'
+import { heedsLesson, verifies } from '../verifies.ts'
 import { fetchNginx, startNginx } from './nginx.ts'
 import type { Nginx } from './nginx.ts'
 
@@ -96,7 +96,8 @@ describe.skipIf(process.getuid?.() !== 0)('the doors behind a real reverse proxy
         ['proxy_http_version 1.1;', 'proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;'],
         'root',
       ],
-    ])('an nginx %s is no human and no program of this machine (lesson 4)', async (_how, location, user) => {
+    ])('an nginx %s is no human and no program of this machine', async (_how, location, user) => {
+      heedsLesson(4)
       verifies('authentication:internal:header', 'authentication:internal:loopback')
       const proxy = await proxyTo(mesh, location, user)
       expectProblem(await asks(proxy.url), 'host-refused', 'unauthenticated')

@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { heedsLesson } from '../verifies.ts'
 import { runCommand } from '../../packages/mesh/src/sandbox/run-command.ts'
 import { networkNames } from '../../packages/mesh/src/sandbox/network/private-network.ts'
 import { removeScript } from '../../packages/mesh/src/sandbox/network/network-rules.ts'
@@ -72,6 +73,7 @@ except Exception as e: print(type(e).__name__, e)"`,
     })
 
     it('verifyWalls finds the hole when the firewall rules are gone, and prepare closes it', async () => {
+      heedsLesson(28)
       const { bridge } = networkNames(home().homeTag)
       const removed = await runCommand('sh', ['-c', removeScript(bridge)], { timeoutMs: patient(20_000) })
       expect(removed.code).toBe(0)
@@ -111,7 +113,8 @@ except Exception as e: print(type(e).__name__, e)"`,
       }
     })
 
-    it('an agent reaches no other agent, which the host does reach (lesson 2)', async () => {
+    it('an agent reaches no other agent, which the host does reach', async () => {
+      heedsLesson(2)
       expect(victim.address).toBeDefined()
       const { host, port } = victim.address ?? { host: '', port: 0 }
       expect(await reaches(host, port)).toBe(true)

@@ -6,7 +6,7 @@ import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { skillEscapes } from '../support/skill-escapes.ts'
 import { canary, harmless, uncheckedCode } from '../support/try-escape.ts'
-import { verifies } from '../verifies.ts'
+import { heedsLesson, verifies } from '../verifies.ts'
 import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
 
 const found = await engineOfThisMachine()
@@ -59,7 +59,8 @@ withEngine(
       )
     })
 
-    it('that escape get nothing even where nobody checks them (lesson 36)', async () => {
+    it('that escape get nothing even where nobody checks them', async () => {
+      heedsLesson(36)
       const orders = share.map((escape) =>
         JSON.stringify({ nonce, code: uncheckedCode(escape, targets), input: { x: 'x' } }),
       )

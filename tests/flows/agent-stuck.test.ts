@@ -10,6 +10,7 @@ import { eventually } from '../support/eventually.ts'
 import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { patient } from '../support/patience.ts'
+import { heedsLesson } from '../verifies.ts'
 
 /** Longer than an agent may be silent. */
 const longSeconds = silenceMaxMs / 1000 + 40
@@ -25,6 +26,7 @@ const works = (when: string, seconds: number) => ({
 
 /** Each agent in a state of its own, all at the same time: most of this is waiting. */
 describe('an agent whose process lives and whose work does not get on', () => {
+  heedsLesson(93)
   let mesh: MeshProcess
   beforeAll(async () => {
     mesh = await startMesh({

@@ -16,7 +16,7 @@ import type { LlmUpstream } from '../support/llm-upstream.ts'
 import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { expectProblem } from '../support/problem-matcher.ts'
-import { verifies } from '../verifies.ts'
+import { heedsLesson, verifies } from '../verifies.ts'
 
 const chat = meshHumanEndpoints.chat
 const operator = { params: { id: 'operator' } }
@@ -92,7 +92,8 @@ describe('a body that is wrong', () => {
     expect(await mesh.runs()).toEqual([])
   })
 
-  it('is refused when it is too long, announced or not (lesson 14)', async () => {
+  it('is refused when it is too long, announced or not', async () => {
+    heedsLesson(14)
     const body = JSON.stringify({ message: 'x'.repeat(wireLimits.bodyMaxBytes) })
     expectProblem(await mesh.call(chat, { ...operator, body }), 'body-too-large')
     expectProblem(

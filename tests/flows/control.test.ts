@@ -12,7 +12,7 @@ import { eventually } from '../support/eventually.ts'
 import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { expectProblem } from '../support/problem-matcher.ts'
-import { verifies } from '../verifies.ts'
+import { heedsLesson, verifies } from '../verifies.ts'
 
 const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
 const cliMain = join(root, 'packages', 'cli', 'src', 'main.ts')
@@ -79,7 +79,8 @@ const recordOf = async (id: string) =>
   ).permissions
 
 describe('permissions through the people’s door', () => {
-  it('lose nothing when fifty edits come at once, nor a hand before or after them (lesson 33)', async () => {
+  it('lose nothing when fifty edits come at once, nor a hand before or after them', async () => {
+    heedsLesson(33)
     const grow = (index: number) =>
       mesh.call(controlEndpoints.agentEdit, {
         params: { id: 'grown' },
@@ -185,7 +186,8 @@ describe('the operator', () => {
     )
   })
 
-  it('is refused what only a person may give, and it waits for nobody (lesson 6)', async () => {
+  it('is refused what only a person may give, and it waits for nobody', async () => {
+    heedsLesson(6)
     verifies('errors:ceiling:spawn-refused', 'errors:ceiling:wallet-refused')
     const said = await mesh.ask('spawn', { session: 'spawn' })
     expect(said.outcome?.text).toContain('human-only')
@@ -193,7 +195,8 @@ describe('the operator', () => {
     expect((await mesh.call(controlEndpoints.pending)).json()).toEqual({ pending: [] })
   })
 
-  it('cannot change itself (lesson 124)', async () => {
+  it('cannot change itself', async () => {
+    heedsLesson(124)
     const said = await mesh.ask('yourself', { session: 'yourself' })
     expect(said.outcome?.text).toContain('denied')
   })
@@ -253,7 +256,8 @@ describe('a deletion that the operator asks for', () => {
 })
 
 describe('a deletion by a person', () => {
-  it('takes data, permissions and changes with it; a new agent of that name begins empty (lessons 10, 98)', async () => {
+  it('takes data, permissions and changes with it; a new agent of that name begins empty', async () => {
+    heedsLesson(10, 98)
     await mesh.createWorker('gone')
     await mesh.invoke('gone', 'write_file', { path: 'secret.txt', content: 'x' })
     await flotilla('edit', 'gone', 'role', 'Something else.')

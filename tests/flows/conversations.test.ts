@@ -10,7 +10,7 @@ import { eventually } from '../support/eventually.ts'
 import { flotilla } from '../support/flotilla-command.ts'
 import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
-import { verifies } from '../verifies.ts'
+import { heedsLesson, verifies } from '../verifies.ts'
 
 const twentyThousand = 'abcdefghij'.repeat(2000)
 const wait = 'echo began > began; for i in $(seq 1200); do [ -e go ] && break; sleep 0.05; done; echo over'
@@ -114,7 +114,8 @@ describe('a conversation', () => {
     expect(sessions.map(({ session }) => session)).toEqual(expect.arrayContaining(['api', 'default']))
   })
 
-  it('keeps what was said when only tools were used, when it failed, and when the asker left (lesson 59)', async () => {
+  it('keeps what was said when only tools were used, when it failed, and when the asker left', async () => {
+    heedsLesson(59)
     const circle = await mesh.ask('circle', { agent: 'left', session: 'failed' })
     expect(circle.outcome).toMatchObject({ status: 'failed', code: 'tool-loop-terminated' })
     const failed = await historyOf(mesh, 'failed')
@@ -132,12 +133,14 @@ describe('a conversation', () => {
     expect((await historyOf(mesh, 'left')).messages.at(-1)).toMatchObject({ text: 'It is over.' })
   })
 
-  it('takes an argument of 20 KB whole to where it belongs (lesson 102)', async () => {
+  it('takes an argument of 20 KB whole to where it belongs', async () => {
+    heedsLesson(102)
     expect((await mesh.ask('large file', { agent: 'left' })).outcome?.text).toBe('Written.')
     expect(await readFile(join(mesh.dataOf('left'), 'large.txt'), 'utf8')).toBe(twentyThousand)
   })
 
-  it('with a tool longer than its reader is patient ends with its answer (lesson 50)', async () => {
+  it('with a tool longer than its reader is patient ends with its answer', async () => {
+    heedsLesson(50)
     // Four times the silence that this reader bears; the line is never silent for longer than a second.
     const patienceMs = 5000
     const asking = patientPost(mesh, patienceMs)
@@ -154,7 +157,8 @@ describe('a conversation', () => {
     })
   })
 
-  it('that loses its mesh while it waits is a broken reply and never an empty one (lesson 50)', async () => {
+  it('that loses its mesh while it waits is a broken reply and never an empty one', async () => {
+    heedsLesson(50)
     const asking = patientPost(mesh, 20_000).then(
       (body) => ({ body }),
       (error: unknown) => ({ error }),

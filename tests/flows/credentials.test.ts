@@ -12,7 +12,7 @@ import { repositoryRoot, startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { startWebServer } from '../support/web-server.ts'
 import type { WebServer } from '../support/web-server.ts'
-import { verifies } from '../verifies.ts'
+import { heedsLesson, verifies } from '../verifies.ts'
 
 const value = 'p$ss \'word\' "of" `mine` \\ 1'
 let web: WebServer
@@ -182,7 +182,8 @@ describe('an agent', () => {
 })
 
 describe('a request for a credential', () => {
-  it('is refused to a plain worker (lesson 42)', async () => {
+  it('is refused to a plain worker', async () => {
+    heedsLesson(42)
     verifies('resources:permission:can-request-user-credentials')
     const run = await mesh.ask('need a key', { agent: 'clerk' })
     expect(run.outcome?.text).toContain('can_request_user_credentials')

@@ -7,6 +7,7 @@ import { fillPath } from '@flotilla/protocol/endpoint'
 import { headers } from '@flotilla/protocol/headers'
 import { meshHumanApi, meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { heedsLesson } from '../verifies.ts'
 import { agentSurroundings } from '../support/agent-surroundings.ts'
 import { eventually } from '../support/eventually.ts'
 import { httpCall } from '../support/http-call.ts'
@@ -95,7 +96,8 @@ async function modelsNow() {
 }
 
 describe('a run whose model cannot answer', () => {
-  it('is answered by the third of the chain, and people see which two are left alone (lesson 128)', async () => {
+  it('is answered by the third of the chain, and people see which two are left alone', async () => {
+    heedsLesson(128)
     const run = await mesh.ask('hello', { agent: 'faller', session: 'chain' })
     expect(run.outcome).toMatchObject({ status: 'done', text: 'Hello there' })
     expect(callsOf('down')).toBe(3)
@@ -119,14 +121,16 @@ describe('a run whose model cannot answer', () => {
     expect(callsOf('down')).toBe(3)
   })
 
-  it('hears at once of a request that is wrong, and nobody else is asked (lesson 128)', async () => {
+  it('hears at once of a request that is wrong, and nobody else is asked', async () => {
+    heedsLesson(128)
     const before = upstream.calls.length
     const run = await mesh.ask('hello', { agent: 'wrong' })
     expect(run.outcome).toMatchObject({ status: 'failed', code: 'model-call-rejected' })
     expect(upstream.calls.length).toBe(before + 1)
   })
 
-  it('ends with a typed error when its stream breaks, and pays for one call (lesson 86)', async () => {
+  it('ends with a typed error when its stream breaks, and pays for one call', async () => {
+    heedsLesson(86)
     const run = await mesh.ask('tell me a story', { agent: 'cut' })
     expect(run.outcome).toMatchObject({ status: 'failed', code: 'upstream-failed' })
     expect(callsOf('cut')).toBe(1)
@@ -162,7 +166,8 @@ describe('a model that thinks for very long', () => {
     return Buffer.concat(await reply.toArray()).toString()
   }
 
-  it('is heard of all the time, along every hop up to the asker (lesson 99)', async () => {
+  it('is heard of all the time, along every hop up to the asker', async () => {
+    heedsLesson(99)
     const { promise, resolve } = Promise.withResolvers<void>()
     thinking = promise
     // Every hop is watched by the same clock, so the load of the machine stretches both sides alike.
@@ -172,7 +177,8 @@ describe('a model that thinks for very long', () => {
     expect(text).toContain('"text":"Hello there"')
   })
 
-  it('is not taken for the death of its agents (lesson 94)', async () => {
+  it('is not taken for the death of its agents', async () => {
+    heedsLesson(94)
     const { promise, resolve } = Promise.withResolvers<void>()
     thinking = promise
     const agents = ['slow-1', 'slow-2', 'slow-3']

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { aCassette, says } from '../support/cassettes.ts'
 import { openMesh, startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
+import { heedsLesson } from '../verifies.ts'
 
 let home: MeshProcess
 beforeAll(async () => {
@@ -68,6 +69,7 @@ describe('a start that goes wrong', () => {
   it.each(faults)(
     '%s ends with its first error, though its end goes wrong too',
     async (_when, words, fault) => {
+      heedsLesson(95)
       const { port, mend } = await fault()
       const mesh = openMesh(home.home, { port })
       await expect(mesh.restart()).rejects.toThrow('the mesh ended with 1')

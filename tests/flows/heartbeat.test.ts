@@ -12,7 +12,7 @@ import { flotilla } from '../support/flotilla-command.ts'
 import { startMeshForTest } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { readEvents } from '../support/sse-reader.ts'
-import { verifies } from '../verifies.ts'
+import { heedsLesson, verifies } from '../verifies.ts'
 import { patient } from '../support/patience.ts'
 
 const cassette = aCassette(
@@ -65,6 +65,7 @@ async function modelCalls(mesh: MeshProcess, agent: string): Promise<number> {
 
 describe('a heartbeat of a real fleet', () => {
   it('costs no model call where there is nothing to do, and runs where there is', async () => {
+    heedsLesson(74, 76, 79)
     verifies('states:heartbeat:skip-calls-no-llm', 'states:heartbeat:skipped', 'states:heartbeat:runs')
     const mesh = await startMeshForTest({ cassettes: { heart: cassette } })
     await mesh.createWorker('scout')
@@ -74,7 +75,7 @@ describe('a heartbeat of a real fleet', () => {
     expect(await modelCalls(mesh, 'scout')).toBe(0)
     expect(await mesh.runs()).toEqual([])
 
-    // A person's own always runs (lesson 74), and what it found nothing in keeps none awake.
+    // A person's own always runs, and what it found nothing in keeps none awake.
     const asked = await beat(mesh, 'scout', false)
     expect(asked.run).toMatchObject({
       kind: 'heartbeat',
@@ -86,7 +87,7 @@ describe('a heartbeat of a real fleet', () => {
     expect(await beat(mesh, 'scout')).toEqual({ skipped: 'nothing-to-do', run: null })
     expect(await modelCalls(mesh, 'scout')).toBe(1)
 
-    // A durable hand-off fires the probe, after a restart too, and for that very agent (lesson 76).
+    // A durable hand-off fires the probe, after a restart too, and for that very agent.
     await mesh.ask('delegate')
     const [task] = await mesh.tasks()
     expect(task).toMatchObject({ assignee: 'scout', state: 'blocked' })
@@ -99,7 +100,7 @@ describe('a heartbeat of a real fleet', () => {
       text: 'I told you of the task.',
       result: { outcome: 'reported', tools_used: ['notify_user'] },
     })
-    // What it told people is in no conversation of theirs (lesson 79).
+    // What it told people is in no conversation of theirs.
     const events = await readEvents({ method: 'GET', url: `${mesh.url}/api/events`, headers: {} })
     await eventually('the note is told', async () =>
       events.frames.some(({ data }) => JSON.stringify(data).includes('"note.added"')) ? true : null,

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { heedsLesson } from '../verifies.ts'
 import { aCassette, says } from '../support/cassettes.ts'
 import { pinnedNode, repositoryRoot, startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
@@ -54,6 +55,7 @@ function next({ err }: Told): string {
 
 describe('at the terminal', () => {
   it('a port that is taken is told with the process that holds it and the setting that takes another', async () => {
+    heedsLesson(90)
     const port = new URL(mesh.url).port
     const told = await typed(['start', '-d', '--runtime', 'process', '--home', join(folder, 'second')], {
       environment: { FLOTILLA_PORT: port },

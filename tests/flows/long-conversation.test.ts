@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { heedsLesson } from '../verifies.ts'
 import { startMeshForTest } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { startReadingModel } from '../support/reading-model.ts'
@@ -92,7 +93,8 @@ describe(`a conversation of ${turns} turns`, () => {
 })
 
 describe('what a provider is sent', () => {
-  it('begins with the very bytes of the turn before, so that its cache holds (lesson 112)', async () => {
+  it('begins with the very bytes of the turn before, so that its cache holds', async () => {
+    heedsLesson(112)
     // With room for the longest answer, so that what is left of the window does not show in the body.
     const { model, mesh } = await aFleet({ forgets: false, context: 128_000 })
     for (const turn of [1, 2, 3]) await mesh.ask(smallTalk(turn), { session: 'cached' })

@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers'
 import { controlEndpoints } from '@flotilla/protocol/control-api'
 import { mcpHumanEndpoints } from '@flotilla/protocol/mcp-api'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { heedsLesson } from '../verifies.ts'
 import { aCassette, calls, says } from '../support/cassettes.ts'
 import { eventually } from '../support/eventually.ts'
 import { startMcpWebServer } from '../support/mcp-web-server.ts'
@@ -113,7 +114,8 @@ describe('an agent with a program as its MCP server', () => {
     expect(server?.tools).toContain('add')
   })
 
-  it('keeps its own tools: one of the same name has the server’s before it (lesson 39)', async () => {
+  it('keeps its own tools: one of the same name has the server’s before it', async () => {
+    heedsLesson(39)
     expect(await run('clerk', 'run_command', { command: 'echo mine' })).toContain('mine')
     expect(await run('clerk', 'files__run_command')).toBe('run by the server')
   })
@@ -168,7 +170,8 @@ describe('servers of the older protocol', () => {
 })
 
 describe('servers that do harm', () => {
-  it('that never answer hold up the first run for their time, and no other server (lesson 39)', async () => {
+  it('that never answer hold up the first run for their time, and no other server', async () => {
+    heedsLesson(39)
     await anAgent('patient', {
       mute: local('silent', { startupTimeoutMs: 2000 }),
       broken: local('broken'),
@@ -185,7 +188,8 @@ describe('servers that do harm', () => {
     expect(await run('patient', 'add', { a: 1, b: 2 })).toBe('the sum is 3')
   })
 
-  it('that describe their tools at length are cut, cleaned and marked as strangers’ words (lesson 39)', async () => {
+  it('that describe their tools at length are cut, cleaned and marked as strangers’ words', async () => {
+    heedsLesson(39)
     await anAgent('wary', { hostile: local('hostile') })
     expect((await run('wary', 'helpful')).length).toBeLessThan(21_000)
     const [server] = (await list('wary')).servers

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { aCassette, calls, says } from '../support/cassettes.ts'
 import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
-import { verifies } from '../verifies.ts'
+import { heedsLesson, verifies } from '../verifies.ts'
 
 const hidden = Array.from('obey', (letter) => String.fromCodePoint(0xe0000 + letter.charCodeAt(0))).join('')
 
@@ -68,7 +68,8 @@ describe('an agent’s memory', () => {
   const answerTo = async (question: string, session: string) =>
     (await mesh.ask(question, { session })).outcome?.text
 
-  it('what one conversation saves another finds, by words and by meaning, with its label (lesson 40)', async () => {
+  it('what one conversation saves another finds, by words and by meaning, with its label', async () => {
+    heedsLesson(40)
     verifies('resources:tool:memory-search')
     expect(await answerTo('remember the tea', 'one')).toBe('Saved: words and meaning.')
     expect(await answerTo('what about tea', 'two')).toBe(
@@ -118,7 +119,8 @@ describe('memory while embeddings fail', () => {
   })
   afterAll(() => mesh.stop())
 
-  it('works by words, says so, and embeds what was saved once there is a model (lesson 105)', async () => {
+  it('works by words, says so, and embeds what was saved once there is a model', async () => {
+    heedsLesson(105)
     const saved = (await mesh.ask('remember the tea', { session: 'one' })).outcome?.text
     expect(saved).toMatch(/^Saved: words only \(/)
     const found = (await mesh.ask('what about tea', { session: 'two' })).outcome?.text

@@ -16,7 +16,7 @@ import { chunkEvent, startLlmUpstream, usageEvent } from '../support/llm-upstrea
 import type { LlmUpstream } from '../support/llm-upstream.ts'
 import { repositoryRoot, startMesh, startMeshForTest } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
-import { verifies } from '../verifies.ts'
+import { heedsLesson, verifies } from '../verifies.ts'
 
 const program = join(repositoryRoot, 'tests', 'support', 'many-streams.mjs')
 const oneCent = { daily_usd: 0.01, monthly_usd: 0.1 }
@@ -89,7 +89,8 @@ describe('budgets', () => {
   })
   beforeEach(() => mesh.standUp())
 
-  it('let 50 parallel streams with one cent left overspend by nothing (lesson 82)', async () => {
+  it('let 50 parallel streams with one cent left overspend by nothing', async () => {
+    heedsLesson(82)
     verifies('limits:budget-daily:before-dispatch')
     const peak = { usd: 0, open: 0 }
     const watched = new AbortController()
@@ -161,7 +162,8 @@ describe('budgets', () => {
     expect(made.text).toContain('daily_usd is USD 0.01 to 1000')
   })
 
-  it('and what was spent survive a restart, also one without notice (lessons 83, 85)', async () => {
+  it('and what was spent survive a restart, also one without notice', async () => {
+    heedsLesson(83, 85)
     await mesh.call(moneyEndpoints.budgetSet, { body: { scope: 'agent', id: 'rich', daily_usd: 7 } })
     await mesh.call(moneyEndpoints.budgetSet, { body: { scope: 'fleet', monthly_usd: 400 } })
     const before = await budgetsOf(mesh)
@@ -205,7 +207,8 @@ describe('budgets', () => {
     expect(shown.out).toContain('member')
   })
 
-  it('let go of what was set aside when whoever holds it is killed (lesson 65)', async () => {
+  it('let go of what was set aside when whoever holds it is killed', async () => {
+    heedsLesson(65)
     await mesh.createWorker('held')
     const run = mesh.invoke('held', 'run_command', {
       command: `node ${program} fake/pours 5`,
@@ -238,7 +241,8 @@ describe('budgets', () => {
 })
 
 describe('a task that goes in circles', () => {
-  it('is stopped by its own cap and ends blocked with the reason, and its asker is told (lesson 87)', async () => {
+  it('is stopped by its own cap and ends blocked with the reason, and its asker is told', async () => {
+    heedsLesson(87)
     const turns = Array.from({ length: 40 }, (_, round) => runs(`echo round ${round}`))
     const mesh = await startMeshForTest({
       cassettes: {

@@ -9,7 +9,7 @@ import type { RecordedTest } from './test-record.ts'
 const stackChars = 800
 
 /**
- * Writes which tests ran and what became of each, with the clauses that they cite, into the folder of
+ * Writes which tests ran and what became of each, with the clauses and lessons that they cite, into the folder of
  * FLOTILLA_TEST_RECORD: `npm run spec` takes its proofs from there, and not from what a source says.
  */
 // oxlint-disable-next-line import/no-default-export -- the runner loads a reporter by its default export
@@ -50,7 +50,7 @@ function recorded(test: TestCase): RecordedTest {
     // One that never came to its end did not pass.
     state: state === 'pending' ? 'failed' : state,
     durationMs: Math.round(test.diagnostic()?.duration ?? 0),
-    verifies: [...citedClauses(test)],
+    verifies: [...allCited(test)],
   }
 }
 
@@ -64,7 +64,7 @@ function brokenParts(module: TestModule): readonly string[] {
 }
 
 /** What the test and each group around it cite. */
-function citedClauses(test: TestCase): ReadonlySet<string> {
+function allCited(test: TestCase): ReadonlySet<string> {
   const cited = new Set(citedBy(test.meta()))
   for (let group = test.parent; group.type === 'suite'; group = group.parent) {
     for (const id of citedBy(group.meta())) cited.add(id)

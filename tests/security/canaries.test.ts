@@ -7,7 +7,7 @@ import { aCanaryDay, decoy, startCanaryMesh } from '../support/canary-day.ts'
 import type { CanaryDay } from '../support/canary-day.ts'
 import { createCanaryHunt } from '../support/canary-hunt.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
-import { verifies } from '../verifies.ts'
+import { heedsLesson, verifies } from '../verifies.ts'
 import { patient } from '../support/patience.ts'
 
 let day: CanaryDay
@@ -24,7 +24,8 @@ afterAll(async () => {
 })
 
 describe('after a day with credentials', () => {
-  it('no canary of either tier is in any file, log, row, journal entry, event, metric or environment (lesson 12)', async () => {
+  it('no canary of either tier is in any file, log, row, journal entry, event, metric or environment', async () => {
+    heedsLesson(12)
     verifies('authentication:credentials:system-never', 'authentication:credentials:handles-only')
     const hunt = createCanaryHunt(day.canaries)
     const envFile = join(mesh.home, '.env')

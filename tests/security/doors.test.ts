@@ -31,7 +31,7 @@ import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { addDoorToken, identityOf } from '../support/own-token.ts'
 import { expectProblem } from '../support/problem-matcher.ts'
-import { verifies } from '../verifies.ts'
+import { heedsLesson, verifies } from '../verifies.ts'
 
 const works = aCassette({
   when: '^work$',
@@ -127,7 +127,8 @@ describe("the people's door", () => {
     }
   })
 
-  it('has no pages of documentation, and its answers say that they are no pages (lesson 25)', async () => {
+  it('has no pages of documentation, and its answers say that they are no pages', async () => {
+    heedsLesson(25)
     for (const door of [mesh.url, ann.door]) {
       for (const path of ['/openapi.json', '/docs', '/documentation', '/swagger']) {
         const reply = await httpCall({ method: 'GET', url: `${door}${path}` })
@@ -258,7 +259,8 @@ describe('the agent door', () => {
     expect(reply.status, reply.text).toBe(200)
   })
 
-  it('takes who acts from the token alone: names in headers, paths and bodies count for nothing (lessons 3, 13)', async () => {
+  it('takes who acts from the token alone: names in headers, paths and bodies count for nothing', async () => {
+    heedsLesson(3, 13)
     verifies('authentication:permissions:cross-boundary')
     const named = { 'x-agent-id': 'operator', 'x-flotilla-agent': 'operator', [headers.meshInternal]: '1' }
     const written = await write(ann, named, { value: 1 })
@@ -283,7 +285,8 @@ describe('the agent door', () => {
     }
   })
 
-  it('keeps another agent from closing a task that is not its own (lesson 41)', async () => {
+  it('keeps another agent from closing a task that is not its own', async () => {
+    heedsLesson(41)
     const body = { to: 'operator', title: 'For you' }
     const given = await knock(meshAgentEndpoints.handOff, ann.token, { more: ticket(ann), body })
     expect(given.status, given.text).toBe(200)
@@ -313,8 +316,9 @@ describe("an agent's own server", () => {
     })
 
   it.each(walk.filter(([name]) => name !== 'healthz'))(
-    "wants the mesh's proof on %s (lesson 1)",
+    "wants the mesh's proof on %s",
     async (_name, endpoint) => {
+      heedsLesson(1)
       const forged = makeMeshKey().proofFor('ann')
       const forAnother = `Bearer ${(await identityOf(mesh.home)).signFor('bob')}`
       const old = `Bearer ${(await identityOf(mesh.home, -301_000)).signFor('ann')}`

@@ -25,7 +25,7 @@ import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { addDoorToken } from '../support/own-token.ts'
 import { expectProblem } from '../support/problem-matcher.ts'
-import { verifies } from '../verifies.ts'
+import { heedsLesson, verifies } from '../verifies.ts'
 
 const works = aCassette({
   when: '^work$',
@@ -98,6 +98,7 @@ const record = async () => {
 
 describe('the operator’s part of the agent door', () => {
   it.each(all)('refuses %s to a worker, to programs and without a token', async (name, endpoint) => {
+    heedsLesson(3, 4, 43)
     verifies(
       'endpoints:operator:fleet-metrics',
       'endpoints:operator:agent-metrics',
@@ -110,12 +111,12 @@ describe('the operator’s part of the agent door', () => {
     )
     const body = bodies[name] ?? {}
     expectProblem(await knock(endpoint, { who: ann, body }), 'denied')
-    // Names in headers are nobody (lesson 3), and the marker of the internal door means nothing here (lesson 4).
+    // Names in headers are nobody, and the marker of the internal door means nothing here.
     const more = { 'x-agent-id': 'operator', [headers.meshInternal]: '1' }
     expectProblem(await knock(endpoint, { who: ann, body, more }), 'denied')
     expectProblem(await knock(endpoint, { who: operator, token: operator.programToken, body }), 'denied')
     expectProblem(await knock(endpoint, { who: operator, token: 'guess', body }), 'unauthenticated')
-    // Missing and forbidden look the same to a worker (lesson 43).
+    // Missing and forbidden look the same to a worker.
     const missing = await knock(endpoint, { who: ann, body, params: { id: 'nobody', token: 'change_1' } })
     const there = await knock(endpoint, { who: ann, body })
     expect([missing.status, missing.json()['detail']]).toEqual([there.status, there.json()['detail']])
@@ -236,7 +237,8 @@ describe('the archive, behind the operator-or-internal gate', () => {
   })
 })
 
-describe('the ceiling on the wire (lesson 6)', () => {
+describe('the ceiling on the wire', () => {
+  heedsLesson(6)
   const edit = (raw: string) => knock(operatorEndpoints.agentEdit, { who: operator, raw })
   const set = (fields: string) => `{"field":"permissions","value":{"set":${fields}}}`
 
@@ -273,7 +275,8 @@ describe('the ceiling on the wire (lesson 6)', () => {
     expect(await record()).toEqual(before)
   })
 
-  it('refuses every field that only a person may raise, alone and at creation (lessons 7, 8)', async () => {
+  it('refuses every field that only a person may raise, alone and at creation', async () => {
+    heedsLesson(7, 8)
     const raises: Readonly<Record<string, unknown>> = {
       allowed_apis: ['llm', 'http', 'more'],
       allowed_credentials: ['x'],
@@ -350,7 +353,8 @@ describe('the ceiling on the wire (lesson 6)', () => {
     expect((await mesh.call(controlEndpoints.pending)).json()).toEqual({ pending: [] })
   })
 
-  it('keeps the operator from itself: edits, stops, restarts and deletions (lesson 124)', async () => {
+  it('keeps the operator from itself: edits, stops, restarts and deletions', async () => {
+    heedsLesson(124)
     for (const endpoint of [
       operatorEndpoints.agentEdit,
       operatorEndpoints.agentRestart,
@@ -508,7 +512,8 @@ describe('the operator’s heartbeat on the wire', () => {
   })
 })
 
-describe('the operator sees all, a worker its own (lesson 125)', () => {
+describe('the operator sees all, a worker its own', () => {
+  heedsLesson(125)
   it('lists every agent to the operator', async () => {
     const reply = await knock(operatorEndpoints.agents, { who: operator })
     const { agents } = reply.json() as { agents: { id: string }[] }

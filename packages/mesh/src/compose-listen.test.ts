@@ -1,6 +1,7 @@
 import { createServer } from 'node:net'
 import type { AddressInfo, Server } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
+import { heedsLesson } from '../../../tests/verifies.ts'
 import { inEnvFile, listen } from './compose-listen.ts'
 import type { Door } from './compose-listen.ts'
 
@@ -18,6 +19,7 @@ function aServer(): { readonly server: Server; readonly door: Door } {
 }
 
 test('a door that is in the way of another door of this mesh is told as that, and nobody is to stop it', async () => {
+  heedsLesson(89)
   const people = aServer()
   await listen(people.door, { port: 0, host: '127.0.0.1', otherwise: null })
   const { port } = people.server.address() as AddressInfo

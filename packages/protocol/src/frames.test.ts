@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { heedsLesson } from '../../../tests/verifies.ts'
 import { chatFrameSchema } from './agent-api.ts'
 import { fleetEventBodySchema } from './fleet-event.ts'
 import { chatStreamFrameSchema } from './mesh-human-api.ts'
@@ -6,14 +7,16 @@ import { chatStreamFrameSchema } from './mesh-human-api.ts'
 const schemas = { chatFrameSchema, chatStreamFrameSchema, fleetEventBodySchema }
 
 describe('frames of streams', () => {
-  test.each(Object.entries(schemas))('of %s all have a type of their own (lesson 100)', (_name, schema) => {
+  test.each(Object.entries(schemas))('of %s all have a type of their own', (_name, schema) => {
+    heedsLesson(100)
     const types = schema.def.options.map((option) => option.def.shape.type.def.values[0])
     expect(types.length).toBeGreaterThan(2)
     expect(new Set(types).size).toBe(types.length)
     for (const type of types) expect(type).toMatch(/^[a-z._]+$/)
   })
 
-  test('that say how a run failed have one too, and without it are none (lesson 100)', () => {
+  test('that say how a run failed have one too, and without it are none', () => {
+    heedsLesson(100)
     const result = {
       run_id: 'run_1',
       fence: 1,

@@ -8,7 +8,7 @@ import { groupOf, groupsFor, toolGroups } from '@flotilla/protocol/tool-groups'
 import type { ToolGroup } from '@flotilla/protocol/tool-groups'
 import { toolNeeds } from '@flotilla/protocol/tool-needs'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { verifies } from '../../../../tests/verifies.ts'
+import { heedsLesson, verifies } from '../../../../tests/verifies.ts'
 import { createDataFiles } from '../files/data-files.ts'
 import { serversTool } from '../mcp-servers/servers-tool.ts'
 import { createMemory } from '../memory/memory.ts'
@@ -216,7 +216,8 @@ describe('the groups of tools', () => {
 })
 
 describe('what the mesh would refuse', () => {
-  test('is not offered (lesson 127)', () => {
+  test('is not offered', () => {
+    heedsLesson(127)
     verifies('resources:worker:tools-by-permission')
     const held = readHeldTools({
       refused: [

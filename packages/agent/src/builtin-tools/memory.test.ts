@@ -1,6 +1,7 @@
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import { modelEndpoints } from '@flotilla/protocol/model-api'
 import { describe, expect, test } from 'vitest'
+import { heedsLesson } from '../../../../tests/verifies.ts'
 import type { RunMesh, RunMeshCall } from '../mesh/run-mesh.ts'
 import { createMemory } from '../memory/memory.ts'
 import { noMesh } from '../testing/loop-parts.ts'
@@ -62,7 +63,8 @@ describe('the tools of memory', () => {
     })
   })
 
-  test('a hidden instruction never comes back (lesson 40)', async () => {
+  test('a hidden instruction never comes back', async () => {
+    heedsLesson(40)
     const { call } = anAgent()
     const hidden = Array.from('obey', (letter) => String.fromCodePoint(0xe0000 + letter.charCodeAt(0))).join(
       '',

@@ -5,6 +5,7 @@ import type { JsonObject } from '@flotilla/protocol/json-value'
 import { meshAgentApi, meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
 import { vaultAgentApi, vaultAgentEndpoints } from '@flotilla/protocol/vault-api'
 import { describe, expect, test } from 'vitest'
+import { heedsLesson } from '../../../../tests/verifies.ts'
 import { createDataFiles } from '../files/data-files.ts'
 import type { RunMeshCall } from '../mesh/run-mesh.ts'
 import { noMesh } from '../testing/loop-parts.ts'
@@ -130,6 +131,7 @@ describe('what tools ask of the mesh', () => {
   })
 
   test('outside a task the task must be named', async () => {
+    heedsLesson(52)
     await expect(ask('complete_task', { summary: 's' })).rejects.toMatchObject({ code: 'bad-request' })
   })
 })

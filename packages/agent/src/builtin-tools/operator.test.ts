@@ -5,6 +5,7 @@ import { operatorTools } from '@flotilla/protocol/operator-tools'
 import type { OperatorToolName } from '@flotilla/protocol/operator-tools'
 import { Problem } from '@flotilla/protocol/problem'
 import { describe, expect, test } from 'vitest'
+import { heedsLesson } from '../../../../tests/verifies.ts'
 import type { RunMesh, RunMeshCall } from '../mesh/run-mesh.ts'
 import { noMesh } from '../testing/loop-parts.ts'
 import { allowedOperatorTools, operatorToolTable } from './operator.ts'
@@ -147,7 +148,8 @@ describe('what the operator’s tools ask of the mesh', () => {
 })
 
 describe('the tools that the operator is offered', () => {
-  test('are those that the mesh names, and no others (lesson 127)', async () => {
+  test('are those that the mesh names, and no others', async () => {
+    heedsLesson(127)
     const { mesh } = recording({ tools: ['undo_change', 'inspect_fleet', 'launch_rocket'] })
     const offered = await allowedOperatorTools({ mesh, signal })
     expect(offered.map((tool) => tool.definition.name)).toEqual(['inspect_fleet', 'undo_change'])
@@ -161,7 +163,8 @@ describe('the tools that the operator is offered', () => {
     await expect(allowedOperatorTools({ mesh: refusing, signal })).rejects.toMatchObject({ code: 'denied' })
   })
 
-  test('bear the names and words of the one table (lesson 127)', () => {
+  test('bear the names and words of the one table', () => {
+    heedsLesson(127)
     const table = operatorToolTable()
     for (const { name, summary } of operatorTools) {
       expect(table[name].definition.name).toBe(name)

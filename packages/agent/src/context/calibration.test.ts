@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { heedsLesson } from '../../../../tests/verifies.ts'
 import { freshCalibration, learnFromOverflow, learnFromUsage, ratioRange } from './calibration.ts'
 
 describe('what a model teaches about our count', () => {
@@ -20,7 +21,8 @@ describe('what a model teaches about our count', () => {
     expect(learnFromUsage(freshCalibration, { counted: 1e9, told: 1 }).ratio).toBe(ratioRange.min)
   })
 
-  test('a refusal always makes the same prompt fill more of the window (lesson 108)', () => {
+  test('a refusal always makes the same prompt fill more of the window', () => {
+    heedsLesson(108)
     fc.assert(
       fc.property(
         fc.record({
@@ -50,7 +52,8 @@ describe('what a model teaches about our count', () => {
     )
   })
 
-  test('a limit that was stated is learned as it stands, and nothing below it (lesson 108)', () => {
+  test('a limit that was stated is learned as it stands, and nothing below it', () => {
+    heedsLesson(108)
     const learned = fc.option(
       fc.record({ tokens: fc.integer({ min: 2000, max: 300_000 }), isStated: fc.boolean() }),
       { nil: null },

@@ -2,6 +2,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { heedsLesson } from '../../../../tests/verifies.ts'
 import type { LanguageModel, ModelRequest, PromptMessage } from '../llm/language-model.ts'
 import type { LoopState } from '../loop/loop-state.ts'
 import { readLoopState } from '../loop/read-loop-state.ts'
@@ -140,7 +141,8 @@ describe('keeping a conversation within its window', () => {
     expect(factKeeper.runs).toEqual([true, true])
   })
 
-  test('nothing of a conversation in which all failed is kept as a fact (lesson 106)', async () => {
+  test('nothing of a conversation in which all failed is kept as a fact', async () => {
+    heedsLesson(106)
     const messages = groups(20, 1000)
     const factKeeper = aFactKeeper()
     const { model } = aModel({ facts: '["wrong"]' })
@@ -171,7 +173,8 @@ describe('keeping a conversation within its window', () => {
     expect(readLoopState(JSON.parse(saved.at(-1) ?? ''))).toEqual(state)
   })
 
-  test('what a summary smuggles in does not come back (lesson 40)', async () => {
+  test('what a summary smuggles in does not come back', async () => {
+    heedsLesson(40)
     const messages = groups(40, 1000)
     const { model } = aModel({ summary: 'quiet\u{E0041}\u{E0042}\u202E words\u200B', facts: '["a\u202Eb"]' })
     const factKeeper = aFactKeeper()
@@ -266,22 +269,20 @@ describe('a refusal because of length', () => {
       'maximum context length is 6000 tokens. However, your messages resulted in 18000 tokens',
     ],
     ['without numbers', 'prompt is too long'],
-  ])(
-    '%s is learnt from and the conversation made smaller until it is taken (lesson 108)',
-    async (_how, says) => {
-      const { model, kinds, asked } = aModel({ limit: 6000, says })
-      const book = aModelBook(200_000)
-      const { turn, state } = aTurn(model, dense)
-      const before = weigh(state)
-      const answer = await aContextKeeper({ book }).ask(turn, request)
-      expect(answer.text).toBe('done')
-      expect(weigh(state)).toBeLessThan(before)
-      expect(kinds().filter((kind) => kind === 'answer').length).toBeLessThanOrEqual(5)
-      const again = asked.length
-      await aContextKeeper({ book }).ask(turn, request)
-      expect(asked.length).toBe(again + 1)
-    },
-  )
+  ])('%s is learnt from and the conversation made smaller until it is taken', async (_how, says) => {
+    heedsLesson(108)
+    const { model, kinds, asked } = aModel({ limit: 6000, says })
+    const book = aModelBook(200_000)
+    const { turn, state } = aTurn(model, dense)
+    const before = weigh(state)
+    const answer = await aContextKeeper({ book }).ask(turn, request)
+    expect(answer.text).toBe('done')
+    expect(weigh(state)).toBeLessThan(before)
+    expect(kinds().filter((kind) => kind === 'answer').length).toBeLessThanOrEqual(5)
+    const again = asked.length
+    await aContextKeeper({ book }).ask(turn, request)
+    expect(asked.length).toBe(again + 1)
+  })
 
   test('one message that is too long by itself loses its middle and says where it is', async () => {
     const { model, asked } = aModel({ limit: 3000, says: 'maximum context length is 3000 tokens' })
@@ -296,7 +297,8 @@ describe('a refusal because of length', () => {
     expect([...transcripts.values()].some((text) => text.length > 80_000)).toBe(true)
   })
 
-  test('a prune that removes nothing ends the run with a problem (lesson 108)', async () => {
+  test('a prune that removes nothing ends the run with a problem', async () => {
+    heedsLesson(108)
     const { model } = aModel({ limit: 5, says: 'prompt is too long' })
     const { turn } = aTurn(model, [])
     const refused = aContextKeeper().ask(turn, request)

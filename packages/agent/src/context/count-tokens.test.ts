@@ -1,5 +1,6 @@
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { describe, expect, test } from 'vitest'
+import { heedsLesson } from '../../../../tests/verifies.ts'
 import type { PromptMessage } from '../llm/language-model.ts'
 import { createTokenCounter } from './count-tokens.ts'
 import { estimateMessage, hasOurTokenizer, imageTokens } from './estimate-tokens.ts'
@@ -41,7 +42,8 @@ describe('counting tokens', () => {
     expect([loads, counted]).toEqual([2, 2])
   })
 
-  test('a picture counts as a fixed number of tokens, however many bytes it has (lesson 109)', async () => {
+  test('a picture counts as a fixed number of tokens, however many bytes it has', async () => {
+    heedsLesson(109)
     const words = { role: 'tool', toolCallId: 'c', content: sanitizeForPrompt('look') } as const
     const image = { mediaType: 'image/png', sha256: 'a'.repeat(64), sizeBytes: 3_000_000 } as const
     const screenshot = { ...words, images: [image] }

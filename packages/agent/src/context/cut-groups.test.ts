@@ -1,6 +1,7 @@
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { heedsLesson } from '../../../../tests/verifies.ts'
 import type { PromptMessage } from '../llm/language-model.ts'
 import { isSummary, summaryMessage } from './context-words.ts'
 import { cutGroups, groupMessages } from './cut-groups.ts'
@@ -39,7 +40,8 @@ const conversation = fc.array(piece, { maxLength: 40 }).map((pieces) => pieces.f
 const rule = (room: number, pinFirst = false) => ({ room, pinFirst, isSummary, sizeOf: estimateMessage })
 
 describe('the one way in which messages leave a conversation', () => {
-  test('no call is ever parted from its results, and what stays keeps its order (lesson 107)', () => {
+  test('no call is ever parted from its results, and what stays keeps its order', () => {
+    heedsLesson(107)
     fc.assert(
       fc.property(conversation, fc.integer({ min: -500, max: 5000 }), fc.boolean(), (messages, room, pin) => {
         const { kept, dropped } = cutGroups(messages, rule(room, pin))
@@ -55,7 +57,8 @@ describe('the one way in which messages leave a conversation', () => {
     )
   })
 
-  test('four calls in one turn at the cut stay together or go together (lesson 107)', () => {
+  test('four calls in one turn at the cut stay together or go together', () => {
+    heedsLesson(107)
     const four = group([4000, 4000, 4000, 4000])
     const messages = [user('begin'), ...four, ...group([10]), ...group([10]), user('go on')]
     const { kept, dropped } = cutGroups(messages, rule(100))

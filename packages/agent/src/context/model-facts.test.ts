@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { contextLimits } from '@flotilla/protocol/limits'
 import { describe, expect, test } from 'vitest'
+import { heedsLesson } from '../../../../tests/verifies.ts'
 import { quietLog } from '../testing/quiet-log.ts'
 import { readWindow } from './ask-window.ts'
 import { freshCalibration } from './calibration.ts'
@@ -47,7 +48,8 @@ describe('what is known of a model', () => {
     expect(await book.wantsAsking('m')).toBe(true)
   })
 
-  test('has a careful default and follows the mesh to a million (lesson 110)', () => {
+  test('has a careful default and follows the mesh to a million', () => {
+    heedsLesson(110)
     const facts = {
       calibration: freshCalibration,
       learnedWindow: null,

@@ -12,7 +12,7 @@ import { renameSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { verifies } from '../../../../tests/verifies.ts'
+import { heedsLesson, verifies } from '../../../../tests/verifies.ts'
 import { createDataFiles } from './data-files.ts'
 
 /** A data directory with a secret beside it, which no path may reach. */
@@ -64,6 +64,7 @@ describe('files below the data directory', () => {
     ['the agent’s own state', '.flotilla/state'],
     ['its state through a dot', './.flotilla/state'],
   ])('%s is refused', async (_name, path) => {
+    heedsLesson(115)
     const { files } = place()
     await expect(files.read(path, 1000)).rejects.toMatchObject({ code: 'path-refused' })
     await expect(files.write(path, Buffer.from('x'))).rejects.toMatchObject({ code: 'path-refused' })

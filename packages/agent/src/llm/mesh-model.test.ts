@@ -2,6 +2,7 @@ import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { Problem } from '@flotilla/protocol/problem'
 import { problemCatalog } from '@flotilla/protocol/problem-catalog'
 import { expect, test } from 'vitest'
+import { heedsLesson } from '../../../../tests/verifies.ts'
 import { createMeshHttp } from '../mesh/mesh-http.ts'
 import { createRunMesh } from '../mesh/run-mesh.ts'
 import { systemClock } from '../system-clock.ts'
@@ -118,7 +119,8 @@ test.each([
   ['ends without its end', [words('half')]],
   ['tells an error', [words('half'), { error: { code: 'upstream-failed', message: 'broke off' } }]],
   ['tells a stranger’s error', [words('half'), { error: { code: 'server_error', message: 'oops' } }]],
-])('a stream that %s is never paid for twice (lesson 86)', async (_how, chunks) => {
+])('a stream that %s is never paid for twice', async (_how, chunks) => {
+  heedsLesson(86)
   const { model, mesh, waitsMs, close } = await meshModel(streamed(chunks, ''))
   await expect(model.answer(request, () => undefined, signal)).rejects.toBeInstanceOf(Problem)
   await close()

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ChatFrame, TaskResult } from '@flotilla/protocol/agent-api'
 import { expect, test } from 'vitest'
+import { heedsLesson } from '../../../../tests/verifies.ts'
 import { systemClock } from '../system-clock.ts'
 import { quietLog } from '../testing/quiet-log.ts'
 import { createCheckpoints } from './checkpoints.ts'
@@ -150,7 +151,8 @@ test('a lower fence is stale, also once the higher run has ended', async () => {
   await expect(desk.take(chat('run_2', 4))).rejects.toMatchObject({ code: 'stale-fence' })
 })
 
-test('another run with the same fence finds the agent busy (lesson 68)', async () => {
+test('another run with the same fence finds the agent busy', async () => {
+  heedsLesson(68)
   const { desk } = aDesk()
   await desk.take(chat('run_1', 5))
   await expect(desk.take(chat('run_2', 5))).rejects.toMatchObject({ code: 'agent-busy' })

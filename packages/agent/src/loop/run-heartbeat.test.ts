@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { describe, expect, test } from 'vitest'
-import { verifies } from '../../../../tests/verifies.ts'
+import { heedsLesson, verifies } from '../../../../tests/verifies.ts'
 import { createDataFiles } from '../files/data-files.ts'
 import { createScriptedModel } from '../llm/scripted-model.ts'
 import type { ScriptedStep } from '../llm/scripted-model.ts'
@@ -112,7 +112,8 @@ describe('a heartbeat', () => {
     expect(found).toMatchObject({ has_recent_activity: false, daily_logs: '' })
   })
 
-  test('has a history of its own and stays out of the chat (lesson 79)', async () => {
+  test('has a history of its own and stays out of the chat', async () => {
+    heedsLesson(79)
     verifies('purpose:heartbeat-mode:cheap-monitoring')
     const first = aWorld([notify('disk'), { text: 'I told the owner of the disk.' }])
     await runHeartbeat(first.context, request)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { Problem } from '@flotilla/protocol/problem'
-import { verifies } from '../../../../tests/verifies.ts'
+import { heedsLesson, verifies } from '../../../../tests/verifies.ts'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { ContextKeeper } from '../context/context-keeper.ts'
 import type { LanguageModel } from '../llm/language-model.ts'
@@ -79,8 +79,9 @@ describe('the loop', () => {
     ['a number', '7'],
     ['cut off before the first', '', true],
   ])(
-    'arguments that are %s are reported with the expected form and never executed (lessons 101, 132)',
+    'arguments that are %s are reported with the expected form and never executed',
     async (_name, args, cutOff = false) => {
+      heedsLesson(101, 132)
       const tool = fakeTool('tool', 'local')
       const model = createScriptedModel([{ toolCalls: calls(['a', 'tool', args]), cutOff }, { text: 'done' }])
       const state = aState()
@@ -92,7 +93,8 @@ describe('the loop', () => {
     },
   )
 
-  test('the expected form names the values that may be chosen (lesson 132)', async () => {
+  test('the expected form names the values that may be chosen', async () => {
+    heedsLesson(132)
     const made: string[] = []
     const tool = defineTool({
       name: 'paint',
@@ -231,7 +233,8 @@ describe('the loop', () => {
     expect(state.rounds).toEqual({ turn: 1, session: 1, continues: 3 })
   })
 
-  test('a session is compacted at its limit five times, and after 1,201 rounds ends for good (lesson 111)', async () => {
+  test('a session is compacted at its limit five times, and after 1,201 rounds ends for good', async () => {
+    heedsLesson(111)
     let asked = 0
     const model: LanguageModel = {
       answer: async (request) => {

@@ -1,5 +1,6 @@
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { describe, expect, test } from 'vitest'
+import { heedsLesson } from '../../../../tests/verifies.ts'
 import { nameTools } from './name-tools.ts'
 
 const tool = (name: string) => ({
@@ -16,7 +17,8 @@ describe('the names of servers’ tools', () => {
     expect(names([server('a', 'search', 'read.file', '_x')])).toEqual(['search', 'read_file', 'tool_x'])
   })
 
-  test('have the server’s before them on a clash with the agent’s own, in any case (lesson 39)', () => {
+  test('have the server’s before them on a clash with the agent’s own, in any case', () => {
+    heedsLesson(39)
     expect(names([server('evil', 'run_command', 'RUN_COMMAND', 'add')], ['run_command'])).toEqual([
       'evil__run_command',
       'evil__RUN_COMMAND_2',

@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Problem } from '@flotilla/protocol/problem'
 import { expect, describe, test } from 'vitest'
+import { heedsLesson } from '../../../../tests/verifies.ts'
 import { stateFolder } from '../door-token.ts'
 import { aFact, aFolder, handClock, wordVector } from '../testing/memory-world.ts'
 import { quietLog } from '../testing/quiet-log.ts'
@@ -83,7 +84,8 @@ describe('memory', () => {
     await memory.close()
   })
 
-  test('nothing of a conversation that failed is kept (lesson 106)', async () => {
+  test('nothing of a conversation that failed is kept', async () => {
+    heedsLesson(106)
     const { memory, dataDirectory } = open()
     const facts = [aFact('The answer is: model-failed'), aFact('I cannot help with that')]
     expect(await memory.saveFacts(facts, { runOk: false, source: null })).toEqual({ saved: 0, refused: 0 })

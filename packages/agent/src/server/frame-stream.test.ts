@@ -3,10 +3,12 @@ import { createServer, get } from 'node:http'
 import type { IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
+import { heedsLesson } from '../../../../tests/verifies.ts'
 import { openFrameStream } from './frame-stream.ts'
 import type { RouteCall } from './http-server.ts'
 
-test('a silent run is heard of at every interval, on the hop from the agent too (lesson 99)', async () => {
+test('a silent run is heard of at every interval, on the hop from the agent too', async () => {
+  heedsLesson(99)
   const server = createServer((request, response) => {
     openFrameStream({ request, response } as unknown as RouteCall, 20)
   }).listen(0, '127.0.0.1')

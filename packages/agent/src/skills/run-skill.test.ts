@@ -6,7 +6,7 @@ import { eventually } from '../../../../tests/support/eventually.ts'
 import { skillEscapes } from '../../../../tests/support/skill-escapes.ts'
 import { canary, escapeGround, harmless, uncheckedCode } from '../../../../tests/support/try-escape.ts'
 import type { EscapeGround } from '../../../../tests/support/try-escape.ts'
-import { verifies } from '../../../../tests/verifies.ts'
+import { heedsLesson, verifies } from '../../../../tests/verifies.ts'
 import { systemClock } from '../system-clock.ts'
 import { nodeFlags, runSkill } from './run-skill.ts'
 import type { SkillJob } from './run-skill.ts'
@@ -86,7 +86,8 @@ describe('an escape, run without any check,', () => {
   })
   afterAll(() => ground.close())
 
-  test.each(skillEscapes)('that $name gets nothing and leaves no trace (lesson 36)', async (escape) => {
+  test.each(skillEscapes)('that $name gets nothing and leaves no trace', async (escape) => {
+    heedsLesson(36)
     const end = await run(uncheckedCode(escape, ground.targets)).catch((error: unknown) => error as Error)
     if (end instanceof Error) expect(end.message).toMatch(/^The skill failed: \w*(Error|Syntax)/)
     else expect(harmless).toContain(end.result['got'])

@@ -5,7 +5,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { describe, expect, test } from 'vitest'
 import { createSkillCheck } from '../../../mesh/src/skills/create-skill-check.ts'
 import { collectJournal } from '../../../../tests/support/collected-ports.ts'
-import { verifies } from '../../../../tests/verifies.ts'
+import { heedsLesson, verifies } from '../../../../tests/verifies.ts'
 import { createDataFiles } from '../files/data-files.ts'
 import type { RunMeshCall } from '../mesh/run-mesh.ts'
 import { systemClock } from '../system-clock.ts'
@@ -151,7 +151,8 @@ export default skill('half', 'Halves', { n: { type: 'number', default: 8 } }, as
     expect(() => rmSync(join(data, 'skills/evil.ts'))).toThrow('ENOENT')
   })
 
-  test('are checked at every load, whatever was there before (lesson 37)', async () => {
+  test('are checked at every load, whatever was there before', async () => {
+    heedsLesson(37)
     const { offer, call, put, data } = await room({ 'skills/double.ts': source('double') })
     const offered = await offer()
     put('skills/double.ts', source('double', 'return { pid: process.pid }'))
@@ -169,7 +170,8 @@ export default skill('half', 'Halves', { n: { type: 'number', default: 8 } }, as
     expect(toldBy(offered, 'reload_skills')).toMatch(/Not usable now.*double\.ts: .*line 3/s)
   })
 
-  test('come from their folder alone, and from nowhere where there is none (lesson 38)', async () => {
+  test('come from their folder alone, and from nowhere where there is none', async () => {
+    heedsLesson(38)
     const elsewhere = { 'evil.ts': source('evil'), 'sub/evil.ts': source('evil') }
     const none = await room(elsewhere)
     expect(namesOf(await none.offer())).not.toContain('evil')

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { limits } from '@flotilla/protocol/limits'
 import { describe, expect, test } from 'vitest'
-import { verifies } from '../../../../tests/verifies.ts'
+import { heedsLesson, verifies } from '../../../../tests/verifies.ts'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { refuseIdentityFile } from '../builtin-tools/files.ts'
 import { workspaceTools } from '../builtin-tools/workspace.ts'
@@ -264,7 +264,8 @@ describe('the heartbeat context', () => {
 describe('the default of HEARTBEAT.md', () => {
   const [newest, ...older] = defaultHeartbeats
 
-  test.each(older)('%j of an earlier release becomes the newest (lesson 80)', async (text) => {
+  test.each(older)('%j of an earlier release becomes the newest', async (text) => {
+    heedsLesson(80)
     const { data, workspace } = aWorkspace()
     mkdirSync(join(data, 'workspace'))
     writeFileSync(join(data, 'workspace', 'HEARTBEAT.md'), text)
@@ -273,8 +274,9 @@ describe('the default of HEARTBEAT.md', () => {
   })
 
   test.each(['look at the disk', `${newest}\n- and the weather`, ''])(
-    '%j is its owner’s, and stays (lesson 80)',
+    '%j is its owner’s, and stays',
     async (text) => {
+      heedsLesson(80)
       const { data, workspace } = aWorkspace()
       mkdirSync(join(data, 'workspace'))
       writeFileSync(join(data, 'workspace', 'HEARTBEAT.md'), text)

@@ -1,6 +1,7 @@
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import { Problem } from '@flotilla/protocol/problem'
 import { describe, expect, test } from 'vitest'
+import { heedsLesson } from '../../../../tests/verifies.ts'
 import { silentLog } from '../log.ts'
 import type { Guard } from '../policy/action.ts'
 import type { Caller } from '../policy/caller.ts'
@@ -124,7 +125,8 @@ describe('what waits for a person', () => {
     expect(done).toHaveLength(1)
   })
 
-  test('says why it cannot be confirmed, each reason by its own code (lesson 58)', async () => {
+  test('says why it cannot be confirmed, each reason by its own code', async () => {
+    heedsLesson(43, 58)
     const { approvals, ask, clock, database, done } = aWorld()
     const { id, digest } = ask()
     const nobody: readonly Caller[] = [
@@ -135,7 +137,7 @@ describe('what waits for a person', () => {
     ]
     for (const caller of nobody) {
       await expect(approvals.confirm(caller, { id, digest })).rejects.toEqual(code('human-only'))
-      // Also for what is not there: it says nothing of what there is (lesson 43).
+      // Also for what is not there: it says nothing of what there is.
       await expect(approvals.confirm(caller, { id: 'appr_0', digest })).rejects.toEqual(code('human-only'))
     }
     await expect(approvals.confirm(person, { id: 'appr_0', digest })).rejects.toEqual(code('not-found'))
@@ -178,7 +180,8 @@ describe('what waits for a person', () => {
     expect(approvals.read(person, first.id).state).toBe('pending')
   })
 
-  test('of another asker looks as if it were not there (lesson 43)', () => {
+  test('of another asker looks as if it were not there', () => {
+    heedsLesson(43)
     const { ask, approvals } = aWorld()
     const other: Caller = { ...operator, agentId: 'other' }
     const row = ask()

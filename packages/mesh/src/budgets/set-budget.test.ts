@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { collectEvents, collectJournal } from '../../../../tests/support/collected-ports.ts'
 import { createManualClock } from '../../../../tests/support/manual-clock.ts'
-import { verifies } from '../../../../tests/verifies.ts'
+import { heedsLesson, verifies } from '../../../../tests/verifies.ts'
 import type { Caller } from '../policy/caller.ts'
 import { migrated } from '../runs/ledger-world.ts'
 import { silentLog } from '../log.ts'
@@ -65,7 +65,8 @@ const fleet = { scope: 'fleet', id: '' } as const
 const acme = { scope: 'project', id: 'acme' } as const
 
 describe('setting a budget', () => {
-  test('of one period leaves the other (lesson 85)', () => {
+  test('of one period leaves the other', () => {
+    heedsLesson(85)
     const { set, rows, rebalanced } = aRoom()
     expect(set(owner, scout, { daily_usd: 5 })).toEqual({
       before: { dailyUsd: 10, monthlyUsd: 200 },

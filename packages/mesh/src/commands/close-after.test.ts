@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { heedsLesson } from '../../../../tests/verifies.ts'
 import { closeAfter } from './close-after.ts'
 
 /** Work and two closers, each of which goes wrong where its name is among the faulty. */
@@ -24,5 +25,6 @@ test.each([
   [['work', 'doors'], new Error('work'), [new Error('doors')]],
   [['doors', 'lock'], new Error('doors'), [new Error('lock')]],
 ] as const)('where %j go wrong all is closed, and the first is thrown', async (faulty, end, logged) => {
+  heedsLesson(95)
   expect(await closing(...faulty)).toEqual({ end, done: ['work', 'doors', 'lock'], logged })
 })

@@ -1,6 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import type { AgentEdit } from '@flotilla/protocol/agent-edit'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { heedsLesson } from '../../../../tests/verifies.ts'
 import { patient } from '../fleet/fleet-world.ts'
 import { actorOf } from '../policy/caller.ts'
 import type { Caller } from '../policy/caller.ts'
@@ -51,7 +52,8 @@ describe('an edit', () => {
     }
   })
 
-  test('of one budget period leaves the other (lesson 85)', async () => {
+  test('of one budget period leaves the other', async () => {
+    heedsLesson(85)
     const { edits, world } = made
     await edits.apply(atTerminal, 'w', { edit: { field: 'budget', value: { daily_usd: 3 }, reason: '' } })
     expect(world.fleet.find('w')?.budget).toEqual({ dailyUsd: 3, monthlyUsd: 200 })
@@ -120,7 +122,8 @@ describe('an edit', () => {
     }
   })
 
-  test('of the operator by itself is refused, and by a person is not (lesson 124)', async () => {
+  test('of the operator by itself is refused, and by a person is not', async () => {
+    heedsLesson(124)
     const { edits } = made
     await expect(edits.apply(operator, 'operator', { edit: role('king') })).rejects.toMatchObject({
       code: 'denied',
@@ -130,7 +133,8 @@ describe('an edit', () => {
     })
   })
 
-  test('by a worker is denied, whether the agent exists or not (lesson 43)', async () => {
+  test('by a worker is denied, whether the agent exists or not', async () => {
+    heedsLesson(43)
     const worker = { kind: 'agent', agentId: 'w', token: 'door', run: null } as const
     for (const id of ['operator', 'nobody', 'w']) {
       await expect(made.edits.apply(worker, id, { edit: role('x') })).rejects.toMatchObject({
@@ -180,7 +184,8 @@ describe('an edit', () => {
 })
 
 describe('an undoing', () => {
-  test('is used once, in its time, while the value stands; each refusal has its own code (lesson 58)', async () => {
+  test('is used once, in its time, while the value stands; each refusal has its own code', async () => {
+    heedsLesson(58)
     const { edits, world } = made
     const used = await edits.apply(operator, 'w', { edit: role('a') })
     await edits.undo(operator, used.undo_token)
@@ -200,7 +205,8 @@ describe('an undoing', () => {
     await expect(edits.undo(operator, 'change_none')).rejects.toMatchObject({ code: 'not-found' })
   })
 
-  test('by twenty at once happens once (lesson 58)', async () => {
+  test('by twenty at once happens once', async () => {
+    heedsLesson(58)
     const { edits } = made
     const { undo_token: token } = await edits.apply(operator, 'w', { edit: role('a') })
     const ends = await Promise.allSettled(Array.from({ length: 20 }, () => edits.undo(operator, token)))
@@ -214,7 +220,8 @@ describe('an undoing', () => {
     expect(world.fleet.find('w')?.role).toBe('works')
   })
 
-  test('of what a person changed is not the operator’s, and looks as if it were not there (lesson 43)', async () => {
+  test('of what a person changed is not the operator’s, and looks as if it were not there', async () => {
+    heedsLesson(43)
     const { edits } = made
     const byPerson = await edits.apply(atTerminal, 'w', { edit: role('a') })
     await expect(edits.undo(operator, byPerson.undo_token)).rejects.toMatchObject({ code: 'not-found' })
@@ -225,7 +232,8 @@ describe('an undoing', () => {
     expect(await edits.undo(atTerminal, byPerson.undo_token)).toMatchObject({ state: 'undone' })
   })
 
-  test('does not bring back through the operator what only a person may give (lesson 6)', async () => {
+  test('does not bring back through the operator what only a person may give', async () => {
+    heedsLesson(6)
     const { edits } = made
     await edits.apply(atTerminal, 'w', { edit: permissions({ can_spawn: true }) })
     const lowered = await edits.apply(operator, 'w', { edit: permissions({ can_spawn: false }) })
@@ -263,7 +271,8 @@ describe('a budget', () => {
 })
 
 describe('permissions', () => {
-  test('lose nothing when fifty lists grow at once and a hand writes in between (lesson 33)', async () => {
+  test('lose nothing when fifty lists grow at once and a hand writes in between', async () => {
+    heedsLesson(33)
     const { edits } = made
     const grow = (from: number, to: number) =>
       Promise.all(

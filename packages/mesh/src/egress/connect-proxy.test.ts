@@ -2,6 +2,7 @@ import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
+import { heedsLesson } from '../../../../tests/verifies.ts'
 import { eventually } from '../../../../tests/support/eventually.ts'
 import { aFarEnd, aProxy, proxyAuthorization } from './proxy-world.ts'
 import type { ProxyWorld, ProxyWorldOptions } from './proxy-world.ts'
@@ -161,7 +162,8 @@ describe('a tunnel', () => {
     },
   )
 
-  test('goes to the address that was judged, though the name changes its mind at once (lesson 26)', async () => {
+  test('goes to the address that was judged, though the name changes its mind at once', async () => {
+    heedsLesson(26)
     const far = await farEnd((socket) => socket.end('judged'))
     let lookups = 0
     const { tunnel } = await world({

@@ -7,7 +7,7 @@ import type { CredentialRoom } from '../../../../tests/support/credential-room.t
 import { aLine } from '../../../../tests/support/open-line.ts'
 import { startWebServer } from '../../../../tests/support/web-server.ts'
 import type { WebServer } from '../../../../tests/support/web-server.ts'
-import { verifies } from '../../../../tests/verifies.ts'
+import { heedsLesson, verifies } from '../../../../tests/verifies.ts'
 import type { Caller } from '../policy/caller.ts'
 import { systemClock } from '../system-clock.ts'
 import { createForwardRequest } from './forward-request.ts'
@@ -145,7 +145,8 @@ describe('a credential in a request', () => {
     expect(web.requests).toEqual([])
   })
 
-  test('that is missing, of the system tier or not allowed looks the same (lesson 43)', async () => {
+  test('that is missing, of the system tier or not allowed looks the same', async () => {
+    heedsLesson(43)
     verifies(
       'resources:permission:allowed-credentials-system',
       'resources:permission:allowed-credentials-glob',
@@ -178,7 +179,8 @@ describe('a credential in a request', () => {
     expect(web.requests).toHaveLength(1)
   })
 
-  test('is matched by the glob of the record in any case (lesson 31)', async () => {
+  test('is matched by the glob of the record in any case', async () => {
+    heedsLesson(31)
     verifies('resources:permission:allowed-credentials-case', 'resources:permission:allowed-credentials-star')
     const web = await aWeb((_request, response) => response.end())
     const name = 'github_main_2'
@@ -235,7 +237,8 @@ describe('a credential in a request', () => {
     expect(await refused(site(web), { headers })).toMatchObject({ code: 'bad-request' })
   })
 
-  test('is taken out of a later answer too, for whoever may use it and for nobody else (lesson 29)', async () => {
+  test('is taken out of a later answer too, for whoever may use it and for nobody else', async () => {
+    heedsLesson(29)
     const web = await aWeb((_request, response) => response.end(`${canary} ${headerCanary}`))
     const { ask } = aDoor([web.port], { allowed: { one: ['token'], two: ['key'], none: [] } })
     expect((await ask(site(web), {}, 'one')).body).toBe(`[secret] ${headerCanary}`)

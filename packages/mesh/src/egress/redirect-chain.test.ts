@@ -7,7 +7,7 @@ import { aCredentialRoom } from '../../../../tests/support/credential-room.ts'
 import { aLine } from '../../../../tests/support/open-line.ts'
 import { startWebServer } from '../../../../tests/support/web-server.ts'
 import type { WebServer } from '../../../../tests/support/web-server.ts'
-import { verifies } from '../../../../tests/verifies.ts'
+import { heedsLesson, verifies } from '../../../../tests/verifies.ts'
 import { systemClock } from '../system-clock.ts'
 import { isPublicAddress } from './address-ranges.ts'
 import { createForwardRequest } from './forward-request.ts'
@@ -149,7 +149,8 @@ function seenOf({ method, headers, body }: WebServer['requests'][number]): Seen 
 }
 
 describe('a chain of redirects, whatever it is', () => {
-  test('is judged at each hop, ends after five, and takes no secret to another origin (lesson 26)', async () => {
+  test('is judged at each hop, ends after five, and takes no secret to another origin', async () => {
+    heedsLesson(26)
     verifies(
       'limits:outbound-redirects',
       'limits:outbound-redirects:revalidated',

@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { eventually } from '../../../../tests/support/eventually.ts'
 import { startNameServer } from '../../../../tests/support/name-server.ts'
 import type { NameAnswer } from '../../../../tests/support/name-server.ts'
-import { verifies } from '../../../../tests/verifies.ts'
+import { heedsLesson, verifies } from '../../../../tests/verifies.ts'
 import { isPublicAddress } from './address-ranges.ts'
 import { createJudgeDestination } from './judge-destination.ts'
 import { createResolveName, lookupsMax, lookupsPerAskerMax } from './resolve-name.ts'
@@ -69,7 +69,8 @@ describe('a name', () => {
     await expect(asking).rejects.toThrow(/ECANCELLED|cancel/i)
   })
 
-  test('whose servers are dead holds up neither other names nor files nor compression (lesson 118)', async () => {
+  test('whose servers are dead holds up neither other names nor files nor compression', async () => {
+    heedsLesson(118)
     const { resolve, server } = await aResolver((name) => (name.startsWith('dead') ? 'dead' : ['1.2.3.4']))
     const gone = new AbortController()
     let ended = 0
@@ -114,7 +115,8 @@ describe('a name', () => {
     await Promise.allSettled(dead)
   })
 
-  test('that answers otherwise each time leads to judged addresses alone (lesson 26)', async () => {
+  test('that answers otherwise each time leads to judged addresses alone', async () => {
+    heedsLesson(26)
     let answer: readonly string[] = []
     const { resolve, server } = await aResolver(() => answer)
     const judge = createJudgeDestination({ resolve, isAllowed: isPublicAddress })

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { heedsLesson } from '../../../../tests/verifies.ts'
 import { randomToken } from '../system-clock.ts'
 import { openDatabase } from '../storage/database.ts'
 import { agentsMigration } from '../storage/migrations/010-agents.ts'
@@ -117,7 +118,8 @@ test('tokens outlive the process that issued them', () => {
   expect(again().verify(door)).toEqual({ agentId: 'a', token: 'door' })
 })
 
-test('before any agent was started nothing opens the door, and an empty token never does (lesson 5)', () => {
+test('before any agent was started nothing opens the door, and an empty token never does', () => {
+  heedsLesson(5)
   const { tokens } = tokensOf('a')
   for (const guess of ['', 'null', 'undefined', 'Bearer']) expect(tokens.verify(guess)).toBeNull()
 })

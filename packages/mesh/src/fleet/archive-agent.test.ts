@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import { heedsLesson } from '../../../../tests/verifies.ts'
 import { aWorker, owner, patient, stateOf } from './fleet-world.ts'
 import type { FleetWorld } from './fleet-world.ts'
 
@@ -56,7 +57,8 @@ describe('an archived agent', () => {
   })
 })
 
-describe('the tokens of a start are dead (lesson 9)', () => {
+describe('the tokens of a start are dead', () => {
+  heedsLesson(9)
   const startedWorker = async () => {
     world = await aWorker()
     await world.fleet.ensureRunning('w', patient)

@@ -1,7 +1,7 @@
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { verifies } from '../../../../tests/verifies.ts'
+import { heedsLesson, verifies } from '../../../../tests/verifies.ts'
 import { briefingFolderName } from './briefings.ts'
 import { aWorker, patient } from './fleet-world.ts'
 import type { FleetWorld } from './fleet-world.ts'
@@ -49,7 +49,8 @@ test('PROJECT.md holds what the project wants', async () => {
   expect(await readFile(path, 'utf8')).toBe('# Goal of w')
 })
 
-test('ids that are written alike have folders of their own, also where case is folded (lesson 11)', () => {
+test('ids that are written alike have folders of their own, also where case is folded', () => {
+  heedsLesson(11)
   const ids = ['a-b', 'a_b', 'A-b', 'ab', 'a--b', 'a-_b', 'AB', 'aB', '61']
   expect(new Set(ids.map((id) => briefingFolderName(id).toLowerCase())).size).toBe(ids.length)
 })

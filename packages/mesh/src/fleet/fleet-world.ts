@@ -34,6 +34,8 @@ export const owner: Caller = { kind: 'human', channel: 'cli' }
 export interface HandClock extends Clock {
   /** Lets time pass; sleepers whose time has come wake up in order. */
   advance(ms: number): Promise<void>
+  /** How many wait for time to pass. */
+  sleeping(): number
 }
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
@@ -61,6 +63,7 @@ export function handClock(startMs = 1_000_000): HandClock {
         })
       })
     },
+    sleeping: () => sleepers.length,
     advance: async (ms) => {
       now += ms
       const due = sleepers.filter((sleeper) => sleeper.until <= now)

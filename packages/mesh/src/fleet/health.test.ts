@@ -1,14 +1,16 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
+import { heedsLesson } from '../../../../tests/verifies.ts'
 import { startIdLabel } from './agent-sandbox.ts'
 import { aWorker, owner, patient, stateOf } from './fleet-world.ts'
 import type { FleetWorld } from './fleet-world.ts'
+import type { SandboxSpec } from '../sandbox/sandbox-spec.ts'
 
 let world: FleetWorld
 afterEach(() => world.close())
 
 const doorTokenOf = (start: number) => world.runtime.doorTokens[start] ?? ''
-/** Real time for questions that really go over loopback. */
-const wait = () => new Promise((resolve) => setTimeout(resolve, 60))
 const settle = async () => {
   for (let turns = 0; turns < 20; turns++) await new Promise((resolve) => setImmediate(resolve))
 }
@@ -16,6 +18,25 @@ const settle = async () => {
 async function sweepAfter(ms: number): Promise<void> {
   await world.clock.advance(ms)
   await world.fleet.sweep()
+}
+
+/** The agent hangs until it is ended and well again; the seconds that it rested in between. */
+async function hang(): Promise<number> {
+  world.runtime.mute.add('w')
+  while (stateOf(world.fleet, 'w') === 'ready') await sweepAfter(30_000)
+  world.runtime.mute.clear()
+  let pauseSeconds = 0
+  for (; stateOf(world.fleet, 'w') === 'failed'; pauseSeconds += 30) await sweepAfter(30_000)
+  return pauseSeconds
+}
+
+/** What a start told the agent, without what is new with each. */
+async function toldAtStart(start: number) {
+  const spec = world.runtime.started[start]!
+  const { [startIdLabel]: startId, ...labels } = spec.labels
+  const told = JSON.stringify({ ...spec, labels }).replaceAll(spec.environment['OPENAI_API_KEY']!, 'token')
+  const brief = await readFile(join(spec.briefingDirectory, 'SYSTEM.md'), 'utf8')
+  return { startId, brief, spec: JSON.parse(told) as SandboxSpec }
 }
 
 describe('a sandbox that ends by itself', () => {
@@ -39,12 +60,34 @@ describe('a sandbox that ends by itself', () => {
   })
 
   test('is started again by whoever needs it', async () => {
+    heedsLesson(92)
     world = await aWorker()
     await world.fleet.ensureRunning('w', patient)
     await world.runtime.kill('w', 1)
     await settle()
     await world.fleet.ensureRunning('w', patient)
     expect(world.runtime.started).toHaveLength(2)
+  })
+
+  test('comes back with all that it was told before, and only its tokens are new', async () => {
+    heedsLesson(96)
+    world = await aWorker()
+    await world.fleet.ensureOperator()
+    world.grants.set('operator', { can_edit_agent_config: true })
+    world.fleet.change('operator', { model: 'scripted/of-its-own', role: 'speaks for all' })
+    await world.fleet.ensureRunning('operator', patient)
+    const first = await toldAtStart(0)
+    await world.runtime.kill('operator', 137)
+    await settle()
+    await world.fleet.ensureRunning('operator', patient)
+    const second = await toldAtStart(1)
+    expect(second).toEqual({ ...first, startId: second.startId })
+    expect(second.spec.environment).toMatchObject({
+      FLOTILLA_MODEL: 'scripted/of-its-own',
+      FLOTILLA_AGENT_ROLE: 'speaks for all',
+    })
+    expect(second.brief).toContain('`edit_agent`')
+    expect([second.startId, doorTokenOf(1)]).not.toEqual([first.startId, doorTokenOf(0)])
   })
 
   test('an end of an earlier sandbox, told late, harms nothing', async () => {
@@ -141,19 +184,9 @@ describe('an agent that hangs', () => {
   })
 
   test('has its whole budget of restarts again once it was well for ten minutes', async () => {
+    heedsLesson(91)
     world = await aWorker()
     await world.fleet.ensureRunning('w', patient)
-    const hang = async () => {
-      world.runtime.mute.add('w')
-      while (stateOf(world.fleet, 'w') === 'ready') await sweepAfter(30_000)
-      world.runtime.mute.clear()
-      let pause = 0
-      while (stateOf(world.fleet, 'w') === 'failed') {
-        await sweepAfter(30_000)
-        pause += 30
-      }
-      return pause
-    }
     expect([await hang(), await hang(), await hang()]).toEqual([30, 60, 120])
     for (let sweeps = 0; sweeps < 21; sweeps++) await sweepAfter(30_000)
     expect(await hang()).toBe(30)
@@ -162,14 +195,6 @@ describe('an agent that hangs', () => {
   test('keeps its restarts through eight minutes of good answers, or what hangs again and again is never let rest', async () => {
     world = await aWorker()
     await world.fleet.ensureRunning('w', patient)
-    const hang = async () => {
-      world.runtime.mute.add('w')
-      while (stateOf(world.fleet, 'w') === 'ready') await sweepAfter(30_000)
-      world.runtime.mute.clear()
-      let pause = 0
-      for (; stateOf(world.fleet, 'w') === 'failed'; pause += 30) await sweepAfter(30_000)
-      return pause
-    }
     expect(await hang()).toBe(30)
     // Eight minutes of good answers, and then it hangs.
     for (let sweeps = 0; sweeps < 16; sweeps++) await sweepAfter(30_000)
@@ -197,14 +222,15 @@ describe('an agent that hangs', () => {
     world.runtime.mute.add('w')
     const stop = new AbortController()
     const running = world.fleet.run(stop.signal)
-    for (let sweeps = 0; sweeps < 2; sweeps++) {
+    const atRest = world.clock.sleeping()
+    const states: string[] = []
+    for (let sweeps = 0; sweeps < 3; sweeps++) {
       await world.clock.advance(30_000)
-      await wait()
+      // The questions really go over loopback; who asked them sleeps again once they are answered.
+      await expect.poll(() => world.clock.sleeping()).toBe(atRest)
+      states.push(stateOf(world.fleet, 'w'))
     }
-    expect(stateOf(world.fleet, 'w')).toBe('ready')
-    await world.clock.advance(30_000)
-    await wait()
-    expect(stateOf(world.fleet, 'w')).toBe('failed')
+    expect(states).toEqual(['ready', 'ready', 'failed'])
     stop.abort()
     await running
   })

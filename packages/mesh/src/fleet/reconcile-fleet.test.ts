@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import { heedsLesson } from '../../../../tests/verifies.ts'
 import { aWorker, owner, patient, stateOf } from './fleet-world.ts'
 import type { FleetWorld } from './fleet-world.ts'
 
@@ -26,6 +27,7 @@ describe('a mesh that starts again', () => {
   })
 
   test('notes an agent whose sandbox ended meanwhile, and ends its tokens', async () => {
+    heedsLesson(92)
     world = await aWorker()
     await world.fleet.ensureRunning('w', patient)
     await world.fleet.close()

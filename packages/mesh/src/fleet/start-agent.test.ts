@@ -2,7 +2,7 @@ import type { JsonValue } from '@flotilla/protocol/json-value'
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
-import { verifies } from '../../../../tests/verifies.ts'
+import { heedsLesson, verifies } from '../../../../tests/verifies.ts'
 import { aFleet, aWorker, owner, patient, reasonOf, stateOf } from './fleet-world.ts'
 import type { FleetWorld } from './fleet-world.ts'
 
@@ -50,7 +50,8 @@ describe('starting an agent', () => {
     expect(JSON.stringify(spec?.environment)).not.toContain(doorTokenOf(0))
   })
 
-  test('agents that start together are each told their own (lesson 66)', async () => {
+  test('agents that start together are each told their own', async () => {
+    heedsLesson(66)
     world = await aFleet()
     for (const id of ['w', 'v']) await world.fleet.create(owner, { id, role: 'r', instructions: '' })
     await Promise.all(['w', 'v'].map((id) => world.fleet.ensureRunning(id, patient)))
@@ -220,7 +221,8 @@ describe('stopping and restarting', () => {
     expect(world.events.filter((event) => event.type === 'agent.stopped')).toHaveLength(1)
   })
 
-  test('a stop during a start breaks it off, and nothing is left of either (lesson 62)', async () => {
+  test('a stop during a start breaks it off, and nothing is left of either', async () => {
+    heedsLesson(62)
     world = await aWorker()
     world.runtime.mute.add('w')
     const started = reasonOf(world.fleet.ensureRunning('w', patient))
@@ -287,7 +289,8 @@ describe('stopping and restarting', () => {
     expect(world.runtime.removed).toEqual([])
   })
 
-  test('start, stop and restart in any order end with one truth (lesson 61)', async () => {
+  test('start, stop and restart in any order end with one truth', async () => {
+    heedsLesson(61)
     world = await aWorker()
     let seed = 7
     const next = (below: number) => (seed = (seed * 48_271) % 2_147_483_647) % below

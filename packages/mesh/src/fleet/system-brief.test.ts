@@ -2,7 +2,7 @@ import { operatorTools } from '@flotilla/protocol/operator-tools'
 import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import { describe, expect, test } from 'vitest'
-import { verifies } from '../../../../tests/verifies.ts'
+import { heedsLesson, verifies } from '../../../../tests/verifies.ts'
 import type { AgentRecord } from './agent-record.ts'
 import { systemBrief } from './system-brief.ts'
 
@@ -51,7 +51,8 @@ describe('SYSTEM.md', () => {
     expect(text).not.toContain('complete_task')
   })
 
-  test('of the operator tells of the tools that its record allows, and of no others (lesson 127)', () => {
+  test('of the operator tells of the tools that its record allows, and of no others', () => {
+    heedsLesson(127)
     const operator = { ...agent, kind: 'operator' } as const
     const told = (fields: Partial<PermissionRecord>) =>
       systemBrief({ agent: operator, colleagues: [], permissions: record(fields) })

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { heedsLesson } from '../../../../tests/verifies.ts'
 import type { WireKind } from '../../../../tests/support/model-wires.ts'
 import { startWireUpstream, weatherCall } from '../../../../tests/support/wire-upstream.ts'
 import { randomId, systemClock } from '../system-clock.ts'
@@ -121,7 +122,8 @@ for (const kind of kinds) {
   describeLlmProvider(`${kind} behind the AI SDK`, () => aWorld(kind))
 
   describe(`${kind} behind the AI SDK`, () => {
-    test('calls tools, whole and streamed, with the same usage both ways (lesson 88)', async () => {
+    test('calls tools, whole and streamed, with the same usage both ways', async () => {
+      heedsLesson(88)
       const world = await aWorld(kind)
       const whole = JSON.parse((await ask(world, 'weather')).text) as {
         choices: { message: Record<string, unknown>; finish_reason: string }[]
@@ -165,7 +167,8 @@ for (const kind of kinds) {
       },
     )
 
-    test('refuses what it cannot carry instead of leaving it out (lesson 16)', async () => {
+    test('refuses what it cannot carry instead of leaving it out', async () => {
+      heedsLesson(16)
       const world = await aWorld(kind)
       for (const more of [{ n: 2 }, { logprobs: true }, { logit_bias: { 1: 2 } }]) {
         await expect(ask(world, 'hi', more)).rejects.toMatchObject({ code: 'bad-request' })

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import * as z from 'zod'
+import { heedsLesson } from '../../../../tests/verifies.ts'
 import { httpCall } from '../../../../tests/support/http-call.ts'
 import type { Reply } from '../../../../tests/support/http-call.ts'
 import { startModelDoor } from '../../../../tests/support/model-door.ts'
@@ -86,7 +87,8 @@ describe.each(providers)('the model door to $model', ({ wire, model }) => {
       body: JSON.stringify({ model, max_tokens: 100, ...body }),
     })
 
-  test.each(reachingCalls.chat)('lets no chat out with $what (lesson 16)', async ({ what, place, body }) => {
+  test.each(reachingCalls.chat)('lets no chat out with $what', async ({ what, place, body }) => {
+    heedsLesson(16)
     const reply = await post('/v1/chat/completions', body)
     expect([400, 403], what).toContain(reply.status)
     expect(refusalIn(reply)).toContain(place)

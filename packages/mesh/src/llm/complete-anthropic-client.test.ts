@@ -1,5 +1,6 @@
 import Anthropic, { APIError, APIUserAbortError } from '@anthropic-ai/sdk'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { heedsLesson } from '../../../../tests/verifies.ts'
 import { startModelDoor } from '../../../../tests/support/model-door.ts'
 import type { ModelDoorUnderTest } from '../../../../tests/support/model-door.ts'
 import type { WireKind } from '../../../../tests/support/model-wires.ts'
@@ -51,7 +52,8 @@ describe.each(cases)('the official Anthropic client at $model', ({ wire, model, 
     })
   })
 
-  test('reads a stream to its end, and both ways cost the same (lesson 88)', async () => {
+  test('reads a stream to its end, and both ways cost the same', async () => {
+    heedsLesson(88)
     const before = door.spentNano()
     await say('hi')
     const whole = door.spentNano() - before
@@ -160,7 +162,8 @@ describe.each(cases)('the official Anthropic client at $model', ({ wire, model, 
     await door.upstream.calls.at(-1)?.closed
   })
 
-  test('has only what is on the list sent on (lesson 16)', async () => {
+  test('has only what is on the list sent on', async () => {
+    heedsLesson(16)
     const unknown = {
       api_key: 'x',
       base_url: 'http://evil',
@@ -175,7 +178,8 @@ describe.each(cases)('the official Anthropic client at $model', ({ wire, model, 
     if (passes) expect(sent?.body).toMatchObject({ top_k: 5, metadata: { user_id: 'u' } })
   })
 
-  test('is refused a model that is not its own, and a tool that runs at the provider (lesson 15)', async () => {
+  test('is refused a model that is not its own, and a tool that runs at the provider', async () => {
+    heedsLesson(15)
     const other = await say('hi', { model: 'openai/dear' }).catch((thrown: unknown) => thrown)
     expect(other).toMatchObject({ status: 403, type: 'permission_error', errorCode: 'model-not-allowed' })
     const search = { type: 'web_search_20250305', name: 'web_search' } as const

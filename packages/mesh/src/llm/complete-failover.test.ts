@@ -3,6 +3,7 @@ import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Clock } from '@flotilla/protocol/clock'
+import { heedsLesson } from '../../../../tests/verifies.ts'
 import { aModelPath, startLlmDoor, workerCaller } from '../../../../tests/support/llm-door.ts'
 import type { LlmParts, LlmPartsOptions } from '../../../../tests/support/llm-door.ts'
 import {
@@ -104,7 +105,8 @@ const refusing = (upstream: LlmUpstream, status: number, headers: Record<string,
 const streaming = { stream: true }
 
 describe('a chain of three models', () => {
-  test('503 once is healed by the same model (lesson 128)', async () => {
+  test('503 once is healed by the same model', async () => {
+    heedsLesson(128)
     const { upstreams, ask, calls, health, spent } = await aChain()
     let times = 0
     upstreams.one.answerWith((_call, response) => {
@@ -125,7 +127,8 @@ describe('a chain of three models', () => {
     { status: 404, code: 'model-unknown' },
     { status: 413, code: 'model-call-rejected' },
     { status: 422, code: 'model-call-rejected' },
-  ])('$status once is told and never repeated or passed on (lesson 128)', async ({ status, code }) => {
+  ])('$status once is told and never repeated or passed on', async ({ status, code }) => {
+    heedsLesson(128)
     const { upstreams, ask, calls, health, spent } = await aChain()
     refusing(upstreams.one, status)
     await expect(ask()).rejects.toMatchObject({
@@ -258,7 +261,8 @@ describe('a chain of three models', () => {
 })
 
 describe('an empty answer', () => {
-  test('counts as a failure of the model, whole or streamed, and the next answers (lesson 103)', async () => {
+  test('counts as a failure of the model, whole or streamed, and the next answers', async () => {
+    heedsLesson(103)
     for (const more of [{}, streaming]) {
       const { upstreams, ask, calls, health, spent } = await aChain()
       upstreams.one.answerWith((_call, response) => {
@@ -297,7 +301,8 @@ describe('an empty answer', () => {
 })
 
 describe('a stream', () => {
-  test('that has said a word is never asked for again: one call, one typed error (lesson 86)', async () => {
+  test('that has said a word is never asked for again: one call, one typed error', async () => {
+    heedsLesson(86)
     const { upstreams, ask, calls, health, spent } = await aChain()
     upstreams.one.answerWith((_call, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' })

@@ -6,7 +6,7 @@ import { aModelPath, migrated, startLlmDoor, workerCaller } from '../../../../te
 import { createManualClock } from '../../../../tests/support/manual-clock.ts'
 import { answerStream, answerWhole, chunkEvent, refuse } from '../../../../tests/support/llm-upstream.ts'
 import { completionBody, wholeText, withModelPath } from '../../../../tests/support/model-path.ts'
-import { verifies } from '../../../../tests/verifies.ts'
+import { heedsLesson, verifies } from '../../../../tests/verifies.ts'
 import type { Caller } from '../policy/caller.ts'
 import { chatDialect } from './chat-dialect.ts'
 import { createComplete } from './complete.ts'
@@ -98,7 +98,8 @@ describe('money on the model path', () => {
     })
   })
 
-  test('a streamed call tells and costs what a plain one does, with input and output apart (lesson 88)', async () => {
+  test('a streamed call tells and costs what a plain one does, with input and output apart', async () => {
+    heedsLesson(88)
     await withModelPath({}, async ({ parts }) => {
       for (const stream of [false, true]) {
         const reply = await parts.complete(workerCaller, { body: completionBody({ stream }), signal: open() })
@@ -216,7 +217,8 @@ describe('money on the model path', () => {
     })
   })
 
-  test('a stream that the provider breaks off is not asked for again: it ends with an error event, and is booked as set aside (lesson 86)', async () => {
+  test('a stream that the provider breaks off is not asked for again: it ends with an error event, and is booked as set aside', async () => {
+    heedsLesson(86)
     await withModelPath({}, async ({ upstream, parts }) => {
       upstream.answerWith((_call, response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -365,7 +367,8 @@ describe('money on the model path', () => {
     })
   })
 
-  test('a model without a price is refused with the repair, and a local one costs nothing and counts (lesson 84)', async () => {
+  test('a model without a price is refused with the repair, and a local one costs nothing and counts', async () => {
+    heedsLesson(84)
     const settings = {
       models: { 'openai/llama-x': { local: true } },
       providers: {

@@ -1,5 +1,6 @@
 import OpenAI, { APIError, APIUserAbortError } from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { heedsLesson } from '../../../../tests/verifies.ts'
 import { startModelDoor } from '../../../../tests/support/model-door.ts'
 import type { ModelDoorUnderTest } from '../../../../tests/support/model-door.ts'
 import type { WireKind } from '../../../../tests/support/model-wires.ts'
@@ -44,7 +45,8 @@ describe.each(cases)('the official OpenAI client at $model', ({ wire, model }) =
       ...more,
     })
 
-  test('gets a whole answer and a stream that cost the same (lesson 88)', async () => {
+  test('gets a whole answer and a stream that cost the same', async () => {
+    heedsLesson(88)
     const before = door.spentNano()
     const whole = await say('hi')
     const spent = door.spentNano() - before
@@ -129,7 +131,8 @@ describe.each(cases)('the official OpenAI client at $model', ({ wire, model }) =
     await door.upstream.calls.at(-1)?.closed
   })
 
-  test('has only what is on the list sent on (lesson 16)', async () => {
+  test('has only what is on the list sent on', async () => {
+    heedsLesson(16)
     const unknown = { api_key: 'x', base_url: 'http://evil', extra_body: {}, extra_headers: {}, store: true }
     await say('hi', unknown)
     const text = JSON.stringify(door.upstream.calls.at(-1))
@@ -238,7 +241,8 @@ describe('embeddings by the official OpenAI client', () => {
     await door.close()
   })
 
-  test('stay within the list of models and the budget (lesson 15, lesson 17)', async () => {
+  test('stay within the list of models and the budget', async () => {
+    heedsLesson(15, 17)
     const door = await startModelDoor('openai', 'openai/m', { dailyUsd: 0.000_000_1 })
     const client = new OpenAI({ baseURL: `${door.rootUrl}/v1`, apiKey: 'scout', maxRetries: 0 })
     const other = await client.embeddings

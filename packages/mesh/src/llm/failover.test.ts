@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { Problem } from '@flotilla/protocol/problem'
+import { heedsLesson } from '../../../../tests/verifies.ts'
 import { chooseModel, nextStep } from './failover.ts'
 import type { Candidate, Failure, Standing } from './failover.ts'
 import type { FailureKind } from './model-health.ts'
@@ -25,8 +26,9 @@ const cooling = (index: number, coolDownLeftMs: number): Candidate => ({ index, 
 
 describe('the next step after a failure', () => {
   test.each(['outage', 'rate-limited', 'broken', 'empty'] as const)(
-    '%s: the same model twice more, then the next (lesson 128)',
+    '%s: the same model twice more, then the next',
     (kind) => {
+      heedsLesson(128)
       const failure = aFailure(kind)
       const steps = [0, 1, 2].map((retries) => nextStep(standing({ failure, retries, others: [rested] })))
       expect(steps).toEqual([
@@ -41,7 +43,8 @@ describe('the next step after a failure', () => {
     expect(nextStep(standing({ failure: aFailure(kind), others: [rested] }))).toMatchObject({ do: 'switch' })
   })
 
-  test('what is permanent never cascades, whoever stands ready (lesson 128)', () => {
+  test('what is permanent never cascades, whoever stands ready', () => {
+    heedsLesson(128)
     expect(nextStep(standing({ failure: aFailure(null), others: [rested] }))).toEqual({ do: 'give-up' })
   })
 

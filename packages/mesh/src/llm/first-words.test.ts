@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { heedsLesson } from '../../../../tests/verifies.ts'
 import { chunkEvent, helloUsage, usageEvent } from '../../../../tests/support/llm-upstream.ts'
 import { createManualClock } from '../../../../tests/support/manual-clock.ts'
 import { createByteStream } from './byte-stream.ts'
@@ -90,7 +91,8 @@ describe('a stream before its first words', () => {
     expect(await reading).toContain('Hi')
   })
 
-  test('that never says anything is a failure of the model, paid by the usage it told (lesson 103)', async () => {
+  test('that never says anything is a failure of the model, paid by the usage it told', async () => {
+    heedsLesson(103)
     const source = aSource()
     const { account, closed, hearing } = anAccount()
     const begun = firstWords(source.reply, { account, hearing, secrets: [], dialect: chatDialect })

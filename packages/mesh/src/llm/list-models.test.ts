@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import OpenAI from 'openai'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
+import { heedsLesson } from '../../../../tests/verifies.ts'
 import { aModelPath, aVault, workerCaller } from '../../../../tests/support/llm-door.ts'
 import { startWebServer } from '../../../../tests/support/web-server.ts'
 import { settingsSchema } from '../config/settings-file.ts'
@@ -137,7 +138,8 @@ describe('the window of a model', () => {
     ['a million is a million', { provider: 'openai', model: 'gpt-4.1' }, 1_000_000],
     ['of a newest name', { provider: 'anthropic', model: 'claude-opus-4-1-20250805' }, 200_000],
     ['of what nobody knows', { provider: 'lab', model: 'unheard-of' }, null],
-  ])('%s (lesson 110)', (_what, name, tokens) => {
+  ])('%s', (_what, name, tokens) => {
+    heedsLesson(110)
     expect(windowOfModel(settings, name)).toBe(tokens)
   })
 

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { heedsLesson } from '../../../../tests/verifies.ts'
 import { wires } from '../../../../tests/support/model-wires.ts'
 import { readMessagesParameters } from './messages-parameters.ts'
 import { createMessagesStream } from './messages-stream.ts'
@@ -11,7 +12,8 @@ function read(body: object, betas: readonly string[] = []) {
 const messages = [{ role: 'user', content: 'hi' }]
 
 describe('the parameters of a message', () => {
-  test('are those of the list and no others, whatever they are called (lesson 16)', () => {
+  test('are those of the list and no others, whatever they are called', () => {
+    heedsLesson(16)
     const allowed = ['system', 'temperature', 'top_p', 'top_k', 'stop_sequences', 'stream', 'metadata']
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (extra) => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { heedsLesson } from '../../../../tests/verifies.ts'
 import { coolDownLeftMs, healthAfter, healthy, retryAfterBelievedMaxMs } from './model-health.ts'
 import type { FailureKind, ModelHealth } from './model-health.ts'
 
@@ -24,11 +25,13 @@ function coolDowns(failure: FailureKind, times: number): number[] {
 }
 
 describe('the health of a model', () => {
-  test('a rate limit cools for seconds and never for an hour (lesson 129)', () => {
+  test('a rate limit cools for seconds and never for an hour', () => {
+    heedsLesson(129)
     expect(coolDowns('rate-limited', 6)).toEqual([10_000, 30_000, 60_000, 120_000, 120_000, 120_000])
   })
 
-  test('a rate limit that names its end is believed, and no longer than the bound (lesson 129)', () => {
+  test('a rate limit that names its end is believed, and no longer than the bound', () => {
+    heedsLesson(129)
     const after = (retryAfterMs: number) =>
       coolDownLeftMs(healthAfter(healthy, failed('rate-limited', { retryAfterMs }), 0), 0)
     expect(after(3000)).toBe(3000)

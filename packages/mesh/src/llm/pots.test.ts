@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { heedsLesson } from '../../../../tests/verifies.ts'
 import { collectEvents, collectJournal, countingIds } from '../../../../tests/support/collected-ports.ts'
 import { migrated } from '../../../../tests/support/llm-door.ts'
 import { createManualClock } from '../../../../tests/support/manual-clock.ts'
@@ -178,7 +179,8 @@ describe('a call', () => {
 })
 
 describe('a task', () => {
-  test('makes no more model calls than its cap, whatever they cost and however many at once (lesson 87)', async () => {
+  test('makes no more model calls than its cap, whatever they cost and however many at once', async () => {
+    heedsLesson(87)
     const { gate, wish, settle } = aFleet({ task: { max_usd: null, max_calls: 10 } })
     const free = { promptNano: 0, outputNanoPerToken: 0 }
     const asked = Array.from({ length: 94 }, (_, call) =>

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { heedsLesson } from '../../../../tests/verifies.ts'
 import { aVault } from '../../../../tests/support/llm-door.ts'
 import { settingsSchema } from '../config/settings-file.ts'
 import { randomId, systemClock } from '../system-clock.ts'
@@ -88,7 +89,8 @@ describe('a known provider', () => {
 })
 
 describe('a model', () => {
-  test('whose provider has no key is refused with the list of those that have (lesson 131)', () => {
+  test('whose provider has no key is refused with the list of those that have', () => {
+    heedsLesson(131)
     const catalog = aCatalog({ anthropic_api_key: 'k', groq_api_key: 'k' })
     expect(() => catalog.requireUsable('anthropic/claude-sonnet-5')).not.toThrow()
     expect(() => catalog.requireUsable('google/gemini-2.5-pro')).toThrow(

@@ -3,7 +3,7 @@ import { permissionFields, permissionRecordSchema } from '@flotilla/protocol/per
 import type { PermissionField, PermissionRecord } from '@flotilla/protocol/permission-record'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { verifies } from '../../../../tests/verifies.ts'
+import { heedsLesson, verifies } from '../../../../tests/verifies.ts'
 import type { Action, WalletSpend } from './action.ts'
 import { authorize } from './authorize.ts'
 import type { Caller } from './caller.ts'
@@ -185,27 +185,25 @@ describe('each field of the permission record', () => {
     expect(table.map(([field]) => field)).toEqual(Object.keys(permissionFields))
   })
 
-  test.each(table)(
-    '%s allows what it grants and denies what it does not, by its own name (lesson 42)',
-    (field, row) => {
-      verifies(
-        'resources:permission:can-publish',
-        'resources:permission:can-subscribe',
-        'resources:permission:can-manage-projects',
-        'resources:permission:can-edit-agent-config',
-        'resources:permission:can-route-tasks',
-        'resources:permission:can-request-user-credentials',
-        'resources:permission:data-types',
-      )
-      expect(decide(row.with, row.action).allowed).toBe(true)
-      expect(decide(row.against, row.action)).toMatchObject({ allowed: false, field })
-      // Program tokens reach the APIs alone, and without the field nothing is allowed.
-      expect(decide(row.with, row.action, { ...scout, token: 'program' }).allowed).toBe(
-        field === 'allowed_apis',
-      )
-      expect(decide({}, row.action).allowed).toBe(false)
-    },
-  )
+  test.each(table)('%s allows what it grants and denies what it does not, by its own name', (field, row) => {
+    heedsLesson(42)
+    verifies(
+      'resources:permission:can-publish',
+      'resources:permission:can-subscribe',
+      'resources:permission:can-manage-projects',
+      'resources:permission:can-edit-agent-config',
+      'resources:permission:can-route-tasks',
+      'resources:permission:can-request-user-credentials',
+      'resources:permission:data-types',
+    )
+    expect(decide(row.with, row.action).allowed).toBe(true)
+    expect(decide(row.against, row.action)).toMatchObject({ allowed: false, field })
+    // Program tokens reach the APIs alone, and without the field nothing is allowed.
+    expect(decide(row.with, row.action, { ...scout, token: 'program' }).allowed).toBe(
+      field === 'allowed_apis',
+    )
+    expect(decide({}, row.action).allowed).toBe(false)
+  })
 
   test('alone opens nothing but its own action', () => {
     const everything = permissionRecordSchema.parse(Object.assign({}, ...table.map(([, row]) => row.with)))
@@ -223,7 +221,8 @@ describe('each field of the permission record', () => {
 })
 
 describe('a record', () => {
-  test('never lets an agent edit or manage itself (lesson 124)', () => {
+  test('never lets an agent edit or manage itself', () => {
+    heedsLesson(124)
     const all = { can_manage_fleet: true, can_edit_agent_config: true }
     expect(decide(all, { do: 'edit-agent-config', agentId: 'scout' })).toMatchObject({
       allowed: false,

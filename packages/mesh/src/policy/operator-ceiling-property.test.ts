@@ -2,7 +2,7 @@ import { permissionFields, permissionRecordSchema } from '@flotilla/protocol/per
 import type { PermissionField, PermissionRecord } from '@flotilla/protocol/permission-record'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { verifies } from '../../../../tests/verifies.ts'
+import { heedsLesson, verifies } from '../../../../tests/verifies.ts'
 import { operatorMayChange } from './operator-ceiling.ts'
 import { readFields } from './permission-change.ts'
 
@@ -89,7 +89,8 @@ function raised(before: PermissionRecord, after: PermissionRecord): PermissionFi
 }
 
 describe("the operator's ceiling over every field and value", () => {
-  test('lets nothing rise that only a person may raise (lessons 6, 7)', () => {
+  test('lets nothing rise that only a person may raise', () => {
+    heedsLesson(6, 7)
     verifies(
       'authentication:ceiling:spawn',
       'authentication:ceiling:wallet',
@@ -112,7 +113,8 @@ describe("the operator's ceiling over every field and value", () => {
     )
   })
 
-  test('lets rights be taken away, whatever they are (lesson 7)', () => {
+  test('lets rights be taken away, whatever they are', () => {
+    heedsLesson(7)
     fc.assert(
       fc.property(anyRecord, fc.constantFrom(...fields), (current, field) => {
         const before = current[field]
@@ -122,7 +124,8 @@ describe("the operator's ceiling over every field and value", () => {
     )
   })
 
-  test('refuses every name that is no field (lesson 6)', () => {
+  test('refuses every name that is no field', () => {
+    heedsLesson(6)
     const current = permissionRecordSchema.parse({})
     fc.assert(
       fc.property(

@@ -2,13 +2,14 @@ import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
 import { Problem } from '@flotilla/protocol/problem'
 import { toolNeeds } from '@flotilla/protocol/tool-needs'
 import { expect, test } from 'vitest'
-import { verifies } from '../../../../tests/verifies.ts'
+import { heedsLesson, verifies } from '../../../../tests/verifies.ts'
 import { workerDefaultRecord } from './default-records.ts'
 import { createRefusedTools, refusedBy } from './refused-tools.ts'
 
 const names = (record: object) => refusedBy(permissionRecordSchema.parse(record)).map(({ tool }) => tool)
 
-test('a record that holds nothing makes every tool useless that needs something (lesson 127)', () => {
+test('a record that holds nothing makes every tool useless that needs something', () => {
+  heedsLesson(127)
   verifies('resources:worker:tools-by-permission')
   expect(names({})).toEqual(Object.keys(toolNeeds))
   expect(refusedBy(permissionRecordSchema.parse({}))[0]).toEqual({

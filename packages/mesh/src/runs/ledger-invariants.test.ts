@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { heedsLesson } from '../../../../tests/verifies.ts'
 import { patient } from '../../../../tests/support/patience.ts'
 import { aLedgerWorld, person } from './ledger-world.ts'
 import type { LedgerWorld } from './ledger-world.ts'
@@ -198,6 +199,7 @@ async function waitToTheEnd(world: LedgerWorld): Promise<void> {
 test(
   'whatever happens in whatever order, every accepted run has one outcome and every asker is told once',
   async () => {
+    heedsLesson(60)
     await fc.assert(
       fc.asyncProperty(
         fc.array(step, { minLength: 5, maxLength: 40 }),

@@ -1,7 +1,7 @@
 import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { afterEach, describe, expect, test } from 'vitest'
-import { verifies } from '../../../../tests/verifies.ts'
+import { heedsLesson, verifies } from '../../../../tests/verifies.ts'
 import { aLedgerWorld, person } from './ledger-world.ts'
 import type { LedgerWorld, WorldOptions } from './ledger-world.ts'
 import { turnMaxMs } from './expire-runs.ts'
@@ -257,6 +257,7 @@ describe('a lost agent', () => {
   })
 
   test('an agent whose loop is silent is ended with the reason, though its server says that it works', async () => {
+    heedsLesson(93)
     const world = await aStartedWorld()
     const run = world.chat('operator')
     await world.clock.settle()
@@ -381,6 +382,7 @@ describe('a mesh that starts again', () => {
   })
 
   test('starts a run again whose agent is gone, and the queued ones after it', async () => {
+    heedsLesson(49)
     const before = await aStartedWorld()
     const runs = Array.from({ length: 10 }, () => before.chat('operator'))
     await before.clock.settle()

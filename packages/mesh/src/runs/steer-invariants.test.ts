@@ -2,6 +2,7 @@ import { isTerminal } from '@flotilla/protocol/run'
 import { Problem } from '@flotilla/protocol/problem'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { heedsLesson } from '../../../../tests/verifies.ts'
 import type { Caller } from '../policy/caller.ts'
 import type { FakeRun } from './fake-agents.ts'
 import { patient } from '../../../../tests/support/patience.ts'
@@ -200,6 +201,7 @@ function check({ world, shown, accepted, disks }: Play): void {
 test(
   'whatever happens in whatever order, each accepted steer is read by exactly one run exactly once',
   async () => {
+    heedsLesson(60)
     const ends = { taken: 0, became: 0 }
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 60 }), async (steps) => {

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
+import { heedsLesson } from '../../../../tests/verifies.ts'
 import { aLedgerWorld } from './ledger-world.ts'
 import type { LedgerWorld } from './ledger-world.ts'
 import type { RunFrame } from './subscribe-run.ts'
@@ -24,6 +25,7 @@ async function read(world: LedgerWorld, runId: string, into: RunFrame[]): Promis
 
 describe('a subscriber of a run', () => {
   test('hears the run and its descendants, then the outcome from the ledger, and counts as told when it says so', async () => {
+    heedsLesson(53)
     const world = await aStartedWorld()
     const run = world.chat('operator')
     const other = world.chat('stranger')

@@ -1,9 +1,10 @@
+import type { JsonValue } from '@flotilla/protocol/json-value'
 import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { afterEach, describe, expect, test } from 'vitest'
 import { aLedgerWorld, person } from '../runs/ledger-world.ts'
 import type { LedgerWorld } from '../runs/ledger-world.ts'
-import { verifies } from '../../../../tests/verifies.ts'
+import { heedsLesson, verifies } from '../../../../tests/verifies.ts'
 import { createListInbox, createListTasks } from './list-inbox.ts'
 
 const opened: LedgerWorld[] = []
@@ -54,6 +55,7 @@ const codeOf = (work: () => unknown): string => {
 
 describe('a hand-off', () => {
   test('parks its asker until the task is done, then the asker goes on with the result', async () => {
+    heedsLesson(126)
     verifies('resources:task-assignment:sender', 'purpose:mesh:routes-messages')
     const { world, parent, given, child } = await aHandOff()
     world.agents.finish('operator', { response: 'I asked the worker' })
@@ -223,6 +225,7 @@ describe('a hand-off', () => {
   })
 
   test('fails when its run is lost three times, and the asker is told', async () => {
+    heedsLesson(45)
     const { world, parent, given } = await aHandOff()
     world.agents.finish('operator')
     for (let count = 0; count < 3; count++) {
@@ -234,6 +237,7 @@ describe('a hand-off', () => {
   })
 
   test('whose assignee ends without complete_task is reminded once, then fails with its last words', async () => {
+    heedsLesson(46)
     const { world, given, child } = await aHandOff()
     world.agents.finish('worker', { response: 'I think it is seven' })
     await world.clock.settle()
@@ -311,6 +315,44 @@ describe('a hand-off', () => {
     expect(codeOf(() => world.handOff(world.callerOf('operator'), other))).toBe('conflict')
   })
 
+  test('to a busy agent waits in its lane, and is begun once that is free', async () => {
+    heedsLesson(54)
+    const world = await aStartedWorld()
+    const before = world.chat('worker')
+    world.chat('operator')
+    await world.clock.settle()
+    const given = give(world, 'operator', 'worker')
+    world.agents.finish('operator')
+    await world.clock.settle()
+    expect(world.taskTable.find(given.task_id)?.state).toBe('pending')
+    expect([before, { id: given.run_id }].map(world.state)).toEqual(['running', 'queued'])
+    world.agents.finish('worker')
+    await world.clock.settle()
+    expect(world.taskTable.find(given.task_id)?.state).toBe('working')
+    expect([before, { id: given.run_id }].map(world.state)).toEqual(['done', 'running'])
+  })
+
+  test('to an agent that cannot be started is kept, and done once it can, without being given again', async () => {
+    heedsLesson(45)
+    const world = await aStartedWorld()
+    const parent = world.chat('operator')
+    await world.clock.settle()
+    world.agents.startFault = new Problem('agent-unavailable', { detail: 'no image' })
+    const given = give(world, 'operator', 'worker')
+    expect(given.state).toBe('pending')
+    world.agents.finish('operator')
+    await world.clock.settle()
+    expect(world.agents.working('worker')).toBeNull()
+    world.agents.startFault = null
+    await world.clock.advance(10_000)
+    complete(world, 'worker', given.task_id)
+    world.agents.finish('worker')
+    await world.clock.settle()
+    expect(messagesTo(world, parent.id)[1]).toContain(`Task ${given.task_id}`)
+    expect(messagesTo(world, parent.id)[1]).toContain('is done')
+    expect(world.taskTable.list({ limit: 10 })).toHaveLength(1)
+  })
+
   test('back to someone who waits for it is refused, and leaves nothing behind', async () => {
     const { world } = await aHandOff()
     expect(codeOf(() => give(world, 'worker', 'operator'))).toBe('hand-off-refused')
@@ -378,15 +420,73 @@ describe('complete_task', () => {
   })
 })
 
+describe('the end of a task', () => {
+  const ends = ['done', 'failed', 'blocked'] as const
+  test.each<readonly [string, readonly string[]]>([
+    ['pending', ends],
+    ['accepted', ends],
+    ['working', ends],
+    ['blocked', ['done', 'failed']],
+    ['done', []],
+    ['failed', []],
+    ['cancelled', []],
+  ])('that is %s may be %j, at the door as in the table', async (state, allowed) => {
+    heedsLesson(51)
+    for (const status of ends) {
+      const { world, given } = await aHandOff()
+      world.database.prepare('UPDATE tasks SET state = ? WHERE id = ?').run(state, given.task_id)
+      const said = { taskId: given.task_id, status, summary: 'in other words', result: null }
+      const code = codeOf(() => world.completeTask(world.callerOf('worker'), said))
+      expect([status, code]).toEqual([status, allowed.includes(status) ? 'no problem' : 'conflict'])
+    }
+  })
+
+  test('keeps what was known of it, where its own words say nothing else', async () => {
+    heedsLesson(56)
+    const { world, given } = await aHandOff()
+    const say = (status: 'blocked' | 'done', summary: string, result: JsonValue) =>
+      world.completeTask(world.callerOf('worker'), { taskId: given.task_id, status, summary, result })
+    say('blocked', 'no access', { read: 3 })
+    expect(say('done', 'had access after all', null)).toMatchObject({
+      ...work,
+      creator: 'operator',
+      summary: 'had access after all',
+      result: { read: 3 },
+    })
+  })
+})
+
 describe('lists', () => {
   test('the inbox holds open tasks of the agent, and all that it gave', async () => {
-    const { world, given } = await aHandOff()
+    heedsLesson(44)
+    const { world, parent, given, child } = await aHandOff()
     const listInbox = createListInbox({ table: world.taskTable, guard: world.guard })
     const ids = (tasks: readonly { readonly id: string }[]) => tasks.map((task) => task.id)
-    expect(ids(listInbox(world.callerOf('worker')).assigned)).toEqual([given.task_id])
+    expect(listInbox(world.callerOf('worker')).assigned).toMatchObject([
+      { id: given.task_id, run_id: child.id, parent_run_id: parent.id, creator: 'operator', ...work },
+    ])
     complete(world, 'worker', given.task_id)
     expect(listInbox(world.callerOf('worker')).assigned).toEqual([])
     expect(ids(listInbox(world.callerOf('operator')).given)).toEqual([given.task_id])
+  })
+
+  test('the inbox holds fifty of each, the newest, and of an older one that failed its giver is told all the same', async () => {
+    heedsLesson(55)
+    const { world, parent, given } = await aHandOff()
+    const others = Array.from({ length: 60 }, (_, other) => give(world, 'operator', `a${other}`))
+    await world.clock.settle()
+    const failed = { taskId: given.task_id, status: 'failed', summary: 'no access', result: null } as const
+    world.completeTask(world.callerOf('worker'), failed)
+    const listInbox = createListInbox({ table: world.taskTable, guard: world.guard })
+    const inbox = listInbox(world.callerOf('operator'))
+    expect(inbox.given).toHaveLength(50)
+    expect(inbox.given.map((task) => task.assignee)).toEqual(
+      Array.from({ length: 50 }, (_, newer) => `a${59 - newer}`),
+    )
+    for (const [other, { task_id }] of others.entries()) complete(world, `a${other}`, task_id)
+    world.agents.finish('operator')
+    await world.clock.settle()
+    expect(messagesTo(world, parent.id)[1]).toContain(`Task ${given.task_id}`)
   })
 
   test('people see all tasks, or those of one agent', async () => {

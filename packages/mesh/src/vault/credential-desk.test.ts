@@ -6,7 +6,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { afterEach, describe, expect, test } from 'vitest'
 import { collectJournal, countingIds } from '../../../../tests/support/collected-ports.ts'
 import { createManualClock } from '../../../../tests/support/manual-clock.ts'
-import { verifies } from '../../../../tests/verifies.ts'
+import { heedsLesson, verifies } from '../../../../tests/verifies.ts'
 import { createFileEditor } from '../config/atomic-file.ts'
 import { silentLog } from '../log.ts'
 import type { Action } from '../policy/action.ts'
@@ -271,7 +271,8 @@ describe('a request for a credential', () => {
     expect([told, requests.list(owner)]).toEqual([[], []])
   })
 
-  test('needs its permission (lesson 42)', async () => {
+  test('needs its permission', async () => {
+    heedsLesson(42)
     verifies('resources:permission:can-request-user-credentials')
     const { requests, notes } = await aDesk()
     for (const caller of [agent('plain'), agent('worker'), owner])

@@ -6,7 +6,7 @@ import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { verifies } from '../../../../tests/verifies.ts'
+import { heedsLesson, verifies } from '../../../../tests/verifies.ts'
 import { createFileEditor } from '../config/atomic-file.ts'
 import { readCredentialValue } from './credential-value.ts'
 import { parseEnvText } from './env-file.ts'
@@ -21,7 +21,8 @@ async function aHome(text = '', env: Record<string, string> = {}) {
 }
 
 describe('a stored credential', () => {
-  test('holds at once and after a restart, whatever is in it (lesson 32)', async () => {
+  test('holds at once and after a restart, whatever is in it', async () => {
+    heedsLesson(32)
     verifies('purpose:env-file:mode-600')
     const { vault, openVault, envFilePath } = await aHome('# mine\nOTHER=1\n')
     const values = [`$HOME \${X} \`ls\` "q" 'q' \\ # no comment`, "it's", '=====token=====']
@@ -56,7 +57,8 @@ describe('a stored credential', () => {
     expect(vault.agentTier('a')?.reveal()).toBe('from-environment')
   })
 
-  test('with a line end is refused before anything is written (lesson 32)', async () => {
+  test('with a line end is refused before anything is written', async () => {
+    heedsLesson(32)
     const { vault, envFilePath } = await aHome('A=1\n')
     for (const value of ['a\nFLOTILLA_SYSTEM_X=1', 'a\rb', 'a\0b'])
       await expect(vault.storeAgent('x', value)).rejects.toMatchObject({ code: 'unprocessable' })
@@ -64,7 +66,8 @@ describe('a stored credential', () => {
     expect(vault.agentTier('x')).toBeUndefined()
   })
 
-  test('is old or new and nothing between when its writer is killed (lesson 32)', async () => {
+  test('is old or new and nothing between when its writer is killed', async () => {
+    heedsLesson(32)
     const values = ['a'.repeat(9000), 'b'.repeat(9000)]
     const { envFilePath, folder } = await aHome(`KEEP=1\nFLOTILLA_CRED_X='${values[0]}'\n`)
     const writer = `

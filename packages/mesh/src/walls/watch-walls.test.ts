@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
+import { heedsLesson } from '../../../../tests/verifies.ts'
 import { silentLog } from '../log.ts'
 import type { WallReport } from '../sandbox/sandbox-runtime.ts'
 import { createWallWatch } from './watch-walls.ts'
@@ -42,6 +43,7 @@ const held: WallReport = { id: 'tmp-noexec', holds: true, detail: 'refused' }
 const fallen: WallReport = { id: 'host-ports-closed', holds: false, detail: 'the canary answered' }
 
 test('before the first look no agent may run', () => {
+  heedsLesson(28)
   expect(aWatch(async () => [held]).watch.state().broken).not.toBeNull()
 })
 
@@ -51,6 +53,7 @@ test('agents may run once every wall held', async () => {
 })
 
 test('one wall that does not hold stops everything, with its reason, and is announced', async () => {
+  heedsLesson(28)
   const { watch, published } = aWatch(async () => [held, fallen])
   expect((await watch.verify()).broken).toBe('host-ports-closed: the canary answered')
   expect(published).toEqual([

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { heedsLesson } from '../../../../../tests/verifies.ts'
 import { sdkRules } from './sdk-rules.ts'
 import type { SdkKind } from './sdk-rules.ts'
 import { createToolNames } from './tool-names.ts'
@@ -9,7 +10,8 @@ import { thinkingRoom } from './thinking-room.ts'
 const kinds = Object.keys(sdkRules) as SdkKind[]
 
 describe('names and ids of tools', () => {
-  test('are what each provider takes, stay apart, and come back as they were (lesson 130)', () => {
+  test('are what each provider takes, stay apart, and come back as they were', () => {
+    heedsLesson(130)
     fc.assert(
       fc.property(
         fc.constantFrom(...kinds),
@@ -32,7 +34,8 @@ describe('names and ids of tools', () => {
     )
   })
 
-  test('of nine letters are kept for Mistral, and others are made so (lesson 130)', () => {
+  test('of nine letters are kept for Mistral, and others are made so', () => {
+    heedsLesson(130)
     const { id } = createToolNames(sdkRules.mistral, [])
     expect(id('gSIMJiOkT')).toBe('gSIMJiOkT')
     expect(id('toolu_01T1x1fJ34qAmk2tNTrN7Up6')).toMatch(/^[a-f0-9]{9}$/)
@@ -40,7 +43,8 @@ describe('names and ids of tools', () => {
 })
 
 describe('schemas of tools', () => {
-  test('name one type at a time where the provider wants it so (lesson 130)', () => {
+  test('name one type at a time where the provider wants it so', () => {
+    heedsLesson(130)
     const schema = {
       type: 'object',
       properties: {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { heedsLesson } from '../../../../../tests/verifies.ts'
 import { aSpec } from '../sandbox-runtime.conformance.ts'
 import { sandboxSizes } from '../sandbox-spec.ts'
 import { agentCommand, containerOptions, volumeName, type ContainerGround } from './container-options.ts'
@@ -17,6 +18,7 @@ const ground: ContainerGround = {
 
 describe('containerOptions', () => {
   it('publishes nothing, keeps nothing by itself and holds no capability', () => {
+    heedsLesson(89, 97)
     const options = containerOptions(ground, aSpec({ briefingDirectory: '/b' }))
     expect(options.ExposedPorts).toBeUndefined()
     expect(options.HostConfig?.PortBindings).toBeUndefined()
@@ -24,6 +26,7 @@ describe('containerOptions', () => {
       CapDrop: ['ALL'],
       RestartPolicy: { Name: 'no' },
       PublishAllPorts: false,
+      NetworkMode: 'net',
     })
     expect(options.HostConfig?.CapAdd).toBeUndefined()
     expect(options.HostConfig?.NanoCpus).toBeUndefined()
@@ -77,7 +80,8 @@ describe('containerOptions', () => {
     expect(elsewhere.name?.slice(-32)).not.toBe(options.name?.slice(-32))
   })
 
-  it('ids that differ by a dash alone have volumes of their own (lesson 11)', () => {
+  it('ids that differ by a dash alone have volumes of their own', () => {
+    heedsLesson(11)
     expect(volumeName('home', 'a-b')).not.toBe(volumeName('home', 'a_b'))
     expect(volumeName('home', 'a')).not.toBe(volumeName('other', 'a'))
   })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { verifies } from '../../../../../tests/verifies.ts'
+import { heedsLesson, verifies } from '../../../../../tests/verifies.ts'
 import { isNearChange, oracleDueTimes, parserDueTimes } from './cron-oracle.ts'
 import { nextDue, readSchedule } from './cron-schedule.ts'
 import type { Schedule } from './cron-schedule.ts'
@@ -36,7 +36,8 @@ function dueTimes(
 }
 
 describe('a schedule', () => {
-  it('refuses what is not wholly one, with the field and the reason (lesson 70)', () => {
+  it('refuses what is not wholly one, with the field and the reason', () => {
+    heedsLesson(70)
     verifies('resources:cron-job:schedule-five-fields', 'resources:cron-job:schedule-no-seconds')
     expect(refusal('*/0 * * * *')).toMatch(/stepping: 0/)
     expect(refusal('61 * * * *')).toMatch(/minute: 61/)

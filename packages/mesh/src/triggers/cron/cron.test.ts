@@ -1,6 +1,6 @@
 import { wireLimits } from '@flotilla/protocol/limits'
 import { describe, expect, it } from 'vitest'
-import { verifies } from '../../../../../tests/verifies.ts'
+import { heedsLesson, verifies } from '../../../../../tests/verifies.ts'
 import { firedPerTickMax } from './cron-ticker.ts'
 import type { FireHeartbeat } from './cron-world.ts'
 import { aJob, owner, play, problemOf, startOfTime, writeByHand } from './played-cron.ts'
@@ -53,7 +53,8 @@ describe('a due time', () => {
     ])
   })
 
-  it('is skipped and counted while the run before it goes on (lesson 77)', async () => {
+  it('is skipped and counted while the run before it goes on', async () => {
+    heedsLesson(77)
     const played = await play()
     const { id } = await played.add({ agent: 'clerk', schedule: 'every 1m', message: 'look' })
     for (let count = 0; count < 6; count++) await played.tickAfter(minute)
@@ -70,7 +71,8 @@ describe('a due time', () => {
     )
   })
 
-  it('that the loop slept through is acted on once, and told late (lesson 78)', async () => {
+  it('that the loop slept through is acted on once, and told late', async () => {
+    heedsLesson(78)
     const played = await play()
     const { id } = await played.add({ agent: 'clerk', schedule: '* * * * *', message: 'look' })
     await played.tickAfter(minute + 30_000)
@@ -188,7 +190,8 @@ describe('a due time', () => {
 })
 
 describe('many jobs', () => {
-  it('go on where one is poisoned (lesson 71)', async () => {
+  it('go on where one is poisoned', async () => {
+    heedsLesson(71)
     const played = await play({
       world: {
         readCondition: () => () => {
@@ -211,7 +214,8 @@ describe('many jobs', () => {
     expect(played.rows(good.id)).toMatchObject([{ state: 'fired' }, { reason: 'overlap' }])
   })
 
-  it('are acted on a bounded number at a time, the rest late at the next tick (lesson 72)', async () => {
+  it('are acted on a bounded number at a time, the rest late at the next tick', async () => {
+    heedsLesson(72)
     const played = await play()
     const total = firedPerTickMax + 30
     const jobs = Array.from({ length: total }, (_, at) => aJob({ id: `j${at}`, agent: `agent-${at}` }))
@@ -224,7 +228,8 @@ describe('many jobs', () => {
     expect(rows.filter(({ lateMs }) => lateMs === 15_000)).toHaveLength(30)
   })
 
-  it('of one agent are 50 at most, at the door and in the file (lesson 72)', async () => {
+  it('of one agent are 50 at most, at the door and in the file', async () => {
+    heedsLesson(72)
     const played = await play()
     await writeByHand(
       played,
@@ -240,7 +245,8 @@ describe('many jobs', () => {
     await played.add({ agent: 'writer', schedule: 'every 1h', message: 'x' })
   })
 
-  it('of an agent that is archived get no run, and the row says why (lesson 81)', async () => {
+  it('of an agent that is archived get no run, and the row says why', async () => {
+    heedsLesson(81)
     const played = await play()
     const { id } = await played.add({ agent: 'clerk', schedule: 'every 1m', message: 'look' })
     played.archived.add('clerk')
@@ -258,7 +264,8 @@ describe('many jobs', () => {
 })
 
 describe('a run by hand', () => {
-  it('is always dispatched: off, overlapping, or with a condition that does not hold (lesson 74)', async () => {
+  it('is always dispatched: off, overlapping, or with a condition that does not hold', async () => {
+    heedsLesson(74)
     verifies('states:cron:manual-run-dispatches', 'resources:cron-job:enabled')
     const played = await play()
     const { id } = await played.add({

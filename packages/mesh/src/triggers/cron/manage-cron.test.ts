@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
-import { verifies } from '../../../../../tests/verifies.ts'
+import { heedsLesson, verifies } from '../../../../../tests/verifies.ts'
 import type { Caller } from '../../policy/caller.ts'
 import { isQuietReply } from './quiet-reply.ts'
 import { aJob, noSignal, owner, play, problemOf, startOfTime, writeByHand } from './played-cron.ts'
@@ -77,7 +77,8 @@ describe('how a run ended', () => {
 })
 
 describe('making and changing a job', () => {
-  it('refuses a wrong schedule, tool or parameter on create and on update, with the field (lesson 70)', async () => {
+  it('refuses a wrong schedule, tool or parameter on create and on update, with the field', async () => {
+    heedsLesson(70)
     const played = await play()
     const tool = {
       agent: 'clerk',
@@ -120,7 +121,8 @@ describe('making and changing a job', () => {
     ).toMatch(/message mode and stays so/)
   })
 
-  it('keeps the fields that choose the mode, and all that is not named (lesson 75)', async () => {
+  it('keeps the fields that choose the mode, and all that is not named', async () => {
+    heedsLesson(75)
     verifies('resources:cron-job:updatable', 'resources:cron-job:immutable', 'resources:cron-job:file')
     const played = await play()
     const heart = await played.add({ agent: 'clerk', schedule: 'every 15m', heartbeat: true })

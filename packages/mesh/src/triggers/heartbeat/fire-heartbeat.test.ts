@@ -2,7 +2,7 @@ import type { HeartbeatContext } from '@flotilla/protocol/agent-api'
 import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { describe, expect, test } from 'vitest'
-import { verifies } from '../../../../../tests/verifies.ts'
+import { heedsLesson, verifies } from '../../../../../tests/verifies.ts'
 import type { AgentConnection } from '../../fleet/agent-connection.ts'
 import { silentLog } from '../../log.ts'
 import { aLedgerWorld } from '../../runs/ledger-world.ts'
@@ -180,7 +180,8 @@ describe('a heartbeat that is due', () => {
     await world.ledger.close()
   })
 
-  test('always runs when a person asks for it (lesson 74)', async () => {
+  test('always runs when a person asks for it', async () => {
+    heedsLesson(74)
     const world = aWorld()
     expect(await world.fire('scout', { ...due, manual: true })).toHaveProperty('fired')
   })
@@ -284,7 +285,8 @@ describe('a heartbeat that is due', () => {
     expect(world.ledger.laneOf('scout').queued).toBe(wireLimits.laneQueueMax + 1)
   })
 
-  test('of an archived agent is none, and no container is asked (lesson 81)', async () => {
+  test('of an archived agent is none, and no container is asked', async () => {
+    heedsLesson(81)
     const world = aWorld()
     Object.assign(world.agent, { archived: true, running: false })
     world.agent.context = { ...calm, is_default_heartbeat: false }

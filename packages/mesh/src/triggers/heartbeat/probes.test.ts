@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { verifies } from '../../../../../tests/verifies.ts'
+import { heedsLesson, verifies } from '../../../../../tests/verifies.ts'
 import { aLedgerWorld } from '../../runs/ledger-world.ts'
 import { createOpenTasks } from './open-tasks.ts'
 import { runProbes } from './probes.ts'
@@ -56,7 +56,8 @@ describe('open hand-offs', () => {
     completed_at: null,
   })
 
-  test('are those of the very agent, in the store that hand-offs are kept in (lesson 76)', () => {
+  test('are those of the very agent, in the store that hand-offs are kept in', () => {
+    heedsLesson(76)
     const world = aLedgerWorld()
     const openTasks = createOpenTasks(world.taskTable)
     const add = (id: string, assignee: string, state: 'pending' | 'blocked' | 'done') =>

@@ -5,7 +5,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { limits, wireLimits } from '@flotilla/protocol/limits'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { collectEvents } from '../../../../../tests/support/collected-ports.ts'
-import { verifies } from '../../../../../tests/verifies.ts'
+import { heedsLesson, verifies } from '../../../../../tests/verifies.ts'
 import { silentLog } from '../../log.ts'
 import { systemClock } from '../../system-clock.ts'
 import { aLedgerWorld } from '../../runs/ledger-world.ts'
@@ -432,7 +432,8 @@ describe('the polls', () => {
     expect(told(events).map(({ type }) => type)).toEqual(['watch.troubled', 'watch.recovered'])
   })
 
-  test('hold a change for an agent that is not there, is archived or paused, and fire it once then (lesson 81)', async () => {
+  test('hold a change for an agent that is not there, is archived or paused, and fire it once then', async () => {
+    heedsLesson(81)
     const refused: { code: 'unknown-agent' | 'agent-archived' | null } = { code: 'unknown-agent' }
     const { put, poll, messages, watches, paused } = await someWatches(csv, {
       submitRun: (submit) => (caller, run) => {

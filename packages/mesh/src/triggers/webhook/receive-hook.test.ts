@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { Problem } from '@flotilla/protocol/problem'
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, test } from 'vitest'
-import { verifies } from '../../../../../tests/verifies.ts'
+import { heedsLesson, verifies } from '../../../../../tests/verifies.ts'
 import type { Hook } from './hook-table.ts'
 import { signedWindowMs } from './receive-hook.ts'
 import { aWebhookWorld, owner } from './webhook-world.ts'
@@ -71,6 +71,7 @@ describe('a delivery', () => {
   })
 
   test('whose secret was lost from the vault is refused, not taken unsigned', async () => {
+    heedsLesson(21)
     const world = aWebhookWorld()
     const { hook, secret } = await world.hook()
     world.stored.clear()
@@ -80,7 +81,8 @@ describe('a delivery', () => {
   })
 })
 
-describe('a signed body that is sent again (lesson 22)', () => {
+describe('a signed body that is sent again', () => {
+  heedsLesson(22)
   test('under its id is the delivery of before, at any time', async () => {
     const world = aWebhookWorld()
     const { hook, secret } = await world.hook()
@@ -184,7 +186,8 @@ describe('what a hook does not take', () => {
     await world.ledger.close()
   })
 
-  test('an archived agent gives a clear no, and the event is not lost in silence (lesson 81)', async () => {
+  test('an archived agent gives a clear no, and the event is not lost in silence', async () => {
+    heedsLesson(81)
     const world = aWebhookWorld()
     const { hook, secret } = await world.hook()
     world.archived.add('clerk')
