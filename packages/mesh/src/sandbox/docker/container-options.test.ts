@@ -18,7 +18,7 @@ const ground: ContainerGround = {
 
 describe('containerOptions', () => {
   it('publishes nothing, keeps nothing by itself and holds no capability', () => {
-    heedsLesson(89, 97)
+    heedsLesson(2, 89, 97)
     const options = containerOptions(ground, aSpec({ briefingDirectory: '/b' }))
     expect(options.ExposedPorts).toBeUndefined()
     expect(options.HostConfig?.PortBindings).toBeUndefined()
