@@ -6,52 +6,34 @@ import { headers } from '@flotilla/protocol/headers'
 import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
 import { operatorEndpoints, operatorViewEndpoints } from '@flotilla/protocol/operator-endpoints'
 import { controlPlaneFlags } from '@flotilla/protocol/permission-record'
-import type { RunView } from '@flotilla/protocol/run'
 import { toolEndpoints } from '@flotilla/protocol/tool-api'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { agentSurroundings } from '../support/agent-surroundings.ts'
-import type { AgentSurroundings } from '../support/agent-surroundings.ts'
-import { aCassette, runs, says } from '../support/cassettes.ts'
+import { agentAtWork, longWork } from '../support/agent-at-work.ts'
+import type { AgentAtWork } from '../support/agent-at-work.ts'
 import { eventually } from '../support/eventually.ts'
 import { httpCall } from '../support/http-call.ts'
 import type { Reply } from '../support/http-call.ts'
 import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
-import { addDoorToken } from '../support/own-token.ts'
 import { expectProblem } from '../support/problem-matcher.ts'
 import { verifies } from '../verifies.ts'
 
-const works = aCassette({
-  when: '^work$',
-  turns: [runs('sleep 100', { timeoutSeconds: 120 }), says('Done.')],
-})
-
-type AtWork = { run: RunView; token: string } & AgentSurroundings
 let mesh: MeshProcess
-let operator: AtWork
-let ann: AtWork
+let operator: AgentAtWork
+let ann: AgentAtWork
 let count = 0
 
 beforeAll(async () => {
-  mesh = await startMesh({ cassettes: { works } })
+  mesh = await startMesh({ cassettes: { works: longWork } })
   await mesh.createWorker('ann')
   await mesh.createWorker('bob')
-  operator = await atWork('operator')
-  ann = await atWork('ann')
+  operator = await agentAtWork(mesh, 'operator')
+  ann = await agentAtWork(mesh, 'ann')
 })
 afterAll(() => mesh.stop())
 
-async function atWork(id: string): Promise<AtWork> {
-  const runId = await mesh.submit('work', { agent: id })
-  const run = await eventually(`${id} works`, async () => {
-    const view = await mesh.run(runId)
-    return view.state === 'running' ? view : null
-  })
-  return { ...(await agentSurroundings(mesh, id)), run, token: addDoorToken(mesh.home, id) }
-}
-
 /** A call as the agent's own process makes it. */
-function knock(endpoint: Endpoint, who: AtWork, body?: unknown): Promise<Reply> {
+function knock(endpoint: Endpoint, who: AgentAtWork, body?: unknown): Promise<Reply> {
   return httpCall({
     method: endpoint.method,
     url: `${who.door}${endpoint.path}`,
@@ -66,7 +48,8 @@ function knock(endpoint: Endpoint, who: AtWork, body?: unknown): Promise<Reply> 
   })
 }
 
-const handOff = (who: AtWork, to: string) => knock(meshAgentEndpoints.handOff, who, { to, title: 'count' })
+const handOff = (who: AgentAtWork, to: string) =>
+  knock(meshAgentEndpoints.handOff, who, { to, title: 'count' })
 const file = () => join(mesh.home, 'config', 'permissions.json')
 
 /** Edits the file by hand, and waits until the mesh has seen it. */
@@ -116,7 +99,7 @@ describe('a flag of the control plane that the file leaves out', () => {
 })
 
 describe('routing tasks', () => {
-  const refused = async (who: AtWork) =>
+  const refused = async (who: AgentAtWork) =>
     (await knock(toolEndpoints.toolsHeld, who)).json()['refused'] as { tool: string; reason: string }[]
 
   it('wants the flag and the name of the other agent, both', async () => {

@@ -18,25 +18,19 @@ import { skillEndpoints } from '@flotilla/protocol/skills-api'
 import { toolEndpoints } from '@flotilla/protocol/tool-api'
 import { vaultAgentEndpoints, vaultHumanEndpoints } from '@flotilla/protocol/vault-api'
 import { webhookEndpoints } from '@flotilla/protocol/webhook-api'
-import type { RunView } from '@flotilla/protocol/run'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { makeMeshKey } from '../../packages/agent/src/testing/mesh-proof.ts'
+import { agentAtWork, longWork } from '../support/agent-at-work.ts'
+import type { AgentAtWork } from '../support/agent-at-work.ts'
 import { agentSurroundings } from '../support/agent-surroundings.ts'
-import type { AgentSurroundings } from '../support/agent-surroundings.ts'
-import { aCassette, runs, says } from '../support/cassettes.ts'
-import { eventually } from '../support/eventually.ts'
 import { httpCall } from '../support/http-call.ts'
 import type { Reply } from '../support/http-call.ts'
 import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
-import { addDoorToken, identityOf } from '../support/own-token.ts'
+import { identityOf } from '../support/own-token.ts'
 import { expectProblem } from '../support/problem-matcher.ts'
 import { heedsLesson, verifies } from '../verifies.ts'
 
-const works = aCassette({
-  when: '^work$',
-  turns: [runs('sleep 100', { timeoutSeconds: 120 }), says('Done.')],
-})
 const params = {
   id: 'task_1',
   token: 'undo_1',
@@ -50,27 +44,22 @@ const params = {
 
 let mesh: MeshProcess
 /** Both work on a run all the time. */
-let ann: { run: RunView; token: string } & AgentSurroundings
-let bob: typeof ann
+let ann: AgentAtWork
+let bob: AgentAtWork
 
 beforeAll(async () => {
-  mesh = await startMesh({ cassettes: { works } })
-  ann = await atWork('ann')
-  bob = await atWork('bob')
+  mesh = await startMesh({ cassettes: { works: longWork } })
+  ann = await handingOn('ann')
+  bob = await handingOn('bob')
 })
 afterAll(() => mesh.stop())
 
-async function atWork(id: string): Promise<typeof ann> {
+/** An agent at work that may give tasks to others. */
+async function handingOn(id: string): Promise<AgentAtWork> {
   await mesh.createWorker(id)
   const value = { set: { can_route_tasks: true } }
   await mesh.call(controlEndpoints.agentEdit, { params: { id }, body: { field: 'permissions', value } })
-  const runId = await mesh.submit('work', { agent: id })
-  const surroundings = await agentSurroundings(mesh, id)
-  const run = await eventually(`${id} works`, async () => {
-    const view = await mesh.run(runId)
-    return view.state === 'running' ? view : null
-  })
-  return { ...surroundings, run, token: addDoorToken(mesh.home, id) }
+  return agentAtWork(mesh, id)
 }
 
 describe("the people's door", () => {

@@ -13,51 +13,32 @@ import {
   operatorViewEndpoints,
 } from '@flotilla/protocol/operator-endpoints'
 import { permissionFields } from '@flotilla/protocol/permission-record'
-import type { RunView } from '@flotilla/protocol/run'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { agentSurroundings } from '../support/agent-surroundings.ts'
-import type { AgentSurroundings } from '../support/agent-surroundings.ts'
-import { aCassette, runs, says } from '../support/cassettes.ts'
-import { eventually } from '../support/eventually.ts'
+import { agentAtWork, longWork } from '../support/agent-at-work.ts'
+import type { AgentAtWork } from '../support/agent-at-work.ts'
 import { httpCall } from '../support/http-call.ts'
 import type { Reply } from '../support/http-call.ts'
 import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
-import { addDoorToken } from '../support/own-token.ts'
 import { expectProblem } from '../support/problem-matcher.ts'
 import { heedsLesson, verifies } from '../verifies.ts'
 
-const works = aCassette({
-  when: '^work$',
-  turns: [runs('sleep 100', { timeoutSeconds: 120 }), says('Done.')],
-})
-
 let mesh: MeshProcess
-type AtWork = { run: RunView; token: string } & AgentSurroundings
-let operator: AtWork
-let ann: AtWork
+let operator: AgentAtWork
+let ann: AgentAtWork
 let count = 0
 
 beforeAll(async () => {
-  mesh = await startMesh({ cassettes: { works } })
+  mesh = await startMesh({ cassettes: { works: longWork } })
   await mesh.createWorker('ann')
   await mesh.createWorker('target')
-  operator = await atWork('operator')
-  ann = await atWork('ann')
+  operator = await agentAtWork(mesh, 'operator')
+  ann = await agentAtWork(mesh, 'ann')
 })
 afterAll(() => mesh.stop())
 
-async function atWork(id: string): Promise<AtWork> {
-  const runId = await mesh.submit('work', { agent: id })
-  const run = await eventually(`${id} works`, async () => {
-    const view = await mesh.run(runId)
-    return view.state === 'running' ? view : null
-  })
-  return { ...(await agentSurroundings(mesh, id)), run, token: addDoorToken(mesh.home, id) }
-}
-
 interface Knock {
-  readonly who: AtWork
+  readonly who: AgentAtWork
   readonly token?: string
   readonly params?: Record<string, string>
   readonly body?: unknown

@@ -5,24 +5,15 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { headers } from '@flotilla/protocol/headers'
 import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
-import type { RunView } from '@flotilla/protocol/run'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { agentSurroundings } from '../support/agent-surroundings.ts'
-import type { AgentSurroundings } from '../support/agent-surroundings.ts'
-import { aCassette, runs, says } from '../support/cassettes.ts'
-import { eventually } from '../support/eventually.ts'
+import { agentAtWork, longWork } from '../support/agent-at-work.ts'
+import type { AgentAtWork } from '../support/agent-at-work.ts'
 import { httpCall } from '../support/http-call.ts'
 import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { startNameServer } from '../support/name-server.ts'
 import type { NameServer } from '../support/name-server.ts'
 import { ownAddressSpellings, ownAddresses, urlSpellings } from '../support/own-address-spellings.ts'
-import { addDoorToken } from '../support/own-token.ts'
-
-const works = aCassette({
-  when: '^work$',
-  turns: [runs('sleep 250', { timeoutSeconds: 280 }), says('Done.')],
-})
 
 /** Names in a zone of somebody who wants to get in. */
 const leading: Readonly<Record<string, readonly string[]>> = {
@@ -39,7 +30,7 @@ const spellings = ownAddressSpellings(Object.keys(leading))
 describe('with every port opened by the owner', () => {
   let mesh: MeshProcess
   let names: NameServer
-  let agent: AgentSurroundings & { readonly run: RunView; readonly token: string; readonly proxy: URL }
+  let agent: AgentAtWork & { readonly proxy: URL }
   /** A program of the owner's on all addresses of this machine, that no agent may reach. */
   let bystander: Server
   let reached = 0
@@ -52,7 +43,7 @@ describe('with every port opened by the owner', () => {
       socket.on('error', () => undefined).end('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n')
     })
     await new Promise<void>((resolve) => bystander.listen(0, '::', resolve))
-    mesh = await startMesh({ cassettes: { works }, settings: settingsWith([]) })
+    mesh = await startMesh({ cassettes: { works: longWork }, settings: settingsWith([]) })
     await mesh.createWorker('ann')
     const state = JSON.parse(readFileSync(join(mesh.home, 'data', 'mesh.json'), 'utf8')) as Record<
       string,
@@ -63,7 +54,8 @@ describe('with every port opened by the owner', () => {
     writeFileSync(join(mesh.home, 'config', 'settings.json'), JSON.stringify(settingsWith(ports)))
     await mesh.kill9()
     await mesh.restart()
-    agent = await atWork()
+    const working = await agentAtWork(mesh, 'ann')
+    agent = { ...working, proxy: new URL(working.environment['HTTP_PROXY'] ?? '') }
   })
   afterAll(async () => {
     await mesh?.stop()
@@ -77,17 +69,6 @@ describe('with every port opened by the owner', () => {
     rate_limits: { http: 1_000_000 },
     egress: { dns_servers: [`127.0.0.1:${names.port}`], allowed_ports: [80, 443, ...allowed] },
   })
-
-  async function atWork() {
-    const runId = await mesh.submit('work', { agent: 'ann' })
-    const surroundings = await agentSurroundings(mesh, 'ann')
-    const run = await eventually('ann works', async () => {
-      const view = await mesh.run(runId)
-      return view.state === 'running' ? view : null
-    })
-    const proxy = new URL(surroundings.environment['HTTP_PROXY'] ?? '')
-    return { ...surroundings, run, token: addDoorToken(mesh.home, 'ann'), proxy }
-  }
 
   /** What the proxy answers, all of it. */
   function raw(text: string): Promise<string> {

@@ -6,13 +6,11 @@ import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { heedsLesson } from '../../../../tests/verifies.ts'
 import { aModelPath, aVault, workerCaller } from '../../../../tests/support/llm-door.ts'
+import { aModelCatalog } from '../../../../tests/support/model-catalog.ts'
 import { startWebServer } from '../../../../tests/support/web-server.ts'
 import { settingsSchema } from '../config/settings-file.ts'
-import { randomId, systemClock } from '../system-clock.ts'
 import { allowedModel } from './allowed-models.ts'
 import { createListModels } from './list-models.ts'
-import { createMakeProvider } from './make-provider.ts'
-import { createModelCatalog } from './model-catalog.ts'
 import { windowOfModel } from './model-window.ts'
 import { createOpenAiCompatibleProvider } from './openai-compatible-provider.ts'
 import { modelIsListed, resolveModel } from './resolve-model.ts'
@@ -22,16 +20,11 @@ function aCatalog(
   system: Readonly<Record<string, string>>,
   environmentDefaultModel: string | null = null,
 ) {
-  return createModelCatalog({
-    settings: () => settingsSchema.parse(settings),
+  return aModelCatalog({
+    settings,
     vault: aVault(system),
     environmentDefaultModel,
-    environmentDefaultModelFrom: 'environment',
-    makeProvider: createMakeProvider({
-      clock: systemClock,
-      newId: randomId,
-      makeScripted: () => createOpenAiCompatibleProvider({ baseUrl: 'http://127.0.0.1:9', apiKey: null }),
-    }),
+    makeScripted: () => createOpenAiCompatibleProvider({ baseUrl: 'http://127.0.0.1:9', apiKey: null }),
   })
 }
 

@@ -2,10 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { aModelPath, aVault, workerCaller } from '../../../../tests/support/llm-door.ts'
 import type { LlmPartsOptions } from '../../../../tests/support/llm-door.ts'
 import { answerWhole, startLlmUpstream } from '../../../../tests/support/llm-upstream.ts'
-import { settingsSchema } from '../config/settings-file.ts'
-import { randomId, systemClock } from '../system-clock.ts'
-import { createMakeProvider } from './make-provider.ts'
-import { createModelCatalog } from './model-catalog.ts'
+import { aModelCatalog } from '../../../../tests/support/model-catalog.ts'
+import { systemClock } from '../system-clock.ts'
 import { createPriceList } from './price-list.ts'
 import { agentScope, utcDay } from './spend-table.ts'
 import { createWatchedModels } from './watched-models.ts'
@@ -138,19 +136,7 @@ describe.each([
       [`${name}_api_key`]: 'k',
       ...(address === null ? {} : { [`${name}_base_url`]: address }),
     }
-    const catalog = createModelCatalog({
-      settings: () => settingsSchema.parse(settings),
-      vault: aVault(system),
-      environmentDefaultModel: null,
-      environmentDefaultModelFrom: 'environment',
-      makeProvider: createMakeProvider({
-        clock: systemClock,
-        newId: randomId,
-        makeScripted: () => {
-          throw new Error('not asked')
-        },
-      }),
-    })
+    const catalog = aModelCatalog({ settings, vault: aVault(system) })
     const found = catalog.find({ provider: name, model })
     await catalog.close()
     return { free: found.freeBecause, price: () => createPriceList(systemClock)(found) }

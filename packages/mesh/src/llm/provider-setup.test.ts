@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { heedsLesson } from '../../../../tests/verifies.ts'
 import { aVault } from '../../../../tests/support/llm-door.ts'
+import { aModelCatalog } from '../../../../tests/support/model-catalog.ts'
 import { settingsSchema } from '../config/settings-file.ts'
-import { randomId, systemClock } from '../system-clock.ts'
-import { createMakeProvider } from './make-provider.ts'
-import { createModelCatalog } from './model-catalog.ts'
+import { systemClock } from '../system-clock.ts'
 import { priceOf } from './price-list.ts'
 import { providerPresets } from './provider-presets.ts'
 import { setupOf } from './provider-setup.ts'
@@ -14,22 +13,8 @@ function sourcesOf(system: Readonly<Record<string, string>>, settings: object = 
   return { settings: () => settingsSchema.parse(settings), system: (name: string) => vault.system(name) }
 }
 
-function aCatalog(system: Readonly<Record<string, string>>, settings: object = {}) {
-  const catalog = createModelCatalog({
-    settings: () => settingsSchema.parse(settings),
-    vault: aVault(system),
-    environmentDefaultModel: null,
-    environmentDefaultModelFrom: 'environment',
-    makeProvider: createMakeProvider({
-      clock: systemClock,
-      newId: randomId,
-      makeScripted: () => {
-        throw new Error('not asked')
-      },
-    }),
-  })
-  return catalog
-}
+const aCatalog = (system: Readonly<Record<string, string>>, settings: object = {}) =>
+  aModelCatalog({ settings, vault: aVault(system) })
 
 describe('a known provider', () => {
   test.each(Object.entries(providerPresets).filter(([, preset]) => preset.baseUrl !== null))(
@@ -102,17 +87,7 @@ describe('a model', () => {
   test('is found anew when its key is changed, and its secrets are the keys alone', () => {
     const system: Record<string, string> = { bedrock_region: 'us-east-1', bedrock_api_key: 'first' }
     let vault = aVault(system)
-    const catalog = createModelCatalog({
-      settings: () => settingsSchema.parse({}),
-      vault: { ...vault, system: (name) => vault.system(name) },
-      environmentDefaultModel: null,
-      environmentDefaultModelFrom: 'environment',
-      makeProvider: createMakeProvider({
-        clock: systemClock,
-        newId: randomId,
-        makeScripted: () => null as never,
-      }),
-    })
+    const catalog = aModelCatalog({ vault: { ...vault, system: (name) => vault.system(name) } })
     const name = { provider: 'bedrock', model: 'm' }
     const first = catalog.find(name)
     vault = aVault({ ...system, bedrock_api_key: 'second' })

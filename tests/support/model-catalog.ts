@@ -1,0 +1,32 @@
+import { settingsSchema } from '../../packages/mesh/src/config/settings-file.ts'
+import { createMakeProvider } from '../../packages/mesh/src/llm/make-provider.ts'
+import type { MakeProviderDeps } from '../../packages/mesh/src/llm/make-provider.ts'
+import { createModelCatalog } from '../../packages/mesh/src/llm/model-catalog.ts'
+import type { ModelCatalog } from '../../packages/mesh/src/llm/model-catalog.ts'
+import { randomId, systemClock } from '../../packages/mesh/src/system-clock.ts'
+import type { Vault } from '../../packages/mesh/src/vault/vault.ts'
+
+/** The catalog of an owner with these settings and keys. */
+export function aModelCatalog(owner: {
+  readonly settings?: object
+  readonly vault: Vault
+  readonly environmentDefaultModel?: string | null
+  /** Without it no scripted model may be asked for. */
+  readonly makeScripted?: MakeProviderDeps['makeScripted']
+}): ModelCatalog {
+  return createModelCatalog({
+    settings: () => settingsSchema.parse(owner.settings ?? {}),
+    vault: owner.vault,
+    environmentDefaultModel: owner.environmentDefaultModel ?? null,
+    environmentDefaultModelFrom: 'environment',
+    makeProvider: createMakeProvider({
+      clock: systemClock,
+      newId: randomId,
+      makeScripted:
+        owner.makeScripted ??
+        (() => {
+          throw new Error('not asked')
+        }),
+    }),
+  })
+}
