@@ -1,11 +1,11 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type * as z from 'zod'
 import { operatorArchiveApi as api } from '@flotilla/protocol/operator-api'
 import { operatorArchiveEndpoints as endpoints } from '@flotilla/protocol/operator-endpoints'
 import type { Caller } from '../../policy/caller.ts'
 import { createBinder } from '../bind-endpoint.ts'
-import { requireOperatorOrInternal } from './gate.ts'
-import type { OperatorViewDeps } from './view.routes.ts'
+import { guardOperatorScope } from './gate.ts'
+import type { OperatorGate } from './gate.ts'
 
 type Answer<Name extends keyof typeof api> = z.input<(typeof api)[Name]['response']>
 
@@ -19,12 +19,10 @@ export interface OperatorArchiveUseCases {
 /** Stands on the agent door for the operator and on the people's port for programs of this machine. */
 export function operatorArchiveRoutes(
   scope: FastifyInstance,
-  deps: Pick<OperatorViewDeps, 'identify' | 'admit'> & { readonly use: OperatorArchiveUseCases },
+  { use, ...gate }: OperatorGate & { readonly use: OperatorArchiveUseCases },
 ): void {
   const bind = createBinder(scope)
-  const { use } = deps
-  const callerOf = (raw: FastifyRequest): Caller => requireOperatorOrInternal(deps.identify(raw))
-  scope.addHook('onRequest', async (request, reply) => deps.admit(request, reply))
+  const callerOf = guardOperatorScope(scope, gate)
 
   bind(endpoints.archived, api.archived, async ({ raw }) => use.archived(callerOf(raw)))
   bind(endpoints.archive, api.archive, async ({ raw, params }) =>

@@ -1,10 +1,11 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type * as z from 'zod'
 import { operatorViewApi as api } from '@flotilla/protocol/operator-api'
 import { operatorViewEndpoints as endpoints } from '@flotilla/protocol/operator-endpoints'
 import type { Caller } from '../../policy/caller.ts'
 import { createBinder } from '../bind-endpoint.ts'
-import { requireOperatorOrInternal } from './gate.ts'
+import { guardOperatorScope } from './gate.ts'
+import type { OperatorGate } from './gate.ts'
 
 type Answer<Name extends keyof typeof api> = z.input<(typeof api)[Name]['response']>
 type Query<Name extends 'staleTasks' | 'audit'> = z.output<(typeof api)[Name]['query']>
@@ -17,20 +18,13 @@ export interface OperatorViewUseCases {
   audit(caller: Caller, query: Query<'audit'>): Answer<'audit'>
 }
 
-export interface OperatorViewDeps {
-  /** The gate of the door on which these stand. */
-  readonly identify: (request: FastifyRequest) => Caller
-  /** Goes before the body is read. */
-  readonly admit: (request: FastifyRequest, reply: FastifyReply) => Promise<void>
-  readonly use: OperatorViewUseCases
-}
-
 /** Stands on the agent door for the operator and on the people's port for programs of this machine. */
-export function operatorViewRoutes(scope: FastifyInstance, deps: OperatorViewDeps): void {
+export function operatorViewRoutes(
+  scope: FastifyInstance,
+  { use, ...gate }: OperatorGate & { readonly use: OperatorViewUseCases },
+): void {
   const bind = createBinder(scope)
-  const { use } = deps
-  const callerOf = (raw: FastifyRequest): Caller => requireOperatorOrInternal(deps.identify(raw))
-  scope.addHook('onRequest', async (request, reply) => deps.admit(request, reply))
+  const callerOf = guardOperatorScope(scope, gate)
 
   bind(endpoints.metrics, api.metrics, async ({ raw }) => use.metrics(callerOf(raw)))
   bind(endpoints.agentMetrics, api.agentMetrics, async ({ raw, params }) =>
