@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Problem } from '@flotilla/protocol/problem'
@@ -73,10 +73,11 @@ describe('run_command', () => {
     const { data, run } = aShell()
     const controller = new AbortController()
     const running = run({ command: 'echo $$ > self; sleep 100' }, controller.signal)
-    await systemClock.sleep(200)
+    const self = join(data, 'self')
+    await expect.poll(() => existsSync(self) && readFileSync(self, 'utf8').endsWith('\n')).toBe(true)
     controller.abort(new Problem('cancelled'))
     await expect(running).rejects.toMatchObject({ code: 'cancelled' })
-    expect(lives(readFileSync(join(data, 'self'), 'utf8').trim())).toBe(false)
+    expect(lives(readFileSync(self, 'utf8').trim())).toBe(false)
   })
 
   test('a program left in the background does not hold the call up', async () => {

@@ -371,20 +371,21 @@ describe('what sub-agents use', () => {
 })
 
 test('a wait ends when something is said to the run, so that its agent reads it', async () => {
-  let isSaid = false
+  let isWaiting = false
+  let looks = 0
   const steer = { id: 'steer_1', from: 'the owner', text: 'stop that', at: 0 }
   const world = crewWorld(
     (thought) => {
       if (thought.goal !== 'lead') return never()
       if (thought.turn === 0) return uses(spawn('slow'))
       if (thought.turn > 1) return { text: 'heard' }
-      void systemClock.sleep(50).then(() => (isSaid = true))
+      isWaiting = true
       return uses(wait())
     },
     [],
     {
-      // Said while it waits, not before.
-      steers: () => (isSaid ? [steer] : []),
+      // Said while it waits, not before: at the second look of the wait.
+      steers: () => (isWaiting && (looks += 1) > 1 ? [steer] : []),
       mesh: { call: async () => null, open: never },
     },
   )

@@ -39,7 +39,9 @@ async function aDoor(log: Log = silentLog) {
     ...freeShares(),
   })
   const server = createServer(log)
+  let admitted = 0
   server.addHook('onRequest', gate.admitToModels)
+  server.addHook('onRequest', async () => void admitted++)
   server.post('/x', async () => ({ done: true }))
   const url = await server.listen({ port: 0, host: '127.0.0.1' })
   const calls: ClientRequest[] = []
@@ -59,17 +61,16 @@ async function aDoor(log: Log = silentLog) {
     calls.push(call)
     return call
   }
-  return { open, server: server.server }
+  return { open, server: server.server, admitted: () => admitted }
 }
 
 const statusOf = (call: ClientRequest): Promise<number | undefined> =>
   new Promise((resolve) => call.once('response', (reply) => resolve(reply.resume().statusCode)))
 
 test('one agent has 64 calls open at most, another is not held up, and a closed call makes room', async () => {
-  const { open } = await aDoor()
+  const { open, admitted } = await aDoor()
   const held = Array.from({ length: 64 }, () => open('greedy'))
-  await Promise.all(held.map((call) => new Promise((resolve) => call.once('socket', resolve))))
-  await new Promise((resolve) => setTimeout(resolve, 100))
+  await expect.poll(admitted).toBe(64)
 
   expect(await statusOf(open('greedy'))).toBe(429)
   const other = open('modest')

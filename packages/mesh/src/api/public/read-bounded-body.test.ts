@@ -20,11 +20,13 @@ async function aReader() {
   const clock = createHandDrivenClock()
   const reader = createBodyReader(bounds, clock)
   const ends: Promise<Buffer | string>[] = []
+  const came: number[] = []
   const server = createServer((request, response) => {
     const end = reader
       .read(request, request.url ?? '', () => new Problem('body-too-large'))
       .catch((error: unknown) => (error instanceof Problem ? error.code : String(error)))
-    ends.push(end)
+    const at = ends.push(end) - 1
+    request.on('data', (part: Buffer) => (came[at] = (came[at] ?? 0) + part.length))
     void end.then(async () => {
       await reader.drain(request)
       response.end()
@@ -41,7 +43,10 @@ async function aReader() {
     clock,
     end: async (at: number) => ends[at],
     begun: async (count: number) => {
-      while (ends.length < count) await new Promise((resolve) => setTimeout(resolve, 5))
+      await expect.poll(() => ends.length).toBeGreaterThanOrEqual(count)
+    },
+    held: async (at: number, bytes: number) => {
+      await expect.poll(() => came[at]).toBe(bytes)
     },
     open: (head: string, place = '/'): Socket => {
       const socket = connect(port, '127.0.0.1')
@@ -93,6 +98,7 @@ describe('a bounded body', () => {
     const reader = await aReader()
     reader.open('content-length: 1000').write('x'.repeat(900))
     await reader.begun(1)
+    await reader.held(0, 900)
     reader.open('content-length: 1000').write('x'.repeat(900))
     await reader.begun(2)
     expect(await reader.end(1)).toBe('rate-limited')
@@ -101,7 +107,7 @@ describe('a bounded body', () => {
     expect(await reader.end(2)).toHaveLength(900)
     reader.open('content-length: 1000', '/other').write('x'.repeat(900))
     await reader.begun(4)
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await reader.held(3, 900)
     reader.open('content-length: 900', '/third').write('x'.repeat(900))
     await reader.begun(5)
     expect(await reader.end(4)).toBe('rate-limited')
@@ -112,7 +118,7 @@ describe('a bounded body', () => {
     const slow = reader.open('content-length: 1000')
     slow.write('x'.repeat(900))
     await reader.begun(1)
-    await new Promise((resolve) => setTimeout(resolve, 50))
+    await reader.held(0, 900)
     reader.open('content-length: 900').write('x'.repeat(900))
     await reader.begun(2)
     expect(await reader.end(1)).toBe('rate-limited')
