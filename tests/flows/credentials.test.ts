@@ -6,6 +6,7 @@ import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { vaultHumanEndpoints } from '@flotilla/protocol/vault-api'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { aCassette, calls, says } from '../support/cassettes.ts'
+import { editPermissions } from '../support/edit-permissions.ts'
 import { eventually } from '../support/eventually.ts'
 import { openLedger } from '../support/ledger-view.ts'
 import { repositoryRoot, startMesh } from '../support/mesh-process.ts'
@@ -77,18 +78,6 @@ function cli(
   return new Promise((resolve) => child.once('close', (code) => resolve({ code, out, err })))
 }
 
-async function permit(agent: string, change: object): Promise<void> {
-  const path = join(mesh.home, 'config', 'permissions.json')
-  const file = JSON.parse(await readFile(path, 'utf8')) as { permissions: Record<string, object> }
-  file.permissions[agent] = { ...file.permissions[agent], ...change }
-  await writeFile(path, JSON.stringify(file, null, 2))
-  await eventually('the change is noticed', async () => {
-    const run = await mesh.invoke(agent, 'vault_list', {})
-    return run.outcome?.status === 'done' ? run : null
-  })
-  await new Promise((resolve) => setTimeout(resolve, 1100))
-}
-
 describe('the owner at the command line', () => {
   it('stores a credential from standard input, bound, and sees no value of it anywhere', async () => {
     verifies('purpose:env-file:mode-600', 'resources:credential:handle')
@@ -132,7 +121,7 @@ describe('an agent', () => {
     const before = await mesh.invoke('clerk', 'http_request', request)
     expect(JSON.stringify(before.outcome)).toContain('credential-unknown')
     expect(web.requests).toEqual([])
-    await permit('clerk', { allowed_credentials: ['W*'] })
+    await editPermissions(mesh, 'clerk', { allowed_credentials: ['W*'] })
     const after = await mesh.invoke('clerk', 'http_request', request)
     expect(after.outcome, JSON.stringify(after.outcome)).toMatchObject({ status: 'done' })
     expect(web.requests[0]?.headers).toMatchObject({
@@ -164,7 +153,7 @@ describe('an agent', () => {
   })
 
   it('has a secret made, which goes nowhere until the owner binds it', async () => {
-    await permit('clerk', { allowed_credentials: ['w*', 'made_*'] })
+    await editPermissions(mesh, 'clerk', { allowed_credentials: ['w*', 'made_*'] })
     const made = await mesh.invoke('clerk', 'vault_generate_secret', { name: 'made_db', length: 24 })
     expect(made.outcome).toMatchObject({ result: { name: 'made_db', handle: '$CRED{made_db}' } })
     const request = { url: `http://${place}/`, headers: { 'x-made': '$CRED{made_db}' } }
@@ -191,7 +180,7 @@ describe('a request for a credential', () => {
   })
 
   it('reaches the owner, outlives the mesh, and its answer comes as a run of the conversation that asked', async () => {
-    await permit('operator', { allowed_credentials: ['*'] })
+    await editPermissions(mesh, 'operator', { allowed_credentials: ['*'] })
     await cli(['credentials', 'remove', 'wiki'])
     const asked = await mesh.ask('need a key', { session: 'keys' })
     expect(asked.outcome?.text).toBe('I asked the owner.')

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { cronHumanEndpoints } from '@flotilla/protocol/cron-api'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { aCassette, calls, says } from '../support/cassettes.ts'
+import { editPermissions } from '../support/edit-permissions.ts'
 import { eventually } from '../support/eventually.ts'
 import { flotilla } from '../support/flotilla-command.ts'
 import { openLedger } from '../support/ledger-view.ts'
@@ -68,14 +69,6 @@ async function jobs(): Promise<readonly Job[]> {
   return (reply.json() as { jobs: Job[] }).jobs.filter(({ mode }) => mode !== 'heartbeat')
 }
 
-async function allow(agent: string, rights: object): Promise<void> {
-  const path = join(mesh.home, 'config', 'permissions.json')
-  const file = JSON.parse(await readFile(path, 'utf8')) as { permissions: Record<string, object> }
-  file.permissions[agent] = { ...file.permissions[agent], ...rights }
-  await writeFile(path, JSON.stringify(file, null, 2))
-  await sleep(1200)
-}
-
 describe('an agent', () => {
   it('makes a job for itself by set_cron where it may, is set to work by it, and removes it', async () => {
     verifies(
@@ -88,11 +81,11 @@ describe('an agent', () => {
       'events:cron:tick',
       'limits:cron-tick',
     )
-    await allow('clerk', { can_manage_cron: false })
+    await editPermissions(mesh, 'clerk', { can_manage_cron: false })
     const refused = await mesh.invoke('clerk', 'set_cron', { schedule: 'every 5s', message: 'x' })
     // It is not even offered; that the mesh refuses as well is proved where it decides.
     expect(refused.outcome).toMatchObject({ status: 'failed', code: 'denied' })
-    await allow('clerk', { can_manage_cron: true })
+    await editPermissions(mesh, 'clerk', { can_manage_cron: true })
     const wrong = await mesh.invoke('clerk', 'set_cron', { schedule: '61 * * * *', message: 'x' })
     expect(wrong.outcome?.text).toMatch(/schedule: .*61/)
     const asked = await mesh.ask('remind yourself', { agent: 'clerk' })

@@ -19,6 +19,7 @@ import { eventually } from '../support/eventually.ts'
 import { httpCall } from '../support/http-call.ts'
 import type { Reply } from '../support/http-call.ts'
 import { repositoryRoot, startMesh } from '../support/mesh-process.ts'
+import { patient } from '../support/patience.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { expectProblem } from '../support/problem-matcher.ts'
 import { heedsLesson, verifies } from '../verifies.ts'
@@ -213,7 +214,7 @@ describe('the size of a body', () => {
   })
 })
 
-/** Writes to the door as it stands and gives what comes back until it closes, or for a second. */
+/** Writes to the door as it stands and gives what comes back, until it is whole or the line closes. */
 function raw(...pieces: readonly (string | Buffer)[]): Promise<string> {
   return new Promise((resolve) => {
     let answer = ''
@@ -228,7 +229,7 @@ function raw(...pieces: readonly (string | Buffer)[]): Promise<string> {
     })
     socket.on('error', done)
     socket.on('close', done)
-    setTimeout(done, 1000)
+    setTimeout(done, patient(5000)).unref()
     for (const piece of pieces) socket.write(piece)
   })
 }

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdir, mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
@@ -7,6 +7,7 @@ import { vaultHumanEndpoints } from '@flotilla/protocol/vault-api'
 import { expect } from 'vitest'
 import { cassetteSchema } from '../../packages/mesh/src/llm/cassette.ts'
 import { environmentOnlyNames } from '../../packages/mesh/src/config/environment-only.ts'
+import { editPermissions } from './edit-permissions.ts'
 import { aCassette, calls, operatorHandsOff, says } from './cassettes.ts'
 import type { Canary } from './canary-hunt.ts'
 import { openMesh } from './mesh-process.ts'
@@ -178,7 +179,7 @@ async function work(mesh: MeshProcess, { web, value, bound, filled, url }: Surro
   }
   await mesh.createWorker('clerk')
   await mesh.createWorker('thinker', { model: 'fake/any' })
-  await allow(mesh, 'clerk')
+  await editPermissions(mesh, 'clerk', { allowed_credentials: ['*'] })
   for (const name of ['bound', 'basic']) {
     await good(vaultHumanEndpoints.credentialBind, { params: { name }, body: bound })
   }
@@ -220,17 +221,6 @@ async function work(mesh: MeshProcess, { web, value, bound, filled, url }: Surro
   await mesh.createWorker('player', { model: 'scripted/recorded' })
   await mesh.ask('once more', { agent: 'player' })
   await mesh.invoke('clerk', 'http_request', filled)
-}
-
-/** Lets an agent use every credential, as an owner who edits the file does. */
-async function allow(mesh: MeshProcess, agent: string): Promise<void> {
-  const path = join(mesh.home, 'config', 'permissions.json')
-  const file = JSON.parse(await readFile(path, 'utf8')) as {
-    permissions: Record<string, Record<string, unknown>>
-  }
-  file.permissions[agent] = { ...file.permissions[agent], allowed_credentials: ['*'] }
-  await writeFile(path, JSON.stringify(file, null, 2))
-  await new Promise((resolve) => setTimeout(resolve, 1200))
 }
 
 function spellings(value: string): string[] {
