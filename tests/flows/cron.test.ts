@@ -169,51 +169,34 @@ describe('the owner', () => {
 })
 
 describe('a power cut', () => {
-  it('at any moment leaves every due time with one row and every fired one with one run', async () => {
-    heedsLesson(73)
-    await cli('cron', 'add', 'clerk', 'every 5s', '--message', 'how is it')
-    await cli('cron', 'add', 'writer', 'every 5s', '--tool', 'list_files', '--params', '{"path":"."}')
-    const answers = new Set<number>()
-    for (let cut = 0; cut < powerCuts; cut++) {
-      // Each at another place around the tick, which is at whole five seconds.
-      const toTick = 5000 - (Date.now() % 5000)
-      await sleep(toTick + 4 + cut * 9)
-      await mesh.kill9()
-      const back = mesh.restart()
-      // The API answers as soon as its door does, while the fleet is being started.
-      const starting = new AbortController()
-      const asking = (async () => {
-        while (!starting.signal.aborted) {
-          const status = await mesh.call(cronHumanEndpoints.cronJobs).then(
-            (reply) => reply.status,
-            () => null,
-          )
-          if (status !== null) answers.add(status)
-          await sleep(5)
-        }
-      })()
-      await back
-      starting.abort()
-      await asking
-    }
-    expect([...answers]).toEqual([200])
-    await sleep(6000)
-    const ledger = openLedger(mesh.home)
-    const rows = ledger.rows('SELECT * FROM cron_rows ORDER BY job_id, due_at')
-    const runs = ledger.rows(
-      "SELECT id, idempotency_key FROM runs WHERE idempotency_key LIKE 'cron:%' AND idempotency_key NOT LIKE '%by-hand%'",
-    )
-    for (const { id } of await jobs()) {
-      const own = rows.filter((row) => row['job_id'] === id)
-      expect(own.length).toBeGreaterThan(1)
-      let expected = Number(own[0]?.['due_at'])
-      for (const row of own) {
-        // One after the other, five seconds apart: none is left out and none stands twice.
-        expect(Number(row['due_at'])).toBe(expected)
-        expect(Number(row['due_until']) - Number(row['due_at'])).toBe((Number(row['count']) - 1) * 5000)
-        expected = Number(row['due_until']) + 5000
-        const keyed = runs.filter((run) => run['idempotency_key'] === `cron:${id}:${String(row['due_at'])}`)
-        expect(keyed.map((run) => run['id'])).toEqual(row['state'] === 'fired' ? [row['run_id']] : [])
+  it(
+    'at any moment leaves every due time with one row and every fired one with one run',
+    async () => {
+      heedsLesson(73)
+      await cli('cron', 'add', 'clerk', 'every 5s', '--message', 'how is it')
+      await cli('cron', 'add', 'writer', 'every 5s', '--tool', 'list_files', '--params', '{"path":"."}')
+      const answers = new Set<number>()
+      for (let cut = 0; cut < powerCuts; cut++) {
+        // Each at another place around the tick, which is at whole five seconds.
+        const toTick = 5000 - (Date.now() % 5000)
+        await sleep(toTick + 4 + cut * 9)
+        await mesh.kill9()
+        const back = mesh.restart()
+        // The API answers as soon as its door does, while the fleet is being started.
+        const starting = new AbortController()
+        const asking = (async () => {
+          while (!starting.signal.aborted) {
+            const status = await mesh.call(cronHumanEndpoints.cronJobs).then(
+              (reply) => reply.status,
+              () => null,
+            )
+            if (status !== null) answers.add(status)
+            await sleep(5)
+          }
+        })()
+        await back
+        starting.abort()
+        await asking
       }
       expect([...answers]).toEqual([200])
       await sleep(6000)
