@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import process from 'node:process'
 import { DatabaseSync } from 'node:sqlite'
+import { cronHumanEndpoints } from '@flotilla/protocol/cron-api'
 import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import type Dockerode from 'dockerode'
 import { build } from 'esbuild'
@@ -161,6 +162,32 @@ withEngine(
       expect(status).toMatch(/Seccomp:\s+2/)
       expect(status).toContain('Read-only file system')
       expect(status).toMatch(/ \/tmp tmpfs \S*nosuid\S*noexec/)
+    })
+
+    it('has every agent listen on port 8400 of an address of its own, where the mesh reaches it', async () => {
+      verifies('purpose:agent:same-port', 'purpose:agent:bridged-address', 'purpose:agent:http-8400')
+      const addresses = new Set<string>()
+      for (const agent of ['operator', 'clerk', 'other']) {
+        const said = await inside(
+          agent,
+          'hostname -i; echo "$OPENAI_BASE_URL"; cat /proc/net/tcp /proc/net/tcp6',
+        )
+        const [, address = said, door = ''] = /^exit code 0\n([\d.]+)\s+http:\/\/([\d.]+):/.exec(said) ?? []
+        addresses.add(address)
+        // Local address and port, remote ones, state: 0A listens, 01 is a connection. 127.0.0.11 is Docker's own.
+        const listening = [...said.matchAll(/: ([0-9A-F]+):([0-9A-F]{4}) [0-9A-F:]+ 0A /g)]
+          .filter(([, host]) => host !== '0B00007F')
+          .map(([, , port = '']) => Number.parseInt(port, 16))
+        expect([...new Set(listening)], agent).toEqual([8400])
+        const { NetworkSettings: network } = await container(agent).inspect()
+        expect(Object.values(network.Networks).map(({ IPAddress }) => IPAddress)).toEqual([address])
+        const health = await httpCall({ method: 'GET', url: `http://${address}:8400/healthz` })
+        expect(health.json()).toEqual({ status: 'ok' })
+        // The call that runs this very command came from the mesh to that address.
+        const [own, peer] = [inTable(address), inTable(door)]
+        expect(said, agent).toMatch(new RegExp(`: \\w*${own}:20D0 \\w*${peer}:\\w{4} 01 `))
+      }
+      expect(addresses.size).toBe(3)
     })
 
     it('gives worker and operator their memory and processor share', async () => {
@@ -328,6 +355,46 @@ withEngine(
       ledger.close()
     })
 
+    it('fires a trigger of an agent whose container is gone, in a new container', async () => {
+      verifies('purpose:triggers:survive-container-restart', 'purpose:mesh:runs-cron')
+      const { pid } = mesh
+      await inside('other', 'rm -f beats')
+      const first = await container('other').inspect()
+      const made = await mesh.call(cronHumanEndpoints.cronCreate, {
+        body: {
+          agent: 'other',
+          schedule: 'every 5s',
+          tool_name: 'run_command',
+          tool_params: { command: 'hostname >> beats' },
+        },
+      })
+      expect(made.status, made.text).toBe(200)
+      const { id } = made.json() as { id: string }
+      const ledger = openLedger(mesh.home)
+      onTestFinished(() => ledger.close())
+      const rows = () => ledger.rows(`SELECT * FROM cron_rows WHERE job_id = '${id}' ORDER BY due_at`)
+      const doneAfter = (dueAt: number) =>
+        eventually('a due time has its run', () =>
+          rows().find((row) => Number(row['due_at']) > dueAt && row['outcome'] === 'done'),
+        )
+      const before = await doneAfter(0)
+      await container('other').kill()
+      const killedAt = Date.now()
+      const after = await doneAfter(killedAt)
+      expect(after['run_id']).not.toBe(before['run_id'])
+      const second = await container('other').inspect()
+      expect(second.Id).not.toBe(first.Id)
+      expect(mesh.pid).toBe(pid)
+      // The clock that counted the due times was never stopped: one row after the other, five seconds apart.
+      const all = rows()
+      for (const [index, row] of all.slice(1).entries()) {
+        expect(Number(row['due_at'])).toBe(Number(all[index]?.['due_until']) + 5000)
+      }
+      await mesh.call(cronHumanEndpoints.cronRemove, { params: { id } })
+      const hosts = (await inside('other', 'cat beats')).split('\n')
+      for (const seen of [first, second]) expect(hosts).toContain(seen.Config.Hostname)
+    })
+
     it('stops its containers when it is asked to stop, and finishes their runs in its next life', async () => {
       await inside('other', 'rm -f effects')
       const asked = await mesh.submit('dig on', { agent: 'other', session: 'dig 4' })
@@ -358,6 +425,12 @@ withEngine(
   },
   found,
 )
+
+/** An IPv4 address as the kernel's table of connections writes it. */
+function inTable(address: string): string {
+  const bytes = address.split('.').map((part) => Number(part).toString(16).padStart(2, '0'))
+  return bytes.toReversed().join('').toUpperCase()
+}
 
 /** Looks for words whose hash is given, in all that the worker's user can read. */
 const searchProgram = `

@@ -3,7 +3,6 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ChatFrame, ChatRequest, TaskResult } from '@flotilla/protocol/agent-api'
 import { afterEach, describe, expect, test } from 'vitest'
 import { freeShares } from '../../../../tests/support/free-shares.ts'
-import { verifies } from '../../../../tests/verifies.ts'
 import { createAgentHttp } from './agent-http.ts'
 import { createMeshIdentity } from './mesh-identity.ts'
 
@@ -174,7 +173,6 @@ describe('a streamed chat', () => {
 
 describe('a plain call', () => {
   test('keeps its connection for the next', async () => {
-    verifies('purpose:agent:same-port')
     const { line, connections } = await anAgent((_request, response) => json(response, { status: 'ok' }))
     for (let count = 0; count < 5; count++) expect(await line.healthy(patient)).toBe(true)
     expect(connections()).toBe(1)

@@ -83,7 +83,6 @@ describe('a due time', () => {
   })
 
   it('that came while the mesh was down is acted on once at its start, those before are one row', async () => {
-    verifies('purpose:triggers:survive-container-restart')
     const played = await play()
     const { id } = await played.add({ agent: 'clerk', schedule: 'every 5s', message: 'look' })
     await played.tickAfter(5000)
