@@ -12,7 +12,6 @@ import { modelAnswers, startFakeMesh } from '../../packages/agent/src/testing/fa
 import type { FakeMesh, MeshAnswer, ScriptedAnswer } from '../../packages/agent/src/testing/fake-mesh.ts'
 import { makeMeshKey } from '../../packages/agent/src/testing/mesh-proof.ts'
 import { repositoryRoot } from '../support/mesh-process.ts'
-import { verifies } from '../verifies.ts'
 import { patient } from '../support/patience.ts'
 
 /** Where a run is cut off: at a write of its own state, or at a request to the mesh whose reply is lost or just read. */
@@ -160,7 +159,6 @@ describe('a task', () => {
   it(
     'survives a kill at every write and every request: no call to the mesh is made twice, no command silently',
     async () => {
-      verifies('purpose:task-mode:bounded-loop')
       const whole = await live(null)
       expect(whole.result).toMatchObject({
         status: 'complete',

@@ -23,9 +23,21 @@ const cassette = aCassette(
   {
     when: '^three parts$',
     turns: [
-      { tool_calls: [spawn('PART shell'), spawn('PART note'), spawn('PART deep')] },
-      calls('wait_for_subagent', {}),
-      says('{{shell}} / {{note}} / {{deep}}', {
+      {
+        tool_calls: [
+          spawn('PART shell'),
+          spawn('PART note'),
+          spawn('PART deep'),
+          ...(runs('echo $PPID > own').tool_calls ?? []),
+        ],
+      },
+      calls('list_subagents', {}),
+      calls(
+        'wait_for_subagent',
+        {},
+        { capture: { listed: '"goal": ?"PART deep",[^{}]*"state": ?"(\\w+)"' } },
+      ),
+      says('{{shell}} / {{note}} / {{deep}}, which was {{listed}}', {
         capture: {
           shell: '(shell said \\d+)',
           note: '(the note is kept)',
@@ -36,7 +48,10 @@ const cassette = aCassette(
   },
   {
     when: '^PART shell$',
-    turns: [runs('echo $((6 * 7)) | tee -a shell'), says('shell said {{n}}', { capture: { n: '(42)' } })],
+    turns: [
+      runs('echo $PPID > parent; echo $((6 * 7)) | tee -a shell'),
+      says('shell said {{n}}', { capture: { n: '(42)' } }),
+    ],
   },
   {
     when: '^PART note$',
@@ -83,7 +98,7 @@ async function fleet(): Promise<MeshProcess> {
 
 describe('sub-agents', () => {
   it('work in the process of their agent, two deep, on its run, in the sight of people', async () => {
-    verifies('resources:tool:subagent-spawn', 'resources:tool:subagent-wait')
+    verifies('resources:tool:subagent-spawn', 'resources:tool:subagent-list', 'resources:tool:subagent-wait')
     verifies('resources:tool:subagent-in-process', 'limits:subagents:depth', 'limits:subagents:concurrent')
     const mesh = await fleet()
     const events = await readEvents({
@@ -94,18 +109,24 @@ describe('sub-agents', () => {
     const run = await mesh.ask('three parts', { agent: 'lead' })
     expect(run.outcome).toMatchObject({
       status: 'done',
-      text: 'shell said 42 / the note is kept / deep heard: the deepest said 81',
+      text: expect.stringMatching(
+        /^shell said 42 \/ the note is kept \/ deep heard: the deepest said 81, which was (running|complete)$/,
+      ) as unknown,
     })
     expect(await linesOf(mesh, 'shell')).toEqual(['42'])
+    // One process started the command of the agent and that of its sub-agent.
+    const [starter] = await linesOf(mesh, 'own')
+    expect(starter).toMatch(/^[1-9]\d*$/)
+    expect(await linesOf(mesh, 'parent')).toEqual([starter])
     expect(await mesh.runs()).toHaveLength(1)
     expect((await mesh.agentProcesses()).filter(({ agentId }) => agentId === 'lead')).toHaveLength(1)
 
     const ledger = openLedger(mesh.home)
     onTestFinished(() => ledger.close())
-    // Three of the agent, two and two and three of its sub-agents, two of the one below.
+    // Four of the agent, two and two and three of its sub-agents, two of the one below.
     const paid = await eventually('the run has paid for all', () => {
       const [total] = ledger.rows(`SELECT calls, tokens FROM spend_total WHERE scope = 'run:${run.id}'`)
-      return total?.['calls'] === 12 ? total : null
+      return total?.['calls'] === 13 ? total : null
     })
     expect((await mesh.run(run.id)).tokens_used).toBe(paid['tokens'])
     expect(ledger.rows('SELECT message FROM notes ORDER BY message')).toMatchObject([
@@ -120,10 +141,12 @@ describe('sub-agents', () => {
           ? [`${typeof body['subagent'] === 'string' ? body['subagent'] : '-'} ${String(body['name'])}`]
           : []
       })
-      return started.length === 10 ? started.toSorted() : null
+      return started.length === 12 ? started.toSorted() : null
     })
     events.leave()
     expect(seen).toEqual([
+      '- list_subagents',
+      '- run_command',
       '- spawn_subagent',
       '- spawn_subagent',
       '- spawn_subagent',

@@ -197,7 +197,6 @@ describe('the groups of tools', () => {
   })
 
   test('have the names of the specification, and what it names within them', () => {
-    verifies('resources:operator:tool-surface', 'resources:operator:standard-tools')
     const within = (name: string) => Object.keys(grouped.find((group) => group.name === name)?.tools ?? {})
     expect(within('mesh_tool')).toEqual(expect.arrayContaining(['set_cron', 'list_cron', 'remove_cron']))
     expect(within('subagent_tool')).toEqual(['spawn', 'list', 'wait'])

@@ -20,14 +20,7 @@ function play(calls: readonly string[]): string[] {
 const times = (count: number, call: string): string[] => Array.from({ length: count }, () => call)
 
 describe('loop detection', () => {
-  verifies(
-    'limits:tool-loop',
-    'states:tool-loop:same-triple',
-    'states:tool-loop:warned',
-    'states:tool-loop:blocked',
-    'states:tool-loop:terminated',
-    'states:tool-loop:memory-search-exempt',
-  )
+  verifies('limits:tool-loop')
 
   test.each([
     ['two equal calls run', times(2, 'a:1:x'), ['run', 'run']],
@@ -55,7 +48,6 @@ describe('loop detection', () => {
   })
 
   test('memory_search is exempt from all three', () => {
-    verifies('resources:tool:memory-search-exempt')
     expect(play(times(12, 'memory_search:1:x'))).toEqual(times(12, 'run'))
   })
 

@@ -12,7 +12,7 @@ const whims = ['spawn one', 'spawn five', 'wait first', 'wait all', 'work', 'lis
 test(
   'whatever the loops of a run do, no limit is passed, no key is used twice, no cent is lost, none is left behind',
   async () => {
-    verifies('limits:subagents:concurrent', 'limits:subagents:depth', 'resources:tool:subagent-in-process')
+    verifies('limits:subagents:concurrent', 'limits:subagents:depth')
     let deepest = 0
     let most = 0
     await fc.assert(

@@ -15,7 +15,6 @@ const human = { kind: 'human', channel: 'cli' } as const
 
 describe('a crew', () => {
   test('works at the same time, three at once, and its results come back', async () => {
-    verifies('resources:tool:subagent-spawn', 'resources:tool:subagent-list', 'resources:tool:subagent-wait')
     verifies('limits:subagents:concurrent')
     let atWork = 0
     let most = 0

@@ -1,0 +1,84 @@
+import { agentEndpoints } from '@flotilla/protocol/agent-endpoints'
+import { agentApi } from '@flotilla/protocol/agent-api'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { agentSurroundings } from '../support/agent-surroundings.ts'
+import { aCassette, says } from '../support/cassettes.ts'
+import { httpCall } from '../support/http-call.ts'
+import { startMesh } from '../support/mesh-process.ts'
+import type { MeshProcess } from '../support/mesh-process.ts'
+import { identityOf } from '../support/own-token.ts'
+import { verifies } from '../verifies.ts'
+
+let mesh: MeshProcess
+
+beforeAll(async () => {
+  mesh = await startMesh({ cassettes: { hello: aCassette({ turns: [says('Hello.')] }) } })
+  await mesh.createWorker('clerk')
+})
+afterAll(() => mesh?.stop())
+
+/** What the agent's own process says of itself, with the names of its groups and of their tools. */
+async function capabilitiesOf(agent: string) {
+  await mesh.ask('hello', { agent })
+  const { server } = await agentSurroundings(mesh, agent)
+  const { method, path } = agentEndpoints.capabilities
+  const proof = (await identityOf(mesh.home)).signFor(agent)
+  const reply = await httpCall({
+    method,
+    url: `${server}${path}`,
+    headers: { authorization: `Bearer ${proof}` },
+  })
+  const { tools, groups = [] } = agentApi.capabilities.response.parse(reply.json())
+  return {
+    groups: new Map(groups.map((group) => [group.name, group.tools])),
+    groupOf: new Map(tools.map(({ name, group }) => [name, group])),
+  }
+}
+
+describe('the tools of a running agent', () => {
+  it('are in the groups that the specification names, by the names that it gives them there', async () => {
+    verifies(
+      'resources:tool:subagent-spawn',
+      'resources:tool:subagent-list',
+      'resources:tool:subagent-wait',
+      'resources:tool:set-cron',
+      'resources:tool:list-cron',
+      'resources:tool:remove-cron',
+    )
+    const { groups, groupOf } = await capabilitiesOf('clerk')
+    expect(groups.get('subagent_tool')).toEqual({
+      spawn: 'spawn_subagent',
+      list: 'list_subagents',
+      wait: 'wait_for_subagent',
+    })
+    expect(groups.get('mesh_tool')).toMatchObject({
+      set_cron: 'set_cron',
+      list_cron: 'list_cron',
+      remove_cron: 'remove_cron',
+    })
+    for (const name of ['spawn_subagent', 'list_subagents', 'wait_for_subagent'])
+      expect(groupOf.get(name), name).toBe('subagent_tool')
+    for (const name of ['set_cron', 'list_cron', 'remove_cron'])
+      expect(groupOf.get(name), name).toBe('mesh_tool')
+  })
+
+  it('are those of every agent, and for the operator two groups more that no worker has', async () => {
+    verifies('resources:operator:tool-surface', 'resources:operator:standard-tools')
+    const [operator, worker] = [await capabilitiesOf('operator'), await capabilitiesOf('clerk')]
+    const more = [...operator.groups.keys()].filter((name) => !worker.groups.has(name))
+    expect(more).toEqual(['fleet_tool', 'operator_tools'])
+    for (const name of worker.groups.keys()) expect(operator.groups.has(name), name).toBe(true)
+    expect(operator.groups.get('fleet_tool')).toMatchObject({ inspect_fleet: 'inspect_fleet' })
+    expect(operator.groups.get('operator_tools')).toMatchObject({ list_pending: 'list_pending' })
+    for (const name of worker.groupOf.keys()) expect(operator.groupOf.has(name), name).toBe(true)
+    // What is named is there: one of each group, and one of the groups that both have.
+    for (const name of ['inspect_fleet', 'list_pending', 'list_files']) {
+      const made = await mesh.invoke('operator', name, {})
+      expect(made.outcome, name).toMatchObject({ status: 'done' })
+    }
+    for (const name of ['inspect_fleet', 'list_pending']) {
+      const refused = await mesh.invoke('clerk', name, {})
+      expect(refused.outcome, name).toMatchObject({ status: 'failed' })
+    }
+  })
+})
