@@ -16,6 +16,12 @@ import type { WebServer } from '../support/web-server.ts'
 import { heedsLesson, verifies } from '../verifies.ts'
 
 const value = 'p$ss \'word\' "of" `mine` \\ 1'
+const captchaNames = [
+  'CAPTCHA_SOLVER_KEY',
+  'CAPTCHA_SOLVER_KEY_SECONDARY',
+  'CAPTCHA_SOLVER_PROXY_LOGIN',
+  'CAPTCHA_SOLVER_PROXY_PASSWORD',
+]
 let web: WebServer
 let mesh: MeshProcess
 let place: string
@@ -51,7 +57,10 @@ beforeAll(async () => {
   mesh = await startMesh({
     cassettes: { day },
     settings: { egress: { allowed_private: [place] } },
-    environment: { FLOTILLA_SYSTEM_PAGER_TOKEN: 'of the mesh alone' },
+    environment: {
+      FLOTILLA_SYSTEM_PAGER_TOKEN: 'of the mesh alone',
+      ...Object.fromEntries(captchaNames.map((name) => [name, 'of the environment alone'])),
+    },
   })
   await mesh.createWorker('clerk')
 })
@@ -150,6 +159,36 @@ describe('an agent', () => {
       'it is filled in again',
       async () => (await mesh.invoke('clerk', 'http_request', request)).outcome?.status === 'done',
     )
+  })
+
+  it('has it filled in by http_request alone: every other tool gets the handle as it is written', async () => {
+    verifies('resources:credential:handle')
+    const ran = await mesh.invoke('clerk', 'run_command', { command: "echo '$CRED{wiki}'" })
+    expect(ran.outcome?.result).toBe('exit code 0\n$CRED{wiki}\n')
+    const content = 'key: $CRED{wiki}'
+    await mesh.invoke('clerk', 'write_file', { path: 'workspace/key.txt', content })
+    expect(await readFile(join(mesh.dataOf('clerk'), 'workspace', 'key.txt'), 'utf8')).toBe(content)
+    await mesh.invoke('clerk', 'notify_user', { message: content })
+    const ledger = openLedger(mesh.home)
+    expect(JSON.stringify(ledger.rows('SELECT message FROM notes'))).toContain(content)
+    ledger.close()
+  })
+
+  it('finds no name of the CAPTCHA solver, whatever it may use and however these are set', async () => {
+    verifies('resources:credential:captcha-bypass')
+    await editPermissions(mesh, 'clerk', { allowed_credentials: ['*'] })
+    for (const name of captchaNames) {
+      const request = { url: `http://${place}/`, headers: { 'x-key': `$CRED{${name}}` } }
+      const sent = await mesh.invoke('clerk', 'http_request', request)
+      expect(JSON.stringify(sent.outcome), name).toContain('credential-unknown')
+    }
+    const shown = [
+      (await cli(['credentials', 'list'])).out,
+      JSON.stringify((await mesh.invoke('clerk', 'vault_list', {})).outcome),
+      JSON.stringify((await mesh.invoke('clerk', 'run_command', { command: 'env' })).outcome),
+    ].join()
+    expect(shown).toContain('wiki')
+    expect(shown.toLowerCase()).not.toMatch(/captcha|of the environment alone/)
   })
 
   it('has a secret made, which goes nowhere until the owner binds it', async () => {

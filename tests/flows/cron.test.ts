@@ -146,6 +146,44 @@ describe('the owner', () => {
     expect((await cli('cron', 'why', job.id)).err).toMatch(/there is no job/)
   })
 
+  it('changes no field that is fixed: the job is removed and another made', async () => {
+    verifies('resources:cron-job:immutable', 'resources:cron-job:identifier-field')
+    const made = await cli('cron', 'add', 'writer', 'every 1h', '--message', 'x', '--json')
+    const { id } = JSON.parse(made.out) as Job
+    const path = join(mesh.home, 'config', 'cron.json')
+    const whole = await readFile(path, 'utf8')
+    const fixed = {
+      id: 'mine',
+      agent: 'clerk',
+      timezone: 'Europe/Berlin',
+      heartbeat: true,
+      created_by: 'human:other',
+      created_at: 0,
+    }
+    for (const [field, value] of Object.entries(fixed)) {
+      const body = { message: 'y', [field]: value }
+      const reply = await mesh.call(cronHumanEndpoints.cronUpdate, { params: { id }, body })
+      expect([reply.status, reply.json()['code']], field).toEqual([400, 'bad-request'])
+      expect(reply.text).toContain(field)
+    }
+    const mode = await mesh.call(cronHumanEndpoints.cronUpdate, {
+      params: { id },
+      body: { tool_name: 'list_files' },
+    })
+    expect(mode.json()).toMatchObject({ code: 'bad-request', detail: expect.stringMatching(/make another/) })
+    expect(await readFile(path, 'utf8')).toBe(whole)
+    // What is no field of the specification's record may change; its decision says why.
+    const when = { when: 'now.hour < 50' }
+    const changed = await mesh.call(cronHumanEndpoints.cronUpdate, { params: { id }, body: when })
+    expect([changed.status, changed.json()]).toMatchObject([200, when])
+    await cli('cron', 'remove', id)
+    const beats = ['cron', 'add', 'clerk', 'every 1h', '--message', 'x', '--json']
+    const other = JSON.parse((await cli(...beats)).out) as Job & { agent: string }
+    expect(other).toMatchObject({ agent: 'clerk' })
+    expect(other.id).not.toBe(id)
+    await cli('cron', 'remove', other.id)
+  })
+
   it('edits the file by hand, is told at /readyz of what is wrong in it, and the jobs before go on', async () => {
     const made = await cli('cron', 'add', 'clerk', 'every 1h', '--message', 'how is it', '--json')
     const { id } = JSON.parse(made.out) as Job

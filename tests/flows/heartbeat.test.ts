@@ -196,6 +196,56 @@ describe('a heartbeat of a real fleet', () => {
     expect(put.json()).toMatchObject({ code: 'agent-archived' })
   })
 
+  it('is as its owner sets it for a worker, and every 15 minutes for the operator whatever anybody does', async () => {
+    verifies(
+      'resources:worker:heartbeat-configurable',
+      'resources:operator:heartbeat-locked',
+      'events:heartbeat:operator-locked',
+    )
+    const mesh = await startMeshForTest({ cassettes: { heart: cassette } })
+    await mesh.createWorker('scout')
+    const path = join(mesh.home, 'config', 'cron.json')
+    const jobOf = async (agent: string) => {
+      const { jobs } = JSON.parse(await readFile(path, 'utf8')) as { jobs: Record<string, unknown>[] }
+      return jobs.find((job) => job['agent'] === agent && job['heartbeat'] === true)
+    }
+    const set = (id: string, schedule: string | null) =>
+      mesh.call(heartbeatEndpoints.heartbeatSet, { params: { id }, body: { schedule } })
+
+    expect((await set('scout', 'every 2h')).status).toBe(200)
+    expect(await jobOf('scout')).toMatchObject({ schedule: 'every 2h', enabled: true })
+    expect((await set('scout', null)).status).toBe(200)
+    expect(await jobOf('scout')).toMatchObject({ schedule: 'every 2h', enabled: false })
+
+    const locked = await jobOf('operator')
+    expect(locked).toMatchObject({ schedule: 'every 15m', enabled: true })
+    const params = { id: String(locked?.['id']) }
+    for (const schedule of ['every 1m', 'every 7d', null]) {
+      expect((await set('operator', schedule)).json()).toMatchObject({ code: 'unprocessable' })
+    }
+    for (const change of [{ schedule: 'every 1h' }, { enabled: false }, { when: 'now.hour > 50' }]) {
+      const reply = await mesh.call(cronHumanEndpoints.cronUpdate, { params, body: change })
+      expect(reply.json(), JSON.stringify(change)).toMatchObject({ code: 'bad-request' })
+    }
+    const removed = await mesh.call(cronHumanEndpoints.cronRemove, { params })
+    expect(removed.json()).toMatchObject({ code: 'bad-request' })
+    expect(await jobOf('operator')).toEqual(locked)
+
+    // A hand in the file changes nothing while the mesh runs, and is put right by the next one.
+    const whole = await readFile(path, 'utf8')
+    expect(whole).toContain('"every 15m"')
+    await writeFile(path, whole.replace('"every 15m"', '"every 7d"'))
+    await eventually('it is told', async () =>
+      (await (await fetch(`${mesh.url}/readyz`)).text()).includes("operator's heartbeat"),
+    )
+    const listed = await mesh.call(cronHumanEndpoints.cronJobs)
+    const { jobs } = cronHumanApi.cronJobs.response.parse(listed.json())
+    expect(jobs.find(({ id }) => id === params.id)).toMatchObject({ schedule: 'every 15m', enabled: true })
+    await mesh.terminate()
+    await mesh.restart()
+    expect(await jobOf('operator')).toEqual(locked)
+  })
+
   it('survives the kill of its agent in the middle of a call', async () => {
     const mesh = await startMeshForTest({ cassettes: { heart: cassette } })
     await mesh.createWorker('slow')

@@ -5,7 +5,6 @@ import type { Endpoint } from '@flotilla/protocol/endpoint'
 import { headers } from '@flotilla/protocol/headers'
 import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
 import { operatorEndpoints, operatorViewEndpoints } from '@flotilla/protocol/operator-endpoints'
-import { controlPlaneFlags } from '@flotilla/protocol/permission-record'
 import { toolEndpoints } from '@flotilla/protocol/tool-api'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { agentAtWork, longWork } from '../support/agent-at-work.ts'
@@ -17,6 +16,16 @@ import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { expectProblem } from '../support/problem-matcher.ts'
 import { verifies } from '../verifies.ts'
+
+/** As the specification names them. */
+const controlPlaneFlags = [
+  'can_manage_fleet',
+  'can_manage_projects',
+  'can_edit_agent_config',
+  'can_view_fleet_metrics',
+  'can_route_tasks',
+  'can_request_user_credentials',
+]
 
 let mesh: MeshProcess
 let operator: AgentAtWork

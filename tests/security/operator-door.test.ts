@@ -189,7 +189,7 @@ describe('the archive, behind the operator-or-internal gate', () => {
   it('is the operator’s and this machine’s own, and nobody else’s', async () => {
     verifies(
       'endpoints:operator:audit',
-      'authentication:operator-or-internal:audit',
+      'authentication:operator-or-internal:archive',
       'endpoints:operator:paths',
     )
     for (const endpoint of [archived, archive, unarchive]) {

@@ -1,7 +1,6 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { limits } from '@flotilla/protocol/limits'
 import { describe, expect, test } from 'vitest'
 import { heedsLesson, verifies } from '../../../../tests/verifies.ts'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
@@ -34,7 +33,12 @@ describe('the workspace', () => {
     expect(listed.map((file) => file.name)).toHaveLength(9)
     expect(listed.every((file) => file.is_default)).toBe(true)
     expect(readFileSync(join(data, 'workspace', 'SOUL.md'), 'utf8')).toBe('# SOUL\n')
-    expect(existsSync(join(data, 'workspace', 'SYSTEM.md'))).toBe(false)
+    // AGENTS.md stands beside, and what the mesh writes stands where it wrote it.
+    const six = ['HEARTBEAT', 'INSTRUCTIONS', 'INTERFACE', 'MEMORY', 'SOUL', 'USER'].map(
+      (name) => `${name}.md`,
+    )
+    expect(readdirSync(join(data, 'workspace')).toSorted()).toEqual(six)
+    expect(readdirSync(data)).toContain('AGENTS.md')
   })
 
   test('initial instructions seed their file once', async () => {
@@ -51,31 +55,41 @@ describe('the workspace', () => {
     expect(existsSync(join(data, 'workspace'))).toBe(true)
   })
 
-  test.each(Object.entries(limits.workspaceFileMaxChars).filter(([name]) => name !== 'SYSTEM.md'))(
-    '%s takes %i characters and no more',
-    async (name, maxChars) => {
-      verifies(
-        'limits:workspace-files',
-        'resources:workspace:soul',
-        'resources:workspace:instructions',
-        'resources:workspace:user',
-        'resources:workspace:memory',
-        'resources:workspace:interface',
-        'resources:workspace:agents',
-      )
-      const { workspace } = aWorkspace()
-      expect(await workspace.write(name, 'x'.repeat(maxChars))).toEqual({ filename: name, size: maxChars })
-      await expect(workspace.write(name, 'x'.repeat(maxChars + 1))).rejects.toMatchObject({
-        code: 'body-too-large',
-      })
-      expect(await workspace.isDefault(name)).toBe(false)
-    },
-  )
+  test.each([
+    ['SOUL.md', 4000],
+    ['INSTRUCTIONS.md', 12_000],
+    ['USER.md', 4000],
+    ['MEMORY.md', 16_000],
+    ['INTERFACE.md', 4000],
+    ['AGENTS.md', 12_000],
+  ])('%s takes %i characters and no more', async (name, maxChars) => {
+    verifies(
+      'limits:workspace-files',
+      'resources:workspace:soul',
+      'resources:workspace:instructions',
+      'resources:workspace:user',
+      'resources:workspace:memory',
+      'resources:workspace:interface',
+      'resources:workspace:agents',
+    )
+    const { workspace } = aWorkspace()
+    expect(await workspace.write(name, 'x'.repeat(maxChars))).toEqual({ filename: name, size: maxChars })
+    await expect(workspace.write(name, 'x'.repeat(maxChars + 1))).rejects.toMatchObject({
+      code: 'body-too-large',
+    })
+    expect(await workspace.isDefault(name)).toBe(false)
+  })
 
-  test('HEARTBEAT.md has no cap of its own', async () => {
+  test('HEARTBEAT.md has no cap of its own, and is bounded at 1 MiB as every text is', async () => {
     verifies('resources:workspace:heartbeat-uncapped')
     const { workspace } = aWorkspace()
-    expect(await workspace.write('HEARTBEAT.md', 'x'.repeat(100_000))).toMatchObject({ size: 100_000 })
+    expect((await workspace.list()).find(({ name }) => name === 'HEARTBEAT.md')).toMatchObject({ cap: null })
+    const most = 'x'.repeat(1_048_576)
+    expect(await workspace.write('HEARTBEAT.md', most)).toMatchObject({ size: 1_048_576 })
+    expect(await workspace.read('HEARTBEAT.md')).toBe(most)
+    await expect(workspace.write('HEARTBEAT.md', `${most}x`)).rejects.toMatchObject({
+      code: 'body-too-large',
+    })
   })
 
   test('PROJECT.md and SYSTEM.md come from the briefing and cannot be written', async () => {

@@ -5,14 +5,21 @@ import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../../tests/verifies.ts'
 import { systemClock } from '../system-clock.ts'
 import { createFileEditor } from './atomic-file.ts'
-import { environmentOnlyNames, withoutEnvironmentOnly } from './environment-only.ts'
+import { withoutEnvironmentOnly } from './environment-only.ts'
 import { watchSettings } from './watch-settings.ts'
+
+const names = [
+  'CAPTCHA_SOLVER_KEY',
+  'CAPTCHA_SOLVER_KEY_SECONDARY',
+  'CAPTCHA_SOLVER_PROXY_LOGIN',
+  'CAPTCHA_SOLVER_PROXY_PASSWORD',
+]
 
 describe('secrets that belong into the environment alone', () => {
   test('are taken out of the settings file when it is loaded, and the rest of it holds', async () => {
     verifies('resources:credential:captcha-stripped')
     const path = join(await mkdtemp(join(tmpdir(), 'settings-')), 'settings.json')
-    const secrets = Object.fromEntries(environmentOnlyNames.map((name) => [name, `canary of ${name}`]))
+    const secrets = Object.fromEntries(names.map((name) => [name, `canary of ${name}`]))
     await writeFile(path, JSON.stringify({ ...secrets, default_model: 'openai/one', models: {} }, null, 2))
     const stripped: string[] = []
     const broken: string[] = []
@@ -30,7 +37,7 @@ describe('secrets that belong into the environment alone', () => {
     expect(settings.current().default_model).toBe('openai/one')
     expect(JSON.stringify(settings.current())).not.toContain('canary')
     expect(JSON.parse(await readFile(path, 'utf8'))).toEqual({ default_model: 'openai/one', models: {} })
-    expect(stripped.toSorted()).toEqual([...environmentOnlyNames].toSorted())
+    expect(stripped.toSorted()).toEqual(names.toSorted())
 
     // Also where a hand puts one in later.
     await writeFile(`${path}.new`, '{"captcha_solver_key": "canary again", "default_model": "openai/two"}')

@@ -169,7 +169,6 @@ describe('people and the mesh', () => {
 
 describe('default records', () => {
   test('give the operator the six flags and neither spawn nor wallet', () => {
-    verifies('resources:permission:control-flags-default')
     expect(operatorDefaultRecord).toMatchObject({
       can_manage_fleet: true,
       can_manage_projects: true,
@@ -184,7 +183,6 @@ describe('default records', () => {
   })
 
   test('give a worker none of the flags', () => {
-    verifies('resources:permission:control-flags-default')
     expect(Object.entries(workerDefaultRecord).filter(([, value]) => value === true)).toEqual([])
   })
 })

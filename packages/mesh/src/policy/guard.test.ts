@@ -42,7 +42,7 @@ describe('the guard', () => {
   })
 
   test('throws denied with field and line, journals and announces it', () => {
-    verifies('authentication:permissions:cross-boundary', 'purpose:mesh:enforces-permissions')
+    verifies('purpose:mesh:enforces-permissions')
     const { guard, journal, events } = aGuard()
     expect(() => guard(scout, { do: 'message-agent', to: 'other' })).toThrow(
       expect.objectContaining({

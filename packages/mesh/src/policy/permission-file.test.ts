@@ -7,6 +7,7 @@ import { verifies } from '../../../../tests/verifies.ts'
 import { createFileEditor, readTextFile } from '../config/atomic-file.ts'
 import { silentLog } from '../log.ts'
 import { systemClock } from '../system-clock.ts'
+import type { Action } from './action.ts'
 import { authorize } from './authorize.ts'
 import { workerDefaultRecord } from './default-records.ts'
 import { createPermissionFile } from './permission-file.ts'
@@ -65,6 +66,29 @@ describe('the permission file', () => {
     expect(authorize(store.snapshot(), scout, listAgents).allowed).toBe(false)
     expect(heard[0]).toContain(`config/permissions.json line ${line}: `)
     await store.close()
+  })
+
+  test.each<[flag: string, action: Action]>([
+    ['can_manage_fleet', { do: 'manage-fleet' }],
+    ['can_manage_projects', { do: 'manage-projects' }],
+    ['can_edit_agent_config', { do: 'edit-agent-config', agentId: 'other' }],
+    ['can_view_fleet_metrics', { do: 'view-fleet' }],
+    ['can_route_tasks', { do: 'route-tasks' }],
+    ['can_request_user_credentials', { do: 'request-credential' }],
+  ])('that leaves out %s gives it to the operator and to no worker', async (flag, action) => {
+    verifies('resources:permission:control-flags-default')
+    const decided = async (record: object) => {
+      const { store } = await opened(JSON.stringify({ permissions: { operator: record, scout: record } }))
+      const [forOperator, forWorker] = ['operator', 'scout'].map((agentId) =>
+        authorize(store.snapshot(), { ...scout, agentId }, action),
+      )
+      await store.close()
+      return [forOperator, forWorker]
+    }
+    const refused = { allowed: false, field: flag }
+    expect(await decided({})).toMatchObject([{ allowed: true, field: flag }, refused])
+    expect(await decided({ [flag]: false })).toMatchObject([refused, refused])
+    expect(await decided({ [flag]: true })).toMatchObject([{ allowed: true }, { allowed: true }])
   })
 
   test('gives each agent its own record, and knows the lines of its fields', async () => {

@@ -50,6 +50,25 @@ describe('the vault', () => {
     expect(vault.names()).toEqual({ system: ['openai_api_key'], agent: ['github'] })
   })
 
+  test('holds none of the four names of the CAPTCHA solver, wherever they are set', async () => {
+    verifies('resources:credential:captcha-bypass')
+    const names = [
+      'CAPTCHA_SOLVER_KEY',
+      'CAPTCHA_SOLVER_KEY_SECONDARY',
+      'CAPTCHA_SOLVER_PROXY_LOGIN',
+      'CAPTCHA_SOLVER_PROXY_PASSWORD',
+    ]
+    const text = names.map((name) => `${name}=in-file\n`).join('')
+    const env = Object.fromEntries(names.map((name) => [name, 'in-environment']))
+    const { vault } = await aVault(`${text}FLOTILLA_CRED_OTHER=other\n`, env)
+    expect(vault.names()).toEqual({ system: [], agent: ['other'] })
+    for (const name of names) {
+      for (const spelling of [name, name.toLowerCase(), name.replace('CAPTCHA_', '')]) {
+        expect([vault.system(spelling), vault.agentTier(spelling)], spelling).toEqual([undefined, undefined])
+      }
+    }
+  })
+
   test('never gives a system credential to agents, nor the other way round', async () => {
     verifies('authentication:credentials:system-never', 'resources:credential:system-mesh-only')
     const { vault } = await aVault('FLOTILLA_SYSTEM_A=1\nFLOTILLA_CRED_B=2\n')

@@ -123,7 +123,7 @@ describe('making and changing a job', () => {
 
   it('keeps the fields that choose the mode, and all that is not named', async () => {
     heedsLesson(75)
-    verifies('resources:cron-job:updatable', 'resources:cron-job:immutable', 'resources:cron-job:file')
+    verifies('resources:cron-job:file')
     const played = await play()
     const heart = await played.add({ agent: 'clerk', schedule: 'every 15m', heartbeat: true })
     const updated = await played.cron.update(owner, { id: heart.id, change: { message: 'hello' } }, noSignal)
@@ -150,6 +150,59 @@ describe('making and changing a job', () => {
         created_at: startOfTime,
       },
     ])
+  })
+
+  it('changes the six fields that may change, each alone, in the file and in what the job does', async () => {
+    verifies(
+      'resources:cron-job:updatable-schedule',
+      'resources:cron-job:updatable-message',
+      'resources:cron-job:updatable-enabled',
+      'resources:cron-job:updatable-suppress-empty',
+      'resources:cron-job:updatable-tool-name',
+      'resources:cron-job:updatable-tool-params',
+    )
+    const two = ['http_request', 'other_tool'].map((name) => ({
+      name,
+      description: 'Asks a place',
+      parameters: { type: 'object', properties: { url: { type: 'string' } }, additionalProperties: false },
+    }))
+    const played = await play({ world: { toolsOf: async () => two } })
+    const says = await played.add({ agent: 'clerk', schedule: 'every 1h', message: 'look' })
+    const acts = await played.add({
+      agent: 'writer',
+      schedule: 'every 1h',
+      tool_name: 'http_request',
+      tool_params: { url: 'https://a' },
+    })
+    const jobOf = async (id: string) => {
+      const { jobs } = JSON.parse(await readFile(played.world.path, 'utf8')) as { jobs: { id: string }[] }
+      return jobs.find((job) => job.id === id)
+    }
+    const changes: [string, object][] = [
+      [says.id, { schedule: 'every 1m' }],
+      [says.id, { message: 'look again' }],
+      [says.id, { suppress_empty: false }],
+      [acts.id, { schedule: '* * * * *' }],
+      [acts.id, { tool_name: 'other_tool' }],
+      [acts.id, { tool_params: { url: 'https://b' } }],
+      [acts.id, { enabled: false }],
+      [acts.id, { enabled: true }],
+    ]
+    for (const [id, change] of changes) {
+      const before = await jobOf(id)
+      const view = await played.cron.update(owner, { id, change }, noSignal)
+      expect(view, JSON.stringify(change)).toMatchObject(change)
+      expect(await jobOf(id)).toEqual({ ...before, ...change })
+    }
+    await played.tickAfter(minute)
+    const inputs = new Map(played.runs().map(({ agentId, input }) => [agentId, input]))
+    expect(inputs.get('clerk')).toMatchObject({ message: 'look again' })
+    expect(inputs.get('writer')).toEqual({ kind: 'tool', tool: 'other_tool', params: { url: 'https://b' } })
+    await played.cron.update(owner, { id: says.id, change: { enabled: false } }, noSignal)
+    for (const run of played.runs()) played.end(run.id)
+    await played.tickAfter(minute)
+    const agents = played.runs().map(({ agentId }) => agentId)
+    expect(agents.toSorted()).toEqual(['clerk', 'writer', 'writer'])
   })
 
   it('locks the heartbeat of the operator to every 15m, on every path', async () => {

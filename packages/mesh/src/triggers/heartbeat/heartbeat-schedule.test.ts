@@ -33,7 +33,7 @@ describe('heartbeats in memory', () => {
 
 describe('a worker’s heartbeat', () => {
   test('is every 15 minutes while nobody sets it, and stays as it was set', async () => {
-    verifies('events:heartbeat:default-schedule', 'resources:worker:heartbeat-configurable')
+    verifies('events:heartbeat:default-schedule')
     const { jobs, set, ensure } = aWorld()
     await ensure('scout')
     expect(await jobs.find('scout')).toEqual({ agentId: 'scout', schedule: 'every 15m', enabled: true })
@@ -78,7 +78,6 @@ agents:
 
 describe('the operator’s heartbeat is every 15 minutes', () => {
   test.each(['every 1m', 'every 7d', null])('by its endpoint and command (%s)', async (schedule) => {
-    verifies('resources:operator:heartbeat-locked', 'events:heartbeat:operator-locked')
     const { jobs, set, ensure } = aWorld()
     await ensure('operator')
     await expect(set(person, 'operator', schedule)).rejects.toMatchObject({ code: 'unprocessable' })
