@@ -332,6 +332,7 @@ withEngine(
     })
 
     it('goes on in a new container when one is killed in mid-run, and the asker hears', async () => {
+      verifies('purpose:mesh:manages-containers')
       await inside('clerk', 'rm -f effects')
       const before = (await container('clerk').inspect()).Id
       const asked = await mesh.submit('dig', { session: 'dig 3' })
@@ -396,6 +397,7 @@ withEngine(
     })
 
     it('stops its containers when it is asked to stop, and finishes their runs in its next life', async () => {
+      verifies('purpose:mesh:manages-containers', 'authentication:zone-2:containers')
       await inside('other', 'rm -f effects')
       const asked = await mesh.submit('dig on', { agent: 'other', session: 'dig 4' })
       await eventually('the tool runs', async () =>

@@ -22,6 +22,8 @@ describe('the first voyage', () => {
       'endpoints:agent:post-task',
       'resources:tool:hand-off',
       'resources:task-assignment:sender',
+      'resources:task-result:structured-output',
+      'purpose:mesh:routes-messages',
       'authentication:zone-2:messages',
     )
     const content = await readFile(join(repositoryRoot, 'package-lock.json'))

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import process from 'node:process'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -51,12 +52,19 @@ describe('the learnings of an agent', () => {
   })
 
   it('what failed and what was corrected stands in the prompt of the next session', async () => {
-    verifies('purpose:learnings:injected')
+    verifies(
+      'purpose:learnings:injected',
+      'purpose:learnings:errors-file',
+      'purpose:learnings:corrections-file',
+    )
+    const kept = (name: string) => readFile(join(agent.data, 'learnings', name), 'utf8')
     expect((await say(1, 'read it')).json()).toMatchObject({ response: 'It is Tuesday.' })
     expect(systemPrompt()).not.toContain('read_file')
     expect((await say(2, 'No, it is Monday')).json()).toMatchObject({ response: 'Monday it is.' })
     expect(systemPrompt()).toMatch(/What failed before:\n- \[.*\] \*\*read_file\*\*: Error \(not-found\)/)
     await say(3, 'hello')
+    expect(await kept('errors.md')).toContain('**read_file**')
+    expect(await kept('corrections.md')).toContain('"No, it is Monday"')
     expect(systemPrompt()).toContain('I said: "It is Tuesday." Correction: "No, it is Monday"')
   })
 })

@@ -1,5 +1,6 @@
 import { agentEndpoints } from '@flotilla/protocol/agent-endpoints'
 import { agentApi } from '@flotilla/protocol/agent-api'
+import { meshHumanApi, meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { agentSurroundings } from '../support/agent-surroundings.ts'
 import { aCassette, says } from '../support/cassettes.ts'
@@ -34,6 +35,27 @@ async function capabilitiesOf(agent: string) {
     groupOf: new Map(tools.map(({ name, group }) => [name, group])),
   }
 }
+
+describe('a new home', () => {
+  it('has the operator from its first start, and every agent that is made is a worker under another id', async () => {
+    verifies(
+      'purpose:agent:worker-or-operator',
+      'purpose:operator:reserved-id',
+      'purpose:operator:created-at-startup',
+      'versioning:engine-version',
+    )
+    const health = await mesh.call(meshHumanEndpoints.healthz)
+    expect(health.json()).toMatchObject({ version: '0.1.0' })
+    const reply = await mesh.call(meshHumanEndpoints.status)
+    const { agents } = meshHumanApi.status.response.parse(reply.json())
+    expect(Object.fromEntries(agents.map(({ id, kind }) => [id, kind]))).toEqual({
+      operator: 'operator',
+      clerk: 'worker',
+    })
+    await expect(mesh.createWorker('operator')).rejects.toThrow(/reserved/)
+    await expect(mesh.createWorker('boss', { kind: 'operator' })).rejects.toThrow(/bad-request/)
+  })
+})
 
 describe('the tools of a running agent', () => {
   it('are in the groups that the specification names, by the names that it gives them there', async () => {

@@ -19,7 +19,18 @@ const cassette = aCassette({
 })
 
 it('a watched folder makes one run of each new file, also when the mesh is killed in between', async () => {
-  verifies('resources:file-watcher:file', 'events:file-watcher:first-scan-silent', 'limits:file-watcher-poll')
+  verifies(
+    'purpose:mesh:runs-file-watchers',
+    'resources:file-watcher:file',
+    'resources:file-watcher:top-level-key',
+    'resources:file-watcher:path',
+    'resources:file-watcher:pattern',
+    'resources:file-watcher:agent',
+    'resources:file-watcher:message',
+    'resources:file-watcher:placeholder-filename',
+    'resources:file-watcher:placeholder-filepath',
+  )
+  verifies('events:file-watcher:first-scan-silent', 'limits:file-watcher-poll')
   const mesh = await startMeshForTest({ cassettes: { watch: cassette } })
   await mesh.createWorker('scout')
   const inbox = join(mesh.home, 'inbox')
@@ -39,7 +50,9 @@ it('a watched folder makes one run of each new file, also when the mesh is kille
   })
   expect(first.watchers[0]).toMatchObject({ fired: 0, waiting: 0, trouble: null })
 
+  // The second does not match the pattern.
   await put('one.csv')
+  await put('one.txt')
   await eventually('the file is noticed', async () => (await show()).watchers[0]?.waiting === 1)
   await mesh.kill9()
   await put('meanwhile.csv')
@@ -59,6 +72,7 @@ it('a watched folder makes one run of each new file, also when the mesh is kille
   expect(run).toMatchObject({
     agent_id: 'scout',
     origin: { kind: 'watcher', channel: 'mesh', user: `${inbox}/*.csv` },
+    input: { message: expect.stringContaining(`A file two.csv at ${inbox}/two.csv`) },
   })
 
   const broken = await flotilla(mesh, 'watchers', 'check')

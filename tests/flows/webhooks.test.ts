@@ -81,6 +81,8 @@ describe('senders that nobody here wrote', () => {
       'endpoints:webhook:response',
       'resources:webhook:hook-id',
       'purpose:mesh:runs-webhooks',
+      'purpose:chat-mode:webhook-channel',
+      'resources:webhook:secret',
     )
     const curl = async (...more: string[]) =>
       (await run('curl', ['-sS', '-w', '\n%{http_code}', ...more])).stdout
@@ -114,6 +116,7 @@ describe('senders that nobody here wrote', () => {
     const ended = await mesh.ended(id)
     expect(ended).toMatchObject({
       agent_id: 'clerk',
+      kind: 'chat',
       origin: { kind: 'webhook', user: webhook.id },
       outcome: { status: 'done', text: words },
     })

@@ -94,7 +94,7 @@ describe("the people's door", () => {
 
   it.each(writes)('refuses %s without X-Requested-With', async (_name, endpoint) => {
     verifies('endpoints:dashboard:requested-with', 'authentication:dashboard:requested-with')
-    expectProblem(await call(endpoint, { [headers.requestedWith]: '' }), 'denied')
+    expectProblem(await call(endpoint, { 'x-requested-with': '' }), 'denied')
   })
 
   it('refuses what an agent may hold, wherever it comes from', async () => {
@@ -127,7 +127,8 @@ describe("the people's door", () => {
     }
   })
 
-  it('gives no page of another origin leave to read', async () => {
+  it('is open to a direct call of its owner without any cookie, and gives no page of another origin leave to read', async () => {
+    verifies('authentication:dashboard:open-without-token-file')
     const asked = await mesh.call(
       { ...meshHumanEndpoints.status, method: 'GET' },
       { headers: { origin: mesh.url } },
@@ -155,13 +156,10 @@ describe('the internal door', () => {
     'opens %s to loopback and marker together',
     async (_name, endpoint) => {
       verifies('authentication:internal:header', 'authentication:internal:loopback')
-      const marked = { [headers.meshInternal]: '1' }
+      const marked = { 'x-mesh-internal': '1' }
       expect((await mesh.call(endpoint, { headers: marked })).status).toBe(200)
       expectProblem(await mesh.call(endpoint), 'unauthenticated')
-      expectProblem(
-        await mesh.call(endpoint, { headers: { [headers.meshInternal]: 'true' } }),
-        'unauthenticated',
-      )
+      expectProblem(await mesh.call(endpoint, { headers: { 'x-mesh-internal': 'true' } }), 'unauthenticated')
       expectProblem(
         await mesh.call(endpoint, { headers: { ...marked, 'x-forwarded-for': '127.0.0.1' } }),
         'unauthenticated',

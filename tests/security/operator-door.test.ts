@@ -258,6 +258,14 @@ describe('the ceiling on the wire', () => {
 
   it('refuses every field that only a person may raise, alone and at creation', async () => {
     heedsLesson(7, 8)
+    verifies(
+      'resources:operator:ceiling-spawn',
+      'resources:operator:ceiling-wallet',
+      'resources:permission:can-spawn-not-by-operator',
+      'resources:permission:can-use-wallet-not-by-operator',
+      'authentication:ceiling:spawn',
+      'authentication:ceiling:wallet',
+    )
     const raises: Readonly<Record<string, unknown>> = {
       allowed_apis: ['llm', 'http', 'more'],
       allowed_credentials: ['x'],

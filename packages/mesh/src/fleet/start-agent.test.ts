@@ -2,7 +2,7 @@ import type { JsonValue } from '@flotilla/protocol/json-value'
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
-import { heedsLesson, verifies } from '../../../../tests/verifies.ts'
+import { heedsLesson } from '../../../../tests/verifies.ts'
 import { aFleet, aWorker, owner, patient, reasonOf, stateOf } from './fleet-world.ts'
 import type { FleetWorld } from './fleet-world.ts'
 
@@ -19,7 +19,6 @@ function promiseGate(): { readonly passed: Promise<void>; open(): void } {
 
 describe('starting an agent', () => {
   test('the sandbox is told who it is, where the door is and nothing secret but its program token', async () => {
-    verifies('purpose:mesh:manages-containers', 'authentication:zone-2:containers')
     world = await aWorker()
     await world.fleet.ensureRunning('w', patient)
     const spec = world.runtime.started[0]

@@ -184,6 +184,15 @@ describe('what is refused', () => {
     expect(rulesOf(source)).toContain('declaration')
   })
 
+  test('the decorator of other languages, for which the call of skill stands', () => {
+    verifies('resources:skill:declaration')
+    const decorated = `import { skill } from '@flotilla/skill'
+class Skills { @skill('count_words', 'Counts words', {}) async run() { return {} } }
+export default Skills`
+    expect(rulesOf(decorated)).not.toEqual([])
+    expect(checkSkill(wrap('return {}'))).toMatchObject({ ok: true, definition: { name: 'count_words' } })
+  })
+
   test('text that is no program, with the line', () => {
     expect(checkSkill('const a = 1\nconst = 2')).toMatchObject({ ok: false, faults: [{ rule: 'syntax' }] })
     expect(rulesOf('('.repeat(9000))).toEqual(['syntax'])
