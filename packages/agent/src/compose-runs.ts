@@ -39,7 +39,8 @@ const learningsMaxChars = 3000
 
 export interface RunParts {
   readonly perform: PerformRun
-  readonly tools: readonly Tool[]
+  /** The agent's own, with the skills it has written so far. */
+  readonly tools: () => readonly Pick<Tool, 'definition' | 'source'>[]
   readonly mcp: Pick<McpRoom, 'tools' | 'statuses'>
   close(): Promise<void>
 }
@@ -160,7 +161,8 @@ export function composeRuns(deps: {
     await Promise.all([memory.close(), mcp.close()])
     meshHttp.close()
   }
-  return { perform, tools: withCrew(tools, newCrew()), mcp, close }
+  const own = withCrew(tools, newCrew())
+  return { perform, tools: () => [...own, ...skills.listed()], mcp, close }
 }
 
 function withCrew(tools: readonly Tool[], crew: Crew): readonly Tool[] {

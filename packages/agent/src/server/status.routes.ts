@@ -15,7 +15,7 @@ export function statusRoutes(deps: {
   checkpoints: Checkpoints
   /** Loads the tools; the first run needs them too. */
   abilities: () => Promise<{
-    readonly tools: readonly Tool[]
+    readonly tools: () => readonly Pick<Tool, 'definition' | 'source'>[]
     readonly mcp: { tools(): readonly Tool[]; statuses(): readonly McpServerStatus[] }
   }>
   /** Null when a chat posted now would be taken, else why not. */
@@ -56,7 +56,7 @@ export function statusRoutes(deps: {
       return {
         agent_id: agentId,
         role,
-        tools: [...tools, ...mcp.tools()].map(({ definition, source = 'builtin' }) => ({
+        tools: [...tools(), ...mcp.tools()].map(({ definition, source = 'builtin' }) => ({
           ...definition,
           source,
           group: source === 'builtin' ? groupOf(definition.name) : null,

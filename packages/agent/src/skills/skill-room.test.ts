@@ -64,7 +64,7 @@ async function room(files: Readonly<Record<string, string>> = {}) {
     return executeToolCall(tool, input, { context, clock: systemClock })
   }
   const setAway = (value: boolean): void => void (away = value)
-  return { data, put, offer, call, asked, write, command, setAway }
+  return { data, put, offer, call, asked, write, command, setAway, listed: skills.listed }
 }
 const namesOf = (tools: readonly Tool[]) => tools.map(({ definition }) => definition.name)
 const toldBy = (tools: readonly Tool[], name: string) =>
@@ -122,6 +122,14 @@ export default skill('half', 'Halves', { n: { type: 'number', default: 8 } }, as
     await call(offered, 'create_skill', { name: 'double', code: again })
     expect(JSON.parse((await call(offered, 'double', { n: 5 })).output)).toEqual({ twice: 10, how: 'added' })
     expect(namesOf(await offer()).filter((name) => name === 'double')).toHaveLength(1)
+  })
+
+  test('are told to whoever asks what the agent can do, the tools that make them before there is any', async () => {
+    const { offer, call, listed } = await room()
+    const names = () => listed().map(({ definition }) => definition.name)
+    expect(names()).toEqual(['create_skill', 'reload_skills'])
+    await call(await offer(), 'create_skill', { name: 'double', code: source('double') })
+    expect(names()).toEqual(['create_skill', 'reload_skills', 'double'])
   })
 
   test('are read again by reload_skills', async () => {

@@ -22,6 +22,8 @@ export interface SkillRoom {
       readonly shown?: () => void
     },
   ): Promise<Tool[]>
+  /** What runs are offered of these, as far as the folder has been read. */
+  listed(): readonly Pick<Tool, 'definition'>[]
 }
 
 /** The folder is read with the first run and when the agent asks for it. */
@@ -35,7 +37,15 @@ export function createSkillRoom(deps: {
   const { files } = deps
   const check = createCheckSource()
   let shelf: Shelf = { skills: [], guides: [], broken: [], whole: false }
+  let listed: readonly Pick<Tool, 'definition'>[] = skillTools({
+    files,
+    check,
+    taken: new Set(),
+    shelf: () => shelf,
+    reload: async () => shelf,
+  })
   return {
+    listed: () => listed,
     offer: async (tools, asked) => {
       const offeredNames = tools.map(({ definition }) => definition.name)
       const taken = new Set([...deps.ownNames, ...offeredNames, ...skillToolNames])
@@ -47,6 +57,7 @@ export function createSkillRoom(deps: {
         const shown = [...own, ...skills.map((skill) => skillTool(skill, { ...deps, tools }))]
         offered.splice(tools.length, shownCount, ...shown)
         shownCount = shown.length
+        listed = shown
         asked.shown?.()
       }
       const reload = async (context: { mesh: RunMesh; signal: AbortSignal }): Promise<Shelf> => {
