@@ -78,8 +78,7 @@ describe('an agent', () => {
       'resources:tool:set-cron-permission',
       'resources:permission:can-manage-cron',
       'events:cron:message-mode',
-      'events:cron:tick',
-      'limits:cron-tick',
+      'events:inbound:cron',
     )
     await editPermissions(mesh, 'clerk', { can_manage_cron: false })
     const refused = await mesh.invoke('clerk', 'set_cron', { schedule: 'every 5s', message: 'x' })

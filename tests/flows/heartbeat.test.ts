@@ -67,6 +67,7 @@ describe('a heartbeat of a real fleet', () => {
   it('costs no model call where there is nothing to do, and runs where there is', async () => {
     heedsLesson(74, 76, 79)
     verifies('states:heartbeat:skip-calls-no-llm', 'states:heartbeat:skipped', 'states:heartbeat:runs')
+    verifies('events:heartbeat:probes-first')
     const mesh = await startMeshForTest({ cassettes: { heart: cassette } })
     await mesh.createWorker('scout')
     await mesh.createWorker('scout2')
@@ -96,6 +97,11 @@ describe('a heartbeat of a real fleet', () => {
     expect(await beat(mesh, 'scout2')).toEqual({ skipped: 'nothing-to-do', run: null })
     const needed = await beat(mesh, 'scout')
     expect(needed.run?.origin.kind).toBe('heartbeat')
+    // The probes had looked before its model was asked for the first time.
+    expect(needed.run?.input).toMatchObject({
+      kind: 'heartbeat',
+      message: expect.stringMatching(/^# Alerts$[\s\S]*pending_tasks: 1 open task/m),
+    })
     expect(needed.run?.outcome).toMatchObject({
       text: 'I told you of the task.',
       result: { outcome: 'reported', tools_used: ['notify_user'] },
@@ -139,7 +145,7 @@ describe('a heartbeat of a real fleet', () => {
   })
 
   it('comes by the clock, as a job of its agent, and costs nothing where there is nothing to do', async () => {
-    verifies('events:heartbeat:is-a-cron', 'purpose:mesh:runs-heartbeats', 'events:inbound')
+    verifies('events:heartbeat:is-a-cron', 'purpose:mesh:runs-heartbeats', 'events:inbound:heartbeat')
     const mesh = await startMeshForTest({ cassettes: { heart: cassette } })
     await mesh.createWorker('scout')
     const job = async () => {
@@ -262,6 +268,7 @@ describe('a heartbeat of a real fleet', () => {
 
 describe('the operator’s heartbeat', () => {
   it('goes on whatever the command line, the API and a hand in the file do to it, and each is told why', async () => {
+    verifies('events:heartbeat:operator-locked')
     const mesh = await startMeshForTest({ cassettes: { heart: cassette } })
     const cli = (...words: string[]) => flotilla({ url: mesh.url, home: mesh.home }, ...words)
     const path = join(mesh.home, 'config', 'cron.json')
@@ -273,6 +280,7 @@ describe('the operator’s heartbeat', () => {
     }
     const [found] = await heart()
     const id = found?.id ?? ''
+    expect(await heart()).toHaveLength(1)
     const as = { id, schedule: 'every 15m', enabled: true, when: null, next_run: expect.any(Number) }
     for (const words of [
       ['cron', 'set', id, '--off'],

@@ -99,7 +99,7 @@ async function fleet(): Promise<MeshProcess> {
 describe('sub-agents', () => {
   it('work in the process of their agent, two deep, on its run, in the sight of people', async () => {
     verifies('resources:tool:subagent-spawn', 'resources:tool:subagent-list', 'resources:tool:subagent-wait')
-    verifies('resources:tool:subagent-in-process', 'limits:subagents:depth', 'limits:subagents:concurrent')
+    verifies('resources:tool:subagent-in-process')
     const mesh = await fleet()
     const events = await readEvents({
       method: 'GET',

@@ -29,8 +29,9 @@ it('a watched folder makes one run of each new file, also when the mesh is kille
     'resources:file-watcher:message',
     'resources:file-watcher:placeholder-filename',
     'resources:file-watcher:placeholder-filepath',
+    'events:inbound:file-watcher',
+    'events:file-watcher:first-scan-silent',
   )
-  verifies('events:file-watcher:first-scan-silent', 'limits:file-watcher-poll')
   const mesh = await startMeshForTest({ cassettes: { watch: cassette } })
   await mesh.createWorker('scout')
   const inbox = join(mesh.home, 'inbox')

@@ -4,7 +4,10 @@ import type { Clause } from './clause.ts'
 // oxfmt-ignore
 export const eventsClauses = [
   { line: 210, id: 'events:outbound', state: 'covered', by: 'events', text: 'Outbound event kinds and payloads are not shown.', decided: 'docs/architecture.md#6.25' },
-  { line: 210, id: 'events:inbound', state: 'covered', by: 'runs', text: 'Inbound triggers are webhooks, cron, heartbeats and file watchers.' },
+  { line: 210, id: 'events:inbound:webhook', state: 'covered', by: 'webhook', text: 'A webhook is one of the four inbound triggers.' },
+  { line: 210, id: 'events:inbound:cron', state: 'covered', by: 'cron', text: 'Cron is one of the four inbound triggers.' },
+  { line: 210, id: 'events:inbound:heartbeat', state: 'covered', by: 'heartbeat', text: 'A heartbeat is one of the four inbound triggers.' },
+  { line: 210, id: 'events:inbound:file-watcher', state: 'covered', by: 'watcher', text: 'A file watcher is one of the four inbound triggers.' },
   { line: 214, id: 'events:cron:tick', state: 'covered', by: 'cron', text: 'The cron scheduler ticks every 5 seconds (`TICK_INTERVAL=5s`).' },
   { line: 214, id: 'events:cron:not-faster-than-tick', state: 'covered', by: 'cron', text: 'Intervals under 5s do not fire faster.' },
   { line: 215, id: 'events:heartbeat:is-a-cron', state: 'covered', by: 'heartbeat', text: 'A heartbeat is a cron with `heartbeat=true`.' },

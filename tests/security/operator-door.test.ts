@@ -81,10 +81,6 @@ describe('the operator’s part of the agent door', () => {
   it.each(all)('refuses %s to a worker, to programs and without a token', async (name, endpoint) => {
     heedsLesson(3, 4, 43)
     verifies(
-      'endpoints:operator:fleet-metrics',
-      'endpoints:operator:agent-metrics',
-      'endpoints:operator:stale-tasks',
-      'endpoints:operator:audit',
       'authentication:operator-or-internal:fleet-metrics',
       'authentication:operator-or-internal:agent-metrics',
       'authentication:operator-or-internal:stale-tasks',
@@ -138,6 +134,66 @@ describe('the operator’s part of the agent door', () => {
   })
 })
 
+/** Asks at an address as it is written: everybody is refused but the operator and programs of this machine. */
+async function askAtTheGate(path: string, method: 'GET' | 'POST' = 'GET') {
+  const endpoint = { method, path, summary: '' } as const
+  const internal = { [headers.meshInternal]: '1' }
+  expectProblem(await knock(endpoint, { who: ann }), 'denied')
+  expectProblem(await knock(endpoint, { who: ann, more: internal }), 'denied')
+  expectProblem(await knock(endpoint, { who: operator, token: operator.programToken }), 'denied')
+  expectProblem(await mesh.call(endpoint), 'unauthenticated')
+  const proxied = { ...internal, 'x-forwarded-for': '10.0.0.1' }
+  expectProblem(await mesh.call(endpoint, { headers: proxied }), 'unauthenticated')
+  const replies = [
+    await knock(endpoint, { who: operator }),
+    await mesh.call(endpoint, { headers: internal }),
+  ] as const
+  for (const { status, text } of replies) expect(status, text).toBe(200)
+  return replies.map((reply) => reply.json())
+}
+
+describe('behind the operator-or-internal gate', () => {
+  it('are the figures of the fleet', async () => {
+    verifies('endpoints:operator:fleet-metrics')
+    for (const figures of await askAtTheGate('/mesh/operator/metrics')) {
+      expect(figures).toMatchObject({ agents: { total: 3 }, cost_today_usd: expect.any(Number) })
+    }
+  })
+
+  it('are those of each agent', async () => {
+    verifies('endpoints:operator:agent-metrics')
+    for (const figures of await askAtTheGate('/mesh/operator/agents/ann/metrics')) {
+      expect(figures).toMatchObject({ id: 'ann' })
+    }
+  })
+
+  it('are the tasks to which nothing happens', async () => {
+    verifies('endpoints:operator:stale-tasks')
+    for (const found of await askAtTheGate('/mesh/operator/stale-tasks')) expect(found).toEqual({ tasks: [] })
+  })
+
+  it('is the audit', async () => {
+    verifies('endpoints:operator:audit')
+    for (const { rows } of await askAtTheGate('/mesh/operator/audit?limit=500')) {
+      expect(rows).toContainEqual(expect.objectContaining({ action: 'agent.created', subject: 'target' }))
+    }
+  })
+
+  it('is the archive, to be looked at, filled and emptied', async () => {
+    verifies('endpoints:operator:archive', 'endpoints:operator:paths')
+    const archived = () => askAtTheGate('/mesh/operator/archive')
+    for (const found of await archived()) expect(found).toEqual({ agents: [] })
+    for (const put of await askAtTheGate('/mesh/operator/agents/target/archive', 'POST')) {
+      expect(put).toMatchObject({ id: 'target', archived: true })
+    }
+    for (const found of await archived()) expect(found).toMatchObject({ agents: [{ id: 'target' }] })
+    for (const back of await askAtTheGate('/mesh/operator/agents/target/unarchive', 'POST')) {
+      expect(back).toMatchObject({ id: 'target', archived: false })
+    }
+    for (const found of await archived()) expect(found).toEqual({ agents: [] })
+  })
+})
+
 describe('figures on the people’s port', () => {
   it.each(Object.entries<Endpoint>(operatorViewEndpoints))(
     'are for programs of this machine with the marker: %s',
@@ -187,11 +243,7 @@ describe('the archive, behind the operator-or-internal gate', () => {
   const internal = { params: { id: 'target' }, headers: { [headers.meshInternal]: '1' } }
 
   it('is the operator’s and this machine’s own, and nobody else’s', async () => {
-    verifies(
-      'endpoints:operator:audit',
-      'authentication:operator-or-internal:archive',
-      'endpoints:operator:paths',
-    )
+    verifies('authentication:operator-or-internal:archive')
     for (const endpoint of [archived, archive, unarchive]) {
       expectProblem(await knock(endpoint, { who: ann }), 'denied')
       expectProblem(await knock(endpoint, { who: operator, token: operator.programToken }), 'denied')

@@ -261,6 +261,18 @@ describe('a real agent process at work', () => {
     })
   })
 
+  test('a chat turn that nobody bounds otherwise has thirty rounds, and then one answer without tools', async () => {
+    verifies('limits:chat-rounds-per-turn')
+    const script = Array.from({ length: 40 }, (_, round) => ({ ...command(`echo ${round}`), text: 'more' }))
+    await withFleet([modelAnswers(script)], async ({ mesh, agent }) => {
+      const ended = result(await agent.call('POST', '/chat', { body: chat('run_1', 1) }))
+      expect(ended).toMatchObject({ status: 'complete', response: 'more' })
+      const asked = mesh.requests.filter(({ path }) => path === '/v1/chat/completions')
+      expect(asked).toHaveLength(31)
+      expect(ended.tool_outputs.at(-1)?.output).toContain('29')
+    })
+  })
+
   test('a reset conversation is forgotten', async () => {
     await withFleet([modelAnswers([{ text: 'hi' }])], async ({ mesh, agent }) => {
       await agent.call('POST', '/chat', { body: chat('run_1', 1) })

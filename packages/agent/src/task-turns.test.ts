@@ -28,11 +28,12 @@ const works = Array.from({ length: 50 }, (_, step): ScriptedAnswer => ({
 /** A real agent with a task of which a part was given away. */
 async function aTask(
   script: readonly ScriptedAnswer[],
-  { iterationsMax = 20, budget = null }: { iterationsMax?: number; budget?: TaskTurn['token_budget'] } = {},
+  { iterationsMax, budget = null }: { iterationsMax?: number; budget?: TaskTurn['token_budget'] } = {},
 ) {
   const mesh = await startFakeMesh([modelAnswers(script), given, complete])
   onTestFinished(() => mesh.close())
-  const environment = { FLOTILLA_MAX_ITERATIONS: String(iterationsMax) }
+  const environment: Record<string, string> =
+    iterationsMax === undefined ? {} : { FLOTILLA_MAX_ITERATIONS: String(iterationsMax) }
   let agent = await startAgent({ spawnMain, meshUrl: mesh.url, environment })
   onTestFinished(async () => void (await agent.stop('SIGKILL')))
   const session = 'task:task_1'
@@ -65,8 +66,19 @@ async function aTask(
   }
 }
 
-test('a task has its iterations over all its turns, and the last of them must close it', async () => {
+test('a task that nobody bounds otherwise has twenty iterations, and the last is for its end', async () => {
   verifies('limits:task-iterations')
+  const task = await aTask(works)
+  expect(await task.begin()).toMatchObject({
+    result: { status: 'failed', error: { code: 'rounds-exhausted' } },
+  })
+  const tools = task.asked().map((asked) => asked.tools?.map((tool) => tool.function.name) ?? [])
+  expect(tools).toHaveLength(20)
+  expect(tools[18]).toContain('run_command')
+  expect(tools[19]).toEqual(['complete_task'])
+})
+
+test('a task has its iterations over all its turns, and the last of them must close it', async () => {
   const task = await aTask([handOff, { text: 'waiting for w2' }, ...works], { iterationsMax: 5 })
   expect(await task.begin()).toMatchObject({ result: { status: 'complete' } })
   await task.restart()

@@ -1,14 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { verifies } from '../../../../tests/verifies.ts'
-import { limits } from '@flotilla/protocol/limits'
 import { countContinuation, countRound, judgeRound } from './round-budget.ts'
 import type { RoundCount, RoundLimits } from './round-budget.ts'
 
 const none: RoundCount = { turn: 0, session: 0, continues: 0 }
 const chat: RoundLimits = {
   kind: 'chat',
-  perTurnMax: limits.chatRoundsPerTurn.default,
-  perSessionMax: limits.chatRoundsPerSession.default,
+  perTurnMax: 30,
+  perSessionMax: 200,
 }
 
 /** Plays a turn to its end; answers how many rounds it had and how it ended. */
@@ -32,13 +30,11 @@ function playTurn(bounds: RoundLimits, start: RoundCount) {
 
 describe('the round budget', () => {
   test('a chat turn has thirty rounds and one answer without tools', () => {
-    verifies('limits:chat-rounds-per-turn')
     expect(playTurn(chat, none)).toMatchObject({ rounds: 31, last: true, continues: 0 })
   })
 
   test('a task has its twenty iterations, of which the last must close it', () => {
-    verifies('limits:task-iterations')
-    const task: RoundLimits = { kind: 'task', iterationsMax: limits.taskIterations.default }
+    const task: RoundLimits = { kind: 'task', iterationsMax: 20 }
     expect(playTurn(task, none)).toMatchObject({ rounds: 20, last: true })
     expect(judgeRound(task, { ...none, turn: 20 })).toBe('exhausted')
   })
@@ -63,7 +59,6 @@ describe('the round budget', () => {
   })
 
   test('a session ends for good after six times its two hundred rounds', () => {
-    verifies('limits:chat-rounds-per-session', 'limits:session-continues')
     const played = playTurn({ ...chat, perTurnMax: 4000 }, none)
     expect(played).toMatchObject({ rounds: 1201, continues: 5, last: true })
     expect(playTurn(chat, { ...played.count, turn: 0 })).toMatchObject({ rounds: 0, last: false })

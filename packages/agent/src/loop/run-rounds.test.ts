@@ -229,6 +229,7 @@ describe('the loop', () => {
 
   test('a session is compacted at its limit five times, and after 1,201 rounds ends for good', async () => {
     heedsLesson(111)
+    verifies('limits:chat-rounds-per-session', 'limits:session-continues')
     let asked = 0
     const model: LanguageModel = {
       answer: async (request) => {

@@ -1,4 +1,3 @@
-import { limits } from '@flotilla/protocol/limits'
 import { describe, expect, test } from 'vitest'
 import { createManualClock } from '../../../../tests/support/manual-clock.ts'
 import { verifies } from '../../../../tests/verifies.ts'
@@ -67,7 +66,6 @@ describe('a crew', () => {
 
   test('reaches the second depth and ends there: a grandchild answers, and has no tool to begin any', async () => {
     verifies('limits:subagents:depth')
-    expect(limits.subagents.depthMax).toBe(2)
     const world = crewWorld((thought) => {
       const { goal, turn } = thought
       if (goal === 'grandchild') return turn === 0 ? uses(spawn('too deep')) : { text: 'from the depth' }

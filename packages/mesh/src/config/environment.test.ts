@@ -17,7 +17,7 @@ describe('the environment', () => {
   })
 
   test('is parsed, and bounds bring its numbers into their range', () => {
-    verifies('limits:task-iterations')
+    verifies('limits:task-iterations:clamp')
     const environment = readEnvironment({
       FLOTILLA_PORT: '9000',
       FLOTILLA_NO_INSTALL: '1',

@@ -76,7 +76,7 @@ describe('SYSTEM.md', () => {
   })
 
   test('stays within 6000 characters whatever it is told, and says how many it left out', () => {
-    verifies('resources:workspace:system')
+    verifies('resources:workspace:system', 'limits:workspace-files')
     const colleagues = Array.from({ length: 1000 }, (_value, index) => ({
       id: `agent-${index}`,
       role: 'x'.repeat(500),

@@ -1,0 +1,63 @@
+import { setImmediate as breath } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { verifies } from '../../../../../tests/verifies.ts'
+import { createHandDrivenClock } from '../../runs/hand-driven-clock.ts'
+import { play, startOfTime } from './played-cron.ts'
+
+const minute = 60_000
+
+/** When a job of this schedule fires in the first minute, in seconds of the clock; the board and its file are real. */
+async function firings(schedule: string, startsAt = startOfTime): Promise<readonly number[]> {
+  const byHand = createHandDrivenClock(startsAt)
+  let asleep = 0
+  const clock: typeof byHand = {
+    ...byHand,
+    sleep: (ms, signal) => {
+      asleep += 1
+      return byHand.sleep(ms, signal).finally(() => (asleep -= 1))
+    },
+  }
+  const at: number[] = []
+  const { cron, add } = await play({
+    clock,
+    world: {
+      fireHeartbeat: async () => {
+        at.push((clock.now() - startOfTime) / 1000)
+        return { skipped: 'nothing to do' }
+      },
+    },
+  })
+  await add({ agent: 'clerk', schedule, heartbeat: true })
+  const closing = new AbortController()
+  const running = cron.run(closing.signal)
+  while (clock.now() < startOfTime + minute) {
+    // A tick reads the file, which takes as long as the disk takes: no time passes meanwhile.
+    while (asleep === 0) await breath()
+    await clock.advance(500)
+  }
+  while (asleep === 0) await breath()
+  closing.abort()
+  await running
+  return at
+}
+
+const eachTick = [5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60]
+
+describe('the clock of the jobs', () => {
+  it('ticks every 5 seconds, neither sooner nor later, whatever is due in between', async () => {
+    verifies('events:cron:tick', 'limits:cron-tick')
+    expect(await firings('every 5s')).toEqual(eachTick)
+    // Due at 6, 12, 18 and so on: each waits for its tick.
+    expect(await firings('every 6s')).toEqual([10, 15, 20, 25, 30, 40, 45, 50, 55, 60])
+    expect(await firings('every 13s')).toEqual([15, 30, 40, 55])
+  })
+
+  it('stands at whole fives of the clock, wherever the mesh began', async () => {
+    expect(await firings('every 5s', startOfTime + 1234)).toEqual(eachTick)
+  })
+
+  it.each(['every 1s', 'every 2s', 'every 4s'])('fires %s no faster than it ticks', async (schedule) => {
+    verifies('events:cron:not-faster-than-tick')
+    expect(await firings(schedule)).toEqual(eachTick)
+  })
+})
