@@ -153,6 +153,15 @@ async function askAtTheGate(path: string, method: 'GET' | 'POST' = 'GET') {
 }
 
 describe('behind the operator-or-internal gate', () => {
+  /** A worker with every right that its use cases ask for: what refuses it then is the gate. */
+  const allow = async (can: boolean) => {
+    const value = { set: { can_view_fleet_metrics: can, can_manage_fleet: can } }
+    const edit = { params: { id: 'ann' }, body: { field: 'permissions', value } }
+    expect((await mesh.call(controlEndpoints.agentEdit, edit)).status).toBe(200)
+  }
+  beforeAll(() => allow(true))
+  afterAll(() => allow(false))
+
   it('are the figures of the fleet', async () => {
     verifies('endpoints:operator:fleet-metrics')
     for (const figures of await askAtTheGate('/mesh/operator/metrics')) {
