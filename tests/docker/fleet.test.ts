@@ -166,6 +166,7 @@ withEngine(
 
     it('has every agent listen on port 8400 of an address of its own, where the mesh reaches it', async () => {
       verifies('purpose:agent:same-port', 'purpose:agent:bridged-address', 'purpose:agent:http-8400')
+      verifies('endpoints:agent:port-8400')
       const addresses = new Set<string>()
       for (const agent of ['operator', 'clerk', 'other']) {
         const said = await inside(
@@ -183,6 +184,8 @@ withEngine(
         expect(Object.values(network.Networks).map(({ IPAddress }) => IPAddress)).toEqual([address])
         const health = await httpCall({ method: 'GET', url: `http://${address}:8400/healthz` })
         expect(health.json()).toEqual({ status: 'ok' })
+        const url = `http://${address}:8400/status`
+        expect((await httpCall({ method: 'GET', url })).status, agent).toBe(401)
         // The call that runs this very command came from the mesh to that address.
         const [own, peer] = [inTable(address), inTable(door)]
         expect(said, agent).toMatch(new RegExp(`: \\w*${own}:20D0 \\w*${peer}:\\w{4} 01 `))

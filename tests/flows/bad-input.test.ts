@@ -226,7 +226,7 @@ describe('a model call that cannot be made', () => {
   })
 
   it('is refused with numbers where the budget is used up, and the run ends with that code', async () => {
-    verifies('limits:budget-daily:before-dispatch', 'limits:budget-monthly:before-dispatch')
+    verifies('limits:budget-daily:before-dispatch')
     const budget = { daily_usd: 0.01, monthly_usd: 0.1 }
     await mesh.createWorker('poor', { model: 'fake/hello', budget })
     const run = await mesh.ask('hello', { agent: 'poor' })
@@ -234,6 +234,16 @@ describe('a model call that cannot be made', () => {
     const body = expectProblem(await complete('poor', 'fake/hello', 'x'.repeat(200)), 'budget-exhausted')
     expect(body).toMatchObject({ budget: 'daily', limit_usd: 0.01, spent_usd: 0, left_usd: 0.01 })
     expect(Number(body['needed_usd'])).toBeGreaterThan(0.01)
+    expect(upstream.calls).toHaveLength(0)
+  })
+
+  it('is refused by the budget of its month beside a day’s that has plenty, before anything leaves', async () => {
+    verifies('limits:budget-monthly:before-dispatch')
+    const budget = { daily_usd: 1000, monthly_usd: 0.1 }
+    await mesh.createWorker('thrifty', { model: 'fake/hello', budget })
+    const body = expectProblem(await complete('thrifty', 'fake/hello', 'x'.repeat(2000)), 'budget-exhausted')
+    expect(body).toMatchObject({ budget: 'monthly', limit_usd: 0.1, spent_usd: 0, left_usd: 0.1 })
+    expect(Number(body['needed_usd'])).toBeGreaterThan(0.1)
     expect(upstream.calls).toHaveLength(0)
   })
 

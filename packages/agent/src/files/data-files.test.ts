@@ -32,17 +32,10 @@ const read = async (files: ReturnType<typeof createDataFiles>, path: string): Pr
   (await files.read(path, 1000)).toString()
 
 describe('files below the data directory', () => {
-  verifies(
-    'errors:path-outside-data',
-    'limits:files:prefix-stripped',
-    'limits:files:dot-dot-rejected',
-    'limits:files:symlink-safe',
-    'limits:files:final-check',
-  )
-
   test.each(['a.txt', '/data/a.txt', './a.txt', '/data//a.txt', '/data/././a.txt'])(
     '%s is read',
     async (path) => {
+      verifies('limits:files:prefix-stripped')
       expect(await read(place().files, path)).toBe('inside')
     },
   )
@@ -56,7 +49,26 @@ describe('files below the data directory', () => {
     ['a parent', '../secret'],
     ['a parent after the prefix', '/data/../secret'],
     ['a parent inside', 'sub/../../secret'],
-    ['a parent that would end inside', 'sub/../a.txt'],
+  ])('%s that would lead out is refused', async (_name, path) => {
+    verifies('errors:path-outside-data')
+    const { files, outside } = place()
+    const refused = { code: 'path-refused' }
+    await expect(files.read(path, 1000)).rejects.toMatchObject(refused)
+    await expect(files.write(path, Buffer.from('x'))).rejects.toMatchObject(refused)
+    await expect(files.remove(path)).rejects.toMatchObject(refused)
+    expect(readFileSync(join(outside, 'secret'), 'utf8')).toBe('secret')
+  })
+
+  test('two dots are refused as they are written, before anything is looked at, also where they would end inside', async () => {
+    verifies('limits:files:dot-dot-rejected')
+    const { files } = place()
+    const refused = { code: 'path-refused' }
+    for (const path of ['sub/../a.txt', '/data/sub/../a.txt', 'nowhere/../a.txt', 'a.txt/..', '..']) {
+      await expect(files.read(path, 1000), path).rejects.toMatchObject(refused)
+    }
+  })
+
+  test.each([
     ['another root', '/etc/passwd'],
     ['a longer prefix', '/database/x'],
     ['a null character', 'a.txt\0.png'],
@@ -73,7 +85,8 @@ describe('files below the data directory', () => {
     })
   })
 
-  test('what the walk reached and the kernel says lies outside is neither read, nor listed, nor taken away', async () => {
+  test('what the walk reached and the kernel says lies outside is neither read, written, listed nor taken away', async () => {
+    verifies('limits:files:final-check', 'errors:path-outside-data')
     const { outside, data, files } = place()
     const elsewhere = `${outside}-elsewhere`
     // The folder above changes places with a link, so that every step of the walk from the root is honest.
@@ -85,6 +98,9 @@ describe('files below the data directory', () => {
       for (const recursive of [false, true]) {
         await expect(files.list(path, { recursive, entriesMax: 10 })).rejects.toMatchObject(refused)
       }
+    }
+    for (const append of [true, false]) {
+      await expect(files.write('a.txt', Buffer.from('x'), { append })).rejects.toMatchObject(refused)
     }
     await expect(files.remove('a.txt')).rejects.toMatchObject(refused)
     await expect(files.remove('sub/b.txt')).rejects.toMatchObject(refused)
@@ -104,6 +120,7 @@ describe('files below the data directory', () => {
     ['a link to the own process', '/proc/self', '/environ'],
     ['a circle', 'link', ''],
   ])('%s is refused', async (_name, target, rest) => {
+    verifies('limits:files:symlink-safe', 'errors:path-outside-data')
     const { files, data, outside } = place()
     symlinkSync(target, join(data, 'link'))
     await expect(files.read(`link${rest}`, 1000)).rejects.toMatchObject({ code: 'path-refused' })

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import { verifies } from '../../../../tests/verifies.ts'
 import { crewWorld, lastResult, never, uses } from '../testing/crew-world.ts'
 import type { Think } from '../testing/crew-world.ts'
 import { fakeTool, noMesh } from '../testing/loop-parts.ts'
@@ -15,7 +14,6 @@ const context = { mesh: noMesh, idempotencyKey: 'run_1:1', taskId: null, signal 
 const as = (subagent: string) => ({ ...context, subagent })
 
 test('two sub-agents never have the browser at the same time, and who has it keeps it until it ends', async () => {
-  verifies('limits:subagents:no-concurrent-browser')
   const browse = ['browser', { value: 'x' }] as const
   const firstHasIt = Promise.withResolvers<undefined>()
   const secondWasRefused = Promise.withResolvers<undefined>()

@@ -3,6 +3,54 @@ import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../../tests/verifies.ts'
 import { createAddressFilter, isPublicAddress } from './address-ranges.ts'
 
+/** Those that are let through. */
+const letThrough = (...addresses: readonly string[]) => addresses.filter((one) => isPublicAddress(one))
+
+describe('the address filter refuses, from its first address to its last,', () => {
+  test('RFC 1918', () => {
+    verifies('limits:outbound-rfc1918')
+    expect(letThrough('10.0.0.0', '10.255.255.255', '172.16.0.0', '172.31.255.255')).toEqual([])
+    expect(letThrough('192.168.0.0', '192.168.255.255')).toEqual([])
+  })
+
+  test('loopback', () => {
+    verifies('limits:outbound-loopback')
+    expect(letThrough('127.0.0.0', '127.0.0.1', '127.255.255.255', '::1')).toEqual([])
+  })
+
+  test('link-local', () => {
+    verifies('limits:outbound-link-local')
+    expect(letThrough('169.254.0.0', '169.254.255.255', 'fe80::', 'febf:ffff::ffff')).toEqual([])
+  })
+
+  test('100.64.0.0/10', () => {
+    verifies('limits:outbound-cgnat')
+    expect(letThrough('100.63.255.255', '100.64.0.0', '100.127.255.255', '100.128.0.0')).toEqual([
+      '100.63.255.255',
+      '100.128.0.0',
+    ])
+  })
+
+  test('2002::/16', () => {
+    verifies('limits:outbound-6to4')
+    const last = '2002:ffff:ffff:ffff:ffff:ffff:ffff:ffff'
+    expect(letThrough('2001:ffff::1', '2002::', '2002:808:808::8', last, '2003::')).toEqual([
+      '2001:ffff::1',
+      '2003::',
+    ])
+  })
+
+  test('Teredo', () => {
+    verifies('limits:outbound-teredo')
+    expect(letThrough('2001::', '2001:0:808:808::1', '2001:0:ffff:ffff:ffff:ffff:ffff:ffff')).toEqual([])
+  })
+
+  test('IPv4-mapped IPv6, whatever it maps', () => {
+    verifies('limits:outbound-ipv4-mapped')
+    expect(letThrough('::ffff:0.0.0.0', '::ffff:8.8.8.8', '::ffff:0808:0808', '::ffff:ffff:ffff')).toEqual([])
+  })
+})
+
 describe('the address filter', () => {
   test.each([
     '10.0.0.1',
@@ -70,15 +118,6 @@ describe('the address filter', () => {
     '1.2.3.4.5',
     '::g',
   ])('refuses %s', (address) => {
-    verifies(
-      'limits:outbound-rfc1918',
-      'limits:outbound-loopback',
-      'limits:outbound-link-local',
-      'limits:outbound-cgnat',
-      'limits:outbound-6to4',
-      'limits:outbound-teredo',
-      'limits:outbound-ipv4-mapped',
-    )
     expect(isPublicAddress(address)).toBe(false)
   })
 

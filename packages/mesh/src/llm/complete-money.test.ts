@@ -75,12 +75,18 @@ describe('money on the model path', () => {
       const ask = () =>
         parts.complete(workerCaller, { body: completionBody({ max_tokens: 2 }), signal: open() })
       upstream.answerWith((_call, response) => answerWhole(response))
+      let answered = 0
       const askUntilRefused = async () => {
-        for (;;) await ask()
+        for (; answered < 100; answered += 1) await ask()
       }
       const refusal = { code: 'budget-exhausted', extra: { budget: 'monthly', limit_usd: 0.0000499 } }
       await expect(askUntilRefused()).rejects.toMatchObject(refusal)
       expect(upstream.calls.length).toBeGreaterThan(5)
+      // The one that was refused did not leave, and no other does.
+      const before = upstream.calls.length
+      expect(answered).toBe(before)
+      await expect(ask()).rejects.toMatchObject(refusal)
+      expect(upstream.calls).toHaveLength(before)
       expect(parts.spent(agentScope('scout'), '2026-11').spentNano).toBeLessThanOrEqual(49_900)
       await clock.advance(60_000)
       expect((await ask()).status).toBe(200)

@@ -1,5 +1,6 @@
 import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
 import { rateBucketOf, ratePerMinute } from '@flotilla/protocol/rate-buckets'
+import type { RateBucket } from '@flotilla/protocol/rate-buckets'
 import { toolEndpoints } from '@flotilla/protocol/tool-api'
 import { describe, expect, test } from 'vitest'
 import { collectJournal } from '../../../../tests/support/collected-ports.ts'
@@ -7,6 +8,24 @@ import { createManualClock } from '../../../../tests/support/manual-clock.ts'
 import { verifies } from '../../../../tests/verifies.ts'
 import { settingsSchema } from '../config/settings-file.ts'
 import { createRateLimits } from './rate-limits.ts'
+
+/** The numbers of section 6.5 of docs/architecture.md, calls per minute of one agent. */
+const decided = {
+  llm: 600,
+  http: 600,
+  web_search: 60,
+  credentials: 600,
+  blackboard_read: 6000,
+  blackboard_write: 3000,
+  notify: 300,
+  tasks: 300,
+  artifacts: 300,
+  skills: 300,
+  publish: 1200,
+  cron: 300,
+  other: 3000,
+} as const
+const rateBuckets = Object.keys(ratePerMinute) as RateBucket[] // keys of a literal
 
 describe('rate limits', () => {
   test('stand for every endpoint of the agent door', () => {
@@ -32,15 +51,25 @@ describe('rate limits', () => {
   })
 
   test('have the numbers that the architecture page decides', () => {
+    const settings = settingsSchema.parse({})
+    expect(settings.rate_limits).toEqual(decided)
+    expect(settings.webhooks.per_minute).toBe(60)
+  })
+
+  test.each(Object.entries(decided))('let %s come %i times a minute and not once more', (...given) => {
     verifies('limits:rate-limits')
-    expect(settingsSchema.parse({}).rate_limits).toEqual(ratePerMinute)
-    expect(ratePerMinute).toMatchObject({
-      llm: 600,
-      credentials: 600,
-      blackboard_read: 6000,
-      blackboard_write: 3000,
-      notify: 300,
-    })
+    const [name, perMinute] = given
+    const bucket = rateBuckets.find((one) => one === name) ?? 'other'
+    const clock = createManualClock()
+    const { rate_limits: set } = settingsSchema.parse({})
+    const rates = createRateLimits({ clock, journal: collectJournal(), perMinute: () => set })
+    for (let call = 0; call < perMinute; call += 1) rates.take('scout', bucket)
+    expect(() => rates.take('scout', bucket)).toThrow(
+      expect.objectContaining({
+        code: 'rate-limited',
+        detail: expect.stringContaining(`at most ${perMinute} calls of ${name} per minute`),
+      }),
+    )
   })
 
   test('are counted by bucket and agent in memory, and told to the journal once in a window', async () => {
