@@ -67,7 +67,14 @@ describe('a heartbeat of a real fleet', () => {
   it('costs no model call where there is nothing to do, and runs where there is', async () => {
     heedsLesson(74, 76, 79)
     verifies('states:heartbeat:skip-calls-no-llm', 'states:heartbeat:skipped', 'states:heartbeat:runs')
-    verifies('events:heartbeat:probes-first')
+    verifies(
+      'events:heartbeat:probes-first',
+      'events:heartbeat:one-message',
+      'events:heartbeat:message-rules',
+      'events:heartbeat:message-daily-logs',
+      'events:heartbeat:message-probe-alerts',
+      'events:heartbeat:message-pending',
+    )
     const mesh = await startMeshForTest({ cassettes: { heart: cassette } })
     await mesh.createWorker('scout')
     await mesh.createWorker('scout2')
@@ -98,9 +105,14 @@ describe('a heartbeat of a real fleet', () => {
     const needed = await beat(mesh, 'scout')
     expect(needed.run?.origin.kind).toBe('heartbeat')
     // The probes had looked before its model was asked for the first time.
-    expect(needed.run?.input).toMatchObject({
-      kind: 'heartbeat',
-      message: expect.stringMatching(/^# Alerts$[\s\S]*pending_tasks: 1 open task/m),
+    const input = needed.run?.input
+    const message = input?.kind === 'heartbeat' ? input.message : ''
+    const told = Object.fromEntries(message.split(/^# (?=[A-Z][a-z])/m).map((part) => part.split(/\n([^]*)/)))
+    expect(told).toMatchObject({
+      'Your rules (HEARTBEAT.md)': expect.stringContaining('Open tasks that were given to you'),
+      'Recent daily logs': expect.stringContaining('Called complete_task. Ended: "no way there"'),
+      Alerts: '- pending_tasks: 1 open task given to you.\n\n',
+      Pending: expect.stringMatching(/^- task task_\w+ \(blocked\) from operator: "look there"$/m),
     })
     expect(needed.run?.outcome).toMatchObject({
       text: 'I told you of the task.',
@@ -146,12 +158,14 @@ describe('a heartbeat of a real fleet', () => {
 
   it('comes by the clock, as a job of its agent, and costs nothing where there is nothing to do', async () => {
     verifies('events:heartbeat:is-a-cron', 'purpose:mesh:runs-heartbeats', 'events:inbound:heartbeat')
+    verifies('events:heartbeat:default-schedule')
     const mesh = await startMeshForTest({ cassettes: { heart: cassette } })
     await mesh.createWorker('scout')
     const job = async () => {
       const reply = await mesh.call(cronHumanEndpoints.cronJobs)
       return cronHumanApi.cronJobs.response.parse(reply.json()).jobs.find(({ agent }) => agent === 'scout')
     }
+    expect(await job()).toMatchObject({ heartbeat: true, enabled: true, schedule: 'every 15m' })
     await mesh.call(cronHumanEndpoints.cronUpdate, {
       params: { id: (await job())?.id ?? 'none' },
       body: { schedule: 'every 5s' },

@@ -83,6 +83,7 @@ describe('senders that nobody here wrote', () => {
       'purpose:chat-mode:webhook-channel',
       'resources:webhook:secret',
       'events:inbound:webhook',
+      'endpoints:dashboard:requested-with',
     )
     const curl = async (...more: string[]) =>
       (await run('curl', ['-sS', '-w', '\n%{http_code}', ...more])).stdout
@@ -189,6 +190,27 @@ describe('the size of a body', () => {
       ['refused', 'body-too-large', true],
       ['accepted', null, false],
     ])
+  })
+
+  it('is given to the agent without what nobody sees, and of that the first 3,000 characters', async () => {
+    verifies(
+      'endpoints:webhook:forwarded-to-agent',
+      'endpoints:webhook:truncated-after-sanitizing',
+      'limits:webhook-forwarded-chars',
+    )
+    const { url } = await aHook({ signed: false })
+    const given = async (body: string) => {
+      const { run_id: id } = receipt(await deliver(url, body))
+      const { agent_id: agentId, input } = await mesh.ended(id ?? '')
+      expect(agentId).toBe('clerk')
+      return /```json\n([^]*)\n```/.exec('message' in input ? input.message : '')?.[1]
+    }
+    const hidden = '\u200b'.repeat(10_000)
+    expect(await given(JSON.stringify(`${hidden}seen${hidden}`))).toBe('"seen"')
+    expect(await given(JSON.stringify('x'.repeat(2998)))).toBe(`"${'x'.repeat(2998)}"`)
+    const cut = await given(JSON.stringify('x'.repeat(2999)))
+    expect(cut).toHaveLength(3000)
+    expect(cut).toMatch(/^"x+\n\[cut\]$/)
   })
 
   it('is refused by the length that it says, before a byte of it comes', async () => {

@@ -12,6 +12,7 @@ const good = {
 
 describe('the environment', () => {
   test('what is missing has its default', () => {
+    verifies('limits:chat-rounds-per-session')
     expect(readEnvironment(good)).toMatchObject({
       port: 8400,
       dataDirectory: '/data',

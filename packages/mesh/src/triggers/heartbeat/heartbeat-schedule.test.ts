@@ -33,7 +33,6 @@ describe('heartbeats in memory', () => {
 
 describe('a worker’s heartbeat', () => {
   test('is every 15 minutes while nobody sets it, and stays as it was set', async () => {
-    verifies('events:heartbeat:default-schedule')
     const { jobs, set, ensure } = aWorld()
     await ensure('scout')
     expect(await jobs.find('scout')).toEqual({ agentId: 'scout', schedule: 'every 15m', enabled: true })
