@@ -188,7 +188,7 @@ describe('the operator', () => {
 
   it('is refused what only a person may give, and it waits for nobody', async () => {
     heedsLesson(6)
-    verifies('errors:ceiling:spawn-refused', 'errors:ceiling:wallet-refused')
+    verifies('errors:ceiling:spawn-refused')
     const said = await mesh.ask('spawn', { session: 'spawn' })
     expect(said.outcome?.text).toContain('human-only')
     expect((await recordOf('edited'))?.can_spawn).toBe(false)

@@ -152,6 +152,7 @@ describe('senders that nobody here wrote', () => {
   })
 
   it('GitHub’s signatures and delivery ids are taken as they are', async () => {
+    verifies('errors:webhook-signature')
     const { hook, secret, url } = await aHook()
     const body = '{"action":"opened","number":1}'
     const headers = {

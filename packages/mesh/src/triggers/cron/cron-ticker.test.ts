@@ -9,12 +9,13 @@ const minute = 60_000
 /** When a job of this schedule fires in the first minute, in seconds of the clock; the board and its file are real. */
 async function firings(schedule: string, startsAt = startOfTime): Promise<readonly number[]> {
   const byHand = createHandDrivenClock(startsAt)
-  let asleep = 0
+  const sleepers = new Set<object>()
   const clock: typeof byHand = {
     ...byHand,
     sleep: (ms, signal) => {
-      asleep += 1
-      return byHand.sleep(ms, signal).finally(() => (asleep -= 1))
+      const sleeper = {}
+      sleepers.add(sleeper)
+      return byHand.sleep(ms, signal).finally(() => sleepers.delete(sleeper))
     },
   }
   const at: number[] = []
@@ -32,10 +33,10 @@ async function firings(schedule: string, startsAt = startOfTime): Promise<readon
   const running = cron.run(closing.signal)
   while (clock.now() < startOfTime + minute) {
     // A tick reads the file, which takes as long as the disk takes: no time passes meanwhile.
-    while (asleep === 0) await breath()
+    while (sleepers.size === 0) await breath()
     await clock.advance(500)
   }
-  while (asleep === 0) await breath()
+  while (sleepers.size === 0) await breath()
   closing.abort()
   await running
   return at

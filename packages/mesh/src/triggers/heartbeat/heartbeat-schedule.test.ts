@@ -1,7 +1,6 @@
 import { agentEditSchema } from '@flotilla/protocol/agent-edit'
 import { heartbeatScheduleSchema } from '@flotilla/protocol/heartbeat-api'
 import { describe, expect, test } from 'vitest'
-import { verifies } from '../../../../../tests/verifies.ts'
 import { parseTemplate } from '../../fleet/templates.ts'
 import type { Caller } from '../../policy/caller.ts'
 import { createEnsureHeartbeat } from './ensure-heartbeat.ts'
