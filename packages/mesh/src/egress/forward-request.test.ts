@@ -118,20 +118,27 @@ describe('a request to the outside', () => {
     ['ftp://site.test/', 'address-refused'],
     ['file:///etc/passwd', 'address-refused'],
     ['http://a:b@site.test/', 'address-refused'],
-    ['http://nowhere.test/', 'name-unresolved'],
-    ['http://empty.test/', 'name-unresolved'],
   ])('to %s is refused as %s', async (url, code) => {
-    verifies('errors:outbound:blocked-range', 'errors:outbound:dns-failure', 'limits:outbound-dns-failure')
+    verifies('errors:outbound:blocked-range')
     const { ask, journal } = aDoor([80, 443], {
       'site.test': ['127.0.0.1'],
       'private.test': ['192.168.0.9'],
       'mixed.test': ['8.8.8.8', 'fd00::1'],
       'metadata.test': ['169.254.169.254'],
-      'empty.test': [],
     })
     await expect(ask(url)).rejects.toMatchObject({ code })
     expect(journal.entries).toMatchObject([{ detail: { problem: code } }])
   })
+
+  test.each(['http://nowhere.test/', 'https://empty.test/'])(
+    'to %s is refused, since its name leads nowhere',
+    async (url) => {
+      verifies('errors:outbound:dns-failure', 'limits:outbound-dns-failure')
+      const { ask, journal } = aDoor([80, 443], { 'empty.test': [] })
+      await expect(ask(url)).rejects.toMatchObject({ code: 'name-unresolved' })
+      expect(journal.entries).toMatchObject([{ detail: { problem: 'name-unresolved' } }])
+    },
+  )
 
   test('goes to the address that was judged, though the name changes its mind at once', async () => {
     verifies('limits:outbound-dns-pinned')
