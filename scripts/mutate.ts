@@ -1,0 +1,124 @@
+import { globSync, mkdirSync, readFileSync } from 'node:fs'
+import { setPriority } from 'node:os'
+import { isAbsolute, join, relative } from 'node:path'
+import { parseArgs } from 'node:util'
+import { Stryker } from '@stryker-mutator/core'
+import { measuredPatience } from '../tests/support/patience.ts'
+import { equivalents } from './mutation/equivalents.ts'
+import { judgeMutants, scoreTable } from './mutation/judge-mutants.ts'
+import type { GroupScore, Judgement } from './mutation/judge-mutants.ts'
+import { mutationGroups } from './mutation/mutation-groups.ts'
+import type { MutationGroup } from './mutation/mutation-groups.ts'
+
+const help = `npm run mutate -- [group ...] [options]   Changes the files that decide, one spot at a time, and sees whether a test notices.
+
+  --workers N   mutants tried at the same time (1)
+  --kept        take over from the last run of a group what neither its files nor its tests changed; for a quick
+                look only, since of what is made at import it takes over too much
+  --help        print this
+
+Groups, all where none is named:
+${mutationGroups.map(({ name, decides }) => `  ${name.padEnd(12)}${decides}`).join('\n')}
+
+Exits 1 where less than 90 % of a group's mutants are killed, or its list of equivalent ones is not true.
+`
+
+const root = join(import.meta.dirname, '..')
+const leastScore = 90
+/** Below what people wait for on the same machine. */
+const niceness = 10
+/** On top of three times what the tests take without mutants, ms: a busy machine is not an endless loop. */
+const timeoutMs = 30_000
+
+const options = {
+  workers: { type: 'string', default: '1' },
+  kept: { type: 'boolean', default: false },
+  help: { type: 'boolean', default: false },
+} as const
+
+async function mutateGroup(
+  group: MutationGroup,
+  how: { workers: number; kept: boolean },
+): Promise<Judgement> {
+  console.log(`\n== ${group.name}: ${group.decides}`)
+  const tests = group.tests.flatMap((pattern) => globSync(pattern, { cwd: root }))
+  if (tests.length === 0) throw new Error(`no file is a test of ${group.name}`)
+  process.env['FLOTILLA_MUTATION_TESTS'] = tests.join(',')
+  const mutants = await new Stryker({
+    mutate: [...group.files],
+    testRunner: 'vitest',
+    vitest: { configFile: 'scripts/mutation/vitest.config.ts', related: false },
+    plugins: ['@stryker-mutator/vitest-runner', join(root, 'scripts', 'mutation', 'ignore-words.ts')],
+    ignorers: ['words'],
+    // Stryker would rewrite the settings of TypeScript with a compiler of an older form; the tests need none.
+    ignorePatterns: ['docs', 'bench', 'cassettes', 'tsconfig*.json'],
+    coverageAnalysis: 'perTest',
+    concurrency: how.workers,
+    disableTypeChecks: false,
+    timeoutFactor: 3,
+    timeoutMS: timeoutMs,
+    incremental: true,
+    incrementalFile: join('node_modules', '.cache', 'mutation', `${group.name}.json`),
+    force: !how.kept,
+    reporters: ['progress-append-only'],
+    tempDirName: '.stryker-tmp',
+    allowConsoleColors: false,
+  }).runMutationTest()
+  return judgeMutants(
+    {
+      group: group.name,
+      files: group.files,
+      mutants: mutants.map((mutant) => ({
+        ...mutant,
+        fileName: isAbsolute(mutant.fileName) ? relative(root, mutant.fileName) : mutant.fileName,
+      })),
+      sourceOf: (file) => readFileSync(join(root, file), 'utf8'),
+    },
+    equivalents,
+  )
+}
+
+function tellGroup({ score, survivors, stale }: Judgement): void {
+  for (const one of survivors) {
+    const why = one.uncovered ? 'no test runs it' : 'survived'
+    console.log(
+      `\n${one.file}:${one.lineNumber}  ${one.mutator}, ${why}\n  - ${one.line}\n  + ${one.becomes}`,
+    )
+  }
+  for (const one of stale) {
+    console.log(`\n${one.file}: listed as equivalent, and none such survived; take it from the list`)
+    console.log(`  - ${one.line}\n  + ${one.becomes}`)
+  }
+  console.log(`\n${scoreTable([score])}`)
+}
+
+async function main(): Promise<number> {
+  const { values, positionals } = parseArgs({ options, allowPositionals: true })
+  if (values.help) {
+    console.log(help)
+    return 0
+  }
+  const workers = Number(values.workers)
+  const unknown = positionals.filter((name) => !mutationGroups.some((group) => group.name === name))
+  if (unknown.length > 0 || !Number.isInteger(workers) || workers < 1) {
+    console.error(help)
+    return 2
+  }
+  setPriority(niceness)
+  process.chdir(root)
+  process.env['FLOTILLA_TEST_PATIENCE'] = String(measuredPatience())
+  mkdirSync(join(root, 'node_modules', '.cache', 'mutation'), { recursive: true })
+  const scores: GroupScore[] = []
+  let isTrue = true
+  for (const group of mutationGroups) {
+    if (positionals.length > 0 && !positionals.includes(group.name)) continue
+    const judgement = await mutateGroup(group, { workers, kept: values.kept })
+    tellGroup(judgement)
+    scores.push(judgement.score)
+    isTrue &&= judgement.stale.length === 0
+  }
+  console.log(`\n${scoreTable(scores)}`)
+  return isTrue && scores.every(({ score }) => score >= leastScore) ? 0 : 1
+}
+
+process.exitCode = await main()

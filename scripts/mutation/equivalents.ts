@@ -1,0 +1,29 @@
+/** A mutant that no test can kill, since nothing that anybody could see is different with it. */
+export interface Equivalent {
+  readonly file: string
+  /** The line where it begins, trimmed. */
+  readonly line: string
+  /** What the mutant makes of it. */
+  readonly becomes: string
+  readonly reason: string
+}
+
+/** They do not count in the score. An entry that no mutant answers to, or that a test kills, fails the run. */
+export const equivalents: readonly Equivalent[] = [
+  ...inFile('packages/protocol/src/sanitize-for-prompt.ts', [
+    {
+      line: String.raw`const plain = /^[\t\n\r\x20-\x7E]*$/`,
+      becomes: String.raw`const plain = /^[\t\n\r\x20-\x7E]$/`,
+      reason: 'a short cut: text that has nothing to take out comes out the same the long way',
+    },
+    {
+      line: 'if (plain.test(text)) return text as PromptText',
+      becomes: 'if (false) return text as PromptText',
+      reason: 'the same short cut',
+    },
+  ]),
+]
+
+function inFile(file: string, entries: readonly Omit<Equivalent, 'file'>[]): readonly Equivalent[] {
+  return entries.map((entry) => ({ file, ...entry }))
+}

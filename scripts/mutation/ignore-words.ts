@@ -1,0 +1,26 @@
+/** What of a syntax tree is looked at here; Stryker hands over the paths of Babel. */
+interface TreePath {
+  readonly node: {
+    readonly type: string
+    readonly value?: unknown
+    readonly quasis?: readonly { readonly value: { readonly raw: string } }[]
+  }
+}
+
+const severalWords = /[a-z’']+,? [a-z]+/i
+
+/** Why a mutant of this node would say nothing, or undefined where it would. */
+export function ignoredBecause({ node }: TreePath): string | undefined {
+  const text =
+    node.type === 'StringLiteral'
+      ? String(node.value)
+      : node.type === 'TemplateLiteral'
+        ? (node.quasis ?? []).map((part) => part.value.raw).join('x')
+        : ''
+  return severalWords.test(text)
+    ? 'a sentence for readers decides nothing, and a test that repeats it only holds it still'
+    : undefined
+}
+
+/** The plugin by which Stryker leaves sentences alone. */
+export const strykerPlugins = [{ kind: 'Ignore', name: 'words', value: { shouldIgnore: ignoredBecause } }]

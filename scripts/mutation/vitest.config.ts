@@ -1,0 +1,24 @@
+import { join } from 'node:path'
+import process from 'node:process'
+import { defineConfig } from 'vitest/config'
+import { patience } from '../../tests/support/patience.ts'
+
+/** The root of the copy in which the mutants stand. */
+const root = join(import.meta.dirname, '..', '..')
+
+/** The tests of one group, as `npm run mutate` names them. */
+export default defineConfig({
+  root,
+  resolve: {
+    // The links in node_modules lead out of the copy, to the packages without mutants.
+    alias: [{ find: /^@flotilla\/([a-z]+)\/(.+)$/, replacement: `${root}/packages/$1/src/$2.ts` }],
+  },
+  test: {
+    globalSetup: ['tests/temporary-folder.ts'],
+    include: (process.env['FLOTILLA_MUTATION_TESTS'] ?? '').split(','),
+    // Each mutant gets a new worker; in it the files share the modules, which halves its time.
+    isolate: false,
+    testTimeout: 5000 * patience,
+    hookTimeout: 5000 * patience,
+  },
+})
