@@ -15,6 +15,7 @@ const help = `npm run mutate -- [group ...] [options]   Changes the files that d
   --workers N   mutants tried at the same time (1)
   --kept        take over from the last run of a group what neither its files nor its tests changed; for a quick
                 look only, since of what is made at import it takes over too much
+  --nice N      how far it steps back for what else runs on this machine, 0 to 19 (10)
   --help        print this
 
 Groups, all where none is named:
@@ -25,14 +26,13 @@ Exits 1 where less than 90 % of a group's mutants are killed, or its list of equ
 
 const root = join(import.meta.dirname, '..')
 const leastScore = 90
-/** Below what people wait for on the same machine. */
-const niceness = 10
 /** On top of three times what the tests take without mutants, ms: a busy machine is not an endless loop. */
-const timeoutMs = 30_000
+const timeoutMs = 15_000
 
 const options = {
   workers: { type: 'string', default: '1' },
   kept: { type: 'boolean', default: false },
+  nice: { type: 'string', default: '10' },
   help: { type: 'boolean', default: false },
 } as const
 
@@ -99,8 +99,9 @@ async function main(): Promise<number> {
     return 0
   }
   const workers = Number(values.workers)
+  const niceness = Number(values.nice)
   const unknown = positionals.filter((name) => !mutationGroups.some((group) => group.name === name))
-  if (unknown.length > 0 || !Number.isInteger(workers) || workers < 1) {
+  if (unknown.length > 0 || !isWithin(workers, 1, 64) || !isWithin(niceness, 0, 19)) {
     console.error(help)
     return 2
   }
@@ -119,6 +120,10 @@ async function main(): Promise<number> {
   }
   console.log(`\n${scoreTable(scores)}`)
   return isTrue && scores.every(({ score }) => score >= leastScore) ? 0 : 1
+}
+
+function isWithin(value: number, least: number, most: number): boolean {
+  return Number.isInteger(value) && value >= least && value <= most
 }
 
 process.exitCode = await main()

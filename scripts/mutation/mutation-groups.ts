@@ -19,7 +19,7 @@ export const mutationGroups: readonly MutationGroup[] = [
     name: 'paths',
     decides: 'which paths of an agent’s tools stay inside /data',
     files: [`${agent}/files/data-path.ts`, `${agent}/files/walk-path.ts`],
-    tests: [`${agent}/files/*.test.ts`],
+    tests: [`${agent}/files/data-path.test.ts`, `${agent}/files/walk-path.test.ts`],
   },
   {
     name: 'conditions',

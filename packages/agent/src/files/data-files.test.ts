@@ -75,6 +75,7 @@ describe('files below the data directory', () => {
     ['a path without end', 'x/'.repeat(3000)],
     ['the agent’s own state', '.flotilla/state'],
     ['its state through a dot', './.flotilla/state'],
+    ['the folder of its state', '.flotilla'],
   ])('%s is refused', async (_name, path) => {
     heedsLesson(115)
     const { files } = place()
@@ -131,7 +132,11 @@ describe('files below the data directory', () => {
   test('a link into the agent’s state is refused', async () => {
     const { files, data } = place()
     symlinkSync('.flotilla', join(data, 'link'))
-    await expect(files.read('link/state', 1000)).rejects.toMatchObject({ code: 'path-refused' })
+    symlinkSync('../.flotilla', join(data, 'sub', 'up'))
+    symlinkSync('/data/.flotilla', join(data, 'sub', 'absolute'))
+    for (const path of ['link/state', 'sub/up/state', 'sub/absolute/state']) {
+      await expect(files.read(path, 1000)).rejects.toMatchObject({ code: 'path-refused' })
+    }
   })
 
   test('links that stay inside are followed, relative and absolute', async () => {
