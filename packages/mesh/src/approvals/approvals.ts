@@ -81,7 +81,7 @@ export function createApprovals(deps: ApprovalsDeps): Approvals {
   }
 
   return {
-    ask: createAskApproval({ ...deps, table }),
+    ask: createAskApproval({ ...deps, table, move }),
     confirm: createConfirmApproval({ ...deps, table, move }),
     cancel: createCancelApproval({ table, guard, move }),
     list: (caller, page) => {

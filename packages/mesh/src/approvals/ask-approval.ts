@@ -13,6 +13,8 @@ import type { ApprovalKinds } from './approval-kind.ts'
 import { approvalDigest } from './approval-record.ts'
 import type { ApprovalRecord } from './approval-record.ts'
 import type { ApprovalTable } from './approval-table.ts'
+import { expiredWords } from './confirm-approval.ts'
+import type { MoveApproval } from './settle-approval.ts'
 
 /** How long something waits for a person; far below how long a run may wait. */
 export const approvalWaitsMs = 24 * 3600 * 1000
@@ -39,6 +41,7 @@ export function createAskApproval(deps: {
   readonly database: Database
   readonly table: ApprovalTable
   readonly kinds: ApprovalKinds
+  readonly move: MoveApproval
   readonly guard: Guard
   readonly journal: Journal
   readonly events: Pick<EventBus, 'publish'>
@@ -58,6 +61,8 @@ export function createAskApproval(deps: {
     return database.transaction(() => {
       const known = table.findPending(askedBy, digest)
       if (known && known.expiresAt > clock.now()) return known
+      // The sweep has not come by yet, and two that wait may not be the same.
+      if (known) deps.move(known, { to: 'expired', by: 'system', detail: expiredWords })
       requireRoom(table, askedBy)
       const row: ApprovalRecord = {
         id: deps.newId('appr'),
