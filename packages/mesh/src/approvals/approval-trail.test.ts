@@ -27,6 +27,10 @@ const operator: Caller = {
   },
 }
 
+function whatOf({ what }: JsonObject): string {
+  return typeof what === 'string' ? what : ''
+}
+
 /** Approvals over real rows; what is told of them to journal, events and runs is kept. */
 function aDesk(carryOut: (args: JsonObject) => Promise<string> = async () => 'Wiped.') {
   const database = migrated()
@@ -39,8 +43,8 @@ function aDesk(carryOut: (args: JsonObject) => Promise<string> = async () => 'Wi
     wipe: {
       action: () => ({ do: 'manage-fleet' }),
       describe: (args) => ({
-        subject: String(args['what']),
-        summary: `wipe ${String(args['what'])}`,
+        subject: whatOf(args),
+        summary: `wipe ${whatOf(args)}`,
         consequences: [],
       }),
       carryOut: async (_person, args) => carryOut(args),
