@@ -1,0 +1,103 @@
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import { describe, expect, test } from 'vitest'
+import type { PromptMessage, RequestedCall } from '../llm/language-model.ts'
+import { answeredLater, freshState, hasHandedOff, openCalls } from './loop-state.ts'
+
+const content = sanitizeForPrompt('x')
+const call = (id: string): RequestedCall => ({ id, name: 'read_file', arguments: '{}' })
+const asks = (...ids: string[]): PromptMessage => ({
+  role: 'assistant',
+  content,
+  toolCalls: ids.map(call),
+})
+const answers = (toolCallId: string): PromptMessage => ({ role: 'tool', toolCallId, content })
+const says: PromptMessage = { role: 'user', content }
+const notes: PromptMessage = { role: 'system', content }
+
+describe('the calls that a run still has to make when its agent starts again', () => {
+  const idsOf = (messages: readonly PromptMessage[]) => openCalls(messages).map(({ id }) => id)
+
+  test('are those of the latest answer without a result, in their order', () => {
+    expect(idsOf([says, asks('a', 'b', 'c'), answers('b')])).toEqual(['a', 'c'])
+    expect(idsOf([says, asks('a', 'b')])).toEqual(['a', 'b'])
+  })
+
+  test('are none once each has its result: a call that was made is not made again', () => {
+    expect(idsOf([says, asks('a', 'b'), answers('a'), answers('b')])).toEqual([])
+  })
+
+  test('are none of an earlier answer, nor of one that was followed by a person’s words', () => {
+    expect(idsOf([asks('old'), asks('new'), answers('new')])).toEqual([])
+    expect(idsOf([asks('old'), says])).toEqual([])
+    expect(idsOf([asks('old'), says, answers('x')])).toEqual([])
+  })
+
+  test('are none where nothing was asked for', () => {
+    expect(idsOf([])).toEqual([])
+    expect(idsOf([answers('a')])).toEqual([])
+    expect(idsOf([notes])).toEqual([])
+  })
+
+  test('do not hide behind a note of the system', () => {
+    expect(idsOf([asks('a'), notes])).toEqual(['a'])
+  })
+})
+
+describe('a turn gave work away', () => {
+  const made = (tool: string, ok: boolean) => hasHandedOff({ toolOutputs: [{ tool, ok }] as never })
+
+  test.each(['hand_off', 'delete_agent'])('with a %s that succeeded, and only with one', (tool) => {
+    expect(answeredLater).toContain(tool)
+    expect(made(tool, true)).toBe(true)
+    expect(made(tool, false)).toBe(false)
+  })
+
+  test('with no other tool, and not with none', () => {
+    expect(made('read_file', true)).toBe(false)
+    expect(hasHandedOff({ toolOutputs: [] })).toBe(false)
+  })
+
+  test('with one among others', () => {
+    const toolOutputs = [
+      { tool: 'read_file', ok: true },
+      { tool: 'hand_off', ok: false },
+      { tool: 'hand_off', ok: true },
+    ] as never
+    expect(hasHandedOff({ toolOutputs })).toBe(true)
+  })
+})
+
+describe('a run begins', () => {
+  const start = {
+    runId: 'run_1',
+    inputHash: 'abc',
+    startedAt: 5,
+    step: 3,
+    messages: [says],
+    rounds: { turn: 0, session: 2, continues: 1 },
+  }
+
+  test('with nothing done: no calls to be warned of, nothing pending, nothing closed', () => {
+    expect(freshState(start)).toEqual({
+      ...start,
+      tokens: 0,
+      costUsd: 0,
+      flushed: false,
+      calls: [],
+      toolOutputs: [],
+      pending: null,
+      nudged: false,
+      completion: null,
+      steers: [],
+      unacknowledged: 0,
+    })
+  })
+
+  test('with what earlier turns of the task have used', () => {
+    expect(freshState({ ...start, tokens: 7, costUsd: 0.5, flushed: true })).toMatchObject({
+      tokens: 7,
+      costUsd: 0.5,
+      flushed: true,
+    })
+  })
+})
