@@ -1,0 +1,48 @@
+import { describe, expect, test } from 'vitest'
+import { isAtDashboard, isAtTerminal, requireAtTerminal, requireOwner } from './at-terminal.ts'
+import type { Caller } from './caller.ts'
+
+const at = (channel: string): Caller => ({ kind: 'human', channel })
+const nobody: readonly Caller[] = [
+  { kind: 'agent', agentId: 'cli', token: 'door', run: null },
+  { kind: 'internal' },
+  { kind: 'system' },
+]
+
+describe('where a person is', () => {
+  test.each([
+    ['cli', true, false],
+    ['api', true, true],
+    ['dashboard', true, true],
+    // The words of a chat may be another’s.
+    ['telegram', false, false],
+    ['', false, false],
+  ])('on %s: at the terminal %o, at the dashboard %o', (channel, terminal, dashboard) => {
+    expect([isAtTerminal(at(channel)), isAtDashboard(at(channel))]).toEqual([terminal, dashboard])
+  })
+
+  test('no agent, no program and not the mesh itself is a person there, whatever it is called', () => {
+    for (const caller of nobody) {
+      expect([isAtTerminal(caller), isAtDashboard(caller)]).toEqual([false, false])
+      expect(() => requireAtTerminal(caller, 'confirm it')).toThrow(
+        expect.objectContaining({ code: 'human-only', detail: expect.stringContaining('confirm it') }),
+      )
+    }
+    expect(requireAtTerminal(at('cli'), 'confirm it')).toEqual(at('cli'))
+  })
+})
+
+describe('the owner', () => {
+  test('is whom the mesh knows as its owner’s own program', () => {
+    expect(() => requireOwner({ kind: 'human', channel: 'cli', owner: true }, 'store keys')).not.toThrow()
+  })
+
+  test('is nobody else: a person from outside looks like any other, and an agent cannot claim it', () => {
+    const claims = { kind: 'agent', agentId: 'a', token: 'door', run: null, owner: true } as Caller
+    for (const caller of [...nobody, at('cli'), at('dashboard'), claims]) {
+      expect(() => requireOwner(caller, 'store keys')).toThrow(
+        expect.objectContaining({ code: 'denied', detail: expect.stringContaining('store keys') }),
+      )
+    }
+  })
+})
