@@ -1,0 +1,149 @@
+import { Problem } from '@flotilla/protocol/problem'
+import { describe, expect, test } from 'vitest'
+import { conditionWords } from './condition-words.ts'
+import { conditionHolds, matchedTextMaxChars } from './condition.ts'
+import { conditionDepthMax, conditionMaxChars, parseCondition, patternMaxChars } from './parse-condition.ts'
+
+function faultOf(text: string): string {
+  try {
+    parseCondition(text)
+  } catch (error) {
+    if (error instanceof Problem) return error.detail
+    throw error
+  }
+  throw new Error(`understood: ${text}`)
+}
+
+describe('whoever writes a condition wrongly', () => {
+  test.each([
+    ['action', 7, 'one of == != < <= > >= contains matches is expected here, the end is found'],
+    ['action =! "a"', 8, '"=" is no part of a condition'],
+    ['action == opened', 11, 'a text in quotes, a number, true, false or null is expected here, "opened"'],
+    ['action ==', 10, 'a text in quotes, a number, true, false or null is expected here, the end'],
+    ['action == ]', 11, 'a text in quotes, a number, true, false or null is expected here, "]"'],
+    ['action matches 3', 16, 'a pattern in quotes is expected here, "3"'],
+    ['action matches', 15, 'a pattern in quotes is expected here, the end'],
+    ['action matches "("', 16, 'the pattern is not understood'],
+    ['a matches "a{1000}"', 11, 'the pattern repeats too much'],
+    ['(a == 1', 8, '")" is expected here, the end'],
+    ['a == 1)', 7, '"and", "or" or the end is expected here, ")"'],
+    ['a == 1 b == 2', 8, '"and", "or" or the end is expected here, "b"'],
+    ['a. == 1', 4, 'the name of a field is expected here, "=="'],
+    ['"a" == 1', 1, 'the name of a field is expected here, "a"'],
+    ['a[0 == 1', 5, '"]" is expected here, "=="'],
+    ['a[b] == 1', 3, 'a place in a list, or a name in quotes is expected here, "b"'],
+    ['a[-1] == 1', 3, 'a place in a list, or a name in quotes is expected here, "-1"'],
+    ['a[1.5] == 1', 3, 'a place in a list, or a name in quotes is expected here, "1.5"'],
+    ['a < contains', 5, 'a text in quotes, a number, true, false or null is expected here, "contains"'],
+    ['a . "b" == 1', 5, 'the name of a field is expected here, "b"'],
+  ])('%j hears of character %i: %s', (text, place, words) => {
+    expect(faultOf(text)).toContain(`condition, character ${place}: ${words}`)
+    expect(faultOf(text)).toContain('Such as: action == "opened"')
+  })
+})
+
+describe('the bounds of a condition', () => {
+  const ofLength = (length: number) => `a == "${'x'.repeat(length - 7)}"`
+
+  test('are its last character, its last bracket and the last character of its pattern', () => {
+    expect(ofLength(conditionMaxChars)).toHaveLength(500)
+    expect(() => parseCondition(ofLength(conditionMaxChars))).not.toThrow()
+    expect(faultOf(ofLength(conditionMaxChars + 1))).toContain('character 501: a condition has 500')
+    const brackets = (depth: number) => `${'('.repeat(depth)}a == 1${')'.repeat(depth)}`
+    expect(() => parseCondition(brackets(conditionDepthMax))).not.toThrow()
+    expect(faultOf(brackets(conditionDepthMax + 1))).toContain(`character ${conditionDepthMax + 2}:`)
+    const nots = (depth: number) => `${'not '.repeat(depth)}a == 1`
+    expect(() => parseCondition(nots(conditionDepthMax))).not.toThrow()
+    expect(faultOf(nots(conditionDepthMax + 1))).toContain('20 deep')
+    const pattern = (length: number) => `a matches "${'x'.repeat(length)}"`
+    expect(() => parseCondition(pattern(patternMaxChars))).not.toThrow()
+    expect(faultOf(pattern(patternMaxChars + 1))).toContain('character 11: a pattern has 200')
+  })
+
+  test('of depth are counted down again behind a bracket, so that a long list is no deep one', () => {
+    const list = Array.from({ length: 30 }, () => '(a==1)').join(' or ')
+    expect(() => parseCondition(list)).not.toThrow()
+  })
+
+  test('of a text are where a pattern stops to look', () => {
+    const far = parseCondition('t matches "x$"')
+    expect(conditionHolds(far, { t: `${'a'.repeat(matchedTextMaxChars - 1)}x` })).toBe(true)
+    expect(conditionHolds(far, { t: `${'a'.repeat(matchedTextMaxChars)}x` })).toBe(false)
+  })
+})
+
+describe('the words of a condition', () => {
+  test('know where they stand, so that a fault can say so', () => {
+    expect(conditionWords(' a1_-b  <=-1.5 "x"')).toEqual([
+      { kind: 'name', text: 'a1_-b', at: 1 },
+      { kind: 'sign', text: '<=', at: 8 },
+      { kind: 'number', value: -1.5, at: 10 },
+      { kind: 'text', text: 'x', at: 15 },
+    ])
+  })
+
+  test.each([
+    [String.raw`"a\"b"`, 'a"b'],
+    [String.raw`'a\'b'`, "a'b"],
+    [String.raw`"a\\b"`, String.raw`a\b`],
+    [String.raw`"\d+"`, String.raw`\d+`],
+    [`"it's"`, "it's"],
+    [`'say "x"'`, 'say "x"'],
+    ['""', ''],
+  ])('%s is the text %s', (quoted, text) => {
+    expect(conditionWords(quoted)).toEqual([{ kind: 'text', text, at: 0 }])
+  })
+
+  test('end at a quote that is never closed, and at what is no number', () => {
+    expect(faultOf('a == "x')).toContain('character 6: "\\""')
+    expect(faultOf('a == 1.')).toContain('character 7: "and", "or" or the end is expected here, "."')
+  })
+})
+
+describe('what a condition compares', () => {
+  const holds = (text: string, payload: Parameters<typeof conditionHolds>[1]) =>
+    conditionHolds(parseCondition(text), payload)
+
+  test.each([
+    ['n < 7', false],
+    ['n <= 7', true],
+    ['n > 7', false],
+    ['n >= 7', true],
+    ['n < 8', true],
+    ['n > 6', true],
+    ['n <= 6', false],
+    ['n >= 8', false],
+    ['w < "c"', true],
+    ['w <= "b"', true],
+    ['w > "a"', true],
+    ['w >= "c"', false],
+  ])('%s is %s, also at the very value', (text, expected) => {
+    expect(holds(text, { n: 7, w: 'b' })).toBe(expected)
+  })
+
+  test('finds nothing behind what is no object, and no character of a text by its place', () => {
+    for (const value of ['text', 7, true, null])
+      expect(holds('a.b == null and a[0] == null', { a: value })).toBe(true)
+    expect(holds('a.length == null', { a: 'text' })).toBe(true)
+  })
+
+  test('contains looks for a text in a text, and for the very value in a list', () => {
+    expect(holds('a contains 1', { a: 'a1' })).toBe(false)
+    expect(holds('a contains "1"', { a: [1] })).toBe(false)
+    expect(holds('a contains null', { a: [null] })).toBe(true)
+    expect(holds('a contains "x"', { a: { x: 'x' } })).toBe(false)
+  })
+
+  test('and holds more tightly than or, and both are read from the left', () => {
+    expect(holds('a == 1 or a == 2 and b == 9', { a: 1, b: 0 })).toBe(true)
+    expect(holds('(a == 1 or a == 2) and b == 9', { a: 1, b: 0 })).toBe(false)
+    expect(holds('a == 1 and a == 2 or b == 0', { a: 1, b: 0 })).toBe(true)
+    expect(holds('not a == 1 and b == 0', { a: 2, b: 0 })).toBe(true)
+    expect(holds('not a == 1 or b == 0', { a: 1, b: 0 })).toBe(true)
+    expect(parseCondition('a == 1 or b == 2 or c == 3')).toMatchObject({
+      kind: 'or',
+      left: { kind: 'or' },
+      right: { kind: 'compare' },
+    })
+  })
+})
