@@ -26,8 +26,8 @@ Exits 1 where less than 90 % of a group's mutants are killed, or its list of equ
 
 const root = join(import.meta.dirname, '..')
 const leastScore = 90
-/** On top of three times what the tests take without mutants, ms: a busy machine is not an endless loop. */
-const timeoutMs = 15_000
+/** On top of three times what the tests take without mutants, ms on a quiet machine: a busy one is no endless loop. */
+const timeoutMs = 20_000
 
 const options = {
   workers: { type: 'string', default: '1' },
@@ -56,12 +56,13 @@ async function mutateGroup(
     concurrency: how.workers,
     disableTypeChecks: false,
     timeoutFactor: 3,
-    timeoutMS: timeoutMs,
+    timeoutMS: timeoutMs * measuredPatience(),
     incremental: true,
     incrementalFile: join('node_modules', '.cache', 'mutation', `${group.name}.json`),
     force: !how.kept,
     reporters: ['progress-append-only'],
     tempDirName: '.stryker-tmp',
+    cleanTempDir: 'always',
     allowConsoleColors: false,
   }).runMutationTest()
   return judgeMutants(
@@ -113,10 +114,15 @@ async function main(): Promise<number> {
   let isTrue = true
   for (const group of mutationGroups) {
     if (positionals.length > 0 && !positionals.includes(group.name)) continue
-    const judgement = await mutateGroup(group, { workers, kept: values.kept })
-    tellGroup(judgement)
-    scores.push(judgement.score)
-    isTrue &&= judgement.stale.length === 0
+    try {
+      const judgement = await mutateGroup(group, { workers, kept: values.kept })
+      tellGroup(judgement)
+      scores.push(judgement.score)
+      isTrue &&= judgement.stale.length === 0
+    } catch (error) {
+      console.error(`\n${group.name} was not judged:`, error)
+      isTrue = false
+    }
   }
   console.log(`\n${scoreTable(scores)}`)
   return isTrue && scores.every(({ score }) => score >= leastScore) ? 0 : 1

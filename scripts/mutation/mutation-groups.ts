@@ -97,7 +97,6 @@ export const mutationGroups: readonly MutationGroup[] = [
       `${mesh}/policy/glob.test.ts`,
       `${mesh}/policy/hold-ceiling.test.ts`,
       `${mesh}/policy/operator-ceiling*.test.ts`,
-      `${mesh}/policy/wallet-decision.test.ts`,
     ],
   },
   {
@@ -116,10 +115,7 @@ export const mutationGroups: readonly MutationGroup[] = [
       `${mesh}/llm/answer-bounds.test.ts`,
       `${mesh}/llm/answers-at-once.test.ts`,
       `${mesh}/llm/estimate.test.ts`,
-      `${mesh}/llm/free-because.test.ts`,
       `${mesh}/llm/pots.test.ts`,
-      `${mesh}/llm/reserve-settle.test.ts`,
-      `${mesh}/llm/run-tokens.test.ts`,
       `${mesh}/llm/settle-ledger.test.ts`,
     ],
   },
@@ -139,9 +135,7 @@ export const mutationGroups: readonly MutationGroup[] = [
     ],
     tests: [
       `${mesh}/triggers/cron/cron-schedule.test.ts`,
-      `${mesh}/triggers/cron/due-times.test.ts`,
       `${mesh}/triggers/cron/operator-heartbeat.test.ts`,
-      `${mesh}/triggers/cron/plan-dues.test.ts`,
       `${mesh}/triggers/heartbeat/decide-heartbeat.test.ts`,
       `${mesh}/triggers/heartbeat/heartbeat-schedule.test.ts`,
       `${mesh}/triggers/heartbeat/probes.test.ts`,
@@ -185,7 +179,6 @@ export const mutationGroups: readonly MutationGroup[] = [
     tests: [
       `${mesh}/egress/address-ranges.test.ts`,
       `${mesh}/egress/destination.test.ts`,
-      `${mesh}/egress/follow-redirects.test.ts`,
       `${mesh}/egress/forward-request.test.ts`,
       `${mesh}/egress/host-list.test.ts`,
       `${mesh}/egress/judge-destination.test.ts`,

@@ -18,7 +18,7 @@ export default defineConfig({
     include: (process.env['FLOTILLA_MUTATION_TESTS'] ?? '').split(','),
     // Each mutant gets a new worker; in it the files share the modules, which halves its time.
     isolate: false,
-    testTimeout: 5000 * patience,
-    hookTimeout: 5000 * patience,
+    testTimeout: 20_000 * patience,
+    hookTimeout: 20_000 * patience,
   },
 })

@@ -5,11 +5,13 @@ import { createManualClock } from '../../../../tests/support/manual-clock.ts'
 import { silentLog } from '../log.ts'
 import type { Caller } from '../policy/caller.ts'
 import { migrated } from '../runs/ledger-world.ts'
+import type { TellRun } from '../runs/run-tasks.ts'
 import { originOf } from '../runs/submit-run.ts'
 import type { ApprovalKinds } from './approval-kind.ts'
 import { createApprovalTable } from './approval-table.ts'
 import { createApprovals } from './approvals.ts'
 import { approvalWaitsMs } from './ask-approval.ts'
+import { createMoveApproval } from './settle-approval.ts'
 
 const person: Caller = { kind: 'human', channel: 'cli' }
 const operator: Caller = {
@@ -52,28 +54,34 @@ function aDesk(carryOut: (args: JsonObject) => Promise<string> = async () => 'Wi
       wasDone: () => null,
     },
   }
+  const table = createApprovalTable(database)
+  const tellRun: TellRun = (runId, key, note) => void told.push({ runId, key, note })
+  const shared = { database, journal, events, tellRun, clock }
   const approvals = createApprovals({
-    database,
+    ...shared,
     kinds,
     guard: () => {},
-    journal,
-    events,
-    tellRun: (runId, key, note) => void told.push({ runId, key, note }),
     originOf: (caller) => originOf(caller),
-    clock,
     newId: (prefix) => `${prefix}_${++ids}`,
     log: silentLog,
   })
   const ask = (what = 'all', caller: Caller = operator) =>
     approvals.ask(caller, { kind: 'wipe', args: { what } })
-  return { approvals, ask, kinds, clock, journal, events, told, table: createApprovalTable(database) }
+  const move = createMoveApproval({ ...shared, table })
+  return { approvals, ask, kinds, clock, journal, events, told, table, move }
 }
 
 describe('the trail of what waits for a person', () => {
   test('begins with who asked, for which run, and the digest of what exactly', () => {
     const { ask, journal, events } = aDesk()
     const row = ask()
-    expect(row).toMatchObject({ runId: 'run_7', detail: '', resolvedAt: null, resolvedBy: null })
+    expect(row).toMatchObject({
+      id: 'appr_1',
+      runId: 'run_7',
+      detail: '',
+      resolvedAt: null,
+      resolvedBy: null,
+    })
     expect(journal.entries).toEqual([
       {
         actor: 'agent:operator',
@@ -92,6 +100,16 @@ describe('the trail of what waits for a person', () => {
         expires_at: row.expiresAt,
       },
     ])
+  })
+
+  test('says which state follows which: nothing is done that nobody confirmed', () => {
+    const { ask, move } = aDesk()
+    const row = ask()
+    for (const to of ['done', 'failed', 'pending'] as const) {
+      expect(move(row, { to, by: 'human:cli', detail: '' })).toBe(null)
+    }
+    expect(move(row, { to: 'confirmed', by: 'human:cli', detail: '' })).toMatchObject({ state: 'confirmed' })
+    expect(move(row, { to: 'cancelled', by: 'human:cli', detail: '' })).toBe(null)
   })
 
   test('is not written twice for what was asked twice', () => {
@@ -208,6 +226,31 @@ describe('what a person confirms', () => {
       code: 'approval-expired',
       detail: expect.stringContaining(new Date(late.expiresAt).toISOString()),
     })
+  })
+
+  test('once more after its time is over was done all the same, and is not called expired', async () => {
+    const { approvals, ask, clock } = aDesk()
+    const row = ask()
+    await approvals.confirm(person, row)
+    await clock.advance(2 * approvalWaitsMs)
+    await expect(approvals.confirm(person, row)).rejects.toMatchObject({ code: 'approval-used' })
+  })
+
+  test('as something else than they were shown hears of which it is', async () => {
+    const { approvals, ask } = aDesk()
+    const { id } = ask()
+    await expect(approvals.confirm(person, { id, digest: '0'.repeat(64) })).rejects.toMatchObject({
+      code: 'approval-changed',
+      detail: expect.stringContaining(id),
+    })
+  })
+
+  test('and that ran out is written down as ended by nobody', async () => {
+    const { approvals, ask, clock, journal } = aDesk()
+    const row = ask()
+    await clock.advance(approvalWaitsMs)
+    await expect(approvals.confirm(person, row)).rejects.toMatchObject({ code: 'approval-expired' })
+    expect(journal.entries.at(-1)).toMatchObject({ actor: 'system', action: 'approval.expired' })
   })
 
   test('once more is told what it is by now and since when', async () => {

@@ -1,8 +1,15 @@
 import { Problem } from '@flotilla/protocol/problem'
+import { RE2JS } from 're2js'
 import { describe, expect, test } from 'vitest'
 import { conditionWords } from './condition-words.ts'
 import { conditionHolds, matchedTextMaxChars } from './condition.ts'
-import { conditionDepthMax, conditionMaxChars, parseCondition, patternMaxChars } from './parse-condition.ts'
+import {
+  conditionDepthMax,
+  conditionMaxChars,
+  parseCondition,
+  patternMaxChars,
+  patternMaxSteps,
+} from './parse-condition.ts'
 
 function faultOf(text: string): string {
   try {
@@ -58,6 +65,13 @@ describe('the bounds of a condition', () => {
     const pattern = (length: number) => `a matches "${'x'.repeat(length)}"`
     expect(() => parseCondition(pattern(patternMaxChars))).not.toThrow()
     expect(faultOf(pattern(patternMaxChars + 1))).toContain('character 11: a pattern has 200')
+  })
+
+  test('of the work of a pattern are its last step', () => {
+    const counts = Array.from({ length: patternMaxSteps + 1 }, (_, count) => count)
+    const last = counts.findLast((count) => RE2JS.compile(`a{${count}}`).programSize() === patternMaxSteps)
+    expect(() => parseCondition(`a matches "a{${last}}"`)).not.toThrow()
+    expect(faultOf(`a matches "a{${Number(last) + 1}}"`)).toContain('repeats too much')
   })
 
   test('of depth are counted down again behind a bracket, so that a long list is no deep one', () => {
@@ -119,6 +133,35 @@ describe('what a condition compares', () => {
     ['w >= "c"', false],
   ])('%s is %s, also at the very value', (text, expected) => {
     expect(holds(text, { n: 7, w: 'b' })).toBe(expected)
+  })
+
+  test('puts no order between a number and a text that looks like one, nor between what is not there and anything', () => {
+    for (const text of [
+      'w < 9',
+      'w >= 1',
+      'n < "9"',
+      'missing < 9',
+      'missing >= 0',
+      'flag > 0',
+      'list < 9',
+    ]) {
+      expect(holds(text, { w: '8', n: 8, flag: true, list: [] }), text).toBe(false)
+    }
+  })
+
+  test('finds no pattern in what is no text', () => {
+    for (const value of [7, null, true, ['7'], { a: '7' }])
+      expect(holds('a matches "7"', { a: value })).toBe(false)
+    expect(holds('missing matches ""', {})).toBe(false)
+  })
+
+  test('holds with or when one side does, and not when neither does', () => {
+    expect(holds('a == 1 or a == 2', { a: 3 })).toBe(false)
+    expect(holds('a == 1 and b == 2', { a: 1, b: 3 })).toBe(false)
+    expect(holds('a == 1 and b == 2', { a: 3, b: 2 })).toBe(false)
+    expect(holds('a == 1 and b == 2', { a: 1, b: 2 })).toBe(true)
+    expect(holds('a != 1', { a: 1 })).toBe(false)
+    expect(holds('a contains "z"', { a: 'text' })).toBe(false)
   })
 
   test('finds nothing behind what is no object, and no character of a text by its place', () => {
