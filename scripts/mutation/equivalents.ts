@@ -22,6 +22,14 @@ export const equivalents: readonly Equivalent[] = [
       reason: 'the line above refuses to leave the root, so there is always one to take',
     },
   ]),
+  ...inFile('packages/agent/src/loop/loop-detection.ts', [
+    {
+      line: "if (last === null || isExempt) return { calls, verdict: 'run' }",
+      becomes: "if (false || isExempt) return { calls, verdict: 'run' }",
+      reason:
+        'a call that was never made has no result, and none that was made has that: it runs all the same',
+    },
+  ]),
   ...inFile('packages/mesh/src/approvals/ask-approval.ts', [
     {
       line: "runId: caller.kind === 'agent' ? (caller.run?.runId ?? null) : null,",

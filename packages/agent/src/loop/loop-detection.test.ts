@@ -42,6 +42,16 @@ describe('loop detection', () => {
       times(6, 'run'),
     ],
     ['other parameters are another call', ['a:1:x', 'a:2:x', 'a:3:x', 'a:4:x'], times(4, 'run')],
+    [
+      'what another tool, or the same with other parameters, answered in between hides no repeat',
+      [...times(4, 'a:1:x'), 'b:1:y', 'a:2:z', 'a:1:x'],
+      ['run', 'run', 'warn', 'warn', 'run', 'run', 'block'],
+    ],
+    [
+      'it is the latest result that is repeated, not one of long ago',
+      ['a:1:y', 'a:1:z', ...times(5, 'a:1:x')],
+      ['run', 'run', 'run', 'run', 'warn', 'warn', 'block'],
+    ],
     ['another tool is another call', ['a:1:x', 'b:1:x', 'a:1:x', 'b:1:x'], times(4, 'run')],
   ])('%s', (_name, calls, verdicts) => {
     expect(play(calls)).toEqual(verdicts)

@@ -39,6 +39,16 @@ describe('the round budget', () => {
     expect(judgeRound(task, { ...none, turn: 20 })).toBe('exhausted')
   })
 
+  test('a round in the middle goes on as usual', () => {
+    expect(judgeRound(chat, { turn: 3, session: 20, continues: 1 })).toBe('go')
+    expect(judgeRound({ kind: 'heartbeat', iterationsMax: 5 }, { ...none, turn: 3 })).toBe('go')
+  })
+
+  test('a turn that had its last answer has none more', () => {
+    expect(judgeRound(chat, { ...none, turn: 30 })).toBe('last')
+    expect(judgeRound(chat, { ...none, turn: 31 })).toBe('exhausted')
+  })
+
   test('a task of one iteration must close at once', () => {
     expect(judgeRound({ kind: 'task', iterationsMax: 1 }, none)).toBe('last')
   })
