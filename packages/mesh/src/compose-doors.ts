@@ -63,6 +63,7 @@ import {
 import { toolUseCases } from './compose-tools.ts'
 import { rateBucketOf } from '@flotilla/protocol/rate-buckets'
 import { mcpUseCases } from './compose-mcp.ts'
+import { createCheckInThread } from './skills/check-in-thread.ts'
 import { createSkillCheck } from './skills/create-skill-check.ts'
 import { credentialUseCases, vaultAgentUseCases } from './compose-vault-doors.ts'
 import { webhookHumanUseCases, webhookUseCases } from './compose-webhooks.ts'
@@ -229,7 +230,12 @@ export function agentDoor(parts: MeshParts): FastifyInstance {
   server.register(async (scope) => toolRoutes(scope, { gate, use: toolUseCases(parts) }))
   server.register(async (scope) => topicAgentRoutes(scope, { gate, effects, use: topicAgentUseCases(parts) }))
   server.register(async (scope) => cronAgentRoutes(scope, { gate, effects, use: cronAgentUseCases(parts) }))
-  server.register(async (scope) => skillRoutes(scope, { gate, use: { check: createSkillCheck(parts) } }))
+  server.register(async (scope) =>
+    skillRoutes(scope, {
+      gate,
+      use: { check: createSkillCheck({ ...parts, checkSource: createCheckInThread() }) },
+    }),
+  )
   server.register(async (scope) =>
     modelRoutes(scope, {
       gate,

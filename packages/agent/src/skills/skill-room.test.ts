@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Problem } from '@flotilla/protocol/problem'
 import { describe, expect, test } from 'vitest'
+import { checkSkill } from '../../../mesh/src/skills/check-skill.ts'
 import { createSkillCheck } from '../../../mesh/src/skills/create-skill-check.ts'
 import { collectJournal } from '../../../../tests/support/collected-ports.ts'
 import { heedsLesson, verifies } from '../../../../tests/verifies.ts'
@@ -33,7 +34,11 @@ async function room(files: Readonly<Record<string, string>> = {}) {
     writeFileSync(join(data, path), content)
   }
   for (const [path, content] of Object.entries(files)) put(path, content)
-  const check = createSkillCheck({ guard: () => undefined, journal: collectJournal() })
+  const check = createSkillCheck({
+    guard: () => undefined,
+    journal: collectJournal(),
+    checkSource: async (text) => checkSkill(text),
+  })
   const caller = { kind: 'agent', agentId: 'scout', token: 'door', run: null } as const
   const asked: string[] = []
   let away = false

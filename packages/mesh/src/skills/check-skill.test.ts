@@ -195,7 +195,8 @@ export default Skills`
 
   test('text that is no program, with the line', () => {
     expect(checkSkill('const a = 1\nconst = 2')).toMatchObject({ ok: false, faults: [{ rule: 'syntax' }] })
-    expect(rulesOf('('.repeat(9000))).toEqual(['syntax'])
+    // Not deeper: what that does to a thread is tested where each check has its own.
+    expect(rulesOf('('.repeat(50))).toEqual(['syntax'])
   })
 
   test('whatever it is given, it answers', () => {

@@ -4,20 +4,28 @@ import type { Journal } from '../journal/journal.ts'
 import type { Guard } from '../policy/action.ts'
 import { actorOf } from '../policy/caller.ts'
 import type { Caller } from '../policy/caller.ts'
-import { checkSkill } from './check-skill.ts'
+import type { CheckSource } from './check-in-thread.ts'
 import type { SkillDefinition } from './read-definition.ts'
 
 /**
  * Checks a source for the agent that wants to run it; what passed is in the journal by its digest. Problems `denied`,
  * and `skill-rejected` with the first fault in words and all of them in `faults`.
  */
-export function createSkillCheck({ guard, journal }: { readonly guard: Guard; readonly journal: Journal }) {
-  return (
+export function createSkillCheck({
+  guard,
+  journal,
+  checkSource,
+}: {
+  readonly guard: Guard
+  readonly journal: Journal
+  readonly checkSource: CheckSource
+}) {
+  return async (
     caller: Extract<Caller, { kind: 'agent' }>,
     { source }: { readonly source: string },
-  ): SkillDefinition & { readonly code: string } => {
+  ): Promise<SkillDefinition & { readonly code: string }> => {
     guard(caller, { do: 'act-for-self', agentId: caller.agentId })
-    const verdict = checkSkill(source)
+    const verdict = await checkSource(source)
     if (!verdict.ok) {
       const { faults } = verdict
       const [first] = faults

@@ -9,7 +9,7 @@ export interface SkillUseCases {
   check(
     caller: AgentCaller,
     body: z.output<typeof api.skillCheck.request>,
-  ): z.input<typeof api.skillCheck.response>
+  ): Promise<z.input<typeof api.skillCheck.response>>
 }
 
 export function skillRoutes(
