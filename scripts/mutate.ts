@@ -69,10 +69,13 @@ async function mutateGroup(
     {
       group: group.name,
       files: group.files,
-      mutants: mutants.map((mutant) => ({
-        ...mutant,
-        fileName: isAbsolute(mutant.fileName) ? relative(root, mutant.fileName) : mutant.fileName,
-      })),
+      // What was kept from an earlier run may be of a file that is in another group by now.
+      mutants: mutants
+        .map((mutant) => ({
+          ...mutant,
+          fileName: isAbsolute(mutant.fileName) ? relative(root, mutant.fileName) : mutant.fileName,
+        }))
+        .filter(({ fileName }) => group.files.includes(fileName)),
       sourceOf: (file) => readFileSync(join(root, file), 'utf8'),
     },
     equivalents,

@@ -37,6 +37,13 @@ export const equivalents: readonly Equivalent[] = [
       reason: 'a caller that is no agent has no run, so both ways it is null',
     },
   ]),
+  ...inFile('packages/mesh/src/policy/authorize.ts', [
+    {
+      line: "return action.do === 'call-api' && programApis.includes(action.api)",
+      becomes: 'return true && programApis.includes(action.api)',
+      reason: 'no other action has an api, and what is not there is in no list',
+    },
+  ]),
   ...inFile('packages/mesh/src/conditions/condition-words.ts', [
     {
       line: "at += (space ?? name ?? number ?? quoted ?? sign ?? ' ').length",

@@ -5,6 +5,7 @@ import type { Caller } from './caller.ts'
 const at = (channel: string): Caller => ({ kind: 'human', channel })
 const nobody: readonly Caller[] = [
   { kind: 'agent', agentId: 'cli', token: 'door', run: null },
+  { kind: 'agent', agentId: 'a', token: 'door', run: null, channel: 'api' } as Caller,
   { kind: 'internal' },
   { kind: 'system' },
 ]

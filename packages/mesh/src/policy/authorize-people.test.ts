@@ -158,6 +158,12 @@ describe('an agent with every right that a record can give', () => {
     })
   })
 
+  test('lends the token of its programs two ways out and no third, however wide its list is', () => {
+    const program: Caller = { ...scout, token: 'program' }
+    const may = (api: string) => decide(program, { do: 'call-api', api }, everything).allowed
+    expect(['llm', 'http', 'wallet', '*', ''].map(may)).toEqual([true, true, false, false, false])
+  })
+
   test('hears which entry of which list allows it, so that an owner finds the line', () => {
     const record = { ...everything, can_message: ['a', 'other', '*'], blackboard_read: ['x', 'a/*'] }
     expect(decide(scout, actions['message-agent'], record)).toEqual({
