@@ -95,6 +95,7 @@ export const mutationGroups: readonly MutationGroup[] = [
       `${mesh}/policy/budget-ceiling.test.ts`,
       `${mesh}/policy/hold-ceiling.test.ts`,
       `${mesh}/policy/operator-ceiling*.test.ts`,
+      `${mesh}/policy/wallet-decision.test.ts`,
     ],
   },
   {

@@ -55,6 +55,17 @@ describe("the operator's ceiling", () => {
     expect(operatorMayChange(among, { allowed_apis: ['http'] })).toEqual({ allowed: true })
   })
 
+  test.each([
+    ['a text for a number', { wallet_spend_limit_daily_usd: '1' }],
+    ['a number for a list', { allowed_apis: 1 }],
+    ['nothing', { allowed_apis: null }],
+    ['a number below none', { wallet_spend_limit_daily_usd: -1 }],
+    ['a list for a number', { wallet_rate_limit_per_hour: [] }],
+  ])('takes %s for no lowering: what cannot be compared is refused', (_what, change) => {
+    const current = { ...workerDefaultRecord, wallet_spend_limit_daily_usd: 5, wallet_rate_limit_per_hour: 5 }
+    expect(operatorMayChange(current, change).allowed).toBe(false)
+  })
+
   test('lets a limit be lowered and not raised', () => {
     const current = { ...operatorDefaultRecord, wallet_spend_limit_per_tx_usd: 10 }
     expect(operatorMayChange(current, { wallet_spend_limit_per_tx_usd: 5 }).allowed).toBe(true)
