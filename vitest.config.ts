@@ -8,9 +8,27 @@ const patience = measuredPatience()
 process.env['FLOTILLA_TEST_PATIENCE'] = String(patience)
 const expectation = { poll: { timeout: 5000 * patience } }
 
+const onEngine = {
+  expect: expectation,
+  globalSetup: ['tests/temporary-folder.ts'],
+  testTimeout: 100_000 * patience,
+  hookTimeout: 200_000 * patience,
+}
+
+/** They change what all containers of this machine share (images, limits of a user), or weigh how long it halts. */
+const alone = [
+  'image-origin',
+  'old-images',
+  'sandbox-image',
+  'sandbox-shared',
+  'exhaustion',
+  'parsing',
+  'pipelining',
+].map((name) => `tests/docker/${name}.test.ts`)
+
 /**
- * Three projects, from fast to slow. `unit` needs nothing but Node; `flows` (with `security`) starts real mesh
- * and agent processes; `docker` needs an engine and runs one file at a time, since containers share it. Bounds
+ * Four projects, from fast to slow. `unit` needs nothing but Node; `flows` (with `security`) starts real mesh
+ * and agent processes; `docker` needs an engine; `docker-alone` are those of its files that bear no others beside them. Bounds
  * are those of a quiet machine, made longer by what this one showed; they tell a hung test and judge nothing.
  */
 export default defineConfig({
@@ -49,13 +67,22 @@ export default defineConfig({
       },
       {
         test: {
+          ...onEngine,
           name: 'docker',
-          expect: expectation,
-          globalSetup: ['tests/temporary-folder.ts'],
           include: ['tests/docker/**/*.test.ts', 'packages/mesh/src/sandbox/docker-*.test.ts'],
-          testTimeout: 100_000 * patience,
-          hookTimeout: 200_000 * patience,
+          exclude: alone,
+          // Most of their time is waiting for small shares of a processor.
           maxWorkers: 3,
+          sequence: { groupOrder: 0 },
+        },
+      },
+      {
+        test: {
+          ...onEngine,
+          name: 'docker-alone',
+          include: alone,
+          fileParallelism: false,
+          sequence: { groupOrder: 1 },
         },
       },
     ],

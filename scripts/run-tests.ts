@@ -31,7 +31,7 @@ const brokenShown = 50
 /** Why the whole is not green; said at the end, where whoever sees only the last lines sees it. */
 const broken: string[] = []
 
-/** Runs a project to its end; one that runs beside another keeps its output until then. */
+/** Runs a project, or those that a pattern names, to its end; one that runs beside another keeps its output until then. */
 async function runProject(project: string, beside = false): Promise<void> {
   const reporters = ['--reporter=default', '--reporter=./tests/run-record/record-reporter.ts']
   const vitestArguments = ['run', '--project', project, ...reporters]
@@ -92,7 +92,7 @@ async function prepareEngine(): Promise<boolean> {
 
 function nameContainerTests(): void {
   console.log('\nNo engine could be set up (the reason stands above), so these container tests were NOT run:')
-  spawnSync(vitest, ['list', '--project', 'docker'], {
+  spawnSync(vitest, ['list', '--project', 'docker*'], {
     cwd: root,
     stdio: ['ignore', 'inherit', 'inherit'],
     env: environment,
@@ -132,11 +132,11 @@ console.log('\n== unit tests, and beside them the engine for the container tests
 const [hasEngine] = await Promise.all([prepareEngine(), runProject('unit')])
 console.log('\n== flow and security tests')
 // Containers wait for their small shares of a processor, and flows for each other: side by side they take half the time.
-await Promise.all([runProject('flows'), ...(hasEngine ? [runProject('docker', true)] : [])])
+await Promise.all([runProject('flows'), ...(hasEngine ? [runProject('docker*', true)] : [])])
 if (!hasEngine) {
   nameContainerTests()
   if (mustRunAll)
     broken.push('the container tests were not run, and FLOTILLA_REQUIRE_ENGINE=1 wants them run')
 }
-tellRecord(['unit', 'flows', ...(hasEngine ? ['docker'] : [])])
+tellRecord(['unit', 'flows', ...(hasEngine ? ['docker', 'docker-alone'] : [])])
 process.exit(broken.length > 0 ? 1 : 0)

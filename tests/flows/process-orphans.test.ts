@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
-import { meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
+import { meshHumanApi, meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { expect, onTestFinished, test } from 'vitest'
 import { aCassette } from '../support/cassettes.ts'
 import { eventually } from '../support/eventually.ts'
@@ -163,7 +163,7 @@ test(
 
 async function operatorReady(mesh: MeshProcess): Promise<void> {
   await eventually('the operator is ready', async () => {
-    const fleet = await mesh.call(meshHumanEndpoints.status)
-    return fleet.text.includes('"ready"')
+    const fleet = meshHumanApi.status.response.parse((await mesh.call(meshHumanEndpoints.status)).json())
+    return fleet.agents.some(({ id, state }) => id === 'operator' && state === 'ready')
   })
 }
