@@ -62,7 +62,8 @@ export default defineConfig({
           include: ['tests/flows/**/*.test.ts', 'tests/security/**/*.test.ts'],
           testTimeout: 60_000 * patience,
           hookTimeout: 60_000 * patience,
-          maxWorkers: 2,
+          // A third of their time is waiting, for leases, ticks and processes.
+          maxWorkers: 3,
         },
       },
       {
