@@ -101,7 +101,7 @@ export const meshEdges: readonly Edge[] = [
   },
   { from: 'blackboard', to: ['policy', 'storage', 'events', 'journal'], why: 'one noun' },
   { from: 'artifacts', to: ['policy', 'storage', 'events', 'journal', 'config'], why: 'one noun' },
-  { from: 'skills', to: ['policy', 'journal'], why: 'checks sources; an agent runs what passed' },
+  { from: 'skills', to: ['policy', 'journal', 'intake'], why: 'checks sources; an agent runs what passed' },
   { from: 'topics', to: ['policy', 'storage', 'events', 'journal'], why: 'one noun' },
   { from: 'notes', to: ['policy', 'storage', 'events', 'journal'], why: 'one noun' },
   {

@@ -1,11 +1,12 @@
 import { Worker } from 'node:worker_threads'
 import { Problem } from '@flotilla/protocol/problem'
+import { createFairShare } from '../intake/fair-share.ts'
 import type { SkillVerdict } from './check-skill.ts'
 
-export type CheckSource = (source: string) => Promise<SkillVerdict>
+export type CheckSource = (agentId: string, source: string) => Promise<SkillVerdict>
 
-/** Checks that wait for the one that runs, of all agents together. */
-const waitingMax = 20
+/** Checks that wait or run; an agent asks for one after the other, and for more only when it was taken over. */
+const places = { max: 20, perAgentMax: 4, floor: 1, reserveMax: 10 }
 const retryAfterSeconds = 5
 /** A check takes milliseconds; a thread that needs longer than this, milliseconds, has met a source made to hold it. */
 const checkMaxMs = 20_000
@@ -13,28 +14,48 @@ const checkMaxMs = 20_000
 const heapMaxMb = 128
 
 /**
- * Checks each source in a thread of its own, one after the other. What takes the types out is one program for the whole
- * thread, and a source that is nested deep enough breaks it for good: in the mesh's own thread one agent's source would
- * be the end of every skill, and of every part of the mesh that is loaded later. Problem `rate-limited` when too many
- * wait.
+ * Checks each source in a thread of its own, one after the other, an agent in its turn. What takes the types out is one
+ * program for the whole thread, and a source that is nested deep enough breaks it for good: in the mesh's own thread one
+ * agent's source would be the end of every skill, and of every part of the mesh that is loaded later. Problem
+ * `rate-limited` when too many wait.
  */
 export function createCheckInThread(): CheckSource {
-  let last: Promise<unknown> = Promise.resolve()
-  let waiting = 0
-  return async (source) => {
-    if (waiting >= waitingMax) {
+  const share = createFairShare(places)
+  /** What agents wait for; the first of them is the next. */
+  const turns = new Map<string, (() => Promise<void>)[]>()
+  let running = false
+
+  async function runAll(): Promise<void> {
+    if (running) return
+    running = true
+    for (let [next] = turns; next !== undefined; [next] = turns) {
+      const [agentId, own] = next
+      await own.shift()?.()
+      turns.delete(agentId)
+      if (own.length > 0) turns.set(agentId, own)
+    }
+    running = false
+  }
+
+  return async (agentId, source) => {
+    const full = share.take(agentId, 1)
+    if (full !== null) {
+      const whose = full === 'agent' ? 'of this agent' : 'of all agents'
       throw new Problem('rate-limited', {
-        detail: `${waitingMax} skills wait to be checked already`,
+        detail: `too many skills ${whose} wait to be checked`,
         retryAfterSeconds,
       })
     }
-    waiting += 1
-    const mine = last.then(() => checkOnce(source))
-    last = mine
+    const { promise, resolve } = Promise.withResolvers<SkillVerdict>()
+    const turn = async () => resolve(await checkOnce(source))
+    const own = turns.get(agentId)
+    if (own === undefined) turns.set(agentId, [turn])
+    else own.push(turn)
+    void runAll()
     try {
-      return await mine
+      return await promise
     } finally {
-      waiting -= 1
+      share.giveBack(agentId, 1)
     }
   }
 }

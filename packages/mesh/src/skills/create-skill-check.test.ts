@@ -22,7 +22,7 @@ describe('the check of a skill for an agent', () => {
         throw new Problem('denied')
       },
       journal: collectJournal(),
-      checkSource: async (text) => {
+      checkSource: async (_agentId, text) => {
         read.push(text)
         return { ok: false, faults: [] }
       },
@@ -79,16 +79,29 @@ describe('the check of a skill for an agent', () => {
     },
   )
 
-  test('lets twenty wait and no more, and those that wait are all answered', async () => {
+  test('lets four of an agent wait and no more, and all that wait are answered', async () => {
     const checkOne = createCheckInThread()
-    const asked = Array.from({ length: 21 }, () => checkOne('no skill'))
-    const ends = await Promise.allSettled(asked)
-    expect(ends.map(({ status }) => status)).toEqual([
-      ...Array.from({ length: 20 }, () => 'fulfilled'),
-      'rejected',
-    ])
-    expect(ends[20]).toMatchObject({ reason: { code: 'rate-limited', retryAfterSeconds: 5 } })
-    expect(await checkOne(source)).toMatchObject({ ok: true })
+    const ends = await Promise.allSettled(Array.from({ length: 5 }, () => checkOne('scout', 'no skill')))
+    expect(ends.map(({ status }) => status)).toEqual([...Array<string>(4).fill('fulfilled'), 'rejected'])
+    expect(ends[4]).toMatchObject({ reason: { code: 'rate-limited', retryAfterSeconds: 5 } })
+    expect(await checkOne('scout', source)).toMatchObject({ ok: true })
+  })
+
+  test('has room for one more agent, and checks its source in its turn, whatever others ask for', async () => {
+    const checkOne = createCheckInThread()
+    const ended: string[] = []
+    const greedy = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].flatMap((agent) =>
+      Array.from({ length: 20 }, async () => {
+        await checkOne(agent, 'no skill')
+        ended.push(agent)
+      }),
+    )
+    const asked = Promise.allSettled(greedy)
+    expect(await checkOne('scout', source)).toMatchObject({ ok: true })
+    // One of each agent that asked before, and none of their second ones.
+    expect(ended.length).toBeLessThanOrEqual(8)
+    const ends = await asked
+    expect(ends.filter(({ status }) => status === 'fulfilled').length).toBeLessThan(20)
   })
 
   test('says nothing on standard error about what Node calls experimental', () => {

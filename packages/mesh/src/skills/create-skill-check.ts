@@ -25,7 +25,7 @@ export function createSkillCheck({
     { source }: { readonly source: string },
   ): Promise<SkillDefinition & { readonly code: string }> => {
     guard(caller, { do: 'act-for-self', agentId: caller.agentId })
-    const verdict = await checkSource(source)
+    const verdict = await checkSource(caller.agentId, source)
     if (!verdict.ok) {
       const { faults } = verdict
       const [first] = faults
