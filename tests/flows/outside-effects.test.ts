@@ -7,7 +7,6 @@ import { startMeshForTest } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { startWebServer } from '../support/web-server.ts'
 import type { WebServer } from '../support/web-server.ts'
-import { patient } from '../support/patience.ts'
 
 const opened: WebServer[] = []
 afterEach(async () => {
@@ -42,7 +41,7 @@ async function aSender() {
   return {
     mesh,
     web,
-    send: (method: string, timeoutMs = patient(60_000)) =>
+    send: (method: string, timeoutMs = 60_000) =>
       mesh.submit(`${method} ${timeoutMs}`, { agent: 'sender', key: 'once' }),
     arrived: (count = 1) =>
       eventually(`${count} requests arrive`, async () => (web.requests.length >= count ? true : null)),
