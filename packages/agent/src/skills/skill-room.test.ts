@@ -37,7 +37,7 @@ async function room(files: Readonly<Record<string, string>> = {}) {
   const check = createSkillCheck({
     guard: () => undefined,
     journal: collectJournal(),
-    checkSource: async (text) => checkSkill(text),
+    checkSource: async (_agentId, text) => checkSkill(text),
   })
   const caller = { kind: 'agent', agentId: 'scout', token: 'door', run: null } as const
   const asked: string[] = []
