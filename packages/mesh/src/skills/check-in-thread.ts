@@ -1,33 +1,55 @@
-import { Worker } from 'node:worker_threads'
 import { Problem } from '@flotilla/protocol/problem'
 import { createFairShare } from '../intake/fair-share.ts'
 import type { SkillVerdict } from './check-skill.ts'
+import { startCheckThread } from './check-thread.ts'
+import type { CheckThread } from './check-thread.ts'
 
 export type CheckSource = (agentId: string, source: string) => Promise<SkillVerdict>
 
-/** Checks that wait or run; an agent asks for one after the other, and for more only when it was taken over. */
-const places = { max: 20, perAgentMax: 4, floor: 1, reserveMax: 10 }
+/** Checks that wait or run. An agent asks for one after the other; a second one is what it asked again. */
+const places = { max: 200, perAgentMax: 2, floor: 1, reserveMax: 100 }
 const retryAfterSeconds = 5
-/** A check takes milliseconds; a thread that needs longer than this, milliseconds, has met a source made to hold it. */
-const checkMaxMs = 20_000
-/** Heap of a thread, MB: a source has ten thousand characters. */
-const heapMaxMb = 128
+/** A thread that nobody needed for so long, milliseconds, is ended. */
+const idleMaxMs = 5_000
 
 /**
- * Checks each source in a thread of its own, one after the other, an agent in its turn. What takes the types out is one
+ * Checks each source in another thread, one after the other, an agent in its turn. What takes the types out is one
  * program for the whole thread, and a source that is nested deep enough breaks it for good: in the mesh's own thread one
- * agent's source would be the end of every skill, and of every part of the mesh that is loaded later. Problem
- * `rate-limited` when too many wait.
+ * agent's source would be the end of every skill, and of every part of the mesh that is loaded later. A thread goes on
+ * to the next source only if it could read the last one. Problem `rate-limited` when too many wait; rejects, and checks
+ * the next one as ever, where no thread can be had.
  */
-export function createCheckInThread(): CheckSource {
+export function createCheckInThread(start: () => Promise<CheckThread> = startCheckThread): CheckSource {
   const share = createFairShare(places)
   /** What agents wait for; the first of them is the next. */
   const turns = new Map<string, (() => Promise<void>)[]>()
   let running = false
+  let thread: CheckThread | null = null
+  let idle: NodeJS.Timeout | undefined
+
+  async function endThread(): Promise<void> {
+    const ending = thread
+    thread = null
+    await ending?.end()
+  }
+
+  async function checkOne(source: string): Promise<SkillVerdict> {
+    let verdict: SkillVerdict | null = null
+    let isFit = false
+    try {
+      thread ??= await start()
+      verdict = await thread.check(source)
+      isFit = verdict !== null && (verdict.ok || verdict.faults.every(({ rule }) => rule !== 'syntax'))
+    } finally {
+      if (!isFit) await endThread()
+    }
+    return verdict ?? unreadable
+  }
 
   async function runAll(): Promise<void> {
     if (running) return
     running = true
+    clearTimeout(idle)
     for (let [next] = turns; next !== undefined; [next] = turns) {
       const [agentId, own] = next
       await own.shift()?.()
@@ -35,19 +57,18 @@ export function createCheckInThread(): CheckSource {
       if (own.length > 0) turns.set(agentId, own)
     }
     running = false
+    idle = setTimeout(() => void endThread(), idleMaxMs).unref()
   }
 
   return async (agentId, source) => {
     const full = share.take(agentId, 1)
     if (full !== null) {
       const whose = full === 'agent' ? 'of this agent' : 'of all agents'
-      throw new Problem('rate-limited', {
-        detail: `too many skills ${whose} wait to be checked`,
-        retryAfterSeconds,
-      })
+      const detail = `too many skills ${whose} wait to be checked`
+      throw new Problem('rate-limited', { detail, retryAfterSeconds })
     }
-    const { promise, resolve } = Promise.withResolvers<SkillVerdict>()
-    const turn = async () => resolve(await checkOnce(source))
+    const { promise, resolve, reject } = Promise.withResolvers<SkillVerdict>()
+    const turn = () => checkOne(source).then(resolve, reject)
     const own = turns.get(agentId)
     if (own === undefined) turns.set(agentId, [turn])
     else own.push(turn)
@@ -60,27 +81,6 @@ export function createCheckInThread(): CheckSource {
   }
 }
 
-/** Always resolves: a thread that dies or hangs has met a source that cannot be read. */
-async function checkOnce(source: string): Promise<SkillVerdict> {
-  const worker = new Worker(new URL('./check-worker.ts', import.meta.url), {
-    workerData: source,
-    resourceLimits: { maxOldGenerationSizeMb: heapMaxMb },
-  })
-  const answer = Promise.withResolvers<SkillVerdict>()
-  const limit = AbortSignal.timeout(checkMaxMs)
-  const giveUp = () => answer.resolve(unreadable)
-  limit.addEventListener('abort', giveUp, { once: true })
-  worker.once('message', (verdict: SkillVerdict) => answer.resolve(verdict))
-  worker.once('error', giveUp)
-  worker.once('exit', giveUp)
-  try {
-    return await answer.promise
-  } finally {
-    limit.removeEventListener('abort', giveUp)
-    await worker.terminate()
-  }
-}
-
 const unreadable: SkillVerdict = {
   ok: false,
   faults: [
@@ -88,7 +88,7 @@ const unreadable: SkillVerdict = {
       line: 1,
       column: 1,
       rule: 'syntax',
-      message: 'it cannot be read; write it with less nesting',
+      message: 'it takes too long to be read; write it with less nesting',
     },
   ],
 }

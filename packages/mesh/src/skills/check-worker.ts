@@ -1,5 +1,6 @@
-import { parentPort, workerData } from 'node:worker_threads'
+import { parentPort } from 'node:worker_threads'
 import { checkSkill } from './check-skill.ts'
 
-/** The thread of one check; it remembers nothing and ends with its answer. */
-parentPort?.postMessage(checkSkill(String(workerData)), [])
+/** The thread that checks sources, one after the other; it says first that it is there. */
+parentPort?.on('message', (source) => parentPort?.postMessage(checkSkill(String(source)), []))
+parentPort?.postMessage('ready', [])

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { collectJournal } from '../../../../tests/support/collected-ports.ts'
 import { verifies } from '../../../../tests/verifies.ts'
 import { createCheckInThread } from './check-in-thread.ts'
+import { startCheckThread } from './check-thread.ts'
 import { createSkillCheck } from './create-skill-check.ts'
 
 const scout = { kind: 'agent', agentId: 'scout', token: 'door', run: null } as const
@@ -79,29 +80,54 @@ describe('the check of a skill for an agent', () => {
     },
   )
 
-  test('lets four of an agent wait and no more, and all that wait are answered', async () => {
+  test('lets two of an agent wait and no more, and all that wait are answered', async () => {
     const checkOne = createCheckInThread()
-    const ends = await Promise.allSettled(Array.from({ length: 5 }, () => checkOne('scout', 'no skill')))
-    expect(ends.map(({ status }) => status)).toEqual([...Array<string>(4).fill('fulfilled'), 'rejected'])
-    expect(ends[4]).toMatchObject({ reason: { code: 'rate-limited', retryAfterSeconds: 5 } })
+    const ends = await Promise.allSettled(Array.from({ length: 3 }, () => checkOne('scout', 'no skill')))
+    expect(ends.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected'])
+    expect(ends[2]).toMatchObject({ reason: { code: 'rate-limited', retryAfterSeconds: 5 } })
     expect(await checkOne('scout', source)).toMatchObject({ ok: true })
   })
 
-  test('has room for one more agent, and checks its source in its turn, whatever others ask for', async () => {
+  test('has room for every agent, and checks its source in its turn, whatever others ask for', async () => {
     const checkOne = createCheckInThread()
     const ended: string[] = []
-    const greedy = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].flatMap((agent) =>
-      Array.from({ length: 20 }, async () => {
+    const greedy = Array.from({ length: 60 }, (_, number) => `agent ${number % 10}`)
+    const asked = Promise.allSettled(
+      greedy.map(async (agent) => {
         await checkOne(agent, 'no skill')
         ended.push(agent)
       }),
     )
-    const asked = Promise.allSettled(greedy)
     expect(await checkOne('scout', source)).toMatchObject({ ok: true })
     // One of each agent that asked before, and none of their second ones.
-    expect(ended.length).toBeLessThanOrEqual(8)
+    expect(ended.length).toBeLessThanOrEqual(10)
     const ends = await asked
-    expect(ends.filter(({ status }) => status === 'fulfilled').length).toBeLessThan(20)
+    expect(ends.filter(({ status }) => status === 'fulfilled')).toHaveLength(20)
+  })
+
+  test('gives up a source that no thread gets through, and reads the next one', async () => {
+    const checkOne = createCheckInThread()
+    const endless = `let x = ${'<T>('.repeat(30)}b${')'.repeat(30)}`
+    const [held, next] = await Promise.all([checkOne('scout', endless), checkOne('ann', source)])
+    expect(held).toMatchObject({ ok: false, faults: [{ rule: 'syntax' }] })
+    expect(next).toMatchObject({ ok: true })
+  })
+
+  test('fails by itself where no thread can be had, and does not call that a fault of the source', async () => {
+    let starts = 0
+    const checkOne = createCheckInThread(() => {
+      starts += 1
+      if (starts === 1) throw new Error('no thread can be made')
+      return startCheckThread()
+    })
+    await expect(checkOne('scout', source)).rejects.toThrow('no thread can be made')
+    expect(await checkOne('scout', source)).toMatchObject({ ok: true })
+    expect(await checkOne('scout', source)).toMatchObject({ ok: true })
+    // The thread stays for the next source, until it has met one that it could not read.
+    expect(starts).toBe(2)
+    await checkOne('scout', 'let a: (')
+    await checkOne('scout', source)
+    expect(starts).toBe(3)
   })
 
   test('says nothing on standard error about what Node calls experimental', () => {
