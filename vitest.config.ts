@@ -74,7 +74,6 @@ export default defineConfig({
           exclude: alone,
           // Most of their time is waiting for small shares of a processor.
           maxWorkers: 3,
-          sequence: { groupOrder: 0 },
         },
       },
       {
@@ -83,7 +82,6 @@ export default defineConfig({
           name: 'docker-alone',
           include: alone,
           fileParallelism: false,
-          sequence: { groupOrder: 1 },
         },
       },
     ],

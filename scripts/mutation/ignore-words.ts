@@ -15,7 +15,7 @@ export function ignoredBecause({ node }: TreePath): string | undefined {
     node.type === 'StringLiteral'
       ? String(node.value)
       : node.type === 'TemplateLiteral'
-        ? (node.quasis ?? []).map((part) => part.value.raw).join('x')
+        ? (node.quasis ?? []).map((part) => part.value.raw).join('${}')
         : ''
   return severalWords.test(text)
     ? 'a sentence for readers decides nothing, and a test that repeats it only holds it still'

@@ -59,7 +59,11 @@ beforeAll(async () => {
     settings: { egress: { allowed_private: [place] } },
     environment: {
       FLOTILLA_SYSTEM_PAGER_TOKEN: 'of the mesh alone',
-      ...Object.fromEntries(captchaNames.map((name) => [name, 'of the environment alone'])),
+      ...Object.fromEntries(
+        captchaNames.flatMap((name) =>
+          [name, `FLOTILLA_CRED_${name}`].map((spelt) => [spelt, 'of the environment alone']),
+        ),
+      ),
     },
   })
   await mesh.createWorker('clerk')

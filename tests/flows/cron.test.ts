@@ -261,6 +261,6 @@ describe('a power cut', () => {
       }
       ledger.close()
     },
-    patient(900_000),
+    patient(process.env['FLOTILLA_SOAK'] === '1' ? 900_000 : 180_000),
   )
 })

@@ -101,7 +101,7 @@ it(
     const { findings } = JSON.parse(doctor.out) as { findings: { id: string; level: string }[] }
     expect(findings.filter(({ level }) => level === 'error')).toEqual([])
   },
-  patient(900_000),
+  patient(300_000),
 )
 
 async function take(step: ReadmeStep): Promise<void> {

@@ -35,8 +35,9 @@ describe('what a run proves of a clause', () => {
     expect(proofs.map(({ state }) => state)).toEqual(['proved', 'proved', 'not run'])
   })
 
-  test('only a clause that the ledger calls covered wants a proof', () => {
-    expect(proofsOf([{ id: 'limits:one', state: 'planned' }], [])).toEqual([])
+  test('a clause that is planned or outside wants no proof, and one that was decided otherwise does', () => {
+    const states = ['planned', 'outside', 'deviates'].map((state) => ({ id: `limits:${state}`, state }))
+    expect(proofsOf(states, [])).toEqual([{ id: 'limits:deviates', state: 'not run', tests: [] }])
   })
 
   test('whatever is not proved is named with its tests', () => {

@@ -11,7 +11,7 @@ export interface Proof {
   readonly tests: readonly RecordedTest[]
 }
 
-/** What a run proved of the clauses that the ledger calls covered. */
+/** What a run proved of the clauses that are held as they stand, and of those that were decided otherwise. */
 export function proofsOf(
   clauses: readonly Pick<LedgerClause, 'id' | 'state'>[],
   tests: readonly RecordedTest[],
@@ -25,7 +25,7 @@ export function proofsOf(
     }
   }
   return clauses
-    .filter((clause) => clause.state === 'covered')
+    .filter((clause) => clause.state === 'covered' || clause.state === 'deviates')
     .map(({ id }) => {
       const found = citing.get(id) ?? []
       return { id, state: stateOf(found), tests: found }
@@ -38,7 +38,7 @@ function stateOf(tests: readonly RecordedTest[]): ProofState {
   return tests.some((test) => test.state === 'passed') ? 'proved' : 'not run'
 }
 
-/** One sentence for each covered clause that the run did not prove. */
+/** One sentence for each of these clauses that the run did not prove. */
 export function unproved(proofs: readonly Proof[]): readonly string[] {
   return proofs.flatMap(({ id, state, tests }) => {
     if (state === 'proved') return []

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { controlEndpoints } from '@flotilla/protocol/control-api'
@@ -15,7 +15,8 @@ export async function editPermissions(
   const path = join(mesh.home, 'config', 'permissions.json')
   const file = JSON.parse(await readFile(path, 'utf8')) as { permissions: Record<string, object> }
   file.permissions[agent] = { ...file.permissions[agent], ...fields }
-  await writeFile(path, JSON.stringify(file, null, 2))
+  await writeFile(`${path}.new`, JSON.stringify(file, null, 2))
+  await rename(`${path}.new`, path)
   await eventually(`the mesh goes by what ${agent} may now`, async () => {
     const told = (await mesh.call(controlEndpoints.agentConfig, { params: { id: agent } })).json()
     const holds = told['permissions'] as Record<string, unknown> | null

@@ -9,7 +9,7 @@ import process from 'node:process'
 /** What the loop of `measuredPatience` took on the quiet machine on which the bounds were written, in ms. */
 const referenceMs = 65
 const least = 5
-/** A hung test is told within a quarter of an hour also on the slowest machine. */
+/** So that a hung test is told within the hour also on the slowest machine. */
 const most = 12
 const name = 'FLOTILLA_TEST_PATIENCE'
 

@@ -205,7 +205,7 @@ export const agentApi = {
           name: z.string(),
           description: z.string(),
           parameters: jsonObjectSchema,
-          /** `builtin`, or `mcp:` and the name of the server that offers it. */
+          /** `builtin`, `skill` (one of the agent's own making), or `mcp:` and the name of the server that offers it. */
           source: z.string(),
           /** Of the agent's own tools; left out by agents of before there were groups, as `groups` is. */
           group: z.optional(z.nullable(z.string())),

@@ -23,7 +23,7 @@ export interface SkillRoom {
     },
   ): Promise<Tool[]>
   /** What runs are offered of these, as far as the folder has been read. */
-  listed(): readonly Pick<Tool, 'definition'>[]
+  listed(): readonly Pick<Tool, 'definition' | 'source'>[]
 }
 
 /** The folder is read with the first run and when the agent asks for it. */
@@ -37,7 +37,7 @@ export function createSkillRoom(deps: {
   const { files } = deps
   const check = createCheckSource()
   let shelf: Shelf = { skills: [], guides: [], broken: [], whole: false }
-  let listed: readonly Pick<Tool, 'definition'>[] = skillTools({
+  let listed: readonly Pick<Tool, 'definition' | 'source'>[] = skillTools({
     files,
     check,
     taken: new Set(),

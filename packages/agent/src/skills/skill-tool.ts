@@ -17,6 +17,7 @@ export function skillTool(
   const { name, description, parameters, code } = skill
   return {
     definition: { name, description, parameters },
+    source: 'skill',
     // Nobody knows how far it came when it was cut off.
     effect: 'local',
     timeoutMs: skillBounds.wallMs + marginMs,

@@ -2,6 +2,7 @@ import { connect } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { verifies } from '../../../../tests/verifies.ts'
 import { silentLog } from '../log.ts'
 import { answerHeaders, isBehindTls } from './answer-headers.ts'
 import { alreadySent } from './bind-endpoint.ts'
@@ -109,6 +110,7 @@ describe('a door of people', () => {
   })
 
   it('lets nothing run, load, frame or be kept', async () => {
+    verifies('limits:dashboard-csp')
     const { headers } = await answerTo(await aDoor(), get('/data'))
     const policy = headers.get('content-security-policy') ?? ''
     expect(policy.split('; ')).toEqual([

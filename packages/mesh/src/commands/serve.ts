@@ -51,7 +51,12 @@ export async function serve(context: CommandContext): Promise<number> {
     return 0
   }
   const removeState = () => rm(paths.stateFile, { force: true })
-  return closeAfter(live, [mesh.close, removeState, lock.release], log)
+  // What of it still lives holds the home: its lock goes with the process where it could not be closed.
+  const close = async () => {
+    await mesh.close()
+    await lock.release()
+  }
+  return closeAfter(live, [close, removeState], log)
 }
 
 /** In ticks since the machine started; null where the system does not say. */

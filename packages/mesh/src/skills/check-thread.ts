@@ -33,7 +33,7 @@ async function checkIn(worker: Worker, source: string): Promise<SkillVerdict | n
     'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? resolve(null) : reject(error)
   const ended = (code: number) => reject(new Error(`the thread that checks skills ended with ${code}`))
   worker.once('message', resolve).once('error', failed).once('exit', ended)
-  worker.postMessage(source)
+  worker.postMessage(source, [])
   try {
     return await promise
   } finally {

@@ -1,3 +1,4 @@
+import { environmentOnlyNames } from '../config/environment-only.ts'
 /** `system` ones are for the mesh alone; `agent` ones agents may name by handle, as far as their record says. */
 export type CredentialTier = 'system' | 'agent'
 
@@ -16,20 +17,27 @@ export const tierPrefixes = {
 export const meshSecretName = 'mesh_secret'
 
 const nameForm = /^[A-Za-z0-9][A-Za-z0-9_]{0,127}$/
+/** They bypass the vault, whatever prefix stands before them. */
+const environmentOnly: ReadonlySet<string> = new Set(environmentOnlyNames.map((name) => name.toLowerCase()))
 
 /** What a variable's name says about a credential; null when it is none. The prefix alone decides the tier. Pure. */
 export function credentialNameOf(variable: string): CredentialName | null {
   for (const tier of ['system', 'agent'] as const) {
     const prefix = tierPrefixes[tier]
     const rest = variable.slice(prefix.length)
-    if (variable.startsWith(prefix) && nameForm.test(rest)) return { tier, name: rest.toLowerCase() }
+    if (variable.startsWith(prefix) && nameForm.test(rest) && !environmentOnly.has(rest.toLowerCase()))
+      return { tier, name: rest.toLowerCase() }
   }
   return null
 }
 
 /** Whether a name can be given to a credential; one that begins like a variable of ours is a slip. Pure. */
 export function isCredentialName(name: string): boolean {
-  return nameForm.test(name) && !/^flotilla_(?:system|cred)_/i.test(name)
+  return (
+    nameForm.test(name) &&
+    !/^flotilla_(?:system|cred)_/i.test(name) &&
+    !environmentOnly.has(name.toLowerCase())
+  )
 }
 
 /** The variable that holds a credential. */

@@ -58,8 +58,9 @@ describe('the vault', () => {
       'CAPTCHA_SOLVER_PROXY_LOGIN',
       'CAPTCHA_SOLVER_PROXY_PASSWORD',
     ]
-    const text = names.map((name) => `${name}=in-file\n`).join('')
-    const env = Object.fromEntries(names.map((name) => [name, 'in-environment']))
+    const spelt = names.flatMap((name) => [name, `FLOTILLA_CRED_${name}`, `FLOTILLA_SYSTEM_${name}`])
+    const text = spelt.map((name) => `${name}=in-file\n`).join('')
+    const env = Object.fromEntries(spelt.map((name) => [name, 'in-environment']))
     const { vault } = await aVault(`${text}FLOTILLA_CRED_OTHER=other\n`, env)
     expect(vault.names()).toEqual({ system: [], agent: ['other'] })
     for (const name of names) {

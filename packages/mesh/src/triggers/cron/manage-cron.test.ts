@@ -166,7 +166,8 @@ describe('making and changing a job', () => {
       description: 'Asks a place',
       parameters: { type: 'object', properties: { url: { type: 'string' } }, additionalProperties: false },
     }))
-    const played = await play({ world: { toolsOf: async () => two } })
+    let offered = two
+    const played = await play({ world: { toolsOf: async () => offered } })
     const says = await played.add({ agent: 'clerk', schedule: 'every 1h', message: 'look' })
     const acts = await played.add({
       agent: 'writer',
@@ -194,6 +195,14 @@ describe('making and changing a job', () => {
       expect(view, JSON.stringify(change)).toMatchObject(change)
       expect(await jobOf(id)).toEqual({ ...before, ...change })
     }
+    // A skill is not known again before the first run of a started agent; its job can be changed all the same.
+    offered = []
+    const still = await played.cron.update(owner, { id: acts.id, change: { schedule: 'every 1m' } }, noSignal)
+    expect(still).toMatchObject({ schedule: 'every 1m', tool_name: 'other_tool' })
+    const moved = { tool_params: { url: 'https://c' } }
+    await expect(played.cron.update(owner, { id: acts.id, change: moved }, noSignal)).rejects.toThrow(
+      /no tool/,
+    )
     await played.tickAfter(minute)
     const inputs = new Map(played.runs().map(({ agentId, input }) => [agentId, input]))
     expect(inputs.get('clerk')).toMatchObject({ message: 'look again' })

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { tellOfJob } from './tell-of-job.ts'
 import type { CronChange, CronJobView, CronRowView, NewCronJob } from '@flotilla/protocol/cron-api'
 import { defaultHeartbeatSchedule } from '@flotilla/protocol/heartbeat-reply'
@@ -99,7 +100,10 @@ export function createManageCron(deps: Deps): ManageCron {
     if (fault) throw badField(fault.field, fault.reason)
     refuseLocked(job, before)
     if (job.when !== undefined) checkCondition(world, job.when)
-    if (job.tool_name !== undefined) {
+    // What was checked already is not asked for again: an agent that just started knows its skills only with its first run.
+    const isNewCall =
+      job.tool_name !== before?.tool_name || !isDeepStrictEqual(job.tool_params, before?.tool_params)
+    if (job.tool_name !== undefined && isNewCall) {
       const tools = await world.toolsOf(job.agent, signal)
       checkToolCall(tools, { tool: job.tool_name, params: job.tool_params ?? {}, agentId: job.agent })
     }
