@@ -311,6 +311,18 @@ describe('a lost agent', () => {
     expect(world.agents.givenUp).toEqual([{ agentId: 'operator', reason: 'its agent does not answer' }])
   })
 
+  test('an agent that answers nobody is ended also by a mesh that was late to look', async () => {
+    const world = await aStartedWorld()
+    const run = world.chat('operator')
+    await world.clock.settle()
+    world.agents.hang('operator', true)
+    await world.clock.advance(10_000)
+    await world.clock.leap(20_000)
+    await world.clock.advance(wireLimits.leaseMs - 27_000)
+    expect(world.ledger.find(run.id)?.attempt).toBe(2)
+    expect(world.agents.givenUp).toEqual([{ agentId: 'operator', reason: 'its agent does not answer' }])
+  })
+
   test('an engine that does not answer is waited for', async () => {
     const world = await aStartedWorld()
     const run = world.chat('operator')

@@ -9,6 +9,11 @@ import { silenceMaxMs, type RunPulses } from './run-pulses.ts'
 import type { RunRecord } from './run-record.ts'
 import type { RunTable } from './run-table.ts'
 
+/**
+ * An agent whose lease is dead and that does not answer has missed two beats as well, milliseconds. Less than a lease, since
+ * what is counted is only what the mesh itself saw: one that looks late sees less pass.
+ */
+const silentWithDeadLeaseMs = wireLimits.leaseMs / 2
 /** An engine that does not answer is believed in for so long after the lease is dead, milliseconds. */
 const engineSilenceMaxMs = 600_000
 
@@ -52,7 +57,7 @@ export function createRecoverRun(deps: RecoverRunDeps): RecoverRun {
       log.warn({ runId: run.id, agentId: run.agentId, err: error }, 'agent not asked about its run')
       if (deadForMs(run) < 0) return 'no-answer'
       // Whoever takes it next would wait on the same process.
-      const isSilent = pulses.silentMs(run) >= wireLimits.leaseMs
+      const isSilent = pulses.silentMs(run) >= silentWithDeadLeaseMs
       return isSilent ? hung('its agent does not answer') : lost('its agent does not answer')
     }
   }
