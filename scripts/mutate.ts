@@ -48,8 +48,8 @@ async function mutateGroup(
     mutate: [...group.files],
     testRunner: 'vitest',
     vitest: { configFile: 'scripts/mutation/vitest.config.ts', related: false },
-    plugins: ['@stryker-mutator/vitest-runner', join(root, 'scripts', 'mutation', 'ignore-words.ts')],
-    ignorers: ['words'],
+    plugins: ['@stryker-mutator/vitest-runner', join(root, 'scripts', 'mutation', 'ignore-sentences.ts')],
+    ignorers: ['sentences'],
     // Stryker would rewrite the settings of TypeScript with a compiler of an older form; the tests need none.
     ignorePatterns: ['docs', 'bench', 'cassettes', 'tsconfig*.json'],
     coverageAnalysis: 'perTest',

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Equivalent } from './equivalents.ts'
-import { ignoredBecause } from './ignore-words.ts'
+import { ignoredBecause } from './ignore-sentences.ts'
 import { judgeMutants, scoreTable } from './judge-mutants.ts'
 import type { Mutant } from './judge-mutants.ts'
 
@@ -105,6 +105,11 @@ describe('a sentence for readers', () => {
     for (const word of ['can_message', 'path-refused', '*', '', '== !=', ' '])
       expect(literal(word)).toBe(undefined)
     expect(template('', '/')).toBe(undefined)
+    expect(template('', ' ', '')).toBe(undefined)
+    // What is computed in the middle of a sentence has mutants of its own.
+    const quasis = [{ value: { raw: 'it has been ' } }, { value: { raw: ' already' } }]
+    const expressions = [{ type: 'ConditionalExpression' }]
+    expect(ignoredBecause({ node: { type: 'TemplateLiteral', quasis, expressions } })).toBe(undefined)
     expect(ignoredBecause({ node: { type: 'BooleanLiteral', value: true } })).toBe(undefined)
   })
 })

@@ -236,8 +236,13 @@ describe('a power cut', () => {
         await asking
       }
       expect([...answers]).toEqual([200])
-      await sleep(6000)
+      const back = Date.now()
       const ledger = openLedger(mesh.home)
+      const own = (await jobs()).map(({ id }) => id)
+      await eventually('each job was due once more', () => {
+        const later = ledger.rows(`SELECT job_id FROM cron_rows WHERE state = 'fired' AND due_at > ${back}`)
+        return own.every((id) => later.some((row) => row['job_id'] === id))
+      })
       const rows = ledger.rows('SELECT * FROM cron_rows ORDER BY job_id, due_at')
       const runs = ledger.rows(
         "SELECT id, idempotency_key FROM runs WHERE idempotency_key LIKE 'cron:%' AND idempotency_key NOT LIKE '%by-hand%'",

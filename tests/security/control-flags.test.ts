@@ -7,11 +7,10 @@ import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
 import { operatorEndpoints, operatorViewEndpoints } from '@flotilla/protocol/operator-endpoints'
 import { toolEndpoints } from '@flotilla/protocol/tool-api'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { agentAtWork, longWork } from '../support/agent-at-work.ts'
+import { agentAtWork, knock, longWork } from '../support/agent-at-work.ts'
 import type { AgentAtWork } from '../support/agent-at-work.ts'
 import { eventually } from '../support/eventually.ts'
 import { httpCall } from '../support/http-call.ts'
-import type { Reply } from '../support/http-call.ts'
 import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { expectProblem } from '../support/problem-matcher.ts'
@@ -42,23 +41,11 @@ beforeAll(async () => {
 afterAll(() => mesh.stop())
 
 /** A call as the agent's own process makes it. */
-function knock(endpoint: Endpoint, who: AgentAtWork, body?: unknown): Promise<Reply> {
-  return httpCall({
-    method: endpoint.method,
-    url: `${who.door}${endpoint.path}`,
-    headers: {
-      authorization: `Bearer ${who.token}`,
-      [headers.runId]: who.run.id,
-      [headers.runFence]: String(who.run.fence),
-      [headers.idempotencyKey]: `key ${(count += 1)}`,
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-    },
-    body: body === undefined ? undefined : JSON.stringify(body),
-  })
-}
+const knockAt = ({ method, path }: Endpoint, who: AgentAtWork, body?: unknown) =>
+  knock(who, { method, path, body })
 
 const handOff = (who: AgentAtWork, to: string) =>
-  knock(meshAgentEndpoints.handOff, who, { to, title: 'count' })
+  knockAt(meshAgentEndpoints.handOff, who, { to, title: 'count' })
 const file = () => join(mesh.home, 'config', 'permissions.json')
 
 /** Edits the file by hand, and waits until the mesh has seen it. */
@@ -85,8 +72,8 @@ describe('a flag of the control plane that the file leaves out', () => {
     })
     const views = [operatorViewEndpoints.metrics, operatorEndpoints.pending, operatorEndpoints.changes]
     for (const endpoint of views) {
-      expect((await knock(endpoint, operator)).status, endpoint.path).toBe(200)
-      expectProblem(await knock(endpoint, ann), 'denied')
+      expect((await knockAt(endpoint, operator)).status, endpoint.path).toBe(200)
+      expectProblem(await knockAt(endpoint, ann), 'denied')
     }
     expect((await handOff(operator, 'bob')).status).toBe(200)
     expect(expectProblem(await handOff(ann, 'operator'), 'denied')).toMatchObject({
@@ -98,7 +85,7 @@ describe('a flag of the control plane that the file leaves out', () => {
     await byHand((records) => {
       records['operator'] = { ...records['operator'], can_view_fleet_metrics: false }
     })
-    expect(expectProblem(await knock(operatorViewEndpoints.metrics, operator), 'denied')).toMatchObject({
+    expect(expectProblem(await knockAt(operatorViewEndpoints.metrics, operator), 'denied')).toMatchObject({
       field: 'can_view_fleet_metrics',
     })
     await byHand((records) => {
@@ -109,7 +96,7 @@ describe('a flag of the control plane that the file leaves out', () => {
 
 describe('routing tasks', () => {
   const refused = async (who: AgentAtWork) =>
-    (await knock(toolEndpoints.toolsHeld, who)).json()['refused'] as { tool: string; reason: string }[]
+    (await knockAt(toolEndpoints.toolsHeld, who)).json()['refused'] as { tool: string; reason: string }[]
 
   it('wants the flag and the name of the other agent, both', async () => {
     verifies('resources:permission:can-route-tasks')
@@ -162,6 +149,6 @@ describe('an operator without a record', () => {
     await byHand((records) => {
       delete records['operator']
     })
-    expectProblem(await knock(operatorViewEndpoints.metrics, operator), 'denied')
+    expectProblem(await knockAt(operatorViewEndpoints.metrics, operator), 'denied')
   })
 })

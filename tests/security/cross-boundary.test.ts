@@ -1,26 +1,16 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { controlEndpoints } from '@flotilla/protocol/control-api'
-import { headers } from '@flotilla/protocol/headers'
-import type { RunView } from '@flotilla/protocol/run'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { agentSurroundings } from '../support/agent-surroundings.ts'
-import type { AgentSurroundings } from '../support/agent-surroundings.ts'
-import { aCassette, runs, says } from '../support/cassettes.ts'
+import { agentAtWork, knock, longWork } from '../support/agent-at-work.ts'
+import type { AgentAtWork } from '../support/agent-at-work.ts'
 import { eventually } from '../support/eventually.ts'
-import { httpCall } from '../support/http-call.ts'
-import type { Reply } from '../support/http-call.ts'
 import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
-import { addDoorToken } from '../support/own-token.ts'
 import { verifies } from '../verifies.ts'
 
-type AtWork = { run: RunView; token: string } & AgentSurroundings
 type Call = readonly [method: string, path: string, body?: object]
 
-/** Longer than any machine takes over the tests. */
-const sleeps = Array.from({ length: 9 }, (_, turn) => runs(`sleep 10${turn}`, { timeoutSeconds: 120 }))
-const works = aCassette({ when: '^work$', turns: [...sleeps, says('Done.')] })
 const chat = { model: 'scripted/works', messages: [{ role: 'user', content: 'x' }] }
 const task = { to: 'bob', title: 'count' }
 
@@ -52,42 +42,19 @@ const operators: typeof worker = [
 ]
 
 let mesh: MeshProcess
-let ann: AtWork
-let operator: AtWork
+let ann: AgentAtWork
+let operator: AgentAtWork
 let count = 0
 
 beforeAll(async () => {
-  mesh = await startMesh({ cassettes: { works } })
+  mesh = await startMesh({ cassettes: { works: longWork } })
   for (const id of ['ann', 'bob']) await mesh.createWorker(id)
-  ann = await atWork('ann')
-  operator = await atWork('operator')
+  ann = await agentAtWork(mesh, 'ann')
+  operator = await agentAtWork(mesh, 'operator')
 })
 afterAll(() => mesh?.stop())
 
-async function atWork(id: string): Promise<AtWork> {
-  const runId = await mesh.submit('work', { agent: id })
-  const run = await eventually(`${id} works`, async () => {
-    const view = await mesh.run(runId)
-    return view.state === 'running' ? view : null
-  })
-  return { ...(await agentSurroundings(mesh, id)), run, token: addDoorToken(mesh.home, id) }
-}
-
-/** A call as the agent's own process makes it. */
-function knock(who: AtWork, [method, path, body]: Call): Promise<Reply> {
-  return httpCall({
-    method,
-    url: `${who.door}${path}`,
-    headers: {
-      authorization: `Bearer ${who.token}`,
-      [headers.runId]: who.run.id,
-      [headers.runFence]: String(who.run.fence),
-      [headers.idempotencyKey]: `key ${(count += 1)}`,
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-    },
-    body: body === undefined ? undefined : JSON.stringify(body),
-  })
-}
+const knockAt = (who: AgentAtWork, [method, path, body]: Call) => knock(who, { method, path, body })
 
 /** Replaces the agent's whole record in the file, and waits until the mesh goes by it. */
 async function hold(id: string, record: object): Promise<void> {
@@ -125,7 +92,7 @@ describe('what crosses the boundary of an agent', () => {
       every[field] = Array.isArray(value) ? [...((every[field] as unknown[]) ?? []), ...value] : value
     await hold(id, { ...off, ...every })
     for (const [field, , call] of table) {
-      const reply = await knock(who(), call)
+      const reply = await knockAt(who(), call)
       // It may have no provider, or no such place; it is not denied.
       if (call[0] === 'GET') expect(reply.status, reply.text).toBe(200)
       expect(reply.text, `${field}: ${call[1]}`).not.toMatch(/problem:denied|permission_error|stale-fence/)
@@ -136,7 +103,7 @@ describe('what crosses the boundary of an agent', () => {
         ? (every[field] as unknown[]).filter((entry) => !value.includes(entry))
         : false
       await hold(id, { ...off, ...every, [field]: less })
-      const reply = await knock(who(), call)
+      const reply = await knockAt(who(), call)
       // What may not be read looks like what is not there.
       const hidden = field === 'blackboard_read'
       expect(reply.status, `${call[1]} ${reply.text}`).toBe(hidden ? 404 : 403)

@@ -1,8 +1,12 @@
+import { randomUUID } from 'node:crypto'
+import { headers } from '@flotilla/protocol/headers'
 import type { RunView } from '@flotilla/protocol/run'
 import { agentSurroundings } from './agent-surroundings.ts'
 import type { AgentSurroundings } from './agent-surroundings.ts'
 import { aCassette, runs, says } from './cassettes.ts'
 import { eventually } from './eventually.ts'
+import { httpCall } from './http-call.ts'
+import type { Reply } from './http-call.ts'
 import type { MeshProcess } from './mesh-process.ts'
 import { addDoorToken } from './own-token.ts'
 
@@ -12,10 +16,13 @@ export interface AgentAtWork extends AgentSurroundings {
   readonly token: string
 }
 
-/** For the model of a mesh in which agents are at work: as long as a command may take, which a file of tests does not. */
+/** For the model of a mesh in which agents are at work: for forty minutes, which no file of tests takes. */
 export const longWork = aCassette({
   when: '^work$',
-  turns: [runs('sleep 280', { timeoutSeconds: 300 }), says('Done.')],
+  turns: [
+    ...Array.from({ length: 9 }, (_, turn) => runs(`sleep 28${turn}`, { timeoutSeconds: 300 })),
+    says('Done.'),
+  ],
 })
 
 /** Gives the agent `work` and waits until it is at it. */
@@ -27,4 +34,23 @@ export async function agentAtWork(mesh: MeshProcess, id: string): Promise<AgentA
     return view.state === 'running' ? view : null
   })
   return { ...surroundings, run, token: addDoorToken(mesh.home, id) }
+}
+
+/** A call as the agent's own process makes it, each under a key of its own. */
+export function knock(
+  who: AgentAtWork,
+  { method, path, body }: { readonly method: string; readonly path: string; readonly body?: unknown },
+): Promise<Reply> {
+  return httpCall({
+    method,
+    url: `${who.door}${path}`,
+    headers: {
+      authorization: `Bearer ${who.token}`,
+      [headers.runId]: who.run.id,
+      [headers.runFence]: String(who.run.fence),
+      [headers.idempotencyKey]: `key ${randomUUID()}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    body: body === undefined ? undefined : JSON.stringify(body),
+  })
 }

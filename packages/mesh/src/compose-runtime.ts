@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
-import { compiledModulesFolder } from '@flotilla/protocol/compiled-modules'
+import { cachesFolder, compiledModulesFolder } from '@flotilla/protocol/compiled-modules'
 import type { CommandContext } from './commands/command-context.ts'
 import type { DataPaths } from './config/data-paths.ts'
 import type { Log } from './log.ts'
@@ -34,7 +34,7 @@ export function composeRuntime({ context, homeId, paths, log }: RuntimeParts): S
       clock: systemClock,
     })
   }
-  const caches = env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache')
+  const caches = cachesFolder(env['XDG_CACHE_HOME'], homedir())
   return createDockerRuntime({
     homeId,
     uid,

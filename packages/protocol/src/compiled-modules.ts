@@ -1,8 +1,12 @@
 /**
- * The folder where our programs keep what Node compiled of their modules, for their next start. `cacheHome` is
- * `XDG_CACHE_HOME`, which counts only as an absolute path (XDG Base Directory Specification).
+ * Where this user's programs keep what they can make again. `cacheHome` is `XDG_CACHE_HOME`, which counts only as an
+ * absolute path (XDG Base Directory Specification).
  */
+export function cachesFolder(cacheHome: string | undefined, userHome: string): string {
+  return cacheHome?.startsWith('/') ? cacheHome : `${userHome}/.cache`
+}
+
+/** The folder where our programs keep what Node compiled of their modules, for their next start. */
 export function compiledModulesFolder(cacheHome: string | undefined, userHome: string): string {
-  const caches = cacheHome?.startsWith('/') ? cacheHome : `${userHome}/.cache`
-  return `${caches}/flotilla/compiled`
+  return `${cachesFolder(cacheHome, userHome)}/flotilla/compiled`
 }

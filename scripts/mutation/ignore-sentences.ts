@@ -4,6 +4,7 @@ interface TreePath {
     readonly type: string
     readonly value?: unknown
     readonly quasis?: readonly { readonly value: { readonly raw: string } }[]
+    readonly expressions?: readonly { readonly type: string }[]
   }
 }
 
@@ -14,7 +15,7 @@ export function ignoredBecause({ node }: TreePath): string | undefined {
   const text =
     node.type === 'StringLiteral'
       ? String(node.value)
-      : node.type === 'TemplateLiteral'
+      : node.type === 'TemplateLiteral' && onlyNames(node.expressions ?? [])
         ? (node.quasis ?? []).map((part) => part.value.raw).join('${}')
         : ''
   return severalWords.test(text)
@@ -22,5 +23,10 @@ export function ignoredBecause({ node }: TreePath): string | undefined {
     : undefined
 }
 
+/** What is computed within a sentence may decide, and what is below an ignored node has no mutants either. */
+function onlyNames(expressions: readonly { readonly type: string }[]): boolean {
+  return expressions.every(({ type }) => type === 'Identifier' || type === 'MemberExpression')
+}
+
 /** The plugin by which Stryker leaves sentences alone. */
-export const strykerPlugins = [{ kind: 'Ignore', name: 'words', value: { shouldIgnore: ignoredBecause } }]
+export const strykerPlugins = [{ kind: 'Ignore', name: 'sentences', value: { shouldIgnore: ignoredBecause } }]
