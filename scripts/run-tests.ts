@@ -114,7 +114,9 @@ function tellRecord(projects: readonly string[]): void {
   tellProofs('clauses that are held or decided otherwise', proofsOf(requirements, tests))
   tellProofs('heeded lessons', proofsOf(lessonsToProve(lessons), tests))
   const count = (state: string) => tests.filter((test) => test.state === state).length
-  for (const { state, file, name } of tests) if (state === 'failed') broken.push(`failed: ${file}  ${name}`)
+  for (const { state, file, name, failure = '' } of tests) {
+    if (state === 'failed') broken.push(`failed: ${file}  ${name}\n${failure.replaceAll(/^/gm, '    ')}`)
+  }
   if (broken.length > 0) console.error('\nNot green:')
   for (const line of broken.slice(0, brokenShown)) console.error(`  ${line}`)
   console.log(`\n${count('passed')} passed, ${count('failed')} failed, ${count('skipped')} skipped`)

@@ -1,4 +1,5 @@
 import process from 'node:process'
+import { stripVTControlCharacters } from 'node:util'
 import type { SerializedError } from 'vitest'
 import type { Reporter, TestCase, TestModule, TestSuite } from 'vitest/node'
 import { citedBy } from '../verifies.ts'
@@ -42,7 +43,8 @@ export default class RecordReporter implements Reporter {
 }
 
 function recorded(test: TestCase): RecordedTest {
-  const { state } = test.result()
+  const { state, errors } = test.result()
+  const failure = errors?.map((error) => stripVTControlCharacters(error.stack ?? error.message)).join('\n')
   return {
     file: fileOf(test.module),
     name: test.fullName,
@@ -51,6 +53,7 @@ function recorded(test: TestCase): RecordedTest {
     state: state === 'pending' ? 'failed' : state,
     durationMs: Math.round(test.diagnostic()?.duration ?? 0),
     verifies: [...allCited(test)],
+    ...(failure === undefined ? {} : { failure: failure.slice(0, stackChars) }),
   }
 }
 

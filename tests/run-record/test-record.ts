@@ -10,6 +10,8 @@ const recordedTest = z.object({
   state: z.enum(['passed', 'failed', 'skipped']),
   durationMs: z.number(),
   verifies: z.array(z.string()),
+  /** What a failed one met, cut to its first characters. */
+  failure: z.string().optional(),
 })
 export type RecordedTest = z.infer<typeof recordedTest>
 

@@ -82,6 +82,7 @@ export function createServerConnection(deps: ConnectionDeps): ServerConnection {
     const late = new AbortController()
     const signal = AbortSignal.any([late.signal, closing.signal])
     problem = null
+    const run = deps.mesh()
     const seconds = brief.startupTimeoutMs / 1000
     const tooLate = clock.sleep(brief.startupTimeoutMs, over.signal).then(
       () => {
@@ -100,10 +101,18 @@ export function createServerConnection(deps: ConnectionDeps): ServerConnection {
       const opened = await Promise.race([opening.then(keepUnlessLate), tooLate])
       take(opened)
     } catch (error) {
-      if (!closing.signal.aborted)
+      if (isCutOff())
+        log.info({ server: brief.name }, 'a run ended as an MCP server was started; the next starts it again')
+      else if (!closing.signal.aborted)
         failed(reasonOf(late.signal.aborted ? late.signal.reason : (problem ?? error)))
     } finally {
       over.abort()
+    }
+
+    /** Its requests belong to the run that was under way: that this ended says nothing of the server. */
+    function isCutOff(): boolean {
+      const isOver = run?.ended?.aborted === true || deps.mesh() !== run
+      return brief.kind === 'remote' && isOver && problem === null && !late.signal.aborted
     }
 
     /** One that stands up when nobody waits for it any more is let go. */
