@@ -40,10 +40,16 @@ if (node === process.execPath && Number(process.versions.node.split('.')[0]) < 2
 }
 
 const [script, ...rest] = process.argv.slice(2)
+const environment = { ...process.env, PATH: `${dirname(node)}:${process.env.PATH}` }
+// Says itself what it cannot do; everything runs without it.
+spawnSync(node, [join(root, 'scripts', 'build-programs.ts')], {
+  stdio: ['ignore', 'ignore', 'inherit'],
+  env: environment,
+})
 // A signal of another program of this user would open an inspector in it.
 const child = spawn(node, ['--disable-sigusr1', join(root, script), ...rest], {
   stdio: 'inherit',
-  env: { ...process.env, PATH: `${dirname(node)}:${process.env.PATH}` },
+  env: environment,
 })
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
 child.on('exit', (code, signal) => process.exit(signal ? 1 : (code ?? 1)))

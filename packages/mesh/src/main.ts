@@ -1,5 +1,9 @@
+import * as fs from 'node:fs'
 import { enableCompileCache } from 'node:module'
 import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { builtProgram } from '@flotilla/protocol/built-program'
 import { compiledModulesFolder } from '@flotilla/protocol/compiled-modules'
 
 /**
@@ -11,7 +15,11 @@ import { compiledModulesFolder } from '@flotilla/protocol/compiled-modules'
  * life has compiled, the next loads. Only what is loaded from here on is kept.
  */
 enableCompileCache(compiledModulesFolder(process.env['XDG_CACHE_HOME'], homedir()))
-const { runCommandLine } = await import('./run-command-line.ts')
+const built = builtProgram(fs, join(import.meta.dirname, '..', '..', '..'), 'mesh')
+type Program = typeof import('./run-command-line.ts')
+const { runCommandLine } = (await import(
+  built === null ? './run-command-line.ts' : pathToFileURL(built).href
+)) as Program
 
 process.exitCode = await runCommandLine(process.env)
 // Open sockets of the engine or of undici must not keep a finished command alive.
