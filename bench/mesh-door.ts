@@ -9,6 +9,7 @@ import { holdMark, modelName } from './model-call.ts'
 import { freePort } from './free-port.ts'
 import { startContender } from './processes.ts'
 import type { Contender } from './processes.ts'
+import { meshProgram } from '../tests/support/programs.ts'
 
 /** Our model door as an agent's program meets it: real process, real database, a live run that pays. */
 export interface MeshDoor {
@@ -28,7 +29,6 @@ export interface MeshDoor {
 const agentId = 'bench'
 const readyTimeoutMs = 60_000
 const askEveryMs = 100
-const repositoryRoot = join(import.meta.dirname, '..')
 /** A price makes every call reserve and settle money; the budget is far from its end. */
 const settings = (upstreamPort: number) => ({
   default_model: `bench/${modelName}`,
@@ -61,7 +61,7 @@ export async function startMeshDoor(options: {
   await writeFile(join(home, 'config', 'settings.json'), JSON.stringify(written), { mode: 0o600 })
   const ports = [await freePort(), await freePort()]
   const contender = startContender({
-    script: join(repositoryRoot, 'packages', 'mesh', 'src', 'main.ts'),
+    script: meshProgram,
     args: [
       'serve',
       '--home',

@@ -41,13 +41,32 @@ if (node === process.execPath && Number(process.versions.node.split('.')[0]) < 2
 
 const [script, ...rest] = process.argv.slice(2)
 const environment = { ...process.env, PATH: `${dirname(node)}:${process.env.PATH}` }
-// Says itself what it cannot do; everything runs without it.
-spawnSync(node, [join(root, 'scripts', 'build-programs.ts')], {
-  stdio: ['ignore', 'ignore', 'inherit'],
-  env: environment,
-})
+// Built for each commit that is checked out; whatever is edited since runs from its sources.
+const built = join(root, 'node_modules', '.cache', 'flotilla-programs', 'built-for')
+const commit = `${lock} ${commitOf(join(root, '.git'))}`
+if (!existsSync(built) || readFileSync(built, 'utf8') !== commit) {
+  // It says itself what it cannot do; everything runs without it.
+  const done = spawnSync(node, [join(root, 'scripts', 'build-programs.ts')], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: environment,
+  })
+  if (done.status === 0) writeFileSync(built, commit)
+}
+
+/** The commit that is checked out, without asking git; empty where none can be read. */
+function commitOf(git) {
+  try {
+    const head = readFileSync(join(git, 'HEAD'), 'utf8').trim()
+    return head.startsWith('ref: ') ? readFileSync(join(git, head.slice(5)), 'utf8').trim() : head
+  } catch {
+    return ''
+  }
+}
+
 // A signal of another program of this user would open an inspector in it.
-const child = spawn(node, ['--disable-sigusr1', join(root, script), ...rest], {
+const launcher = join(root, 'node_modules', '.cache', 'flotilla-programs', 'cli', 'main.mjs')
+const file = script === 'packages/cli/src/main.ts' && existsSync(launcher) ? launcher : join(root, script)
+const child = spawn(node, ['--disable-sigusr1', file, ...rest], {
   stdio: 'inherit',
   env: environment,
 })

@@ -28,6 +28,7 @@ export async function buildProgram(root: string, name: ProgramName): Promise<Pro
   const entry = join(root, 'packages', name, 'src', 'run-command-line.ts')
   const inputs = new Map<string, SourceStamp>()
   remember(inputs, join(root, 'package-lock.json'))
+  remember(inputs, import.meta.filename)
   const { outputFiles } = await build({
     absWorkingDir: root,
     entryPoints: [entry],
@@ -50,15 +51,14 @@ export async function buildProgram(root: string, name: ProgramName): Promise<Pro
     write: false,
     logLevel: 'silent',
   })
+  await writeLauncher(root, { name, inputs })
   const folder = writeBuild(root, { name, outputFiles })
   const record: ProgramRecord = {
     root,
     module: join(folder, `${basename(entry, '.ts')}.mjs`),
     inputs: Object.fromEntries(inputs),
   }
-  const path = join(root, programsFolder, `${name}.json`)
-  writeFileSync(`${path}.${process.pid}`, JSON.stringify(record))
-  renameSync(`${path}.${process.pid}`, path)
+  writeWhole(join(root, programsFolder, `${name}.json`), JSON.stringify(record))
   forgetOldBuilds(root, name)
   return record
 }
@@ -71,6 +71,11 @@ function readSources(own: string, inputs: Map<string, SourceStamp>): Plugin {
   return {
     name: 'read-sources',
     setup: (hooks) => {
+      // Imported as an ES module it reads each of its exports at once, and among them Node's own undici.
+      hooks.onResolve({ filter: /^(?:node:)?http$/ }, ({ path }) => ({ path, namespace: 'late-builtin' }))
+      hooks.onLoad({ filter: /./, namespace: 'late-builtin' }, ({ path }) => ({
+        contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)})`,
+      }))
       hooks.onLoad({ filter: /\.(?:ts|js|cjs|mjs)$/ }, ({ path }) => {
         if (path.startsWith(`${own}${sep}`)) remember(inputs, path)
         const contents = readFileSync(path, 'utf8')
@@ -110,10 +115,37 @@ function writeBuild(
   return folder
 }
 
+/** `main.ts` in JavaScript: what it starts with has no types for Node to take away. */
+async function writeLauncher(
+  root: string,
+  { name, inputs }: { readonly name: ProgramName; readonly inputs: Map<string, SourceStamp> },
+): Promise<void> {
+  const { outputFiles } = await build({
+    absWorkingDir: root,
+    entryPoints: [join(root, 'packages', name, 'src', 'main.ts')],
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node24',
+    plugins: [readSources(join(root, 'packages'), inputs)],
+    write: false,
+    logLevel: 'silent',
+  })
+  for (const { contents } of outputFiles) {
+    mkdirSync(join(root, programsFolder, name), { recursive: true })
+    writeWhole(join(root, programsFolder, name, 'main.mjs'), contents)
+  }
+}
+
+function writeWhole(path: string, content: string | Uint8Array): void {
+  writeFileSync(`${path}.${process.pid}`, content)
+  renameSync(`${path}.${process.pid}`, path)
+}
+
 function forgetOldBuilds(root: string, name: ProgramName): void {
   const folder = join(root, programsFolder)
   const builds = readdirSync(folder)
-    .filter((entry) => entry.startsWith(`${name}-`))
+    .filter((entry) => /^\w+-[\da-f]{16}$/.test(entry) && entry.startsWith(name))
     .map((entry) => ({ path: join(folder, entry), madeMs: statSync(join(folder, entry)).mtimeMs }))
     .toSorted((left, right) => right.madeMs - left.madeMs)
   for (const { path } of builds.slice(buildsKept)) rmSync(path, { recursive: true, force: true })

@@ -12,15 +12,15 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { signSession } from '../../packages/mesh/src/api/human/session-cookie.ts'
 import { heldPort } from '../support/held-port.ts'
 import { httpCall } from '../support/http-call.ts'
-import { meshArguments, openMesh, pinnedNode, repositoryRoot, startMesh } from '../support/mesh-process.ts'
+import { meshArguments, openMesh, pinnedNode, startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { expectProblem } from '../support/problem-matcher.ts'
 import { heedsLesson, verifies } from '../verifies.ts'
 import { fetchNginx, startNginx } from './nginx.ts'
 import type { Nginx } from './nginx.ts'
+import { cliProgram } from '../support/programs.ts'
 
 const run = promisify(execFile)
-const cli = join(repositoryRoot, 'packages', 'cli', 'src', 'main.ts')
 const token = 'a-hosted-machine-s-access-token'
 const status: string = meshHumanEndpoints.status.path
 const asks = (url: string, headers: Record<string, string> = {}, path = status) =>
@@ -197,11 +197,11 @@ describe.skipIf(process.getuid?.() !== 0)('the doors behind a real reverse proxy
     })
 
     it('the command line works on the machine by itself, and elsewhere with a session', async () => {
-      const inside = ['--target', String(mesh.pid), '--mount', pinnedNode, cli]
+      const inside = ['--target', String(mesh.pid), '--mount', pinnedNode, cliProgram]
       const own = await run('nsenter', [...inside, 'status', '--json', '--home', mesh.home])
       expect(JSON.parse(own.stdout)).toMatchObject({ ready: { ready: true } })
       const proxy = await proxyTo(mesh, [])
-      const elsewhere = [cli, 'status', '--json', '--url', proxy.url]
+      const elsewhere = [cliProgram, 'status', '--json', '--url', proxy.url]
       const session = cookie().cookie.replace('ol_session=', '')
       const env = { ...process.env, FLOTILLA_SESSION: session }
       const told = await run(pinnedNode, elsewhere, { env })

@@ -5,8 +5,9 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { pinnedNode, repositoryRoot } from '../support/mesh-process.ts'
+import { pinnedNode } from '../support/mesh-process.ts'
 import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
+import { cliProgram } from '../support/programs.ts'
 
 const found = await engineOfThisMachine()
 /** Who is not root sets the rules from a container, where no program of the host is in the way. */
@@ -26,9 +27,8 @@ async function cleanUp(): Promise<void> {
 }
 
 async function flotilla(...words: readonly string[]): Promise<{ code: number; err: string }> {
-  const main = join(repositoryRoot, 'packages', 'cli', 'src', 'main.ts')
   const path = process.env['PATH'] ?? '/usr/sbin:/usr/bin:/sbin:/bin'
-  const child = spawn(pinnedNode, [main, ...words, '--home', join(folder, 'home')], {
+  const child = spawn(pinnedNode, [cliProgram, ...words, '--home', join(folder, 'home')], {
     env: {
       ...process.env,
       PATH: words[0] === 'start' ? `${join(folder, 'bin')}:${path}` : path,

@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process'
 import { readFile, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { controlApi, controlEndpoints } from '@flotilla/protocol/control-api'
 import type { JsonObject } from '@flotilla/protocol/json-value'
@@ -13,9 +12,8 @@ import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { expectProblem } from '../support/problem-matcher.ts'
 import { heedsLesson, verifies } from '../verifies.ts'
+import { cliProgram } from '../support/programs.ts'
 
-const root = dirname(dirname(dirname(fileURLToPath(import.meta.url))))
-const cliMain = join(root, 'packages', 'cli', 'src', 'main.ts')
 const run = promisify(execFile)
 
 const remove = (agent: string) => ({
@@ -62,7 +60,7 @@ beforeEach(() => mesh.standUp())
 /** The command line as a person uses it; its exit code and both outputs. */
 async function flotilla(...words: string[]): Promise<{ code: number; out: string; err: string }> {
   const env = { ...process.env, FLOTILLA_HOME: mesh.home, NO_COLOR: '1' }
-  const ended = await run(process.execPath, [cliMain, ...words], { env }).catch(
+  const ended = await run(process.execPath, [cliProgram, ...words], { env }).catch(
     (error: { code?: number; stdout: string; stderr: string }) => error,
   )
   return { code: 'code' in ended ? (ended.code ?? 1) : 0, out: ended.stdout, err: ended.stderr }

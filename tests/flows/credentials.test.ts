@@ -9,11 +9,12 @@ import { aCassette, calls, says } from '../support/cassettes.ts'
 import { editPermissions } from '../support/edit-permissions.ts'
 import { eventually } from '../support/eventually.ts'
 import { openLedger } from '../support/ledger-view.ts'
-import { repositoryRoot, startMesh } from '../support/mesh-process.ts'
+import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { startWebServer } from '../support/web-server.ts'
 import type { WebServer } from '../support/web-server.ts'
 import { heedsLesson, verifies } from '../verifies.ts'
+import { cliProgram } from '../support/programs.ts'
 
 const value = 'p$ss \'word\' "of" `mine` \\ 1'
 const captchaNames = [
@@ -79,8 +80,7 @@ function cli(
   words: readonly string[],
   input = '',
 ): Promise<{ code: number | null; out: string; err: string }> {
-  const main = join(repositoryRoot, 'packages', 'cli', 'src', 'main.ts')
-  const child = spawn(process.execPath, [main, ...words], {
+  const child = spawn(process.execPath, [cliProgram, ...words], {
     env: { ...process.env, FLOTILLA_HOME: mesh.home, FLOTILLA_PORT: new URL(mesh.url).port },
     stdio: ['pipe', 'pipe', 'pipe'],
   })

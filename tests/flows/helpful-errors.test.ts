@@ -7,8 +7,9 @@ import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { heedsLesson } from '../verifies.ts'
 import { aCassette, says } from '../support/cassettes.ts'
-import { pinnedNode, repositoryRoot, startMesh } from '../support/mesh-process.ts'
+import { pinnedNode, startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
+import { cliProgram } from '../support/programs.ts'
 
 let mesh: MeshProcess
 let folder = ''
@@ -36,8 +37,7 @@ async function typed(
   words: readonly string[],
   more: { readonly input?: string; readonly environment?: Readonly<Record<string, string>> } = {},
 ): Promise<Told> {
-  const main = join(repositoryRoot, 'packages', 'cli', 'src', 'main.ts')
-  const child = spawn(pinnedNode, [main, ...words], {
+  const child = spawn(pinnedNode, [cliProgram, ...words], {
     env: { PATH: process.env['PATH'] ?? '', HOME: folder, FLOTILLA_HOME: mesh.home, ...more.environment },
     stdio: ['pipe', 'pipe', 'pipe'],
   })

@@ -12,6 +12,7 @@ import { startMcpWebServer } from '../support/mcp-web-server.ts'
 import { repositoryRoot, startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import type { WebServer } from '../support/web-server.ts'
+import { cliProgram } from '../support/programs.ts'
 
 const program = join(repositoryRoot, 'tests', 'support', 'mcp-program.mjs')
 const key = 'key-of-the-wiki-0815'
@@ -85,14 +86,10 @@ async function cli(
   words: readonly string[],
   input = '',
 ): Promise<{ code: number | null; out: string; err: string }> {
-  const child = spawn(
-    process.execPath,
-    [join(repositoryRoot, 'packages', 'cli', 'src', 'main.ts'), ...words],
-    {
-      env: { ...process.env, FLOTILLA_HOME: mesh.home, FLOTILLA_PORT: new URL(mesh.url).port },
-      stdio: ['pipe', 'pipe', 'pipe'],
-    },
-  )
+  const child = spawn(process.execPath, [cliProgram, ...words], {
+    env: { ...process.env, FLOTILLA_HOME: mesh.home, FLOTILLA_PORT: new URL(mesh.url).port },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
   child.stdin.end(input)
   const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
   const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)])

@@ -9,8 +9,9 @@ import { readAllRecords } from '../../packages/mesh/src/sandbox/process/process-
 import { aCassette, says } from '../support/cassettes.ts'
 import { eventually } from '../support/eventually.ts'
 import { flotilla } from '../support/flotilla-command.ts'
-import { pinnedNode, repositoryRoot } from '../support/mesh-process.ts'
+import { pinnedNode } from '../support/mesh-process.ts'
 import { heldPort } from '../support/held-port.ts'
+import { cliProgram } from '../support/programs.ts'
 
 /** The signal by which Node opens its inspector, as a bit of the kernel's masks. */
 const inspectorBit = 1n << 9n
@@ -32,9 +33,8 @@ describe('a program of the owner’s own user', () => {
     await writeFile(join(home, 'cassettes', 'day.json'), JSON.stringify(cassette))
     // What the shell says of the inspector counts for nothing.
     const words = ['start', '-d', '--runtime', 'process', '--port', String(await heldPort()), '--json']
-    const main = join(repositoryRoot, 'packages', 'cli', 'src', 'main.ts')
     const path = process.env['PATH'] ?? ''
-    const started = spawn(pinnedNode, [main, ...words], {
+    const started = spawn(pinnedNode, [cliProgram, ...words], {
       env: { PATH: path, HOME: home, FLOTILLA_HOME: home, NODE_OPTIONS: '--no-disable-sigusr1' },
       stdio: ['ignore', 'pipe', 'inherit'],
     })

@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process'
 import type { ServerResponse } from 'node:http'
-import { join } from 'node:path'
 import { fillPath } from '@flotilla/protocol/endpoint'
 import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
 import { headers } from '@flotilla/protocol/headers'
@@ -8,10 +7,11 @@ import { chatStreamFrameSchema, meshHumanEndpoints } from '@flotilla/protocol/me
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { answerStream, refuse, startLlmUpstream } from '../support/llm-upstream.ts'
 import type { LlmUpstream, UpstreamCall } from '../support/llm-upstream.ts'
-import { repositoryRoot, startMesh } from '../support/mesh-process.ts'
+import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { readEvents } from '../support/sse-reader.ts'
 import type { SseReader } from '../support/sse-reader.ts'
+import { cliProgram } from '../support/programs.ts'
 
 const price = { input_per_mtok: 1, output_per_mtok: 2 }
 const marker = 'sk-the-provider-says-too-much'
@@ -115,8 +115,7 @@ describe('a model call that waits', () => {
 
 describe('the command line', () => {
   it('says on a line of its own, beside the answer, when it is tried again and why', async () => {
-    const main = join(repositoryRoot, 'packages', 'cli', 'src', 'main.ts')
-    const child = spawn(process.execPath, [main, 'chat', 'limited', 'hello', '--url', mesh.url], {
+    const child = spawn(process.execPath, [cliProgram, 'chat', 'limited', 'hello', '--url', mesh.url], {
       env: { PATH: process.env['PATH'] ?? '', HOME: mesh.home, FLOTILLA_HOME: mesh.home },
       stdio: ['ignore', 'pipe', 'pipe'],
     })

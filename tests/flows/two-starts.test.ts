@@ -7,9 +7,7 @@ import { text } from 'node:stream/consumers'
 import { expect, it, onTestFinished } from 'vitest'
 import { heldPort } from '../support/held-port.ts'
 import { eventually } from '../support/eventually.ts'
-import { repositoryRoot } from '../support/mesh-process.ts'
-
-const cli = join(repositoryRoot, 'packages', 'cli', 'src', 'main.ts')
+import { cliProgram } from '../support/programs.ts'
 
 interface End {
   readonly code: number
@@ -24,7 +22,7 @@ interface Started {
 }
 
 function flotilla(home: string, ...words: readonly string[]): Started {
-  const child = spawn(process.execPath, [cli, ...words, '--home', home], {
+  const child = spawn(process.execPath, [cliProgram, ...words, '--home', home], {
     env: { PATH: process.env['PATH'] ?? '', HOME: home },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

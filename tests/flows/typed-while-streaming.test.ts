@@ -1,13 +1,13 @@
 import type { ServerResponse } from 'node:http'
-import { join } from 'node:path'
 import process from 'node:process'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chunkEvent, refuse, startLlmUpstream, usageEvent } from '../support/llm-upstream.ts'
 import type { LlmUpstream } from '../support/llm-upstream.ts'
-import { repositoryRoot, startMesh } from '../support/mesh-process.ts'
+import { startMesh } from '../support/mesh-process.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { runAtTerminal } from '../support/pty-screen.ts'
 import type { PtyProgram } from '../support/pty-screen.ts'
+import { cliProgram } from '../support/programs.ts'
 
 let upstream: LlmUpstream
 let mesh: MeshProcess
@@ -51,8 +51,7 @@ function end(): void {
 }
 
 function chat(columns: number): PtyProgram {
-  const main = join(repositoryRoot, 'packages', 'cli', 'src', 'main.ts')
-  const words = [process.execPath, main, 'chat', 'teller', '--url', mesh.url]
+  const words = [process.execPath, cliProgram, 'chat', 'teller', '--url', mesh.url]
   const program = runAtTerminal(words, { columns, home: mesh.home })
   open.push(program)
   return program

@@ -17,11 +17,12 @@ import { aCassette, says } from '../support/cassettes.ts'
 import { eventually } from '../support/eventually.ts'
 import { httpCall } from '../support/http-call.ts'
 import type { Reply } from '../support/http-call.ts'
-import { repositoryRoot, startMesh } from '../support/mesh-process.ts'
+import { startMesh } from '../support/mesh-process.ts'
 import { patient } from '../support/patience.ts'
 import type { MeshProcess } from '../support/mesh-process.ts'
 import { expectProblem } from '../support/problem-matcher.ts'
 import { heedsLesson, verifies } from '../verifies.ts'
+import { cliProgram } from '../support/programs.ts'
 
 const run = promisify(execFile)
 const words = 'words that only the owner may read'
@@ -61,10 +62,9 @@ const receipt = (reply: Reply) => webhookReceiptSchema.parse(reply.json())
 
 /** The command line as a person uses it. */
 async function cli(...line: string[]): Promise<{ code: number; out: string }> {
-  const main = join(repositoryRoot, 'packages', 'cli', 'src', 'main.ts')
   const env = { ...process.env, FLOTILLA_HOME: mesh.home, FLOTILLA_PORT: new URL(mesh.url).port }
   try {
-    return { code: 0, out: (await run(process.execPath, [main, ...line], { env })).stdout }
+    return { code: 0, out: (await run(process.execPath, [cliProgram, ...line], { env })).stdout }
   } catch (error) {
     const failed = error as { code: number; stderr: string } // what execFile rejects with
     return { code: failed.code, out: failed.stderr }

@@ -3,7 +3,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { text } from 'node:stream/consumers'
-import { repositoryRoot } from './mesh-process.ts'
+import { cliProgram } from './programs.ts'
 
 /** Those of this user: what one command has compiled, the next has whatever its home. */
 const caches = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache')
@@ -20,8 +20,7 @@ export async function flotilla(
   ...words: readonly string[]
 ): Promise<CommandResult> {
   const place = at.url === undefined ? [] : ['--url', at.url]
-  const main = join(repositoryRoot, 'packages', 'cli', 'src', 'main.ts')
-  const child = spawn(process.execPath, [main, ...words, ...place], {
+  const child = spawn(process.execPath, [cliProgram, ...words, ...place], {
     env: { PATH: process.env['PATH'] ?? '', HOME: at.home, FLOTILLA_HOME: at.home, XDG_CACHE_HOME: caches },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

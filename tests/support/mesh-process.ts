@@ -13,13 +13,13 @@ import type { ProcessRecord } from '../../packages/mesh/src/sandbox/process/proc
 import { meshCalls } from './mesh-calls.ts'
 import type { MeshCalls } from './mesh-calls.ts'
 import { patient } from './patience.ts'
+import { meshProgram } from './programs.ts'
 
 /** The first start of a container fleet may build its image. */
 const readyMaxMs = { process: patient(40_000), docker: patient(540_000) } as const
 const stopMaxMs = patient(30_000)
 
 export const repositoryRoot = fileURLToPath(new URL('../..', import.meta.url))
-const meshMain = join(repositoryRoot, 'packages', 'mesh', 'src', 'main.ts')
 
 export interface MeshOptions {
   readonly runtime?: 'process' | 'docker'
@@ -111,7 +111,7 @@ export function openMesh(home: string, options: MeshOptions = {}): MeshProcess {
   function argumentsFor(command: string): string[] {
     const port = url === '' ? (options.port ?? 0) : Number(new URL(url).port)
     const agentPort = options.agentPort === undefined ? [] : ['--agent-port', String(options.agentPort)]
-    return [meshMain, command, '--home', home, '--port', String(port), ...agentPort, '--runtime', runtime]
+    return [meshProgram, command, '--home', home, '--port', String(port), ...agentPort, '--runtime', runtime]
   }
 
   const runs = () => life !== null && life.child.exitCode === null && life.child.signalCode === null
@@ -205,9 +205,9 @@ export async function runMeshCommand(
   return { code: await endOf(child), lines, errors }
 }
 
-/** `main.ts` with its command and flags, for `runMeshCommand`. */
+/** The program of the mesh with its command and flags, for `runMeshCommand`. */
 export function meshArguments(command: string, ...flags: readonly string[]): string[] {
-  return [meshMain, command, ...flags]
+  return [meshProgram, command, ...flags]
 }
 
 interface Life {

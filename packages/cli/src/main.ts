@@ -11,9 +11,8 @@ import { compiledModulesFolder } from '@flotilla/protocol/compiled-modules'
 enableCompileCache(compiledModulesFolder(process.env['XDG_CACHE_HOME'], homedir()))
 const built = builtProgram(fs, join(import.meta.dirname, '..', '..', '..'), 'cli')
 type Program = typeof import('./run-command-line.ts')
-const { runCommandLine } = (await import(
-  built === null ? './run-command-line.ts' : pathToFileURL(built).href
-)) as Program
+const module = pathToFileURL(built ?? join(import.meta.dirname, 'run-command-line.ts'))
+const { runCommandLine } = (await import(module.href)) as Program
 
 process.exitCode = await runCommandLine(process.argv.slice(2))
 // A terminal that is still being read from would keep the process alive.

@@ -17,9 +17,8 @@ import { compiledModulesFolder } from '@flotilla/protocol/compiled-modules'
 enableCompileCache(compiledModulesFolder(process.env['XDG_CACHE_HOME'], homedir()))
 const built = builtProgram(fs, join(import.meta.dirname, '..', '..', '..'), 'mesh')
 type Program = typeof import('./run-command-line.ts')
-const { runCommandLine } = (await import(
-  built === null ? './run-command-line.ts' : pathToFileURL(built).href
-)) as Program
+const module = pathToFileURL(built ?? join(import.meta.dirname, 'run-command-line.ts'))
+const { runCommandLine } = (await import(module.href)) as Program
 
 process.exitCode = await runCommandLine(process.env)
 // Open sockets of the engine or of undici must not keep a finished command alive.

@@ -29,6 +29,15 @@ export interface BuildFiles {
 /** Where builds lie, below the root of the checkout. Whoever installs anew begins anew. */
 export const programsFolder = 'node_modules/.cache/flotilla-programs'
 
+/**
+ * The file to start a program with: its `main.ts` without types, where there is a build, since to take types away costs
+ * Node more than a short command does. It decides like that one which module to load.
+ */
+export function programFile(files: BuildFiles, root: string, name: ProgramName): string {
+  const built = `${root}/${programsFolder}/${name}/main.mjs`
+  return stampOf(files, built) === null ? `${root}/packages/${name}/src/main.ts` : built
+}
+
 /** The path of the module to import; null where there is none of just these sources. Reads each source’s stamp. */
 export function builtProgram(files: BuildFiles, root: string, name: ProgramName): string | null {
   const record = readProgramRecord(files, root, name)

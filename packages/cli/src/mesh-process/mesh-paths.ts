@@ -1,16 +1,6 @@
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-
-/** The program of the mesh. The command line starts it and never imports it. */
-export const meshMain = join(
-  dirname(fileURLToPath(import.meta.url)),
-  '..',
-  '..',
-  '..',
-  'mesh',
-  'src',
-  'main.ts',
-)
+import * as fs from 'node:fs'
+import { join } from 'node:path'
+import { programFile } from '@flotilla/protocol/built-program'
 
 /**
  * Before the program: without it, a signal that any program of this user may send opens an inspector in the process
@@ -18,7 +8,10 @@ export const meshMain = join(
  */
 export const guardedNode = ['--disable-sigusr1'] as const
 
-export const repositoryRoot = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..', '..')
+export const repositoryRoot = join(import.meta.dirname, '..', '..', '..', '..')
+
+/** The program of the mesh. The command line starts it and never imports it. */
+export const meshMain = programFile(fs, repositoryRoot, 'mesh')
 
 export function meshFilePath(home: string): string {
   return join(home, 'data', 'mesh.json')

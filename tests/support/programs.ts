@@ -1,0 +1,9 @@
+import * as fs from 'node:fs'
+import { resolve } from 'node:path'
+import { programFile } from '@flotilla/protocol/built-program'
+
+const root = resolve(import.meta.dirname, '..', '..')
+
+/** What people start: as it was built, where it was (`npm test` builds it). */
+export const cliProgram = programFile(fs, root, 'cli')
+export const meshProgram = programFile(fs, root, 'mesh')
