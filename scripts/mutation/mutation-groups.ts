@@ -207,7 +207,9 @@ export const mutationGroups: readonly MutationGroup[] = [
     tests: [
       `${mesh}/runs/ledger.test.ts`,
       `${mesh}/runs/lease.test.ts`,
+      `${mesh}/runs/move-run.test.ts`,
       `${mesh}/runs/outcome-of.test.ts`,
+      `${mesh}/runs/reserved-session.test.ts`,
       `${mesh}/runs/run-record.test.ts`,
       `${mesh}/runs/settle-run.test.ts`,
     ],

@@ -106,6 +106,74 @@ describe('the states of a run', () => {
     })
   })
 
+  test('a dispatch gives a new fence and a lease of a minute, and keeps when the run first began', () => {
+    const first = transition(aRun(), { kind: 'dispatched', fence: 4 }, 5)
+    expect(first).toEqual({
+      ...aRun(),
+      state: 'running',
+      fence: 4,
+      leaseUntil: 60_005,
+      startedAt: 5,
+      turnStartedAt: 5,
+    })
+    const again = transition(aRun({ fence: 4, startedAt: 5 }), { kind: 'dispatched', fence: 6 }, 90)
+    expect(again).toMatchObject({ fence: 6, startedAt: 5, turnStartedAt: 90 })
+  })
+
+  test('an interrupted run keeps its fence and its first start, and waits for its next attempt in a queue of today', () => {
+    const run = aRun({ state: 'running', fence: 4, leaseUntil: 60, startedAt: 2, turnStartedAt: 3 })
+    expect(transition(run, { kind: 'interrupted', availableAt: 90 }, 50)).toEqual({
+      ...run,
+      state: 'queued',
+      attempt: 2,
+      leaseUntil: null,
+      queuedSince: 50,
+      availableAt: 90,
+    })
+  })
+
+  test('a run that waits keeps what it said, and since when it waits', () => {
+    const run = aRun({ state: 'running', fence: 4, leaseUntil: 60 })
+    expect(transition(run, { kind: 'parked', interimText: 'so far' }, 50)).toEqual({
+      ...run,
+      state: 'waiting',
+      leaseUntil: null,
+      waitingSince: 50,
+      interimText: 'so far',
+    })
+  })
+
+  test.each([
+    ['news while it worked', 'running', { kind: 'continued', interimText: 'and now' }],
+    ['news while it waited', 'waiting', { kind: 'resumed' }],
+  ] as const)('%s begins its next turn at once, with all attempts', (_what, state, event) => {
+    const run = aRun({ state, attempt: 3, turn: 1, leaseUntil: 60, waitingSince: 40, interimText: 'so far' })
+    expect(transition(run, event, 50)).toEqual({
+      ...run,
+      state: 'queued',
+      attempt: 1,
+      turn: 2,
+      leaseUntil: null,
+      waitingSince: null,
+      queuedSince: 50,
+      availableAt: 50,
+      interimText: event.kind === 'continued' ? 'and now' : 'so far',
+    })
+  })
+
+  test('an end keeps the outcome as it is, and lets go of lease and waiting', () => {
+    const outcome = { status: 'failed', text: 'why', code: 'interrupted', result: { rows: 1 } } as const
+    const run = aRun({ state: 'waiting', leaseUntil: 60, waitingSince: 40, interimText: 'so far' })
+    expect(transition(run, { kind: 'settled', outcome }, 50)).toEqual({
+      ...run,
+      state: 'failed',
+      leaseUntil: null,
+      waitingSince: null,
+      endedAt: 50,
+      outcome,
+    })
+  })
+
   test('being postponed does not start the day anew after which a queued run expires', () => {
     const next = transition(
       aRun({ state: 'running', queuedSince: 3 }),

@@ -1,6 +1,5 @@
 import { wireLimits } from '@flotilla/protocol/limits'
 import type { Origin } from '@flotilla/protocol/origin'
-import { isTerminal } from '@flotilla/protocol/run'
 import type { RunInput, RunKind, RunOutcome, RunState } from '@flotilla/protocol/run'
 
 /** A run as the ledger keeps it. Times are milliseconds since 1970. */
@@ -99,7 +98,6 @@ export function transition(run: RunRecord, event: RunEvent, now: number): RunRec
     case 'resumed':
       return queuedAgain(run, now, { turn: run.turn + 1, attempt: 1 })
     case 'settled':
-      if (!isTerminal(event.outcome.status)) return null
       return {
         ...run,
         state: event.outcome.status,
