@@ -161,7 +161,10 @@ export const mutationGroups: readonly MutationGroup[] = [
     ],
     tests: [
       `${mesh}/vault/credential-tiers.test.ts`,
+      `${mesh}/vault/credential-value.test.ts`,
       `${mesh}/vault/fill-handles.test.ts`,
+      `${mesh}/vault/find-needles.test.ts`,
+      `${mesh}/vault/handles.test.ts`,
       `${mesh}/vault/host-pattern.test.ts`,
       `${mesh}/vault/scrub.test.ts`,
       `${mesh}/vault/vault.test.ts`,
@@ -184,6 +187,7 @@ export const mutationGroups: readonly MutationGroup[] = [
     tests: [
       `${mesh}/egress/address-ranges.test.ts`,
       `${mesh}/egress/destination.test.ts`,
+      `${mesh}/egress/follow-redirects.test.ts`,
       `${mesh}/egress/forward-request.test.ts`,
       `${mesh}/egress/host-list.test.ts`,
       `${mesh}/egress/judge-destination.test.ts`,

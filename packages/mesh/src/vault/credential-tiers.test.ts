@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { environmentOnlyNames } from '../config/environment-only.ts'
 import { credentialNameOf, isCredentialName, variableOf } from './credential-tiers.ts'
 
 describe('the name of a variable', () => {
@@ -40,6 +41,13 @@ describe('a name for a credential', () => {
       expect(isCredentialName(name)).toBe(false)
     },
   )
+
+  test.each(environmentOnlyNames)('%s is none in any spelling: it bypasses the vault', (variable) => {
+    for (const name of [variable, variable.toLowerCase()]) {
+      expect(isCredentialName(name)).toBe(false)
+      expect(credentialNameOf(`FLOTILLA_CRED_${name}`)).toBe(null)
+    }
+  })
 
   test('and its variable lead to each other, for each tier its own', () => {
     expect(variableOf('agent', 'github')).toBe('FLOTILLA_CRED_GITHUB')

@@ -122,6 +122,86 @@ describe('filling handles', () => {
     expect(() => namesInRequest(request)).toThrow(expect.objectContaining({ code: 'bad-request' }))
   })
 
+  test('takes as many handles as a request may have, and names each credential once, in their order', () => {
+    const request = {
+      url: 'https://api.test/$CRED{Token}',
+      headers: { a: '$CRED{user} $CRED{token}' },
+      body: '$CRED{tricky}'.repeat(61),
+    }
+    expect(namesInRequest(request)).toEqual(['token', 'user', 'tricky'])
+    expect(() => namesInRequest({ ...request, body: `${request.body}$CRED{token}` })).toThrow(
+      expect.objectContaining({ code: 'bad-request', detail: expect.stringContaining('64') as string }),
+    )
+  })
+
+  test('writes what servers could read as their own in an address, and half letters, as escapes too', () => {
+    const request = { url: 'https://a.test/$CRED{x}?$CRED{x}', headers: {}, body: '' }
+    expect(fillRequest(request, () => "a!'()*\ud800").url.href).toBe(
+      'https://a.test/a%21%27%28%29%2A%EF%BF%BD?a%21%27%28%29%2A%EF%BF%BD',
+    )
+  })
+
+  test('keeps XML whole whatever the value', () => {
+    const xml = { url: 'https://a.test/', headers: { 'content-type': 'text/xml' }, body: '<a>$CRED{x}</a>' }
+    expect(fillRequest(xml, () => `&<>"'`).body).toBe('<a>&#38;&#60;&#62;&#34;&#39;</a>')
+  })
+
+  test('takes a user name alone for one without a password, and leaves a plain one where it stands', () => {
+    const filled = fill({ url: 'https://$CRED{user}@api.test/' })
+    expect(filled.headers['authorization']).toBe(`Basic ${Buffer.from('ann:x:').toString('base64')}`)
+    const plain = fill({ url: 'https://ann:x@api.test/$CRED{user}' })
+    expect([plain.url.username, plain.url.password, plain.headers]).toEqual(['ann', 'x', {}])
+    expect(plain.filledHeaders).toEqual([])
+  })
+
+  test('judges an address without its fragment, which goes to nobody', () => {
+    expect(destinationOf('https://api.test/a?$CRED{token}#part').hash).toBe('')
+    expect(destinationOf('https://api.test/a#$CRED{token}').host).toBe('api.test')
+  })
+
+  test('lets line ends stand in an address that holds no handle, where they drop out as everywhere', () => {
+    expect(destinationOf('https://api.test/a\nb').pathname).toBe('/ab')
+  })
+
+  test.each([
+    ['by what parsers drop', 'https://api.test/han\tdleq0q', 'https://api.test/handleq0q'],
+    ['in other letters', 'https://HANDLEQ0Q.test/', 'https://handleq0q.test/'],
+  ])('is not asked for by an address that imitates a place-holder %s', (_how, url, href) => {
+    const asked: string[] = []
+    const filled = fillRequest({ url, headers: {}, body: '' }, (name) => {
+      asked.push(name)
+      return 'x'
+    })
+    expect([filled.url.href, asked]).toEqual([href, []])
+  })
+
+  test.each([
+    ['{"a": "$CRED{x}"', 'cut short'],
+    ['$CRED{x} {"a": 1}', 'after something else'],
+    ['a: [$CRED{x}]', 'of another kind'],
+  ])('takes %j for no JSON: it is %s', (body) => {
+    expect(fillRequest({ url: 'https://a.test/', headers: {}, body }, () => '"').body).toBe(
+      body.replace('$CRED{x}', '"'),
+    )
+  })
+
+  test('takes for JSON what is too large to be read, and what stands behind white space', () => {
+    const deep = `${'['.repeat(2000)}"$CRED{x}"${']'.repeat(2000)}`
+    for (const body of [deep, ' \n ["$CRED{x}"]'])
+      expect(fillRequest({ url: 'https://a.test/', headers: {}, body }, () => '"').body).toContain(
+        String.raw`"\""`,
+      )
+  })
+
+  test('believes the content type before it looks at the body', () => {
+    const request = {
+      url: 'https://a.test/',
+      headers: { 'content-type': 'text/plain' },
+      body: '["$CRED{x}"]',
+    }
+    expect(fillRequest(request, () => '"').body).toBe('["""]')
+  })
+
   test('cannot be made to fill elsewhere by an address that imitates its place-holders', () => {
     const urls = fc.webUrl({ withQueryParameters: true })
     fc.assert(

@@ -16,7 +16,12 @@ describe('a host pattern', () => {
     ['api.example.org:8443', 'https://api.example.org:8443/'],
     ['http://nas.lan:5000', 'http://nas.lan:5000/'],
     ['http://nas.lan', 'http://nas.lan/'],
+    ['HTTP://nas.lan', 'http://nas.lan/'],
+    ['api.example.org/', 'https://api.example.org/x'],
+    ['http://nas.lan:443', 'http://nas.lan:443/'],
     ['*.example.org', 'https://a.b.example.org/'],
+    ['*.xn--bcher-kva.example', 'https://www.bücher.example/'],
+    ['http://*.nas.lan:5000', 'http://a.nas.lan:5000/'],
     ['[::1]:8080', 'https://[::1]:8080/'],
     ['192.168.1.4', 'https://0xc0a80104/'],
     ['bücher.example', 'https://xn--bcher-kva.example/'],
@@ -37,6 +42,8 @@ describe('a host pattern', () => {
     ['*.example.org', 'https://a.example.org:8443/'],
     ['http://nas.lan:5000', 'https://nas.lan:5000/'],
     ['http://nas.lan:5000', 'http://nas.lan/'],
+    ['http://nas.lan', 'http://nas.lan:443/'],
+    ['nas.lan', 'https://nas.lan:80/'],
   ])('%s keeps it from %s', (pattern, url) => {
     expect(goes(pattern, url)).toBe(false)
   })
@@ -58,6 +65,14 @@ describe('a host pattern', () => {
     '*.[::1]',
     '*.192.168.1.1',
     'x:99999',
+    '.',
+    '*.10.1',
+    'api.example.org//',
+    'see https://api.example.org',
+    ' api.example.org',
+    'api.example.org ',
+    'api.example.org\\x',
+    'x.example%2e',
   ])('%j is none', (text) => {
     expect(parseHostPattern(text)).toBe(null)
   })

@@ -15,11 +15,10 @@ const form = /^(?:(https|http):\/\/)?(\*\.)?([^*/\\@?#%\s]+?)\/?$/i
 export function parseHostPattern(text: string): HostPattern | null {
   const [, scheme = 'https', star, authority = ''] = form.exec(text) ?? []
   const address = `${scheme.toLowerCase()}://${authority}`
-  if (authority === '' || !URL.canParse(address)) return null
+  if (!URL.canParse(address)) return null
   const url = new URL(address)
   const host = hostOf(url)
-  if (host === '' || url.pathname !== '/' || url.username !== '') return null
-  if (star !== undefined && (!/[a-z0-9]\.[a-z0-9-]*[a-z]/.test(host) || host.startsWith('['))) return null
+  if (host === '' || (star !== undefined && !/[a-z0-9]\.[a-z0-9-]*[a-z]/.test(host))) return null
   return {
     scheme: url.protocol === 'http:' ? 'http' : 'https',
     host,
