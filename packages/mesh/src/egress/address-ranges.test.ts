@@ -1,7 +1,13 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { verifies } from '../../../../tests/verifies.ts'
-import { createAddressFilter, isPublicAddress } from './address-ranges.ts'
+import {
+  createAddressFilter,
+  createRangeCheck,
+  isLoopback,
+  isOwnGround,
+  isPublicAddress,
+} from './address-ranges.ts'
 
 /** Those that are let through. */
 const letThrough = (...addresses: readonly string[]) => addresses.filter((one) => isPublicAddress(one))
@@ -176,5 +182,96 @@ describe('the address filter', () => {
       true,
       false,
     ])
+  })
+})
+
+describe('ground of one’s own', () => {
+  test('is a private network or this machine, to its last address', () => {
+    for (const address of [
+      '10.0.0.0',
+      '10.255.255.255',
+      '100.64.0.1',
+      '127.0.0.1',
+      '172.16.0.1',
+      '172.31.255.255',
+      '192.168.255.255',
+      '::1',
+      'fc00::1',
+      'fdff::1',
+    ])
+      expect([address, isOwnGround(address)]).toEqual([address, true])
+  })
+
+  test('is nothing where clouds tell their machines secrets, though it looks private', () => {
+    const metadata = ['100.100.100.200', 'fd00:ec2::254', 'fd00:ec2:ffff::1', 'fd00:42::42', 'fd20:ce::254']
+    expect(metadata.filter(isOwnGround)).toEqual([])
+    expect(
+      ['100.100.100.201', 'fd00:ec3::254', 'fd00:42::43', 'fd20:ce::253'].filter(isOwnGround),
+    ).toHaveLength(4)
+  })
+
+  test.each([
+    '8.8.8.8',
+    '172.32.0.1',
+    '169.254.169.254',
+    '0.0.0.0',
+    '192.0.2.1',
+    '224.0.0.1',
+    '::',
+    '::2',
+    '::ffff:10.0.0.1',
+    '2606:4700::1',
+    'fe80::1',
+    'fd12::1%eth0',
+    '',
+    'localhost',
+    '10.1',
+  ])('is not %j', (address) => {
+    expect(isOwnGround(address)).toBe(false)
+  })
+
+  test('is this machine on the addresses of loopback alone', () => {
+    expect(['127.0.0.1', '127.255.255.255', '::1', '0:0:0:0:0:0:0:1'].filter(isLoopback)).toHaveLength(4)
+    expect(['128.0.0.1', '126.255.255.255', '::2', '10.0.0.1', 'localhost', ''].filter(isLoopback)).toEqual(
+      [],
+    )
+  })
+})
+
+describe('membership in ranges', () => {
+  test('is told for both families, and what is no address is in none', () => {
+    const isIn = createRangeCheck([
+      { address: '10.70.0.0', prefix: 24 },
+      { address: 'fd70::', prefix: 64 },
+    ])
+    expect(['10.70.0.0', '10.70.0.255', 'fd70::', 'fd70::ffff:ffff:ffff:ffff'].filter(isIn)).toHaveLength(4)
+    expect(['10.70.1.0', '10.69.255.255', 'fd70:0:0:1::', 'fd71::', '', 'agent'].filter(isIn)).toEqual([])
+    // An IPv4 address is not read as the IPv6 one whose groups it could be, nor the other way round.
+    expect(['::ffff:10.70.0.1', '::10.70.0.1'].filter(isIn)).toEqual([])
+  })
+})
+
+describe('an address that hides an IPv4 one behind any prefix', () => {
+  test.each([
+    '2606:4700::5efe:10.0.0.1',
+    '2606:4700::200:5efe:8.8.8.8',
+    '2606:4700:0:0:0:5efe::',
+    '2606::5efe:0:1',
+    '2606:1:2:3:0:5efe:a00:1',
+    '2606:1:2:3:200:5efe:a00:1',
+  ])('is refused, as %s', (address) => {
+    expect(isPublicAddress(address)).toBe(false)
+  })
+
+  test.each([
+    '2606:1:2:3:1:5efe:a00:1',
+    '2606:1:2:3:0:5eff:a00:1',
+    '2606:1:2:3:5efe:0:a00:1',
+    '2606:1:2:0:5efe::1',
+    '2606:4700::5efe',
+    '2606:4700::5efe:1',
+    '2606:4700::1:2:3:5efe',
+  ])('is not read into one that only holds its mark elsewhere, as %s', (address) => {
+    expect(isPublicAddress(address)).toBe(true)
   })
 })

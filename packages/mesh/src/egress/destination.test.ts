@@ -14,6 +14,11 @@ describe('host and port', () => {
     ['127.1:80', '127.0.0.1', 80],
     ['1.2.3.4.:80', '1.2.3.4', 80],
     ['xn--bcher-kva.example:443', 'xn--bcher-kva.example', 443],
+    ['example.com:1', 'example.com', 1],
+    ['example.com:65535', 'example.com', 65_535],
+    ['_dmarc.example:443', '_dmarc.example', 443],
+    [`${'a'.repeat(63)}.test:80`, `${'a'.repeat(63)}.test`, 80],
+    [`${'a.'.repeat(126)}a:80`, `${'a.'.repeat(126)}a`, 80],
   ])('%s is read in one spelling', (text, host, port) => {
     expect(parseHostAndPort(text)).toEqual({ host, port })
   })
@@ -44,6 +49,10 @@ describe('host and port', () => {
     '0x100000000:80',
     `${'a'.repeat(64)}.test:80`,
     `${'a.'.repeat(127)}ab:80`,
+    `${'a.'.repeat(126)}ab:80`,
+    'example.com:000443',
+    'x example.com:443',
+    'example.com:443\n',
     'bücher.example:443',
     '%31.example:443',
     '*.example.com:443',
@@ -69,6 +78,8 @@ describe('host and port', () => {
       host: 'xn--bcher-kva.example',
       port: 80,
     })
+    expect(destinationOf(new URL('http://a.test/'))).toEqual({ host: 'a.test', port: 80 })
+    expect(destinationOf(new URL('https://a.test:8443/'))).toEqual({ host: 'a.test', port: 8443 })
     expect(destinationOf(new URL('ftp://a.test/'))).toBeNull()
     expect(destinationOf(new URL('file:///etc/passwd'))).toBeNull()
     expect(destinationOf(new URL('http://a..test/'))).toBeNull()

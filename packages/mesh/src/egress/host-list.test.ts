@@ -14,6 +14,7 @@ describe('an owner’s list of hosts', () => {
     [['*'], '10.0.0.1'],
     [['::1'], '::1'],
     [['0x7f.1'], '127.0.0.1'],
+    [['2606:4700:0::1'], '2606:4700::1'],
   ])('%j names %s', (patterns, host) => {
     expect(listNamesHost(patterns, host)).toBe(true)
   })
@@ -29,6 +30,8 @@ describe('an owner’s list of hosts', () => {
     [['api.*'], 'api.example.org'],
     [['*example.org'], 'api.example.org'],
     [['no host'], 'no host'],
+    [['*.no host'], 'a.no host'],
+    [['x*.example.org'], 'api.example.org'],
     [['https://api.example.org'], 'api.example.org'],
   ])('%j does not name %s', (patterns, host) => {
     expect(listNamesHost(patterns, host)).toBe(false)

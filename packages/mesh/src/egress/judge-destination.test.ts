@@ -1,4 +1,5 @@
 import type { LookupAddress } from 'node:dns'
+import { getEventListeners } from 'node:events'
 import { Problem } from '@flotilla/protocol/problem'
 import { describe, expect, test } from 'vitest'
 import { createJudgeDestination, pinnedLookup } from './judge-destination.ts'
@@ -106,6 +107,26 @@ describe('the outbound filter', () => {
     await begun.promise
     run.abort(reason)
     await expect(judging).rejects.toBe(reason)
+  })
+
+  test('tells a look-up that ends with its run by the reason of the run, whatever the look-up says', async () => {
+    const reason = new Error('the run has ended')
+    const run = new AbortController()
+    const { judge } = aFilter({
+      resolve: async () => {
+        run.abort(reason)
+        throw new Error('ECANCELLED')
+      },
+    })
+    await expect(judge('a.example', 443, run.signal)).rejects.toBe(reason)
+  })
+
+  test('leaves nothing behind at the signal of a run that looks up many names', async () => {
+    const run = new AbortController()
+    const { judge } = aFilter({}, { 'a.example': [publicAddress] })
+    await judge('a.example', 443, run.signal)
+    await expect(judge('unknown.example', 443, run.signal)).rejects.toMatchObject({ code: 'name-unresolved' })
+    expect(getEventListeners(run.signal, 'abort')).toEqual([])
   })
 })
 

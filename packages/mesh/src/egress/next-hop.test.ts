@@ -45,6 +45,14 @@ describe('a redirect', () => {
     },
   )
 
+  test('by 303 leaves out what speaks of the body, in any letters, and nothing that only sounds like it', () => {
+    const headers = { 'Content-Language': 'a', 'x-content-id': 'b', content: 'c' }
+    expect(nextHop(request({ headers }), 303, '/next')?.headers).toEqual({
+      'x-content-id': 'b',
+      content: 'c',
+    })
+  })
+
   test.each([307, 308])('by %i asks the same again', (status) => {
     const next = nextHop(request(), status, '/next')
     expect(next).toMatchObject({ method: 'POST', body: 'words', headers: request().headers })
