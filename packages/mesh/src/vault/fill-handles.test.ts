@@ -141,6 +141,11 @@ describe('filling handles', () => {
     )
   })
 
+  test('fills every handle of a part, each once', () => {
+    const { url } = fill({ url: 'https://api.test/$CRED{user}/$CRED{user}?a=$CRED{user}&b=$CRED{user}' })
+    expect(url.href).toBe('https://api.test/ann%3Ax/ann%3Ax?a=ann%3Ax&b=ann%3Ax')
+  })
+
   test('keeps XML whole whatever the value', () => {
     const xml = { url: 'https://a.test/', headers: { 'content-type': 'text/xml' }, body: '<a>$CRED{x}</a>' }
     expect(fillRequest(xml, () => `&<>"'`).body).toBe('<a>&#38;&#60;&#62;&#34;&#39;</a>')
@@ -179,6 +184,7 @@ describe('filling handles', () => {
     ['{"a": "$CRED{x}"', 'cut short'],
     ['$CRED{x} {"a": 1}', 'after something else'],
     ['a: [$CRED{x}]', 'of another kind'],
+    ['"[$CRED{x}]"', 'one text alone'],
   ])('takes %j for no JSON: it is %s', (body) => {
     expect(fillRequest({ url: 'https://a.test/', headers: {}, body }, () => '"').body).toBe(
       body.replace('$CRED{x}', '"'),

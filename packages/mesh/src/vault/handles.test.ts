@@ -21,7 +21,12 @@ describe('a handle', () => {
 
   test('that is begun and is none is refused beside good ones: nothing is sent half filled', () => {
     for (const text of ['$CRED{a} $CRED{', '$CRED{$CRED{a}} $CRED{b}', '$CRED{_a} $CRED{b}'])
-      expect(() => handleNames(text), text).toThrow(expect.objectContaining({ code: 'bad-request' }))
+      expect(() => handleNames(text), text).toThrow(
+        expect.objectContaining({
+          code: 'bad-request',
+          detail: expect.stringContaining('$CRED{name}') as string,
+        }),
+      )
   })
 
   test('is filled at every place, each by its own name', () => {

@@ -21,6 +21,8 @@ describe('a host pattern', () => {
     ['http://nas.lan:443', 'http://nas.lan:443/'],
     ['*.example.org', 'https://a.b.example.org/'],
     ['*.xn--bcher-kva.example', 'https://www.bücher.example/'],
+    ['*.home.x', 'https://a.home.x/'],
+    ['*.nas.2go', 'https://a.nas.2go/'],
     ['http://*.nas.lan:5000', 'http://a.nas.lan:5000/'],
     ['[::1]:8080', 'https://[::1]:8080/'],
     ['192.168.1.4', 'https://0xc0a80104/'],
@@ -46,6 +48,14 @@ describe('a host pattern', () => {
     ['nas.lan', 'https://nas.lan:80/'],
   ])('%s keeps it from %s', (pattern, url) => {
     expect(goes(pattern, url)).toBe(false)
+  })
+
+  test.each([
+    ['nas.lan', { scheme: 'https', host: 'nas.lan', below: false, port: 443 }],
+    ['http://nas.lan', { scheme: 'http', host: 'nas.lan', below: false, port: 80 }],
+    ['HTTPS://*.Nas.LAN.:8443/', { scheme: 'https', host: 'nas.lan', below: true, port: 8443 }],
+  ])('%s is read with the port that its scheme has where none is written', (text, pattern) => {
+    expect(parseHostPattern(text)).toEqual(pattern)
   })
 
   test.each([

@@ -14,7 +14,7 @@ const form = /^(?:(https|http):\/\/)?(\*\.)?([^*/\\@?#%\s]+?)\/?$/i
 /** Null for what is no pattern; a star stands for names below a domain of two labels at least. Pure. */
 export function parseHostPattern(text: string): HostPattern | null {
   const [, scheme = 'https', star, authority = ''] = form.exec(text) ?? []
-  const address = `${scheme.toLowerCase()}://${authority}`
+  const address = `${scheme}://${authority}`
   if (!URL.canParse(address)) return null
   const url = new URL(address)
   const host = hostOf(url)

@@ -122,6 +122,8 @@ describe('scrubbing', () => {
     expect(scrubOf('four').text('four 666f7572')).toBe('four 666f7572')
     expect(scrubOf('four').isIn('four')).toBe(false)
     expect(scrubOf(value).isIn('nothing of it')).toBe(false)
+    expect(createScrub([]).isIn('nothing of it')).toBe(false)
+    expect(scrubOf('password').text('password')).toBe('[secret]')
   })
 
   test('leaves nothing of two values that overlap, and a mark for each of two side by side', () => {
@@ -129,6 +131,15 @@ describe('scrubbing', () => {
     expect(scrub.text('a password-of-mine-0123 b')).toBe('a [secret] b')
     expect(scrub.text('a passwortpassword-of b')).toBe('a [secret][secret] b')
     expect(scrub.text('password-of')).toBe('[secret]')
+    expect(scrubOf('word-of-mi', 'password-of-mine').text('a password-of-mine b')).toBe('a [secret] b')
+  })
+
+  test('takes out a value in other letters, and what is base64 of JSON of which it is a part', () => {
+    expect(scrubOf('SCHLÜSSEL-ÄÖ').text('schlüssel-äö')).toBe('[secret]')
+    expect(scrubOf('schlüssel-äö').text('SCHLÜSSEL-ÄÖ')).toBe('[secret]')
+    const header = JSON.stringify({ authorization: `Bearer ${value} and more` })
+    expect(scrubOf(value).isIn(Buffer.from(header).toString('base64'))).toBe(true)
+    expect(scrubOf(value).isIn(Buffer.from(header).toString('hex'))).toBe(true)
   })
 
   test('takes out a value that was broken over lines or folded into a header', () => {

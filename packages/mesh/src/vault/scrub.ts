@@ -95,7 +95,7 @@ function without(text: string, ranges: readonly Range[]): string {
   if (ranges.length === 0) return text
   const parts: string[] = []
   let done = 0
-  for (const { from, to } of ranges.toSorted((one, other) => one.from - other.from || one.to - other.to)) {
+  for (const { from, to } of ranges.toSorted((one, other) => one.from - other.from)) {
     if (to <= done) continue
     if (from >= done) parts.push(text.slice(done, from), mark)
     done = to
