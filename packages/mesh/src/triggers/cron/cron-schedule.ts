@@ -54,8 +54,8 @@ export function readSchedule(
     }
   }
   const wrong = (reason: string): ScheduleReading => ({ ok: false, field: 'schedule', reason })
-  const words = text.slice(0, textMaxChars + 1).trim()
-  if (words.length > textMaxChars) return wrong(`it is longer than ${textMaxChars} characters`)
+  if (text.length > textMaxChars) return wrong(`it is longer than ${textMaxChars} characters`)
+  const words = text.trim()
   if (/^every\b/i.test(words)) return readEvery(words, anchor, wrong)
   return readExpression(words, timezone, wrong)
 }

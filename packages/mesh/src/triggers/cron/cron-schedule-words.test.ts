@@ -1,0 +1,162 @@
+import { describe, expect, it } from 'vitest'
+import { isTimezone, nextDue, readSchedule } from './cron-schedule.ts'
+import type { Schedule } from './cron-schedule.ts'
+
+function refusal(text: string, timezone = 'UTC'): string {
+  const reading = readSchedule(text, { timezone, anchor: 0 })
+  return reading.ok ? 'taken' : `${reading.field}: ${reading.reason}`
+}
+
+function schedule(text: string, timezone = 'UTC', anchor = 0): Schedule {
+  const reading = readSchedule(text, { timezone, anchor })
+  if (!reading.ok) throw new Error(reading.reason)
+  return reading.schedule
+}
+
+/** The first due time of what is read for a time zone, after a moment. */
+function firstDue(read: Schedule, from: string): string {
+  return new Date(nextDue(read, Date.parse(from)) ?? Number.NaN).toISOString()
+}
+
+describe('the words of a schedule', () => {
+  it('are read to their end: what stands behind many spaces is not left out', () => {
+    expect(refusal(`every 15m${' '.repeat(200)}and never on Sundays`)).toBe(
+      'schedule: it is longer than 200 characters',
+    )
+    expect(refusal(`0 9 * * MON${' '.repeat(190)}-FRI`)).toBe('schedule: it is longer than 200 characters')
+  })
+
+  it('are two hundred characters at most', () => {
+    const ofLength = (length: number) => `10${',0'.repeat((length - 10) / 2)} 0 * * *`
+    expect(ofLength(200)).toHaveLength(200)
+    expect(refusal(ofLength(200))).toBe('taken')
+    expect(refusal(ofLength(202))).toBe('schedule: it is longer than 200 characters')
+  })
+
+  it('may have space around and between them', () => {
+    expect(schedule('  every   15m ')).toEqual({ kind: 'every', everyMs: 900_000, anchor: 0 })
+    expect(schedule(' 0  9 *\t* mon ')).toEqual({
+      kind: 'cron',
+      expression: '0 9 * * MON',
+      timezone: 'UTC',
+    })
+  })
+
+  it('are of an interval only where they begin with every, as a word', () => {
+    for (const text of ['every', 'every 5x', 'EVERY 1.5h', 'every 15m 3s', 'every 1234567890s']) {
+      expect(refusal(text)).toBe(
+        `schedule: "${text}" is not every Ns, every Nm, every Nh or every Nd, as in every 15m`,
+      )
+    }
+    expect(refusal('every15 m')).toMatch(/^schedule: "every15 m" has 2 fields/)
+    expect(refusal('everyday')).toMatch(/^schedule: "everyday" has 1 fields/)
+    expect(refusal('0 0 every * *')).toMatch(
+      /^schedule: day of month "every" is not a list of numbers, ranges/,
+    )
+  })
+
+  it('of an interval are from a second to 366 days', () => {
+    expect(refusal('every 0d')).toBe('schedule: every 0 is never; write at least every 5s')
+    expect(schedule('every 366d')).toMatchObject({ everyMs: 366 * 86_400_000 })
+    expect(refusal('every 367d')).toBe('schedule: an interval is at most 366 days')
+    expect(refusal('every 8785h')).toBe('schedule: an interval is at most 366 days')
+  })
+
+  it.each([
+    ['x 0 1 1 1', 'minute "x" is not a list of numbers, ranges (1-5)'],
+    ['0 x 1 1 1', 'hour "x" is not a list of numbers, ranges (1-5)'],
+    ['0 0 x 1 1', 'day of month "x" is not a list of numbers, ranges (1-5)'],
+    ['0 0 1 x 1', 'month "x" is not a list of numbers or names, ranges (1-5)'],
+    ['0 0 1 1 x', 'day of week "x" is not a list of numbers or names, ranges (1-5)'],
+    // Names belong to one field each.
+    ['0 0 1 MON 1', 'month "MON" is not a list of numbers or names'],
+    ['0 0 1 1 JAN', 'day of week "JAN" is not a list of numbers or names'],
+    ['0 0 JAN 1 1', 'day of month "JAN" is not a list of numbers, ranges'],
+    ['0 0 1 1 10', 'day of week "10" is not a list of numbers or names'],
+    ['0 0 1 100 1', 'month "100" is not a list of numbers or names'],
+    ['*/1000 0 1 1 1', 'minute "*/1000" is not a list of numbers, ranges'],
+    ['0,,5 0 1 1 1', 'minute "0,,5" is not a list of numbers, ranges'],
+    ['0, 0 1 1 1', 'minute "0," is not a list of numbers, ranges'],
+  ])('in %j are refused by the name of the field that is wrong', (text, reason) => {
+    expect(refusal(text).startsWith(`schedule: ${reason}`), refusal(text)).toBe(true)
+  })
+
+  it('that name a value which a field does not have are refused with that value', () => {
+    expect(refusal('61 * * * *')).toBe('schedule: "61 * * * *": Invalid value for minute: 61')
+  })
+
+  it('are told with the number of their fields, and that there are no seconds', () => {
+    expect(refusal(' ')).toMatch(/^schedule: "" has 0 fields, and a cron expression five: /)
+    expect(refusal('1')).toMatch(/day-of-week; or write every 15m$/)
+    expect(refusal('1 2 3 4 5 6 7')).toMatch(/ has 7 fields, .* day-of-week; or write every 15m$/)
+    expect(refusal('0 1 2 3 4 5')).toMatch(
+      / has 6 fields, .*; seconds are not supported; or write every 15m$/,
+    )
+  })
+})
+
+describe('a time zone', () => {
+  it.each(['UTC', 'Europe/Berlin', 'America/Port-au-Prince', 'Etc/GMT+5', 'America/Argentina/Buenos_Aires'])(
+    'is known: %s',
+    (name) => {
+      expect([isTimezone(name), isTimezone(name)]).toEqual([true, true])
+    },
+  )
+
+  it.each(['', 'Mars/Olympus', '+02:00', '-0530', 'Europe/Berlin ', 'Europe/Berlin\n', 'a'.repeat(500)])(
+    'is refused: %j',
+    (name) => {
+      expect([isTimezone(name), isTimezone(name)]).toEqual([false, false])
+    },
+  )
+
+  it('that is not known is told with no more than sixty characters of it', () => {
+    expect(refusal('every 5m', 'a'.repeat(5000))).toBe(
+      `timezone: there is no time zone ${'a'.repeat(60)}; write a name such as Europe/Berlin or UTC`,
+    )
+  })
+})
+
+describe('the first due time', () => {
+  it.each([
+    // The same offset from the day before until then.
+    ['0 12 * * *', 'Europe/Berlin', '2026-07-01T00:00:00Z', '2026-07-01T10:00:00.000Z'],
+    ['0 12 * * *', 'Asia/Kathmandu', '2026-07-01T00:00:00Z', '2026-07-01T06:15:00.000Z'],
+    // The clocks change before it comes, within a week and after one.
+    ['0 12 * * MON', 'Europe/Berlin', '2026-03-28T12:00:00Z', '2026-03-30T10:00:00.000Z'],
+    ['0 12 1 * *', 'Europe/Berlin', '2026-03-02T00:00:00Z', '2026-04-01T10:00:00.000Z'],
+    ['0 12 1 7 *', 'Europe/Berlin', '2026-01-01T00:00:00Z', '2026-07-01T10:00:00.000Z'],
+    // They changed there and back again: the offset is the same, and one hour has come twice since.
+    ['30 1 1 12 *', 'Europe/London', '2026-01-01T00:00:00Z', '2026-12-01T01:30:00.000Z'],
+    // Clocks that went by the sun, ahead by no whole minute.
+    ['0 12 * * *', 'Europe/Amsterdam', '1880-01-01T00:00:00Z', '1880-01-01T11:42:30.000Z'],
+  ])('of %s in %s after %s is shown by the clocks there', (...given) => {
+    const [text, timezone, from, due] = given
+    expect(firstDue(schedule(text, timezone), from)).toBe(due)
+  })
+
+  it('is after the moment that is asked for, also where that is one itself', () => {
+    const noon = schedule('0 12 * * *')
+    expect(firstDue(noon, '2026-07-01T12:00:00Z')).toBe('2026-07-02T12:00:00.000Z')
+    expect(firstDue(noon, '2026-07-01T11:59:59Z')).toBe('2026-07-01T12:00:00.000Z')
+  })
+
+  it('is told for one expression in many zones, and for more expressions than are kept', () => {
+    const zones = ['UTC', 'Europe/Berlin', 'America/New_York', 'Asia/Kathmandu']
+    const from = '2026-07-01T00:00:00Z'
+    const at = (zone: string) => firstDue(schedule('0 12 * * *', zone), from)
+    const twice = [...zones, ...zones].map(at)
+    expect(twice.slice(0, 4)).toEqual([
+      '2026-07-01T12:00:00.000Z',
+      '2026-07-01T10:00:00.000Z',
+      '2026-07-01T16:00:00.000Z',
+      '2026-07-01T06:15:00.000Z',
+    ])
+    expect(twice.slice(4)).toEqual(twice.slice(0, 4))
+    const minutes = Array.from({ length: 200 }, (_, at) => `${at % 60} ${Math.floor(at / 60)} * * *`)
+    const dues = () => minutes.map((text) => firstDue(schedule(text), from))
+    const first = dues()
+    expect(new Set(first).size).toBe(200)
+    expect(dues()).toEqual(first)
+  })
+})

@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest'
+import type { CronJob } from './cron-job.ts'
+import {
+  isOperatorHeartbeat,
+  lockFault,
+  lockedJob,
+  ownHeartbeat,
+  ownHeartbeatId,
+} from './operator-heartbeat.ts'
+
+const own = ownHeartbeat({ id: ownHeartbeatId, created_at: 7 })
+const other: CronJob = { ...own, id: 'other', agent: 'clerk', heartbeat: false, message: 'look' }
+const held = { held: own, required: true }
+
+describe('the operator’s heartbeat', () => {
+  it('is the heartbeat of the operator: no other job of it, and no heartbeat of another', () => {
+    expect(isOperatorHeartbeat(own)).toBe(true)
+    expect(isOperatorHeartbeat({ ...own, heartbeat: false })).toBe(false)
+    expect(isOperatorHeartbeat({ ...own, agent: 'clerk' })).toBe(false)
+  })
+
+  it('is every quarter of an hour, in UTC, on, and keeps empty answers to itself', () => {
+    expect(own).toEqual({
+      id: 'operator-heartbeat',
+      agent: 'operator',
+      schedule: 'every 15m',
+      timezone: 'UTC',
+      enabled: true,
+      suppress_empty: true,
+      heartbeat: true,
+      created_by: 'system',
+      created_at: 7,
+    })
+  })
+
+  it('is as it has to be beside whatever other jobs', () => {
+    expect(lockFault([own], held)).toBe(null)
+    expect(lockFault([other, own], held)).toBe(null)
+    // The first whole file that is read says who made it and when.
+    const made = lockedJob({ id: 'mine', agent: 'operator', created_by: 'file', created_at: 3 })
+    expect(lockFault([made], { held: null, required: true })).toBe(null)
+  })
+
+  it.each<[string, Partial<CronJob>, string, string]>([
+    ['is turned off', { enabled: false }, 'enabled', 'enabled stays true'],
+    ['is seldom', { schedule: 'every 366d' }, 'schedule', 'schedule stays "every 15m"'],
+    ['has a condition', { when: 'now.hour > 50' }, 'when', 'it has no when'],
+    ['has words', { message: 'sleep' }, 'message', 'it has no message'],
+    ['is of another maker', { created_by: 'agent:clerk' }, 'created_by', 'created_by stays "system"'],
+  ])('is told by place, field and repair where it %s', (...given) => {
+    const [, change, field, words] = given
+    expect(lockFault([other, { ...own, ...change }], held)).toEqual({
+      path: ['jobs', 1, field],
+      field,
+      reason: `the operator's heartbeat is locked: ${words}, and nobody changes that (flotilla pause operator holds it)`,
+    })
+  })
+
+  it('may be away only where no mesh has made one', () => {
+    expect(lockFault([other], { held: null, required: false })).toBe(null)
+    expect(lockFault([], { held: null, required: true })).toMatchObject({ path: ['jobs'], field: 'jobs' })
+  })
+
+  it('that was taken away is told with the whole job to put back', () => {
+    const back = (job: CronJob) =>
+      `the operator's heartbeat is not among the jobs, and nobody takes it away (flotilla pause operator holds it); put ${JSON.stringify(job)} back`
+    expect(lockFault([other], held)).toEqual({ path: ['jobs'], field: 'jobs', reason: back(own) })
+    const fresh = ownHeartbeat({ id: ownHeartbeatId, created_at: 0 })
+    expect(lockFault([], { held: null, required: true })?.reason).toBe(back(fresh))
+  })
+
+  it('that became another job is told at that job, by what makes it another', () => {
+    const given = { ...own, agent: 'clerk' }
+    expect(lockFault([other, given], held)).toMatchObject({ path: ['jobs', 1, 'agent'], field: 'agent' })
+    const spoken = { ...own, heartbeat: false, message: 'x' }
+    expect(lockFault([other, spoken], held)).toMatchObject({
+      path: ['jobs', 1, 'heartbeat'],
+      field: 'heartbeat',
+    })
+  })
+})
