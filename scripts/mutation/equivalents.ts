@@ -61,6 +61,71 @@ export const equivalents: readonly Equivalent[] = [
       reason: 'the library throws nothing else for a text; a fault of its own is not to be told to an owner',
     },
   ]),
+  ...inFile('packages/mesh/src/policy/glob.ts', [
+    {
+      line: "tokens.push({ kind: 'literal', character: pattern[at] ?? '' })",
+      becomes: `tokens.push({ kind: 'literal', character: pattern[at] ?? "Stryker was here!" })`,
+      reason: 'the loop ends before the pattern does, so there is always a character',
+    },
+    {
+      line: "const character = pattern[at] ?? ''",
+      becomes: 'const character = pattern[at] ?? "Stryker was here!"',
+      reason: 'the loop ends before the pattern does, so there is always a character',
+    },
+    {
+      line: "const from = pattern[at] ?? ''",
+      becomes: 'const from = pattern[at] ?? "Stryker was here!"',
+      reason: 'the loop ends at the closing bracket, so there is always a character',
+    },
+    {
+      line: "ranges.push([from, isRange ? (pattern[at + 2] ?? '') : from])",
+      becomes: 'ranges.push([from, isRange ? (pattern[at + 2] ?? "Stryker was here!") : from])',
+      reason: 'a range ends before the closing bracket, so there is always a character',
+    },
+    {
+      line: "const to = tokens.findLastIndex((token) => token.kind !== 'literal')",
+      becomes: 'const to = tokens.findLastIndex((token) => true)',
+      reason: 'a short cut: what the end of the name is not compared with first, the tokens are',
+    },
+    {
+      line: "const to = tokens.findLastIndex((token) => token.kind !== 'literal')",
+      becomes: 'const to = tokens.findLastIndex((token) => token.kind !== "")',
+      reason: 'the same short cut, with no end that is compared first',
+    },
+    {
+      line: "const takesAnything = between.every((token) => token.kind === 'many')",
+      becomes: 'const takesAnything = between.every(() => undefined)',
+      reason: 'a short cut: stars alone match whatever is between the same the long way',
+    },
+    {
+      line: "const takesAnything = between.every((token) => token.kind === 'many')",
+      becomes: 'const takesAnything = between.every((token) => false)',
+      reason: 'the same short cut, never taken',
+    },
+    {
+      line: "const takesAnything = between.every((token) => token.kind === 'many')",
+      becomes: 'const takesAnything = between.every((token) => token.kind === "")',
+      reason: 'the same short cut, never taken',
+    },
+    {
+      line: 'if (character !== undefined) next[at + 1] = 1',
+      becomes: 'if (true) next[at + 1] = 1',
+      reason: 'a typed array keeps nothing beyond its end, which is where the text ends',
+    },
+    {
+      line: 'if (character !== undefined && isInSet(token.ranges, character) !== token.negated) next[at + 1] = 1',
+      becomes: 'if (true && isInSet(token.ranges, character) !== token.negated) next[at + 1] = 1',
+      reason: 'a typed array keeps nothing beyond its end, which is where the text ends',
+    },
+    {
+      line: 'for (let end = at; end <= text.length && next[end] === 0; end++) {',
+      becomes: 'for (let end = at; true && next[end] === 0; end++) {',
+      reason: 'beyond the end of a typed array there is no zero, so the loop ends there too',
+    },
+    {
+      line: "for (let end = at; end < text.length; end++) if (text[end] === '/') next[end + 1] = 1",
+      becomes: "for (let end = at; end <= text.length; end++) if (text[end] === '/') next[end + 1] = 1",
+      reason: 'where the text ends there is no slash',
   ...inFile('packages/mesh/src/runs/lease.ts', [
     {
       line: 'if (run.leaseUntil !== null && run.leaseUntil - now > renewBelowMs) return run.leaseUntil',

@@ -119,7 +119,9 @@ export const mutationGroups: readonly MutationGroup[] = [
     tests: [
       `${mesh}/llm/answer-bounds.test.ts`,
       `${mesh}/llm/answers-at-once.test.ts`,
+      `${mesh}/llm/credits.test.ts`,
       `${mesh}/llm/estimate.test.ts`,
+      `${mesh}/llm/on-this-machine.test.ts`,
       `${mesh}/llm/pots.test.ts`,
       `${mesh}/llm/settle-ledger.test.ts`,
     ],
@@ -141,6 +143,7 @@ export const mutationGroups: readonly MutationGroup[] = [
     tests: [
       `${mesh}/triggers/cron/cron-schedule.test.ts`,
       `${mesh}/triggers/cron/operator-heartbeat.test.ts`,
+      `${mesh}/triggers/cron/zone-offset.test.ts`,
       `${mesh}/triggers/heartbeat/decide-heartbeat.test.ts`,
       `${mesh}/triggers/heartbeat/heartbeat-schedule.test.ts`,
       `${mesh}/triggers/heartbeat/probes.test.ts`,

@@ -87,8 +87,24 @@ describe('a glob over credentials', () => {
     ['git[', 'git[', true],
     ['[]]', ']', true],
     ['github', 'github_token', false],
+    ['team_*', 'team_a/deploy', true],
   ])('%s on %s gives %s', (pattern, name, expected) => {
     expect(credentialMatches(pattern, name)).toBe(expected)
+  })
+
+  test.each([
+    ['[b-d]', 'bcd', 'ae-]['],
+    ['[!b-d]', 'ae-]', 'bcd'],
+    ['[bx]', 'bx', 'ac-]'],
+    ['[bdx]', 'bdx', 'cw'],
+    ['[b-]', 'b-', 'ac]'],
+    ['[-b]', '-b', 'a]'],
+    ['[b-dx-z]', 'bcdxyz', 'a-ew'],
+    ['[]b]', ']b', 'a['],
+  ])('takes no secret that %s does not name', (pattern, named, others) => {
+    for (const character of named) expect(credentialMatches(`key_${pattern}`, `key_${character}`)).toBe(true)
+    for (const character of others)
+      expect(credentialMatches(`key_${pattern}`, `key_${character}`)).toBe(false)
   })
 })
 

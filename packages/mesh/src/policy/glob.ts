@@ -51,15 +51,15 @@ export function compileNamePattern(pattern: string): (name: string) => boolean {
   const composed = pattern.normalize('NFC')
   const tokens = fnmatchTokens(composed)
   const from = tokens.findIndex((token) => token.kind !== 'literal')
+  if (from === -1) return (name) => name.normalize('NFC') === composed
   const to = tokens.findLastIndex((token) => token.kind !== 'literal')
   // Most patterns are `*.ending`: both ends are compared first, and often nothing is left.
-  const begins = from === -1 ? composed : composed.slice(0, from)
-  const ends = from === -1 ? '' : composed.slice(composed.length - (tokens.length - 1 - to))
+  const begins = composed.slice(0, from)
+  const ends = composed.slice(composed.length - (tokens.length - 1 - to))
   const between = tokens.slice(from, to + 1)
   const takesAnything = between.every((token) => token.kind === 'many')
   return (name) => {
     const text = name.normalize('NFC')
-    if (from === -1) return text === composed
     if (text.startsWith('.') && !composed.startsWith('.')) return false
     if (text.length < begins.length + ends.length || !text.startsWith(begins) || !text.endsWith(ends))
       return false
