@@ -3,8 +3,18 @@ import { treeTotal } from './pots.ts'
 import type { Purse } from './pots.ts'
 import type { SpendTable } from './spend-table.ts'
 
-/** Runs with a cap whose count is remembered; of one that was forgotten the sums know it. */
+/**
+ * Runs with a cap whose count is remembered, and as many more as have open calls, which stand in no table. Of one that
+ * was forgotten the sums know it.
+ */
 const rememberedMax = 1000
+
+interface Count {
+  /** Tokens, open calls included. */
+  readonly used: number
+  /** Calls that are open. */
+  readonly open: number
+}
 
 /**
  * How many tokens each capped run and all that work for it have used, open calls included. A prompt counts once its call is over, since what is
@@ -22,16 +32,29 @@ export function createRunTokens(deps: {
   readonly spend: Pick<SpendTable, 'total'>
   readonly treeOf: (runId: string) => readonly string[]
 }): RunTokens {
-  const counts = new Map<string, number>()
+  /** The one without calls for longest is the first. */
+  const counts = new Map<string, Count>()
 
-  function countOf(runId: string): number {
+  function remember(runId: string, count: Count): void {
+    counts.delete(runId)
+    counts.set(runId, count)
+  }
+
+  function forgetOne(): void {
+    for (const [runId, { open }] of counts) {
+      if (open > 0) continue
+      counts.delete(runId)
+      return
+    }
+  }
+
+  function countOf(runId: string): Count {
     const known = counts.get(runId)
     if (known !== undefined) return known
-    const oldest = counts.size >= rememberedMax ? counts.keys().next().value : undefined
-    if (oldest !== undefined) counts.delete(oldest)
-    const used = treeTotal(deps, runId).tokens
-    counts.set(runId, used)
-    return used
+    if (counts.size >= rememberedMax) forgetOne()
+    const count = { used: treeTotal(deps, runId).tokens, open: 0 }
+    counts.set(runId, count)
+    return count
   }
 
   return {
@@ -39,17 +62,22 @@ export function createRunTokens(deps: {
       let allowed = maxTokens
       const caps = capsOf(run)
       for (const { runId, max } of caps) {
-        const used = countOf(runId)
+        const { used } = countOf(runId)
         allowed = Math.min(allowed, Math.floor((max - used) / answers))
         if (allowed < 1) throw tokensExhausted(runId, { max, used })
       }
-      for (const { runId } of caps) counts.set(runId, countOf(runId) + allowed * answers)
+      for (const { runId } of caps) {
+        const { used, open } = countOf(runId)
+        remember(runId, { used: used + allowed * answers, open: open + 1 })
+      }
       return allowed
     },
     ended(run, { setAside, used }) {
       for (const { runId } of capsOf(run)) {
         const known = counts.get(runId)
-        if (known !== undefined) counts.set(runId, Math.max(0, known - setAside + used))
+        if (known === undefined) continue
+        const left = Math.max(0, known.used - setAside + used)
+        remember(runId, { used: left, open: Math.max(0, known.open - 1) })
       }
     },
   }
