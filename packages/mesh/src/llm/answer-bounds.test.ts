@@ -26,6 +26,30 @@ describe('the bound of an answer', () => {
   })
 })
 
+describe('what is remembered of answers', () => {
+  test('are the last hundred: the hundredth still counts, the one before it does not', () => {
+    const bounds = createAnswerBounds()
+    bounds.saw('a', 'm', 2000)
+    for (let answer = 0; answer < 99; answer++) bounds.saw('a', 'm', 300)
+    expect(bounds.boundFor('a', 'm', 16_384)).toBe(8000)
+    bounds.saw('a', 'm', 300)
+    expect(bounds.boundFor('a', 'm', 16_384)).toBe(1200)
+  })
+
+  test('are those of two thousand agents and models; whoever was silent for longest is forgotten', () => {
+    const bounds = createAnswerBounds()
+    const sawTen = (agentId: string) => {
+      for (let answer = 0; answer < 10; answer++) bounds.saw(agentId, 'm', 500)
+    }
+    for (let at = 0; at < 2000; at++) sawTen(`a${at}`)
+    sawTen('a0')
+    expect(bounds.boundFor('a1', 'm', 16_384)).toBe(2000)
+    sawTen('another')
+    expect(bounds.boundFor('a1', 'm', 16_384)).toBe(null)
+    for (const known of ['a0', 'a2', 'another']) expect(bounds.boundFor(known, 'm', 16_384)).toBe(2000)
+  })
+})
+
 describe('a call whose asker can ask again', () => {
   async function aPath() {
     const upstream = await startLlmUpstream()

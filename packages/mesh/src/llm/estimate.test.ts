@@ -1,9 +1,10 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { promptTokensAtMost } from './estimate.ts'
+import { promptTokensAtMost, streamedTokensAtMost } from './estimate.ts'
 import { mediaBoundsOf, requireBounded } from './media-bounds.ts'
 import { readMessagesParameters } from './messages-parameters.ts'
 import { readParameters } from './parameters.ts'
+import { nothingFound } from './prompt/prompt-found.ts'
 
 const png = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')
 const pdf = Buffer.from('%PDF-1.4\n')
@@ -128,6 +129,20 @@ describe('the estimate of a prompt', () => {
     )
   })
 
+  test('of a document is all that the window holds, where that is more than the text beside it', () => {
+    const prompt = { ...nothingFound(), documents: 1, dataBytes: 100 }
+    const bounds = { ...boundsOf('openai', 'gpt-4o', null), documentTokens: 1000, addedTokens: 5 }
+    const at = (bodyBytes: number, more: object = {}) =>
+      promptTokensAtMost({ ...prompt, ...more }, bodyBytes, bounds)
+    expect(at(600)).toBe(1000)
+    expect(at(1600)).toBe(1505)
+    expect(at(600, { documents: 0 })).toBe(505)
+    expect(at(600, { documents: 0, toolTokens: 7 })).toBe(512)
+    expect(at(50, { documents: 0 })).toBe(5)
+    const none = { ...bounds, documentTokens: null }
+    expect(promptTokensAtMost(prompt, 600, none)).toBe(505)
+  })
+
   test('has no bytes of a picture in it, and for Grok what it is told beforehand', () => {
     const url = `data:image/png;base64,${data(png, 300_000)}`
     const content = [{ type: 'image_url', image_url: { url } }]
@@ -138,6 +153,34 @@ describe('the estimate of a prompt', () => {
     expect(promptTokensAtMost(prompt, bytes, boundsOf('openai', 'gpt-4o', null))).toBe(50_122)
     expect(promptTokensAtMost(prompt, bytes, boundsOf('other', 'grok-4', null))).toBe(52_122)
     expect(promptTokensAtMost(prompt, bytes, boundsOf('claude', 'claude-haiku-4-5', null))).toBe(5122)
+  })
+})
+
+describe('the estimate of a stream that was cut off', () => {
+  test('is at least a token for each byte of text that it has carried', () => {
+    const frame = 30
+    fc.assert(
+      fc.property(fc.array(fc.nat(40), { minLength: 1, maxLength: 50 }), (texts) => {
+        const sizes = texts.map((text) => frame + text)
+        const smallest = Math.min(...sizes)
+        // The smallest event carries a few bytes of text itself.
+        fc.pre(smallest - frame <= 8)
+        const stream = {
+          events: sizes.length,
+          bytes: sizes.reduce((sum, size) => sum + size, 0),
+          smallestEventBytes: smallest,
+        }
+        const carried = texts.reduce((sum, text) => sum + text, 0)
+        expect(streamedTokensAtMost(stream)).toBeGreaterThanOrEqual(carried)
+        expect(streamedTokensAtMost(stream)).toBeLessThanOrEqual(carried + 8 * texts.length)
+      }),
+    )
+  })
+
+  test('is never less than what its events carry at least, whatever is said of their size', () => {
+    expect(streamedTokensAtMost({ events: 0, bytes: 0, smallestEventBytes: 100 })).toBe(0)
+    expect(streamedTokensAtMost({ events: 3, bytes: 120, smallestEventBytes: 100 })).toBe(24)
+    expect(streamedTokensAtMost({ events: 3, bytes: 400, smallestEventBytes: 100 })).toBe(124)
   })
 })
 

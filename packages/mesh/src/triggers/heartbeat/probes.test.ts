@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { heedsLesson, verifies } from '../../../../../tests/verifies.ts'
 import { aLedgerWorld } from '../../runs/ledger-world.ts'
 import { createOpenTasks } from './open-tasks.ts'
-import { runProbes } from './probes.ts'
+import { alertLines, runProbes } from './probes.ts'
 import type { ProbeFacts } from './probes.ts'
 
 const calm: ProbeFacts = {
@@ -32,6 +32,34 @@ describe('the built-in probes', () => {
     verifies('events:heartbeat:probe-pending-signals', 'events:heartbeat:probe-pending-tasks')
     expect(probesOf({ signals: { count: 1, newest: [] } })).toEqual(['pending_signals'])
     expect(probesOf({ tasks: { count: 1, newest: [] } })).toEqual(['pending_tasks'])
+  })
+})
+
+describe('what the probes say', () => {
+  const textsOf = (changes: Partial<ProbeFacts>) =>
+    runProbes({ ...calm, ...changes }).map(({ text }) => String(text))
+
+  test('is how much is used and from where on, and how many there are', () => {
+    expect(textsOf({ diskUsedPercent: 91 })).toEqual([
+      'disk_usage: 91 % of what you may keep below /data is used (alert above 85 %).',
+    ])
+    expect(textsOf({ signals: { count: 1, newest: [] }, tasks: { count: 1, newest: [] } })).toEqual([
+      'pending_signals: 1 unread signal.',
+      'pending_tasks: 1 open task given to you.',
+    ])
+    expect(textsOf({ signals: { count: 2, newest: [] }, tasks: { count: 3, newest: [] } })).toEqual([
+      'pending_signals: 2 unread signals.',
+      'pending_tasks: 3 open tasks given to you.',
+    ])
+  })
+
+  test('stands in lines of a list, in the order of the probes', () => {
+    const alerts = runProbes({ ...calm, diskUsedPercent: 91, tasks: { count: 3, newest: [] } })
+    expect(alertLines(alerts).split('\n')).toEqual([
+      '- disk_usage: 91 % of what you may keep below /data is used (alert above 85 %).',
+      '- pending_tasks: 3 open tasks given to you.',
+    ])
+    expect(alertLines([])).toBe('')
   })
 })
 

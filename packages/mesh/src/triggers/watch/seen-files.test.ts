@@ -65,6 +65,83 @@ describe('what a watch remembers', () => {
     })
   })
 
+  test('a change waits since the round that saw it first, however often the file changes meanwhile', () => {
+    const seen = createSeenFiles()
+    const round = (now: number, sizeBytes: number) => {
+      seen.beginRound(now)
+      const { noticedAt } = seen.look('f', aLook({ sizeBytes }), false)
+      seen.endRound()
+      return noticedAt
+    }
+    expect([round(1000, 1), round(2000, 2), round(3000, 2)]).toEqual([1000, 1000, 1000])
+    seen.quiet('f')
+    // Quiet, it is as old as the look; then changed anew.
+    expect([round(4000, 2), round(5000, 3), round(6000, 4)]).toEqual([4000, 5000, 5000])
+    // A clock that was set back makes it wait no longer, also when the clock has caught up.
+    expect([round(500, 4), round(7000, 4)]).toEqual([500, 500])
+  })
+
+  test('a new file that is taken as it is waits for nothing', () => {
+    const seen = createSeenFiles()
+    seen.beginRound(1000)
+    expect(seen.look('f', aLook(), true)).toEqual({
+      waiting: null,
+      noticedAt: 1000,
+      isNoticed: false,
+      isStill: false,
+    })
+    expect(seen.look('g', aLook(), false)).toEqual({
+      waiting: 'added',
+      noticedAt: 1000,
+      isNoticed: true,
+      isStill: false,
+    })
+    expect([seen.has('f'), seen.has('h'), seen.waiting]).toEqual([true, false, 1])
+    seen.quiet('h')
+    expect([seen.size, seen.waiting]).toEqual([2, 1])
+  })
+
+  test.each(['added', 'modified'] as const)(
+    'a change of an earlier life (%s) waits since then, and takes no place of what this life has seen',
+    (change) => {
+      const seen = createSeenFiles()
+      seen.recall({ name: 'f', look: aLook(), change, noticedAt: 300 })
+      expect(seen.waiting).toBe(1)
+      seen.beginRound(1000)
+      const found = { waiting: change, noticedAt: 300, isNoticed: false, isStill: true }
+      expect(seen.look('f', aLook(), false)).toEqual(found)
+      seen.recall({ name: 'f', look: aLook({ sizeBytes: 99 }), change, noticedAt: 100 })
+      expect(seen.look('f', aLook(), false)).toEqual(found)
+      expect([seen.size, seen.waiting]).toEqual([1, 1])
+    },
+  )
+
+  test('more files than there was room for keep what is known of those before them', () => {
+    const seen = createSeenFiles()
+    const lookAt = (from: number, to: number, silent: boolean) =>
+      Array.from({ length: to - from }, (_, at) =>
+        seen.look(`f${from + at}`, aLook({ sizeBytes: from + at, inode: from + at }), silent),
+      )
+    seen.beginRound(1000)
+    lookAt(0, 32, false)
+    lookAt(32, 64, true)
+    expect(seen.endRound()).toEqual([])
+    // While it grows, some are met already: those before the 16th, and those after the 48th, stay away.
+    seen.beginRound(2000)
+    const known = lookAt(16, 48, false)
+    lookAt(64, 300, true)
+    expect(known.map(({ isStill }) => isStill)).not.toContain(false)
+    expect(known.filter(({ waiting }) => waiting === 'added')).toHaveLength(16)
+    expect(known.slice(0, 16).map(({ noticedAt }) => noticedAt)).toEqual(
+      Array.from({ length: 16 }, () => 1000),
+    )
+    expect(seen.endRound()).toEqual(Array.from({ length: 16 }, (_, at) => `f${at}`))
+    expect([seen.size, seen.waiting]).toEqual([32 + 236, 16])
+    seen.beginRound(3000)
+    expect(lookAt(16, 48, false).map(({ isStill }) => isStill)).not.toContain(false)
+    expect(lookAt(64, 300, false).map(({ waiting }) => waiting)).not.toContain('modified')
+  })
+
   test('behaves as a plain map would, whatever files come and go', () => {
     const step = fc.array(fc.tuple(fc.integer({ min: 0, max: 30 }), fc.integer({ min: 0, max: 3 })), {
       maxLength: 40,
