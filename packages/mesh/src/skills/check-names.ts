@@ -134,7 +134,7 @@ function isReference({ node, parent, key }: Visit): boolean {
     case 'MemberExpression':
       return key === 'object' || parent.computed
     case 'Property':
-      return key === 'value' || parent.computed || parent.shorthand
+      return key === 'value' || parent.computed
     case 'MethodDefinition':
     case 'PropertyDefinition':
       return key === 'value' || parent.computed
@@ -146,9 +146,9 @@ function isReference({ node, parent, key }: Visit): boolean {
     case 'ImportSpecifier':
     case 'ImportDefaultSpecifier':
     case 'ImportNamespaceSpecifier':
-      return false
+    // What is exported is declared here, or the source is not read at all; or it is a name of another module.
     case 'ExportSpecifier':
-      return key === 'local'
+      return false
     default:
       return node.type === 'Identifier'
   }

@@ -1,4 +1,4 @@
-import type { AnyNode, Node } from 'acorn'
+import type { AnyNode } from 'acorn'
 
 /** A node with the way down to it: `parent` holds it under `key`. */
 export interface Visit {
@@ -25,9 +25,5 @@ function childrenOf(node: AnyNode): Visit[] {
 }
 
 function isNode(value: unknown): value is AnyNode {
-  return typeof value === 'object' && value !== null && 'type' in value && isPosition(value)
-}
-
-function isPosition(value: object): value is Node {
-  return 'start' in value && typeof value.start === 'number'
+  return typeof value === 'object' && value !== null && 'type' in value
 }
