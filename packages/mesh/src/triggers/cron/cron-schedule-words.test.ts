@@ -43,7 +43,14 @@ describe('the words of a schedule', () => {
   })
 
   it('are of an interval only where they begin with every, as a word', () => {
-    for (const text of ['every', 'every 5x', 'EVERY 1.5h', 'every 15m 3s', 'every 1234567890s']) {
+    for (const text of [
+      'every',
+      'every 5x',
+      'every every 5m',
+      'EVERY 1.5h',
+      'every 15m 3s',
+      'every 1234567890s',
+    ]) {
       expect(refusal(text)).toBe(
         `schedule: "${text}" is not every Ns, every Nm, every Nh or every Nd, as in every 15m`,
       )

@@ -53,7 +53,12 @@ describe.each([
   it('are not touched by rows from before or after them', () => {
     const missed = [{ first: 2 * step, last: 2 * step, count: 1, exact: true }]
     const taken = [0, step, 4 * step, 100 * step]
-    expect(planDues(schedule, { after: step, until: 3 * step, taken })).toEqual({ fire: 3 * step, missed })
+    for (const rows of [taken, [0], [4 * step]]) {
+      expect(planDues(schedule, { after: step, until: 3 * step, taken: rows })).toEqual({
+        fire: 3 * step,
+        missed,
+      })
+    }
   })
 
   it('are none where nothing is due', () => {

@@ -58,7 +58,10 @@ describe('the operator’s heartbeat', () => {
 
   it('may be away only where no mesh has made one', () => {
     expect(lockFault([other], { held: null, required: false })).toBe(null)
-    expect(lockFault([], { held: null, required: true })).toMatchObject({ path: ['jobs'], field: 'jobs' })
+    expect(lockFault([other], { held: null, required: true })).toMatchObject({
+      path: ['jobs'],
+      field: 'jobs',
+    })
   })
 
   it('that was taken away is told with the whole job to put back', () => {
