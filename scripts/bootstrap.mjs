@@ -2,9 +2,11 @@
 // Any Node from 20.11 on can run this file; it installs what is missing and hands over.
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import * as fs from 'node:fs'
+import { accessSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { builtProgram, programFile, programsFolder } from '../packages/protocol/src/built-program.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const stamp = join(root, 'node_modules', '.cache', 'flotilla-install')
@@ -41,31 +43,29 @@ if (node === process.execPath && Number(process.versions.node.split('.')[0]) < 2
 
 const [script, ...rest] = process.argv.slice(2)
 const environment = { ...process.env, PATH: `${dirname(node)}:${process.env.PATH}` }
-// Built for each commit that is checked out; whatever is edited since runs from its sources.
-const built = join(root, 'node_modules', '.cache', 'flotilla-programs', 'built-for')
-const commit = `${lock} ${commitOf(join(root, '.git'))}`
-if (!existsSync(built) || readFileSync(built, 'utf8') !== commit) {
+const programs = ['mesh', 'cli']
+if (programs.some((name) => builtProgram(fs, root, name) === null) && mayBuild()) {
   // It says itself what it cannot do; everything runs without it.
-  const done = spawnSync(node, [join(root, 'scripts', 'build-programs.ts')], {
+  spawnSync(node, [join(root, 'scripts', 'build-programs.ts')], {
     stdio: ['ignore', 'ignore', 'inherit'],
     env: environment,
   })
-  if (done.status === 0) writeFileSync(built, commit)
 }
 
-/** The commit that is checked out, without asking git; empty where none can be read. */
-function commitOf(git) {
+/** False for whoever uses a checkout of somebody else. */
+function mayBuild() {
   try {
-    const head = readFileSync(join(git, 'HEAD'), 'utf8').trim()
-    return head.startsWith('ref: ') ? readFileSync(join(git, head.slice(5)), 'utf8').trim() : head
+    const folder = join(root, ...programsFolder.split('/'))
+    mkdirSync(folder, { recursive: true })
+    accessSync(folder, fs.constants.W_OK)
+    return true
   } catch {
-    return ''
+    return false
   }
 }
 
 // A signal of another program of this user would open an inspector in it.
-const launcher = join(root, 'node_modules', '.cache', 'flotilla-programs', 'cli', 'main.mjs')
-const file = script === 'packages/cli/src/main.ts' && existsSync(launcher) ? launcher : join(root, script)
+const file = script === 'packages/cli/src/main.ts' ? programFile(fs, root, 'cli') : join(root, script)
 const child = spawn(node, ['--disable-sigusr1', file, ...rest], {
   stdio: 'inherit',
   env: environment,

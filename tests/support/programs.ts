@@ -4,6 +4,6 @@ import { programFile } from '@flotilla/protocol/built-program'
 
 const root = resolve(import.meta.dirname, '..', '..')
 
-/** What people start: as it was built, where it was (`npm test` builds it). */
+/** What people start: as it was built, where it was of just these sources (`npm test` begins with that). */
 export const cliProgram = programFile(fs, root, 'cli')
 export const meshProgram = programFile(fs, root, 'mesh')

@@ -1,9 +1,6 @@
-import * as fs from 'node:fs'
 import { enableCompileCache } from 'node:module'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import { builtProgram } from '@flotilla/protocol/built-program'
+import { basename, dirname, join } from 'node:path'
 import { compiledModulesFolder } from '@flotilla/protocol/compiled-modules'
 
 /**
@@ -14,11 +11,10 @@ import { compiledModulesFolder } from '@flotilla/protocol/compiled-modules'
  * Half of a start goes into reading and compiling six hundred files, and after a kill everybody waits for it: what one
  * life has compiled, the next loads. Only what is loaded from here on is kept.
  */
-enableCompileCache(compiledModulesFolder(process.env['XDG_CACHE_HOME'], homedir()))
-const built = builtProgram(fs, join(import.meta.dirname, '..', '..', '..'), 'mesh')
-type Program = typeof import('./run-command-line.ts')
-const module = pathToFileURL(built ?? join(import.meta.dirname, 'run-command-line.ts'))
-const { runCommandLine } = (await import(module.href)) as Program
+const compiled = compiledModulesFolder(process.env['XDG_CACHE_HOME'], homedir())
+// A folder for each build, which goes when the build does.
+enableCompileCache(join(compiled, basename(dirname(process.argv[1] ?? ''))))
+const { runCommandLine } = await import('./run-command-line.ts')
 
 process.exitCode = await runCommandLine(process.env)
 // Open sockets of the engine or of undici must not keep a finished command alive.

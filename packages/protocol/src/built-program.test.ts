@@ -1,29 +1,33 @@
 import * as fs from 'node:fs'
-import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { builtProgram, programsFolder, stampOf } from './built-program.ts'
+import { builtProgram, programFile, programsFolder, stampOf } from './built-program.mjs'
 
 /** A checkout with one source and a build of it. */
 function aCheckout() {
   const root = mkdtempSync(join(tmpdir(), 'checkout-'))
   const source = join(root, 'source.ts')
-  const module = join(root, programsFolder, 'built.mjs')
-  mkdirSync(join(root, programsFolder), { recursive: true })
+  const main = join(root, programsFolder, 'mesh-1', 'main.mjs')
+  mkdirSync(join(root, programsFolder, 'mesh-1'), { recursive: true })
   writeFileSync(source, 'export const answer = 42')
-  writeFileSync(module, 'export const answer = 42')
-  const write = (record: object) =>
-    writeFileSync(join(root, programsFolder, 'mesh.json'), JSON.stringify(record))
-  write({ root, module, inputs: { [source]: stampOf(fs, source) } })
-  return { root, source, module, write }
+  writeFileSync(main, 'export const answer = 42')
+  const record = {
+    root,
+    main,
+    inputs: { [source]: stampOf(fs, source) },
+    outputs: { [main]: stampOf(fs, main) },
+  }
+  writeFileSync(join(root, programsFolder, 'mesh.json'), JSON.stringify(record))
+  return { root, source, main }
 }
 
-describe('a program is loaded as it was built', () => {
-  test('where its sources are those of the build', () => {
-    const { root, module } = aCheckout()
-    expect(builtProgram(fs, root, 'mesh')).toBe(module)
-    expect(builtProgram(fs, root, 'cli')).toBeNull()
+describe('a program is started as it was built', () => {
+  test('where its sources are those of the build, and from them where there is none', () => {
+    const { root, main } = aCheckout()
+    expect(programFile(fs, root, 'mesh')).toBe(main)
+    expect(programFile(fs, root, 'cli')).toBe(`${root}/packages/cli/src/main.ts`)
   })
 
   test('and never after a source was written again, even with the same length or the same time', () => {
@@ -31,7 +35,7 @@ describe('a program is loaded as it was built', () => {
     const [, modifiedMs] = stampOf(fs, source) ?? [0, 0]
     writeFileSync(source, 'export const answer = 43')
     utimesSync(source, modifiedMs / 1000 + 1, modifiedMs / 1000 + 1)
-    expect(builtProgram(fs, root, 'mesh')).toBeNull()
+    expect(programFile(fs, root, 'mesh')).toBe(`${root}/packages/mesh/src/main.ts`)
 
     const other = aCheckout()
     const [, before] = stampOf(fs, other.source) ?? [0, 0]
@@ -40,18 +44,30 @@ describe('a program is loaded as it was built', () => {
     expect(builtProgram(fs, other.root, 'mesh')).toBeNull()
   })
 
-  test('nor where a source or the file is gone, or the build was made for a checkout elsewhere', () => {
+  test('nor where a source is gone, or a file of the build is gone or cut off', () => {
     const gone = aCheckout()
     rmSync(gone.source)
     expect(builtProgram(fs, gone.root, 'mesh')).toBeNull()
 
     const lost = aCheckout()
-    rmSync(lost.module)
+    rmSync(lost.main)
     expect(builtProgram(fs, lost.root, 'mesh')).toBeNull()
 
-    const moved = aCheckout()
-    moved.write({ root: '/elsewhere', module: moved.module, inputs: {} })
-    expect(builtProgram(fs, moved.root, 'mesh')).toBeNull()
+    const cut = aCheckout()
+    writeFileSync(cut.main, '')
+    expect(builtProgram(fs, cut.root, 'mesh')).toBeNull()
+  })
+
+  test('nor in a copy of the checkout, or where it was moved to: the paths of the first are in the files', () => {
+    const first = aCheckout()
+    const copy = mkdtempSync(join(tmpdir(), 'copy-'))
+    fs.cpSync(first.root, copy, { recursive: true, preserveTimestamps: true })
+    expect(builtProgram(fs, copy, 'mesh')).toBeNull()
+    expect(builtProgram(fs, first.root, 'mesh')).toBe(first.main)
+
+    const moved = `${first.root}-moved`
+    renameSync(first.root, moved)
+    expect(builtProgram(fs, moved, 'mesh')).toBeNull()
   })
 
   test('nor where its record is no whole one', () => {

@@ -20,7 +20,7 @@ const changing: readonly AskOptions['verb'][] = ['reset', 'begin-journal']
 export async function askMeshProgram(options: AskOptions): Promise<unknown> {
   const child = spawn(
     process.execPath,
-    [...guardedNode, meshMain, options.verb, '--home', options.home, ...(options.extra ?? [])],
+    [...guardedNode, meshMain(), options.verb, '--home', options.home, ...(options.extra ?? [])],
     {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: options.environment,

@@ -11,7 +11,7 @@ export const guardedNode = ['--disable-sigusr1'] as const
 export const repositoryRoot = join(import.meta.dirname, '..', '..', '..', '..')
 
 /** The program of the mesh. The command line starts it and never imports it. */
-export const meshMain = programFile(fs, repositoryRoot, 'mesh')
+export const meshMain = (): string => programFile(fs, repositoryRoot, 'mesh')
 
 export function meshFilePath(home: string): string {
   return join(home, 'data', 'mesh.json')

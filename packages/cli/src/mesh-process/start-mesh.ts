@@ -111,7 +111,7 @@ function spawnMesh(options: StartMeshOptions, log: FileHandle): ChildProcess {
 function meshArguments(options: StartMeshOptions): string[] {
   return [
     ...guardedNode,
-    meshMain,
+    meshMain(),
     options.verb,
     '--home',
     options.home,

@@ -1,0 +1,41 @@
+/**
+ * Our programs as `scripts/build-programs.ts` joined them: a few files where a start would read, strip of types and compile
+ * hundreds. What they were made of stands beside them, and where any of it is another by now, the program runs from its
+ * sources.
+ */
+export type ProgramName = 'mesh' | 'cli'
+
+/** What of a file tells that it was written again: bytes, and milliseconds since 1970 with their fraction. */
+export type FileStamp = readonly [sizeBytes: number, modifiedMs: number]
+
+/** What a build was made of and what it made, in `<name>.json` of the folder. Paths are absolute. */
+export interface ProgramRecord {
+  /** The checkout that it was built in: its paths are in the files. */
+  readonly root: string
+  /** The file to start. */
+  readonly main: string
+  /** Sources of ours, and the lock file, which stands for everybody else’s. */
+  readonly inputs: Readonly<Record<string, FileStamp>>
+  readonly outputs: Readonly<Record<string, FileStamp>>
+}
+
+/** What of `node:fs` it takes to look at a build. */
+export interface BuildFiles {
+  readFileSync(path: string, encoding: 'utf8'): string
+  statSync(
+    path: string,
+    options: { readonly throwIfNoEntry: false },
+  ): { readonly size: number; readonly mtimeMs: number } | undefined
+}
+
+/** Where builds lie, below the root of the checkout. */
+export const programsFolder: string
+
+/** The path of the file to start a program with: as it was built of just these sources, or its `main.ts`. */
+export function programFile(files: BuildFiles, root: string, name: ProgramName): string
+
+/** The path of the file as it was built; null where there is no whole build of just these sources. */
+export function builtProgram(files: BuildFiles, root: string, name: ProgramName): string | null
+
+/** Null where there is no such file. */
+export function stampOf(files: BuildFiles, file: string): FileStamp | null

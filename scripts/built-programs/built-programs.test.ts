@@ -1,0 +1,71 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, utimesSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { forgetOldBuilds } from './forget-old-builds.ts'
+import { withOlderPlace, withPlace } from './read-sources.ts'
+
+describe('a source that asks where it lies', () => {
+  test('is told its own place', () => {
+    expect(withPlace('join(import.meta.dirname, "x"); new URL("y", import.meta.url)', '/a/b.ts')).toBe(
+      'join("/a", "x"); new URL("y", "file:///a/b.ts")',
+    )
+  })
+
+  test('has the two names of the older form, and stays strict where it was', () => {
+    const source = "// a header\n'use strict'\nmodule.exports = __dirname"
+    expect(withOlderPlace(source, '/a/b.js')).toBe(`'use strict'; var __dirname = "/a";\n${source}`)
+    expect(withOlderPlace('exports.at = __filename', '/a/b.js')).toBe(
+      'var __filename = "/a/b.js";\nexports.at = __filename',
+    )
+  })
+
+  test('and keeps those that it makes itself', () => {
+    const source = 'const __dirname = dirname(fileURLToPath(import.meta.url))'
+    expect(withOlderPlace(source, '/a/b.mjs')).toBe(source)
+  })
+})
+
+describe('builds of earlier sources', () => {
+  const hour = 3_600_000
+  const nowMs = Date.UTC(2026, 10, 22)
+
+  function folders(names: Readonly<Record<string, number>>) {
+    const folder = mkdtempSync(join(tmpdir(), 'builds-'))
+    for (const [name, hoursOld] of Object.entries(names)) {
+      mkdirSync(join(folder, name))
+      const seconds = (nowMs - hoursOld * hour) / 1000
+      utimesSync(join(folder, name), seconds, seconds)
+    }
+    return folder
+  }
+  const digest = (digit: number) => `${digit}`.repeat(16)
+
+  test('go but for the last five of each program, with what is left of one that was broken off', () => {
+    const folder = folders({
+      ...Object.fromEntries([1, 2, 3, 4, 5, 6, 7].map((age) => [`mesh-${digest(age)}`, age])),
+      [`cli-${digest(9)}`]: 900,
+      [`cli-${digest(8)}.4711`]: 2,
+      [`cli-${digest(7)}.4712`]: 0,
+    })
+    forgetOldBuilds(folder, { compiled: join(folder, 'none'), nowMs })
+    expect(readdirSync(folder)).toEqual([
+      `cli-${digest(7)}.4712`,
+      `cli-${digest(9)}`,
+      ...[1, 2, 3, 4, 5].map((age) => `mesh-${digest(age)}`),
+    ])
+  })
+
+  test('take along after a week what Node had compiled of them, and nothing else', () => {
+    const folder = folders({ [`mesh-${digest(1)}`]: 1 })
+    const compiled = folders({
+      [`mesh-${digest(1)}`]: 900,
+      [`mesh-${digest(2)}`]: 900,
+      [`mesh-${digest(3)}`]: 1,
+      'v26.10.0-x64': 900,
+    })
+    forgetOldBuilds(folder, { compiled, nowMs })
+    expect(existsSync(join(compiled, `mesh-${digest(2)}`))).toBe(false)
+    expect(readdirSync(compiled)).toHaveLength(3)
+  })
+})

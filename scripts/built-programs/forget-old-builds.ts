@@ -1,0 +1,49 @@
+import { readdirSync, rmSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** A program that runs may load a part late, so the folders of the last builds stay. */
+const buildsKept = 5
+const hourMs = 3_600_000
+/** What Node compiled of a build that nobody started for so long is made again where it is wanted. */
+const unusedMaxMs = 7 * 24 * hourMs
+const buildName = /^(?:mesh|cli)-[\da-f]{16}$/
+/** Left by a build that was broken off. */
+const brokenOffName = /^(?:(?:mesh|cli)-[\da-f]{16}|(?:mesh|cli)\.json)\.\d+$/
+
+/** Takes away builds but the last, what was left of broken-off ones, and what Node compiled of those long gone. */
+export function forgetOldBuilds(
+  folder: string,
+  { compiled, nowMs }: { readonly compiled: string; readonly nowMs: number },
+): void {
+  for (const name of ['mesh', 'cli']) {
+    const builds = entriesOf(folder, buildName).filter((entry) => entry.name.startsWith(`${name}-`))
+    const byAge = builds.toSorted((left, right) => right.modifiedMs - left.modifiedMs)
+    for (const { path } of byAge.slice(buildsKept)) rmSync(path, { recursive: true, force: true })
+  }
+  for (const { path, modifiedMs } of entriesOf(folder, brokenOffName)) {
+    if (nowMs - modifiedMs > hourMs) rmSync(path, { recursive: true, force: true })
+  }
+  const kept = new Set(entriesOf(folder, buildName).map(({ name }) => name))
+  for (const { name, path, modifiedMs } of entriesOf(compiled, buildName)) {
+    if (!kept.has(name) && nowMs - modifiedMs > unusedMaxMs) rmSync(path, { recursive: true, force: true })
+  }
+}
+
+function entriesOf(folder: string, pattern: RegExp) {
+  return namesIn(folder)
+    .filter((name) => pattern.test(name))
+    .flatMap((name) => {
+      const path = join(folder, name)
+      // Another that builds may have taken it away.
+      const found = statSync(path, { throwIfNoEntry: false })
+      return found ? [{ name, path, modifiedMs: found.mtimeMs }] : []
+    })
+}
+
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
+}
