@@ -119,6 +119,8 @@ export const equivalents: readonly Equivalent[] = [
       line: "for (let end = at; end < text.length; end++) if (text[end] === '/') next[end + 1] = 1",
       becomes: "for (let end = at; end <= text.length; end++) if (text[end] === '/') next[end + 1] = 1",
       reason: 'where the text ends there is no slash',
+    },
+  ]),
   ...inFile('packages/mesh/src/runs/lease.ts', [
     {
       line: 'if (run.leaseUntil !== null && run.leaseUntil - now > renewBelowMs) return run.leaseUntil',
