@@ -34,7 +34,7 @@ export function textOf({ host, port }: Destination): string {
 
 function hostOf(url: URL): string | null {
   const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
-  if (host === '' || host.length > nameMaxChars) return null
+  if (host.length > nameMaxChars) return null
   if (host.includes(':')) return host
   return host.split('.').every((label) => /^[a-z0-9_-]{1,63}$/.test(label)) ? host : null
 }

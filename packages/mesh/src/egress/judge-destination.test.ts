@@ -172,6 +172,11 @@ describe('a place that the owner opened', () => {
     }
   })
 
+  test('is let through also where nobody asked to hear of it', async () => {
+    const { judge } = aFilter({ exceptions: { covers: () => true, opens: () => true } })
+    expect(await judge(closedAddress)).toEqual([v4(closedAddress)])
+  })
+
   test('is no news for the owner while it lies on open ground', async () => {
     const { judge, told } = opened([], { 'nas.lan': [publicAddress] })
     expect(await judge('nas.lan', 5000)).toEqual([v4(publicAddress)])

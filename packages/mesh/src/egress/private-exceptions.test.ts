@@ -75,6 +75,18 @@ describe('an exception of the owner', () => {
     expect(used).toEqual([])
   })
 
+  test('opens the mesh’s ports on another machine, which has no door of ours there', async () => {
+    const { ask } = aFilter(['192.168.1.20:8420', '192.168.1.20:2375'])
+    expect(await ask('192.168.1.20:8420')).toBe('192.168.1.20')
+    expect(await ask('192.168.1.20:2375')).toBe('192.168.1.20')
+  })
+
+  test('opens nothing, and closes nothing, where it cannot be read', async () => {
+    const { ask } = aFilter(['no entry', '192.168.1.20', '192.168.1.20:8080'])
+    expect(await ask('192.168.1.20:8080')).toBe('192.168.1.20')
+    expect(await ask('192.168.1.21:8080')).toBe('port-refused')
+  })
+
   test('opens another program of this machine', async () => {
     const { ask } = aFilter(['localhost:3000', '192.168.1.10:3000'], { localhost: ['127.0.0.1'] })
     expect(await ask('localhost:3000')).toBe('127.0.0.1')

@@ -34,6 +34,12 @@ describe('the headers that an agent sets', () => {
     expect(() => checkedHeaders({ [name]: 'x' })).toThrow(refused('is not a header name'))
   })
 
+  test('are named in a refusal by no more than a hundred characters', () => {
+    expect(() => checkedHeaders({ [`${'a'.repeat(100)} b`]: 'x' })).toThrow(
+      refused(`${'a'.repeat(100)} is not`),
+    )
+  })
+
   test.each(['a\r\nb: c', 'a\n', '\0', '\u0100', '\x7f'])('have no value such as %j', (value) => {
     expect(() => checkedHeaders({ a: value })).toThrow(refused('the value of a'))
   })
