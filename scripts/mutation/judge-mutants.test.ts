@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Equivalent } from './equivalents.ts'
+import type { Equivalent } from './equivalents/equivalent.ts'
 import { ignoredBecause } from './ignore-sentences.ts'
 import { judgeMutants, scoreTable } from './judge-mutants.ts'
 import type { Mutant } from './judge-mutants.ts'

@@ -1,4 +1,4 @@
-import type { Equivalent } from './equivalents.ts'
+import type { Equivalent } from './equivalents/equivalent.ts'
 
 /** Of a mutant, what is asked here; Stryker’s `MutantResult` has it. */
 export interface Mutant {

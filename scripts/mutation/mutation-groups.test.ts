@@ -1,7 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { equivalents } from './equivalents.ts'
+import { equivalents } from './equivalents/all-equivalents.ts'
 import { mutationGroups } from './mutation-groups.ts'
 
 const root = join(import.meta.dirname, '..', '..')

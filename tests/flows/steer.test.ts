@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -19,7 +19,7 @@ import type { MeshProcess } from '../support/mesh-process.ts'
 import { readEvents } from '../support/sse-reader.ts'
 import { patient } from '../support/patience.ts'
 
-/** `slow N` works for N tenths of a second; the words that are said to it meanwhile decide what it does next. */
+/** `slow N` works for N tenths of a second, or until it may `go`; the words that are said to it meanwhile decide what it does next. */
 const cassette = aCassette(
   {
     when: 'Said by your user while you work.*also (\\w+)$',
@@ -32,8 +32,9 @@ const cassette = aCassette(
   {
     when: '^slow (\\d+)$',
     turns: [
-      runs('echo began >> marks; sleep $(awk "BEGIN{print {{n}} / 10}")', {
+      runs('echo began >> marks; for i in $(seq {{n}}); do [ -e go ] && break; sleep 0.1; done', {
         capture: { n: '^slow (\\d+)$' },
+        timeoutSeconds: 300,
       }),
       says('Slow and sure.'),
     ],
@@ -99,6 +100,15 @@ async function atWork(mesh: MeshProcess, tenths: number, session = 's'): Promise
   return id
 }
 
+/** Longer than any machine needs for what is done meanwhile. */
+const untilItMayGo = 2500
+
+/** Ends the command, after words that were accepted have had the time to reach the agent. */
+async function letGo(mesh: MeshProcess): Promise<void> {
+  await sleep(patient(200))
+  await writeFile(join(mesh.dataOf('left'), 'go'), '')
+}
+
 async function allEnded(mesh: MeshProcess): Promise<readonly RunView[]> {
   return eventually(
     'all runs end',
@@ -150,9 +160,10 @@ describe('a steer', () => {
       url: `${mesh.url}${meshHumanEndpoints.events.path}`,
       headers: {},
     })
-    const id = await atWork(mesh, 10)
+    const id = await atWork(mesh, untilItMayGo)
     const said = await steer(mesh, 'also red')
     expect(said).toMatchObject({ state: 'waiting', run_id: id, became_run_id: null })
+    await letGo(mesh)
     const run = await mesh.ended(id)
     expect(run.outcome).toMatchObject({ status: 'done', text: 'Steered by red.' })
     expect(run.steers).toMatchObject([{ id: said.id, state: 'taken', step: 2, text: 'also red' }])
@@ -214,7 +225,7 @@ describe('a steer', () => {
   it('of any other agent is denied, whatever it may message', async () => {
     const mesh = await fleet()
     await mesh.createWorker('right')
-    const id = await atWork(mesh, 30)
+    const id = await atWork(mesh, untilItMayGo)
     const run = await mesh.invoke('right', 'steer_agent', { to: 'left', text: 'also mine' })
     expect(run.outcome).toMatchObject({ status: 'failed', code: 'denied' })
     expect((await mesh.run(id)).steers).toEqual([])
@@ -239,11 +250,12 @@ describe('a steer', () => {
 describe('between acceptance and taking', () => {
   it('a killed mesh loses no steer', async () => {
     const mesh = await fleet()
-    const id = await atWork(mesh, 60)
+    const id = await atWork(mesh, untilItMayGo)
     const said = await steer(mesh, 'also red', { key: 'k' })
     await mesh.kill9()
     await mesh.restart()
     expect((await steer(mesh, 'also red', { key: 'k' })).id).toBe(said.id)
+    await letGo(mesh)
     const run = await mesh.ended(id)
     expect(run.outcome?.text).toBe('Steered by red.')
     await expectReadOnce(mesh, said, await allEnded(mesh))
@@ -251,10 +263,11 @@ describe('between acceptance and taking', () => {
 
   it('a mesh that stays away while the agent takes it hears of it later', async () => {
     const mesh = await fleet()
-    const id = await atWork(mesh, 8)
+    const id = await atWork(mesh, untilItMayGo)
     const said = await steer(mesh, 'also red')
-    await sleep(300)
+    await sleep(patient(60))
     await mesh.kill9()
+    await letGo(mesh)
     // The command ends meanwhile: the agent takes the words in and finds nobody to tell.
     await sleep(1500)
     await mesh.restart()
@@ -264,7 +277,7 @@ describe('between acceptance and taking', () => {
 
   it('a killed agent reads it in its next attempt', async () => {
     const mesh = await fleet()
-    const id = await atWork(mesh, 20)
+    const id = await atWork(mesh, untilItMayGo)
     const said = await steer(mesh, 'also red')
     await killAgent(mesh)
     const run = await mesh.ended(id)

@@ -1,0 +1,151 @@
+import { inFile, allSince } from './equivalent.ts'
+import type { Equivalent } from './equivalent.ts'
+import { equivalentsOfEgress } from './of-egress.ts'
+import { equivalentsOfTriggers } from './of-triggers.ts'
+import { equivalentsOfVault } from './of-vault.ts'
+
+/** They do not count in the score. An entry that no mutant answers to, or that a test kills, fails the run. */
+export const equivalents: readonly Equivalent[] = [
+  ...inFile('packages/agent/src/files/walk-path.ts', [
+    {
+      line: "{ handle: await promises.open(walk.root, directoryFlags), name: '' },",
+      becomes: '{ handle: await promises.open(walk.root, directoryFlags), name: "Stryker was here!" },',
+      reason: 'the root has no name below itself: nothing reads it',
+    },
+    {
+      line: 'await held.pop()?.handle.close()',
+      becomes: 'await held.pop().handle.close()',
+      reason: 'the line above refuses to leave the root, so there is always one to take',
+    },
+  ]),
+  ...inFile('packages/agent/src/loop/loop-detection.ts', [
+    {
+      line: "if (last === null || isExempt) return { calls, verdict: 'run' }",
+      becomes: "if (false || isExempt) return { calls, verdict: 'run' }",
+      reason:
+        'a call that was never made has no result, and none that was made has that: it runs all the same',
+    },
+  ]),
+  ...inFile('packages/mesh/src/approvals/ask-approval.ts', [
+    {
+      line: "runId: caller.kind === 'agent' ? (caller.run?.runId ?? null) : null,",
+      becomes: 'runId: true ? (caller.run?.runId ?? null) : null,',
+      reason: 'a caller that is no agent has no run, so both ways it is null',
+    },
+  ]),
+  ...inFile('packages/mesh/src/policy/authorize.ts', [
+    {
+      line: "return action.do === 'call-api' && programApis.includes(action.api)",
+      becomes: 'return true && programApis.includes(action.api)',
+      reason: 'no other action has an api, and what is not there is in no list',
+    },
+  ]),
+  ...inFile('packages/mesh/src/conditions/condition-words.ts', [
+    {
+      line: "at += (space ?? name ?? number ?? quoted ?? sign ?? ' ').length",
+      becomes: 'at += (space ?? name ?? number ?? quoted ?? sign ?? "").length',
+      reason: 'where none was found the line above has thrown',
+    },
+  ]),
+  ...inFile('packages/mesh/src/conditions/parse-condition.ts', [
+    {
+      line: 'if (!(error instanceof RE2JSException)) throw error',
+      becomes: 'if (false) throw error',
+      reason: 'the library throws nothing else for a text; a fault of its own is not to be told to an owner',
+    },
+  ]),
+  ...inFile('packages/mesh/src/policy/glob.ts', [
+    ...allSince('the loop ends before the pattern does, so there is always a character', [
+      [
+        "tokens.push({ kind: 'literal', character: pattern[at] ?? '' })",
+        `tokens.push({ kind: 'literal', character: pattern[at] ?? "Stryker was here!" })`,
+      ],
+      ["const character = pattern[at] ?? ''", 'const character = pattern[at] ?? "Stryker was here!"'],
+    ]),
+    {
+      line: "const from = pattern[at] ?? ''",
+      becomes: 'const from = pattern[at] ?? "Stryker was here!"',
+      reason: 'the loop ends at the closing bracket, so there is always a character',
+    },
+    {
+      line: "ranges.push([from, isRange ? (pattern[at + 2] ?? '') : from])",
+      becomes: 'ranges.push([from, isRange ? (pattern[at + 2] ?? "Stryker was here!") : from])',
+      reason: 'a range ends before the closing bracket, so there is always a character',
+    },
+    ...allSince('a short cut: what the end of the name is not compared with first, the tokens are', [
+      [
+        "const to = tokens.findLastIndex((token) => token.kind !== 'literal')",
+        'const to = tokens.findLastIndex((token) => true)',
+      ],
+      [
+        "const to = tokens.findLastIndex((token) => token.kind !== 'literal')",
+        'const to = tokens.findLastIndex((token) => token.kind !== "")',
+      ],
+    ]),
+    ...allSince('a short cut: stars alone match whatever is between the same the long way', [
+      [
+        "const takesAnything = between.every((token) => token.kind === 'many')",
+        'const takesAnything = between.every(() => undefined)',
+      ],
+      [
+        "const takesAnything = between.every((token) => token.kind === 'many')",
+        'const takesAnything = between.every((token) => false)',
+      ],
+      [
+        "const takesAnything = between.every((token) => token.kind === 'many')",
+        'const takesAnything = between.every((token) => token.kind === "")',
+      ],
+    ]),
+    ...allSince('a typed array keeps nothing beyond its end, which is where the text ends', [
+      ['if (character !== undefined) next[at + 1] = 1', 'if (true) next[at + 1] = 1'],
+      [
+        'if (character !== undefined && isInSet(token.ranges, character) !== token.negated) next[at + 1] = 1',
+        'if (true && isInSet(token.ranges, character) !== token.negated) next[at + 1] = 1',
+      ],
+    ]),
+    {
+      line: 'for (let end = at; end <= text.length && next[end] === 0; end++) {',
+      becomes: 'for (let end = at; true && next[end] === 0; end++) {',
+      reason: 'beyond the end of a typed array there is no zero, so the loop ends there too',
+    },
+    {
+      line: "for (let end = at; end < text.length; end++) if (text[end] === '/') next[end + 1] = 1",
+      becomes: "for (let end = at; end <= text.length; end++) if (text[end] === '/') next[end + 1] = 1",
+      reason: 'where the text ends there is no slash',
+    },
+  ]),
+  ...inFile('packages/mesh/src/runs/lease.ts', [
+    {
+      line: 'if (run.leaseUntil !== null && run.leaseUntil - now > renewBelowMs) return run.leaseUntil',
+      becomes: 'if (true && run.leaseUntil - now > renewBelowMs) return run.leaseUntil',
+      reason: 'no lease counts as one until 1970 there, of which nothing is left either',
+    },
+  ]),
+  ...inFile('packages/mesh/src/runs/settle-run.ts', [
+    {
+      line: '...(code === undefined ? {} : { code }),',
+      becomes: '...(false ? {} : { code }),',
+      reason: 'the note is kept as JSON, which leaves out what is undefined',
+    },
+    {
+      line: '...(result === undefined ? {} : { result }),',
+      becomes: '...(false ? {} : { result }),',
+      reason: 'the note is kept as JSON, which leaves out what is undefined',
+    },
+  ]),
+  ...inFile('packages/protocol/src/sanitize-for-prompt.ts', [
+    {
+      line: String.raw`const plain = /^[\t\n\r\x20-\x7E]*$/`,
+      becomes: String.raw`const plain = /^[\t\n\r\x20-\x7E]$/`,
+      reason: 'a short cut: text that has nothing to take out comes out the same the long way',
+    },
+    {
+      line: 'if (plain.test(text)) return text as PromptText',
+      becomes: 'if (false) return text as PromptText',
+      reason: 'the same short cut, not taken at all',
+    },
+  ]),
+  ...equivalentsOfEgress,
+  ...equivalentsOfTriggers,
+  ...equivalentsOfVault,
+]

@@ -1,0 +1,21 @@
+/** A mutant that no test can kill, since nothing that anybody could see is different with it. */
+export interface Equivalent {
+  readonly file: string
+  /** The line where it begins, trimmed. */
+  readonly line: string
+  /** What the mutant makes of it. */
+  readonly becomes: string
+  readonly reason: string
+}
+
+export function inFile(file: string, entries: readonly Omit<Equivalent, 'file'>[]): readonly Equivalent[] {
+  return entries.map((entry) => ({ file, ...entry }))
+}
+
+/** Several of one reason, each as its line and what becomes of it. */
+export function allSince(
+  reason: string,
+  changes: readonly (readonly [line: string, becomes: string])[],
+): readonly Omit<Equivalent, 'file'>[] {
+  return changes.map(([line, becomes]) => ({ line, becomes, reason }))
+}

@@ -1,0 +1,141 @@
+import { inFile } from './equivalent.ts'
+import type { Equivalent } from './equivalent.ts'
+
+/** Of a hash that is the same for every text. */
+const allNeedlesLookedFor = 'where one hash fits all, every needle is looked for, only not as fast'
+
+export const equivalentsOfVault: readonly Equivalent[] = [
+  ...inFile('packages/mesh/src/vault/fill-handles.ts', [
+    {
+      line: "encode(valueOf(placeholder.names[Number(index)] ?? '')),",
+      becomes: 'encode(valueOf(placeholder.names[Number(index)] ?? "Stryker was here!")),',
+      reason: 'no place-holder stands in an address but those that were numbered when they were put there',
+    },
+    {
+      line: "let mark = 'handle'",
+      becomes: 'let mark = ""',
+      reason: 'the line below lengthens it until it stands nowhere in the address, and nobody reads it',
+    },
+  ]),
+  ...inFile('packages/mesh/src/vault/find-needles.ts', [
+    {
+      line: 'byHash.set(hash, [...(byHash.get(hash) ?? []), index])',
+      becomes: 'byHash.set(hash, [...(byHash.get(hash) ?? ["Stryker was here"]), index])',
+      reason: 'a needle that is not there is not looked for',
+    },
+    {
+      line: 'return needle ? occurrences(units, { index, needle }) : []',
+      becomes: 'return needle ? occurrences(units, { index, needle }) : ["Stryker was here"]',
+      reason: 'only needles that are there were put into the table',
+    },
+    ...[
+      'if (false) return seen',
+      'if (units.length < needleMinUnits && table.byHash.size === 0) return seen',
+      'if (false || table.byHash.size === 0) return seen',
+      'if (units.length < needleMinUnits || false) return seen',
+    ].map((becomes) => ({
+      line: 'if (units.length < needleMinUnits || table.byHash.size === 0) return seen',
+      becomes,
+      reason: 'a short cut: nothing is found in what is too short, nor where there is nothing to find',
+    })),
+    {
+      line: 'if (table.sieve[slotOf(hash)] === 1) for (const index of table.byHash.get(hash) ?? []) seen.add(index)',
+      becomes: 'if (true) for (const index of table.byHash.get(hash) ?? []) seen.add(index)',
+      reason: 'the sieve only spares the look into the table',
+    },
+    {
+      line: 'if (table.sieve[slotOf(hash)] === 1) for (const index of table.byHash.get(hash) ?? []) seen.add(index)',
+      becomes:
+        'if (table.sieve[slotOf(hash)] === 1) for (const index of table.byHash.get(hash) ?? ["Stryker was here"]) seen.add(index)',
+      reason: 'a needle that is not there is not looked for',
+    },
+    {
+      line: 'if (end >= units.length) return seen',
+      becomes: 'if (end > units.length) return seen',
+      reason: 'a place too far may only name one needle more to look for, which is then not found',
+    },
+    {
+      line: 'for (let at = 0; at < units.length; at++) {',
+      becomes: 'for (let at = 0; at <= units.length; at++) {',
+      reason: 'behind the text stands no unit, and that is like none of the needle',
+    },
+    {
+      line: 'for (let at = 1; at < needle.length; at++) {',
+      becomes: 'for (let at = 1; at <= needle.length; at++) {',
+      reason: 'what is written behind the end of the array is written nowhere',
+    },
+    {
+      line: 'function hashOf(units: Uint16Array): number {',
+      becomes: 'function hashOf(units: Uint16Array): number {}',
+      reason: allNeedlesLookedFor,
+    },
+    ...['false', 'at >= needleMinUnits'].map((condition) => ({
+      line: 'for (let at = 0; at < needleMinUnits; at++) hash = (Math.imul(hash, hashBase) + (units[at] ?? 0)) | 0',
+      becomes: `for (let at = 0; ${condition}; at++) hash = (Math.imul(hash, hashBase) + (units[at] ?? 0)) | 0`,
+      reason: allNeedlesLookedFor,
+    })),
+    {
+      line: 'for (let at = 0; at < needleMinUnits; at++) hash = (Math.imul(hash, hashBase) + (units[at] ?? 0)) | 0',
+      becomes:
+        'for (let at = 0; at < needleMinUnits; at++) hash = (Math.imul(hash, hashBase) + (units[at] && 0)) | 0',
+      reason: allNeedlesLookedFor,
+    },
+    {
+      line: 'function slotOf(hash: number): number {',
+      becomes: 'function slotOf(hash: number): number {}',
+      reason: 'the sieve only spares the look into the table',
+    },
+  ]),
+  ...inFile('packages/mesh/src/vault/handles.ts', [
+    {
+      line: "for (const found of text.matchAll(handle)) names.push(canonicalName(found[1] ?? ''))",
+      becomes:
+        'for (const found of text.matchAll(handle)) names.push(canonicalName(found[1] ?? "Stryker was here!"))',
+      reason: 'a handle that was found has a name',
+    },
+  ]),
+  ...inFile('packages/mesh/src/vault/host-pattern.ts', [
+    {
+      line: "const [, scheme = 'https', star, authority = ''] = form.exec(text) ?? []",
+      becomes: `const [, scheme = 'https', star, authority = "Stryker was here!"] = form.exec(text) ?? []`,
+      reason: 'neither is an address, so both come to nothing',
+    },
+    {
+      line: "const [, scheme = 'https', star, authority = ''] = form.exec(text) ?? []",
+      becomes: `const [, scheme = 'https', star, authority = ''] = form.exec(text) ?? ["Stryker was here"]`,
+      reason: 'the whole of what matched is not read',
+    },
+  ]),
+  ...inFile('packages/mesh/src/vault/scrub.ts', [
+    ...[
+      'if (false) return []',
+      'if (needles.length === 0 && text.length < needleMinUnits) return []',
+      'if (false || text.length < needleMinUnits) return []',
+      'if (needles.length === 0 || false) return []',
+    ].map((becomes) => ({
+      line: 'if (needles.length === 0 || text.length < needleMinUnits) return []',
+      becomes,
+      reason: 'a short cut: nothing is found in what is too short, nor where there is nothing to find',
+    })),
+    {
+      line: 'return needles[needle]?.isBase64 ?? false',
+      becomes: 'return needles[needle].isBase64 ?? false',
+      reason: 'only needles that are there are found',
+    },
+    {
+      line: 'return needles[needle]?.isBase64 ?? false',
+      becomes: 'return needles[needle]?.isBase64 ?? true',
+      reason: 'only needles that are there are found',
+    },
+    {
+      line: 'if (ranges.length === 0) return text',
+      becomes: 'if (false) return text',
+      reason: 'a short cut: a text of which nothing is taken out comes out the same the long way',
+    },
+    {
+      line: 'if (to <= done) continue',
+      becomes: 'if (to < done) continue',
+      reason: 'what ends where all is done already adds nothing the long way either',
+    },
+  ]),
+]
