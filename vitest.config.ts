@@ -44,6 +44,7 @@ export default defineConfig({
             'packages/*/src/**/*.test.ts',
             'tests/*.test.ts',
             'tests/chaos/**/*.test.ts',
+            'tests/run-record/**/*.test.ts',
             'scripts/**/*.test.ts',
           ],
           exclude: ['**/docker-*.test.ts'],

@@ -1,6 +1,6 @@
 import process from 'node:process'
 import { stripVTControlCharacters } from 'node:util'
-import type { SerializedError } from 'vitest'
+import type { SerializedError, TestError } from 'vitest'
 import type { Reporter, TestCase, TestModule, TestSuite } from 'vitest/node'
 import { citedBy } from '../verifies.ts'
 import { writeProjectRecord } from './test-record.ts'
@@ -8,6 +8,7 @@ import type { RecordedTest } from './test-record.ts'
 
 /** Enough of an error for its sentence and the first lines of where it came from. */
 const stackChars = 800
+const framesShown = 3
 
 /**
  * Writes which tests ran and what became of each, with the clauses and lessons that they cite, into the folder of
@@ -44,7 +45,7 @@ export default class RecordReporter implements Reporter {
 
 function recorded(test: TestCase): RecordedTest {
   const { state, errors } = test.result()
-  const failure = errors?.map((error) => stripVTControlCharacters(error.stack ?? error.message)).join('\n')
+  const failure = errors?.map(whatItMet).join('\n')
   return {
     file: fileOf(test.module),
     name: test.fullName,
@@ -53,8 +54,19 @@ function recorded(test: TestCase): RecordedTest {
     state: state === 'pending' ? 'failed' : state,
     durationMs: Math.round(test.diagnostic()?.duration ?? 0),
     verifies: [...allCited(test)],
-    ...(failure === undefined ? {} : { failure: failure.slice(0, stackChars) }),
+    ...(failure === undefined ? {} : { failure }),
   }
+}
+
+/** Its sentence, what it expected and had, and where in this repository. */
+function whatItMet({ message, diff = '', stack = '' }: TestError): string {
+  const frames = stack
+    .split('\n')
+    .filter((line) => /^\s+at /.test(line) && !line.includes('node_modules') && !line.includes('node:'))
+  return [message.slice(0, stackChars), diff.slice(0, stackChars), ...frames.slice(0, framesShown)]
+    .filter((part) => part !== '')
+    .map((part) => stripVTControlCharacters(part))
+    .join('\n')
 }
 
 /** The file and its groups that failed outside of a test: collected with an error, or in a hook for all tests. */

@@ -33,6 +33,26 @@ export const equivalents: readonly Equivalent[] = [
       reason: 'a caller that is no agent has no run, so both ways it is null',
     },
   ]),
+  ...inFile('packages/mesh/src/llm/answer-bounds.ts', [
+    {
+      line: 'const lengths = seen.get(keyOf(agentId, model)) ?? []',
+      becomes: 'const lengths = seen.get(keyOf(agentId, model)) ?? ["Stryker was here"]',
+      reason: 'one length is too few as well, and nothing is read of it',
+    },
+    {
+      line: 'if (oldest !== undefined) seen.delete(oldest)',
+      becomes: 'if (true) seen.delete(oldest)',
+      reason: 'no pair has this key, so nothing is forgotten where there is no oldest',
+    },
+  ]),
+  ...inFile('packages/mesh/src/llm/pots.ts', [
+    {
+      line: "if (project !== null && budgets.project?.name === project) addPeriods('project', project, budgets.project)",
+      becomes:
+        "if (true && budgets.project?.name === project) addPeriods('project', project, budgets.project)",
+      reason: 'a project always has a name, so that of no project is never the same',
+    },
+  ]),
   ...inFile('packages/mesh/src/policy/authorize.ts', [
     {
       line: "return action.do === 'call-api' && programApis.includes(action.api)",

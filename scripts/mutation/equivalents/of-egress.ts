@@ -45,13 +45,14 @@ export const equivalentsOfEgress: readonly Equivalent[] = [
         'a public address does not begin with the gap, and behind a gap at its end nothing is looked at',
     })),
   ]),
-  ...inFile('packages/mesh/src/egress/destination.ts', [
-    ...[String.raw`/\[|\]$/g`, String.raw`/^\[|\]/g`].map((form) => ({
+  ...inFile(
+    'packages/mesh/src/egress/destination.ts',
+    [String.raw`/\[|\]$/g`, String.raw`/^\[|\]/g`].map((form) => ({
       line: String.raw`const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')`,
       becomes: String.raw`const host = url.hostname.replace(${form}, '').replace(/\.$/, '')`,
       reason: 'brackets stand at the ends of a host that was parsed, and nowhere else',
     })),
-  ]),
+  ),
   ...inFile('packages/mesh/src/egress/host-list.ts', [
     {
       line: "return parseHostAndPort(`${host.includes(':') ? `[${host}]` : host}:80`)?.host ?? ''",

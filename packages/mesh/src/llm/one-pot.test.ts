@@ -96,6 +96,7 @@ describe('the pots that a call is paid from', () => {
       asked,
     ])
     expect(pots({ task: { max_usd: null, max_calls: 1 } }, { run })).toEqual([...own, ownAsked])
+    expect(pots({}, { run })).toEqual([...own, ownAsked])
     expect(pots({ task: { max_usd: 5, max_calls: 1 } }, { run: { ...run, taskId: null } })).toEqual([
       ...own,
       ownAsked,

@@ -1,14 +1,22 @@
 import { describe, expect, test } from 'vitest'
 import { countingIds } from '../../../../tests/support/collected-ports.ts'
-import { migrated } from '../../../../tests/support/llm-door.ts'
 import { createManualClock } from '../../../../tests/support/manual-clock.ts'
 import { silentLog } from '../log.ts'
+import { allMigrations } from '../storage/all-migrations.ts'
+import { openDatabase } from '../storage/database.ts'
+import { migrate } from '../storage/migrate.ts'
 import { usdFromNano } from './money.ts'
 import { createSpendGate } from './reserve-settle.ts'
 import type { Reservation, ReserveWish } from './reserve-settle.ts'
 import { agentScope, createSpendTable } from './spend-table.ts'
 
 const day = '2026-11-21'
+
+function migrated() {
+  const database = openDatabase(':memory:')
+  migrate(database, allMigrations)
+  return database
+}
 
 function aGate(limits: { dayNano: number } = { dayNano: 1e9 }) {
   const clock = createManualClock(`${day}T12:00:00Z`)
