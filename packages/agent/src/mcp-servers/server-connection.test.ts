@@ -1,36 +1,34 @@
 import { Problem } from '@flotilla/protocol/problem'
-import { expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import type { RunMesh } from '../mesh/run-mesh.ts'
 import { systemClock } from '../system-clock.ts'
 import { quietLog } from '../testing/quiet-log.ts'
 import { createServerConnection } from './server-connection.ts'
 
 const refused = new Problem('address-refused', { detail: 'A redirect to a private address is not followed.' })
+const gone = new Problem('not-found', { detail: 'There is no such page.' })
 
-test('a run that ends as a server is tried again leaves the reason why it failed, and counts for nothing', async () => {
-  let asked = 0
-  let heard: () => void = () => undefined
-  const isAsked = new Promise<void>((resolve) => {
-    heard = resolve
-  })
+/** What a run's request for the server meets; `atEnd` once the run is over, else at once. */
+function aRun(meets: Error, when: 'at once' | 'at its end') {
   const over = new AbortController()
-  const first: RunMesh = {
-    call: () => Promise.reject(refused),
-    open: () => Promise.reject(refused),
-    ended: new AbortController().signal,
-  }
-  // The far end is silent until the run is over.
-  const second: RunMesh = {
-    ...first,
-    open: ({ signal }) =>
-      new Promise((_resolve, reject) => {
-        asked += 1
-        heard()
-        signal?.addEventListener('abort', () => reject(new Error('This operation was aborted')))
-      }),
+  const asked = Promise.withResolvers<void>()
+  const mesh: RunMesh = {
+    call: () => Promise.reject(meets),
+    open: ({ signal }) => {
+      asked.resolve()
+      if (when === 'at once') return Promise.reject(meets)
+      return new Promise((_resolve, reject) => {
+        signal?.addEventListener('abort', () => reject(meets))
+      })
+    },
     ended: over.signal,
   }
-  let mesh: RunMesh | null = first
+  return { mesh, isAsked: asked.promise, end: () => over.abort() }
+}
+
+/** A server whose first start was refused, and which is tried again in a run that ends meanwhile. */
+async function triedAsTheRunEnds(meets: Error) {
+  let mesh: RunMesh | null = aRun(refused, 'at once').mesh
   const connection = createServerConnection({
     brief: {
       kind: 'remote',
@@ -49,29 +47,38 @@ test('a run that ends as a server is tried again leaves the reason why it failed
     log: quietLog,
     onChanged: () => undefined,
   })
-  try {
-    await connection.ensure()
-    expect(connection.status()).toMatchObject({
-      state: 'failed',
-      detail: expect.stringContaining('redirect'),
-    })
+  onTestFinished(() => connection.close())
+  await connection.ensure()
+  expect(connection.status()).toMatchObject({ state: 'failed', detail: expect.stringContaining('redirect') })
 
-    mesh = second
-    const again = connection.ensure({ now: true })
-    await isAsked
-    expect(connection.status()).toMatchObject({
-      state: 'starting',
-      detail: expect.stringContaining('redirect'),
-    })
-    mesh = null
-    over.abort()
-    await again
-    expect(asked).toBe(1)
-    const { state, detail } = connection.status()
+  const run = aRun(meets, 'at its end')
+  mesh = run.mesh
+  const again = connection.ensure({ now: true })
+  await run.isAsked
+  expect(connection.status()).toMatchObject({
+    state: 'starting',
+    detail: expect.stringContaining('redirect'),
+  })
+  mesh = null
+  run.end()
+  await again
+  return connection.status()
+}
+
+describe('a run that ends as a server is tried again', () => {
+  test('leaves the reason why it failed before, and counts for no failure: its rest grows no longer', async () => {
+    const { state, detail } = await triedAsTheRunEnds(new Error('This operation was aborted'))
     expect(state).toBe('failed')
     expect(detail).toContain('redirect')
     expect(detail).not.toContain('aborted')
-  } finally {
-    await connection.close()
-  }
+    // A second failure in a row would rest for 5 s.
+    expect(detail).not.toContain('in 5 s')
+  })
+
+  test('takes nothing from what the mesh said of it by then', async () => {
+    const { state, detail } = await triedAsTheRunEnds(gone)
+    expect(state).toBe('failed')
+    expect(detail).toContain('There is no such page.')
+    expect(detail).toContain('in 5 s')
+  })
 })
