@@ -199,6 +199,18 @@ export default Skills`
     expect(rulesOf('('.repeat(50))).toEqual(['syntax'])
   })
 
+  test('text that is a program of no module, with the place from which it is none', () => {
+    expect(checkSkill('const a = 1\n  export { lost }')).toEqual({
+      ok: false,
+      faults: [{ line: 2, column: 12, rule: 'syntax', message: expect.stringContaining("Export 'lost'") }],
+    })
+  })
+
+  test('text that is not even that, from its beginning: what takes the types out tells the place in words', () => {
+    const verdict = checkSkill('const a = 1\nconst = 2')
+    expect(verdict).toMatchObject({ ok: false, faults: [{ line: 1, column: 1, rule: 'syntax' }] })
+  })
+
   test('whatever it is given, it answers', () => {
     const any = fc.string({ maxLength: 200 })
     fc.assert(
