@@ -34,6 +34,7 @@ import { systemClock } from '../../packages/mesh/src/system-clock.ts'
 import { createSecret } from '../../packages/mesh/src/vault/secret.ts'
 import type { Vault } from '../../packages/mesh/src/vault/vault.ts'
 import { collectEvents, countingIds } from './collected-ports.ts'
+import { wholeBody } from './whole-body.ts'
 
 export interface LlmParts {
   readonly complete: Complete
@@ -185,10 +186,10 @@ export async function startLlmDoor(
       response.on('close', () => {
         if (!response.writableFinished) gone.abort(new Error('the client has gone'))
       })
-      const chunks: Buffer[] = []
-      for await (const chunk of request) chunks.push(chunk as Buffer)
+      const body = await wholeBody(request)
+      if (body === null) return
       try {
-        const reply = await complete(caller, { body: Buffer.concat(chunks), signal: gone.signal })
+        const reply = await complete(caller, { body, signal: gone.signal })
         response.writeHead(reply.status, reply.headers)
         if (reply.body instanceof Uint8Array) response.end(reply.body)
         else await pipeline(Readable.from(reply.body, { objectMode: false }), response)

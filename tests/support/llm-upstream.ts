@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { wholeBody } from './whole-body.ts'
 
 export interface UpstreamCall {
   readonly path: string
@@ -28,12 +29,12 @@ export async function startLlmUpstream(): Promise<LlmUpstream> {
   })
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const chunks: Buffer[] = []
-    for await (const chunk of request) chunks.push(chunk as Buffer)
+    const body = await wholeBody(request)
+    if (body === null) return
     const call: UpstreamCall = {
       path: request.url ?? '',
       headers: request.headers,
-      body: JSON.parse(Buffer.concat(chunks).toString()) as Record<string, unknown>,
+      body: JSON.parse(body.toString()) as Record<string, unknown>,
       closed: new Promise((resolve) => response.on('close', () => resolve())),
     }
     calls.push(call)

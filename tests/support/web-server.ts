@@ -1,6 +1,7 @@
 import { createServer } from 'node:http'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { wholeBody } from './whole-body.ts'
 
 export interface WebServer {
   readonly port: number
@@ -20,9 +21,8 @@ export async function startWebServer(
   const requests: WebServer['requests'] = []
   const server = createServer((request, response) => {
     void (async () => {
-      const chunks: Buffer[] = []
-      for await (const chunk of request) chunks.push(chunk as Buffer)
-      const body = Buffer.concat(chunks).toString()
+      const body = (await wholeBody(request))?.toString()
+      if (body === undefined) return
       requests.push({ method: request.method ?? '', url: request.url ?? '', headers: request.headers, body })
       answer(request, response)
     })()
