@@ -61,7 +61,7 @@ export async function startMeshDoor(options: {
   await writeFile(join(home, 'config', 'settings.json'), JSON.stringify(written), { mode: 0o600 })
   const ports = [await freePort(), await freePort()]
   const contender = startContender({
-    script: meshProgram,
+    script: meshProgram(),
     args: [
       'serve',
       '--home',

@@ -55,7 +55,7 @@ if (programs.some((name) => builtProgram(fs, root, name) === null) && mayBuild()
 /** False for whoever uses a checkout of somebody else. */
 function mayBuild() {
   try {
-    const folder = join(root, ...programsFolder.split('/'))
+    const folder = join(root, programsFolder)
     mkdirSync(folder, { recursive: true })
     accessSync(folder, fs.constants.W_OK)
     return true

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 /** A program that runs may load a part late, so the folders of the last builds stay. */
 const buildsKept = 5
 const hourMs = 3_600_000
-/** What Node compiled of a build that nobody started for so long is made again where it is wanted. */
-const unusedMaxMs = 7 * 24 * hourMs
+/** Of a build that is not here, and may be that of another checkout, what Node compiled stays for so long. */
+const compiledMaxMs = 7 * 24 * hourMs
 const buildName = /^(?:mesh|cli)-[\da-f]{16}$/
 /** Left by a build that was broken off. */
 const brokenOffName = /^(?:(?:mesh|cli)-[\da-f]{16}|(?:mesh|cli)\.json)\.\d+$/
@@ -25,7 +25,7 @@ export function forgetOldBuilds(
   }
   const kept = new Set(entriesOf(folder, buildName).map(({ name }) => name))
   for (const { name, path, modifiedMs } of entriesOf(compiled, buildName)) {
-    if (!kept.has(name) && nowMs - modifiedMs > unusedMaxMs) rmSync(path, { recursive: true, force: true })
+    if (!kept.has(name) && nowMs - modifiedMs > compiledMaxMs) rmSync(path, { recursive: true, force: true })
   }
 }
 

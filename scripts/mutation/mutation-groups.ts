@@ -146,7 +146,7 @@ export const mutationGroups: readonly MutationGroup[] = [
     ],
     tests: [
       `${mesh}/triggers/cron/cron-schedule.test.ts`,
-      `${mesh}/triggers/cron/cron-schedule-words.test.ts`,
+      `${mesh}/triggers/cron/read-schedule.test.ts`,
       `${mesh}/triggers/cron/due-times.test.ts`,
       `${mesh}/triggers/cron/heartbeat-lock.test.ts`,
       `${mesh}/triggers/cron/operator-heartbeat.test.ts`,

@@ -103,11 +103,15 @@ async function atWork(mesh: MeshProcess, tenths: number, session = 's'): Promise
 /** Longer than any machine needs for what is done meanwhile. */
 const untilItMayGo = 2500
 
-/** Ends the command, after words that were accepted have had the time to reach the agent. */
-async function letGo(mesh: MeshProcess): Promise<void> {
-  await sleep(patient(200))
-  await writeFile(join(mesh.dataOf('left'), 'go'), '')
-}
+/** Waits until the words have come to the agent, which says so in its log. */
+const isHeard = (mesh: MeshProcess, { id }: SteerView) =>
+  eventually('the agent hears it', async () => {
+    const log = await readFile(join(mesh.dataOf('left'), '..', 'log'), 'utf8')
+    return log.split('\n').some((line) => line.includes('a run is steered') && line.includes(id))
+  })
+
+/** Ends the command. */
+const letGo = (mesh: MeshProcess) => writeFile(join(mesh.dataOf('left'), 'go'), '')
 
 async function allEnded(mesh: MeshProcess): Promise<readonly RunView[]> {
   return eventually(
@@ -163,6 +167,7 @@ describe('a steer', () => {
     const id = await atWork(mesh, untilItMayGo)
     const said = await steer(mesh, 'also red')
     expect(said).toMatchObject({ state: 'waiting', run_id: id, became_run_id: null })
+    await isHeard(mesh, said)
     await letGo(mesh)
     const run = await mesh.ended(id)
     expect(run.outcome).toMatchObject({ status: 'done', text: 'Steered by red.' })
@@ -255,6 +260,7 @@ describe('between acceptance and taking', () => {
     await mesh.kill9()
     await mesh.restart()
     expect((await steer(mesh, 'also red', { key: 'k' })).id).toBe(said.id)
+    await isHeard(mesh, said)
     await letGo(mesh)
     const run = await mesh.ended(id)
     expect(run.outcome?.text).toBe('Steered by red.')
@@ -265,7 +271,7 @@ describe('between acceptance and taking', () => {
     const mesh = await fleet()
     const id = await atWork(mesh, untilItMayGo)
     const said = await steer(mesh, 'also red')
-    await sleep(patient(60))
+    await isHeard(mesh, said)
     await mesh.kill9()
     await letGo(mesh)
     // The command ends meanwhile: the agent takes the words in and finds nobody to tell.

@@ -10,7 +10,7 @@ const recordedTest = z.object({
   state: z.enum(['passed', 'failed', 'skipped']),
   durationMs: z.number(),
   verifies: z.array(z.string()),
-  /** What a failed one met, cut to its first characters. */
+  /** What a failed one met: its sentence, the difference, and where. */
   failure: z.string().optional(),
 })
 export type RecordedTest = z.infer<typeof recordedTest>

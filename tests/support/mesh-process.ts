@@ -111,7 +111,17 @@ export function openMesh(home: string, options: MeshOptions = {}): MeshProcess {
   function argumentsFor(command: string): string[] {
     const port = url === '' ? (options.port ?? 0) : Number(new URL(url).port)
     const agentPort = options.agentPort === undefined ? [] : ['--agent-port', String(options.agentPort)]
-    return [meshProgram, command, '--home', home, '--port', String(port), ...agentPort, '--runtime', runtime]
+    return [
+      meshProgram(),
+      command,
+      '--home',
+      home,
+      '--port',
+      String(port),
+      ...agentPort,
+      '--runtime',
+      runtime,
+    ]
   }
 
   const runs = () => life !== null && life.child.exitCode === null && life.child.signalCode === null
@@ -207,7 +217,7 @@ export async function runMeshCommand(
 
 /** The program of the mesh with its command and flags, for `runMeshCommand`. */
 export function meshArguments(command: string, ...flags: readonly string[]): string[] {
-  return [meshProgram, command, ...flags]
+  return [meshProgram(), command, ...flags]
 }
 
 interface Life {

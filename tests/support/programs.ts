@@ -6,4 +6,5 @@ const root = resolve(import.meta.dirname, '..', '..')
 
 /** What people start: as it was built, where it was of just these sources (`npm test` begins with that). */
 export const cliProgram = programFile(fs, root, 'cli')
-export const meshProgram = programFile(fs, root, 'mesh')
+/** Looked up at each start: a test may have built it. */
+export const meshProgram = (): string => programFile(fs, root, 'mesh')

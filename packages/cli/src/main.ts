@@ -1,13 +1,10 @@
 #!/usr/bin/env node
 import { enableCompileCache } from 'node:module'
 import { homedir } from 'node:os'
-import { basename, dirname, join } from 'node:path'
-import { compiledModulesFolder } from '@flotilla/protocol/compiled-modules'
+import { compiledProgramFolder } from '@flotilla/protocol/compiled-modules'
 
 // More than half of a short command goes into compiling; only what is loaded from here on is kept for the next one.
-const compiled = compiledModulesFolder(process.env['XDG_CACHE_HOME'], homedir())
-// A folder for each build, which goes when the build does.
-enableCompileCache(join(compiled, basename(dirname(process.argv[1] ?? ''))))
+enableCompileCache(compiledProgramFolder(process.env['XDG_CACHE_HOME'], homedir(), process.argv[1]))
 const { runCommandLine } = await import('./run-command-line.ts')
 
 process.exitCode = await runCommandLine(process.argv.slice(2))

@@ -1,7 +1,6 @@
 import { enableCompileCache } from 'node:module'
 import { homedir } from 'node:os'
-import { basename, dirname, join } from 'node:path'
-import { compiledModulesFolder } from '@flotilla/protocol/compiled-modules'
+import { compiledProgramFolder } from '@flotilla/protocol/compiled-modules'
 
 /**
  * `main.ts <serve|prepare|doctor|verify-journal|begin-journal|reset|session> [--home H] [--port P] [--agent-port P] [--runtime R]`.
@@ -11,9 +10,7 @@ import { compiledModulesFolder } from '@flotilla/protocol/compiled-modules'
  * Half of a start goes into reading and compiling six hundred files, and after a kill everybody waits for it: what one
  * life has compiled, the next loads. Only what is loaded from here on is kept.
  */
-const compiled = compiledModulesFolder(process.env['XDG_CACHE_HOME'], homedir())
-// A folder for each build, which goes when the build does.
-enableCompileCache(join(compiled, basename(dirname(process.argv[1] ?? ''))))
+enableCompileCache(compiledProgramFolder(process.env['XDG_CACHE_HOME'], homedir(), process.argv[1]))
 const { runCommandLine } = await import('./run-command-line.ts')
 
 process.exitCode = await runCommandLine(process.env)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { compiledModulesFolder } from './compiled-modules.ts'
+import { compiledModulesFolder, compiledProgramFolder } from './compiled-modules.ts'
 
 test.each([
   [undefined, '/home/ann/.cache/flotilla/compiled'],
@@ -8,4 +8,11 @@ test.each([
   ['/var/cache/ann', '/var/cache/ann/flotilla/compiled'],
 ])('with XDG_CACHE_HOME %j what was compiled is kept in %s', (cacheHome, folder) => {
   expect(compiledModulesFolder(cacheHome, '/home/ann')).toBe(folder)
+})
+
+test('what was compiled of one build lies apart from that of another', () => {
+  const folderOf = (file: string | undefined) => compiledProgramFolder(undefined, '/home/ann', file)
+  expect(folderOf('/x/dist/programs/cli-1f/main.mjs')).toBe('/home/ann/.cache/flotilla/compiled/cli-1f')
+  expect(folderOf('/x/packages/cli/src/main.ts')).toBe('/home/ann/.cache/flotilla/compiled/src')
+  expect(folderOf(undefined)).toBe('/home/ann/.cache/flotilla/compiled/')
 })

@@ -17,8 +17,8 @@ export interface LiveRun {
   readonly ended: Promise<TaskResult>
   step(): number
   lastStepAt(): number
-  /** Something was said to it; what it knows by its id it has heard. The mesh bounds how much that is. */
-  hear(steers: readonly SteerMessage[]): void
+  /** Something was said to it; what it knows by its id it has heard. The mesh bounds how much that is. Gives the new ones. */
+  hear(steers: readonly SteerMessage[]): readonly SteerMessage[]
   abort(reason: AbortReason): void
   abortedFor(): AbortReason | null
   /** Calls back with every frame from now on, the last of which is `done`. Returns how to stop listening. */
@@ -61,7 +61,9 @@ export function createLiveRun(request: RunRequest, clock: Clock): LiveRun {
     step: () => step,
     lastStepAt: () => lastStepAt,
     hear: (steers) => {
-      for (const steer of steers) if (!heard.has(steer.id)) heard.set(steer.id, steer)
+      const fresh = steers.filter(({ id }) => !heard.has(id))
+      for (const steer of fresh) heard.set(steer.id, steer)
+      return fresh
     },
     abort,
     abortedFor: () => abortedFor,

@@ -121,9 +121,17 @@ export function createRunDesk(deps: {
     }
     return true
   }
+  const hear = (run: LiveRun, steers: readonly SteerMessage[]): void => {
+    const fresh = run.hear(steers).map(({ id }) => id)
+    if (fresh.length === 0) return
+    log.info(
+      { runId: run.request.runId, steers: fresh },
+      'a run is steered and reads it before its next step',
+    )
+  }
   const start = (request: RunRequest, inputHash: string, kept: KeptOutcome | null): LiveRun => {
     const run = createLiveRun(request, clock)
-    run.hear(steersOf(request))
+    hear(run, steersOf(request))
     current = run
     highestFence = request.fence
     log.info({ runId: request.runId, fence: request.fence, kind: request.kind }, 'run started')
@@ -153,7 +161,7 @@ export function createRunDesk(deps: {
     const { runId, fence } = request
     const live = current
     if (live && live.request.runId === runId && live.request.fence === fence) {
-      live.hear(steersOf(request))
+      hear(live, steersOf(request))
       return { state: 'attached', run: live }
     }
     const known = await finishedBefore(request, inputHash)
@@ -182,7 +190,7 @@ export function createRunDesk(deps: {
     steer: (runId, fence, steers) => {
       if (current?.request.runId !== runId || current.request.fence !== fence) return false
       if (current.request.kind === 'tool' || current.abortedFor() !== null) return false
-      current.hear(steers)
+      hear(current, steers)
       return true
     },
     cancel: (runId, fence) => {

@@ -8,7 +8,7 @@ import { createServerConnection } from './server-connection.ts'
 const refused = new Problem('address-refused', { detail: 'A redirect to a private address is not followed.' })
 const gone = new Problem('not-found', { detail: 'There is no such page.' })
 
-/** What a run's request for the server meets; `atEnd` once the run is over, else at once. */
+/** A run whose requests for the server meet an error. */
 function aRun(meets: Error, when: 'at once' | 'at its end') {
   const over = new AbortController()
   const asked = Promise.withResolvers<void>()

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { countingIds } from '../../../../tests/support/collected-ports.ts'
 import { migrated } from '../../../../tests/support/llm-door.ts'
 import { createManualClock } from '../../../../tests/support/manual-clock.ts'
+import { aWish } from '../../../../tests/support/spend-wish.ts'
 import { usdFromNano } from './money.ts'
 import { createSpendGate } from './reserve-settle.ts'
-import type { ReserveWish } from './reserve-settle.ts'
 import { agentScope, createSpendTable } from './spend-table.ts'
 
 const day = '2026-11-21'
@@ -24,21 +24,6 @@ function aGate(limits: { dayNano: number }) {
   })
   const setAside = () => spend.total(agentScope('a'), day).openNano
   return { gate, setAside }
-}
-
-/** 10 nano for a token of output, and 100 for the prompt. */
-function aWish(changes: Partial<ReserveWish> = {}): ReserveWish {
-  return {
-    agentId: 'a',
-    run: null,
-    model: 'm/one',
-    promptTokens: 1,
-    promptNano: 100,
-    outputNanoPerToken: 10,
-    answers: 1,
-    maxTokens: 10,
-    ...changes,
-  }
 }
 
 const cappedRun = (budgetTokens: number) => ({ runId: 'run_1', budgetUsd: null, budgetTokens })

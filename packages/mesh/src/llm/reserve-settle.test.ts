@@ -1,22 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import { countingIds } from '../../../../tests/support/collected-ports.ts'
+import { migrated } from '../../../../tests/support/llm-door.ts'
 import { createManualClock } from '../../../../tests/support/manual-clock.ts'
 import { silentLog } from '../log.ts'
-import { allMigrations } from '../storage/all-migrations.ts'
-import { openDatabase } from '../storage/database.ts'
-import { migrate } from '../storage/migrate.ts'
+import { aWish } from '../../../../tests/support/spend-wish.ts'
 import { usdFromNano } from './money.ts'
 import { createSpendGate } from './reserve-settle.ts'
-import type { Reservation, ReserveWish } from './reserve-settle.ts'
+import type { Reservation } from './reserve-settle.ts'
 import { agentScope, createSpendTable } from './spend-table.ts'
 
 const day = '2026-11-21'
-
-function migrated() {
-  const database = openDatabase(':memory:')
-  migrate(database, allMigrations)
-  return database
-}
 
 function aGate(limits: { dayNano: number } = { dayNano: 1e9 }) {
   const clock = createManualClock(`${day}T12:00:00Z`)
@@ -48,23 +41,16 @@ function aGate(limits: { dayNano: number } = { dayNano: 1e9 }) {
   return { clock, database, gate, total, settle, life, errors, runCosts, limits }
 }
 
-/** 10 nano for a token of output, and 100 for the prompt. */
-function aWish(changes: Partial<ReserveWish> = {}): ReserveWish {
-  return {
-    agentId: 'a',
-    run: null,
-    model: 'm/one',
-    promptTokens: 1,
-    promptNano: 100,
-    outputNanoPerToken: 10,
-    answers: 1,
-    maxTokens: 10,
-    ...changes,
-  }
-}
-
 const free = { promptNano: 0, outputNanoPerToken: 0 }
 const ofTask = { runId: 'run_1', budgetUsd: null, taskId: 'task_1' }
+const rowOfTask = {
+  agentId: 'a',
+  runId: 'run_1',
+  taskId: 'task_1',
+  project: 'p',
+  model: 'm/one',
+  day,
+}
 const turnOfTheLoop = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('what is set aside for a call', () => {
@@ -76,12 +62,7 @@ describe('what is set aside for a call', () => {
       maxTokens: 10,
       openedAt: clock.now(),
       row: {
-        agentId: 'a',
-        runId: 'run_1',
-        taskId: 'task_1',
-        project: 'p',
-        model: 'm/one',
-        day,
+        ...rowOfTask,
         reservedNano: 200,
       },
     })
@@ -102,12 +83,7 @@ describe('what is set aside for a call', () => {
       credit: null,
       row: {
         id: 'call_1',
-        agentId: 'a',
-        runId: 'run_1',
-        taskId: 'task_1',
-        project: 'p',
-        model: 'm/one',
-        day,
+        ...rowOfTask,
         reservedNano: 0,
       },
     })

@@ -102,6 +102,19 @@ describe('the tokens of a run', () => {
     expect(asked.slice(1000)).toEqual(['run_1000', 'run_1'])
   })
 
+  test('of more than a thousand are forgotten again once their calls are over', () => {
+    const { take, ended, asked } = aCount()
+    const names = Array.from({ length: 1500 }, (_, at) => `run_${at}`)
+    for (const name of names) take(run(name, 100), one(1))
+    for (const name of names) ended(run(name, 100), { setAside: 1, used: 1 })
+    take(run('late', 100), one(1))
+    const before = asked.length
+    // The first 501 went for the late one; looked up anew, each pushes out the one that waited longest.
+    take(run('run_500', 100), one(1))
+    take(run('run_1499', 100), one(1))
+    expect(asked.slice(before)).toEqual(['run_500'])
+  })
+
   test('are not forgotten while a call is open, whose tokens stand in no table: no cap is given twice', () => {
     const { take, ended, asked } = aCount()
     const long = run('long', 100)

@@ -40,18 +40,17 @@ export function createRunTokens(deps: {
     counts.set(runId, count)
   }
 
-  function forgetOne(): void {
+  function makeRoom(): void {
     for (const [runId, { open }] of counts) {
-      if (open > 0) continue
-      counts.delete(runId)
-      return
+      if (counts.size < rememberedMax) return
+      if (open === 0) counts.delete(runId)
     }
   }
 
   function countOf(runId: string): Count {
     const known = counts.get(runId)
     if (known !== undefined) return known
-    if (counts.size >= rememberedMax) forgetOne()
+    makeRoom()
     const count = { used: treeTotal(deps, runId).tokens, open: 0 }
     counts.set(runId, count)
     return count

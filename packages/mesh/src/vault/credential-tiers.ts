@@ -1,4 +1,5 @@
 import { environmentOnlyNames } from '../config/environment-only.ts'
+
 /** `system` ones are for the mesh alone; `agent` ones agents may name by handle, as far as their record says. */
 export type CredentialTier = 'system' | 'agent'
 

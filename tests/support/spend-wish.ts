@@ -1,0 +1,16 @@
+import type { ReserveWish } from '../../packages/mesh/src/llm/reserve-settle.ts'
+
+/** What a call wants set aside: 10 nano for a token of output, and 100 for the prompt. */
+export function aWish(changes: Partial<ReserveWish> = {}): ReserveWish {
+  return {
+    agentId: 'a',
+    run: null,
+    model: 'm/one',
+    promptTokens: 1,
+    promptNano: 100,
+    outputNanoPerToken: 10,
+    answers: 1,
+    maxTokens: 10,
+    ...changes,
+  }
+}
