@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import type Dockerode from 'dockerode'
-import { agentSandbox } from '../packages/mesh/src/fleet/agent-sandbox.ts'
+import { agentSandbox } from '../packages/mesh/src/agents/lifecycle/agent-sandbox.ts'
 import { containerOptions } from '../packages/mesh/src/sandbox/docker/container-options.ts'
 import { writeFileAtomically } from '../packages/mesh/src/config/atomic-file.ts'
-import { randomToken } from '../packages/mesh/src/system-clock.ts'
+import { randomToken } from '../packages/mesh/src/platform/system-clock.ts'
 import type { BenchGround } from './container-ground.ts'
 
 export type VariantName = 'static' | 'bare' | 'agent'

@@ -19,123 +19,53 @@ export const packageEdges: readonly Edge[] = [
   { from: 'cli', to: ['client', 'protocol'], why: 'starts the mesh as a process and never imports it' },
 ]
 
-/** Which folder of mesh/src may import which. `main`, `compose*` and `commands/` stand above the table. */
-export const meshEdges: readonly Edge[] = [
-  { from: 'storage', to: [], why: 'leaf' },
+export interface MeshModule {
+  /** Below packages/mesh/src. */
+  readonly folder: string
+  readonly holds: string
+}
+
+/**
+ * The modules of the mesh, from the ground up: each may import those above its own line and no other, so that no circle
+ * can come about. `main.ts` and `app/` stand below all of them, `testing/` serves tests alone.
+ */
+export const meshModules: readonly MeshModule[] = [
+  { folder: 'platform', holds: 'the clock, chance, the log, the version' },
+  { folder: 'config', holds: 'files that the owner writes, and where they are' },
+  { folder: 'storage', holds: 'the database, its migrations, its room on the disk' },
+  { folder: 'intake', holds: 'how much of the mesh what comes from outside may take, before it is anything' },
+  { folder: 'journal', holds: 'the sealed record of what was done' },
+  { folder: 'events', holds: 'what people who watch are told' },
+  { folder: 'sandbox', holds: 'the port of what an agent runs in, and its adapters' },
+  { folder: 'access', holds: 'who calls, what they may, how often' },
   {
-    from: 'intake',
-    to: [],
-    why: 'leaf: how much of the mesh what comes from outside may take, before it is anything',
+    folder: 'effects',
+    holds: 'calls of agents that change something: each once, whatever happens to the line',
   },
-  { from: 'config', to: [], why: 'leaf' },
-  { from: 'sandbox', to: ['config'], why: 'leaf; files are written through config/atomic-file' },
-  { from: 'journal', to: ['storage'], why: 'a record is a row' },
-  { from: 'events', to: ['storage'], why: 'an event is a row' },
-  {
-    from: 'policy',
-    to: ['config', 'runs', 'storage', 'journal', 'events'],
-    why: 'decides from the permissions file; runs only for the ticket; the guard journals and announces refusals; what the journal was told of grants is a row',
-  },
-  {
-    from: 'vault',
-    to: ['policy', 'config', 'storage', 'journal', 'intake'],
-    why: 'keys come from .env; each use is journaled; what agents ask the owner for is a row',
-  },
-  {
-    from: 'fleet',
-    to: ['sandbox', 'policy', 'storage', 'events', 'journal', 'config', 'intake'],
-    why: 'announces ends and never touches runs; replies of agents are read within bounds',
-  },
-  {
-    from: 'runs',
-    to: ['fleet', 'policy', 'storage', 'events', 'journal', 'tasks', 'intake'],
-    why: 'the spine; a task-kind run is built from its task row; what is under way is shared among agents',
-  },
-  {
-    from: 'tasks',
-    to: ['runs', 'policy', 'storage', 'journal', 'events'],
-    why: 'a hand-off ends in submitRun',
-  },
-  {
-    from: 'llm',
-    to: ['vault', 'policy', 'storage', 'journal', 'runs', 'config', 'events', 'intake'],
-    why: 'a model call is charged to a run; prompts and answers are read within bounds',
-  },
-  {
-    from: 'egress',
-    to: ['vault', 'policy', 'storage', 'journal', 'runs', 'intake'],
-    why: 'a fetch is made for a run; answers of strangers are read within bounds',
-  },
-  {
-    from: 'budgets',
-    to: ['policy', 'storage', 'events', 'journal'],
-    why: 'edits what the model door reserves by; the fleet and the sums are asked through ports',
-  },
-  {
-    from: 'approvals',
-    to: ['runs', 'policy', 'storage', 'journal', 'events'],
-    why: 'what waits for a person; the run that asked is told',
-  },
-  {
-    from: 'edits',
-    to: ['fleet', 'policy', 'storage', 'journal', 'events'],
-    why: 'changes of agents by people and the operator, and their undoing',
-  },
-  {
-    from: 'triggers',
-    to: [
-      'runs',
-      'fleet',
-      'tasks',
-      'topics',
-      'policy',
-      'config',
-      'storage',
-      'journal',
-      'events',
-      'conditions',
-      'vault',
-      'intake',
-    ],
-    why: 'what makes an agent act without being asked; each ends in submitRun',
-  },
-  { from: 'blackboard', to: ['policy', 'storage', 'events', 'journal'], why: 'one noun' },
-  { from: 'artifacts', to: ['policy', 'storage', 'events', 'journal', 'config'], why: 'one noun' },
-  { from: 'skills', to: ['policy', 'journal', 'intake'], why: 'checks sources; an agent runs what passed' },
-  { from: 'topics', to: ['policy', 'storage', 'events', 'journal'], why: 'one noun' },
-  { from: 'notes', to: ['policy', 'storage', 'events', 'journal'], why: 'one noun' },
-  {
-    from: 'walls',
-    to: ['sandbox', 'events', 'journal'],
-    why: 'keeps the verdict on the walls; the port alone tries them',
-  },
-  {
-    from: 'pauses',
-    to: ['runs', 'policy', 'storage', 'journal', 'events'],
-    why: 'the kill switch of what nobody asked for; holds and releases lanes',
-  },
-  { from: 'conditions', to: [], why: 'pure: what an owner writes as `when`' },
-  { from: 'doctor', to: ['config'], why: 'findings are judged here; the command gathers the facts' },
-  { from: 'metrics', to: [], why: 'text from numbers' },
-  {
-    from: 'api',
-    to: [
-      'policy',
-      'runs',
-      'tasks',
-      'fleet',
-      'llm',
-      'egress',
-      'blackboard',
-      'artifacts',
-      'notes',
-      'events',
-      'metrics',
-      'pauses',
-      'intake',
-    ],
-    why: 'routes call use cases, never storage or sandbox',
-  },
+  { folder: 'http', holds: 'servers, gates and the binding of endpoints' },
+  { folder: 'kernel', holds: 'what every module is given, and what one is told of another' },
+  { folder: 'isolation', holds: 'the verdict on the walls around agents' },
+  { folder: 'credentials', holds: 'the vault, its handles, what agents ask the owner for' },
+  { folder: 'agents', holds: 'the registry of agents, their lives, the connection to them' },
+  { folder: 'runs', holds: 'the spine: submit, queue, lifecycle, steering, delivery' },
+  { folder: 'tasks', holds: 'hand-offs among agents; each ends in submitRun' },
+  { folder: 'spending', holds: 'money: reserve, settle, refund, report, and the budgets' },
+  { folder: 'models', holds: 'the model gateway, its wire formats, providers and catalog' },
+  { folder: 'egress', holds: 'the way out: filter, proxy, fetch, search, MCP servers' },
+  { folder: 'collaboration/blackboard', holds: 'entries that agents share' },
+  { folder: 'collaboration/artifacts', holds: 'files that agents save for people and each other' },
+  { folder: 'collaboration/notes', holds: 'what agents tell the owner' },
+  { folder: 'collaboration/topics', holds: 'signals to whoever subscribed' },
+  { folder: 'skills', holds: 'checks the sources of skills; an agent runs what passed' },
+  { folder: 'control', holds: 'what people and the operator do to agents: edits, approvals, pauses' },
+  { folder: 'triggers/conditions', holds: 'pure: what an owner writes as `when`' },
+  { folder: 'triggers/heartbeat', holds: 'agents that look around by themselves' },
+  { folder: 'triggers/cron', holds: 'jobs by the clock' },
+  { folder: 'triggers/webhook', holds: 'deliveries of other systems' },
+  { folder: 'triggers/watch', holds: 'files that change' },
+  { folder: 'introspection', holds: 'what an agent may ask about itself' },
+  { folder: 'diagnostics', holds: 'what is well and what is not: doctor, readiness, figures' },
+  { folder: 'app', holds: 'the list of modules, the life of the process, its commands' },
 ]
 
 export interface EdgeImport {
@@ -153,49 +83,60 @@ export const edgeImports: readonly EdgeImport[] = [
     allowed: ['packages/mesh/src/storage/database.ts', 'packages/agent/src/memory/memory-database.ts'],
     why: 'one way to each database: the mesh’s, and an agent’s memory',
   },
-  { module: 'fastify', allowed: ['packages/mesh/src/api/'], why: 'the doors' },
+  { module: 'fastify', allowed: ['packages/mesh/src/http/'], why: 'the doors' },
   {
     module: 'undici',
-    allowed: ['packages/mesh/src/llm/', 'packages/mesh/src/egress/', 'packages/mesh/src/fleet/agent-http.ts'],
+    allowed: [
+      'packages/mesh/src/models/',
+      'packages/mesh/src/egress/',
+      'packages/mesh/src/agents/connection/agent-http.ts',
+    ],
     why: 'calls that leave the mesh',
   },
-  { module: 'pino', allowed: ['packages/mesh/src/log.ts'], why: 'one log' },
+  { module: 'pino', allowed: ['packages/mesh/src/platform/log.ts'], why: 'one log' },
   {
     module: '@pydantic/genai-prices',
-    allowed: ['packages/mesh/src/llm/price-list.ts', 'packages/mesh/src/llm/model-window.ts'],
+    allowed: [
+      'packages/mesh/src/models/catalog/price-list.ts',
+      'packages/mesh/src/models/catalog/model-window.ts',
+    ],
     why: 'one list of prices and windows',
   },
   {
     module: '@ai-sdk/anthropic',
-    allowed: ['packages/mesh/src/llm/ai-sdk/load-sdk.ts'],
+    allowed: ['packages/mesh/src/models/providers/ai-sdk/load-sdk.ts'],
     why: 'providers with wires of their own, loaded with the first call',
   },
   {
     module: '@ai-sdk/google',
-    allowed: ['packages/mesh/src/llm/ai-sdk/load-sdk.ts'],
+    allowed: ['packages/mesh/src/models/providers/ai-sdk/load-sdk.ts'],
     why: 'providers with wires of their own, loaded with the first call',
   },
   {
     module: '@ai-sdk/mistral',
-    allowed: ['packages/mesh/src/llm/ai-sdk/load-sdk.ts'],
+    allowed: ['packages/mesh/src/models/providers/ai-sdk/load-sdk.ts'],
     why: 'providers with wires of their own, loaded with the first call',
   },
   {
     module: '@ai-sdk/cohere',
-    allowed: ['packages/mesh/src/llm/ai-sdk/load-sdk.ts'],
+    allowed: ['packages/mesh/src/models/providers/ai-sdk/load-sdk.ts'],
     why: 'providers with wires of their own, loaded with the first call',
   },
   {
     module: '@ai-sdk/amazon-bedrock',
-    allowed: ['packages/mesh/src/llm/ai-sdk/load-sdk.ts'],
+    allowed: ['packages/mesh/src/models/providers/ai-sdk/load-sdk.ts'],
     why: 'providers with wires of their own, loaded with the first call',
   },
   {
     module: '@ai-sdk/azure',
-    allowed: ['packages/mesh/src/llm/ai-sdk/load-sdk.ts'],
+    allowed: ['packages/mesh/src/models/providers/ai-sdk/load-sdk.ts'],
     why: 'providers with wires of their own, loaded with the first call',
   },
-  { module: 're2js', allowed: ['packages/mesh/src/conditions/'], why: 'patterns that cannot be slow' },
+  {
+    module: 're2js',
+    allowed: ['packages/mesh/src/triggers/conditions/'],
+    why: 'patterns that cannot be slow',
+  },
   {
     module: '@modelcontextprotocol/client',
     allowed: ['packages/agent/src/parts/mcp.ts'],
@@ -222,13 +163,13 @@ export const adapterFiles: readonly {
   readonly why: string
 }[] = [
   {
-    file: /\/sandbox\/(docker|fake|process)-runtime\.ts$/,
-    allowed: ['packages/mesh/src/compose-runtime.ts', 'packages/mesh/src/sandbox/'],
+    file: /\/sandbox\/(docker|process)-runtime\.ts$/,
+    allowed: ['packages/mesh/src/app/compose-runtime.ts', 'packages/mesh/src/sandbox/'],
     why: 'the fleet knows the port only',
   },
   {
-    file: /\/llm\/(openai-compatible|scripted|anthropic|ai-sdk|hashed-words)-provider\.ts$/,
-    allowed: ['packages/mesh/src/compose-model-door.ts', 'packages/mesh/src/llm/'],
+    file: /\/models\/providers\/(openai-compatible|scripted|anthropic|ai-sdk|hashed-words)-provider\.ts$/,
+    allowed: ['packages/mesh/src/app/compose-model-door.ts', 'packages/mesh/src/models/'],
     why: 'the use case knows the port only',
   },
 ]
@@ -271,22 +212,37 @@ export const bannedComments: readonly RegExp[] = [
 /** What takes a caller in a room of the mesh asks the guard. These do not, and say why. */
 export const unguardedFiles: readonly { readonly file: string; readonly why: string }[] = [
   {
-    file: 'llm/remote-media.ts',
+    file: 'models/gateway/remote-media.ts',
     why: 'is called by the model door behind the guard; whoever fetches asks it once more, for `http`',
   },
-  { file: 'policy/action.ts', why: 'declares the guard itself' },
-  { file: 'policy/hold-ceiling.ts', why: 'decides, for a use case that has asked the guard' },
-  { file: 'edits/editable.ts', why: 'declares what `apply-edit` and `undo-change` call behind the guard' },
-  { file: 'edits/edit-record.ts', why: 'is called by `apply-edit` and `undo-change` behind the guard' },
-  { file: 'runs/follow-run.ts', why: 'declares what is done in the name of a run that was let in' },
+  { file: 'access/action.ts', why: 'declares the guard itself' },
+  { file: 'kernel/kernel.ts', why: 'hands the guard to all modules' },
+  { file: 'access/hold-ceiling.ts', why: 'decides, for a use case that has asked the guard' },
+  {
+    file: 'control/edits/editable.ts',
+    why: 'declares what `apply-edit` and `undo-change` call behind the guard',
+  },
+  {
+    file: 'control/edits/edit-record.ts',
+    why: 'is called by `apply-edit` and `undo-change` behind the guard',
+  },
   {
     file: 'triggers/cron/cron-world.ts',
     why: 'declares what the room asks of the rest; its use cases ask the guard',
   },
-  { file: 'fleet/briefings.ts', why: 'asks what an agent may, to tell it so, and does nothing for a caller' },
-  { file: 'fleet/fleet.ts', why: 'puts the use cases of its room together' },
-  { file: 'blackboard/list-entries.ts', why: 'shows of each entry only what `decide` allows to be read' },
-  { file: 'blackboard/cross-project-counts.ts', why: 'counts for people; nothing is decided by it' },
+  {
+    file: 'agents/briefing/briefings.ts',
+    why: 'asks what an agent may, to tell it so, and does nothing for a caller',
+  },
+  { file: 'agents/fleet.ts', why: 'puts the use cases of its room together' },
+  {
+    file: 'collaboration/blackboard/list-entries.ts',
+    why: 'shows of each entry only what `decide` allows to be read',
+  },
+  {
+    file: 'collaboration/blackboard/cross-project-counts.ts',
+    why: 'counts for people; nothing is decided by it',
+  },
 ]
 
 export interface JsonParser {
@@ -300,24 +256,33 @@ export interface JsonParser {
  */
 export const jsonParsers: readonly JsonParser[] = [
   { file: 'intake/read-json.ts', why: 'the one way, after the look' },
-  { file: 'api/agent/model-errors.ts', why: 'the refusal that the door wrote a moment ago' },
+  { file: 'models/gateway/model-errors.ts', why: 'the refusal that the door wrote a moment ago' },
   {
-    file: 'commands/doctor.ts',
+    file: 'app/commands/doctor.ts',
     why: 'the state file and the reply of this home’s own mesh, in a process of its own',
   },
   { file: 'config/json-document.ts', why: 'files that the owner writes' },
   { file: 'config/last-ports.ts', why: 'a file that the mesh writes' },
-  { file: 'edits/edit-mcp-servers.ts', why: 'a copy of a value that was read within bounds' },
+  { file: 'control/edits/edit-mcp-servers.ts', why: 'a copy of a value that was read within bounds' },
   { file: 'journal/journal-anchors.ts', why: 'a file that the mesh writes' },
-  { file: 'llm/ai-sdk-provider.ts', why: 'the body that the mesh wrote of a prompt read within bounds' },
-  { file: 'llm/anthropic-provider.ts', why: 'the body that the mesh wrote of a prompt read within bounds' },
-  { file: 'llm/messages-stream.ts', why: 'the answer that the mesh wrote of one read within bounds' },
   {
-    file: 'llm/translate/messages-over-chat.ts',
+    file: 'models/providers/ai-sdk-provider.ts',
     why: 'the body that the mesh wrote of a prompt read within bounds',
   },
-  { file: 'policy/journal-grants.ts', why: 'a row, and the permissions file as it was taken in' },
-  { file: 'runs/effect-once.ts', why: 'a row that the mesh wrote' },
+  {
+    file: 'models/providers/anthropic-provider.ts',
+    why: 'the body that the mesh wrote of a prompt read within bounds',
+  },
+  {
+    file: 'models/formats/messages-stream.ts',
+    why: 'the answer that the mesh wrote of one read within bounds',
+  },
+  {
+    file: 'models/formats/translate/messages-over-chat.ts',
+    why: 'the body that the mesh wrote of a prompt read within bounds',
+  },
+  { file: 'access/journal-grants.ts', why: 'a row, and the permissions file as it was taken in' },
+  { file: 'effects/effect-once.ts', why: 'a row that the mesh wrote' },
   { file: 'sandbox/docker/engine-dialect.ts', why: 'a file of ours' },
   { file: 'sandbox/docker/watch-ends.ts', why: 'the engine’s own events' },
   { file: 'sandbox/image/bundle-agent.ts', why: 'a file that the mesh writes' },
@@ -326,7 +291,7 @@ export const jsonParsers: readonly JsonParser[] = [
   { file: 'sandbox/image/node-parts.ts', why: 'a manifest of a package that is installed' },
   { file: 'sandbox/process/process-record.ts', why: 'a file that the mesh writes' },
   {
-    file: 'sandbox/walls/verify-walls.ts',
+    file: 'sandbox/isolation/verify-walls.ts',
     why: 'the report of a probe of ours, in a container that runs nothing else',
   },
   { file: 'storage/json-column.ts', why: 'columns that the mesh wrote, of values read within bounds' },
@@ -345,7 +310,7 @@ export const bannedCalls: readonly BannedCall[] = [
   {
     pattern: /\bDate\.now\(/,
     allowed: [
-      'packages/mesh/src/system-clock.ts',
+      'packages/mesh/src/platform/system-clock.ts',
       'packages/agent/src/system-clock.ts',
       'packages/cli/src/',
       'packages/client/src/',
@@ -355,16 +320,16 @@ export const bannedCalls: readonly BannedCall[] = [
   {
     pattern: /\.reveal\(\)/,
     allowed: [
-      'packages/mesh/src/vault/',
+      'packages/mesh/src/credentials/',
       'packages/mesh/src/triggers/webhook/hook-secrets.ts',
-      'packages/mesh/src/compose-parts.ts',
-      'packages/mesh/src/compose-vault.ts',
-      'packages/mesh/src/compose-journal.ts',
-      'packages/mesh/src/egress/web-search.ts',
-      'packages/mesh/src/llm/openai-compatible-provider.ts',
-      'packages/mesh/src/llm/anthropic-provider.ts',
-      'packages/mesh/src/llm/provider-setup.ts',
-      'packages/mesh/src/llm/ai-sdk/load-sdk.ts',
+      'packages/mesh/src/app/compose-parts.ts',
+      'packages/mesh/src/app/compose-vault.ts',
+      'packages/mesh/src/app/compose-journal.ts',
+      'packages/mesh/src/egress/search/web-search.ts',
+      'packages/mesh/src/models/providers/openai-compatible-provider.ts',
+      'packages/mesh/src/models/providers/anthropic-provider.ts',
+      'packages/mesh/src/models/providers/provider-setup.ts',
+      'packages/mesh/src/models/providers/ai-sdk/load-sdk.ts',
     ],
     why: 'a secret is handed to the far end and seen by nobody on the way',
   },

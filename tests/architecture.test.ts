@@ -11,7 +11,7 @@ import {
   edgeImports,
   jsonParsers,
   maxLines,
-  meshEdges,
+  meshModules,
   packageEdges,
   unguardedFiles,
 } from './architecture-rules.ts'
@@ -38,9 +38,13 @@ function packageOf(path: string): string | undefined {
   return /^packages\/(\w+)\//.exec(path)?.[1]
 }
 
-function meshRoom(path: string): string | undefined {
-  const room = /^packages\/mesh\/src\/(\w+)\//.exec(path)?.[1]
-  return room === 'commands' ? undefined : room
+const meshSources = 'packages/mesh/src/'
+const moduleFolders = meshModules.map(({ folder }) => folder)
+
+/** The module that a file of the mesh belongs to; `main.ts` and what serves tests alone belong to none. */
+function moduleOf(path: string): string | undefined {
+  const inside = path.startsWith(meshSources) ? path.slice(meshSources.length) : ''
+  return moduleFolders.find((folder) => inside.startsWith(`${folder}/`))
 }
 
 describe('the architecture', () => {
@@ -60,19 +64,34 @@ describe('the architecture', () => {
     expect([...new Set(outside.map((one) => one.to))]).toEqual(['zod/mini'])
   })
 
-  test('rooms of the mesh import only their neighbours', () => {
+  test('modules of the mesh import only those above them', () => {
     const offenders = imports.filter(({ from, to }) => {
-      const [source, target] = [meshRoom(from), meshRoom(to)]
+      const [source, target] = [moduleOf(from), moduleOf(to)]
       if (!source || !target || source === target) return false
-      return !meshEdges.find((edge) => edge.from === source)?.to.includes(target)
+      return moduleFolders.indexOf(target) > moduleFolders.indexOf(source)
     })
     expect(offenders).toEqual([])
   })
 
+  test('every file of the mesh belongs to a module', () => {
+    const homeless = sources
+      .map(({ path }) => path)
+      .filter((path) => path.startsWith(meshSources) && moduleOf(path) === undefined)
+      .filter((path) => path !== `${meshSources}main.ts` && !path.startsWith(`${meshSources}testing/`))
+    expect(homeless).toEqual([])
+  })
+
+  test('nothing that runs imports what serves tests', () => {
+    const offenders = imports.filter(
+      ({ from, to }) => /\/src\/testing\//.test(to) && !/\/src\/testing\//.test(from),
+    )
+    expect(offenders).toEqual([])
+  })
+
   test('every row of the tables matches something', () => {
-    const rooms = new Set(sources.map((file) => meshRoom(file.path)))
+    const modules = new Set(sources.map((file) => moduleOf(file.path)))
     const packages = new Set(sources.map((file) => packageOf(file.path)))
-    expect(meshEdges.map((edge) => edge.from).filter((room) => !rooms.has(room))).toEqual([])
+    expect(moduleFolders.filter((folder) => !modules.has(folder))).toEqual([])
     expect(packageEdges.map((edge) => edge.from).filter((name) => !packages.has(name))).toEqual([])
     expect(
       edgeImports.filter((row) => !imports.some(({ to }) => to === row.module)).map((row) => row.module),
@@ -80,11 +99,6 @@ describe('the architecture', () => {
     expect(
       adapterFiles.filter((row) => !sources.some((file) => row.file.test(file.path))).map(String),
     ).toEqual([])
-  })
-
-  test('every room of the mesh stands in the table', () => {
-    const rooms = new Set(sources.map((file) => meshRoom(file.path)).filter((room) => room !== undefined))
-    expect([...rooms].filter((room) => !meshEdges.some((edge) => edge.from === room))).toEqual([])
   })
 
   test.each(edgeImports.map((row) => [row.module, row] as const))(
@@ -130,7 +144,12 @@ describe('the architecture', () => {
   test('what takes a caller in a room of the mesh asks the guard, or says why not', () => {
     const takesCaller = /\(\s*caller: Caller[,)]/
     const unguarded = sources
-      .filter((file) => meshRoom(file.path) !== undefined && meshRoom(file.path) !== 'api')
+      .filter(
+        (file) =>
+          moduleOf(file.path) !== undefined &&
+          moduleOf(file.path) !== 'http' &&
+          moduleOf(file.path) !== 'app',
+      )
       .filter(({ text }) => /export (?:type \w+ =|interface)/.test(text))
       .filter(({ text }) =>
         text
@@ -151,9 +170,7 @@ describe('the architecture', () => {
   test('JSON is made into values by the bounded reader, or by a file that says whose text it reads', () => {
     const room = 'packages/mesh/src/'
     const parsers = sources
-      .filter(
-        (file) => file.path.startsWith(room) && !/\.conformance\.ts$|-(?:world|harness)\.ts$/.test(file.path),
-      )
+      .filter((file) => file.path.startsWith(room))
       .filter((file) => /\bJSON\.parse\(|\.json\(\)/.test(withoutComments(file.text)))
       .map((file) => file.path.slice(room.length))
     expect(parsers.toSorted()).toEqual(jsonParsers.map((row) => row.file).toSorted())

@@ -25,7 +25,8 @@ export function readSourceFiles(): readonly SourceFile[] {
         path: relative(repositoryRoot, path),
         text,
         isTest:
-          /\.(?:test|conformance)\.ts$/.test(path) || relative(repositoryRoot, path).startsWith('tests/'),
+          /\.(?:test|conformance)\.ts$|\/src\/testing\//.test(path) ||
+          relative(repositoryRoot, path).startsWith('tests/'),
         imports: [...text.matchAll(importPattern)].map((match) => ({
           specifier: match[2] ?? match[3] ?? '',
           typeOnly: match[1] !== undefined,

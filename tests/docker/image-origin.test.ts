@@ -13,7 +13,7 @@ import { writeSubject } from '../../packages/mesh/src/sandbox/sandbox-runtime.co
 import { tarArchive, tarFile } from '../../packages/mesh/src/sandbox/tar-archive.ts'
 import { startImageRegistry } from '../support/image-registry.ts'
 import type { ImageRegistry } from '../support/image-registry.ts'
-import { systemClock } from '../../packages/mesh/src/system-clock.ts'
+import { systemClock } from '../../packages/mesh/src/platform/system-clock.ts'
 import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
 
 const found = await engineOfThisMachine()

@@ -14,7 +14,7 @@ import { agentImageName, pruneAgentImages } from '../../packages/mesh/src/sandbo
 import { sandboxName } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
 import { writeSubject } from '../../packages/mesh/src/sandbox/sandbox-runtime.conformance.ts'
 import { tarArchive, tarFile } from '../../packages/mesh/src/sandbox/tar-archive.ts'
-import { systemClock } from '../../packages/mesh/src/system-clock.ts'
+import { systemClock } from '../../packages/mesh/src/platform/system-clock.ts'
 import { engineOfThisMachine, openDockerHome, withEngine } from './sandbox-lane.ts'
 
 const found = await engineOfThisMachine()

@@ -10,7 +10,7 @@ import { ensureAgentImage } from '../../packages/mesh/src/sandbox/image/agent-im
 import { runCommand } from '../../packages/mesh/src/sandbox/run-command.ts'
 import { runOnce } from '../../packages/mesh/src/sandbox/run-once.ts'
 import { writeSubject } from '../../packages/mesh/src/sandbox/sandbox-runtime.conformance.ts'
-import { systemClock } from '../../packages/mesh/src/system-clock.ts'
+import { systemClock } from '../../packages/mesh/src/platform/system-clock.ts'
 import { engineOfThisMachine, withEngine } from './sandbox-lane.ts'
 import { patient } from '../support/patience.ts'
 

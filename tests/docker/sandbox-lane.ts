@@ -19,8 +19,8 @@ import {
 } from '../../packages/mesh/src/sandbox/sandbox-runtime.conformance.ts'
 import type { SandboxRuntime, SandboxState } from '../../packages/mesh/src/sandbox/sandbox-runtime.ts'
 import { homeTag, type SandboxSpec } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
-import { silentLog } from '../../packages/mesh/src/log.ts'
-import { systemClock } from '../../packages/mesh/src/system-clock.ts'
+import { silentLog } from '../../packages/mesh/src/platform/log.ts'
+import { systemClock } from '../../packages/mesh/src/platform/system-clock.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const uid = process.getuid?.() ?? 0

@@ -5,8 +5,8 @@ import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
 import { operatorEndpoints } from '@flotilla/protocol/operator-endpoints'
 import { topicAgentEndpoints } from '@flotilla/protocol/topics-api'
 import { vaultAgentEndpoints } from '@flotilla/protocol/vault-api'
-import type { MeshParts } from '../../packages/mesh/src/compose-parts.ts'
-import type { Caller } from '../../packages/mesh/src/policy/caller.ts'
+import type { MeshParts } from '../../packages/mesh/src/app/compose-parts.ts'
+import type { Caller } from '../../packages/mesh/src/access/caller.ts'
 import { aCutHome, agentDoorRoutes, owner, routeOf, runOf } from '../support/cut-door.ts'
 import type { CutHome, DoorCall } from '../support/cut-door.ts'
 import { livesUntil } from '../support/power-cut.ts'
@@ -211,11 +211,11 @@ const withoutCase: Readonly<Record<string, string>> = {
     'its effect is outside: tests/flows/outside-effects.test.ts kills agents and meshes in mid-call',
   'POST /mesh/mcp': 'its effect is outside and has no key: it is made once, and never again',
   'POST /mesh/operator/agents/{}/archive':
-    'said again it changes nothing, and it has no key: packages/mesh/src/fleet/archive-agent.test.ts',
+    'said again it changes nothing, and it has no key: packages/mesh/src/agents/registry/archive-agent.test.ts',
   'POST /mesh/operator/agents/{}/unarchive':
-    'said again it changes nothing, and it has no key: packages/mesh/src/fleet/archive-agent.test.ts',
+    'said again it changes nothing, and it has no key: packages/mesh/src/agents/registry/archive-agent.test.ts',
   'POST /mesh/operator/agents/{}/restart':
-    'its effect is a sandbox: packages/mesh/src/fleet/start-agent.test.ts',
+    'its effect is a sandbox: packages/mesh/src/agents/lifecycle/start-agent.test.ts',
   'POST /mesh/lease': 'said again it renews what it renewed',
   'POST /mesh/steers/taken': 'said again it changes nothing: what is taken is a mark on the row',
   'POST /mesh/skills/check': 'it changes nothing',

@@ -1,5 +1,9 @@
 import type { JsonObject } from '@flotilla/protocol/json-value'
-import type { Cassette, CassetteTrack, CassetteTurn } from '../../packages/mesh/src/llm/cassette.ts'
+import type {
+  Cassette,
+  CassetteTrack,
+  CassetteTurn,
+} from '../../packages/mesh/src/models/recording/cassette.ts'
 
 type Track = CassetteTrack
 type Turn = CassetteTurn

@@ -1,17 +1,17 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import { agentScope, utcDay } from '../../packages/mesh/src/llm/spend-table.ts'
-import { createServer } from '../../packages/mesh/src/api/server.ts'
-import { createAgentGate } from '../../packages/mesh/src/api/agent/gate.ts'
-import { modelRoutes } from '../../packages/mesh/src/api/agent/model.routes.ts'
-import { chatDialect } from '../../packages/mesh/src/llm/chat-dialect.ts'
-import { createComplete } from '../../packages/mesh/src/llm/complete.ts'
-import { createCountTokens } from '../../packages/mesh/src/llm/count-tokens.ts'
-import { embeddingsDialect } from '../../packages/mesh/src/llm/embeddings-dialect.ts'
-import { createListModels } from '../../packages/mesh/src/llm/list-models.ts'
-import { messagesDialect } from '../../packages/mesh/src/llm/messages-dialect.ts'
-import type { FetchMedia } from '../../packages/mesh/src/llm/remote-media.ts'
-import { silentLog } from '../../packages/mesh/src/log.ts'
-import { systemClock } from '../../packages/mesh/src/system-clock.ts'
+import { agentScope, utcDay } from '../../packages/mesh/src/spending/spend-table.ts'
+import { createServer } from '../../packages/mesh/src/http/server.ts'
+import { createAgentGate } from '../../packages/mesh/src/http/gates/agent-gate.ts'
+import { modelRoutes } from '../../packages/mesh/src/models/gateway/model.routes.ts'
+import { chatDialect } from '../../packages/mesh/src/models/formats/chat-dialect.ts'
+import { createComplete } from '../../packages/mesh/src/models/gateway/complete.ts'
+import { createCountTokens } from '../../packages/mesh/src/models/gateway/count-tokens.ts'
+import { embeddingsDialect } from '../../packages/mesh/src/models/formats/embeddings-dialect.ts'
+import { createListModels } from '../../packages/mesh/src/models/gateway/list-models.ts'
+import { messagesDialect } from '../../packages/mesh/src/models/formats/messages-dialect.ts'
+import type { FetchMedia } from '../../packages/mesh/src/models/gateway/remote-media.ts'
+import { silentLog } from '../../packages/mesh/src/platform/log.ts'
+import { systemClock } from '../../packages/mesh/src/platform/system-clock.ts'
 import { freeShares } from './free-shares.ts'
 import { aModelPath } from './llm-door.ts'
 import type { LlmUpstream } from './llm-upstream.ts'
@@ -79,7 +79,7 @@ export async function startModelDoor(
         },
         readingOn: () => 0,
         countCall: () => {},
-        allowCall: () => {},
+        guard: () => {},
         ...freeShares(),
         liveRunOf: (agentId) => ({ runId: 'run_0000000000000001', agentId, fence: 1 }) as never,
       }),

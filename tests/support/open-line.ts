@@ -1,4 +1,4 @@
-import type { OpenLine } from '../../packages/mesh/src/egress/forward-request.ts'
+import type { OpenLine } from '../../packages/mesh/src/egress/fetch/forward-request.ts'
 
 /** A line to the outside that nobody hangs up. */
 export function aLine(more: Partial<OpenLine> = {}): OpenLine {

@@ -2,9 +2,9 @@ import { createHash, randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { createMeshIdentity } from '../../packages/mesh/src/fleet/mesh-identity.ts'
-import type { MeshIdentity } from '../../packages/mesh/src/fleet/mesh-identity.ts'
-import { systemClock } from '../../packages/mesh/src/system-clock.ts'
+import { createMeshIdentity } from '../../packages/mesh/src/agents/connection/mesh-identity.ts'
+import type { MeshIdentity } from '../../packages/mesh/src/agents/connection/mesh-identity.ts'
+import { systemClock } from '../../packages/mesh/src/platform/system-clock.ts'
 
 /** A door token of a running agent. The true one is in its process alone, so the home is given one more. */
 export function addDoorToken(home: string, agentId: string): string {

@@ -5,7 +5,7 @@ import { createProcessRuntime } from '../../packages/mesh/src/sandbox/process-ru
 import { sandboxHardening, sandboxSizes } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
 import type { SandboxSpec } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
 import type { SandboxRuntime } from '../../packages/mesh/src/sandbox/sandbox-runtime.ts'
-import { systemClock } from '../../packages/mesh/src/system-clock.ts'
+import { systemClock } from '../../packages/mesh/src/platform/system-clock.ts'
 
 export const starterAgent = 'scout'
 

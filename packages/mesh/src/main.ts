@@ -11,7 +11,7 @@ import { compiledProgramFolder } from '@flotilla/protocol/compiled-modules'
  * life has compiled, the next loads. Only what is loaded from here on is kept.
  */
 enableCompileCache(compiledProgramFolder(process.env['XDG_CACHE_HOME'], homedir(), process.argv[1]))
-const { runCommandLine } = await import('./run-command-line.ts')
+const { runCommandLine } = await import('./app/run-command-line.ts')
 
 process.exitCode = await runCommandLine(process.env)
 // Open sockets of the engine or of undici must not keep a finished command alive.

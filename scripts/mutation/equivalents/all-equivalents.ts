@@ -26,14 +26,14 @@ export const equivalents: readonly Equivalent[] = [
         'a call that was never made has no result, and none that was made has that: it runs all the same',
     },
   ]),
-  ...inFile('packages/mesh/src/approvals/ask-approval.ts', [
+  ...inFile('packages/mesh/src/control/approvals/ask-approval.ts', [
     {
       line: "runId: caller.kind === 'agent' ? (caller.run?.runId ?? null) : null,",
       becomes: 'runId: true ? (caller.run?.runId ?? null) : null,',
       reason: 'a caller that is no agent has no run, so both ways it is null',
     },
   ]),
-  ...inFile('packages/mesh/src/llm/answer-bounds.ts', [
+  ...inFile('packages/mesh/src/models/gateway/answer-bounds.ts', [
     {
       line: 'const lengths = seen.get(keyOf(agentId, model)) ?? []',
       becomes: 'const lengths = seen.get(keyOf(agentId, model)) ?? ["Stryker was here"]',
@@ -45,7 +45,7 @@ export const equivalents: readonly Equivalent[] = [
       reason: 'no pair has this key, so nothing is forgotten where there is no oldest',
     },
   ]),
-  ...inFile('packages/mesh/src/llm/pots.ts', [
+  ...inFile('packages/mesh/src/spending/pots.ts', [
     {
       line: "if (project !== null && budgets.project?.name === project) addPeriods('project', project, budgets.project)",
       becomes:
@@ -53,28 +53,28 @@ export const equivalents: readonly Equivalent[] = [
       reason: 'a project always has a name, so that of no project is never the same',
     },
   ]),
-  ...inFile('packages/mesh/src/policy/authorize.ts', [
+  ...inFile('packages/mesh/src/access/authorize.ts', [
     {
       line: "return action.do === 'call-api' && programApis.includes(action.api)",
       becomes: 'return true && programApis.includes(action.api)',
       reason: 'no other action has an api, and what is not there is in no list',
     },
   ]),
-  ...inFile('packages/mesh/src/conditions/condition-words.ts', [
+  ...inFile('packages/mesh/src/triggers/conditions/condition-words.ts', [
     {
       line: "at += (space ?? name ?? number ?? quoted ?? sign ?? ' ').length",
       becomes: 'at += (space ?? name ?? number ?? quoted ?? sign ?? "").length',
       reason: 'where none was found the line above has thrown',
     },
   ]),
-  ...inFile('packages/mesh/src/conditions/parse-condition.ts', [
+  ...inFile('packages/mesh/src/triggers/conditions/parse-condition.ts', [
     {
       line: 'if (!(error instanceof RE2JSException)) throw error',
       becomes: 'if (false) throw error',
       reason: 'the library throws nothing else for a text; a fault of its own is not to be told to an owner',
     },
   ]),
-  ...inFile('packages/mesh/src/policy/glob.ts', [
+  ...inFile('packages/mesh/src/access/glob.ts', [
     ...allSince('the loop ends before the pattern does, so there is always a character', [
       [
         "tokens.push({ kind: 'literal', character: pattern[at] ?? '' })",
@@ -134,14 +134,14 @@ export const equivalents: readonly Equivalent[] = [
       reason: 'where the text ends there is no slash',
     },
   ]),
-  ...inFile('packages/mesh/src/runs/lease.ts', [
+  ...inFile('packages/mesh/src/runs/lifecycle/lease.ts', [
     {
       line: 'if (run.leaseUntil !== null && run.leaseUntil - now > renewBelowMs) return run.leaseUntil',
       becomes: 'if (true && run.leaseUntil - now > renewBelowMs) return run.leaseUntil',
       reason: 'no lease counts as one until 1970 there, of which nothing is left either',
     },
   ]),
-  ...inFile('packages/mesh/src/runs/settle-run.ts', [
+  ...inFile('packages/mesh/src/runs/lifecycle/settle-run.ts', [
     {
       line: '...(code === undefined ? {} : { code }),',
       becomes: '...(false ? {} : { code }),',

@@ -5,7 +5,7 @@ import type { Equivalent } from './equivalent.ts'
 const allNeedlesLookedFor = 'where one hash fits all, every needle is looked for, only not as fast'
 
 export const equivalentsOfVault: readonly Equivalent[] = [
-  ...inFile('packages/mesh/src/vault/fill-handles.ts', [
+  ...inFile('packages/mesh/src/credentials/fill-handles.ts', [
     {
       line: "encode(valueOf(placeholder.names[Number(index)] ?? '')),",
       becomes: 'encode(valueOf(placeholder.names[Number(index)] ?? "Stryker was here!")),',
@@ -17,7 +17,7 @@ export const equivalentsOfVault: readonly Equivalent[] = [
       reason: 'the line below lengthens it until it stands nowhere in the address, and nobody reads it',
     },
   ]),
-  ...inFile('packages/mesh/src/vault/find-needles.ts', [
+  ...inFile('packages/mesh/src/credentials/find-needles.ts', [
     {
       line: 'byHash.set(hash, [...(byHash.get(hash) ?? []), index])',
       becomes: 'byHash.set(hash, [...(byHash.get(hash) ?? ["Stryker was here"]), index])',
@@ -86,7 +86,7 @@ export const equivalentsOfVault: readonly Equivalent[] = [
       reason: 'the sieve only spares the look into the table',
     },
   ]),
-  ...inFile('packages/mesh/src/vault/handles.ts', [
+  ...inFile('packages/mesh/src/credentials/handles.ts', [
     {
       line: "for (const found of text.matchAll(handle)) names.push(canonicalName(found[1] ?? ''))",
       becomes:
@@ -94,7 +94,7 @@ export const equivalentsOfVault: readonly Equivalent[] = [
       reason: 'a handle that was found has a name',
     },
   ]),
-  ...inFile('packages/mesh/src/vault/host-pattern.ts', [
+  ...inFile('packages/mesh/src/credentials/host-pattern.ts', [
     {
       line: "const [, scheme = 'https', star, authority = ''] = form.exec(text) ?? []",
       becomes: `const [, scheme = 'https', star, authority = "Stryker was here!"] = form.exec(text) ?? []`,
@@ -106,7 +106,7 @@ export const equivalentsOfVault: readonly Equivalent[] = [
       reason: 'the whole of what matched is not read',
     },
   ]),
-  ...inFile('packages/mesh/src/vault/scrub.ts', [
+  ...inFile('packages/mesh/src/credentials/scrub.ts', [
     ...[
       'if (false) return []',
       'if (needles.length === 0 && text.length < needleMinUnits) return []',

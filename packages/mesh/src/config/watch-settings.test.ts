@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { systemClock } from '../system-clock.ts'
+import { systemClock } from '../platform/system-clock.ts'
 import { createFileEditor } from './atomic-file.ts'
 import { watchSettings } from './watch-settings.ts'
 

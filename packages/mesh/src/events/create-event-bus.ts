@@ -1,7 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { isPassing } from '@flotilla/protocol/fleet-event'
 import type { FleetEvent, FleetEventBody } from '@flotilla/protocol/fleet-event'
-import type { Log } from '../log.ts'
+import type { Log } from '../platform/log.ts'
 import type { Database } from '../storage/database.ts'
 import type { EventBus } from './event-bus.ts'
 import { createEventTable } from './event-table.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Database } from '../storage/database.ts'
-import { aJournalHarness } from './journal-harness.ts'
+import { aJournalHarness } from '../testing/journal-harness.ts'
 import { prunedStepRows } from './prune-journal.ts'
 
 const dayMs = 24 * 3600_000

@@ -1,7 +1,7 @@
 import { CloudEvent, HTTP } from 'cloudevents'
 import { describe, expect, test } from 'vitest'
 import { createManualClock } from '../../../../tests/support/manual-clock.ts'
-import { migrated } from '../runs/ledger-world.ts'
+import { migrated } from '../testing/ledger-harness.ts'
 import { cloudEvent } from './cloud-event.ts'
 import { exportJournal } from './export-journal.ts'
 import type { JournalFilter } from './export-journal.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Database } from '../storage/database.ts'
-import { aJournalHarness, remade } from './journal-harness.ts'
+import { aJournalHarness, remade } from '../testing/journal-harness.ts'
 
 const otherSubject = (row: { seq: number; subject: string }) =>
   row.seq === 8 ? { ...row, subject: 'forged' } : row

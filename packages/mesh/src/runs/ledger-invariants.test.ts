@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { heedsLesson } from '../../../../tests/verifies.ts'
 import { patient } from '../../../../tests/support/patience.ts'
-import { aLedgerWorld, person } from './ledger-world.ts'
-import type { LedgerWorld } from './ledger-world.ts'
+import { aLedgerWorld, person } from '../testing/ledger-harness.ts'
+import type { LedgerWorld } from '../testing/ledger-harness.ts'
 
 const agentIds = ['operator', 'ada', 'bob'] as const
 

@@ -2,10 +2,10 @@ import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { afterEach, describe, expect, test } from 'vitest'
 import { heedsLesson, verifies } from '../../../../tests/verifies.ts'
-import { aLedgerWorld, person } from './ledger-world.ts'
-import type { LedgerWorld, WorldOptions } from './ledger-world.ts'
-import { turnMaxMs } from './expire-runs.ts'
-import { silenceMaxMs } from './run-pulses.ts'
+import { aLedgerWorld, person } from '../testing/ledger-harness.ts'
+import type { LedgerWorld, WorldOptions } from '../testing/ledger-harness.ts'
+import { turnMaxMs } from './lifecycle/expire-runs.ts'
+import { silenceMaxMs } from './lifecycle/run-pulses.ts'
 
 const opened: LedgerWorld[] = []
 afterEach(async () => {
@@ -153,16 +153,15 @@ describe('a turn', () => {
   test('what the agent promotes is written by it, before the run ends', async () => {
     verifies('resources:task-result:promotions')
     const promoted: unknown[] = []
-    const world: LedgerWorld = await aStartedWorld({
-      promote: (caller, entries) => {
-        promoted.push([caller.kind === 'agent' && caller.run?.runId, entries, world.state(run)])
-      },
+    const world: LedgerWorld = await aStartedWorld({})
+    world.hooks.entriesPromoted.subscribe(({ runId, agentId, entries }) => {
+      promoted.push([runId, agentId, entries, world.state(run)])
     })
     const run = world.chat('worker')
     await world.clock.settle()
     world.agents.finish('worker', { promote_to_blackboard: { total: 4 } })
     await world.clock.settle()
-    expect(promoted).toEqual([[run.id, { total: 4 }, 'running']])
+    expect(promoted).toEqual([[run.id, 'worker', { total: 4 }, 'running']])
   })
 
   test('the mesh counts cost and tokens, and does not believe the agent', async () => {

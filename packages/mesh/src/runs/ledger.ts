@@ -2,54 +2,55 @@ import type { Clock } from '@flotilla/protocol/clock'
 import type { NewId } from '@flotilla/protocol/ids'
 import type { RunState, RunView } from '@flotilla/protocol/run'
 import type { EventBus } from '../events/event-bus.ts'
-import type { AgentConnections } from '../fleet/agent-connection.ts'
+import type { AgentConnections } from '../agents/connection/agent-connection.ts'
 import type { Journal } from '../journal/journal.ts'
-import type { Log } from '../log.ts'
-import type { Guard } from '../policy/action.ts'
+import type { Log } from '../platform/log.ts'
+import type { Guard } from '../access/action.ts'
+import { reasonToPause } from '../kernel/hooks.ts'
+import type { Hooks } from '../kernel/hooks.ts'
 import type { Database } from '../storage/database.ts'
 import type { DiskRoom } from '../storage/disk-room.ts'
-import { createCancelRun } from './cancel-run.ts'
-import type { CancelRun } from './cancel-run.ts'
-import { createDeliverSteers } from './deliver-steers.ts'
-import { createDispatchRun } from './dispatch-run.ts'
-import { createEndTurn } from './end-turn.ts'
-import { createExpireRuns } from './expire-runs.ts'
-import { createFollowRun } from './follow-run.ts'
-import type { Promote } from './follow-run.ts'
-import { createFollowedRuns } from './followed-runs.ts'
-import { createInterruptRun } from './interrupt-run.ts'
-import { createLaneBell } from './lane-bell.ts'
-import { createLanes } from './lanes.ts'
-import { createLease } from './lease.ts'
-import type { Lease } from './lease.ts'
-import { createLiveRuns } from './live-runs.ts'
-import type { LiveRuns } from './live-runs.ts'
-import { createMoveRun } from './move-run.ts'
-import { createOutbox } from './outbox.ts'
-import type { Outbox } from './outbox.ts'
-import { createPerformRun } from './perform-run.ts'
-import { createRecoverRun } from './recover-runs.ts'
-import { createBecomeRun, createReleaseSteers } from './release-steers.ts'
-import { createRunInbox } from './run-inbox.ts'
-import type { RunRecord } from './run-record.ts'
-import { createRunPulses } from './run-pulses.ts'
-import { createRunTable } from './run-table.ts'
-import type { RunSettledHandler, RunTasks, TellRun } from './run-tasks.ts'
-import { runView } from './run-view.ts'
-import { createSettleRun } from './settle-run.ts'
-import { createSteerRun } from './steer-run.ts'
-import type { SteerRun } from './steer-run.ts'
-import { createSteerTable } from './steer-table.ts'
-import { steerView } from './steer-view.ts'
+import { createCancelRun } from './lifecycle/cancel-run.ts'
+import type { CancelRun } from './lifecycle/cancel-run.ts'
+import { createDeliverSteers } from './steering/deliver-steers.ts'
+import { createDispatchRun } from './queue/dispatch-run.ts'
+import { createEndTurn } from './lifecycle/end-turn.ts'
+import { createExpireRuns } from './lifecycle/expire-runs.ts'
+import { createFollowRun } from './lifecycle/follow-run.ts'
+import { createFollowedRuns } from './lifecycle/followed-runs.ts'
+import { createInterruptRun } from './lifecycle/interrupt-run.ts'
+import { createLaneBell } from './queue/lane-bell.ts'
+import { createLanes } from './queue/lanes.ts'
+import { createLease } from './lifecycle/lease.ts'
+import type { Lease } from './lifecycle/lease.ts'
+import { createLiveRuns } from './lifecycle/live-runs.ts'
+import type { LiveRuns } from './lifecycle/live-runs.ts'
+import { createMoveRun } from './lifecycle/move-run.ts'
+import { createOutbox } from './delivery/outbox.ts'
+import type { Outbox } from './delivery/outbox.ts'
+import { createPerformRun } from './lifecycle/perform-run.ts'
+import { createRecoverRun } from './lifecycle/recover-runs.ts'
+import { createBecomeRun, createReleaseSteers } from './steering/release-steers.ts'
+import { createRunInbox } from './delivery/run-inbox.ts'
+import type { RunRecord } from './lifecycle/run-record.ts'
+import { createRunPulses } from './lifecycle/run-pulses.ts'
+import { createRunTable } from './lifecycle/run-table.ts'
+import type { RunTasks, TellRun } from './lifecycle/run-tasks.ts'
+import { runView } from './lifecycle/run-view.ts'
+import { createSettleRun } from './lifecycle/settle-run.ts'
+import { createSteerRun } from './steering/steer-run.ts'
+import type { SteerRun } from './steering/steer-run.ts'
+import { createSteerTable } from './steering/steer-table.ts'
+import { steerView } from './steering/steer-view.ts'
 import { createEnterRun, createSubmitRun, isLaneFull } from './submit-run.ts'
 import type { LanePlace, SubmitRun } from './submit-run.ts'
-import { createSubscribeRun } from './subscribe-run.ts'
-import type { SubscribeRun } from './subscribe-run.ts'
-import { runSweeps } from './sweeps.ts'
-import { createTakeSteers } from './take-steers.ts'
-import type { TakeSteers } from './take-steers.ts'
-import { createTellRun } from './tell-run.ts'
-import { createTellSteerer } from './tell-steerer.ts'
+import { createSubscribeRun } from './delivery/subscribe-run.ts'
+import type { SubscribeRun } from './delivery/subscribe-run.ts'
+import { runSweeps } from './lifecycle/sweeps.ts'
+import { createTakeSteers } from './steering/take-steers.ts'
+import type { TakeSteers } from './steering/take-steers.ts'
+import { createTellRun } from './delivery/tell-run.ts'
+import { createTellSteerer } from './steering/tell-steerer.ts'
 
 export interface LedgerDeps {
   readonly database: Database
@@ -63,12 +64,8 @@ export interface LedgerDeps {
   /** Throws the Problem `unknown-agent`, or `agent-archived` for one that is given no work. */
   readonly requireAgent: (agentId: string) => void
   readonly diskRoom: Pick<DiskRoom, 'require'>
-  /** Why nothing proactive of the agent begins now, or null. */
-  readonly pausedReason: (agentId: string) => string | null
   readonly tasks: RunTasks
-  readonly promote: Promote
-  /** Called in order inside every settlement, after the tasks. */
-  readonly onRunSettled?: readonly RunSettledHandler[]
+  readonly hooks: Hooks
 }
 
 /** The ledger of runs (invariants R1 to R7 of the architecture page). */
@@ -114,8 +111,14 @@ export interface Ledger {
   close(): Promise<void>
 }
 
-export function createLedger(deps: LedgerDeps): Ledger {
-  const { database, clock, log, tasks } = deps
+export function createLedger(given: LedgerDeps): Ledger {
+  const { database, clock, log, hooks } = given
+  const tasks: RunTasks = {
+    ...given.tasks,
+    openChildren: (runId) => [...given.tasks.openChildren(runId), ...hooks.runAwaits.ask(runId)],
+  }
+  const pausedReason = (agentId: string) => reasonToPause(hooks, agentId)
+  const deps = { ...given, tasks, pausedReason }
   const table = createRunTable(database)
   const steers = createSteerTable(database)
   const inbox = createRunInbox(database)
@@ -132,7 +135,7 @@ export function createLedger(deps: LedgerDeps): Ledger {
     (run: RunRecord) => tasks.runSettled(run, tellRun),
     releaseSteers,
     createTellSteerer({ steers, tellRun }),
-    ...(deps.onRunSettled ?? []),
+    hooks.runSettled.tell,
   ]
   const settle = createSettleRun({ database, move, outbox, bell, handlers })
   const interrupt = createInterruptRun({ database, move, settle, bell, clock })

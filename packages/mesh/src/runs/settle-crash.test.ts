@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Database } from '../storage/database.ts'
-import { aLedgerWorld, migrated, person } from './ledger-world.ts'
-import type { LedgerWorld } from './ledger-world.ts'
+import { aLedgerWorld, migrated, person } from '../testing/ledger-harness.ts'
+import type { LedgerWorld } from '../testing/ledger-harness.ts'
 
 interface FaultyDatabase extends Database {
   /** The write with this number, counted from now, throws; 0 for none. */

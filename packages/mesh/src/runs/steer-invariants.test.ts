@@ -3,12 +3,12 @@ import { Problem } from '@flotilla/protocol/problem'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { heedsLesson } from '../../../../tests/verifies.ts'
-import type { Caller } from '../policy/caller.ts'
-import type { FakeRun } from './fake-agents.ts'
+import type { Caller } from '../access/caller.ts'
+import type { FakeRun } from '../testing/fake-agents.ts'
 import { patient } from '../../../../tests/support/patience.ts'
-import { aLedgerWorld, person } from './ledger-world.ts'
-import type { LedgerWorld } from './ledger-world.ts'
-import { ticketFor } from './live-runs.ts'
+import { aLedgerWorld, person } from '../testing/ledger-harness.ts'
+import type { LedgerWorld } from '../testing/ledger-harness.ts'
+import { ticketFor } from './lifecycle/live-runs.ts'
 
 const agentIds = ['operator', 'ada'] as const
 

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import type { Clock } from '@flotilla/protocol/clock'
-import type { Log } from '../log.ts'
+import type { Log } from '../platform/log.ts'
 import {
   containerOptions,
   labelKeys,
@@ -36,7 +36,7 @@ import { tarArchive } from './tar-archive.ts'
 import { createLimitedVolumes, type LimitedVolumes } from './volume/limited-volumes.ts'
 import { findVolumePrograms } from './volume/volume-facts.ts'
 import type { VolumePrograms } from './volume/volume-image.ts'
-import { verifyWalls } from './walls/verify-walls.ts'
+import { verifyWalls } from './isolation/verify-walls.ts'
 
 const startsPerCore = 2
 /** Asked of the engine's log at most; a line is bounded by the log's own rotation. */

@@ -6,7 +6,7 @@ import process from 'node:process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { workersIn } from '../../../../tests/support/workers-in.ts'
-import { systemClock } from '../system-clock.ts'
+import { systemClock } from '../platform/system-clock.ts'
 import { createProcessRuntime } from './process-runtime.ts'
 import { readRecord, startTicksOf, writeRecord } from './process/process-record.ts'
 import {

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Journal } from '../journal/journal.ts'
-import type { Guard } from '../policy/action.ts'
-import { actorOf } from '../policy/caller.ts'
-import type { Caller } from '../policy/caller.ts'
+import type { Guard } from '../access/action.ts'
+import { actorOf } from '../access/caller.ts'
+import type { Caller } from '../access/caller.ts'
 import type { CheckSource } from './check-in-thread.ts'
 import type { SkillDefinition } from './read-definition.ts'
 

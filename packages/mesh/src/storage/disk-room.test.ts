@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isDiskFull } from '../disk-full.ts'
+import { isDiskFull } from './disk-full.ts'
 import { createDiskRoom } from './disk-room.ts'
 import { openDatabase } from './database.ts'
 

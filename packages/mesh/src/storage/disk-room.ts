@@ -1,7 +1,7 @@
 import { statfsSync } from 'node:fs'
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
-import { isDiskFull } from '../disk-full.ts'
+import { isDiskFull } from './disk-full.ts'
 
 /** Kept free for what was accepted already: its outcome, its journal and its costs must still be written. */
 const freeMinBytes = 32 * 1024 * 1024

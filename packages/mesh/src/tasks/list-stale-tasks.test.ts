@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { Problem } from '@flotilla/protocol/problem'
-import { aLedgerWorld, person } from '../runs/ledger-world.ts'
+import { aLedgerWorld, person } from '../testing/ledger-harness.ts'
 import { createListStaleTasks } from './list-stale-tasks.ts'
 
 const hourMs = 3600 * 1000

@@ -1,7 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { TaskView } from '@flotilla/protocol/task'
-import type { Guard } from '../policy/action.ts'
-import type { Caller } from '../policy/caller.ts'
+import type { Guard } from '../access/action.ts'
+import type { Caller } from '../access/caller.ts'
 import { taskView } from './task-table.ts'
 import type { TaskTable } from './task-table.ts'
 

@@ -4,7 +4,7 @@ import { canMoveTask, isTaskOpen } from '@flotilla/protocol/task'
 import type { TaskState } from '@flotilla/protocol/task'
 import type { EventBus } from '../events/event-bus.ts'
 import type { Journal } from '../journal/journal.ts'
-import type { TellRun } from '../runs/run-tasks.ts'
+import type { TellRun } from '../runs/lifecycle/run-tasks.ts'
 import type { Database } from '../storage/database.ts'
 import type { TaskRecord, TaskTable } from './task-table.ts'
 

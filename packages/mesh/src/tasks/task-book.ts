@@ -1,7 +1,7 @@
 import type { RunOutcome } from '@flotilla/protocol/run'
 import type { TaskState } from '@flotilla/protocol/task'
-import type { RunRecord } from '../runs/run-record.ts'
-import type { RunTasks, TellRun } from '../runs/run-tasks.ts'
+import type { RunRecord } from '../runs/lifecycle/run-record.ts'
+import type { RunTasks, TellRun } from '../runs/lifecycle/run-tasks.ts'
 import type { MoveTask } from './move-task.ts'
 import type { TaskTable } from './task-table.ts'
 

@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os'
 import { describe, expect, it } from 'vitest'
-import { systemClock } from '../../system-clock.ts'
+import { systemClock } from '../../platform/system-clock.ts'
 import { ensureEngine, inspectEngine } from './ensure-engine.ts'
 
 const absent = {

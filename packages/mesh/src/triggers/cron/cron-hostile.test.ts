@@ -3,13 +3,21 @@ import { cronChangeSchema, newCronJobSchema } from '@flotilla/protocol/cron-api'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import { describe, expect, it } from 'vitest'
 import { verifies } from '../../../../../tests/verifies.ts'
-import type { Caller } from '../../policy/caller.ts'
+import type { Caller } from '../../access/caller.ts'
 import { checkToolCall } from './check-tool.ts'
 import { readJobs } from './cron-file.ts'
 import { firedPerTickMax } from './cron-ticker.ts'
 import type { HeartbeatFiring } from './cron-world.ts'
 import { heartbeatsAtOnceMax } from './fire-job.ts'
-import { aJob, noSignal, owner, play, problemOf, startOfTime, writeByHand } from './played-cron.ts'
+import {
+  aJob,
+  noSignal,
+  owner,
+  play,
+  problemOf,
+  startOfTime,
+  writeByHand,
+} from '../../testing/cron-harness.ts'
 import { patient } from '../../../../../tests/support/patience.ts'
 
 const minute = 60_000

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { heedsLesson, verifies } from '../../../../../tests/verifies.ts'
-import { isNearChange, oracleDueTimes, parserDueTimes } from './cron-oracle.ts'
+import { isNearChange, oracleDueTimes, parserDueTimes } from '../../testing/cron-oracle.ts'
 import { nextDue, readSchedule } from './cron-schedule.ts'
 import type { Schedule } from './cron-schedule.ts'
 import { dueBetween } from './due-times.ts'

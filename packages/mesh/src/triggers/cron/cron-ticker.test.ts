@@ -1,8 +1,8 @@
 import { setImmediate as breath } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { verifies } from '../../../../../tests/verifies.ts'
-import { createHandDrivenClock } from '../../runs/hand-driven-clock.ts'
-import { play, startOfTime } from './played-cron.ts'
+import { createHandDrivenClock } from '../../testing/manual-clock.ts'
+import { play, startOfTime } from '../../testing/cron-harness.ts'
 
 const minute = 60_000
 

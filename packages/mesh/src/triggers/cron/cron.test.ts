@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { heedsLesson, verifies } from '../../../../../tests/verifies.ts'
 import { firedPerTickMax } from './cron-ticker.ts'
 import type { FireHeartbeat } from './cron-world.ts'
-import { aJob, owner, play, problemOf, startOfTime, writeByHand } from './played-cron.ts'
+import { aJob, owner, play, problemOf, startOfTime, writeByHand } from '../../testing/cron-harness.ts'
 
 const minute = 60_000
 describe('a due time', () => {

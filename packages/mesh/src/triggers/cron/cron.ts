@@ -1,4 +1,4 @@
-import type { RunSettledHandler } from '../../runs/run-tasks.ts'
+import type { SettledRun } from '../../kernel/hooks.ts'
 import { createCronFile, correctionOf } from './cron-file.ts'
 import type { CronFile } from './cron-file.ts'
 import { createCronTable } from './cron-table.ts'
@@ -21,7 +21,7 @@ import { createSettleJob } from './settle-job.ts'
 export interface Cron extends ManageCron, CronTicker {
   readonly heartbeatJobs: HeartbeatJobs
   /** To be told of every settled run, in its transaction. */
-  readonly runSettled: RunSettledHandler
+  readonly runSettled: (run: SettledRun) => void
   /** With line and reason, why config/cron.json as it stands is not used, and what is instead; null while it is. */
   broken(): string | null
   /** Before an agent is deleted: its jobs cannot be taken from a file that is broken. Problem `unprocessable`. */

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { describe } from 'vitest'
 import { heartbeatJobsConformance } from '../heartbeat/heartbeat-jobs.conformance.ts'
-import { play } from './played-cron.ts'
+import { play } from '../../testing/cron-harness.ts'
 
 describe('heartbeats on the board of jobs', () => {
   heartbeatJobsConformance(async () => {

@@ -1,10 +1,18 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { describe, expect, it } from 'vitest'
 import { heedsLesson, verifies } from '../../../../../tests/verifies.ts'
-import type { Caller } from '../../policy/caller.ts'
+import type { Caller } from '../../access/caller.ts'
 import { isQuietReply } from './quiet-reply.ts'
-import { aJob, noSignal, owner, play, problemOf, startOfTime, writeByHand } from './played-cron.ts'
-import type { PlayedCron } from './played-cron.ts'
+import {
+  aJob,
+  noSignal,
+  owner,
+  play,
+  problemOf,
+  startOfTime,
+  writeByHand,
+} from '../../testing/cron-harness.ts'
+import type { PlayedCron } from '../../testing/cron-harness.ts'
 
 const minute = 60_000
 const clerk: Caller = { kind: 'agent', agentId: 'clerk', token: 'door', run: null }

@@ -2,10 +2,18 @@ import { readFile, rm, writeFile } from 'node:fs/promises'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { verifies } from '../../../../../tests/verifies.ts'
-import type { Caller } from '../../policy/caller.ts'
-import type { RunRecord } from '../../runs/run-record.ts'
-import { aJob, noSignal, owner, play, problemOf, startOfTime, writeByHand } from './played-cron.ts'
-import type { PlayedCron, PlayedOptions } from './played-cron.ts'
+import type { Caller } from '../../access/caller.ts'
+import type { RunRecord } from '../../runs/lifecycle/run-record.ts'
+import {
+  aJob,
+  noSignal,
+  owner,
+  play,
+  problemOf,
+  startOfTime,
+  writeByHand,
+} from '../../testing/cron-harness.ts'
+import type { PlayedCron, PlayedOptions } from '../../testing/cron-harness.ts'
 
 const minute = 60_000
 const operator = 'operator'

@@ -1,6 +1,6 @@
 import { tellOfJob } from './tell-of-job.ts'
 import { wireLimits } from '@flotilla/protocol/limits'
-import type { RunRecord } from '../../runs/run-record.ts'
+import type { SettledRun } from '../../kernel/hooks.ts'
 import type { CronJob } from './cron-job.ts'
 import { modeOf } from './cron-job.ts'
 import type { CronRow, CronTable } from './cron-table.ts'
@@ -10,7 +10,7 @@ import { isQuietReply } from './quiet-reply.ts'
 /** Failures in a row after which the owner is told, once until the job works again. */
 export const failuresToldAt = 3
 
-export type SettleJob = (row: CronRow, run: RunRecord) => void
+export type SettleJob = (row: CronRow, run: SettledRun) => void
 
 /**
  * Writes how a fired due time ended. Joins the transaction of the run's settlement and never throws for what is only

@@ -1,6 +1,6 @@
 import type { HeartbeatView } from '@flotilla/protocol/heartbeat-api'
-import type { Guard } from '../../policy/action.ts'
-import type { Caller } from '../../policy/caller.ts'
+import type { Guard } from '../../access/action.ts'
+import type { Caller } from '../../access/caller.ts'
 import { heldJob, isLocked } from './held-job.ts'
 import type { HeartbeatJobs } from './heartbeat-jobs.ts'
 import type { HeartbeatTable } from './heartbeat-table.ts'

@@ -1,5 +1,5 @@
 import { defaultHeartbeatSchedule } from '@flotilla/protocol/heartbeat-reply'
-import type { Log } from '../../log.ts'
+import type { Log } from '../../platform/log.ts'
 import type { WantedHeartbeat } from './ensure-heartbeat.ts'
 import { heldJob } from './held-job.ts'
 import type { HeartbeatJobs } from './heartbeat-jobs.ts'

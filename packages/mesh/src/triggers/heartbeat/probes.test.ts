@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { heedsLesson, verifies } from '../../../../../tests/verifies.ts'
-import { aLedgerWorld } from '../../runs/ledger-world.ts'
+import { aLedgerWorld } from '../../testing/ledger-harness.ts'
 import { createOpenTasks } from './open-tasks.ts'
 import { alertLines, runProbes } from './probes.ts'
 import type { ProbeFacts } from './probes.ts'

@@ -1,7 +1,7 @@
 import { limits } from '@flotilla/protocol/limits'
 import { joinPromptText, sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
-import type { UnreadSummary } from '../../topics/topics.ts'
+import type { UnreadSummary } from '../../collaboration/topics/topics.ts'
 
 /** Hand-offs to an agent that nobody has closed: how many, and the newest of them. */
 export interface OpenTasks {

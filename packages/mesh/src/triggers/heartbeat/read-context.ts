@@ -1,7 +1,7 @@
 import type { HeartbeatContext } from '@flotilla/protocol/agent-api'
-import type { AgentConnection, AgentConnections } from '../../fleet/agent-connection.ts'
-import type { Reach } from '../../fleet/ensure-running.ts'
-import type { Log } from '../../log.ts'
+import type { AgentConnection, AgentConnections } from '../../agents/connection/agent-connection.ts'
+import type { Reach } from '../../agents/lifecycle/ensure-running.ts'
+import type { Log } from '../../platform/log.ts'
 import type { KnownContext } from './heartbeat-table.ts'
 import type { KnownContexts } from './known-contexts.ts'
 

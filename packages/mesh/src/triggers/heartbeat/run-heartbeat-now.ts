@@ -1,6 +1,6 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import type { Guard } from '../../policy/action.ts'
-import type { Caller } from '../../policy/caller.ts'
+import type { Guard } from '../../access/action.ts'
+import type { Caller } from '../../access/caller.ts'
 import type { FireHeartbeat, HeartbeatEnd } from './fire-heartbeat.ts'
 
 /**

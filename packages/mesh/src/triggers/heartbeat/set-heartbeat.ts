@@ -1,9 +1,9 @@
 import { defaultHeartbeatSchedule } from '@flotilla/protocol/heartbeat-reply'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Journal } from '../../journal/journal.ts'
-import type { Guard } from '../../policy/action.ts'
-import { actorOf } from '../../policy/caller.ts'
-import type { Caller } from '../../policy/caller.ts'
+import type { Guard } from '../../access/action.ts'
+import { actorOf } from '../../access/caller.ts'
+import type { Caller } from '../../access/caller.ts'
 import { isLocked } from './held-job.ts'
 import type { HeartbeatJobs } from './heartbeat-jobs.ts'
 

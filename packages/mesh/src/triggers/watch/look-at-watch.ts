@@ -1,4 +1,4 @@
-import { conditionHolds } from '../../conditions/condition.ts'
+import { conditionHolds } from '../conditions/condition.ts'
 import { nameAsText } from './scan-folder.ts'
 import type { ScanEnd, ScanFolder } from './scan-folder.ts'
 import { createSeenFiles } from './seen-files.ts'

@@ -1,5 +1,5 @@
 import { lstatSync, opendirSync, statSync } from 'node:fs'
-import { compileNamePattern } from '../../policy/glob.ts'
+import { compileNamePattern } from '../../access/glob.ts'
 import { nameAsText } from './scan-folder.ts'
 import type { ScanEnd } from './scan-folder.ts'
 

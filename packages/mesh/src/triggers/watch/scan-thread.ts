@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import type { Clock } from '@flotilla/protocol/clock'
-import type { Log } from '../../log.ts'
+import type { Log } from '../../platform/log.ts'
 import { numbersOfFile } from './read-folder.ts'
 import type { FolderPiece } from './read-folder.ts'
 import type { ScanEnd, ScanFolder } from './scan-folder.ts'

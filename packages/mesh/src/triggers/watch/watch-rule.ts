@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { agentIdSchema } from '@flotilla/protocol/ids'
 import * as z from 'zod'
-import type { Condition } from '../../conditions/condition.ts'
-import { parseCondition } from '../../conditions/parse-condition.ts'
+import type { Condition } from '../conditions/condition.ts'
+import { parseCondition } from '../conditions/parse-condition.ts'
 
 /** Entries of `config/watchers.yaml`; each looks through a folder every five seconds. */
 export const watchesMax = 100

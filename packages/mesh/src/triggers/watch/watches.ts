@@ -1,7 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { limits } from '@flotilla/protocol/limits'
 import type { EventBus } from '../../events/event-bus.ts'
-import type { Log } from '../../log.ts'
+import type { Log } from '../../platform/log.ts'
 import type { FireChange } from './fire-change.ts'
 import { activateWatch, lookAtWatch } from './look-at-watch.ts'
 import type { ActiveWatch, LookReport } from './look-at-watch.ts'

@@ -1,4 +1,4 @@
-import type { Caller } from '../../policy/caller.ts'
+import type { Caller } from '../../access/caller.ts'
 import type { SubmitRun } from '../../runs/submit-run.ts'
 import type { Database } from '../../storage/database.ts'
 import type { DeliveryTable, NewDelivery } from './delivery-table.ts'

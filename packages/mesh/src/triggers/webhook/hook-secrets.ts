@@ -1,5 +1,5 @@
-import type { Log } from '../../log.ts'
-import type { Vault } from '../../vault/vault.ts'
+import type { Log } from '../../platform/log.ts'
+import type { Vault } from '../../credentials/vault.ts'
 import type { Hook, HookTable } from './hook-table.ts'
 
 /** Secrets of webhooks, which are credentials of the mesh alone; the database knows only their numbers. */

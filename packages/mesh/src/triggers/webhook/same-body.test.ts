@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, test } from 'vitest'
-import { aWebhookWorld, owner } from './webhook-world.ts'
-import type { WebhookWorld } from './webhook-world.ts'
+import { aWebhookWorld, owner } from '../../testing/webhook-harness.ts'
+import type { WebhookWorld } from '../../testing/webhook-harness.ts'
 import { historyBounds } from './webhooks.ts'
 
 const body = '{"action":"opened"}'

@@ -1,13 +1,13 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { NewId } from '@flotilla/protocol/ids'
 import type { Journal } from '../../journal/journal.ts'
-import type { Log } from '../../log.ts'
-import type { Guard } from '../../policy/action.ts'
-import type { RunSettledHandler } from '../../runs/run-tasks.ts'
+import type { Log } from '../../platform/log.ts'
+import type { Guard } from '../../access/action.ts'
+import type { SettledRun } from '../../kernel/hooks.ts'
 import type { SubmitRun } from '../../runs/submit-run.ts'
 import type { Database } from '../../storage/database.ts'
 import { createGroupedCommit } from '../../storage/grouped-commit.ts'
-import type { Vault } from '../../vault/vault.ts'
+import type { Vault } from '../../credentials/vault.ts'
 import { bodiesKeptMs, createBodyMemory } from './body-memory.ts'
 import type { MemoryBounds } from './body-memory.ts'
 import { createDeliveryHistory } from './delivery-history.ts'
@@ -40,7 +40,7 @@ export interface Webhooks {
   readonly history: DeliveryHistory
   countsOf: ReturnType<typeof createDeliveryTable>['countsOf']
   /** How a run ended that a delivery made; in the transaction of its end. */
-  readonly runSettled: RunSettledHandler
+  readonly runSettled: (run: SettledRun) => void
   /** When an agent is deleted: its hooks go. */
   forget(agentId: string): void
   /** Once a minute: writes counts, and takes away what is kept no longer. */

@@ -1,0 +1,93 @@
+import { describe, expect, test } from 'vitest'
+import { collectEvents, collectJournal } from '../../../../tests/support/collected-ports.ts'
+import { createManualClock } from '../../../../tests/support/manual-clock.ts'
+import { verifies } from '../../../../tests/verifies.ts'
+import { silentLog } from '../platform/log.ts'
+import type { Caller } from './caller.ts'
+import { workerDefaultRecord } from './default-records.ts'
+import { createDenialCounts } from './denial-counts.ts'
+import { createGuard } from './guard.ts'
+import type { PermissionSnapshot } from './permission-file.ts'
+
+const scout: Caller = { kind: 'agent', agentId: 'scout', token: 'door', run: null }
+const snapshot: PermissionSnapshot = {
+  broken: null,
+  brokenLine: null,
+  recordOf: (agentId) => (agentId === 'scout' ? workerDefaultRecord : undefined),
+  lineOf: (_agentId, field) => (field === undefined ? 3 : null),
+}
+
+function aGuard() {
+  const clock = createManualClock()
+  const journal = collectJournal()
+  const events = collectEvents()
+  const denials = createDenialCounts(clock)
+  const guard = createGuard({
+    permissions: { snapshot: () => snapshot },
+    denials,
+    journal,
+    events,
+    clock,
+    log: silentLog,
+  })
+  return { guard, clock, journal, events, denials }
+}
+
+describe('the guard', () => {
+  test('lets through what is allowed and writes nothing down', () => {
+    const { guard, journal, denials } = aGuard()
+    guard(scout, { do: 'read-blackboard', key: 'a' })
+    expect(journal.entries).toEqual([])
+    expect(denials.last24Hours('scout')).toEqual({})
+  })
+
+  test('throws denied with field and line, journals and announces it', () => {
+    verifies('purpose:mesh:enforces-permissions')
+    const { guard, journal, events } = aGuard()
+    expect(() => guard(scout, { do: 'message-agent', to: 'other' })).toThrow(
+      expect.objectContaining({
+        code: 'denied',
+        extra: { action: 'message-agent', field: 'can_message', line: 3 },
+      }),
+    )
+    expect(journal.entries).toMatchObject([
+      { actor: 'agent:scout', action: 'permission.denied', subject: 'other' },
+    ])
+    expect(events.bodies).toMatchObject([{ type: 'call.denied', agent_id: 'scout', action: 'message-agent' }])
+  })
+
+  test('counts nothing of an agent that was deleted for one made anew under its id', () => {
+    const { guard, denials } = aGuard()
+    expect(() => guard(scout, { do: 'message-agent', to: 'a' })).toThrow('can_message')
+    denials.forget('scout')
+    expect(denials.last24Hours('scout')).toEqual({})
+  })
+
+  test('counts every denial of the last day by kind', async () => {
+    verifies('purpose:observability:tool-denials-24h')
+    const { guard, clock, denials } = aGuard()
+    const tryTo = (to: string) =>
+      expect(() => guard(scout, { do: 'message-agent', to })).toThrow('can_message')
+    tryTo('a')
+    await clock.advance(20 * 3600 * 1000)
+    tryTo('b')
+    expect(() => guard(scout, { do: 'manage-fleet' })).toThrow('can_manage_fleet')
+    expect(denials.last24Hours('scout')).toEqual({ 'message-agent': 2, 'manage-fleet': 1 })
+    await clock.advance(5 * 3600 * 1000)
+    expect(denials.last24Hours('scout')).toEqual({ 'message-agent': 1, 'manage-fleet': 1 })
+    await clock.advance(24 * 3600 * 1000)
+    expect(denials.last24Hours('scout')).toEqual({})
+  })
+
+  test('keeps a looping agent from flooding the journal, and tells how much was left out', async () => {
+    const { guard, clock, journal, events, denials } = aGuard()
+    for (let call = 0; call < 1000; call++)
+      expect(() => guard(scout, { do: 'manage-fleet' })).toThrow('can_manage_fleet')
+    expect(journal.entries).toHaveLength(20)
+    expect(events.bodies).toHaveLength(20)
+    expect(denials.last24Hours('scout')).toEqual({ 'manage-fleet': 1000 })
+    await clock.advance(60_000)
+    expect(() => guard(scout, { do: 'manage-fleet' })).toThrow('can_manage_fleet')
+    expect(journal.entries.at(-1)?.detail).toMatchObject({ skipped: 980 })
+  })
+})

@@ -1,0 +1,102 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { Problem } from '@flotilla/protocol/problem'
+import type { EventBus } from '../events/event-bus.ts'
+import type { Journal } from '../journal/journal.ts'
+import type { Log } from '../platform/log.ts'
+import type { Action, Guard } from './action.ts'
+import { authorize } from './authorize.ts'
+import { actorOf } from './caller.ts'
+import type { Caller } from './caller.ts'
+import type { DenialCounts } from './denial-counts.ts'
+import type { PermissionSnapshot } from './permission-file.ts'
+
+export interface GuardDeps {
+  readonly permissions: { snapshot(): PermissionSnapshot }
+  readonly denials: DenialCounts
+  readonly journal: Journal
+  readonly events: Pick<EventBus, 'publish'>
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** Denials of one caller that are written down per minute; an agent in a loop must not flood the journal. */
+const writtenPerMinute = 20
+const windowMs = 60_000
+/** Callers are agents of this fleet and a handful of channels; the bound only keeps a mistake small. */
+const windowsMax = 10_000
+const subjectMaxChars = 200
+
+interface Window {
+  readonly startedAt: number
+  written: number
+  unwritten: number
+}
+
+/** Throws the Problem `denied` unless the caller may. Call it before any transaction: its record must not roll back. */
+export function createGuard(deps: GuardDeps): Guard {
+  const windows = new Map<string, Window>()
+
+  /** How many denials went unwritten before this one, or null when this one goes unwritten too. */
+  function unwrittenBefore(actor: string): number | null {
+    const now = deps.clock.now()
+    const known = windows.get(actor)
+    if (known && now - known.startedAt < windowMs) {
+      if (known.written >= writtenPerMinute) {
+        known.unwritten++
+        return null
+      }
+      known.written++
+      return 0
+    }
+    if (windows.size >= windowsMax) windows.clear()
+    windows.set(actor, { startedAt: now, written: 1, unwritten: 0 })
+    return known?.unwritten ?? 0
+  }
+
+  return (caller, action) => {
+    const snapshot = deps.permissions.snapshot()
+    const decision = authorize(snapshot, caller, action)
+    if (decision.allowed) return
+    const { reason, field } = decision
+    if (caller.kind === 'agent') deps.denials.add(caller.agentId, action.do)
+    const skipped = unwrittenBefore(actorOf(caller))
+    if (skipped !== null) record(deps, { caller, action, reason, skipped })
+    const agentId = caller.kind === 'agent' ? caller.agentId : null
+    const line =
+      agentId === null ? null : (snapshot.lineOf(agentId, field ?? undefined) ?? snapshot.lineOf(agentId))
+    throw new Problem('denied', {
+      detail: reason,
+      extra: { action: action.do, ...(field === null ? {} : { field }), ...(line === null ? {} : { line }) },
+    })
+  }
+}
+
+function record(
+  deps: GuardDeps,
+  denial: { caller: Caller; action: Action; reason: string; skipped: number },
+): void {
+  const { caller, action, reason, skipped } = denial
+  const actor = actorOf(caller)
+  deps.log.warn({ actor, action: action.do, reason, skipped }, 'call denied')
+  deps.journal.append({
+    actor,
+    action: 'permission.denied',
+    subject: subjectOf(action),
+    detail: { action: action.do, reason: reason.slice(0, subjectMaxChars), skipped },
+  })
+  if (caller.kind === 'agent') {
+    deps.events.publish({ type: 'call.denied', agent_id: caller.agentId, action: action.do, reason })
+  }
+}
+
+/** What the action is about, as far as it names something. */
+function subjectOf(action: Action): string {
+  if ('to' in action) return action.to
+  if ('key' in action) return action.key.slice(0, subjectMaxChars)
+  if ('api' in action) return action.api
+  if ('topic' in action) return action.topic.slice(0, subjectMaxChars)
+  if ('name' in action) return action.name.slice(0, subjectMaxChars)
+  if ('browserAction' in action) return action.browserAction.slice(0, subjectMaxChars)
+  if ('chain' in action) return action.chain.slice(0, subjectMaxChars)
+  return 'agentId' in action ? action.agentId : 'fleet'
+}

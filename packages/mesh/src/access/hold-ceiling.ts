@@ -1,0 +1,77 @@
+import type { PermissionRecord } from '@flotilla/protocol/permission-record'
+import { Problem } from '@flotilla/protocol/problem'
+import type { EventBus } from '../events/event-bus.ts'
+import type { Journal } from '../journal/journal.ts'
+import type { Log } from '../platform/log.ts'
+import { isAtTerminal } from './at-terminal.ts'
+import { actorOf } from './caller.ts'
+import type { Caller } from './caller.ts'
+import type { DenialCounts } from './denial-counts.ts'
+import { operatorMayChange } from './operator-ceiling.ts'
+import type { SubmittedFields } from './permission-change.ts'
+
+/** Names that callers make up, in records and replies, characters. */
+const nameMaxChars = 60
+
+export interface CeilingQuestion {
+  readonly agentId: string
+  /** What stands now. */
+  readonly current: PermissionRecord
+  readonly fields: SubmittedFields
+}
+
+/** Something above the ceiling that was asked for. */
+export interface AboveCeiling {
+  /** Whose permission, budget or the like it is, as the journal names it. */
+  readonly subject: string
+  readonly field: string
+  readonly reason: string
+}
+
+/**
+ * Refuses what is above the ceiling: a denial, counted, journalled and announced like one. To be called before any
+ * transaction: its record must not roll back. Always throws the Problem `human-only`: such a thing never becomes a
+ * proposal.
+ */
+export type RefuseAboveCeiling = (caller: Caller, above: AboveCeiling) => never
+
+export interface CeilingDeps {
+  readonly denials: DenialCounts
+  readonly journal: Journal
+  readonly events: Pick<EventBus, 'publish'>
+  readonly log: Log
+}
+
+export function createRefuseAboveCeiling(deps: CeilingDeps): RefuseAboveCeiling {
+  return (caller, { subject, field: named, reason }) => {
+    const field = named.slice(0, nameMaxChars)
+    const actor = actorOf(caller)
+    deps.log.warn({ actor, subject, field, reason }, 'an edit above the ceiling was refused')
+    deps.journal.append({ actor, action: 'ceiling.refused', subject, detail: { field, reason } })
+    if (caller.kind === 'agent') {
+      deps.denials.add(caller.agentId, 'edit-agent-config')
+      deps.events.publish({
+        type: 'call.denied',
+        agent_id: caller.agentId,
+        action: 'edit-agent-config',
+        reason: `${field} of ${subject}: ${reason}`,
+      })
+    }
+    throw new Problem('human-only', { detail: `${field}: ${reason}`, extra: { field } })
+  }
+}
+
+/**
+ * Holds the operator's ceiling: everybody who is not a person at the terminal has it, whatever the words and the way.
+ * Problem `human-only`.
+ */
+export type HoldCeiling = (caller: Caller, question: CeilingQuestion) => void
+
+export function createHoldCeiling(deps: CeilingDeps): HoldCeiling {
+  const refuse = createRefuseAboveCeiling(deps)
+  return (caller, { agentId, current, fields }) => {
+    if (isAtTerminal(caller)) return
+    const verdict = operatorMayChange(current, fields)
+    if (!verdict.allowed) refuse(caller, { subject: agentId, field: verdict.field, reason: verdict.reason })
+  }
+}

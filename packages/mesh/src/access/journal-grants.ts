@@ -1,0 +1,136 @@
+import { canonicalJson } from '../journal/chain-hash.ts'
+import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
+import { jsonValueSchema } from '@flotilla/protocol/json-value'
+import { operatorAgentId } from '@flotilla/protocol/ids'
+import type { ControlPlaneFlag, PermissionRecord } from '@flotilla/protocol/permission-record'
+import * as z from 'zod'
+import type { Journal } from '../journal/journal.ts'
+import type { Log } from '../platform/log.ts'
+import type { Database } from '../storage/database.ts'
+
+export type PermissionRecordsByAgent = Readonly<Record<string, PermissionRecord>>
+
+/**
+ * Tells the journal who was granted what: the records as they stand now against those that it was told of last, field by
+ * field. What it was told of stands in the database, so that an edit made while the mesh was down is found too.
+ */
+export type JournalGrants = (
+  records: PermissionRecordsByAgent,
+  actor: string,
+  /** Which the operator's entry leaves out of the file, so that it has them by default. */
+  leftOut?: readonly ControlPlaneFlag[],
+) => void
+
+/** Who edits the file by hand has no other name here. */
+export const handActor = 'human:file'
+
+const seenSchema = z.record(z.string(), z.record(z.string(), jsonValueSchema))
+/** Longer values are told by their number of entries. */
+const valueMaxChars = 1000
+
+export function createJournalGrants(deps: {
+  readonly database: Database
+  readonly journal: Journal
+  readonly log: Log
+}): JournalGrants {
+  const { database, journal, log } = deps
+  let seen: string | null = null
+
+  function append(actor: string, changes: readonly GrantChange[]): void {
+    for (const { action, agentId, fields } of changes)
+      journal.append({ actor, action, subject: agentId, detail: fields })
+  }
+
+  /** True where it was told of the defaults, which is once. */
+  function tell(text: string, actor: string, leftOut: readonly ControlPlaneFlag[]): boolean {
+    const row = database.prepare('SELECT records, defaults_told FROM permissions_seen WHERE id = 1').get()
+    const before = seenSchema.parse(JSON.parse(row === undefined ? '{}' : String(row['records'])))
+    const after = seenSchema.parse(JSON.parse(text))
+    const isFirst = row?.['defaults_told'] !== 1
+    // Earlier releases took for false what was left out: nobody's hand has changed it since.
+    const byHand = isFirst ? withoutDefaults(before, after, leftOut) : after
+    append(actor, grantChanges(before, byHand))
+    append('system', grantChanges(byHand, after))
+    database
+      .prepare(
+        'INSERT INTO permissions_seen (id, records, defaults_told) VALUES (1, ?, 1) ON CONFLICT (id) DO UPDATE SET records = excluded.records, defaults_told = 1',
+      )
+      .run(text)
+    return isFirst
+  }
+
+  return (records, actor, leftOut = []) => {
+    const text = canonicalJson(jsonValueSchema.parse(records))
+    if (text === seen) return
+    const toldDefaults = database.transaction(() => tell(text, actor, leftOut))
+    seen = text
+    if (!toldDefaults || leftOut.length === 0) return
+    log.warn(
+      {
+        flags: leftOut,
+        repair: `flotilla permissions set ${operatorAgentId} ${leftOut.map((flag) => `${flag}=false`).join(' ')}`,
+      },
+      'the entry of the operator leaves these flags out, which it has by default: it may do what they name until they are set to false',
+    )
+  }
+}
+
+/** As it would be if what the operator's entry leaves out stood as it did before. Pure. */
+function withoutDefaults(before: Records, after: Records, leftOut: readonly ControlPlaneFlag[]): Records {
+  const own = after[operatorAgentId]
+  if (own === undefined) return after
+  const was = before[operatorAgentId] ?? {}
+  const flags = Object.fromEntries(leftOut.map((flag) => [flag, was[flag] ?? false]))
+  return { ...after, [operatorAgentId]: { ...own, ...flags } }
+}
+
+export interface GrantChange {
+  readonly agentId: string
+  readonly action: 'permission.granted' | 'permission.changed' | 'permission.revoked'
+  /** By field: `{ from, to }`, or what holds at first. */
+  readonly fields: JsonObject
+}
+
+type Records = Readonly<Record<string, Readonly<Record<string, JsonValue>>>>
+
+/** Pure. */
+export function grantChanges(before: Records, after: Records): readonly GrantChange[] {
+  const ids = new Set([...Object.keys(before), ...Object.keys(after)])
+  const changes: GrantChange[] = []
+  for (const agentId of [...ids].toSorted()) {
+    const was = before[agentId]
+    const is = after[agentId]
+    if (!is) changes.push({ agentId, action: 'permission.revoked', fields: {} })
+    else if (was) {
+      const fields = changedFields(was, is)
+      if (Object.keys(fields).length > 0) changes.push({ agentId, action: 'permission.changed', fields })
+    } else {
+      const given = Object.entries(is).filter(([, value]) => isGrant(value))
+      const fields = Object.fromEntries(given.map(([field, value]) => [field, told(value)]))
+      changes.push({ agentId, action: 'permission.granted', fields })
+    }
+  }
+  return changes
+}
+
+function changedFields(
+  was: Readonly<Record<string, JsonValue>>,
+  is: Readonly<Record<string, JsonValue>>,
+): JsonObject {
+  const fields = [...new Set([...Object.keys(was), ...Object.keys(is)])].toSorted()
+  return Object.fromEntries(
+    fields
+      .filter((field) => canonicalJson(was[field] ?? null) !== canonicalJson(is[field] ?? null))
+      .map((field) => [field, { from: told(was[field] ?? null), to: told(is[field] ?? null) }]),
+  )
+}
+
+/** Empty lists, false, null and 0 allow nothing. */
+function isGrant(value: JsonValue): boolean {
+  return Array.isArray(value) ? value.length > 0 : Boolean(value)
+}
+
+function told(value: JsonValue): JsonValue {
+  if (canonicalJson(value).length <= valueMaxChars) return value
+  return Array.isArray(value) ? `${value.length} entries` : 'a long value'
+}

@@ -1,0 +1,123 @@
+import { chmod, mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Clock } from '@flotilla/protocol/clock'
+import { mcpBriefs } from '@flotilla/protocol/mcp-servers'
+import type { PermissionRecord } from '@flotilla/protocol/permission-record'
+import { readTextFile, writeFileAtomically } from '../../config/atomic-file.ts'
+import type { Log } from '../../platform/log.ts'
+import type { Action, Decision } from '../../access/action.ts'
+import type { Caller } from '../../access/caller.ts'
+import type { AgentTable } from '../registry/agent-table.ts'
+import type { McpServerTable } from '../registry/mcp-server-table.ts'
+import { systemBrief } from './system-brief.ts'
+import type { Colleague } from './system-brief.ts'
+
+/** How often SYSTEM.md of agents that run is written anew. */
+const refreshIntervalMs = 5 * 60 * 1000
+
+/** What an agent is told about itself and the fleet: one directory per agent, read-only in its container. */
+export interface Briefings {
+  directoryOf(agentId: string): string
+  /** Writes PROJECT.md, SYSTEM.md and mcp.json; files that would not change are left alone. */
+  write(agentId: string): Promise<void>
+  /** Writes those of all agents whose sandbox lives. Never rejects; what fails is logged. */
+  refresh(): Promise<void>
+  remove(agentId: string): Promise<void>
+  /** Lays the door token where the agent reads it at its start. Call `takeDoorToken` however the start goes. */
+  layDoorToken(agentId: string, token: string): Promise<void>
+  /** Takes the door token away again. Idempotent. */
+  takeDoorToken(agentId: string): Promise<void>
+  /** Refreshes every 5 minutes until the signal aborts. */
+  run(signal: AbortSignal): Promise<void>
+}
+
+export interface BriefingDeps {
+  readonly agents: AgentTable
+  readonly mcpServers: Pick<McpServerTable, 'of'>
+  readonly briefsFolder: string
+  /** Contents of PROJECT.md: what the agent's project wants of it; empty when it has none. */
+  readonly projectText: (agentId: string) => string
+  readonly permissionsOf: (agentId: string) => PermissionRecord | null
+  readonly decide: (caller: Caller, action: Action) => Decision
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export function createBriefings(deps: BriefingDeps): Briefings {
+  const { agents } = deps
+
+  function directoryOf(agentId: string): string {
+    return join(deps.briefsFolder, briefingFolderName(agentId))
+  }
+
+  const doorTokenPath = (agentId: string): string => join(directoryOf(agentId), 'door-token')
+
+  async function write(agentId: string): Promise<void> {
+    const { record } = agents.require(agentId)
+    const directory = directoryOf(agentId)
+    await mkdir(directory, { recursive: true })
+    // Read inside the container by UID 1000; the process's mask may have taken bits away.
+    await chmod(directory, 0o755)
+    const colleagues = colleaguesOf(deps, agentId)
+    const permissions = deps.permissionsOf(agentId)
+    await replaceText(join(directory, 'SYSTEM.md'), systemBrief({ agent: record, colleagues, permissions }))
+    await replaceText(join(directory, 'PROJECT.md'), deps.projectText(agentId))
+    await replaceServers(join(directory, 'mcp.json'), mcpBriefs(deps.mcpServers.of(agentId)))
+  }
+
+  async function refresh(): Promise<void> {
+    for (const { record, state } of agents.list()) {
+      if (state.kind !== 'ready' && state.kind !== 'starting') continue
+      try {
+        if (agents.find(record.id)) await write(record.id)
+      } catch (error) {
+        deps.log.warn({ agentId: record.id, err: error }, 'briefing could not be written')
+      }
+    }
+  }
+
+  return {
+    directoryOf,
+    write,
+    refresh,
+    // Readable to all inside the container; on the host the home folder keeps others out.
+    layDoorToken: (agentId, token) => writeFileAtomically(doorTokenPath(agentId), token, 0o644),
+    takeDoorToken: (agentId) => rm(doorTokenPath(agentId), { force: true }),
+    remove: (agentId) => rm(directoryOf(agentId), { recursive: true, force: true }),
+    run: async (signal) => {
+      while (!signal.aborted) {
+        await deps.clock.sleep(refreshIntervalMs, signal).catch(() => {})
+        if (!signal.aborted) await refresh()
+      }
+    },
+  }
+}
+
+/** Injective, and safe where a file system folds case: `a-b`, `a_b` and `A-b` have folders of their own. */
+export function briefingFolderName(agentId: string): string {
+  return Buffer.from(agentId, 'utf8').toString('hex')
+}
+
+/** The others whom this agent may message, by id. */
+export function colleaguesOf(
+  deps: Pick<BriefingDeps, 'agents' | 'decide'>,
+  agentId: string,
+): readonly Colleague[] {
+  const caller: Caller = { kind: 'agent', agentId, token: 'door', run: null }
+  return deps.agents
+    .list()
+    .filter(({ record }) => record.id !== agentId)
+    .filter(({ record }) => deps.decide(caller, { do: 'message-agent', to: record.id }).allowed)
+    .map(({ record }) => ({ id: record.id, role: record.role }))
+}
+
+/** An agent without servers has no such file, and loads nothing for it. */
+async function replaceServers(path: string, briefs: ReturnType<typeof mcpBriefs>): Promise<void> {
+  if (briefs.length === 0) await rm(path, { force: true })
+  else await replaceText(path, JSON.stringify(briefs))
+}
+
+/** An untouched file keeps its time, by which the agent knows that its prompt still holds. */
+async function replaceText(path: string, text: string): Promise<void> {
+  if ((await readTextFile(path)) !== text) await writeFileAtomically(path, text, 0o644)
+}

@@ -1,0 +1,95 @@
+import { hash } from 'node:crypto'
+import type { Clock } from '@flotilla/protocol/clock'
+import type { Database } from '../../storage/database.ts'
+import type { AgentRow, AgentTable } from '../registry/agent-table.ts'
+
+/** Live tokens that are remembered: two for each running agent. Forgetting all only costs a look. */
+const knownMax = 10_000
+
+/** Longer strings are no token of ours and are not even hashed, characters. */
+const tokenMaxChars = 256
+
+/** The two tokens of one start: `door` for the agent process alone, `program` for what it runs. */
+export interface IssuedTokens {
+  readonly door: string
+  readonly program: string
+}
+
+export interface TokenOwner {
+  readonly agentId: string
+  readonly token: 'door' | 'program'
+}
+
+/**
+ * Who an agent is, is what token it shows. Only SHA-256 hashes are kept, in the database, so that containers
+ * adopted after a restart of the mesh still authenticate and a copy of the database lets nobody in.
+ */
+export interface AgentTokens {
+  /** Makes the tokens of a start; those of earlier starts of the agent stop counting. */
+  issue(agentId: string, startId: string): IssuedTokens
+  /**
+   * Null for anything but a live token. Looked up by hash, so that the time it takes says nothing of how much
+   * of a guess was right.
+   */
+  verify(token: string): TokenOwner | null
+  revoke(agentId: string): void
+}
+
+export function createAgentTokens(deps: {
+  readonly database: Database
+  readonly clock: Clock
+  readonly agents: Pick<AgentTable, 'find'>
+  /** 256 random bits as URL-safe text. */
+  readonly randomToken: () => string
+}): AgentTokens {
+  const { database, agents } = deps
+  /** By hash, with the agent's row as it was: a token counts from memory only while that row has not changed. */
+  const known = new Map<string, { readonly owner: TokenOwner; readonly agent: AgentRow }>()
+
+  function forget(agentId: string): void {
+    for (const [hash, { owner }] of known) if (owner.agentId === agentId) known.delete(hash)
+  }
+
+  function revoke(agentId: string): void {
+    database.prepare('DELETE FROM agent_tokens WHERE agent_id = ?').run(agentId)
+    forget(agentId)
+    database.afterRollback(() => forget(agentId))
+  }
+
+  return {
+    revoke,
+    issue: (agentId, startId) => {
+      const issued = { door: deps.randomToken(), program: deps.randomToken() }
+      database.transaction(() => {
+        revoke(agentId)
+        const insert = database.prepare(
+          'INSERT INTO agent_tokens (hash, agent_id, token, start_id, issued_at) VALUES (?, ?, ?, ?, ?)',
+        )
+        for (const token of ['door', 'program'] as const) {
+          insert.run(hashOf(issued[token]), agentId, token, startId, deps.clock.now())
+        }
+      })
+      return issued
+    },
+    verify: (token) => {
+      if (token.length > tokenMaxChars) return null
+      const digest = hashOf(token)
+      const found = known.get(digest)
+      if (found && agents.find(found.owner.agentId) === found.agent) return found.owner
+      const row = database.prepare('SELECT agent_id, token FROM agent_tokens WHERE hash = ?').get(digest)
+      if (!row) return null
+      const owner: TokenOwner = {
+        agentId: String(row['agent_id']),
+        token: row['token'] === 'door' ? 'door' : 'program',
+      }
+      const agent = agents.find(owner.agentId)
+      if (known.size >= knownMax) known.clear()
+      if (agent) known.set(digest, { owner, agent })
+      return owner
+    },
+  }
+}
+
+function hashOf(token: string): string {
+  return hash('sha256', token, 'hex')
+}

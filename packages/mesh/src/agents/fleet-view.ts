@@ -1,0 +1,33 @@
+import type { AgentView } from '@flotilla/protocol/mesh-human-api'
+import type { AgentRow } from './registry/agent-table.ts'
+
+/** What other rooms know of an agent. */
+export interface AgentActivity {
+  /** Whether a run of its lane is running now. */
+  readonly busy: boolean
+  readonly queued: number
+  readonly waiting: number
+  readonly costTodayUsd: number
+  /** Why nothing proactive begins, or null. */
+  readonly pausedReason: string | null
+}
+
+/** An agent as people see it. Pure. */
+export function agentView(row: AgentRow, activity: AgentActivity, defaultModel: string | null): AgentView {
+  const { record, state } = row
+  return {
+    id: record.id,
+    kind: record.kind,
+    role: record.role,
+    model: record.model ?? defaultModel ?? '',
+    state: state.kind,
+    busy: activity.busy,
+    queued: activity.queued,
+    waiting: activity.waiting,
+    cost_today_usd: activity.costTodayUsd,
+    budget: { daily_usd: record.budget.dailyUsd, monthly_usd: record.budget.monthlyUsd },
+    archived: row.archivedAt !== null,
+    paused: activity.pausedReason,
+    last_error: state.kind === 'failed' ? state.reason : null,
+  }
+}

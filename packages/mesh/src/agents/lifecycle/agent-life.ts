@@ -1,0 +1,57 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { NewId } from '@flotilla/protocol/ids'
+import type { EventBus } from '../../events/event-bus.ts'
+import type { Journal } from '../../journal/journal.ts'
+import type { Log } from '../../platform/log.ts'
+import type { SandboxRuntime } from '../../sandbox/sandbox-runtime.ts'
+import type { Database } from '../../storage/database.ts'
+import type { AgentConnection } from '../connection/agent-connection.ts'
+import type { AgentAddress } from '../connection/agent-exchange.ts'
+import type { MeshDoor } from './agent-sandbox.ts'
+import type { AgentTable } from '../registry/agent-table.ts'
+import type { AgentTokens } from '../connection/agent-tokens.ts'
+import type { AgentTurns } from './agent-turns.ts'
+import type { Briefings } from '../briefing/briefings.ts'
+import type { McpServerTable } from '../registry/mcp-server-table.ts'
+import type { Hooks } from '../../kernel/hooks.ts'
+
+/**
+ * What the use cases of this room share.
+ *
+ * - F1 Changes of one agent's life happen in its turn (`turns`), with what the engine holds and what the table says
+ *   brought together before the turn ends.
+ * - F2 A token counts from before its sandbox starts until before that sandbox is taken away; none outlives it.
+ * - F3 A row says `ready` only while a sandbox with the row's start id is believed to run.
+ * - F4 Whoever listens on `gone` hears once of every sandbox that was `ready` and is no more.
+ */
+export interface AgentLife {
+  readonly database: Database
+  readonly clock: Clock
+  readonly newId: NewId
+  readonly log: Log
+  readonly journal: Journal
+  readonly events: EventBus
+  readonly runtime: SandboxRuntime
+  readonly agents: AgentTable
+  readonly mcpServers: McpServerTable
+  readonly tokens: AgentTokens
+  readonly turns: AgentTurns
+  readonly briefings: Briefings
+  readonly hooks: Hooks
+  /** Where agents that are ready are reached. */
+  readonly addresses: Map<string, AgentAddress>
+  /** Sandboxes whose agent was changed since: the model that each was started with. Re-created before the next run. */
+  readonly outdated: Map<string, string | null>
+  /** Sandboxes that were started without a model: they can do what asks none. */
+  readonly modelless: Set<string>
+  readonly connect: (agentId: string, address: AgentAddress) => AgentConnection
+  readonly door: () => MeshDoor
+  /** Model for agents that name none; null when the owner has chosen none either. */
+  readonly defaultModel: () => string | null
+  /** What the owner does where there is none. */
+  readonly missingModel: () => Promise<string>
+  /** Loop limits by variable name, for the environment of every agent. */
+  readonly loopLimits: Readonly<Record<string, string>>
+  /** What the agent may keep, by the settings of the moment. */
+  readonly dataLimitBytes: (agentId: string) => number
+}

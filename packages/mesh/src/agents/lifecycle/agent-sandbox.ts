@@ -1,0 +1,98 @@
+import { createHash } from 'node:crypto'
+import { sandboxHardening, sandboxSizes } from '../../sandbox/sandbox-spec.ts'
+import type { SandboxSpec } from '../../sandbox/sandbox-spec.ts'
+import type { AgentRecord } from '../registry/agent-record.ts'
+import type { IssuedTokens } from '../connection/agent-tokens.ts'
+
+/** Which start made a sandbox: only the last one of an agent is adopted. */
+export const startIdLabel = 'flotilla.start'
+/** Which door and which mesh key a sandbox was told: one that knows others could not work for us. */
+export const doorLabel = 'flotilla.door'
+/** The model that a sandbox was started with, so that one adopted after a restart of ours is known to be outdated. */
+export const modelLabel = 'flotilla.model'
+
+export interface MeshDoor {
+  readonly host: string
+  readonly port: number
+  /** Of the forward proxy, on the same address. */
+  readonly proxyPort: number
+  readonly publicKeyBase64url: string
+}
+
+/** What an agent's sandbox is asked to be. Pure. */
+export function agentSandbox(asked: {
+  readonly agent: AgentRecord
+  /** Null where the owner has chosen none yet. */
+  readonly model: string | null
+  readonly startId: string
+  readonly tokens: IssuedTokens
+  readonly door: MeshDoor
+  readonly briefingDirectory: string
+  /** Loop limits by variable name. */
+  readonly loopLimits: Readonly<Record<string, string>>
+  readonly dataLimitBytes: number
+}): SandboxSpec {
+  const { agent, door, tokens } = asked
+  return {
+    agentId: agent.id,
+    kind: agent.kind,
+    ...sandboxSizes[agent.kind],
+    pidsLimit: sandboxHardening.pidsLimit,
+    tmpSizeBytes: sandboxHardening.tmpSizeBytes,
+    dataLimitBytes: asked.dataLimitBytes,
+    environment: {
+      ...asked.loopLimits,
+      FLOTILLA_AGENT_ID: agent.id,
+      FLOTILLA_AGENT_ROLE: agent.role,
+      FLOTILLA_AGENT_KIND: agent.kind,
+      FLOTILLA_MESH_URL: doorUrl(door),
+      FLOTILLA_MODEL: asked.model ?? '',
+      FLOTILLA_MESH_PUBLIC_KEY: door.publicKeyBase64url,
+      FLOTILLA_INITIAL_INSTRUCTIONS: agent.instructions,
+      OPENAI_BASE_URL: `${doorUrl(door)}/v1`,
+      OPENAI_API_KEY: tokens.program,
+      // This client adds the version to the path by itself.
+      ANTHROPIC_BASE_URL: doorUrl(door),
+      ANTHROPIC_API_KEY: tokens.program,
+      ...proxyVariables(door, { agentId: agent.id, token: tokens.program }),
+    },
+    briefingDirectory: asked.briefingDirectory,
+    files: {},
+    labels: { [startIdLabel]: asked.startId, [doorLabel]: doorMark(door), [modelLabel]: asked.model ?? '' },
+  }
+}
+
+/**
+ * How programs find their way out, in both spellings, since each program reads another. Nothing here changes the agent
+ * process itself: it speaks to the mesh alone.
+ */
+function proxyVariables(
+  door: MeshDoor,
+  program: { readonly agentId: string; readonly token: string },
+): Record<string, string> {
+  const proxy = `http://${program.agentId}:${program.token}@${hostText(door)}:${door.proxyPort}`
+  const direct = [...new Set([door.host, '127.0.0.1', 'localhost', '::1'])].join(',')
+  const values = { HTTP_PROXY: proxy, HTTPS_PROXY: proxy, NO_PROXY: direct }
+  return Object.fromEntries(
+    Object.entries(values).flatMap(([name, value]) => [
+      [name, value],
+      [name.toLowerCase(), value],
+    ]),
+  )
+}
+
+/** Equal marks mean that a sandbox can reach our door and believes our calls. */
+export function doorMark(door: MeshDoor): string {
+  return createHash('sha256')
+    .update(`${doorUrl(door)} ${door.proxyPort} ${door.publicKeyBase64url}`)
+    .digest('hex')
+    .slice(0, 16)
+}
+
+function doorUrl(door: MeshDoor): string {
+  return `http://${hostText(door)}:${door.port}`
+}
+
+function hostText({ host }: MeshDoor): string {
+  return host.includes(':') ? `[${host}]` : host
+}

@@ -1,0 +1,35 @@
+import type { AgentLife } from './agent-life.ts'
+import type { AgentRow } from '../registry/agent-table.ts'
+import type { SandboxGone } from '../../kernel/hooks.ts'
+
+const stopGraceMs = 2000
+
+/**
+ * Ends a sandbox that must not go on and says why; the agent is `failed` then. For callers that hold the agent's
+ * turn. Nothing where the agent was started again, or stopped, since it was looked at.
+ */
+export async function endSandbox(
+  life: AgentLife,
+  looked: AgentRow,
+  why: { readonly reason: string; readonly action: string; readonly gone: SandboxGone['reason'] },
+): Promise<void> {
+  const { id } = looked.record
+  const row = life.agents.find(id)
+  if (row?.state.kind !== 'ready' || row.startId !== looked.startId) return
+  life.tokens.revoke(id)
+  life.addresses.delete(id)
+  await life.runtime.stop(id, { graceMs: stopGraceMs }).catch((error: unknown) => {
+    life.log.error({ agentId: id, err: error }, 'a sandbox that must not go on could not be stopped')
+  })
+  life.database.transaction(() => {
+    life.agents.move(id, { kind: 'fail', reason: why.reason, at: life.clock.now() })
+    life.journal.append({
+      actor: 'system',
+      action: why.action,
+      subject: id,
+      detail: { start_id: row.startId ?? '', reason: why.reason.slice(0, 300) },
+    })
+    life.events.publish({ type: 'agent.stopped', agent_id: id, reason: why.reason })
+  })
+  life.hooks.sandboxGone.tell({ agentId: id, reason: why.gone })
+}

@@ -1,0 +1,98 @@
+import { Problem } from '@flotilla/protocol/problem'
+import type { AgentConnection, AgentConnections } from '../connection/agent-connection.ts'
+import type { AgentLife } from './agent-life.ts'
+import { endSandbox } from './end-sandbox.ts'
+import type { AgentRow } from '../registry/agent-table.ts'
+import { startIdLabel } from './agent-sandbox.ts'
+import type { AgentStarts } from './start-agent.ts'
+
+/** Whether agents may be run; a wall that does not hold pauses the fleet. */
+export interface Walls {
+  hold(): boolean
+}
+
+export interface Reach {
+  /** As `ensureRunning`, for what is no run: it never takes the sandbox from under one. */
+  reach(agentId: string, signal: AbortSignal): Promise<AgentConnection>
+  /** As the table has it, without asking the engine. `new` was never started, so nobody has written its files yet. */
+  standing(agentId: string): 'new' | 'stopped' | 'starting' | 'ready'
+}
+
+/** Everybody's way to agents: started when needed, one start for all who ask. */
+export function createAgentConnections(
+  life: AgentLife,
+  starts: AgentStarts,
+  { walls }: { readonly walls: Walls },
+): AgentConnections & Reach {
+  async function reach(
+    agentId: string,
+    {
+      fresh,
+      needsModel,
+      signal,
+    }: { readonly fresh: boolean; readonly needsModel: boolean; readonly signal: AbortSignal },
+  ): Promise<AgentConnection> {
+    const row = life.agents.require(agentId)
+    if (!walls.hold()) {
+      throw new Problem('fleet-paused', { detail: 'a wall around the agents does not hold' })
+    }
+    signal.throwIfAborted()
+    const starting = fresh || row.state.kind !== 'ready' || !life.addresses.has(agentId)
+    if (needsModel && modelOf(row) === null && (starting || life.modelless.has(agentId)))
+      throw await noModel(agentId)
+    if (starting) {
+      await unlessAborted(starts.start(agentId, { fresh }), signal)
+    }
+    const address = life.addresses.get(agentId)
+    if (!address) throw new Problem('agent-unavailable', { detail: `agent ${agentId} was stopped meanwhile` })
+    life.hooks.agentReached.tell(agentId)
+    return life.connect(agentId, address)
+  }
+
+  const noModel = async (agentId: string) =>
+    new Problem('not-configured', { detail: `agent ${agentId} has no model: ${await life.missingModel()}` })
+
+  const modelOf = (row: AgentRow) => row.record.model ?? life.defaultModel()
+  /** Started with what is not true any more, or without a model where there is one by now. */
+  const isOutdated = (agentId: string): boolean =>
+    life.outdated.has(agentId) ||
+    (life.modelless.has(agentId) && modelOf(life.agents.require(agentId)) !== null)
+
+  return {
+    // Between two runs, so that one under way keeps the sandbox that it began in.
+    ensureRunning: async (agentId, signal, work) => {
+      const needsModel = work?.withoutModel !== true
+      return reach(agentId, { fresh: isOutdated(agentId), needsModel, signal })
+    },
+    reach: (agentId, signal) => reach(agentId, { fresh: false, needsModel: false, signal }),
+    standing: (agentId) => {
+      const { state, startId } = life.agents.require(agentId)
+      if (state.kind === 'starting' || state.kind === 'ready') return state.kind
+      return startId === null ? 'new' : 'stopped'
+    },
+    connectIfRunning: async (agentId) => {
+      const row = life.agents.find(agentId)
+      if (row?.state.kind !== 'ready') return null
+      const sandbox = await life.runtime.inspect(agentId)
+      if (!sandbox?.running || !sandbox.address || sandbox.labels[startIdLabel] !== row.startId) return null
+      return life.connect(agentId, sandbox.address)
+    },
+    giveUp: async (agentId, reason) => {
+      const row = life.agents.find(agentId)
+      if (row === null) return
+      life.log.warn({ agentId, reason }, 'agent is ended and will be started again')
+      await life.turns.take(agentId, () =>
+        endSandbox(life, row, { reason, action: 'agent.hung', gone: 'died' }),
+      )
+    },
+  }
+}
+
+/** A caller that gives up leaves the start to those who share it. */
+function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const giveUp = (): void => reject(signal.reason)
+    signal.addEventListener('abort', giveUp, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', giveUp))
+  })
+}

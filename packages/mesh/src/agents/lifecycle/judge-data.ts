@@ -1,0 +1,20 @@
+import type { DataUse } from '../../sandbox/sandbox-runtime.ts'
+import { fileCountMax } from '../../sandbox/volume/file-count-max.ts'
+
+/** Null while an agent's data is within its limit, else why it may not run, in words for its owner. Pure. */
+export function judgeData(agentId: string, use: DataUse, limitBytes: number): string | null {
+  const over = overLimit(use, limitBytes)
+  if (over === null) return null
+  return `data-full: ${agentId} ${over} below /data. Free space there, or raise data_limit_mb in config/settings.json, then: flotilla restart ${agentId}`
+}
+
+function overLimit(use: DataUse, limitBytes: number): string | null {
+  const atLeast = use.complete ? '' : 'at least '
+  if (use.bytes > limitBytes) return `keeps ${atLeast}${inMb(use.bytes)} of ${inMb(limitBytes)}`
+  const filesMax = fileCountMax(limitBytes)
+  return use.files > filesMax ? `keeps ${atLeast}${use.files} files of ${filesMax}` : null
+}
+
+function inMb(bytes: number): string {
+  return `${Math.ceil(bytes / (1024 * 1024))} MB`
+}

@@ -1,0 +1,103 @@
+import type { SandboxState } from '../../sandbox/sandbox-runtime.ts'
+import type { AgentLife } from './agent-life.ts'
+import { doorLabel, doorMark, modelLabel, startIdLabel } from './agent-sandbox.ts'
+import type { AgentRow } from '../registry/agent-table.ts'
+
+export interface ReconcileReport {
+  /** Agents whose sandboxes outlived the mesh and go on. */
+  readonly adopted: readonly string[]
+  /** Sandboxes of this home that belong to no agent, or to an earlier start. Their data stays. */
+  readonly removed: readonly string[]
+  /** Agents whose sandboxes were believed to run and do not. */
+  readonly stopped: readonly string[]
+}
+
+const probeDeadlineMs = 5000
+
+/**
+ * At the mesh's start, before anything else is asked of the fleet: brings what the engine holds and what the table
+ * says together. A sandbox is adopted when it runs, bears the agent's last start id and knows our door and key.
+ */
+export async function reconcileFleet(life: AgentLife): Promise<ReconcileReport> {
+  const report = { adopted: [] as string[], removed: [] as string[], stopped: [] as string[] }
+  const sandboxes = new Map((await life.runtime.list()).map((sandbox) => [sandbox.agentId, sandbox]))
+  for (const row of life.agents.list()) {
+    const { id } = row.record
+    const sandbox = sandboxes.get(id)
+    await life.turns.take(id, async () => {
+      // A mesh that was killed in mid-start may have left it behind.
+      await life.briefings.takeDoorToken(id)
+      if (sandbox && (await isOurs(life, row, sandbox))) {
+        adopt(life, row, sandbox)
+        report.adopted.push(id)
+        return
+      }
+      if (row.state.kind === 'ready' || row.state.kind === 'starting') report.stopped.push(id)
+      if (sandbox?.running) report.removed.push(id)
+      await settleAsStopped(life, row, sandbox)
+    })
+    sandboxes.delete(id)
+  }
+  for (const stray of sandboxes.keys()) {
+    // Only a deletion destroys data; a sandbox without a row may come from a database that was put back.
+    await life.runtime.remove(stray, { data: false })
+    report.removed.push(stray)
+  }
+  return report
+}
+
+async function isOurs(life: AgentLife, row: AgentRow, sandbox: SandboxState): Promise<boolean> {
+  if (row.state.kind !== 'ready' && row.state.kind !== 'starting') return false
+  if (!sandbox.running || !sandbox.address) return false
+  if (row.startId === null || sandbox.labels[startIdLabel] !== row.startId) return false
+  if (sandbox.labels[doorLabel] !== doorMark(life.door())) return false
+  // One that was ready may be slow over its work: the health sweep is patient with it. A half-made start is not kept.
+  if (row.state.kind === 'ready') return true
+  return life.connect(row.record.id, sandbox.address).healthy(AbortSignal.timeout(probeDeadlineMs))
+}
+
+function adopt(life: AgentLife, row: AgentRow, sandbox: SandboxState): void {
+  const { id } = row.record
+  if (sandbox.address) life.addresses.set(id, sandbox.address)
+  const label = sandbox.labels[modelLabel] ?? ''
+  const startedWith = label === '' ? null : label
+  if (startedWith === null) life.modelless.add(id)
+  if (startedWith !== (row.record.model ?? life.defaultModel())) life.outdated.set(id, startedWith)
+  life.database.transaction(() => {
+    life.agents.move(id, { kind: 'answer', at: life.clock.now() })
+    life.journal.append({
+      actor: 'system',
+      action: 'agent.adopted',
+      subject: id,
+      detail: { start_id: row.startId ?? '' },
+    })
+  })
+}
+
+async function settleAsStopped(
+  life: AgentLife,
+  row: AgentRow,
+  sandbox: SandboxState | undefined,
+): Promise<void> {
+  const { id } = row.record
+  life.tokens.revoke(id)
+  // One that has ended stays for its log; any start takes it away.
+  if (sandbox?.running) await life.runtime.remove(id, { data: false })
+  if (row.state.kind === 'stopped' || row.state.kind === 'failed') return
+  life.database.transaction(() => {
+    life.agents.move(id, { kind: 'stop' })
+    life.journal.append({
+      actor: 'system',
+      action: 'agent.died',
+      subject: id,
+      detail: { start_id: row.startId ?? '', exit_code: sandbox?.exit?.code ?? -1 },
+    })
+    life.events.publish({
+      type: 'agent.died',
+      agent_id: id,
+      exit_code: sandbox?.exit?.code ?? -1,
+      out_of_memory: sandbox?.exit?.outOfMemory ?? false,
+    })
+  })
+  if (row.state.kind === 'ready') life.hooks.sandboxGone.tell({ agentId: id, reason: 'died' })
+}

@@ -1,0 +1,35 @@
+import { Problem } from '@flotilla/protocol/problem'
+import type { Guard } from '../../access/action.ts'
+import type { Caller } from '../../access/caller.ts'
+import type { Resumable } from '../../storage/resumable.ts'
+import type { AgentLife } from './agent-life.ts'
+import type { Walls } from './ensure-running.ts'
+import { startMarkSchema } from '../registry/agent-table.ts'
+import type { AgentStarts } from './start-agent.ts'
+
+/** `step` for a call that may come again: a sandbox of a later start than the one it was to end is fresh enough. */
+export type RestartAgent = (
+  caller: Caller,
+  agentId: string,
+  step?: Pick<Resumable<unknown>, 'begun' | 'begin'>,
+) => Promise<void>
+
+/** Re-creates an agent's sandbox and waits until it answers; its data stays, what it was doing is cut off. */
+export function restartAgent(deps: {
+  readonly guard: Guard
+  readonly life: AgentLife
+  readonly starts: AgentStarts
+  readonly walls: Walls
+}): RestartAgent {
+  return async (caller, agentId, step) => {
+    deps.guard(caller, { do: 'manage-agent', agentId })
+    const { startId } = deps.life.agents.require(agentId)
+    if (!deps.walls.hold()) {
+      throw new Problem('fleet-paused', { detail: 'a wall around the agents does not hold' })
+    }
+    const begun = startMarkSchema.safeParse(step?.begun)
+    const isDone = begun.success && begun.data.start !== startId
+    if (!begun.success) step?.begin({ start: startId })
+    await deps.starts.start(agentId, { fresh: !isDone })
+  }
+}

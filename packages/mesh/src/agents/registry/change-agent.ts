@@ -1,0 +1,25 @@
+import type { AgentLife } from '../lifecycle/agent-life.ts'
+import type { AgentChanges } from './agent-table.ts'
+
+/**
+ * Writes changes of an agent's record, in the caller's transaction where there is one. Says whether a sandbox that
+ * runs has to be re-created first; it is, before its next run. Decides nothing about who may. Problem `unknown-agent`.
+ */
+export type ChangeAgent = (
+  agentId: string,
+  change: AgentChanges,
+) => { readonly takesEffect: 'now' | 'next-run' }
+
+export function changeAgent(life: AgentLife): ChangeAgent {
+  return (agentId, change) => {
+    const { record, state } = life.agents.require(agentId)
+    life.agents.change(agentId, change)
+    // The process was told role and model at its start and asks for that model still.
+    const isTold = change.role !== undefined || change.model !== undefined
+    const isRunning = state.kind === 'ready' || state.kind === 'starting'
+    if (!isTold || !isRunning) return { takesEffect: 'now' }
+    const startedWith = record.model ?? life.defaultModel()
+    if (!life.outdated.has(agentId)) life.outdated.set(agentId, startedWith)
+    return { takesEffect: 'next-run' }
+  }
+}

@@ -1,0 +1,392 @@
+import { access, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Problem } from '@flotilla/protocol/problem'
+import { afterEach, describe, expect, test } from 'vitest'
+import { heedsLesson, verifies } from '../../../../../tests/verifies.ts'
+import type { Caller } from '../../access/caller.ts'
+import { aFleet, aWorker, owner, patient, reasonOf, stateOf } from '../../testing/fleet-harness.ts'
+import type { FleetWorld } from '../../testing/fleet-harness.ts'
+
+let world: FleetWorld
+afterEach(() => world.close())
+
+const worker: Caller = { kind: 'agent', agentId: 'w', token: 'door', run: null }
+const doorTokenOf = (start: number) => world.runtime.doorTokens[start] ?? ''
+
+describe('creating an agent', () => {
+  test('it is a worker, stopped, with the default budget and record', async () => {
+    verifies('purpose:agent:worker-or-operator')
+    world = await aWorker()
+    expect(world.fleet.find('w')).toEqual({
+      id: 'w',
+      kind: 'worker',
+      role: 'does work',
+      model: null,
+      instructions: '',
+      budget: { dailyUsd: 10, monthlyUsd: 200 },
+      project: null,
+      createdAt: 1_000_000,
+    })
+    expect(stateOf(world.fleet, 'w')).toBe('stopped')
+    expect(world.grants.get('w')).toEqual({})
+    expect(world.events).toEqual([{ type: 'agent.created', agent_id: 'w', role: 'does work' }])
+    expect(world.journal).toMatchObject([{ actor: 'human:cli', action: 'agent.created', subject: 'w' }])
+  })
+
+  test('into a project wants the right to manage projects besides', async () => {
+    world = await aFleet({
+      guard: (_caller, action) => {
+        if (action.do === 'manage-projects') throw new Problem('denied')
+      },
+    })
+    const create = (project?: string) =>
+      world.fleet.create(worker, { id: 'x', role: 'x', ...(project === undefined ? {} : { project }) })
+    await expect(create('acme')).rejects.toMatchObject({ code: 'denied' })
+    expect(world.fleet.find('x')).toBeNull()
+    await create()
+    expect(world.fleet.find('x')?.project).toBeNull()
+  })
+
+  test.each(['operator', 'Operator', 'mesh', 'canary-probe'])('%s is reserved', async (id) => {
+    verifies('purpose:operator:reserved-id')
+    world = await aFleet()
+    await expect(world.fleet.create(owner, { id, role: 'x' })).rejects.toMatchObject({
+      code: 'reserved-agent-id',
+    })
+    expect(world.grants.size).toBe(0)
+  })
+
+  test.each(['', '../x', 'a b', 'a/b', '-a', 'a'.repeat(65), 'ä', 'a\n'])('%j is no id', async (id) => {
+    world = await aFleet()
+    await expect(world.fleet.create(owner, { id, role: 'x' })).rejects.toMatchObject({ code: 'bad-request' })
+  })
+
+  test('a second agent of one id is refused and changes nothing of the first', async () => {
+    world = await aFleet()
+    await world.fleet.create(owner, { id: 'w', role: 'first', permissions: { can_use_browser: true } })
+    const again = world.fleet.create(owner, { id: 'w', role: 'second' })
+    await expect(again).rejects.toMatchObject({ code: 'conflict' })
+    expect(world.fleet.find('w')?.role).toBe('first')
+    expect(world.grants.get('w')).toEqual({ can_use_browser: true })
+  })
+
+  test('of twenty at once exactly one is created', async () => {
+    heedsLesson(67)
+    world = await aFleet()
+    const tries = Array.from({ length: 20 }, () => world.fleet.create(owner, { id: 'w', role: 'x' }))
+    const ends = await Promise.allSettled(tries)
+    expect(ends.filter((end) => end.status === 'fulfilled')).toHaveLength(1)
+    expect(world.events).toHaveLength(1)
+  })
+
+  test.each<Caller>([
+    { kind: 'agent', agentId: 'operator', token: 'door', run: null },
+    { kind: 'human', channel: 'telegram', user: 'owner' },
+    { kind: 'internal' },
+  ])('by %j may spend at most what a new agent gets by itself', async (caller) => {
+    world = await aFleet({ guard: () => {} })
+    for (const budget of [
+      { dailyUsd: 10.01, monthlyUsd: 1 },
+      { dailyUsd: 1, monthlyUsd: 30_000 },
+    ]) {
+      const made = world.fleet.create(caller, { id: 'w', role: 'x', budget })
+      await expect(made).rejects.toMatchObject({ code: 'human-only' })
+    }
+    expect(world.fleet.find('w')).toBeNull()
+    await world.fleet.create(caller, { id: 'w', role: 'x', budget: { dailyUsd: 10, monthlyUsd: 1 } })
+    const budget = { dailyUsd: 1000, monthlyUsd: 30_000 }
+    expect((await world.fleet.create(owner, { id: 'x', role: 'x', budget })).budget).toEqual(budget)
+  })
+
+  test('permissions that cannot be written leave no agent', async () => {
+    world = await aFleet()
+    world.deps.grants.grantDefaults = () => Promise.reject(new Error('disk full'))
+    await expect(world.fleet.create(owner, { id: 'w', role: 'x' })).rejects.toThrow('disk full')
+    expect(world.fleet.find('w')).toBeNull()
+    expect(world.events).toEqual([])
+  })
+
+  test('a row that cannot be written leaves no permissions', async () => {
+    world = await aFleet()
+    world.deps.journal.append = () => {
+      throw new Error('chain broken')
+    }
+    await expect(world.fleet.create(owner, { id: 'w', role: 'x' })).rejects.toThrow('chain broken')
+    expect(world.fleet.find('w')).toBeNull()
+    expect(world.grants.size).toBe(0)
+  })
+
+  test('whoever may not manage the fleet creates nothing', async () => {
+    world = await aFleet()
+    await expect(world.fleet.create(worker, { id: 'x', role: 'x' })).rejects.toMatchObject({ code: 'denied' })
+    expect(world.fleet.list()).toEqual([])
+  })
+
+  test('nobody but a person at the terminal gives more than the operator may', async () => {
+    world = await aFleet({ guard: () => {} })
+    const operator: Caller = { ...worker, agentId: 'operator' }
+    const made = world.fleet.create(operator, { id: 'x', role: 'x', permissions: { can_spawn: true } })
+    await expect(made).rejects.toMatchObject({ code: 'human-only' })
+    const chat = { kind: 'human', channel: 'telegram', user: 'owner' } as const
+    for (const caller of [chat, { kind: 'internal' } as const]) {
+      const asked = world.fleet.create(caller, { id: 'x', role: 'x', permissions: { can_spawn: true } })
+      await expect(asked).rejects.toMatchObject({ code: 'human-only' })
+    }
+    await world.fleet.create(owner, { id: 'x', role: 'x', permissions: { can_spawn: true } })
+    expect(world.grants.get('x')).toEqual({ can_spawn: true })
+  })
+
+  test('MCP servers come with it from a person at the terminal and from nobody else', async () => {
+    world = await aFleet()
+    const asked = { id: 'm', role: 'reads', mcpServers: { files: { command: 'files', args: [], env: {} } } }
+    const inChat: Caller = { kind: 'human', channel: 'telegram', user: 'owner' }
+    await expect(world.fleet.create(inChat, asked)).rejects.toMatchObject({ code: 'human-only' })
+    await world.fleet.create(owner, asked)
+    expect(world.fleet.mcpServers.of('m')).toMatchObject(asked.mcpServers)
+    await world.fleet.delete(owner, 'm')
+    expect(world.fleet.mcpServers.of('m')).toEqual({})
+  })
+
+  test('whoever asks for a model is told with it, and one that is refused leaves no agent', async () => {
+    const asked: unknown[] = []
+    world = await aFleet({
+      requireModel: (caller, wanted) => {
+        asked.push([caller, wanted])
+        throw new Problem('human-only')
+      },
+    })
+    const made = world.fleet.create(owner, { id: 'x', role: 'x', model: 'perplexity/sonar' })
+    await expect(made).rejects.toMatchObject({ code: 'human-only' })
+    expect(asked).toEqual([[owner, { agentId: 'x', model: 'perplexity/sonar' }]])
+    expect(world.fleet.find('x')).toBeNull()
+  })
+
+  test('those that run learn of the new one', async () => {
+    world = await aWorker()
+    world.grants.set('w', { can_message: ['*'], can_route_tasks: true })
+    await world.fleet.ensureRunning('w', patient)
+    await world.fleet.create(owner, { id: 'x', role: 'paints' })
+    const brief = await readFile(join(world.runtime.started[0]!.briefingDirectory, 'SYSTEM.md'), 'utf8')
+    expect(brief).toContain('- `x`: paints')
+  })
+})
+
+describe('the operator', () => {
+  test('is created at start, once', async () => {
+    verifies('purpose:operator:created-at-startup', 'purpose:operator:reserved-id')
+    world = await aFleet()
+    await world.fleet.ensureOperator()
+    await world.again().ensureOperator()
+    expect(world.fleet.find('operator')).toMatchObject({ id: 'operator', kind: 'operator' })
+    expect(world.events).toHaveLength(1)
+    expect([...world.grants.keys()]).toEqual(['operator'])
+  })
+
+  test('cannot be deleted', async () => {
+    world = await aFleet()
+    await world.fleet.ensureOperator()
+    await expect(world.fleet.delete(owner, 'operator')).rejects.toMatchObject({ code: 'reserved-agent-id' })
+  })
+
+  test('gets the small container and its own briefing', async () => {
+    world = await aFleet()
+    await world.fleet.ensureOperator()
+    world.grants.set('operator', { can_message: ['*'] })
+    await world.fleet.ensureRunning('operator', patient)
+    const spec = world.runtime.started[0]!
+    expect(spec.kind).toBe('operator')
+    expect(spec.memoryLimitBytes).toBe(128 * 1024 * 1024)
+    const brief = await readFile(join(spec.briefingDirectory, 'SYSTEM.md'), 'utf8')
+    expect(brief).toMatch(/end your turn.*comes back to you by itself/s)
+  })
+})
+
+describe('deleting an agent', () => {
+  test('takes sandbox, data, tokens, permissions and briefing, and keeps the journal', async () => {
+    const forgotten: string[] = []
+    world = await aWorker()
+    world.deps.hooks.agentDeleted.subscribe((agentId) => void forgotten.push(agentId))
+    await world.fleet.ensureRunning('w', patient)
+    const { briefingDirectory } = world.runtime.started[0]!
+    await world.fleet.delete(owner, 'w')
+    expect(world.fleet.find('w')).toBeNull()
+    expect(world.runtime.removed).toEqual([{ agentId: 'w', data: true }])
+    expect(world.fleet.verifyToken(doorTokenOf(0))).toBeNull()
+    expect(world.grants.size).toBe(0)
+    expect(forgotten).toEqual(['w'])
+    await expect(access(briefingDirectory)).rejects.toThrow('ENOENT')
+    expect(world.journal.map((entry) => entry.action)).toEqual([
+      'agent.created',
+      'agent.started',
+      'agent.stopped',
+      'agent.deleted',
+    ])
+  })
+
+  test('data goes also when the agent never ran', async () => {
+    world = await aWorker()
+    await world.fleet.delete(owner, 'w')
+    expect(world.runtime.removed).toEqual([{ agentId: 'w', data: true }])
+  })
+
+  test('one that broke off can be asked for again', async () => {
+    let broken = true
+    world = await aWorker()
+    world.deps.hooks.agentFilesDropped.subscribe(async () => {
+      if (broken) throw new Error('disk gone')
+    })
+    await expect(world.fleet.delete(owner, 'w')).rejects.toThrow('disk gone')
+    expect(world.fleet.find('w')).not.toBeNull()
+    broken = false
+    await world.fleet.delete(owner, 'w')
+    expect(world.fleet.find('w')).toBeNull()
+  })
+
+  test('is refused before anything is gone where a store cannot be freed of it', async () => {
+    world = await aWorker()
+    world.deps.hooks.agentLeaving.subscribe(async () => {
+      throw new Error('a file is broken')
+    })
+    await expect(world.fleet.delete(owner, 'w')).rejects.toThrow('a file is broken')
+    expect(world.fleet.find('w')).not.toBeNull()
+    expect(world.runtime.removed).toEqual([])
+  })
+
+  test('during a start it breaks the start off', async () => {
+    world = await aWorker()
+    world.runtime.mute.add('w')
+    const started = reasonOf(world.fleet.ensureRunning('w', patient))
+    while (!world.runtime.isRunning('w')) await new Promise((resolve) => setImmediate(resolve))
+    await world.fleet.delete(owner, 'w')
+    expect(await started).toContain('deleted')
+    expect(await world.runtime.list()).toEqual([])
+  })
+
+  test.each<Caller>([
+    worker,
+    { kind: 'agent', agentId: 'operator', token: 'door', run: null },
+    { kind: 'human', channel: 'telegram', user: 'owner' },
+    { kind: 'internal' },
+    { kind: 'system' },
+  ])('is for people at a terminal: case %#', async (caller) => {
+    world = await aWorker({ guard: () => {} })
+    await expect(world.fleet.delete(caller, 'w')).rejects.toMatchObject({ code: 'human-only' })
+    expect(world.fleet.find('w')).not.toBeNull()
+  })
+
+  test('a new agent of the same id is a new agent', async () => {
+    world = await aWorker()
+    await world.fleet.ensureRunning('w', patient)
+    await world.fleet.delete(owner, 'w')
+    await world.fleet.create(owner, { id: 'w', role: 'new' })
+    expect(stateOf(world.fleet, 'w')).toBe('stopped')
+    await world.fleet.ensureRunning('w', patient)
+    expect(world.fleet.verifyToken(doorTokenOf(0))).toBeNull()
+  })
+})
+
+describe('what is listed', () => {
+  test('an agent sees the others whom it may message', async () => {
+    world = await aFleet({
+      decide: (_caller, action) =>
+        action.do === 'message-agent' && action.to === 'x'
+          ? { allowed: true }
+          : { allowed: false, reason: '', field: null },
+    })
+    for (const id of ['w', 'x', 'y']) await world.fleet.create(owner, { id, role: id })
+    expect(world.fleet.listAgents(worker)).toEqual([{ id: 'x', kind: 'worker', role: 'x', state: 'stopped' }])
+  })
+
+  test('people see model, state, work and money of all', async () => {
+    world = await aFleet()
+    await world.fleet.create(owner, {
+      id: 'w',
+      role: 'r',
+      model: 'openai/x',
+      budget: { dailyUsd: 2, monthlyUsd: 3 },
+    })
+    await world.fleet.create(owner, { id: 'x', role: 'r' })
+    const views = world.fleet.view((id) => ({
+      busy: id === 'w',
+      queued: 1,
+      waiting: 2,
+      costTodayUsd: 0.5,
+      pausedReason: null,
+    }))
+    expect(views).toEqual([
+      {
+        id: 'w',
+        kind: 'worker',
+        role: 'r',
+        model: 'openai/x',
+        state: 'stopped',
+        busy: true,
+        queued: 1,
+        waiting: 2,
+        cost_today_usd: 0.5,
+        budget: { daily_usd: 2, monthly_usd: 3 },
+        archived: false,
+        paused: null,
+        last_error: null,
+      },
+      expect.objectContaining({ id: 'x', model: 'scripted/demo', busy: false }),
+    ])
+  })
+})
+
+async function withTemplate(text: string): Promise<void> {
+  const templateFolders: string[] = []
+  world = await aFleet({ templateFolders })
+  templateFolders.push(world.deps.briefsFolder)
+  await writeFile(join(world.deps.briefsFolder, 'pair.yaml'), text)
+}
+
+describe('applying a template', () => {
+  const yaml = `
+name: pair
+description: Two
+agents:
+  - { id: a, role: first, instructions: go, permissions: { allowed_apis: [llm] }, budget: { daily_usd: 1, monthly_usd: 2 } }
+  - { id: b, role: second, instructions: go }
+`
+  test('creates what is missing and reports what exists', async () => {
+    await withTemplate(yaml)
+    await world.fleet.create(owner, { id: 'b', role: 'mine' })
+    expect(await world.fleet.applyTemplate(owner, 'pair')).toEqual({ created: ['a'], existing: ['b'] })
+    expect(await world.fleet.applyTemplate(owner, 'pair')).toEqual({ created: [], existing: ['a', 'b'] })
+    expect(world.fleet.find('a')?.budget).toEqual({ dailyUsd: 1, monthlyUsd: 2 })
+    expect(world.fleet.find('b')?.role).toBe('mine')
+    expect(world.grants.get('a')).toEqual({ allowed_apis: ['llm'] })
+  })
+
+  test('one that grants too much creates nothing', async () => {
+    await withTemplate(yaml.replace('role: second', 'role: second, permissions: { can_spawn: true }'))
+    await expect(world.fleet.applyTemplate(owner, 'pair')).rejects.toMatchObject({ code: 'unprocessable' })
+    expect(world.fleet.list()).toEqual([])
+  })
+
+  test.each(['{ daily_usd: 1000, monthly_usd: 2 }', '{ daily_usd: 1, monthly_usd: 200.01 }'])(
+    'one that lets %s be spent creates nothing, whoever applies it, and says how a person gives more',
+    async (budget) => {
+      await withTemplate(yaml.replace('role: second', `role: second, budget: ${budget}`))
+      await expect(world.fleet.applyTemplate(owner, 'pair')).rejects.toMatchObject({
+        code: 'unprocessable',
+        detail: expect.stringContaining('flotilla budget b'),
+      })
+      expect(world.fleet.list()).toEqual([])
+    },
+  )
+
+  test('one that takes a reserved id creates nothing', async () => {
+    await withTemplate(yaml.replace('id: b', 'id: operator'))
+    await expect(world.fleet.applyTemplate(owner, 'pair')).rejects.toMatchObject({
+      code: 'reserved-agent-id',
+    })
+    expect(world.fleet.list()).toEqual([])
+  })
+
+  test('is for whoever may manage the fleet', async () => {
+    await withTemplate(yaml)
+    await expect(world.fleet.applyTemplate(worker, 'pair')).rejects.toMatchObject({ code: 'denied' })
+  })
+})

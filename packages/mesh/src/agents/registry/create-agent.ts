@@ -1,0 +1,192 @@
+import { agentIdSchema, reservedAgentIds } from '@flotilla/protocol/ids'
+import { limits } from '@flotilla/protocol/limits'
+import type { McpServers } from '@flotilla/protocol/mcp-servers'
+import type { PermissionRecord } from '@flotilla/protocol/permission-record'
+import { Problem } from '@flotilla/protocol/problem'
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import type { Guard } from '../../access/action.ts'
+import { isAtTerminal, requireAtTerminal } from '../../access/at-terminal.ts'
+import { raisedPeriod } from '../../access/budget-ceiling.ts'
+import { actorOf } from '../../access/caller.ts'
+import type { Caller } from '../../access/caller.ts'
+import { onceOnly } from '../../storage/resumable.ts'
+import type { Resumable } from '../../storage/resumable.ts'
+import type { AgentLife } from '../lifecycle/agent-life.ts'
+import type { AgentBudget, AgentKind, AgentRecord } from './agent-record.ts'
+
+/** Agents of one fleet; a machine that could run more wants more than one database. */
+const agentsMax = 1000
+
+/** How this room asks for permission records, which belong to the policy room. */
+export interface PermissionGrants {
+  /** Writes the default record of the kind, with `overrides` in the place of its own fields. */
+  grantDefaults(agentId: string, kind: AgentKind, overrides: Partial<PermissionRecord>): void | Promise<void>
+  /** Takes the record away; one that is not there is no error. */
+  revokeAll(agentId: string): void | Promise<void>
+  /** Null when the operator may give these to a worker, else why not. */
+  aboveOperatorCeiling(overrides: Readonly<Record<string, unknown>>): string | null
+}
+
+/**
+ * Throws the Problem `unprocessable`, with what could be used, for a model whose provider is not set up, and
+ * `human-only` for one that this caller may not set an agent to.
+ */
+export type RequireModel = (
+  caller: Caller,
+  asked: { readonly agentId: string; readonly model: string },
+) => void
+
+export interface NewAgent {
+  readonly id: string
+  readonly role: string
+  readonly instructions?: string | undefined
+  readonly model?: string | undefined
+  readonly budget?: AgentBudget | undefined
+  readonly project?: string | undefined
+  /** How often it looks around by itself; null for not at all, left out for the default. */
+  readonly heartbeat?: string | null | undefined
+  readonly permissions?: Partial<PermissionRecord> | undefined
+  readonly mcpServers?: McpServers | undefined
+}
+
+/** `step` for a call that may come again: the agent's row and the answer are one, and its permissions are written anew. */
+export type CreateAgent = (
+  caller: Caller,
+  input: NewAgent,
+  step?: Resumable<AgentRecord>,
+) => Promise<AgentRecord>
+
+/**
+ * Creates a worker; it is started when work reaches it. Everything or nothing: where the record of permissions cannot
+ * be written, or the row cannot, neither stays. Problems `denied`, `human-only`, `reserved-agent-id`, `conflict`, `bad-request`,
+ * `unprocessable`.
+ */
+export function createAgent(deps: {
+  readonly guard: Guard
+  readonly grants: PermissionGrants
+  readonly life: AgentLife
+  readonly requireModel: RequireModel
+}): CreateAgent {
+  return async (caller, input, step) => {
+    deps.guard(caller, { do: 'manage-fleet' })
+    if (input.project !== undefined) deps.guard(caller, { do: 'manage-projects' })
+    requireFreeId(input.id)
+    if (input.model !== undefined) deps.requireModel(caller, { agentId: input.id, model: input.model })
+    const mcpServers = input.mcpServers ?? {}
+    if (Object.keys(mcpServers).length > 0) requireAtTerminal(caller, 'give an agent MCP servers')
+    const overrides = input.permissions ?? {}
+    const above = isAtTerminal(caller) ? null : deps.grants.aboveOperatorCeiling(overrides)
+    if (above !== null) throw new Problem('human-only', { detail: above })
+    const raised = isAtTerminal(caller) ? null : raisedPeriod(defaultBudget, input.budget ?? defaultBudget)
+    if (raised) throw new Problem('human-only', { detail: `${raised.field}: ${raised.reason}` })
+    const record: AgentRecord = {
+      id: input.id,
+      kind: 'worker',
+      role: sanitizeForPrompt(input.role),
+      model: input.model ?? null,
+      instructions: sanitizeForPrompt(input.instructions ?? ''),
+      budget: input.budget ?? defaultBudget,
+      project: input.project ?? null,
+      createdAt: deps.life.clock.now(),
+    }
+    const { agentPlanned, agentUnplanned } = deps.life.hooks
+    const plan = {
+      // Before the row: a worker that is there, and answered with, never goes on with another heartbeat than asked for.
+      make: () => agentPlanned.tell({ agentId: record.id, heartbeat: input.heartbeat }),
+      drop: () => agentUnplanned.tell(record.id),
+    }
+    await addAgent(deps, { record, overrides, mcpServers, actor: actorOf(caller), step, plan })
+    return record
+  }
+}
+
+/** What a new agent gets, and the most that it gets by anybody else than a person at the terminal. */
+export const defaultBudget: AgentBudget = {
+  dailyUsd: limits.budgetDailyUsd.default,
+  monthlyUsd: limits.budgetMonthlyUsd.default,
+}
+
+/** Row and record of permissions together, in the agent's turn. */
+export function addAgent(
+  deps: { readonly grants: PermissionGrants; readonly life: AgentLife },
+  added: {
+    readonly record: AgentRecord
+    readonly overrides: Partial<PermissionRecord>
+    readonly mcpServers?: McpServers
+    readonly actor: string
+    readonly step?: Resumable<AgentRecord> | undefined
+    /** What stands in a file before the row does, and goes where the row cannot be written. */
+    readonly plan?: { readonly make: () => Promise<void>; readonly drop: () => Promise<void> }
+  },
+): Promise<void> {
+  const { life, grants } = deps
+  const { record, step = onceOnly(life.database) } = added
+  return life.turns.take(record.id, async () => {
+    // Checked before permissions are touched, so that a second creation cannot change those of the first.
+    requireRoom(life, record.id)
+    try {
+      await grants.grantDefaults(record.id, record.kind, added.overrides)
+      await added.plan?.make()
+      step.settle(() => {
+        requireRoom(life, record.id)
+        life.agents.insert(record)
+        if (added.mcpServers) life.mcpServers.put(record.id, added.mcpServers)
+        life.journal.append({
+          actor: added.actor,
+          action: 'agent.created',
+          subject: record.id,
+          detail: {
+            kind: record.kind,
+            model: record.model,
+            project: record.project,
+            daily_usd: record.budget.dailyUsd,
+            monthly_usd: record.budget.monthlyUsd,
+            mcp_servers: Object.keys(added.mcpServers ?? {}),
+          },
+        })
+        life.events.publish({ type: 'agent.created', agent_id: record.id, role: record.role })
+        return record
+      })
+    } catch (error) {
+      await takeBack(life, record.id, [() => grants.revokeAll(record.id), added.plan?.drop])
+      throw error
+    }
+    await life.briefings.refresh()
+  })
+}
+
+async function takeBack(
+  life: AgentLife,
+  agentId: string,
+  drops: readonly ((() => void | Promise<void>) | undefined)[],
+): Promise<void> {
+  for (const drop of drops) {
+    try {
+      await drop?.()
+    } catch (error) {
+      life.log.error(
+        { agentId, err: error },
+        'permissions or heartbeat of an agent that was not created could not be taken back',
+      )
+    }
+  }
+}
+
+function requireFreeId(agentId: string): void {
+  // An operator with other case would be another agent with the operator's look.
+  if (reservedAgentIds.includes(agentId.toLowerCase())) throw new Problem('reserved-agent-id')
+  if (!agentIdSchema.safeParse(agentId).success) {
+    throw new Problem('bad-request', {
+      detail: 'an agent id is 1 to 64 of A-Z a-z 0-9 _ -, starting with a letter or digit',
+    })
+  }
+}
+
+function requireRoom(life: AgentLife, agentId: string): void {
+  if (life.agents.find(agentId)) {
+    throw new Problem('conflict', { detail: `there is an agent ${agentId} already` })
+  }
+  if (life.agents.count() >= agentsMax) {
+    throw new Problem('unprocessable', { detail: `a fleet has ${agentsMax} agents at most` })
+  }
+}

@@ -1,0 +1,68 @@
+import { Problem } from '@flotilla/protocol/problem'
+import { operatorStaysWords } from './operator-stays.ts'
+import type { Guard } from '../../access/action.ts'
+import { requireAtTerminal } from '../../access/at-terminal.ts'
+import { actorOf } from '../../access/caller.ts'
+import type { Caller } from '../../access/caller.ts'
+import type { AgentLife } from '../lifecycle/agent-life.ts'
+import type { AgentRow } from './agent-table.ts'
+import type { PermissionGrants } from './create-agent.ts'
+import type { AgentStarts } from '../lifecycle/start-agent.ts'
+import { stopInTurn } from '../lifecycle/stop-agent.ts'
+
+/** `createdAt` binds the deletion to that very agent: one that was made anew under its id is another. */
+export type DeleteAgent = (
+  caller: Caller,
+  agentId: string,
+  only?: { readonly createdAt: number },
+) => Promise<void>
+
+/**
+ * Deletes a worker for good: its sandbox, its data, tokens, permissions and briefing, and what other modules keep for
+ * it (the hooks). Costs and journal stay. For people at a terminal alone. Rows go last and together, so that a deletion
+ * that broke off can be asked for again. Problems `denied`, `human-only`, `unknown-agent`, `reserved-agent-id`, `conflict`,
+ * `unprocessable` where a store cannot be freed of it.
+ */
+export function deleteAgent(deps: {
+  readonly guard: Guard
+  readonly grants: PermissionGrants
+  readonly life: AgentLife
+  readonly starts: AgentStarts
+}): DeleteAgent {
+  const { life } = deps
+  return async (caller, agentId, only) => {
+    deps.guard(caller, { do: 'manage-agent', agentId })
+    requireAtTerminal(caller, 'delete an agent')
+    if (life.agents.require(agentId).record.kind === 'operator') {
+      throw new Problem('reserved-agent-id', {
+        detail: 'the operator cannot be deleted',
+        repair: operatorStaysWords,
+      })
+    }
+    requireSame(life.agents.require(agentId), only)
+    deps.starts.breakOff(agentId, 'the agent is being deleted')
+    await life.turns.take(agentId, async () => {
+      requireSame(life.agents.require(agentId), only)
+      // Before anything is gone: an agent that is half deleted is of no use to anybody.
+      await life.hooks.agentLeaving.tell(agentId)
+      await stopInTurn(life, agentId, { reason: 'deleted', gone: 'deleted' })
+      await life.runtime.remove(agentId, { data: true })
+      await life.briefings.remove(agentId)
+      await life.hooks.agentFilesDropped.tell(agentId)
+      await deps.grants.revokeAll(agentId)
+      life.database.transaction(() => {
+        life.hooks.agentDeleted.tell(agentId)
+        life.agents.remove(agentId)
+        life.journal.append({ actor: actorOf(caller), action: 'agent.deleted', subject: agentId, detail: {} })
+      })
+    })
+    await life.briefings.refresh()
+  }
+}
+
+function requireSame({ record }: AgentRow, only: { readonly createdAt: number } | undefined): void {
+  if (only === undefined || record.createdAt === only.createdAt) return
+  throw new Problem('conflict', {
+    detail: `agent ${record.id} is not the one that was meant: it was made anew`,
+  })
+}

@@ -1,0 +1,39 @@
+import { operatorAgentId } from '@flotilla/protocol/ids'
+import type { AgentLife } from '../lifecycle/agent-life.ts'
+import { addAgent, defaultBudget } from './create-agent.ts'
+import type { PermissionGrants } from './create-agent.ts'
+
+const operatorRole =
+  'Talks with the owner, gives work to the workers whose role fits, and answers with their results.'
+
+const operatorInstructions = `# Instructions
+
+- Answer in the language of the person who asks, short and exact.
+- Before giving work away, make sure that you know what a good result looks like; ask the person when you cannot tell.
+- Never state a figure, a name or a fact about files that did not come from a tool or from a worker's result.
+- When something failed, say what failed and what can be done next.
+`
+
+/** Creates the reserved operator where this home has none; what the owner changed on an existing one stays. */
+export async function ensureOperator(deps: {
+  readonly grants: PermissionGrants
+  readonly life: AgentLife
+}): Promise<void> {
+  const { life } = deps
+  if (life.agents.find(operatorAgentId)) return
+  await addAgent(deps, {
+    record: {
+      id: operatorAgentId,
+      kind: 'operator',
+      role: operatorRole,
+      model: null,
+      instructions: operatorInstructions,
+      budget: defaultBudget,
+      project: null,
+      createdAt: life.clock.now(),
+    },
+    overrides: {},
+    actor: 'system',
+  })
+  life.log.info({ agentId: operatorAgentId }, 'operator created')
+}

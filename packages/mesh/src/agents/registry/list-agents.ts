@@ -1,0 +1,29 @@
+import type { agentSummarySchema } from '@flotilla/protocol/mesh-agent-api'
+import type * as z from 'zod'
+import type { Action, Decision, Guard } from '../../access/action.ts'
+import type { Caller } from '../../access/caller.ts'
+import type { AgentTable } from './agent-table.ts'
+
+export type AgentSummary = z.infer<typeof agentSummarySchema>
+
+/** The agents that the caller may message, by id; people see all. An agent does not see itself. */
+export function listAgents(deps: {
+  readonly guard: Guard
+  readonly decide: (caller: Caller, action: Action) => Decision
+  readonly agents: AgentTable
+}): (caller: Caller) => readonly AgentSummary[] {
+  return (caller) => {
+    deps.guard(caller, { do: 'list-agents' })
+    return deps.agents
+      .list()
+      .filter(({ record }) => caller.kind !== 'agent' || caller.agentId !== record.id)
+      .filter(({ archivedAt }) => archivedAt === null)
+      .filter(({ record }) => deps.decide(caller, { do: 'message-agent', to: record.id }).allowed)
+      .map(({ record, state }) => ({
+        id: record.id,
+        kind: record.kind,
+        role: record.role,
+        state: state.kind,
+      }))
+  }
+}

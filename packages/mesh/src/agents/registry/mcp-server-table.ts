@@ -1,0 +1,35 @@
+import { mcpServersSchema } from '@flotilla/protocol/mcp-servers'
+import type { McpServers } from '@flotilla/protocol/mcp-servers'
+import * as z from 'zod'
+import type { Database } from '../../storage/database.ts'
+import { jsonColumn } from '../../storage/json-column.ts'
+
+/** `mcpServers` of agents. They go with the agent's row. */
+export interface McpServerTable {
+  /** None for an agent that has none, or is not there. */
+  of(agentId: string): McpServers
+  /** Instead of all that were there. The agent is a row. */
+  put(agentId: string, servers: McpServers): void
+}
+
+const rowSchema = z.object({ servers: jsonColumn(mcpServersSchema) })
+
+export function createMcpServerTable(database: Database): McpServerTable {
+  return {
+    of: (agentId) => {
+      const row = database.prepare('SELECT servers FROM mcp_servers WHERE agent_id = ?').get(agentId)
+      return row ? rowSchema.parse(row).servers : {}
+    },
+    put: (agentId, servers) => {
+      if (Object.keys(servers).length === 0) {
+        database.prepare('DELETE FROM mcp_servers WHERE agent_id = ?').run(agentId)
+        return
+      }
+      database
+        .prepare(
+          'INSERT INTO mcp_servers (agent_id, servers) VALUES (?, ?) ON CONFLICT (agent_id) DO UPDATE SET servers = excluded.servers',
+        )
+        .run(agentId, JSON.stringify(servers))
+    },
+  }
+}

@@ -1,0 +1,30 @@
+import type { Log } from '../../platform/log.ts'
+
+/**
+ * Does the work and then closes what it stands on, in this order, however the work ended. Each is closed although
+ * one before it could not be. Throws what went wrong first, which is what its owner can mend; the rest is logged.
+ */
+export async function closeAfter<Result>(
+  work: () => Promise<Result>,
+  closers: readonly (() => Promise<unknown>)[],
+  log: Pick<Log, 'error'>,
+): Promise<Result> {
+  const faults: unknown[] = []
+  const done = await settled(work, faults)
+  for (const close of closers) await settled(close, faults)
+  for (const err of faults.slice(1)) log.error({ err }, 'what a mesh stood on could not be closed')
+  if (done === null || faults.length > 0) throw faults[0]
+  return done.result
+}
+
+async function settled<Result>(
+  work: () => Promise<Result>,
+  faults: unknown[],
+): Promise<{ readonly result: Result } | null> {
+  try {
+    return { result: await work() }
+  } catch (error) {
+    faults.push(error)
+    return null
+  }
+}

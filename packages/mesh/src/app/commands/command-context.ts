@@ -1,0 +1,16 @@
+import type { Environment } from '../../config/environment.ts'
+
+/** What every command of the mesh's process is given. */
+export interface CommandContext {
+  readonly environment: Environment
+  /** The process's environment record; the vault reads its two prefixes from it. */
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** Writes one JSON line to standard output. */
+  readonly tell: (line: Readonly<Record<string, unknown>>) => void
+  /** Aborts when somebody asks the process to stop. */
+  readonly stopped: AbortSignal
+  readonly uid: number
+  readonly pid: number
+  /** Where templates, cassettes, the agent's sources and the image's files are. */
+  readonly repositoryRoot: string
+}

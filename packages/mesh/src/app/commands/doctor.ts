@@ -1,0 +1,363 @@
+import { existsSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
+import { request } from 'node:http'
+import { createServer } from 'node:net'
+import type { Endpoint } from '@flotilla/protocol/endpoint'
+import { headers } from '@flotilla/protocol/headers'
+import { meshHumanApi, meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
+import { meshInternalApi, meshInternalEndpoints } from '@flotilla/protocol/mesh-internal-api'
+import { Problem } from '@flotilla/protocol/problem'
+import * as z from 'zod'
+import { createFileEditor, readTextFile } from '../../config/atomic-file.ts'
+import { dataPaths } from '../../config/data-paths.ts'
+import { homeIdPath } from '../../config/home-folder.ts'
+import type { DataPaths } from '../../config/data-paths.ts'
+import { dataLimitBytes, defaultSettings, readSettingsFile } from '../../config/settings-file.ts'
+import { credentialFinding } from '../../diagnostics/doctor/credential-findings.ts'
+import { dataFindings } from '../../diagnostics/doctor/data-findings.ts'
+import { environmentFindings } from '../../diagnostics/doctor/environment-findings.ts'
+import { diskFinding, fileFindings } from '../../diagnostics/doctor/file-findings.ts'
+import { failure, ok, warning } from '../../diagnostics/doctor/finding.ts'
+import type { DoctorFinding } from '../../diagnostics/doctor/finding.ts'
+import { portHolder } from '../../diagnostics/doctor/port-holder.ts'
+import { sharedFindings } from '../../diagnostics/doctor/shared-findings.ts'
+import { modelFindings } from '../../diagnostics/doctor/model-findings.ts'
+import { presetModel } from '../../models/catalog/preset-model.ts'
+import { journalTrust, mayBeBare, secretPlaces } from '../compose-journal.ts'
+import { verifyJournal } from '../../journal/verify-journal.ts'
+import type { JournalVerdict } from '../../journal/verify-journal.ts'
+import { checkSums } from '../../spending/check-sums.ts'
+import { differenceWords } from '../../spending/settle-ledger.ts'
+import { utcDay } from '../../spending/spend-table.ts'
+import { providerPresets } from '../../models/providers/provider-presets.ts'
+import { silentLog } from '../../platform/log.ts'
+import { createPermissionFile } from '../../access/permission-file.ts'
+import { inspectDataBound } from '../../sandbox/docker/inspect-data.ts'
+import { inspectShared } from '../../sandbox/docker/inspect-shared.ts'
+import { inspectEngine } from '../../sandbox/engine/ensure-engine.ts'
+import { listVolumes } from '../../sandbox/volume/limited-volumes.ts'
+import { openDatabase } from '../../storage/database.ts'
+import { systemClock } from '../../platform/system-clock.ts'
+import { readJobs } from '../../triggers/cron/cron-file.ts'
+import { readWatchersFile, brokenWords } from '../../triggers/watch/watchers-file.ts'
+import { findMeshSecret } from '../../credentials/mesh-secret.ts'
+import { readBindings } from '../../credentials/binding-file.ts'
+import { createVault } from '../../credentials/vault.ts'
+import type { CommandContext } from './command-context.ts'
+
+/** Trying the walls takes a container's start and its time-outs. */
+const wallsMaxMs = 120_000
+
+/** Looks at everything an owner can mend, changes nothing, and says for each what to do. */
+export async function doctor(context: CommandContext): Promise<number> {
+  const paths = dataPaths(context.environment.home)
+  const running = await meshOf(paths)
+  const findings = [
+    ok('node', `Node ${process.version}`),
+    ...(await fileFindings(paths)),
+    await disk(paths),
+    ...(await engine(context)),
+    ...(await data(context, paths)),
+    ...(await shared(context)),
+    await port(context.environment.port, running),
+    ...environmentFindings(context.environment),
+    ...(await configuration(context, paths)),
+    await journal(paths, context),
+    money(paths),
+    ...(running ? [await ready(running.port, (await readTextFile(homeIdPath(paths)))?.trim() ?? '')] : []),
+    ...(running
+      ? await walls(running.port, (await readTextFile(homeIdPath(paths)))?.trim() ?? '')
+      : [ok('walls', 'the mesh does not run; it tries the walls when it starts')]),
+  ]
+  context.tell({ findings: findings.map((finding) => ({ ...finding, ok: finding.level === 'ok' })) })
+  return 0
+}
+
+async function disk(paths: DataPaths): Promise<DoctorFinding> {
+  const path = existsSync(paths.home) ? paths.home : '/'
+  const { bavail, bsize } = await statfs(path)
+  return diskFinding({ bytes: bavail * bsize, path })
+}
+
+async function engine({ environment, env, uid }: CommandContext): Promise<readonly DoctorFinding[]> {
+  if (environment.runtime === 'process') {
+    return [
+      warning(
+        'engine-answers',
+        'runtime process was asked for: nothing is isolated',
+        'Leave out --runtime process.',
+      ),
+    ]
+  }
+  const found = await inspectEngine({
+    uid,
+    engineSocket: environment.engineSocket ?? undefined,
+    dockerHost: env['DOCKER_HOST'],
+  })
+  return found.map(({ id, ok: good, detail, repair }) =>
+    good ? ok(id, detail) : failure(id, detail, repair),
+  )
+}
+
+async function data({ environment, env, uid }: CommandContext, paths: DataPaths) {
+  const settings = await readSettingsFile(paths.settingsFile).catch(() => defaultSettings)
+  const hints = { uid, engineSocket: environment.engineSocket ?? undefined, dockerHost: env['DOCKER_HOST'] }
+  const bound =
+    environment.runtime === 'process'
+      ? ({ kind: 'meter', why: 'agents run as plain processes' } as const)
+      : await inspectDataBound(hints, { uid, path: env['PATH'] ?? '' })
+  const volumes = await listVolumes(paths.volumesFolder)
+  return dataFindings({
+    meteredBecause: bound.kind === 'meter' ? bound.why : null,
+    limitMb: settings.data_limit_mb,
+    volumes: volumes.map((volume) => ({ ...volume, limitBytes: dataLimitBytes(settings, volume.agentId) })),
+  })
+}
+
+/** Plain processes share everything, which `engine-answers` has said. */
+async function shared({ environment, env, uid }: CommandContext): Promise<readonly DoctorFinding[]> {
+  if (environment.runtime === 'process') return []
+  const hints = { uid, engineSocket: environment.engineSocket ?? undefined, dockerHost: env['DOCKER_HOST'] }
+  return sharedFindings(await inspectShared(hints, uid))
+}
+
+async function port(wanted: number, running: MeshState | null): Promise<DoctorFinding> {
+  if (running) return ok('port', `the mesh answers on port ${running.port} (process ${running.pid})`)
+  const free = await new Promise<boolean>((resolve) => {
+    const server = createServer()
+    server.once('error', () => resolve(false))
+    server.listen(wanted, '127.0.0.1', () => server.close(() => resolve(true)))
+  })
+  if (free) return ok('port', `port ${wanted} is free`)
+  const holder = await portHolder({ port: wanted, host: '127.0.0.1' })
+  const who = holder === null ? 'another program' : `process ${holder.pid} (${holder.name})`
+  return failure('port', `port ${wanted} is taken by ${who}`, 'Stop it, or start with --port.')
+}
+
+async function configuration(
+  { environment, env }: CommandContext,
+  paths: DataPaths,
+): Promise<readonly DoctorFinding[]> {
+  const findings: DoctorFinding[] = []
+  const settings = await readSettingsFile(paths.settingsFile).catch((error: unknown) => {
+    findings.push(failure('settings-file', reason(error), 'Mend that line.'))
+    return defaultSettings
+  })
+  const vault = await createVault({ env, envFilePath: paths.envFile, editor: createFileEditor() }).catch(
+    (error: unknown) => {
+      findings.push(failure('env-file', reason(error), 'Mend that line.'))
+      return null
+    },
+  )
+  const systemNames = vault?.names().system ?? []
+  const preset = presetModel({
+    environment: environment.defaultModel,
+    environmentFrom: environment.defaultModelFrom,
+    settings,
+    hasSystemCredential: (name) => systemNames.includes(name),
+  })
+  findings.push(
+    ...modelFindings({
+      settings,
+      systemNames,
+      defaultModel: preset,
+      presets: Object.keys(providerPresets),
+    }),
+    credentialFinding({
+      bound: [...readBindings(await readTextFile(paths.credentialsFile).catch(() => null)).bindings.keys()],
+      known: vault?.names().agent ?? [],
+    }),
+    await permissions(paths),
+    await watchers(paths),
+    await jobs(paths),
+  )
+  return findings
+}
+
+async function permissions(paths: DataPaths): Promise<DoctorFinding> {
+  const store = await createPermissionFile({
+    path: paths.permissionsFile,
+    editor: createFileEditor(),
+    clock: systemClock,
+    log: silentLog,
+    onBroken: () => {},
+  })
+  const { broken } = store.snapshot()
+  await store.close()
+  if (broken === null) return ok('permissions-file', 'config/permissions.json is whole')
+  if (!existsSync(paths.database))
+    return ok('permissions-file', 'config/permissions.json is written at the first start')
+  return failure(
+    'permissions-file',
+    `everything is denied: ${broken}`,
+    'Mend that line, or bring the file back; it is picked up within a second.',
+  )
+}
+
+async function watchers(paths: DataPaths): Promise<DoctorFinding> {
+  try {
+    const reading = await readWatchersFile(paths.watchersFile)
+    if (reading.ok) return ok('watchers-file', `config/watchers.yaml has ${reading.rules.length} watchers`)
+    return failure(
+      'watchers-file',
+      brokenWords(reading),
+      'Mend that line; it is picked up within 5 seconds, and flotilla watchers check shows what it matches.',
+    )
+  } catch (error) {
+    return failure('watchers-file', reason(error), 'Let the user that the mesh runs as read the file.')
+  }
+}
+
+async function jobs({ cronFile, database }: DataPaths): Promise<DoctorFinding> {
+  try {
+    // A home that was started once has the operator's heartbeat in it.
+    const reading = readJobs(await readTextFile(cronFile), { held: null, required: existsSync(database) })
+    if (reading.ok) return ok('cron-file', `config/cron.json has ${reading.jobs.length} jobs`)
+    if (reading.otherwise) {
+      return failure(
+        'cron-file',
+        `${reading.detail}; a mesh that runs goes on with the jobs before`,
+        'Put it back as it says; a mesh that starts does so by itself.',
+      )
+    }
+    return failure(
+      'cron-file',
+      `${reading.detail}; a mesh that starts with it runs no job`,
+      'Mend that line; it is picked up within 5 seconds.',
+    )
+  } catch (error) {
+    return failure('cron-file', reason(error), 'Let the user that the mesh runs as read the file.')
+  }
+}
+
+async function journal(paths: DataPaths, { env }: CommandContext): Promise<DoctorFinding> {
+  if (!existsSync(paths.database)) return ok('journal', 'there is no journal yet')
+  const database = openDatabase(paths.database)
+  try {
+    // Null where the home has never been started: then the chain alone is looked at.
+    const secret = await findMeshSecret(secretPlaces({ env, paths, database }))
+    const verdict = verifyJournal(database, secret && journalTrust(paths, secret, mayBeBare(paths, database)))
+    if (verdict.ok) return ok('journal', `${verdict.rows} rows, unbroken${acceptedWords(verdict)}`)
+    return failure(
+      'journal',
+      verdict.detail ?? 'the chain is broken',
+      'Somebody changed the journal: compare with a backup, then flotilla journal accept goes on with it as it stands.',
+    )
+  } catch (error) {
+    if (error instanceof Problem) return failure('journal', error.detail, error.repair)
+    return failure(
+      'journal',
+      reason(error),
+      'Start the mesh once, so that the database is brought up to date.',
+    )
+  } finally {
+    database.close()
+  }
+}
+
+/** Beside a mesh that may run: one look of SQLite sees rows and sums of the same moment. */
+function money(paths: DataPaths): DoctorFinding {
+  if (!existsSync(paths.database)) return ok('money', 'nothing has been spent yet')
+  const database = openDatabase(paths.database)
+  try {
+    // One that only reads holds up nobody.
+    database.exec('BEGIN')
+    const words = differenceWords(checkSums(database, utcDay(systemClock.now())))
+    database.exec('ROLLBACK')
+    if (words === null) return ok('money', 'what was spent and set aside is what its rows say')
+    return failure(
+      'money',
+      words,
+      'Restart the mesh: it makes the sums follow the rows, and tells the journal which (spend.corrected).',
+    )
+  } catch (error) {
+    return failure('money', reason(error), 'Start the mesh once, so that the database is brought up to date.')
+  } finally {
+    database.close()
+  }
+}
+
+function acceptedWords({ after, accepted }: JournalVerdict): string {
+  if (!accepted) return ''
+  const { by, at, was } = accepted
+  return `; rows up to ${after ?? 0} were accepted by ${by} at ${new Date(at).toISOString()} (${was})`
+}
+
+const stateSchema = z.looseObject({ pid: z.number(), port: z.number() })
+type MeshState = z.infer<typeof stateSchema>
+
+/** The mesh of this home, when its process lives. */
+async function meshOf(paths: DataPaths): Promise<MeshState | null> {
+  const text = await readTextFile(paths.stateFile)
+  if (text === null) return null
+  const parsed = stateSchema.safeParse(JSON.parse(text))
+  return parsed.success && existsSync(`/proc/${parsed.data.pid}`) ? parsed.data : null
+}
+
+/** As the mesh itself says it, which is what its gates do. */
+async function ready(meshPort: number, homeId: string): Promise<DoctorFinding> {
+  try {
+    const reply = meshHumanApi.readyz.response.parse(
+      await askMesh({ meshPort, homeId }, meshHumanEndpoints.readyz),
+    )
+    const stops = reply.problems.filter((problem) => problem.stops_agents === true)
+    if (reply.ready) return ok('ready', 'the mesh runs agents')
+    const words = stops.map(({ id, detail }) => `${id}: ${detail}`).join('; ')
+    return failure(
+      'ready',
+      `the mesh runs no agents: ${words}`,
+      'Mend what it names; agents go on by themselves.',
+    )
+  } catch (error) {
+    return failure(
+      'ready',
+      `the mesh did not say whether agents run: ${reason(error)}`,
+      'See the log of the mesh.',
+    )
+  }
+}
+
+async function walls(meshPort: number, homeId: string): Promise<readonly DoctorFinding[]> {
+  try {
+    const reply = meshInternalApi.wallsVerify.response.parse(
+      await askMesh({ meshPort, homeId }, meshInternalEndpoints.wallsVerify),
+    )
+    return reply.walls.map(({ id, holds, detail }) =>
+      holds
+        ? ok(`wall-${id}`, detail)
+        : failure(`wall-${id}`, detail, 'Agents are not run until this wall holds; see the log of the mesh.'),
+    )
+  } catch (error) {
+    return [failure('walls', `the mesh did not try its walls: ${reason(error)}`, 'See the log of the mesh.')]
+  }
+}
+
+function askMesh(
+  { meshPort, homeId }: { readonly meshPort: number; readonly homeId: string },
+  { method, path }: Endpoint,
+): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const call = request(
+      {
+        host: '127.0.0.1',
+        port: meshPort,
+        method,
+        path,
+        timeout: wallsMaxMs,
+        headers: { [headers.meshInternal]: '1', [headers.home]: homeId },
+      },
+      (reply) => {
+        const chunks: Buffer[] = []
+        reply.on('data', (chunk: Buffer) => chunks.push(chunk))
+        reply.on('end', () => resolve(JSON.parse(Buffer.concat(chunks).toString('utf8'))))
+      },
+    )
+    call.on('timeout', () => call.destroy(new Error('no answer in time')))
+    call.on('error', reject)
+    call.end()
+  })
+}
+
+function reason(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,103 @@
+import { existsSync } from 'node:fs'
+import { chmod, mkdir, mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { spawn } from 'node:child_process'
+import { afterEach, expect, test } from 'vitest'
+import { dataPaths } from '../../config/data-paths.ts'
+import { readEnvironment } from '../../config/environment.ts'
+import { openHomeFolder } from '../../config/home-folder.ts'
+import { startTicksOf, writeRecord } from '../../sandbox/process/process-record.ts'
+import { reset } from './reset.ts'
+
+const folders: string[] = []
+afterEach(async () => {
+  for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true })
+})
+
+async function aFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'flotilla-reset-'))
+  folders.push(folder)
+  return folder
+}
+
+/** With an engine that does not answer, unless plain processes are asked for. */
+function resetOf(home: string, runtime?: 'process') {
+  const env = {
+    FLOTILLA_HOME: home,
+    FLOTILLA_LOG_LEVEL: 'silent',
+    FLOTILLA_ENGINE_SOCKET: join(home, 'no-engine.sock'),
+    DOCKER_HOST: `unix://${join(home, 'no-engine.sock')}`,
+    ...(runtime ? { FLOTILLA_RUNTIME: runtime } : {}),
+  }
+  return reset({
+    environment: readEnvironment(env),
+    env,
+    tell: () => {},
+    stopped: new AbortController().signal,
+    uid: 1000,
+    pid: process.pid,
+    repositoryRoot: '/nonexistent',
+  })
+}
+
+test('a home goes away altogether', async () => {
+  const home = join(await aFolder(), 'home')
+  await openHomeFolder(dataPaths(home))
+  await writeFile(join(home, '.env'), '')
+  expect(await resetOf(home, 'process')).toBe(0)
+  expect(existsSync(home)).toBe(false)
+  expect(await resetOf(home, 'process')).toBe(0)
+  expect(existsSync(home)).toBe(false)
+})
+
+test('a folder that never was a home is refused and keeps everything', async () => {
+  const folder = await aFolder()
+  await mkdir(join(folder, 'data'))
+  await writeFile(join(folder, 'thesis.txt'), 'years of work')
+  await expect(resetOf(folder, 'process')).rejects.toMatchObject({ code: 'conflict' })
+  expect(existsSync(join(folder, 'thesis.txt'))).toBe(true)
+  expect(existsSync(join(folder, 'data'))).toBe(true)
+})
+
+test('what else lies in the folder of a home stays', async () => {
+  const home = await aFolder()
+  await openHomeFolder(dataPaths(home))
+  await writeFile(join(home, 'notes.txt'), 'mine')
+  await resetOf(home, 'process')
+  expect([existsSync(join(home, 'notes.txt')), existsSync(join(home, 'data'))]).toEqual([true, false])
+})
+
+test('plain processes that a killed mesh left are ended, also where containers are the runtime now', async () => {
+  const home = await aFolder()
+  const paths = dataPaths(home)
+  await openHomeFolder(paths)
+  const child = spawn('sleep', ['60'], { detached: true, stdio: 'ignore' })
+  const ended = new Promise<string | null>((resolve) =>
+    child.once('exit', (_code, signal) => resolve(signal)),
+  )
+  const pid = child.pid ?? 0
+  const folder = join(paths.agentsFolder, '61')
+  await mkdir(folder)
+  const startTicks = (await startTicksOf(pid)) ?? ''
+  await writeRecord(folder, {
+    agentId: 'a',
+    pid,
+    startTicks,
+    bootId: null,
+    port: 1,
+    labels: {},
+    stoppedWith: null,
+  })
+  await resetOf(home)
+  expect(await ended).toBe('SIGKILL')
+})
+
+test('folders of a home that others could read are closed to them', async () => {
+  const home = await aFolder()
+  const paths = dataPaths(home)
+  await mkdir(paths.dataFolder, { mode: 0o755 })
+  await chmod(paths.dataFolder, 0o755)
+  await openHomeFolder(paths)
+  expect((await stat(paths.dataFolder)).mode & 0o777).toBe(0o700)
+})

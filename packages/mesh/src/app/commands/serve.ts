@@ -1,0 +1,70 @@
+import { mkdir, rm } from 'node:fs/promises'
+import { composeMesh } from '../compose.ts'
+import { readTextFile, writeFileAtomically } from '../../config/atomic-file.ts'
+import { dataPaths } from '../../config/data-paths.ts'
+import { openHomeFolder } from '../../config/home-folder.ts'
+import { lockHome } from '../../config/home-lock.ts'
+import { removeUnfinishedWrites } from '../../config/unfinished-writes.ts'
+import { createLog } from '../../platform/log.ts'
+import { systemClock } from '../../platform/system-clock.ts'
+import { productVersion } from '../../platform/version.ts'
+import { closeAfter } from './close-after.ts'
+import type { CommandContext } from './command-context.ts'
+
+/** Runs the mesh until it is asked to stop. Says that it is ready only once it has answered itself. */
+export async function serve(context: CommandContext): Promise<number> {
+  const { environment, tell, stopped } = context
+  const loadedMs = performance.now()
+  const paths = dataPaths(environment.home)
+  // Held before anything is made in it: two starts at once would each give it an id.
+  await mkdir(paths.home, { recursive: true, mode: 0o700 })
+  const lock = await lockHome(paths.home, { pid: context.pid, deed: 'starting' })
+  const home = await openHomeFolder(paths)
+  const log = createLog(environment.logLevel, { pid: context.pid })
+  for (const warning of environment.warnings) log.warn({}, warning)
+  const unfinished = await removeUnfinishedWrites(paths, systemClock.now())
+  if (unfinished > 0) log.info({ files: unfinished }, 'unfinished writes of a killed mesh were taken away')
+  const mesh = await composeMesh({ context, home, paths, log })
+  const composedMs = performance.now()
+  const live = async (): Promise<number> => {
+    const { url, port, agentPort, proxyPort, notices } = await mesh.start((step) => tell({ progress: step }))
+    const state = {
+      pid: context.pid,
+      // A process id is given again to others; with the moment of its birth it is not.
+      process_started: await processStarted(),
+      port,
+      url,
+      agent_port: agentPort,
+      proxy_port: proxyPort,
+      started_at: systemClock.now(),
+      version: productVersion,
+    }
+    lock.now('running')
+    await writeFileAtomically(paths.stateFile, `${JSON.stringify(state)}\n`, 0o600)
+    // Since the process began: where the time goes until a mesh that died is there again.
+    const sinceBegin = { loadedMs, composedMs, readyMs: performance.now() }
+    log.info(rounded(sinceBegin), 'mesh is ready')
+    tell({ ready: true, url, pid: context.pid, notices })
+    if (!stopped.aborted)
+      await new Promise((resolve) => stopped.addEventListener('abort', resolve, { once: true }))
+    log.info({}, 'mesh is stopping')
+    return 0
+  }
+  const removeState = () => rm(paths.stateFile, { force: true })
+  // What of it still lives holds the home: its lock goes with the process where it could not be closed.
+  const close = async () => {
+    await mesh.close()
+    await lock.release()
+  }
+  return closeAfter(live, [close, removeState], log)
+}
+
+/** In ticks since the machine started; null where the system does not say. */
+async function processStarted(): Promise<number | null> {
+  const text = await readTextFile('/proc/self/stat')
+  return text === null ? null : Number(text.slice(text.lastIndexOf(')') + 2).split(' ')[19])
+}
+
+function rounded(times: Readonly<Record<string, number>>): Record<string, number> {
+  return Object.fromEntries(Object.entries(times).map(([name, ms]) => [name, Math.round(ms)]))
+}

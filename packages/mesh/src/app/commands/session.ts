@@ -1,0 +1,25 @@
+import { accessTokenPath } from '@flotilla/protocol/hosted'
+import { Problem } from '@flotilla/protocol/problem'
+import { signSession } from '../../http/gates/session-cookie.ts'
+import { readAccessToken } from '../../config/access-token.ts'
+import { systemClock } from '../../platform/system-clock.ts'
+import type { CommandContext } from './command-context.ts'
+
+/** Long enough for a day's chat at the terminal to be opened anew once an hour. */
+const sessionLifeSeconds = 3600
+
+/** Signs a session for the command line on a hosted machine: whoever may read the access token is its owner. */
+export async function session({ tell }: CommandContext): Promise<number> {
+  const token = readAccessToken()
+  if (token === null) {
+    tell({ session: null })
+    return 0
+  }
+  if (token === '') {
+    throw new Problem('unauthenticated', {
+      detail: `${accessTokenPath} is missing, empty, or not readable for this user; run as the user who may read it, or set FLOTILLA_SESSION to the value of the ol_session cookie`,
+    })
+  }
+  tell({ session: signSession(token, { nowMs: systemClock.now(), seconds: sessionLifeSeconds }) })
+  return 0
+}

@@ -1,0 +1,28 @@
+import { existsSync } from 'node:fs'
+import { journalTrust, mayBeBare, secretPlaces } from '../compose-journal.ts'
+import { dataPaths } from '../../config/data-paths.ts'
+import { verifyJournal as verifyChain } from '../../journal/verify-journal.ts'
+import { openDatabase } from '../../storage/database.ts'
+import { findMeshSecret } from '../../credentials/mesh-secret.ts'
+import type { CommandContext } from './command-context.ts'
+
+/** Checks the journal's whole hash chain; works beside a running mesh and without one. */
+export async function verifyJournal({ environment, env, tell }: CommandContext): Promise<number> {
+  const paths = dataPaths(environment.home)
+  if (!existsSync(paths.database)) {
+    tell({ ok: false, rows: 0, detail: `there is no database at ${paths.database}` })
+    return 1
+  }
+  const database = openDatabase(paths.database)
+  try {
+    const secret = await findMeshSecret(secretPlaces({ env, paths, database }))
+    const report = verifyChain(
+      database,
+      secret ? journalTrust(paths, secret, mayBeBare(paths, database)) : null,
+    )
+    tell({ ...report, sealed: secret !== null })
+    return report.ok ? 0 : 1
+  } finally {
+    database.close()
+  }
+}

@@ -1,0 +1,121 @@
+import { createFileEditor } from '../config/atomic-file.ts'
+import type { DataPaths } from '../config/data-paths.ts'
+import { watchSettings } from '../config/watch-settings.ts'
+import { createVault } from '../credentials/vault.ts'
+import { createEffectOnce } from '../effects/effect-once.ts'
+import { createEventBus } from '../events/create-event-bus.ts'
+import { createAgentShares } from '../intake/agent-shares.ts'
+import { createHooks } from '../kernel/hooks.ts'
+import type { Kernel } from '../kernel/kernel.ts'
+import { authorize } from '../access/authorize.ts'
+import { createDenialCounts } from '../access/denial-counts.ts'
+import { createGuard } from '../access/guard.ts'
+import { createRefuseAboveCeiling } from '../access/hold-ceiling.ts'
+import { createJournalGrants } from '../access/journal-grants.ts'
+import { createPermissionFile } from '../access/permission-file.ts'
+import { createRateLimits } from '../access/rate-limits.ts'
+import type { Log } from '../platform/log.ts'
+import { loopCpuMs, randomId, randomToken, systemClock } from '../platform/system-clock.ts'
+import { openStorage } from '../storage/open-storage.ts'
+import {
+  composeJournal,
+  composeJournalKeeper,
+  composeMeshSecret,
+  journalTrust,
+  mayBeBare,
+} from './compose-journal.ts'
+import { writeFirstPermissions } from './compose-permissions.ts'
+
+const clock = systemClock
+
+/**
+ * What all modules stand on: the home's files and database, the journal, the guard. The journal is verified here, before
+ * anything reads of it.
+ */
+export async function createKernel({
+  env,
+  paths,
+  log,
+  agentPort,
+}: {
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly paths: DataPaths
+  readonly log: Log
+  /** As the environment has it; for plain processes another may be listened on. */
+  readonly agentPort: number
+}) {
+  const editor = createFileEditor()
+  await writeFirstPermissions(paths)
+  const { database, diskRoom } = openStorage({
+    path: paths.database,
+    folder: paths.dataFolder,
+    clock,
+    onEffectError: (error) => log.error({ err: error }, 'what followed a commit failed'),
+  })
+  const bareHead = mayBeBare(paths, database)
+  const meshSecret = await composeMeshSecret({ env, paths, editor, database, log })
+  const vault = await createVault({ env, envFilePath: paths.envFile, editor })
+  const trust = journalTrust(paths, meshSecret, bareHead)
+  const journal = composeJournal({ database, trust })
+  const events = createEventBus({ database, clock, log })
+  const settings = await watchSettings({
+    path: paths.settingsFile,
+    clock,
+    editor,
+    onBroken: (detail) => log.error({ detail }, 'settings are not used; the last whole ones go on'),
+    onStripped: (names) => log.warn({ names }, 'secrets were taken out of the settings file'),
+  })
+  const journalKeeper = composeJournalKeeper({ database, journal, trust, settings, events, log })
+  journalKeeper.verify()
+  const permissions = await createPermissionFile({
+    path: paths.permissionsFile,
+    editor,
+    clock,
+    log,
+    onBroken: (detail) => {
+      if (detail !== null) events.publish({ type: 'permissions.broken', detail })
+    },
+    onRecords: createJournalGrants({ database, journal, log }),
+  })
+  const hooks = createHooks(log)
+  const denials = createDenialCounts(clock)
+  const kernel: Kernel = {
+    database,
+    clock,
+    newId: randomId,
+    randomToken,
+    log,
+    journal,
+    events,
+    guard: createGuard({ permissions, denials, journal, events, clock, log }),
+    decide: (caller, action) => authorize(permissions.snapshot(), caller, action),
+    settings: settings.current,
+    hooks,
+    ports: { agentDoor: agentPort, proxy: 0, open: [] },
+  }
+  const effects = createEffectOnce({ database, clock })
+  hooks.runSettled.subscribe(({ id }) => database.afterCommit(() => effects.runEnded(id)))
+  const rates = createRateLimits({ clock, perMinute: () => settings.current().rate_limits, journal })
+  const shares = createAgentShares({ clock, cpuMs: loopCpuMs })
+  for (const forget of [denials.forget, rates.forget, shares.calls.forget, shares.replies.forget]) {
+    hooks.agentDeleted.subscribe(forget)
+  }
+  return {
+    kernel,
+    editor,
+    diskRoom,
+    meshSecret,
+    vault,
+    settings,
+    journalKeeper,
+    permissions,
+    denials,
+    effects,
+    rates,
+    shares,
+    refuseAbove: createRefuseAboveCeiling({ denials, journal, events, log }),
+  }
+}
+
+/** What stands beside the kernel: asked by few modules, each by its name. */
+export type Foundation = Omit<Awaited<ReturnType<typeof createKernel>>, 'kernel'>

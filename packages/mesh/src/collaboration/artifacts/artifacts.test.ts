@@ -1,0 +1,261 @@
+import { mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
+import { Problem } from '@flotilla/protocol/problem'
+import { afterEach, describe, expect, test } from 'vitest'
+import { createEventBus } from '../../events/create-event-bus.ts'
+import { silentLog } from '../../platform/log.ts'
+import type { Caller } from '../../access/caller.ts'
+import { openDatabase } from '../../storage/database.ts'
+import { allMigrations } from '../../storage/all-migrations.ts'
+import { migrate } from '../../storage/migrate.ts'
+import { artifactFolderName, createArtifactFiles } from './artifact-files.ts'
+import type { ArtifactFiles } from './artifact-files.ts'
+import { createArtifactTable } from './artifact-table.ts'
+import { createArtifacts } from './artifacts.ts'
+import { saveArtifact } from './save-artifact.ts'
+
+const owner: Caller = { kind: 'human', channel: 'cli' }
+const agent = (agentId: string): Caller => ({ kind: 'agent', agentId, token: 'door', run: null })
+const base64 = (text: string) => Buffer.from(text).toString('base64')
+const saved = (name: string, text: string) => ({ name, contentBase64: base64(text), description: '' })
+
+const homes: string[] = []
+afterEach(async () => {
+  for (const home of homes.splice(0)) await rm(home, { recursive: true, force: true })
+})
+
+async function aStore() {
+  const database = openDatabase(':memory:')
+  migrate(database, allMigrations)
+  const time = { ms: 1000 }
+  const clock = { now: () => time.ms, sleep: async () => {} }
+  const home = await mkdtemp(join(tmpdir(), 'flotilla-artifacts-'))
+  homes.push(home)
+  const folder = join(home, 'artifacts')
+  const events: FleetEventBody[] = []
+  const bus = createEventBus({ database, clock, log: silentLog })
+  bus.subscribe((event) => void events.push(event.body))
+  let count = 0
+  const parts: Parameters<typeof createArtifacts>[0] = {
+    database,
+    clock,
+    randomToken: () => `t${++count}`,
+    guard: (caller, action) => {
+      const own = caller.kind === 'agent' && caller.token === 'door' && action.do === 'act-for-self'
+      if (
+        !(own && action.agentId === caller.agentId) &&
+        !(caller.kind === 'human' && action.do === 'view-fleet')
+      ) {
+        throw new Problem('denied')
+      }
+    },
+    journal: { append: () => {} },
+    events: bus,
+    artifactsFolder: folder,
+  }
+  return { artifacts: createArtifacts(parts), parts, database, folder, events, time }
+}
+
+describe('saving', () => {
+  test('keeps the bytes below the home, for the mesh alone', async () => {
+    const { artifacts, folder, events } = await aStore()
+    const row = await artifacts.save(agent('a'), { ...saved('report.md', 'hi'), description: 'x\u200By' })
+    expect(row).toEqual({
+      agentId: 'a',
+      name: 'report.md',
+      version: 1,
+      description: 'xy',
+      sizeBytes: 2,
+      sha256: '8f434346648f6b96df89dda901c5176b10a6d83961dd3c1ac88b59b2dc327aa4',
+      savedAt: 1000,
+    })
+    expect((await artifacts.read(owner, 'a', 'report.md')).content.toString()).toBe('hi')
+    expect((await stat(join(folder, artifactFolderName('a'), 'report.md'))).mode & 0o777).toBe(0o600)
+    expect(events).toEqual([{ type: 'artifact.saved', agent_id: 'a', name: 'report.md', size_bytes: 2 }])
+  })
+
+  test('the same name replaces what stood there', async () => {
+    const { artifacts, folder } = await aStore()
+    await artifacts.save(agent('a'), saved('r', 'one'))
+    expect((await artifacts.save(agent('a'), saved('r', 'two!'))).version).toBe(2)
+    const { row, content } = await artifacts.read(owner, 'a', 'r')
+    expect([row.version, row.sizeBytes, content.toString()]).toEqual([2, 4, 'two!'])
+    expect(await readdir(join(folder, artifactFolderName('a')))).toEqual(['r'])
+  })
+
+  test('of saves of one name at once, row and bytes are of the same, however slow the disk', async () => {
+    const { database, folder, parts } = await aStore()
+    const table = createArtifactTable(database)
+    const real = createArtifactFiles(folder, parts.randomToken)
+    let placed = 0
+    const files: ArtifactFiles = {
+      ...real,
+      stage: async (agentId, content) => {
+        const staged = await real.stage(agentId, content)
+        return {
+          ...staged,
+          place: async (name) => {
+            await staged.place(name)
+            // The first to be placed is the last to come back.
+            await new Promise((resolve) => setTimeout(resolve, 40 - 10 * placed++))
+          },
+        }
+      },
+    }
+    const save = saveArtifact({ ...parts, table, files })
+    await Promise.all(['1', '22', '333', '4444'].map((text) => save(agent('a'), saved('r', text))))
+    const row = table.find('a', 'r')
+    expect(row?.version).toBe(4)
+    expect((await real.read('a', 'r'))?.byteLength).toBe(row?.sizeBytes)
+  })
+
+  test('agents of like ids keep their own', async () => {
+    const { artifacts } = await aStore()
+    for (const id of ['a-b', 'a_b', 'A-b']) await artifacts.save(agent(id), saved('r', id))
+    for (const id of ['a-b', 'a_b', 'A-b']) {
+      expect((await artifacts.read(owner, id, 'r')).content.toString()).toBe(id)
+    }
+  })
+
+  test.each([
+    '',
+    '.',
+    '..',
+    '.hidden',
+    '../x',
+    'a/b',
+    '/etc/passwd',
+    'a\\..\\b',
+    'a\u0000b',
+    'a\nb',
+    'x.',
+    '..%2fx',
+    'x'.repeat(201),
+    '漢'.repeat(100),
+    '.staged-t1',
+  ])('the name %j is refused and leaves nothing', async (name) => {
+    const { artifacts, folder } = await aStore()
+    await expect(artifacts.save(agent('a'), saved(name, 'x'))).rejects.toMatchObject({ code: 'bad-request' })
+    expect(await readdir(dirname(folder))).toEqual([])
+  })
+
+  test('2 MiB is taken and one byte more is not', async () => {
+    const { artifacts } = await aStore()
+    const full = { ...saved('r', ''), contentBase64: Buffer.alloc(2 * 1024 * 1024).toString('base64') }
+    expect((await artifacts.save(agent('a'), full)).sizeBytes).toBe(2 * 1024 * 1024)
+    const over = { ...full, contentBase64: Buffer.alloc(2 * 1024 * 1024 + 1).toString('base64') }
+    await expect(artifacts.save(agent('a'), over)).rejects.toMatchObject({ code: 'body-too-large' })
+  })
+
+  test.each(['a', 'YQ', 'YQ=', '!!!!', 'YWI= YWI=', 'YQ==\n', 'YR=='])(
+    '%j is no base64',
+    async (contentBase64) => {
+      const { artifacts } = await aStore()
+      const save = artifacts.save(agent('a'), { name: 'r', contentBase64, description: '' })
+      await expect(save).rejects.toMatchObject({ code: 'bad-request' })
+    },
+  )
+
+  test('is for the agent process alone', async () => {
+    const { artifacts } = await aStore()
+    const program: Caller = { kind: 'agent', agentId: 'a', token: 'program', run: null }
+    for (const caller of [program, owner]) {
+      await expect(artifacts.save(caller, saved('r', 'x'))).rejects.toMatchObject({ code: 'denied' })
+    }
+  })
+
+  test('a thousand names are kept, and the next is refused while old ones can be replaced', async () => {
+    const { artifacts, database, folder } = await aStore()
+    const insert = database.prepare("INSERT INTO artifacts VALUES ('a', ?, 1, '', 1, '', 0)")
+    for (let n = 0; n < 1000; n++) insert.run(`n${n}`)
+    await expect(artifacts.save(agent('a'), saved('new', 'x'))).rejects.toMatchObject({
+      code: 'unprocessable',
+    })
+    expect((await artifacts.save(agent('a'), saved('n7', 'x'))).version).toBe(2)
+    expect((await artifacts.save(agent('b'), saved('new', 'x'))).version).toBe(1)
+    expect(await readdir(join(folder, artifactFolderName('a')))).toEqual(['n7'])
+  })
+
+  test('500 MiB in all are kept, a replaced one not counted', async () => {
+    const { artifacts, database } = await aStore()
+    database.prepare("INSERT INTO artifacts VALUES ('a', 'big', 1, '', ?, '', 0)").run(500 * 1024 * 1024 - 1)
+    await artifacts.save(agent('a'), saved('r', 'x'))
+    await expect(artifacts.save(agent('a'), saved('r', 'xy'))).rejects.toMatchObject({
+      code: 'unprocessable',
+    })
+    expect((await artifacts.read(owner, 'a', 'r')).content.toString()).toBe('x')
+    expect((await artifacts.save(agent('a'), saved('big', 'now small'))).version).toBe(2)
+  })
+})
+
+describe('reading', () => {
+  test('lists newest first', async () => {
+    const { artifacts, time } = await aStore()
+    for (const name of ['one', 'two', 'three']) {
+      await artifacts.save(agent('a'), saved(name, name))
+      time.ms++
+    }
+    expect(artifacts.list(owner).map((row) => row.name)).toEqual(['three', 'two', 'one'])
+    expect(() => artifacts.list(agent('a'))).toThrow(expect.objectContaining({ code: 'denied' }))
+  })
+
+  test.each([
+    ['a', '../../outside'],
+    ['a', 'r/../../../outside'],
+    ['..', 'outside'],
+    ['a/..', 'r'],
+    ['a', 'R'],
+    ['b', 'r'],
+    ['a', 'planted'],
+  ])('what agent %j never saved as %j is not found', async (agentId, name) => {
+    const { artifacts, folder } = await aStore()
+    await artifacts.save(agent('a'), saved('r', 'x'))
+    await writeFile(join(dirname(folder), 'outside'), 'secret')
+    await writeFile(join(folder, artifactFolderName('a'), 'planted'), 'x')
+    await expect(artifacts.read(owner, agentId, name)).rejects.toMatchObject({ code: 'not-found' })
+  })
+
+  test('a link in the place of an artifact is not followed', async () => {
+    const { artifacts, database, folder } = await aStore()
+    await mkdir(join(folder, artifactFolderName('a')), { recursive: true })
+    await symlink('/etc/hostname', join(folder, artifactFolderName('a'), 'r'))
+    database.prepare("INSERT INTO artifacts VALUES ('a', 'r', 1, '', 1, '', 0)").run()
+    await expect(artifacts.read(owner, 'a', 'r')).rejects.toThrow('ELOOP')
+  })
+
+  test('a deleted agent leaves neither rows nor bytes', async () => {
+    const { artifacts, folder } = await aStore()
+    await artifacts.save(agent('a'), saved('r', 'x'))
+    await artifacts.save(agent('b'), saved('r', 'x'))
+    await artifacts.forget('a')
+    await artifacts.forget('a')
+    expect(artifacts.list(owner).map((row) => row.agentId)).toEqual(['b'])
+    expect(await readdir(folder)).toEqual([artifactFolderName('b')])
+  })
+
+  test('what a crash left half-written is swept at the next start', async () => {
+    const { artifacts, folder } = await aStore()
+    await artifacts.save(agent('a'), saved('r', 'x'))
+    await writeFile(join(folder, artifactFolderName('a'), '.staged-old'), 'half')
+    await artifacts.sweep()
+    expect(await readdir(join(folder, artifactFolderName('a')))).toEqual(['r'])
+  })
+})
+
+describe('an agent finds its own', () => {
+  test('artifacts and bytes, and nobody else’s', async () => {
+    const { artifacts, time } = await aStore()
+    await artifacts.save(agent('a'), saved('old.md', 'old'))
+    time.ms = 2000
+    await artifacts.save(agent('a'), saved('new.md', 'new'))
+    await artifacts.save(agent('b'), saved('other.md', 'other'))
+    const { rows, more } = artifacts.listOf(agent('a'), 'a')
+    expect([rows.map(({ name }) => name), more]).toEqual([['new.md', 'old.md'], 0])
+    expect((await artifacts.read(agent('a'), 'a', 'old.md')).content.toString()).toBe('old')
+    expect(() => artifacts.listOf(agent('a'), 'b')).toThrow(expect.objectContaining({ code: 'denied' }))
+    await expect(artifacts.read(agent('a'), 'b', 'other.md')).rejects.toMatchObject({ code: 'denied' })
+    expect(artifacts.listOf(owner, 'b').rows).toHaveLength(1)
+  })
+})

@@ -1,0 +1,48 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { EventBus } from '../../events/event-bus.ts'
+import type { Journal } from '../../journal/journal.ts'
+import type { Guard } from '../../access/action.ts'
+import type { Database } from '../../storage/database.ts'
+import { createArtifactFiles } from './artifact-files.ts'
+import { createArtifactTable } from './artifact-table.ts'
+import { listArtifacts, listArtifactsOf, readArtifact } from './read-artifact.ts'
+import type { ListArtifacts, ListArtifactsOf, ReadArtifact } from './read-artifact.ts'
+import { saveArtifact } from './save-artifact.ts'
+import type { SaveArtifact } from './save-artifact.ts'
+
+export interface Artifacts {
+  readonly save: SaveArtifact
+  readonly list: ListArtifacts
+  readonly listOf: ListArtifactsOf
+  readonly read: ReadArtifact
+  /** Bytes and rows of an agent that is deleted. Idempotent. */
+  forget(agentId: string): Promise<void>
+  /** Once at start: drops what a crash left half-written. */
+  sweep(): Promise<void>
+}
+
+/** Files that agents keep outside their containers, for the owner. */
+export function createArtifacts(deps: {
+  readonly database: Database
+  readonly clock: Clock
+  /** A name for a file that is being written; never used twice. */
+  readonly randomToken: () => string
+  readonly guard: Guard
+  readonly journal: Journal
+  readonly events: EventBus
+  readonly artifactsFolder: string
+}): Artifacts {
+  const table = createArtifactTable(deps.database)
+  const files = createArtifactFiles(deps.artifactsFolder, deps.randomToken)
+  return {
+    save: saveArtifact({ ...deps, table, files }),
+    list: listArtifacts({ ...deps, table }),
+    listOf: listArtifactsOf({ ...deps, table }),
+    read: readArtifact({ ...deps, table, files }),
+    forget: async (agentId) => {
+      table.removeAll(agentId)
+      await files.removeAll(agentId)
+    },
+    sweep: () => files.sweep(),
+  }
+}

@@ -1,0 +1,157 @@
+import { createHash } from 'node:crypto'
+import type { Clock } from '@flotilla/protocol/clock'
+import { wireLimits } from '@flotilla/protocol/limits'
+import { meshAgentApi } from '@flotilla/protocol/mesh-agent-api'
+import { Problem } from '@flotilla/protocol/problem'
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import type { EventBus } from '../../events/event-bus.ts'
+import type { Journal } from '../../journal/journal.ts'
+import type { Guard } from '../../access/action.ts'
+import { actorOf } from '../../access/caller.ts'
+import type { Caller } from '../../access/caller.ts'
+import type { Database } from '../../storage/database.ts'
+import { onceOnly } from '../../storage/resumable.ts'
+import type { Resumable } from '../../storage/resumable.ts'
+import type { ArtifactFiles, StagedFile } from './artifact-files.ts'
+import type { ArtifactRow, ArtifactTable } from './artifact-table.ts'
+
+const artifactsPerAgentMax = 1000
+const totalPerAgentMaxBytes = 500 * 1024 * 1024
+/** File systems bound names in bytes, and 200 characters can be 800 of them. */
+const nameMaxBytes = 240
+
+const nameSchema = meshAgentApi.saveArtifact.request.shape.name
+
+export interface ArtifactToSave {
+  readonly name: string
+  readonly contentBase64: string
+  readonly description: string
+}
+
+/** `step` for a call that may come again: the bytes are known by their digest, and the row is written with the answer. */
+export type SaveArtifact = (
+  caller: Caller,
+  input: ArtifactToSave,
+  step?: Resumable<ArtifactRow>,
+) => Promise<ArtifactRow>
+
+export interface SaveArtifactDeps {
+  readonly database: Database
+  readonly table: ArtifactTable
+  readonly files: ArtifactFiles
+  readonly guard: Guard
+  readonly clock: Clock
+  readonly journal: Journal
+  readonly events: EventBus
+}
+
+/**
+ * Keeps a file of the calling agent outside its container; the same name replaces it. Saves of one artifact run one
+ * after the other, so that row and bytes belong together. Problems `denied`, `bad-request`, `body-too-large`,
+ * `unprocessable` when the agent keeps too much.
+ */
+export function saveArtifact(deps: SaveArtifactDeps): SaveArtifact {
+  let before: Promise<void> = Promise.resolve()
+
+  /** Rename and row in one turn: of two saves at once, the one whose bytes stand is the one whose row stands. */
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const mine = before.then(work)
+    before = mine.then(
+      () => {},
+      () => {},
+    )
+    return mine
+  }
+
+  return async (caller, input, step = onceOnly(deps.database)) => {
+    const agentId = caller.kind === 'agent' ? caller.agentId : ''
+    deps.guard(caller, { do: 'act-for-self', agentId })
+    requireName(input.name)
+    const content = decode(input.contentBase64)
+    const staged = await deps.files.stage(agentId, content)
+    return inTurn(() => keep(deps, staged, { caller, agentId, input, content, step }))
+  }
+}
+
+async function keep(
+  deps: SaveArtifactDeps,
+  staged: StagedFile,
+  save: {
+    caller: Caller
+    agentId: string
+    input: ArtifactToSave
+    content: Buffer
+    step: Resumable<ArtifactRow>
+  },
+): Promise<ArtifactRow> {
+  const { agentId, input, content } = save
+  try {
+    requireRoom(deps.table, agentId, { name: input.name, sizeBytes: content.byteLength })
+    // Bytes first: a crash in between leaves new bytes under an old row, and the same call again, which places the same
+    // bytes once more, or the next save of the name heals it.
+    await staged.place(input.name)
+  } catch (error) {
+    await staged.discard()
+    throw error
+  }
+  return save.step.settle(() => {
+    const row = deps.table.put({
+      agentId,
+      name: input.name,
+      description: sanitizeForPrompt(input.description),
+      sizeBytes: content.byteLength,
+      sha256: createHash('sha256').update(content).digest('hex'),
+      savedAt: deps.clock.now(),
+    })
+    deps.journal.append({
+      actor: actorOf(save.caller),
+      action: 'artifact.saved',
+      subject: `${agentId}/${row.name}`,
+      detail: { version: row.version, size_bytes: row.sizeBytes, sha256: row.sha256 },
+    })
+    deps.events.publish({
+      type: 'artifact.saved',
+      agent_id: agentId,
+      name: row.name,
+      size_bytes: row.sizeBytes,
+    })
+    return row
+  })
+}
+
+function requireName(name: string): void {
+  if (nameSchema.safeParse(name).success && Buffer.byteLength(name) <= nameMaxBytes) return
+  throw new Problem('bad-request', {
+    detail: `an artifact's name is a file name without slashes, at most 200 characters and ${nameMaxBytes} bytes`,
+  })
+}
+
+function decode(text: string): Buffer {
+  const content = Buffer.from(text, 'base64')
+  if (content.byteLength > wireLimits.artifactMaxBytes) {
+    throw new Problem('body-too-large', {
+      detail: `an artifact has at most ${wireLimits.artifactMaxBytes} bytes`,
+    })
+  }
+  // The decoder passes over what is not base64; only text that it would write itself was whole.
+  if (content.toString('base64') !== text) {
+    throw new Problem('bad-request', { detail: 'content_base64 is not padded base64' })
+  }
+  return content
+}
+
+function requireRoom(
+  table: ArtifactTable,
+  agentId: string,
+  added: { name: string; sizeBytes: number },
+): void {
+  const kept = table.usageBeside(agentId, added.name)
+  if (kept.count >= artifactsPerAgentMax) {
+    throw new Problem('unprocessable', { detail: `an agent keeps ${artifactsPerAgentMax} artifacts at most` })
+  }
+  if (kept.sizeBytes + added.sizeBytes > totalPerAgentMaxBytes) {
+    throw new Problem('unprocessable', {
+      detail: `an agent keeps artifacts of ${totalPerAgentMaxBytes} bytes in all at most`,
+    })
+  }
+}

@@ -1,0 +1,103 @@
+import type { BlackboardEntry } from '@flotilla/protocol/blackboard-entry'
+import { jsonValueSchema } from '@flotilla/protocol/json-value'
+import * as z from 'zod'
+import type { Database } from '../../storage/database.ts'
+import { jsonColumn } from '../../storage/json-column.ts'
+
+/** How long an expired entry's row stays, so that a late writer cannot meet its version again, milliseconds. */
+const expiredKeptMs = 3600_000
+
+export interface WrittenEntry {
+  readonly key: string
+  /** JSON text. */
+  readonly valueJson: string
+  readonly writtenBy: string
+  readonly expiresAt: number | null
+  /** 0 demands that the key does not exist; null takes any version. */
+  readonly expectedVersion: number | null
+}
+
+export interface BlackboardTable {
+  /** One statement: writes with the next version, or does nothing and returns null when the version is another. */
+  write(entry: WrittenEntry, now: number): BlackboardEntry | null
+  /** Null where the key does not exist or has expired. */
+  read(key: string, now: number): BlackboardEntry | null
+  /** Keys from `prefix` on, in order; the reader stops when it has seen enough. */
+  keysUnder(prefix: string, now: number): Iterable<string>
+  /** All rows, expired ones too. */
+  count(): number
+  /** Deletes what expired long enough ago; returns how many. */
+  sweep(now: number): number
+}
+
+const rowSchema = z.object({
+  key: z.string(),
+  value: jsonColumn(jsonValueSchema),
+  version: z.number(),
+  written_by: z.string(),
+  created_at: z.number(),
+  updated_at: z.number(),
+  expires_at: z.number().nullable(),
+})
+
+/**
+ * The whole decision in one statement, so that of any number of writers with one expected version exactly one wins.
+ * A row that has expired counts as absent, but its version goes on: 5 before, 6 after.
+ */
+const writeSql = `
+  INSERT INTO blackboard (key, value, version, written_by, created_at, updated_at, expires_at)
+  SELECT :key, :value, 1, :written_by, :now, :now, :expires_at
+  WHERE :expected IS NULL OR :expected = 0 OR EXISTS (SELECT 1 FROM blackboard WHERE key = :key)
+  ON CONFLICT (key) DO UPDATE SET
+    value = excluded.value,
+    version = blackboard.version + 1,
+    written_by = excluded.written_by,
+    created_at = CASE WHEN blackboard.expires_at <= :now THEN :now ELSE blackboard.created_at END,
+    updated_at = :now,
+    expires_at = excluded.expires_at
+  WHERE :expected IS NULL
+    OR (:expected = 0 AND blackboard.expires_at <= :now)
+    OR (:expected = blackboard.version AND (blackboard.expires_at IS NULL OR blackboard.expires_at > :now))
+  RETURNING *`
+
+export function createBlackboardTable(database: Database): BlackboardTable {
+  return {
+    write: (entry, now) => {
+      const row = database.prepare(writeSql).get({
+        key: entry.key,
+        value: entry.valueJson,
+        written_by: entry.writtenBy,
+        now,
+        expires_at: entry.expiresAt,
+        expected: entry.expectedVersion,
+      })
+      return row ? rowSchema.parse(row) : null
+    },
+    read: (key, now) => {
+      const row = database
+        .prepare('SELECT * FROM blackboard WHERE key = ? AND (expires_at IS NULL OR expires_at > ?)')
+        .get(key, now)
+      return row ? rowSchema.parse(row) : null
+    },
+    keysUnder: function* (prefix, now) {
+      // Keys compare by their bytes, so those with one prefix stand together.
+      const rows = database
+        .prepare(
+          'SELECT key FROM blackboard WHERE key >= ? AND (expires_at IS NULL OR expires_at > ?) ORDER BY key',
+        )
+        .all(prefix, now)
+      for (const row of rows) {
+        const key = String(row['key'])
+        if (!key.startsWith(prefix)) return
+        yield key
+      }
+    },
+    count: () => Number(database.prepare('SELECT count(*) AS count FROM blackboard').get()?.['count'] ?? 0),
+    sweep: (now) =>
+      Number(
+        database
+          .prepare('DELETE FROM blackboard WHERE expires_at IS NOT NULL AND expires_at <= ?')
+          .run(now - expiredKeptMs).changes,
+      ),
+  }
+}

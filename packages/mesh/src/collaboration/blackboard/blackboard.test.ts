@@ -1,0 +1,324 @@
+import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
+import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
+import type { PermissionRecord } from '@flotilla/protocol/permission-record'
+import { Problem } from '@flotilla/protocol/problem'
+import { describe, expect, test } from 'vitest'
+import { heedsLesson, verifies } from '../../../../../tests/verifies.ts'
+import { createEventBus } from '../../events/create-event-bus.ts'
+import type { JournalEntry } from '../../journal/journal.ts'
+import { silentLog } from '../../platform/log.ts'
+import type { Action } from '../../access/action.ts'
+import { authorize } from '../../access/authorize.ts'
+import type { Caller } from '../../access/caller.ts'
+import { openDatabase } from '../../storage/database.ts'
+import { allMigrations } from '../../storage/all-migrations.ts'
+import { migrate } from '../../storage/migrate.ts'
+import { createBlackboard } from './blackboard.ts'
+
+const owner: Caller = { kind: 'human', channel: 'cli' }
+const agent = (agentId: string): Caller => ({ kind: 'agent', agentId, token: 'door', run: null })
+
+/** A board under the real rules, with records as given. */
+function aBoard(records: Record<string, Partial<PermissionRecord>> = {}) {
+  const database = openDatabase(':memory:')
+  migrate(database, allMigrations)
+  const time = { ms: 1000 }
+  const clock = { now: () => time.ms, sleep: async () => {} }
+  const events: FleetEventBody[] = []
+  const bus = createEventBus({ database, clock, log: silentLog })
+  bus.subscribe((event) => void events.push(event.body))
+  const journal: JournalEntry[] = []
+  const denials: Action[] = []
+  const rules = {
+    broken: null,
+    recordOf: (agentId: string) =>
+      records[agentId] ? permissionRecordSchema.parse(records[agentId]) : undefined,
+  }
+  const decide = (caller: Caller, action: Action) => authorize(rules, caller, action)
+  const board = createBlackboard({
+    database,
+    clock,
+    log: silentLog,
+    decide,
+    guard: (caller, action) => {
+      if (decide(caller, action).allowed) return
+      denials.push(action)
+      throw new Problem('denied')
+    },
+    journal: { append: (entry) => void journal.push(entry) },
+    events: bus,
+  })
+  return { board, database, time, events, journal, denials }
+}
+
+const code = (expected: string) => expect.objectContaining({ code: expected })
+
+describe('writing', () => {
+  test('gives the entry with version, writer and times, and tells it', () => {
+    const { board, events, journal, time } = aBoard({ a: { blackboard_write: ['*'] } })
+    const first = board.write(agent('a'), { key: 'k/x', value: { n: 1 } })
+    time.ms = 2000
+    const second = board.write(owner, { key: 'k/x', value: [2] })
+    expect(first).toEqual({
+      key: 'k/x',
+      value: { n: 1 },
+      version: 1,
+      written_by: 'a',
+      created_at: 1000,
+      updated_at: 1000,
+      expires_at: null,
+    })
+    expect(second).toMatchObject({
+      value: [2],
+      version: 2,
+      written_by: 'human:cli',
+      created_at: 1000,
+      updated_at: 2000,
+    })
+    expect(events[0]).toEqual({ type: 'blackboard.written', key: 'k/x', version: 1, written_by: 'a' })
+    expect(journal[1]).toMatchObject({ actor: 'human:cli', action: 'blackboard.written', subject: 'k/x' })
+  })
+
+  test('a key outside the patterns is refused before anything else is looked at', () => {
+    verifies('resources:permission:blackboard-write')
+    const { board, denials, events } = aBoard({ a: { blackboard_write: ['mine/*'] } })
+    board.write(agent('a'), { key: 'mine/x', value: 1 })
+    expect(() => board.write(agent('a'), { key: 'yours/x', value: 'x'.repeat(1_000_000) })).toThrow(
+      code('denied'),
+    )
+    expect(() => board.write(agent('a'), { key: 'mine/x/y', value: 1 })).toThrow(code('denied'))
+    expect(() => board.write(agent('nobody'), { key: 'mine/x', value: 1 })).toThrow(code('denied'))
+    expect(denials).toHaveLength(3)
+    expect(events).toHaveLength(1)
+  })
+
+  test.each(['', '/a', 'a/', 'a//b', 'a/../b', './a', 'a\u0000', 'a\u200Bb', 'a*', 'x'.repeat(513)])(
+    'the key %j is refused',
+    (key) => {
+      const { board } = aBoard()
+      expect(() => board.write(owner, { key, value: 1 })).toThrow(code('bad-request'))
+    },
+  )
+
+  test('a value has 262144 bytes of JSON at most', () => {
+    const { board } = aBoard()
+    board.write(owner, { key: 'k', value: 'x'.repeat(262_142) })
+    expect(() => board.write(owner, { key: 'k', value: 'x'.repeat(262_143) })).toThrow(code('body-too-large'))
+    expect(() => board.write(owner, { key: 'k', value: 'ä'.repeat(131_072) })).toThrow(code('body-too-large'))
+    expect(board.read(owner, 'k').version).toBe(1)
+  })
+
+  test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY, Number.MAX_SAFE_INTEGER])(
+    'a life of %d seconds is refused',
+    (ttl) => {
+      const { board } = aBoard()
+      expect(() => board.write(owner, { key: 'k', value: 1, ttlSeconds: ttl })).toThrow(code('bad-request'))
+    },
+  )
+})
+
+describe('writing with a version', () => {
+  test('of a hundred claims at once exactly one wins', async () => {
+    heedsLesson(64)
+    const records = Object.fromEntries(
+      Array.from({ length: 100 }, (_v, n) => [`a${n}`, { blackboard_write: ['*'] }]),
+    )
+    const { board } = aBoard(records)
+    const claims = await Promise.allSettled(
+      Object.keys(records).map(async (agentId) => {
+        await new Promise((resolve) => setImmediate(resolve))
+        return board.write(agent(agentId), { key: 'claim', value: agentId, expectedVersion: 0 })
+      }),
+    )
+    const won = claims.filter((claim) => claim.status === 'fulfilled')
+    expect(won).toHaveLength(1)
+    expect(board.read(owner, 'claim')).toEqual(won[0]?.value)
+    const lost = claims.filter((claim) => claim.status === 'rejected').map((claim): unknown => claim.reason)
+    expect(lost).toEqual(Array(99).fill(code('version-conflict')))
+  })
+
+  test('of a hundred updates of one version exactly one wins', () => {
+    const { board } = aBoard()
+    board.write(owner, { key: 'k', value: 0 })
+    const ends = Array.from({ length: 100 }, (_v, n) => {
+      try {
+        return board.write(owner, { key: 'k', value: n + 1, expectedVersion: 1 }).version
+      } catch (error) {
+        return error
+      }
+    })
+    expect(ends).toEqual([2, ...Array(99).fill(code('version-conflict'))])
+    expect(board.read(owner, 'k')).toMatchObject({ value: 1, version: 2 })
+  })
+
+  test('two processes on one file agree on one winner', () => {
+    const { board, database } = aBoard()
+    // What another connection wrote between this caller's read and its write.
+    board.write(owner, { key: 'k', value: 0 })
+    database.prepare('UPDATE blackboard SET version = 7').run()
+    expect(() => board.write(owner, { key: 'k', value: 1, expectedVersion: 1 })).toThrow(
+      code('version-conflict'),
+    )
+    expect(board.write(owner, { key: 'k', value: 1, expectedVersion: 7 }).version).toBe(8)
+  })
+
+  test('a version of a key that does not exist is a conflict and makes none', () => {
+    const { board, events } = aBoard()
+    expect(() => board.write(owner, { key: 'k', value: 1, expectedVersion: 3 })).toThrow(
+      code('version-conflict'),
+    )
+    expect(() => board.read(owner, 'k')).toThrow(code('not-found'))
+    expect(events).toEqual([])
+  })
+
+  test('a conflict inside a transaction of a caller that goes on does not undo it', () => {
+    const { board, database } = aBoard()
+    board.write(owner, { key: 'k', value: 0 })
+    database.transaction(() => {
+      board.write(owner, { key: 'before', value: 1 })
+      expect(() => board.write(owner, { key: 'k', value: 1, expectedVersion: 0 })).toThrow(
+        code('version-conflict'),
+      )
+    })
+    expect(board.read(owner, 'before').value).toBe(1)
+  })
+})
+
+describe('a life in seconds', () => {
+  test('ends on time, and counts anew from each write', () => {
+    const { board, time } = aBoard()
+    expect(board.write(owner, { key: 'k', value: 1, ttlSeconds: 10 }).expires_at).toBe(11_000)
+    time.ms = 10_999
+    board.write(owner, { key: 'k', value: 2, ttlSeconds: 10 })
+    time.ms = 20_998
+    expect(board.read(owner, 'k').value).toBe(2)
+    time.ms = 20_999
+    expect(() => board.read(owner, 'k')).toThrow(code('not-found'))
+    expect(board.list(owner, '').entries).toEqual([])
+  })
+
+  test('a write without one makes the entry stay', () => {
+    const { board, time } = aBoard()
+    board.write(owner, { key: 'k', value: 1, ttlSeconds: 10 })
+    board.write(owner, { key: 'k', value: 2 })
+    time.ms = 1e12
+    expect(board.read(owner, 'k').value).toBe(2)
+  })
+
+  test('an expired key can be claimed, and the old version does not come back', () => {
+    const { board, time } = aBoard()
+    board.write(owner, { key: 'k', value: 1, ttlSeconds: 10 })
+    time.ms = 20_000
+    expect(() => board.write(owner, { key: 'k', value: 2, expectedVersion: 1 })).toThrow(
+      code('version-conflict'),
+    )
+    expect(board.write(owner, { key: 'k', value: 2, expectedVersion: 0 })).toMatchObject({
+      version: 2,
+      created_at: 20_000,
+    })
+    expect(() => board.write(owner, { key: 'k', value: 3, expectedVersion: 1 })).toThrow(
+      code('version-conflict'),
+    )
+  })
+
+  test('rows go an hour after they expired, others stay', () => {
+    const { board, time } = aBoard()
+    board.write(owner, { key: 'k', value: 1, ttlSeconds: 10 })
+    board.write(owner, { key: 'stays', value: 1 })
+    time.ms = 11_000 + 3600_000 - 1
+    expect(board.sweep()).toBe(0)
+    time.ms += 1
+    expect(board.sweep()).toBe(1)
+    expect(board.read(owner, 'stays').value).toBe(1)
+  })
+})
+
+describe('reading', () => {
+  test('what is missing and what is forbidden look the same', () => {
+    verifies('resources:permission:blackboard-read')
+    const { board } = aBoard({ a: { blackboard_read: ['open/*'] } })
+    board.write(owner, { key: 'closed/x', value: 1 })
+    board.write(owner, { key: 'open/x', value: 1 })
+    const refusal = (key: string) => {
+      try {
+        return board.read(agent('a'), key)
+      } catch (error) {
+        return error instanceof Problem ? [error.code, error.detail, error.extra] : error
+      }
+    }
+    expect(refusal('closed/x')).toEqual(refusal('closed/missing'))
+    expect(refusal('closed/x')).toEqual(refusal('open/missing'))
+    expect(board.read(agent('a'), 'open/x').value).toBe(1)
+  })
+
+  test('a list holds what the caller may read, and is no denial of the rest', () => {
+    const { board, denials } = aBoard({ a: { blackboard_read: ['open/*'] } })
+    for (const key of ['open/b', 'closed/x', 'open/a', 'open/c/d', 'opener'])
+      board.write(owner, { key, value: 1 })
+    const keysOf = (caller: Caller, prefix: string) =>
+      board.list(caller, prefix).entries.map((entry) => entry.key)
+    expect(keysOf(agent('a'), '')).toEqual(['open/a', 'open/b'])
+    expect(keysOf(owner, 'open')).toEqual(['open/a', 'open/b', 'open/c/d', 'opener'])
+    expect(keysOf(owner, 'open/')).toEqual(['open/a', 'open/b', 'open/c/d'])
+    expect(keysOf(owner, 'z')).toEqual([])
+    expect(keysOf(agent('nobody'), '')).toEqual([])
+    expect(denials).toEqual([])
+  })
+
+  test('a list ends at 1000 entries and at 4 MiB, and says so', () => {
+    const { board } = aBoard()
+    for (let n = 0; n < 1001; n++) board.write(owner, { key: `many/${n}`, value: n })
+    expect(board.list(owner, 'many/').entries).toHaveLength(1000)
+    expect(board.list(owner, 'many/').truncated).toBe(true)
+    for (let n = 0; n < 20; n++) board.write(owner, { key: `big/${n}`, value: 'x'.repeat(262_142) })
+    const big = board.list(owner, 'big/')
+    expect([big.entries.length, big.truncated]).toEqual([16, true])
+    expect(board.list(owner, 'many/99').truncated).toBe(false)
+  })
+
+  test('keys of any script are found by their prefix', () => {
+    const { board } = aBoard()
+    for (const key of ['ä/1', 'ä/2', 'z', '日本/x', '日本/y']) board.write(owner, { key, value: 1 })
+    expect(board.list(owner, '日本').entries).toHaveLength(2)
+    expect(board.list(owner, 'ä/').entries).toHaveLength(2)
+  })
+})
+
+describe('what a result promotes', () => {
+  test("is written under the agent's own permissions, and refusals are told, not thrown", () => {
+    verifies('resources:task-result:promotions')
+    const { board } = aBoard({ a: { blackboard_write: ['output/*'] } })
+    const promotion = board.promote('a', {
+      'output/x': { n: 1 },
+      'secret/x': 2,
+      'output/y': 'x'.repeat(300_000),
+    })
+    expect(promotion.written).toEqual(['output/x'])
+    expect(promotion.refused.map((refusal) => [refusal.key, refusal.code])).toEqual([
+      ['secret/x', 'denied'],
+      ['output/y', 'body-too-large'],
+    ])
+    expect(board.read(owner, 'output/x')).toMatchObject({ value: { n: 1 }, written_by: 'a' })
+  })
+
+  test('stands or falls with the transaction around it', () => {
+    const { board, database } = aBoard({ a: { blackboard_write: ['output/*'] } })
+    const settle = () =>
+      database.transaction(() => {
+        board.promote('a', { 'output/x': 1, 'secret/x': 2 })
+        throw new Error('not settled')
+      })
+    expect(settle).toThrow('not settled')
+    expect(() => board.read(owner, 'output/x')).toThrow(code('not-found'))
+    database.transaction(() => board.promote('a', { 'output/x': 1, 'secret/x': 2 }))
+    expect(board.read(owner, 'output/x').value).toBe(1)
+  })
+
+  test('is a hundred entries at most', () => {
+    const { board } = aBoard({ a: { blackboard_write: ['*'] } })
+    const entries = Object.fromEntries(Array.from({ length: 130 }, (_v, n) => [`k${n}`, n]))
+    const promotion = board.promote('a', entries)
+    expect(promotion.written).toHaveLength(100)
+    expect(promotion.refused).toMatchObject([{ key: '30 more', code: 'unprocessable' }])
+  })
+})

@@ -1,0 +1,83 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { EventBus } from '../../events/event-bus.ts'
+import type { Journal } from '../../journal/journal.ts'
+import type { Log } from '../../platform/log.ts'
+import type { Action, Decision, Guard } from '../../access/action.ts'
+import type { Caller } from '../../access/caller.ts'
+import type { Database } from '../../storage/database.ts'
+import { createBlackboardTable } from './blackboard-table.ts'
+import { createCrossProjectCounts } from './cross-project-counts.ts'
+import type { CrossProjectCounts } from './cross-project-counts.ts'
+import { listEntries } from './list-entries.ts'
+import type { ListEntries } from './list-entries.ts'
+import { promote } from './promote.ts'
+import type { Promote } from './promote.ts'
+import { readEntry } from './read-entry.ts'
+import type { ReadEntry } from './read-entry.ts'
+import { writeEntry } from './write-entry.ts'
+import type { WriteEntry } from './write-entry.ts'
+
+const sweepIntervalMs = 60_000
+
+export interface Blackboard {
+  readonly write: WriteEntry
+  readonly read: ReadEntry
+  readonly list: ListEntries
+  readonly promote: Promote
+  /** Uses of other projects' parts; enforces nothing. */
+  readonly crossProject: CrossProjectCounts
+  /** Deletes rows that expired long enough ago; returns how many. */
+  sweep(): number
+  /** Sweeps every minute until the signal aborts. */
+  run(signal: AbortSignal): Promise<void>
+}
+
+/** Small facts that agents share: JSON under keys, versioned, each key guarded by patterns of the permission record. */
+export function createBlackboard(deps: {
+  readonly database: Database
+  readonly clock: Clock
+  readonly log: Log
+  readonly guard: Guard
+  readonly decide: (caller: Caller, action: Action) => Decision
+  readonly journal: Journal
+  readonly events: EventBus
+  /** The agent's project; nobody has one where it is left out. */
+  readonly projectOf?: (agentId: string) => string | null
+}): Blackboard {
+  const table = createBlackboardTable(deps.database)
+  const crossProject = createCrossProjectCounts({ projectOf: deps.projectOf ?? (() => null) })
+  const write = counted(writeEntry({ ...deps, table }), (caller, { key }) =>
+    crossProject.count(caller, key, 'write'),
+  )
+  const sweep = (): number => table.sweep(deps.clock.now())
+  return {
+    write,
+    read: counted(readEntry({ ...deps, table }), (caller, key) => crossProject.count(caller, key, 'read')),
+    crossProject,
+    list: listEntries({ ...deps, table }),
+    promote: promote({ write }),
+    sweep,
+    run: async (signal) => {
+      while (!signal.aborted) {
+        await deps.clock.sleep(sweepIntervalMs, signal).catch(() => {})
+        try {
+          if (!signal.aborted) sweep()
+        } catch (error) {
+          deps.log.error({ err: error }, 'expired entries could not be swept')
+        }
+      }
+    },
+  }
+}
+
+/** Counts what was done, and not what was refused: refusals are counted as such. */
+function counted<Input, Reply>(
+  use: (caller: Caller, input: Input) => Reply,
+  count: (caller: Caller, input: Input) => void,
+): (caller: Caller, input: Input) => Reply {
+  return (caller, input) => {
+    const reply = use(caller, input)
+    count(caller, input)
+    return reply
+  }
+}

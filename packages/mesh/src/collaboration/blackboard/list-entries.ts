@@ -1,0 +1,42 @@
+import type { BlackboardEntry } from '@flotilla/protocol/blackboard-entry'
+import type { Clock } from '@flotilla/protocol/clock'
+import type { Action, Decision } from '../../access/action.ts'
+import type { Caller } from '../../access/caller.ts'
+import type { BlackboardTable } from './blackboard-table.ts'
+
+const entriesMax = 1000
+/** Of all values in one list, as JSON, bytes. */
+const valuesMaxBytes = 4 * 1024 * 1024
+
+export interface BlackboardList {
+  readonly entries: readonly BlackboardEntry[]
+  /** True when more entries stand under the prefix than one list holds; a longer prefix shows them. */
+  readonly truncated: boolean
+}
+
+export type ListEntries = (caller: Caller, prefix: string) => BlackboardList
+
+/**
+ * Entries under a prefix that the caller may read, by key; the others are as if they were not there. Each entry is
+ * decided by itself and quietly: a list is no attempt at what it leaves out.
+ */
+export function listEntries(deps: {
+  readonly table: BlackboardTable
+  readonly decide: (caller: Caller, action: Action) => Decision
+  readonly clock: Clock
+}): ListEntries {
+  return (caller, prefix) => {
+    const now = deps.clock.now()
+    const entries: BlackboardEntry[] = []
+    let sizeBytes = 0
+    for (const key of deps.table.keysUnder(prefix, now)) {
+      if (!deps.decide(caller, { do: 'read-blackboard', key }).allowed) continue
+      const entry = deps.table.read(key, now)
+      if (!entry) continue
+      sizeBytes += Buffer.byteLength(JSON.stringify(entry.value))
+      if (entries.length >= entriesMax || sizeBytes > valuesMaxBytes) return { entries, truncated: true }
+      entries.push(entry)
+    }
+    return { entries, truncated: false }
+  }
+}

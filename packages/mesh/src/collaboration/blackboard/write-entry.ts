@@ -1,0 +1,103 @@
+import type { BlackboardEntry } from '@flotilla/protocol/blackboard-entry'
+import { blackboardKeySchema } from '@flotilla/protocol/blackboard-entry'
+import type { Clock } from '@flotilla/protocol/clock'
+import type { JsonValue } from '@flotilla/protocol/json-value'
+import { wireLimits } from '@flotilla/protocol/limits'
+import { Problem } from '@flotilla/protocol/problem'
+import type { EventBus } from '../../events/event-bus.ts'
+import type { Journal } from '../../journal/journal.ts'
+import type { Guard } from '../../access/action.ts'
+import { actorOf } from '../../access/caller.ts'
+import type { Caller } from '../../access/caller.ts'
+import type { Database } from '../../storage/database.ts'
+import type { BlackboardTable } from './blackboard-table.ts'
+
+/** Keys of one blackboard, expired ones that are still kept among them. */
+const entriesMax = 20_000
+/** Ten years, seconds. */
+const lifeMaxSeconds = 10 * 365 * 24 * 3600
+
+export interface BlackboardWrite {
+  readonly key: string
+  readonly value: JsonValue
+  /** 0 demands that the key does not exist yet; left out, any version is overwritten. */
+  readonly expectedVersion?: number | undefined
+  /** Seconds from this write on; left out, the entry stays. */
+  readonly ttlSeconds?: number | undefined
+}
+
+export type WriteEntry = (caller: Caller, write: BlackboardWrite) => BlackboardEntry
+
+/** Problems `denied`, `bad-request`, `body-too-large`, `version-conflict`, `unprocessable` when the board is full. */
+export function writeEntry(deps: {
+  readonly database: Database
+  readonly table: BlackboardTable
+  readonly guard: Guard
+  readonly clock: Clock
+  readonly journal: Journal
+  readonly events: EventBus
+}): WriteEntry {
+  const { database, table } = deps
+  return (caller, write) => {
+    deps.guard(caller, { do: 'write-blackboard', key: write.key })
+    requireKey(write.key)
+    const valueJson = JSON.stringify(write.value)
+    const sizeBytes = Buffer.byteLength(valueJson)
+    requireFits(sizeBytes, write.ttlSeconds)
+    const now = deps.clock.now()
+    // Refusals are thrown after the transaction: inside one of a caller's they would roll all of it back.
+    const written = database.transaction(() => {
+      if (table.count() >= entriesMax && !table.read(write.key, now)) return 'full'
+      const entry = table.write(
+        {
+          key: write.key,
+          valueJson,
+          writtenBy: caller.kind === 'agent' ? caller.agentId : actorOf(caller),
+          expiresAt: write.ttlSeconds === undefined ? null : now + write.ttlSeconds * 1000,
+          expectedVersion: write.expectedVersion ?? null,
+        },
+        now,
+      )
+      if (!entry) return 'conflict'
+      deps.journal.append({
+        actor: actorOf(caller),
+        action: 'blackboard.written',
+        subject: entry.key,
+        detail: { version: entry.version, size_bytes: sizeBytes },
+      })
+      deps.events.publish({
+        type: 'blackboard.written',
+        key: entry.key,
+        version: entry.version,
+        written_by: entry.written_by,
+      })
+      return entry
+    })
+    if (written === 'full') {
+      throw new Problem('unprocessable', {
+        detail: `the blackboard holds ${entriesMax} keys, which is its bound`,
+      })
+    }
+    if (written === 'conflict') throw new Problem('version-conflict')
+    return written
+  }
+}
+
+/** Problem `bad-request`. */
+export function requireKey(key: string): void {
+  if (blackboardKeySchema.safeParse(key).success) return
+  throw new Problem('bad-request', {
+    detail: `a key is 1 to ${wireLimits.blackboardKeyMaxChars} characters, segments of letters, digits, spaces and _ . : @ - joined by /`,
+  })
+}
+
+function requireFits(sizeBytes: number, ttlSeconds: number | undefined): void {
+  if (sizeBytes > wireLimits.blackboardValueMaxBytes) {
+    throw new Problem('body-too-large', {
+      detail: `a value is at most ${wireLimits.blackboardValueMaxBytes} bytes of JSON, this one has ${sizeBytes}`,
+    })
+  }
+  if (ttlSeconds !== undefined && !(ttlSeconds > 0 && ttlSeconds <= lifeMaxSeconds)) {
+    throw new Problem('bad-request', { detail: `ttl_s is 1 to ${lifeMaxSeconds} seconds` })
+  }
+}

@@ -1,0 +1,26 @@
+import type { Kernel } from '../../kernel/kernel.ts'
+import type { MeshModule } from '../../kernel/mesh-module.ts'
+import { topicAgentRoutes } from './agent.routes.ts'
+import { topicPeopleRoutes } from './people.routes.ts'
+import { createTopics } from './topics.ts'
+import type { Topics } from './topics.ts'
+
+export type { Topics } from './topics.ts'
+
+/** Signals to whoever subscribed. */
+export function topicsModule(
+  kernel: Kernel,
+  needs: { readonly agents: { find(agentId: string): unknown } },
+): MeshModule<Topics> {
+  const topics = createTopics(kernel)
+  kernel.hooks.runSettled.subscribe(topics.runSettled)
+  kernel.hooks.agentDeleted.subscribe(topics.forget)
+  return {
+    api: topics,
+    routes: {
+      people: (surface) => topicPeopleRoutes(surface, { ...needs, topics }),
+      agent: (surface) => topicAgentRoutes(surface, topics),
+    },
+    maintain: () => void topics.sweep(),
+  }
+}

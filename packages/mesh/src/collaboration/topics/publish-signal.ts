@@ -1,0 +1,108 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { NewId } from '@flotilla/protocol/ids'
+import type { JsonValue } from '@flotilla/protocol/json-value'
+import { Problem } from '@flotilla/protocol/problem'
+import { sanitizeForPrompt, truncatePromptText } from '@flotilla/protocol/sanitize-for-prompt'
+import { topicLimits, topicSchema } from '@flotilla/protocol/topics-api'
+import type { EventBus } from '../../events/event-bus.ts'
+import type { Journal } from '../../journal/journal.ts'
+import type { Action, Decision, Guard } from '../../access/action.ts'
+import { actorOf } from '../../access/caller.ts'
+import type { Caller } from '../../access/caller.ts'
+import type { Database } from '../../storage/database.ts'
+import type { TopicTable } from './topic-table.ts'
+
+/** Characters of a signal that its event shows. */
+const eventTextMaxChars = 200
+
+export interface PublishedSignal {
+  readonly signalId: string
+  readonly delivered: number
+  /** Subscribers whose box is full. */
+  readonly full: readonly string[]
+}
+
+/**
+ * Lays a signal into the box of every agent that is subscribed and may be; the one that says it is left out. It starts
+ * no work. Problems `denied`, `bad-request`, `body-too-large`.
+ */
+export type PublishSignal = (
+  caller: Caller,
+  signal: { readonly topic: string; readonly text: string; readonly data: JsonValue },
+) => PublishedSignal
+
+export function publishSignal(deps: {
+  readonly database: Database
+  readonly table: TopicTable
+  readonly guard: Guard
+  readonly decide: (caller: Caller, action: Action) => Decision
+  readonly clock: Clock
+  readonly newId: NewId
+  readonly journal: Journal
+  readonly events: EventBus
+}): PublishSignal {
+  const { table } = deps
+  return (caller, { topic, ...said }) => {
+    deps.guard(caller, { do: 'publish-topic', topic })
+    requireTopic(topic)
+    const text = sanitizeForPrompt(said.text)
+    if (text.trim() === '')
+      throw new Problem('bad-request', { detail: 'a signal has words that can be seen' })
+    const sizeBytes = Buffer.byteLength(JSON.stringify([text, said.data]))
+    if (sizeBytes > topicLimits.signalMaxBytes) {
+      throw new Problem('body-too-large', {
+        detail: `a signal is at most ${topicLimits.signalMaxBytes} bytes of JSON, this one has ${sizeBytes}; share more as a blackboard entry or an artifact, and name it`,
+      })
+    }
+    const from = caller.kind === 'agent' ? caller.agentId : actorOf(caller)
+    return deps.database.transaction(() => {
+      const signalId = deps.newId('sig')
+      const signal = { id: signalId, topic, from, text, data: said.data, at: deps.clock.now() }
+      const position = table.insert(signal)
+      const full: string[] = []
+      let delivered = 0
+      for (const agentId of table.subscribersOf(topic)) {
+        if (agentId === from || !maySubscribe(deps.decide, agentId, topic)) continue
+        if (table.unreadCount(agentId) >= topicLimits.unreadMax) full.push(agentId)
+        else {
+          table.deliver(agentId, position)
+          delivered++
+        }
+      }
+      deps.journal.append({
+        actor: actorOf(caller),
+        action: 'signal.published',
+        subject: topic,
+        detail: { signal: signalId, size_bytes: sizeBytes, delivered, full: full.length },
+      })
+      deps.events.publish({
+        type: 'signal.published',
+        signal_id: signalId,
+        topic,
+        from,
+        text: truncatePromptText(text, eventTextMaxChars, '…'),
+        delivered,
+        full,
+      })
+      return { signalId, delivered, full }
+    })
+  }
+}
+
+/** Problem `bad-request`. */
+export function requireTopic(topic: string): void {
+  if (topicSchema.safeParse(topic).success) return
+  throw new Problem('bad-request', {
+    detail: `a topic is 1 to ${topicLimits.topicMaxChars} characters, segments of letters, digits and _ . : - joined by /`,
+  })
+}
+
+/** What an owner takes away ends at once, also for those that were subscribed before. */
+function maySubscribe(
+  decide: (caller: Caller, action: Action) => Decision,
+  agentId: string,
+  topic: string,
+): boolean {
+  const subscriber: Caller = { kind: 'agent', agentId, token: 'door', run: null }
+  return decide(subscriber, { do: 'subscribe-topic', topic }).allowed
+}

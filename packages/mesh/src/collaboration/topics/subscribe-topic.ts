@@ -1,0 +1,78 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { Problem } from '@flotilla/protocol/problem'
+import { topicLimits } from '@flotilla/protocol/topics-api'
+import type { EventBus } from '../../events/event-bus.ts'
+import type { Journal } from '../../journal/journal.ts'
+import type { Guard } from '../../access/action.ts'
+import { actorOf } from '../../access/caller.ts'
+import type { Caller } from '../../access/caller.ts'
+import type { Database } from '../../storage/database.ts'
+import { requireTopic } from './publish-signal.ts'
+import type { TopicTable } from './topic-table.ts'
+
+/**
+ * An agent's own subscriptions, by their exact names; each answer lists all that it has then. Said again they change
+ * nothing. Problems `denied`, `bad-request`, `unprocessable` at a bound.
+ */
+export interface Subscriptions {
+  subscribe(caller: Caller, topic: string): readonly string[]
+  unsubscribe(caller: Caller, topic: string): readonly string[]
+}
+
+export function createSubscriptions(deps: {
+  readonly database: Database
+  readonly table: TopicTable
+  readonly guard: Guard
+  readonly clock: Clock
+  readonly journal: Journal
+  readonly events: EventBus
+}): Subscriptions {
+  const { database, table, guard } = deps
+
+  function tell(caller: Caller, topic: string, type: 'topic.subscribed' | 'topic.unsubscribed'): void {
+    const agentId = agentOf(caller)
+    deps.journal.append({ actor: actorOf(caller), action: type, subject: topic, detail: {} })
+    deps.events.publish({ type, topic, agent_id: agentId })
+  }
+
+  return {
+    subscribe: (caller, topic) => {
+      guard(caller, { do: 'subscribe-topic', topic })
+      const agentId = agentOf(caller)
+      requireTopic(topic)
+      return database.transaction(() => {
+        const topics = table.topicsOf(agentId)
+        if (topics.includes(topic)) return topics
+        if (topics.length >= topicLimits.subscriptionsPerAgentMax) {
+          throw full(
+            `an agent has at most ${topicLimits.subscriptionsPerAgentMax} subscriptions; end one first`,
+          )
+        }
+        if (!table.isSubscribedTo(topic) && table.topicCount() >= topicLimits.topicsMax) {
+          throw full(`the fleet has at most ${topicLimits.topicsMax} topics with subscribers`)
+        }
+        table.subscribe(agentId, topic, deps.clock.now())
+        tell(caller, topic, 'topic.subscribed')
+        return table.topicsOf(agentId)
+      })
+    },
+    // Who may no longer subscribe may still leave.
+    unsubscribe: (caller, topic) => {
+      guard(caller, { do: 'act-for-self', agentId: agentOf(caller) })
+      return database.transaction(() => {
+        if (table.unsubscribe(agentOf(caller), topic)) tell(caller, topic, 'topic.unsubscribed')
+        return table.topicsOf(agentOf(caller))
+      })
+    },
+  }
+}
+
+/** Only agents have a box. */
+function agentOf(caller: Caller): string {
+  if (caller.kind === 'agent') return caller.agentId
+  throw new Problem('denied', { detail: 'only an agent subscribes' })
+}
+
+function full(detail: string): Problem {
+  return new Problem('unprocessable', { detail })
+}

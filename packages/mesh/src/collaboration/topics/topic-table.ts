@@ -1,0 +1,143 @@
+import { jsonValueSchema } from '@flotilla/protocol/json-value'
+import * as z from 'zod'
+import type { SignalView } from '@flotilla/protocol/topics-api'
+import type { Database } from '../../storage/database.ts'
+import { jsonColumn } from '../../storage/json-column.ts'
+
+export interface UnreadSignal extends SignalView {
+  /** Its place among all signals. */
+  readonly position: number
+}
+
+const rowSchema = z
+  .object({
+    position: z.number(),
+    id: z.string(),
+    topic: z.string(),
+    from_agent: z.string(),
+    text: z.string(),
+    data: jsonColumn(jsonValueSchema),
+    said_at: z.number(),
+  })
+  .transform(({ from_agent: from, said_at: at, ...row }): UnreadSignal => ({ ...row, from, at }))
+
+const columns = 's.position, s.id, s.topic, s.from_agent, s.text, s.data, s.said_at'
+const unreadFrom = 'FROM topic_unread AS u JOIN topic_signals AS s ON s.position = u.position'
+
+export type TopicTable = ReturnType<typeof createTopicTable>
+
+/** Rows of topics; nothing here decides. */
+export function createTopicTable(database: Database) {
+  const signals = (sql: string, ...values: (string | number)[]): readonly UnreadSignal[] =>
+    database
+      .prepare(sql)
+      .all(...values)
+      .map((row) => rowSchema.parse(row))
+  const count = (sql: string, ...values: (string | number)[]): number =>
+    Number(database.prepare(sql).get(...values)?.['count'] ?? 0)
+  const texts = (sql: string, name: string, ...values: string[]): string[] =>
+    database
+      .prepare(sql)
+      .all(...values)
+      .map((row) => String(row[name]))
+
+  return {
+    subscribe: (agentId: string, topic: string, now: number): boolean =>
+      database.prepare('INSERT OR IGNORE INTO topic_subscriptions VALUES (?, ?, ?)').run(agentId, topic, now)
+        .changes === 1,
+    unsubscribe: (agentId: string, topic: string): boolean =>
+      database.prepare('DELETE FROM topic_subscriptions WHERE agent_id = ? AND topic = ?').run(agentId, topic)
+        .changes === 1,
+    topicsOf: (agentId: string): string[] =>
+      texts('SELECT topic FROM topic_subscriptions WHERE agent_id = ? ORDER BY topic', 'topic', agentId),
+    subscribersOf: (topic: string): string[] =>
+      texts('SELECT agent_id FROM topic_subscriptions WHERE topic = ? ORDER BY agent_id', 'agent_id', topic),
+    isSubscribedTo: (topic: string): boolean =>
+      count('SELECT count(*) AS count FROM topic_subscriptions WHERE topic = ?', topic) > 0,
+    topicCount: (): number => count('SELECT count(DISTINCT topic) AS count FROM topic_subscriptions'),
+    topics: (): string[] =>
+      texts(
+        'SELECT topic FROM topic_subscriptions UNION SELECT topic FROM topic_signals ORDER BY topic',
+        'topic',
+      ),
+    signalsOn: (topic: string): { readonly count: number; readonly lastAt: number | null } => {
+      const row = database
+        .prepare('SELECT count(*) AS count, max(said_at) AS last FROM topic_signals WHERE topic = ?')
+        .get(topic)
+      return {
+        count: Number(row?.['count'] ?? 0),
+        lastAt: row?.['last'] == null ? null : Number(row['last']),
+      }
+    },
+
+    /** Gives its place. */
+    insert: (signal: SignalView): number =>
+      Number(
+        database
+          .prepare(
+            'INSERT INTO topic_signals (id, topic, from_agent, text, data, said_at) VALUES (?, ?, ?, ?, ?, ?)',
+          )
+          .run(signal.id, signal.topic, signal.from, signal.text, JSON.stringify(signal.data), signal.at)
+          .lastInsertRowid,
+      ),
+    deliver: (agentId: string, position: number): void => {
+      database.prepare('INSERT INTO topic_unread (agent_id, position) VALUES (?, ?)').run(agentId, position)
+    },
+    unreadCount: (agentId: string): number =>
+      count('SELECT count(*) AS count FROM topic_unread WHERE agent_id = ?', agentId),
+    newestUnread: (agentId: string, limit: number) =>
+      signals(
+        `SELECT ${columns} ${unreadFrom} WHERE u.agent_id = ? ORDER BY u.position DESC LIMIT ?`,
+        agentId,
+        limit,
+      ),
+    /** What that very call was given before. */
+    shownBy: (agentId: string, runId: string, key: string) =>
+      signals(
+        `SELECT ${columns} ${unreadFrom} WHERE u.agent_id = ? AND u.shown_run = ? AND u.shown_key = ? ORDER BY u.position`,
+        agentId,
+        runId,
+        key,
+      ),
+    /** Oldest first; without those that the run has been given already. */
+    unshown: (agentId: string, runId: string, limit: number) =>
+      signals(
+        `SELECT ${columns} ${unreadFrom} WHERE u.agent_id = ? AND u.shown_run IS NOT ? ORDER BY u.position LIMIT ?`,
+        agentId,
+        runId,
+        limit,
+      ),
+    unshownCount: (agentId: string, runId: string): number =>
+      count(
+        'SELECT count(*) AS count FROM topic_unread WHERE agent_id = ? AND shown_run IS NOT ?',
+        agentId,
+        runId,
+      ),
+    show: (agentId: string, position: number, by: { readonly runId: string; readonly key: string }): void => {
+      database
+        .prepare(
+          'UPDATE topic_unread SET shown_run = ?, shown_key = ?, shown_times = shown_times + 1 WHERE agent_id = ? AND position = ?',
+        )
+        .run(by.runId, by.key, agentId, position)
+    },
+    /** Read is what the run was given; of one that did not end well only what was given often enough. */
+    readBy: (runId: string, shownTimesMin: number): void => {
+      database
+        .prepare('DELETE FROM topic_unread WHERE shown_run = ? AND shown_times >= ?')
+        .run(runId, shownTimesMin)
+    },
+    forgetAgent: (agentId: string): void => {
+      database.prepare('DELETE FROM topic_subscriptions WHERE agent_id = ?').run(agentId)
+      database.prepare('DELETE FROM topic_unread WHERE agent_id = ?').run(agentId)
+    },
+    /** Drops what everybody has read and is older than `before`, or beyond the newest so many. */
+    sweep: (before: number, keptMax: number): number =>
+      Number(
+        database
+          .prepare(
+            'DELETE FROM topic_signals WHERE (said_at < ? OR position <= (SELECT max(position) FROM topic_signals) - ?) AND NOT EXISTS (SELECT 1 FROM topic_unread AS u WHERE u.position = topic_signals.position)',
+          )
+          .run(before, keptMax).changes,
+      ),
+  }
+}

@@ -1,0 +1,280 @@
+import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
+import type { PermissionRecord } from '@flotilla/protocol/permission-record'
+import { Problem } from '@flotilla/protocol/problem'
+import { topicLimits } from '@flotilla/protocol/topics-api'
+import { describe, expect, test } from 'vitest'
+import { collectJournal, countingIds } from '../../../../../tests/support/collected-ports.ts'
+import { verifies } from '../../../../../tests/verifies.ts'
+import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
+import { createEventBus } from '../../events/create-event-bus.ts'
+import { silentLog } from '../../platform/log.ts'
+import type { Action } from '../../access/action.ts'
+import { authorize } from '../../access/authorize.ts'
+import type { Caller } from '../../access/caller.ts'
+import { allMigrations } from '../../storage/all-migrations.ts'
+import { openDatabase } from '../../storage/database.ts'
+import { migrate } from '../../storage/migrate.ts'
+import { createTopics } from './topics.ts'
+
+const owner: Caller = { kind: 'human', channel: 'cli' }
+const agent = (agentId: string, runId = `run_of_${agentId}`): Caller => ({
+  kind: 'agent',
+  agentId,
+  token: 'door',
+  run: {
+    runId,
+    agentId,
+    fence: 1,
+    taskId: null,
+    origin: { kind: 'human', channel: 'cli' },
+    budgetUsd: null,
+    budgetTokens: null,
+  },
+})
+
+/** Topics under the real rules; every agent may do everything with topics unless its record is given. */
+function someTopics(records: Record<string, Partial<PermissionRecord>> = {}) {
+  const database = openDatabase(':memory:')
+  migrate(database, allMigrations)
+  const time = { ms: 1_000_000 }
+  const clock = { now: () => time.ms, sleep: async () => {} }
+  const events: FleetEventBody[] = []
+  const bus = createEventBus({ database, clock, log: silentLog })
+  bus.subscribe((event) => void events.push(event.body))
+  const journal = collectJournal()
+  const all = { can_publish: ['*'], can_subscribe: ['*'] }
+  const rules = {
+    broken: null,
+    recordOf: (agentId: string) => permissionRecordSchema.parse(records[agentId] ?? all),
+  }
+  const decide = (caller: Caller, action: Action) => authorize(rules, caller, action)
+  const topics = createTopics({
+    database,
+    clock,
+    newId: countingIds(),
+    decide,
+    guard: (caller, action) => {
+      if (!decide(caller, action).allowed) throw new Problem('denied')
+    },
+    journal,
+    events: bus,
+  })
+  const say = (from: string, topic: string, text: string) =>
+    topics.publish(agent(from), { topic, text, data: null })
+  const texts = (caller: Caller, key: string, limit = 20) =>
+    topics.read(caller, { limit, key }).signals.map(({ text }) => text)
+  return { topics, database, records, events, journal, time, say, texts }
+}
+
+const code = (expected: string) => expect.objectContaining({ code: expected })
+
+describe('publishing', () => {
+  test('reaches every subscriber but the one that says it, and tells how many', () => {
+    const { topics, say, texts, events, journal } = someTopics()
+    for (const id of ['a', 'b', 'c']) topics.subscribe(agent(id), 'builds')
+    topics.subscribe(agent('d'), 'builds/main')
+    expect(say('a', 'builds', 'green')).toEqual({ signalId: 'sig_1', delivered: 2, full: [] })
+    expect(say('a', 'nobody/listens', 'hello')).toMatchObject({ delivered: 0 })
+    expect(texts(agent('b'), 'k')).toEqual(['green'])
+    expect(topics.unreadSignals('a').count).toBe(0)
+    expect(topics.unreadSignals('d').count).toBe(0)
+    expect(events.filter(({ type }) => type === 'signal.published')[0]).toEqual({
+      type: 'signal.published',
+      signal_id: 'sig_1',
+      topic: 'builds',
+      from: 'a',
+      text: 'green',
+      delivered: 2,
+      full: [],
+    })
+    expect(journal.entries.map(({ action }) => action)).toContain('signal.published')
+  })
+
+  test('and subscribing are for those whose record names the topic', () => {
+    verifies('resources:permission:can-publish', 'resources:permission:can-subscribe')
+    const { topics, say, records } = someTopics({
+      a: { can_publish: ['builds'] },
+      b: { can_subscribe: ['builds'] },
+      c: {},
+    })
+    expect(() => say('a', 'deploys', 'x')).toThrow(code('denied'))
+    expect(() => say('b', 'builds', 'x')).toThrow(code('denied'))
+    expect(() => topics.subscribe(agent('a'), 'builds')).toThrow(code('denied'))
+    expect(() => topics.subscribe(agent('c'), 'builds')).toThrow(code('denied'))
+    expect(() => topics.subscribe(agent('b'), 'deploys')).toThrow(code('denied'))
+    topics.subscribe(agent('b'), 'builds')
+    expect(say('a', 'builds', 'x').delivered).toBe(1)
+    // Taken away, it ends at once; what was said before stays, and leaving is always allowed.
+    records['b'] = {}
+    expect(say('a', 'builds', 'y').delivered).toBe(0)
+    expect(topics.unreadSignals('b').count).toBe(1)
+    expect(topics.unsubscribe(agent('b'), 'builds')).toEqual([])
+  })
+
+  test('is refused by a full box alone, and the one that says it is told whose', () => {
+    const { topics, say, texts } = someTopics()
+    topics.subscribe(agent('busy'), 't')
+    topics.subscribe(agent('idle'), 't')
+    for (let n = 0; n < topicLimits.unreadMax; n++) {
+      say('a', 't', `s${n}`)
+      if (n % 50 === 49) {
+        while (texts(agent('idle', 'r'), `${n}`, 50).length > 0) topics.runSettled({ id: 'r', state: 'done' })
+      }
+    }
+    expect(say('a', 't', 'one more')).toMatchObject({ delivered: 1, full: ['busy'] })
+    expect(topics.unreadSignals('busy').count).toBe(topicLimits.unreadMax)
+    expect(texts(agent('busy'), 'k', 1)).toEqual(['s0'])
+  })
+
+  test('has words that can be seen, of a bounded size', () => {
+    const { topics, say, texts } = someTopics()
+    topics.subscribe(agent('b'), 't')
+    expect(() => say('a', 't', '\u200B \n')).toThrow(code('bad-request'))
+    say('a', 't', 'hid\u200Bden \u202Etext')
+    expect(texts(agent('b'), 'k')).toEqual(['hidden text'])
+    const data = 'x'.repeat(topicLimits.signalMaxBytes - 8)
+    expect(topics.publish(agent('a'), { topic: 't', text: 'd', data }).delivered).toBe(1)
+    expect(() => topics.publish(agent('a'), { topic: 't', text: 'dd', data })).toThrow(code('body-too-large'))
+    expect(topics.unreadSignals('b').count).toBe(2)
+  })
+
+  test.each(['', '/t', 't/', 't//u', '.t', 'a b', '*', 'x'.repeat(129), 'tête'])(
+    'the topic %j is refused',
+    (topic) => {
+      const { topics, say } = someTopics()
+      expect(() => say('a', topic, 'x')).toThrow(code('bad-request'))
+      expect(() => topics.subscribe(agent('a'), topic)).toThrow(code('bad-request'))
+    },
+  )
+})
+
+describe('subscriptions', () => {
+  test('are said again without effect, and have bounds', () => {
+    const { topics, events } = someTopics()
+    expect(topics.subscribe(agent('a'), 't')).toEqual(['t'])
+    expect(topics.subscribe(agent('a'), 't')).toEqual(['t'])
+    expect(events.map(({ type }) => type)).toEqual(['topic.subscribed'])
+    for (let n = 1; n < topicLimits.subscriptionsPerAgentMax; n++) topics.subscribe(agent('a'), `t${n}`)
+    expect(() => topics.subscribe(agent('a'), 'over')).toThrow(code('unprocessable'))
+    for (let n = topicLimits.subscriptionsPerAgentMax; n < topicLimits.topicsMax; n++) {
+      topics.subscribe(agent(`a${Math.floor(n / 100)}`), `t${n}`)
+    }
+    expect(() => topics.subscribe(agent('z'), 'new')).toThrow(code('unprocessable'))
+    expect(topics.subscribe(agent('z'), 't')).toEqual(['t'])
+  })
+
+  test('and what is unread go with their agent; its words stay with those who have not read them', () => {
+    const { topics, say, texts } = someTopics()
+    topics.subscribe(agent('a'), 't')
+    topics.subscribe(agent('b'), 't')
+    say('a', 't', 'from a')
+    say('b', 't', 'from b')
+    topics.forget('a')
+    expect(topics.viewOf(owner, 'a')).toEqual({ topics: [], unread: 0, signals: [] })
+    expect(say('b', 't', 'again').delivered).toBe(0)
+    expect(texts(agent('b'), 'k')).toEqual(['from a'])
+  })
+
+  test('are for agents', () => {
+    const { topics } = someTopics()
+    expect(() => topics.subscribe(owner, 't')).toThrow(code('denied'))
+    expect(() => topics.read(owner, { limit: 1, key: 'k' })).toThrow(code('denied'))
+    expect(() => topics.view(agent('a'))).toThrow(code('denied'))
+    expect(() => topics.viewOf(agent('a'), 'b')).toThrow(code('denied'))
+  })
+})
+
+describe('reading', () => {
+  function aBox() {
+    const world = someTopics()
+    world.topics.subscribe(agent('b'), 't')
+    for (const text of ['one', 'two', 'three']) world.say('a', 't', text)
+    return world
+  }
+
+  test('counts when the run ended well; a run that did not leaves them unread', () => {
+    const { topics, texts } = aBox()
+    expect(texts(agent('b', 'run_1'), 'k')).toEqual(['one', 'two', 'three'])
+    topics.runSettled({ id: 'run_1', state: 'failed' })
+    expect(topics.unreadSignals('b').count).toBe(3)
+    expect(texts(agent('b', 'run_2'), 'k', 2)).toEqual(['one', 'two'])
+    topics.runSettled({ id: 'run_2', state: 'done' })
+    expect(topics.unreadSignals('b')).toEqual({
+      count: 1,
+      newest: [{ topic: 't', text: 'three', from: 'a', at: 1_000_000 }],
+    })
+  })
+
+  test('the same call again gives the same, and the next call of the run what follows', () => {
+    const { topics, texts } = aBox()
+    const caller = agent('b', 'run_1')
+    expect(topics.read(caller, { limit: 2, key: 'run_1:3' })).toMatchObject({ more: 1 })
+    expect(texts(caller, 'run_1:3', 2)).toEqual(['one', 'two'])
+    expect(texts(caller, 'run_1:4', 2)).toEqual(['three'])
+    expect(texts(caller, 'run_1:5', 2)).toEqual([])
+    topics.runSettled({ id: 'run_1', state: 'done' })
+    expect(topics.unreadSignals('b').count).toBe(0)
+  })
+
+  test('a signal that three runs failed over is read', () => {
+    const { topics, texts } = aBox()
+    for (const runId of ['run_1', 'run_2', 'run_3']) {
+      expect(texts(agent('b', runId), 'k')).toHaveLength(3)
+      topics.runSettled({ id: runId, state: 'failed' })
+    }
+    expect(topics.unreadSignals('b').count).toBe(0)
+  })
+
+  test('one answer has a bounded size, and always one signal', () => {
+    const { topics } = aBox()
+    const data = 'x'.repeat(topicLimits.signalMaxBytes - 20)
+    for (let n = 0; n < 2; n++) topics.publish(agent('a'), { topic: 't', text: 'big', data })
+    const sizes = ['1', '2', '3'].map((key) => topics.read(agent('b'), { limit: 50, key }).signals.length)
+    expect(sizes).toEqual([3, 1, 1])
+  })
+
+  test('needs a live run', () => {
+    const { topics } = aBox()
+    const caller: Caller = { kind: 'agent', agentId: 'b', token: 'door', run: null }
+    expect(() => topics.read(caller, { limit: 1, key: 'k' })).toThrow(code('stale-fence'))
+  })
+
+  test('the summary for a heartbeat has the newest five, cut, of this agent alone', () => {
+    const { topics, say } = aBox()
+    topics.subscribe(agent('b2'), 't')
+    for (let n = 0; n < 6; n++) say('a', 't', `${n} ${'x'.repeat(300)}`)
+    const { count, newest } = topics.unreadSignals('b')
+    expect(count).toBe(9)
+    expect(newest.map(({ text }) => text.slice(0, 1))).toEqual(['5', '4', '3', '2', '1'])
+    expect(newest.every(({ text }) => text.length === 200)).toBe(true)
+    expect(topics.unreadSignals('b2').count).toBe(6)
+  })
+})
+
+describe('what is kept', () => {
+  test('is what somebody has not read, and for a week what all have', () => {
+    const { topics, say, texts, time } = someTopics()
+    topics.subscribe(agent('b'), 't')
+    say('a', 't', 'unread')
+    say('a', 'u', 'nobody hears')
+    time.ms += 7 * 24 * 3600 * 1000
+    expect(topics.sweep()).toBe(0)
+    time.ms += 1
+    expect(topics.sweep()).toBe(1)
+    expect(topics.view(owner)).toEqual([{ topic: 't', subscribers: ['b'], signals: 1, lastAt: 1_000_000 }])
+    texts(agent('b', 'run_1'), 'k')
+    topics.runSettled({ id: 'run_1', state: 'done' })
+    expect(topics.sweep()).toBe(1)
+  })
+
+  test('is the newest 5000, however much is said', () => {
+    const { topics, say, database } = someTopics()
+    topics.subscribe(agent('b'), 't')
+    database.transaction(() => {
+      say('a', 't', 'unread')
+      for (let n = 0; n < 5010; n++) say('a', 'u', `${n}`)
+    })
+    expect(topics.sweep()).toBe(10)
+    expect(topics.unreadSignals('b').count).toBe(1)
+  })
+})

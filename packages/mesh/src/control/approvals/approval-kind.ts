@@ -1,0 +1,34 @@
+import type { JsonObject } from '@flotilla/protocol/json-value'
+import type { Action } from '../../access/action.ts'
+import type { PersonAtTerminal } from '../../access/at-terminal.ts'
+
+/** What a person has to decide, in words. */
+export interface ApprovalWords {
+  /** An agent's id or the like. */
+  readonly subject: string
+  /** One line. */
+  readonly summary: string
+  /** What will happen, a sentence each. */
+  readonly consequences: readonly string[]
+}
+
+/**
+ * One kind of action that waits for a person: who may ask, what it will do, and how it is done. A room that has such
+ * an action adds a row to the table that `compose` gives to this room.
+ */
+export interface ApprovalKind {
+  /** What whoever asks must be allowed. */
+  action(args: JsonObject): Action
+  /** As it is now; throws a Problem where the action cannot be done at all. */
+  describe(args: JsonObject): ApprovalWords
+  /**
+   * Does it, as the person who confirmed, and says in words what was done. A Problem ends it as failed, with its
+   * detail. `ifCutOff` says what a mesh that died in the middle does with it at its next start.
+   */
+  carryOut(person: PersonAtTerminal, args: JsonObject): Promise<string>
+  readonly ifCutOff: 'again' | 'unknown'
+  /** Of what was cut off and is to be done again: in words, that it was done to its end; else null. */
+  wasDone(args: JsonObject): string | null
+}
+
+export type ApprovalKinds = Readonly<Record<string, ApprovalKind>>

@@ -1,0 +1,50 @@
+import { createHash } from 'node:crypto'
+import type { ApprovalState } from '@flotilla/protocol/agent-edit'
+import type { JsonObject } from '@flotilla/protocol/json-value'
+import type { Origin } from '@flotilla/protocol/origin'
+import { canonicalJson } from '../../journal/chain-hash.ts'
+
+/** Something that waits for a person, as it is kept. Times are milliseconds since 1970. Pure. */
+export interface ApprovalRecord {
+  readonly id: string
+  /** Names the executor; see `approval-kind.ts`. */
+  readonly kind: string
+  /** What it is done to, such as an agent's id. */
+  readonly subject: string
+  readonly summary: string
+  readonly args: JsonObject
+  readonly digest: string
+  /** As the journal names callers, e.g. `agent:operator`. */
+  readonly askedBy: string
+  readonly origin: Origin
+  readonly runId: string | null
+  readonly state: ApprovalState
+  readonly createdAt: number
+  readonly expiresAt: number
+  readonly resolvedAt: number | null
+  readonly resolvedBy: string | null
+  /** What became of it, in words. */
+  readonly detail: string
+}
+
+/**
+ * Which state follows which. `confirmed` is on its way: it is single use from that moment, and a mesh that dies in
+ * the middle finds it there.
+ */
+export const approvalTransitions = {
+  pending: ['confirmed', 'cancelled', 'expired'],
+  confirmed: ['done', 'failed'],
+  done: [],
+  failed: [],
+  cancelled: [],
+  expired: [],
+} as const satisfies Record<ApprovalState, readonly ApprovalState[]>
+
+export function canMoveApproval(from: ApprovalState, to: ApprovalState): boolean {
+  return (approvalTransitions[from] as readonly ApprovalState[]).includes(to)
+}
+
+/** SHA-256 of kind and arguments: equal digests mean the very same action. */
+export function approvalDigest(kind: string, args: JsonObject): string {
+  return createHash('sha256').update(canonicalJson({ kind, args })).digest('hex')
+}

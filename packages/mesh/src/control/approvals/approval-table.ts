@@ -1,0 +1,148 @@
+import { approvalStates } from '@flotilla/protocol/agent-edit'
+import type { ApprovalState } from '@flotilla/protocol/agent-edit'
+import { jsonObjectSchema } from '@flotilla/protocol/json-value'
+import { originSchema } from '@flotilla/protocol/origin'
+import * as z from 'zod'
+import type { Database } from '../../storage/database.ts'
+import { jsonColumn } from '../../storage/json-column.ts'
+import type { ApprovalRecord } from './approval-record.ts'
+
+const rowSchema = z
+  .object({
+    id: z.string(),
+    kind: z.string(),
+    subject: z.string(),
+    summary: z.string(),
+    args: jsonColumn(jsonObjectSchema),
+    digest: z.string(),
+    asked_by: z.string(),
+    origin: jsonColumn(originSchema),
+    run_id: z.string().nullable(),
+    state: z.enum(approvalStates),
+    created_at: z.number(),
+    expires_at: z.number(),
+    resolved_at: z.number().nullable(),
+    resolved_by: z.string().nullable(),
+    detail: z.string(),
+  })
+  .transform((row): ApprovalRecord => ({
+    id: row.id,
+    kind: row.kind,
+    subject: row.subject,
+    summary: row.summary,
+    args: row.args,
+    digest: row.digest,
+    askedBy: row.asked_by,
+    origin: row.origin,
+    runId: row.run_id,
+    state: row.state,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    resolvedAt: row.resolved_at,
+    resolvedBy: row.resolved_by,
+    detail: row.detail,
+  }))
+
+const columns =
+  'id, kind, subject, summary, args, digest, asked_by, origin, run_id, state, created_at, expires_at, resolved_at, resolved_by, detail'
+
+export type ApprovalTable = ReturnType<typeof createApprovalTable>
+
+/** Rows of what waits for a person. Nothing here decides. */
+export function createApprovalTable(database: Database) {
+  const many = (sql: string, ...values: (string | number)[]): readonly ApprovalRecord[] =>
+    database
+      .prepare(sql)
+      .all(...values)
+      .map((row) => rowSchema.parse(row))
+  const count = (sql: string, ...values: string[]): number =>
+    Number(database.prepare(sql).get(...values)?.['count'] ?? 0)
+
+  return {
+    insert: (row: ApprovalRecord): void => {
+      database
+        .prepare(
+          'INSERT INTO approvals (id, kind, subject, summary, args, digest, asked_by, origin, run_id, state, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+        )
+        .run(
+          row.id,
+          row.kind,
+          row.subject,
+          row.summary,
+          JSON.stringify(row.args),
+          row.digest,
+          row.askedBy,
+          JSON.stringify(row.origin),
+          row.runId,
+          row.state,
+          row.createdAt,
+          row.expiresAt,
+        )
+    },
+    /** False when the row is not in that state any more. */
+    move: (
+      id: string,
+      from: ApprovalState,
+      to: {
+        readonly state: ApprovalState
+        readonly at: number
+        readonly by: string
+        readonly detail: string
+      },
+    ): boolean =>
+      database
+        .prepare(
+          'UPDATE approvals SET state = ?, resolved_at = ?, resolved_by = ?, detail = ? WHERE id = ? AND state = ?',
+        )
+        .run(to.state, to.at, to.by, to.detail, id, from).changes === 1,
+    find: (id: string): ApprovalRecord | null =>
+      many(`SELECT ${columns} FROM approvals WHERE id = ?`, id)[0] ?? null,
+    findPending: (askedBy: string, digest: string): ApprovalRecord | null =>
+      many(
+        `SELECT ${columns} FROM approvals WHERE asked_by = ? AND digest = ? AND state = 'pending'`,
+        askedBy,
+        digest,
+      )[0] ?? null,
+    pendingCount: () => count("SELECT count(*) AS count FROM approvals WHERE state = 'pending'"),
+    pendingCountOf: (askedBy: string) =>
+      count("SELECT count(*) AS count FROM approvals WHERE state = 'pending' AND asked_by = ?", askedBy),
+    /** Ids of what this run asked for and that is not decided and done yet. */
+    openOf: (runId: string): readonly string[] =>
+      database
+        .prepare(
+          "SELECT id FROM approvals WHERE run_id = ? AND state IN ('pending', 'confirmed') ORDER BY position",
+        )
+        .all(runId)
+        .map((row) => String(row['id'])),
+    pendingOfRun: (runId: string) =>
+      many(`SELECT ${columns} FROM approvals WHERE run_id = ? AND state = 'pending'`, runId),
+    pendingAbout: (subject: string) =>
+      many(`SELECT ${columns} FROM approvals WHERE subject = ? AND state = 'pending'`, subject),
+    expiredBy: (now: number) =>
+      many(`SELECT ${columns} FROM approvals WHERE state = 'pending' AND expires_at <= ?`, now),
+    confirmed: () => many(`SELECT ${columns} FROM approvals WHERE state = 'confirmed'`),
+    /** Newest first. */
+    list: (page: {
+      readonly open: boolean
+      readonly askedBy?: string | undefined
+      readonly limit: number
+    }) => {
+      const where = page.open ? "state IN ('pending', 'confirmed')" : 'true'
+      return page.askedBy === undefined
+        ? many(`SELECT ${columns} FROM approvals WHERE ${where} ORDER BY position DESC LIMIT ?`, page.limit)
+        : many(
+            `SELECT ${columns} FROM approvals WHERE ${where} AND asked_by = ? ORDER BY position DESC LIMIT ?`,
+            page.askedBy,
+            page.limit,
+          )
+    },
+    /** Keeps what is open and the newest of the rest. */
+    trim: (keptMax: number): void => {
+      database
+        .prepare(
+          "DELETE FROM approvals WHERE state NOT IN ('pending', 'confirmed') AND position <= (SELECT max(position) FROM approvals) - ?",
+        )
+        .run(keptMax)
+    },
+  }
+}

@@ -1,0 +1,322 @@
+import type { JsonObject } from '@flotilla/protocol/json-value'
+import { describe, expect, test } from 'vitest'
+import { collectEvents, collectJournal } from '../../../../../tests/support/collected-ports.ts'
+import { createManualClock } from '../../../../../tests/support/manual-clock.ts'
+import { silentLog } from '../../platform/log.ts'
+import type { Caller } from '../../access/caller.ts'
+import { migrated } from '../../testing/ledger-harness.ts'
+import type { TellRun } from '../../runs/lifecycle/run-tasks.ts'
+import { originOf } from '../../runs/submit-run.ts'
+import type { ApprovalKinds } from './approval-kind.ts'
+import { createApprovalTable } from './approval-table.ts'
+import { createApprovals } from './approvals.ts'
+import { approvalWaitsMs } from './ask-approval.ts'
+import { createMoveApproval } from './settle-approval.ts'
+
+const person: Caller = { kind: 'human', channel: 'cli' }
+const operator: Caller = {
+  kind: 'agent',
+  agentId: 'operator',
+  token: 'door',
+  run: {
+    runId: 'run_7',
+    agentId: 'operator',
+    fence: 1,
+    taskId: null,
+    origin: { kind: 'human', channel: 'cli' },
+    budgetUsd: null,
+    budgetTokens: null,
+  },
+}
+
+function whatOf({ what }: JsonObject): string {
+  return typeof what === 'string' ? what : ''
+}
+
+/** Approvals over real rows; what is told of them to journal, events and runs is kept. */
+function aDesk(carryOut: (args: JsonObject) => Promise<string> = async () => 'Wiped.') {
+  const database = migrated()
+  const clock = createManualClock()
+  const journal = collectJournal()
+  const events = collectEvents()
+  const told: unknown[] = []
+  let ids = 0
+  const kinds: Record<string, ApprovalKinds[string]> = {
+    wipe: {
+      action: () => ({ do: 'manage-fleet' }),
+      describe: (args) => ({
+        subject: whatOf(args),
+        summary: `wipe ${whatOf(args)}`,
+        consequences: [],
+      }),
+      carryOut: async (_person, args) => carryOut(args),
+      ifCutOff: 'unknown',
+      wasDone: () => null,
+    },
+  }
+  const table = createApprovalTable(database)
+  const tellRun: TellRun = (runId, key, note) => void told.push({ runId, key, note })
+  const shared = { database, journal, events, tellRun, clock }
+  const approvals = createApprovals({
+    ...shared,
+    kinds,
+    guard: () => {},
+    originOf: (caller) => originOf(caller),
+    newId: (prefix) => `${prefix}_${++ids}`,
+    log: silentLog,
+  })
+  const ask = (what = 'all', caller: Caller = operator) =>
+    approvals.ask(caller, { kind: 'wipe', args: { what } })
+  const move = createMoveApproval({ ...shared, table })
+  return { approvals, ask, kinds, clock, journal, events, told, table, move }
+}
+
+describe('the trail of what waits for a person', () => {
+  test('begins with who asked, for which run, and the digest of what exactly', () => {
+    const { ask, journal, events } = aDesk()
+    const row = ask()
+    expect(row).toMatchObject({
+      id: 'appr_1',
+      runId: 'run_7',
+      detail: '',
+      resolvedAt: null,
+      resolvedBy: null,
+    })
+    expect(journal.entries).toEqual([
+      {
+        actor: 'agent:operator',
+        action: 'approval.asked',
+        subject: row.id,
+        detail: { kind: 'wipe', subject: 'all', digest: row.digest, run: 'run_7' },
+      },
+    ])
+    expect(events.bodies).toEqual([
+      {
+        type: 'approval.asked',
+        approval_id: row.id,
+        agent_id: 'operator',
+        run_id: 'run_7',
+        summary: 'wipe all',
+        expires_at: row.expiresAt,
+      },
+    ])
+  })
+
+  test('says which state follows which: nothing is done that nobody confirmed', () => {
+    const { ask, move } = aDesk()
+    const row = ask()
+    for (const to of ['done', 'failed', 'pending'] as const) {
+      expect(move(row, { to, by: 'human:cli', detail: '' })).toBe(null)
+    }
+    expect(move(row, { to: 'confirmed', by: 'human:cli', detail: '' })).toMatchObject({ state: 'confirmed' })
+    expect(move(row, { to: 'cancelled', by: 'human:cli', detail: '' })).toBe(null)
+  })
+
+  test('is not written twice for what was asked twice', () => {
+    const { ask, journal, events } = aDesk()
+    ask()
+    ask()
+    expect([journal.entries.length, events.bodies.length]).toEqual([1, 1])
+  })
+
+  test('names each step with who took it, and tells the run that asked only how it ended', async () => {
+    const { approvals, ask, journal, events, told } = aDesk()
+    const row = ask()
+    await approvals.confirm(person, row)
+    const detail = { kind: 'wipe', subject: 'all', digest: row.digest, asked_by: 'agent:operator' }
+    expect(journal.entries.slice(1)).toEqual([
+      { actor: 'human:cli', action: 'approval.confirmed', subject: row.id, detail },
+      { actor: 'human:cli', action: 'approval.done', subject: row.id, detail },
+    ])
+    const settled = {
+      type: 'approval.settled',
+      approval_id: row.id,
+      agent_id: 'operator',
+      run_id: 'run_7',
+    }
+    expect(events.bodies.slice(1)).toEqual([
+      { ...settled, state: 'confirmed', detail: '' },
+      { ...settled, state: 'done', detail: 'Wiped.' },
+    ])
+    expect(told).toEqual([
+      {
+        runId: 'run_7',
+        key: `approval:${row.id}`,
+        note: {
+          kind: 'approval-outcome',
+          approvalId: row.id,
+          summary: 'wipe all',
+          state: 'done',
+          detail: 'Wiped.',
+        },
+      },
+    ])
+  })
+
+  test('of what no run asked for tells no run', async () => {
+    const { approvals, ask, told } = aDesk()
+    for (const caller of [person, { ...operator, run: null }]) {
+      const row = ask('all', caller)
+      expect(row.runId).toBe(null)
+      await approvals.confirm(person, row)
+    }
+    expect(told).toEqual([])
+  })
+
+  test('says whether a person decided against it or whoever asked took it back', () => {
+    const { approvals, ask } = aDesk()
+    const byPerson = approvals.cancel(person, ask('a').id)
+    const byAsker = approvals.cancel(operator, ask('b').id)
+    expect(byPerson).toMatchObject({ resolvedBy: 'human:cli', detail: expect.stringContaining('person') })
+    expect(byAsker).toMatchObject({ resolvedBy: 'agent:operator', detail: expect.stringContaining('asked') })
+    expect(() => approvals.cancel(person, byAsker.id)).toThrow(
+      expect.objectContaining({ code: 'approval-used', detail: expect.stringContaining('cancelled') }),
+    )
+  })
+
+  test('a person may cancel what an agent asked for, from a chat too, since nothing is done by it', () => {
+    const { approvals, ask } = aDesk()
+    expect(approvals.cancel({ kind: 'human', channel: 'telegram' }, ask().id).state).toBe('cancelled')
+  })
+
+  test('what a long outcome says to events and runs is cut, and the row keeps it whole', async () => {
+    const { approvals, ask, events, told } = aDesk(async () => 'x'.repeat(5000))
+    const done = await approvals.confirm(person, ask())
+    expect(done.detail).toHaveLength(5000)
+    expect(events.bodies.at(-1)).toMatchObject({ detail: 'x'.repeat(2000) })
+    expect(told).toMatchObject([{ note: { detail: 'x'.repeat(2000) } }])
+  })
+})
+
+describe('what a person confirms', () => {
+  test('and breaks inside is failed without a word of what is inside', async () => {
+    const { approvals, ask } = aDesk(async () => {
+      throw new Error('secret path /home/owner')
+    })
+    const failed = await approvals.confirm(person, ask())
+    expect(failed.state).toBe('failed')
+    expect(failed.detail).toContain('log of the mesh')
+    expect(failed.detail).not.toContain('secret')
+  })
+
+  test('and that this release does not know is failed and not done', async () => {
+    for (const forgotten of ['wipe', 'constructor']) {
+      const { approvals, kinds, ask, table } = aDesk()
+      const row = ask()
+      delete kinds['wipe']
+      if (forgotten === 'wipe') {
+        expect(await approvals.confirm(person, row)).toMatchObject({
+          state: 'failed',
+          detail: expect.stringContaining('wipe'),
+        })
+        expect(table.find(row.id)?.state).toBe('failed')
+      } else {
+        expect(() => approvals.ask(operator, { kind: forgotten, args: {} })).toThrow(forgotten)
+      }
+    }
+  })
+
+  test('a moment before its time ends is done, and at its end is not', async () => {
+    const { approvals, ask, clock } = aDesk()
+    const [early, late] = [ask('early'), ask('late')]
+    await clock.advance(approvalWaitsMs - 1)
+    expect((await approvals.confirm(person, early)).state).toBe('done')
+    await clock.advance(1)
+    await expect(approvals.confirm(person, late)).rejects.toMatchObject({
+      code: 'approval-expired',
+      detail: expect.stringContaining(new Date(late.expiresAt).toISOString()),
+    })
+  })
+
+  test('once more after its time is over was done all the same, and is not called expired', async () => {
+    const { approvals, ask, clock } = aDesk()
+    const row = ask()
+    await approvals.confirm(person, row)
+    await clock.advance(2 * approvalWaitsMs)
+    await expect(approvals.confirm(person, row)).rejects.toMatchObject({ code: 'approval-used' })
+  })
+
+  test('as something else than they were shown hears of which it is', async () => {
+    const { approvals, ask } = aDesk()
+    const { id } = ask()
+    await expect(approvals.confirm(person, { id, digest: '0'.repeat(64) })).rejects.toMatchObject({
+      code: 'approval-changed',
+      detail: expect.stringContaining(id),
+    })
+  })
+
+  test('and that ran out is written down as ended by nobody', async () => {
+    const { approvals, ask, clock, journal } = aDesk()
+    const row = ask()
+    await clock.advance(approvalWaitsMs)
+    await expect(approvals.confirm(person, row)).rejects.toMatchObject({ code: 'approval-expired' })
+    expect(journal.entries.at(-1)).toMatchObject({ actor: 'system', action: 'approval.expired' })
+  })
+
+  test('once more is told what it is by now and since when', async () => {
+    const { approvals, ask, clock } = aDesk()
+    const row = ask()
+    const done = await approvals.confirm(person, row)
+    await clock.advance(1000)
+    await expect(approvals.confirm(person, row)).rejects.toMatchObject({
+      code: 'approval-used',
+      detail: expect.stringContaining(new Date(done.resolvedAt ?? 0).toISOString()),
+      extra: { state: 'done' },
+    })
+  })
+})
+
+describe('what is asked for', () => {
+  test('once more after its time is over is put before a person anew', async () => {
+    const { ask, clock, table, journal } = aDesk()
+    const row = ask()
+    await clock.advance(approvalWaitsMs - 1)
+    expect(ask().id).toBe(row.id)
+    await clock.advance(1)
+    const again = ask()
+    expect(again.id).not.toBe(row.id)
+    expect(table.find(row.id)?.state).toBe('expired')
+    expect(table.find(again.id)?.state).toBe('pending')
+    expect(journal.entries.map((entry) => entry.action)).toEqual([
+      'approval.asked',
+      'approval.expired',
+      'approval.asked',
+    ])
+  })
+
+  test('by another asker in the same words is a row of its own', () => {
+    const { ask } = aDesk()
+    expect(ask('all', person).id).not.toBe(ask('all', operator).id)
+  })
+
+  test('beyond the bounds says when to come again', () => {
+    const { ask } = aDesk()
+    for (let count = 0; count < 20; count += 1) ask(String(count))
+    const refused = expect.objectContaining({ code: 'approvals-full', retryAfterSeconds: 600 })
+    expect(() => ask('20')).toThrow(refused)
+    for (let agent = 1; agent < 10; agent += 1) {
+      for (let count = 0; count < 20; count += 1) {
+        ask(String(count), { kind: 'agent', agentId: `a${agent}`, token: 'door', run: null })
+      }
+    }
+    expect(() => ask('one more', person)).toThrow(refused)
+  })
+
+  test('stays to be looked at once it is decided, the newest thousand; what waits is never dropped', () => {
+    const { approvals, ask, table } = aDesk()
+    const waiting = ask('waits')
+    const decided = Array.from({ length: 1000 }, (_, count) => approvals.cancel(person, ask(`${count}`).id))
+    ask('the newest')
+    expect(table.find(waiting.id)?.state).toBe('pending')
+    expect(table.find(decided[0]?.id ?? '')).toBe(null)
+    expect(table.find(decided[2]?.id ?? '')?.state).toBe('cancelled')
+  })
+})
+
+test('an id that is not there is named in the refusal, and no longer than a name may be', async () => {
+  const { approvals } = aDesk()
+  const id = 'n'.repeat(500)
+  const named = { code: 'not-found', detail: expect.stringMatching(/\bn{60}$/) }
+  await expect(approvals.confirm(person, { id, digest: '' })).rejects.toMatchObject(named)
+  expect(() => approvals.cancel(person, id)).toThrow(expect.objectContaining(named))
+})

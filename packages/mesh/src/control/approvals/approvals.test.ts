@@ -1,0 +1,278 @@
+import type { JsonObject } from '@flotilla/protocol/json-value'
+import { Problem } from '@flotilla/protocol/problem'
+import { describe, expect, test } from 'vitest'
+import { heedsLesson } from '../../../../../tests/verifies.ts'
+import { silentLog } from '../../platform/log.ts'
+import type { Guard } from '../../access/action.ts'
+import type { Caller } from '../../access/caller.ts'
+import { aLedgerWorld, migrated } from '../../testing/ledger-harness.ts'
+import type { RunTasks } from '../../runs/lifecycle/run-tasks.ts'
+import { originOf } from '../../runs/submit-run.ts'
+import { createApprovals } from './approvals.ts'
+import type { Approvals } from './approvals.ts'
+import { approvalTransitions, canMoveApproval } from './approval-record.ts'
+import { createApprovalTable } from './approval-table.ts'
+
+const person: Caller = { kind: 'human', channel: 'cli' }
+const operator = { kind: 'agent', agentId: 'operator', token: 'door', run: null } as const
+const dayMs = 24 * 3600 * 1000
+
+/** Real rows under a ledger with fake agents; the one kind there is writes down what it did. */
+function aWorld(options: { guard?: Guard; database?: ReturnType<typeof migrated> } = {}) {
+  const database = options.database ?? migrated()
+  const { openOf } = createApprovalTable(database)
+  let approvals: Approvals | null = null
+  const waiting = (book: RunTasks): RunTasks => ({
+    ...book,
+    openChildren: (runId) => [...book.openChildren(runId), ...openOf(runId)],
+  })
+  const world = aLedgerWorld({
+    database,
+    wrapTasks: waiting,
+    onRunSettled: [(run) => approvals?.runSettled(run)],
+  })
+  const done: JsonObject[] = []
+  let broken = false
+  approvals = createApprovals({
+    ...world,
+    guard: options.guard ?? (() => {}),
+    kinds: {
+      wipe: {
+        action: () => ({ do: 'manage-fleet' }),
+        describe: (args) => ({
+          subject: JSON.stringify(args['what']),
+          summary: `wipe ${JSON.stringify(args['what'])}`,
+          consequences: [`${JSON.stringify(args['what'])} is gone.`],
+        }),
+        carryOut: async (_person, args) => {
+          if (broken) throw new Problem('conflict', { detail: 'it moved' })
+          done.push(args)
+          return 'Wiped.'
+        },
+        ifCutOff: 'again',
+        wasDone: ({ what }) => (what === 'what is gone' ? 'Wiped.' : null),
+      },
+    },
+    tellRun: world.ledger.tellRun,
+    originOf: (caller) => originOf(caller),
+    log: silentLog,
+  })
+  const made = approvals
+  return {
+    ...world,
+    approvals: made,
+    done,
+    breakIt: () => (broken = true),
+    ask: (what = 'all', caller: Caller = operator) => made.ask(caller, { kind: 'wipe', args: { what } }),
+  }
+}
+
+const code = (expected: string) => expect.objectContaining({ code: expected })
+
+describe('the states of an approval', () => {
+  test('end, and are used once', () => {
+    const states = Object.keys(approvalTransitions)
+    expect(states.filter((to) => canMoveApproval('pending', to as 'done'))).toEqual([
+      'confirmed',
+      'cancelled',
+      'expired',
+    ])
+    for (const end of ['done', 'failed', 'cancelled', 'expired'] as const) {
+      expect(states.filter((to) => canMoveApproval(end, to as 'done'))).toEqual([])
+    }
+  })
+})
+
+describe('what waits for a person', () => {
+  test('is a row with its exact arguments and their digest before anybody is shown it', () => {
+    const { approvals, ask, database } = aWorld()
+    const row = ask()
+    expect(createApprovalTable(database).find(row.id)).toEqual(row)
+    expect(approvals.read(person, row.id)).toMatchObject({
+      kind: 'wipe',
+      args: { what: 'all' },
+      consequences: ['"all" is gone.'],
+      state: 'pending',
+      asked_by: 'agent:operator',
+      digest: expect.stringMatching(/^[0-9a-f]{64}$/),
+    })
+    expect(row.expiresAt - row.createdAt).toBe(dayMs)
+  })
+
+  test('asked for again while it waits is the same row, and another argument is another', () => {
+    const { ask } = aWorld()
+    expect(ask('a').id).toBe(ask('a').id)
+    expect(ask('b').digest).not.toBe(ask('a').digest)
+  })
+
+  test('is done once, by a person, with what was shown', async () => {
+    const { approvals, ask, done } = aWorld()
+    const { id, digest } = ask()
+    const confirmed = await approvals.confirm(person, { id, digest })
+    expect(confirmed).toMatchObject({ state: 'done', detail: 'Wiped.', resolvedBy: 'human:cli' })
+    expect(done).toEqual([{ what: 'all' }])
+    await expect(approvals.confirm(person, { id, digest })).rejects.toEqual(code('approval-used'))
+    expect(done).toHaveLength(1)
+  })
+
+  test('confirmed twenty times at once is done once', async () => {
+    const { approvals, ask, done } = aWorld()
+    const { id, digest } = ask()
+    const ends = await Promise.allSettled(
+      Array.from({ length: 20 }, () => approvals.confirm(person, { id, digest })),
+    )
+    expect(ends.filter((end) => end.status === 'fulfilled')).toHaveLength(1)
+    expect(done).toHaveLength(1)
+  })
+
+  test('says why it cannot be confirmed, each reason by its own code', async () => {
+    heedsLesson(43, 58)
+    const { approvals, ask, clock, database, done } = aWorld()
+    const { id, digest } = ask()
+    const nobody: readonly Caller[] = [
+      operator,
+      { kind: 'human', channel: 'telegram', user: 'owner' },
+      { kind: 'internal' },
+      { kind: 'system' },
+    ]
+    for (const caller of nobody) {
+      await expect(approvals.confirm(caller, { id, digest })).rejects.toEqual(code('human-only'))
+      // Also for what is not there: it says nothing of what there is.
+      await expect(approvals.confirm(caller, { id: 'appr_0', digest })).rejects.toEqual(code('human-only'))
+    }
+    await expect(approvals.confirm(person, { id: 'appr_0', digest })).rejects.toEqual(code('not-found'))
+    await expect(approvals.confirm(person, { id, digest: '0'.repeat(64) })).rejects.toEqual(
+      code('approval-changed'),
+    )
+    // A row whose arguments were changed under it is not what was asked for either.
+    database.prepare('UPDATE approvals SET args = \'{"what":"more"}\' WHERE id = ?').run(id)
+    await expect(approvals.confirm(person, { id, digest })).rejects.toEqual(code('approval-changed'))
+    database.prepare('UPDATE approvals SET args = \'{"what":"all"}\' WHERE id = ?').run(id)
+    await clock.advance(dayMs)
+    await expect(approvals.confirm(person, { id, digest })).rejects.toEqual(code('approval-expired'))
+    expect(approvals.read(person, id)).toMatchObject({ state: 'expired' })
+    await expect(approvals.confirm(person, { id, digest })).rejects.toEqual(code('approval-expired'))
+    const cancelled = ask('other')
+    approvals.cancel(person, cancelled.id)
+    await expect(approvals.confirm(person, cancelled)).rejects.toEqual(code('approval-used'))
+    expect(done).toEqual([])
+  })
+
+  test('that fails is failed, in words, and not tried again', async () => {
+    const { approvals, ask, breakIt } = aWorld()
+    breakIt()
+    const row = ask()
+    expect(await approvals.confirm(person, row)).toMatchObject({ state: 'failed', detail: 'it moved' })
+    await expect(approvals.confirm(person, row)).rejects.toEqual(code('approval-used'))
+  })
+
+  test('has a bound by asker and in all, and what waits is never dropped for what comes', () => {
+    const { ask, approvals } = aWorld()
+    const first = ask('0')
+    for (let count = 1; count < 20; count++) ask(String(count))
+    expect(() => ask('20')).toThrow(code('approvals-full'))
+    for (let agent = 1; agent < 10; agent++) {
+      const caller = { ...operator, agentId: `a${agent}` }
+      for (let count = 0; count < 20; count++) ask(String(count), caller)
+    }
+    expect(() => ask('one more', { ...operator, agentId: 'late' })).toThrow(code('approvals-full'))
+    expect(approvals.pendingCount()).toBe(200)
+    expect(approvals.read(person, first.id).state).toBe('pending')
+  })
+
+  test('of another asker looks as if it were not there', () => {
+    heedsLesson(43)
+    const { ask, approvals } = aWorld()
+    const other: Caller = { ...operator, agentId: 'other' }
+    const row = ask()
+    expect(() => approvals.read(other, row.id)).toThrow(code('not-found'))
+    expect(() => approvals.cancel(other, row.id)).toThrow(code('not-found'))
+    expect(approvals.list(other, { open: true, limit: 10 })).toEqual([])
+    expect(approvals.cancel(operator, row.id).state).toBe('cancelled')
+  })
+
+  test('asks the guard first, of askers and of those who decide', async () => {
+    const asked: string[] = []
+    const { ask, approvals } = aWorld({
+      guard: (_caller, action) => {
+        asked.push(action.do)
+        throw new Problem('denied')
+      },
+    })
+    expect(() => ask()).toThrow(code('denied'))
+    await expect(approvals.confirm(person, { id: 'appr_1', digest: '' })).rejects.toEqual(code('denied'))
+    for (const use of [() => approvals.cancel(person, 'x'), () => approvals.read(person, 'x')]) {
+      expect(use).toThrow(code('denied'))
+    }
+    expect(asked).toEqual(['manage-fleet', 'manage-fleet', 'manage-fleet', 'manage-fleet'])
+  })
+
+  test('that was confirmed when the mesh died is taken up at the next start', async () => {
+    const { ask, approvals, database, done } = aWorld()
+    const { id } = ask()
+    database
+      .prepare("UPDATE approvals SET state = 'confirmed', resolved_by = 'human:cli' WHERE id = ?")
+      .run(id)
+    await approvals.resume()
+    expect(done).toHaveLength(1)
+    expect(approvals.read(person, id).state).toBe('done')
+  })
+})
+
+test('what was done to its end when the mesh died is done, and is not done or refused a second time', async () => {
+  const { ask, approvals, database, done, breakIt } = aWorld()
+  const { id } = ask('what is gone')
+  database.prepare("UPDATE approvals SET state = 'confirmed', resolved_by = 'human:cli' WHERE id = ?").run(id)
+  breakIt()
+  await approvals.resume()
+  expect(done).toEqual([])
+  expect(approvals.read(person, id)).toMatchObject({
+    state: 'done',
+    detail: 'Wiped.',
+    resolved_by: 'human:cli',
+  })
+})
+
+describe('the run that asked', () => {
+  async function asking() {
+    const world = aWorld()
+    world.ledger.start()
+    const run = world.chat('operator', 'remove it')
+    await world.clock.settle()
+    const row = world.ask('all', world.callerOf('operator'))
+    world.agents.finish('operator', { response: 'It waits for you.' })
+    await world.clock.settle()
+    return { world, run, row }
+  }
+
+  test('waits, and goes on with what the person decided', async () => {
+    const { world, run, row } = await asking()
+    expect(world.state(run)).toBe('waiting')
+    expect(world.ledger.view(world.ledger.find(run.id)!).waiting_on).toEqual([row.id])
+    await world.approvals.confirm(person, row)
+    await world.clock.settle()
+    expect(world.agents.working('operator')?.message).toContain(`${row.id}: wipe "all") is done. Wiped.`)
+    world.agents.finish('operator', { response: 'It is gone.' })
+    await world.clock.settle()
+    expect(world.ledger.find(run.id)?.outcome).toMatchObject({ status: 'done', text: 'It is gone.' })
+    await world.ledger.close()
+  })
+
+  test('is told when nobody confirmed it in time', async () => {
+    const { world, run, row } = await asking()
+    await world.clock.leap(dayMs)
+    world.approvals.sweep()
+    await world.clock.settle()
+    expect(world.approvals.read(person, row.id).state).toBe('expired')
+    expect(world.agents.working('operator')?.message).toContain('Nobody confirmed it in time')
+    expect(world.state(run)).toBe('running')
+    await world.ledger.close()
+  })
+
+  test('takes what it asked for with it when it is cancelled', async () => {
+    const { world, run, row } = await asking()
+    world.ledger.cancelRun(person, run.id)
+    expect(world.approvals.read(person, row.id)).toMatchObject({ state: 'cancelled' })
+    await world.ledger.close()
+  })
+})

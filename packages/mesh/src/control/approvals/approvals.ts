@@ -1,0 +1,166 @@
+import type { ApprovalView } from '@flotilla/protocol/agent-edit'
+import type { Clock } from '@flotilla/protocol/clock'
+import type { NewId } from '@flotilla/protocol/ids'
+import type { Origin } from '@flotilla/protocol/origin'
+import { Problem } from '@flotilla/protocol/problem'
+import type { EventBus } from '../../events/event-bus.ts'
+import type { Journal } from '../../journal/journal.ts'
+import type { Log } from '../../platform/log.ts'
+import type { Guard } from '../../access/action.ts'
+import { actorOf } from '../../access/caller.ts'
+import type { Caller } from '../../access/caller.ts'
+import type { SettledRun } from '../../kernel/hooks.ts'
+import type { TellRun } from '../../runs/lifecycle/run-tasks.ts'
+import type { Database } from '../../storage/database.ts'
+import type { ApprovalKinds } from './approval-kind.ts'
+import type { ApprovalRecord } from './approval-record.ts'
+import { createApprovalTable } from './approval-table.ts'
+import { createAskApproval } from './ask-approval.ts'
+import type { AskApproval } from './ask-approval.ts'
+import { createCancelApproval } from './cancel-approval.ts'
+import type { CancelApproval } from './cancel-approval.ts'
+import { carryOut, createConfirmApproval, expiredWords } from './confirm-approval.ts'
+import type { ConfirmApproval } from './confirm-approval.ts'
+import { createMoveApproval } from './settle-approval.ts'
+
+const sweepIntervalMs = 5000
+
+export interface Approvals {
+  readonly ask: AskApproval
+  readonly confirm: ConfirmApproval
+  readonly cancel: CancelApproval
+  /** Newest first; an agent sees its own. */
+  list(caller: Caller, page: { readonly open: boolean; readonly limit: number }): readonly ApprovalView[]
+  /** Problem `not-found`, also for what an agent may not know of. */
+  read(caller: Caller, id: string): ApprovalView
+  view(row: ApprovalRecord): ApprovalView
+  pendingCount(): number
+  /** A cancelled run takes back what it asked for. In the transaction that settles it. */
+  runSettled(run: SettledRun): void
+  /** What is about an agent that is no more cannot be done any more. */
+  forget(agentId: string): void
+  /** Takes up what was confirmed when the last mesh died. */
+  resume(): Promise<void>
+  /** Ends what nobody confirmed in time. */
+  sweep(): void
+  /** Sweeps every 5 s until the signal aborts. */
+  run(signal: AbortSignal): Promise<void>
+}
+
+export interface ApprovalsDeps {
+  readonly database: Database
+  readonly kinds: ApprovalKinds
+  readonly guard: Guard
+  readonly journal: Journal
+  readonly events: Pick<EventBus, 'publish'>
+  readonly tellRun: TellRun
+  readonly originOf: (caller: Caller) => Origin
+  readonly clock: Clock
+  readonly newId: NewId
+  readonly log: Log
+}
+
+/**
+ * What may not happen before a person said so.
+ *
+ * - A1 It is a row before anybody is shown it, bound to the digest of its exact arguments.
+ * - A2 It is used at most once: `pending → confirmed` in one immediate transaction, then it is done.
+ * - A3 A person at the terminal or the dashboard confirms it; no agent, no chat, no program, nobody by silence.
+ * - A4 Whoever asked is told how it ended, each end in words; its run waits meanwhile.
+ */
+export function createApprovals(deps: ApprovalsDeps): Approvals {
+  const { clock, log, guard } = deps
+  const table = createApprovalTable(deps.database)
+  const move = createMoveApproval({ ...deps, table })
+  const view = (row: ApprovalRecord): ApprovalView => approvalView(row, deps.kinds)
+
+  function sweep(): void {
+    for (const row of table.expiredBy(clock.now())) {
+      move(row, { to: 'expired', by: 'system', detail: expiredWords })
+    }
+  }
+
+  return {
+    ask: createAskApproval({ ...deps, table, move }),
+    confirm: createConfirmApproval({ ...deps, table, move }),
+    cancel: createCancelApproval({ table, guard, move }),
+    list: (caller, page) => {
+      guard(caller, { do: 'manage-fleet' })
+      const askedBy = caller.kind === 'agent' ? actorOf(caller) : undefined
+      return table.list({ ...page, askedBy }).map(view)
+    },
+    read: (caller, id) => {
+      guard(caller, { do: 'manage-fleet' })
+      const row = table.find(id)
+      if (row && (caller.kind !== 'agent' || row.askedBy === actorOf(caller))) return view(row)
+      throw new Problem('not-found', { detail: `nothing waits under ${id.slice(0, 60)}` })
+    },
+    view,
+    pendingCount: table.pendingCount,
+    runSettled: (run) => {
+      if (run.state !== 'cancelled') return
+      for (const row of table.pendingOfRun(run.id)) {
+        move(row, { to: 'cancelled', by: 'system', detail: 'The run that asked for it was cancelled.' })
+      }
+    },
+    forget: (agentId) => {
+      for (const row of table.pendingAbout(agentId)) {
+        move(row, { to: 'cancelled', by: 'system', detail: `There is no agent ${agentId} any more.` })
+      }
+    },
+    resume: async () => {
+      for (const row of table.confirmed()) {
+        if (deps.kinds[row.kind]?.ifCutOff === 'again') {
+          const channel = (row.resolvedBy ?? '').replace(/^human:/, '')
+          const detail = deps.kinds[row.kind]?.wasDone(row.args) ?? null
+          if (detail !== null) move(row, { to: 'done', by: row.resolvedBy ?? 'system', detail })
+          else await carryOut({ ...deps, table, move }, row, { kind: 'human', channel })
+        } else {
+          const detail = 'The mesh was stopped while it was being done; whether it was done is not known.'
+          move(row, { to: 'failed', by: 'system', detail })
+        }
+      }
+    },
+    sweep,
+    run: async (signal) => {
+      while (!signal.aborted) {
+        try {
+          sweep()
+        } catch (error) {
+          log.error({ err: error }, 'what nobody confirmed could not be ended')
+        }
+        await clock.sleep(sweepIntervalMs, signal).catch(() => {})
+      }
+    },
+  }
+}
+
+/** A row as doors show it; what will happen is told as it is now. */
+function approvalView(row: ApprovalRecord, kinds: ApprovalKinds): ApprovalView {
+  return {
+    id: row.id,
+    kind: row.kind,
+    subject: row.subject,
+    summary: row.summary,
+    consequences: row.state === 'pending' ? consequencesOf(row, kinds) : [],
+    args: row.args,
+    digest: row.digest,
+    asked_by: row.askedBy,
+    origin: row.origin,
+    run_id: row.runId,
+    state: row.state,
+    created_at: row.createdAt,
+    expires_at: row.expiresAt,
+    resolved_at: row.resolvedAt,
+    resolved_by: row.resolvedBy,
+    detail: row.detail,
+  }
+}
+
+function consequencesOf(row: ApprovalRecord, kinds: ApprovalKinds): string[] {
+  try {
+    return [...(kinds[row.kind]?.describe(row.args).consequences ?? ['This release does not know the kind.'])]
+  } catch (error) {
+    return [`It cannot be done as things are: ${error instanceof Problem ? error.detail : 'unknown reason'}`]
+  }
+}

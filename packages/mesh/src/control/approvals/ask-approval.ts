@@ -1,0 +1,118 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { NewId } from '@flotilla/protocol/ids'
+import type { JsonObject } from '@flotilla/protocol/json-value'
+import type { Origin } from '@flotilla/protocol/origin'
+import { Problem } from '@flotilla/protocol/problem'
+import type { EventBus } from '../../events/event-bus.ts'
+import type { Journal } from '../../journal/journal.ts'
+import type { Guard } from '../../access/action.ts'
+import { actorOf } from '../../access/caller.ts'
+import type { Caller } from '../../access/caller.ts'
+import type { Database } from '../../storage/database.ts'
+import type { ApprovalKinds } from './approval-kind.ts'
+import { approvalDigest } from './approval-record.ts'
+import type { ApprovalRecord } from './approval-record.ts'
+import type { ApprovalTable } from './approval-table.ts'
+import { expiredWords } from './confirm-approval.ts'
+import type { MoveApproval } from './settle-approval.ts'
+
+/** How long something waits for a person; far below how long a run may wait. */
+export const approvalWaitsMs = 24 * 3600 * 1000
+/** What one asker may have waiting, and all together; more is refused, and nothing that waits is dropped for it. */
+const pendingPerAskerMax = 20
+const pendingMax = 200
+/** Decided ones that stay to be looked at. */
+const keptMax = 1000
+const retryAfterSeconds = 600
+
+export interface Asked {
+  readonly kind: string
+  /** Exactly what will be done. */
+  readonly args: JsonObject
+}
+
+/**
+ * Puts an action before a person: a row, durable before anybody is shown it. The same action asked again by the same
+ * asker while it waits is the same row. Problems `denied`, `approvals-full`, and what the kind says against it.
+ */
+export type AskApproval = (caller: Caller, asked: Asked) => ApprovalRecord
+
+export function createAskApproval(deps: {
+  readonly database: Database
+  readonly table: ApprovalTable
+  readonly kinds: ApprovalKinds
+  readonly move: MoveApproval
+  readonly guard: Guard
+  readonly journal: Journal
+  readonly events: Pick<EventBus, 'publish'>
+  /** Where the work came from that asks; from the caller's run row. */
+  readonly originOf: (caller: Caller) => Origin
+  readonly clock: Clock
+  readonly newId: NewId
+}): AskApproval {
+  const { database, table, journal, events, clock } = deps
+  return (caller, { kind: name, args }) => {
+    const kind = Object.hasOwn(deps.kinds, name) ? deps.kinds[name] : undefined
+    if (!kind) throw new Error(`there is no kind of approval ${name}`)
+    deps.guard(caller, kind.action(args))
+    const { subject, summary } = kind.describe(args)
+    const askedBy = actorOf(caller)
+    const digest = approvalDigest(name, args)
+    return database.transaction(() => {
+      const known = table.findPending(askedBy, digest)
+      if (known && known.expiresAt > clock.now()) return known
+      // The sweep has not come by yet, and two that wait may not be the same.
+      if (known) deps.move(known, { to: 'expired', by: 'system', detail: expiredWords })
+      requireRoom(table, askedBy)
+      const row: ApprovalRecord = {
+        id: deps.newId('appr'),
+        kind: name,
+        subject,
+        summary,
+        args,
+        digest,
+        askedBy,
+        origin: deps.originOf(caller),
+        runId: caller.kind === 'agent' ? (caller.run?.runId ?? null) : null,
+        state: 'pending',
+        createdAt: clock.now(),
+        expiresAt: clock.now() + approvalWaitsMs,
+        resolvedAt: null,
+        resolvedBy: null,
+        detail: '',
+      }
+      table.insert(row)
+      table.trim(keptMax)
+      journal.append({
+        actor: askedBy,
+        action: 'approval.asked',
+        subject: row.id,
+        detail: { kind: name, subject, digest, run: row.runId },
+      })
+      events.publish({
+        type: 'approval.asked',
+        approval_id: row.id,
+        agent_id: askedBy.replace(/^agent:/, ''),
+        run_id: row.runId,
+        summary,
+        expires_at: row.expiresAt,
+      })
+      return row
+    })
+  }
+}
+
+function requireRoom(table: ApprovalTable, askedBy: string): void {
+  if (table.pendingCountOf(askedBy) >= pendingPerAskerMax) {
+    throw new Problem('approvals-full', {
+      detail: `${askedBy} has ${pendingPerAskerMax} actions waiting for a person already`,
+      retryAfterSeconds,
+    })
+  }
+  if (table.pendingCount() >= pendingMax) {
+    throw new Problem('approvals-full', {
+      detail: `${pendingMax} actions wait for a person already`,
+      retryAfterSeconds,
+    })
+  }
+}

@@ -1,0 +1,97 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { Problem } from '@flotilla/protocol/problem'
+import type { Log } from '../../platform/log.ts'
+import type { Guard } from '../../access/action.ts'
+import { requireAtTerminal } from '../../access/at-terminal.ts'
+import type { PersonAtTerminal } from '../../access/at-terminal.ts'
+import { actorOf } from '../../access/caller.ts'
+import type { Caller } from '../../access/caller.ts'
+import type { Database } from '../../storage/database.ts'
+import type { ApprovalKinds } from './approval-kind.ts'
+import { approvalDigest } from './approval-record.ts'
+import type { ApprovalRecord } from './approval-record.ts'
+import type { ApprovalTable } from './approval-table.ts'
+import type { MoveApproval } from './settle-approval.ts'
+
+export interface Confirmation {
+  readonly id: string
+  /** What the person was shown. */
+  readonly digest: string
+}
+
+export interface ConfirmDeps {
+  readonly database: Database
+  readonly table: ApprovalTable
+  readonly kinds: ApprovalKinds
+  readonly guard: Guard
+  readonly move: MoveApproval
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/**
+ * Lets it happen, once, exactly as it was shown; resolves when it has been done or has failed. Problems, each of its
+ * own: `human-only` for everybody but a person at the terminal or the dashboard, `not-found`, `approval-expired`,
+ * `approval-used`, `approval-changed` where the digest is not the one of what waits.
+ */
+export type ConfirmApproval = (caller: Caller, confirmation: Confirmation) => Promise<ApprovalRecord>
+
+export function createConfirmApproval(deps: ConfirmDeps): ConfirmApproval {
+  const { database, table, move } = deps
+  return async (caller, confirmation) => {
+    deps.guard(caller, { do: 'manage-fleet' })
+    const person = requireAtTerminal(caller, 'confirm what waits for a person')
+    const confirmed = database.transaction((): ApprovalRecord | Problem => {
+      const row = table.find(confirmation.id)
+      if (!row)
+        return new Problem('not-found', { detail: `nothing waits under ${confirmation.id.slice(0, 60)}` })
+      if (row.state === 'pending' && row.expiresAt <= deps.clock.now()) {
+        move(row, { to: 'expired', by: 'system', detail: expiredWords })
+        return expired(row)
+      }
+      if (row.state === 'expired') return expired(row)
+      if (row.state !== 'pending') {
+        return new Problem('approval-used', {
+          detail: `${row.id} is ${row.state} since ${new Date(row.resolvedAt ?? 0).toISOString()}`,
+          extra: { state: row.state },
+        })
+      }
+      if (row.digest !== confirmation.digest || approvalDigest(row.kind, row.args) !== row.digest) {
+        return new Problem('approval-changed', { detail: `${row.id} is not what you were shown` })
+      }
+      return move(row, { to: 'confirmed', by: actorOf(person), detail: '' }) ?? row
+    })
+    // Thrown only now: inside, it would have taken the expiry back.
+    if (confirmed instanceof Problem) throw confirmed
+    return carryOut(deps, confirmed, person)
+  }
+}
+
+export const expiredWords = 'Nobody confirmed it in time, so it was not done.'
+
+function expired(row: ApprovalRecord): Problem {
+  return new Problem('approval-expired', {
+    detail: `${row.id} waited until ${new Date(row.expiresAt).toISOString()} and was not confirmed`,
+  })
+}
+
+/** Does what was confirmed, and writes down how it went. */
+export async function carryOut(
+  deps: Pick<ConfirmDeps, 'kinds' | 'move' | 'table' | 'log'>,
+  row: ApprovalRecord,
+  person: PersonAtTerminal,
+): Promise<ApprovalRecord> {
+  const by = actorOf(person)
+  const kind = Object.hasOwn(deps.kinds, row.kind) ? deps.kinds[row.kind] : undefined
+  let end: { to: 'done' | 'failed'; detail: string }
+  try {
+    if (!kind)
+      throw new Problem('unprocessable', { detail: `this release does not know the kind ${row.kind}` })
+    end = { to: 'done', detail: await kind.carryOut(person, row.args) }
+  } catch (error) {
+    deps.log.error({ approvalId: row.id, kind: row.kind, err: error }, 'a confirmed action failed')
+    const words = error instanceof Problem ? error.detail : 'something failed inside; see the log of the mesh'
+    end = { to: 'failed', detail: words }
+  }
+  return deps.move(row, { ...end, by }) ?? deps.table.find(row.id) ?? row
+}

@@ -1,0 +1,67 @@
+import type { ApprovalState } from '@flotilla/protocol/agent-edit'
+import type { Clock } from '@flotilla/protocol/clock'
+import type { EventBus } from '../../events/event-bus.ts'
+import type { Journal } from '../../journal/journal.ts'
+import type { TellRun } from '../../runs/lifecycle/run-tasks.ts'
+import type { Database } from '../../storage/database.ts'
+import { canMoveApproval } from './approval-record.ts'
+import type { ApprovalRecord } from './approval-record.ts'
+import type { ApprovalTable } from './approval-table.ts'
+
+export interface ApprovalMove {
+  readonly to: ApprovalState
+  /** As the journal names callers. */
+  readonly by: string
+  readonly detail: string
+}
+
+/** The row after the move, or null where it is not in that state any more. */
+export type MoveApproval = (row: ApprovalRecord, move: ApprovalMove) => ApprovalRecord | null
+
+/** What is told to the run that asked, characters. */
+const toldMaxChars = 2000
+
+/**
+ * The one way in which an approval changes its state: row, journal and event in one transaction, and with the last
+ * move the note to the run that asked, which is queued again by it.
+ */
+export function createMoveApproval(deps: {
+  readonly database: Database
+  readonly table: ApprovalTable
+  readonly journal: Journal
+  readonly events: Pick<EventBus, 'publish'>
+  readonly tellRun: TellRun
+  readonly clock: Clock
+}): MoveApproval {
+  const { database, table, journal, events, tellRun, clock } = deps
+  return (row, { to, by, detail }) =>
+    database.transaction(() => {
+      if (!canMoveApproval(row.state, to)) return null
+      if (!table.move(row.id, row.state, { state: to, at: clock.now(), by, detail })) return null
+      const next: ApprovalRecord = { ...row, state: to, resolvedAt: clock.now(), resolvedBy: by, detail }
+      journal.append({
+        actor: by,
+        action: `approval.${to}`,
+        subject: row.id,
+        detail: { kind: row.kind, subject: row.subject, digest: row.digest, asked_by: row.askedBy },
+      })
+      events.publish({
+        type: 'approval.settled',
+        approval_id: row.id,
+        agent_id: row.askedBy.replace(/^agent:/, ''),
+        run_id: row.runId,
+        state: to,
+        detail: detail.slice(0, toldMaxChars),
+      })
+      if (to !== 'confirmed' && row.runId !== null) {
+        tellRun(row.runId, `approval:${row.id}`, {
+          kind: 'approval-outcome',
+          approvalId: row.id,
+          summary: row.summary,
+          state: to,
+          detail: detail.slice(0, toldMaxChars),
+        })
+      }
+      return next
+    })
+}

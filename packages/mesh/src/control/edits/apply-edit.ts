@@ -1,0 +1,141 @@
+import { createHash } from 'node:crypto'
+import { undoWindowMs } from '@flotilla/protocol/agent-edit'
+import type { AgentEdit } from '@flotilla/protocol/agent-edit'
+import { Problem } from '@flotilla/protocol/problem'
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import type { AgentTurns } from '../../agents/lifecycle/agent-turns.ts'
+import { journalValue } from './journal-value.ts'
+import { actorOf } from '../../access/caller.ts'
+import type { Caller } from '../../access/caller.ts'
+import { onceOnly } from '../../storage/resumable.ts'
+import type { Resumable } from '../../storage/resumable.ts'
+import { sameJson } from './change-table.ts'
+import type { ChangeRow, ChangeTable } from './change-table.ts'
+import type { Difference, Editable } from './editable.ts'
+import type { EditsDeps } from './edits.ts'
+
+export interface EditParts extends EditsDeps {
+  readonly table: ChangeTable
+  readonly turns: AgentTurns
+  readonly editableOf: (field: AgentEdit['field']) => Editable
+}
+
+export interface AskedEdit {
+  readonly edit: AgentEdit
+  /** The same key of the same caller is the same change. */
+  readonly idempotencyKey?: string
+  /** With the change's row it writes the answer. */
+  readonly step?: Resumable<ChangeRow>
+}
+
+/**
+ * Applies an edit at once. Problems `denied`, `human-only`, `unknown-agent`, `bad-request`, `conflict` for a key that
+ * was used for something else, `unprocessable` while the permissions file is broken, and what reaching the agent meets.
+ */
+export type ApplyEdit = (caller: Caller, agentId: string, asked: AskedEdit) => Promise<ChangeRow>
+
+export function createApplyEdit(parts: EditParts): ApplyEdit {
+  const { table, clock } = parts
+  return async (caller, agentId, { edit, idempotencyKey, step = onceOnly(parts.database) }) => {
+    parts.guard(caller, { do: 'edit-agent-config', agentId })
+    requireAgent(parts, agentId)
+    return parts.turns.take(agentId, async () => {
+      requireAgent(parts, agentId)
+      const digest = digestOf(agentId, edit)
+      const known = idempotencyKey === undefined ? null : table.findByKey(actorOf(caller), idempotencyKey)
+      if (known && !isCutOff(known)) return sameChange(known, digest)
+      const id = known ? sameChange(known, digest).id : parts.newId('change')
+      const at = clock.now()
+      let begun = false
+      try {
+        const write = await parts.editableOf(edit.field).apply(caller, {
+          agentId,
+          edit,
+          begin: (difference) => {
+            if (known) {
+              requireOurs(known, difference)
+              return
+            }
+            begun = true
+            table.begin({
+              id,
+              agent_id: agentId,
+              field: edit.field,
+              ...difference,
+              actor: actorOf(caller),
+              reason: sanitizeForPrompt(edit.reason),
+              idempotency_key: idempotencyKey ?? null,
+              digest,
+              applied_at: at,
+              expires_at: at + undoWindowMs(edit.field),
+            })
+          },
+        })
+        return step.settle(() => finish(parts, { id, takesEffect: write(), caller }))
+      } catch (error) {
+        if (begun) table.failed(id)
+        throw error
+      } finally {
+        if (begun || known) await parts.fleet.refreshBriefings()
+      }
+    })
+  }
+}
+
+/** The mesh died while it was made, and nobody has taken it back since. */
+function isCutOff(row: ChangeRow): boolean {
+  return row.state === 'applied' && row.cut_off === 1
+}
+
+/** What stands there says whether it was made. Problem `outcome-unknown` where it says nothing any more. */
+function requireOurs(known: ChangeRow, { before: now }: Difference): void {
+  if (sameJson(now, known.before) || sameJson(now, known.after)) return
+  throw new Problem('outcome-unknown', {
+    detail:
+      'the mesh died while it was changed, and somebody changed it since; look at what stands there now',
+  })
+}
+
+function requireAgent(parts: EditParts, agentId: string): void {
+  if (!parts.fleet.find(agentId))
+    throw new Problem('unknown-agent', { detail: 'there is no agent with this id' })
+}
+
+/** In the transaction of the change. */
+function finish(
+  parts: EditParts,
+  done: { readonly id: string; readonly takesEffect: 'now' | 'next-run'; readonly caller: Caller },
+): ChangeRow {
+  parts.table.applied(done.id, done.takesEffect)
+  const row = parts.table.find(done.id)
+  if (!row) throw new Error('a change that was begun is a row')
+  parts.journal.append({
+    actor: actorOf(done.caller),
+    action: 'agent.edited',
+    subject: row.agent_id,
+    detail: {
+      field: row.field,
+      change: row.id,
+      before: journalValue(row.before, row.field),
+      after: journalValue(row.after, row.field),
+    },
+  })
+  parts.events.publish({
+    type: 'agent.edited',
+    agent_id: row.agent_id,
+    field: row.field,
+    actor: row.actor,
+    undo_token: row.id,
+  })
+  return row
+}
+
+function sameChange(known: ChangeRow, digest: string): ChangeRow {
+  if (known.digest === digest) return known
+  throw new Problem('conflict', { detail: 'this idempotency key was used for another edit' })
+}
+
+/** Of what was asked for, not of what was written, which may be another text or stand for several edits. */
+function digestOf(agentId: string, edit: AgentEdit): string {
+  return createHash('sha256').update(JSON.stringify({ agentId, edit })).digest('hex')
+}

@@ -1,0 +1,60 @@
+import type { AgentEdit } from '@flotilla/protocol/agent-edit'
+import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
+import type { PermissionRecord } from '@flotilla/protocol/permission-record'
+import { Problem } from '@flotilla/protocol/problem'
+import type { HoldCeiling } from '../../access/hold-ceiling.ts'
+import { emptyRecord, pickFields, readFields, submittedFields } from '../../access/permission-change.ts'
+import type { SubmittedFields } from '../../access/permission-change.ts'
+import type { PermissionStore } from '../../access/permission-file.ts'
+import { sameJson } from './change-table.ts'
+import type { Editable } from './editable.ts'
+import { overtaken } from './overtaken.ts'
+
+type PermissionEdit = Extract<AgentEdit, { field: 'permissions' }>
+
+/**
+ * Permissions of an agent. Everything is decided on what stands in the file at the moment of writing, inside the
+ * file's own turn: an edit by hand in between is neither lost nor able to slip below a ceiling.
+ */
+export function editPermissions(deps: {
+  readonly permissions: Pick<PermissionStore, 'edit'>
+  readonly holdCeiling: HoldCeiling
+}): Editable<PermissionEdit> {
+  const { holdCeiling } = deps
+  return {
+    apply: async (caller, { agentId, edit, begin }) => {
+      await deps.permissions.edit((records) => {
+        const current = recordIn(records, agentId)
+        const submitted = submittedFields(current, edit.value)
+        holdCeiling(caller, { agentId, current, fields: submitted })
+        const fields = readFields(submitted)
+        if (Object.keys(fields).length === 0) {
+          throw new Problem('bad-request', { detail: 'no permission was named' })
+        }
+        begin({ before: pickFields(current, Object.keys(fields)), after: fields })
+        return { ...records, [agentId]: { ...current, ...fields } }
+      })
+      return () => 'now'
+    },
+    putBack: async (caller, { agentId, before, after, isResumed }) => {
+      const earlier = readFields(objectOf(before))
+      await deps.permissions.edit((records) => {
+        const current = recordIn(records, agentId)
+        const now = pickFields(current, Object.keys(earlier))
+        if (isResumed && sameJson(now, before)) return { ...records }
+        if (!sameJson(now, after)) throw overtaken(now, after)
+        holdCeiling(caller, { agentId, current, fields: earlier })
+        return { ...records, [agentId]: { ...current, ...earlier } }
+      })
+      return () => 'now'
+    },
+  }
+}
+
+function recordIn(records: Readonly<Record<string, PermissionRecord>>, agentId: string): PermissionRecord {
+  return Object.hasOwn(records, agentId) ? permissionRecordSchema.parse(records[agentId]) : emptyRecord
+}
+
+function objectOf(value: unknown): SubmittedFields {
+  return typeof value === 'object' && value !== null ? Object.fromEntries(Object.entries(value)) : {}
+}

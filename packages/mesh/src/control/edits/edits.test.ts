@@ -1,0 +1,372 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import type { AgentEdit } from '@flotilla/protocol/agent-edit'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { heedsLesson } from '../../../../../tests/verifies.ts'
+import { patient } from '../../testing/fleet-harness.ts'
+import { actorOf } from '../../access/caller.ts'
+import type { Caller } from '../../access/caller.ts'
+import {
+  anEditsWorld,
+  atTerminal,
+  inChat,
+  noModel,
+  operator,
+} from '../../../../../tests/support/edits-world.ts'
+import type { EditsWorld } from '../../../../../tests/support/edits-world.ts'
+
+const minuteMs = 60_000
+let made: EditsWorld
+
+beforeEach(async () => {
+  made = await anEditsWorld()
+})
+afterEach(() => made.close())
+
+const permissions = (set: Record<string, unknown>): AgentEdit =>
+  ({ field: 'permissions', value: { set, add: {}, remove: {} }, reason: '' }) as AgentEdit
+const soul = (value: string): AgentEdit => ({ field: 'SOUL.md', value, reason: '' })
+const role = (value: string): AgentEdit => ({ field: 'role', value, reason: '' })
+
+describe('an edit', () => {
+  test('of each field counts at once, says until when it can be undone, and puts back what was there', async () => {
+    const { edits, world, texts } = made
+    texts.set('w/SOUL.md', 'old soul')
+    const all: readonly [AgentEdit, minutes: number, now: () => unknown, undoneBy?: Caller][] = [
+      [role('reads'), 5, () => world.fleet.find('w')?.role],
+      [{ field: 'model', value: 'scripted/b', reason: '' }, 30, () => world.fleet.find('w')?.model],
+      [
+        { field: 'budget', value: { daily_usd: 3 }, reason: '' },
+        30,
+        () => world.fleet.find('w')?.budget,
+        // Taking a lowering back raises.
+        atTerminal,
+      ],
+      [permissions({ can_message: ['x'] }), 30, () => made.permissions.snapshot().recordOf('w')?.can_message],
+      [soul('new soul'), 5, () => texts.get('w/SOUL.md')],
+    ]
+    for (const [edit, minutes, now, undoneBy = operator] of all) {
+      const before = now()
+      const change = await edits.apply(operator, 'w', { edit })
+      expect(change.expires_at - change.applied_at, edit.field).toBe(minutes * minuteMs)
+      expect(now(), edit.field).not.toEqual(before)
+      expect(change).toMatchObject({ state: 'applied', actor: 'agent:operator' })
+      expect(await edits.undo(undoneBy, change.undo_token)).toMatchObject({
+        state: 'undone',
+        undone_by: actorOf(undoneBy),
+      })
+      expect(now(), edit.field).toEqual(before)
+    }
+  })
+
+  test('of one budget period leaves the other', async () => {
+    heedsLesson(85)
+    const { edits, world } = made
+    await edits.apply(atTerminal, 'w', { edit: { field: 'budget', value: { daily_usd: 3 }, reason: '' } })
+    expect(world.fleet.find('w')?.budget).toEqual({ dailyUsd: 3, monthlyUsd: 200 })
+  })
+
+  test('to a model that nobody set up is refused, and nothing is written', async () => {
+    const { edits, world } = made
+    const edit: AgentEdit = { field: 'model', value: noModel, reason: '' }
+    await expect(edits.apply(operator, 'w', { edit })).rejects.toMatchObject({ code: 'unprocessable' })
+    expect(world.fleet.find('w')?.model).toBeNull()
+    expect(edits.list(operator, { limit: 10 })).toEqual([])
+  })
+
+  test('to a model that may search the web by itself is for people at the terminal, and is journalled', async () => {
+    const { edits, world, journal } = made
+    const models = [
+      'perplexity/sonar-pro',
+      'openrouter/auto',
+      'openrouter/m:online ',
+      'openrouter/m@preset/x',
+    ]
+    for (const value of models) {
+      const edit: AgentEdit = { field: 'model', value, reason: '' }
+      for (const caller of [operator, inChat]) {
+        const refused = edits.apply(caller, 'w', { edit })
+        await expect(refused, value).rejects.toMatchObject({ code: 'human-only' })
+      }
+      expect(world.fleet.find('w')?.model).toBeNull()
+      expect(journal.at(-1)).toMatchObject({ action: 'ceiling.refused', subject: 'w' })
+    }
+    await edits.apply(atTerminal, 'w', { edit: { field: 'model', value: models[0] ?? '', reason: '' } })
+    expect(world.fleet.find('w')?.model).toBe(models[0])
+  })
+
+  test('with a key that was used is the same change, and no other', async () => {
+    const { edits } = made
+    const first = await edits.apply(operator, 'w', { edit: role('a'), idempotencyKey: 'k' })
+    expect(await edits.apply(operator, 'w', { edit: role('a'), idempotencyKey: 'k' })).toEqual(first)
+    await expect(edits.apply(operator, 'w', { edit: role('b'), idempotencyKey: 'k' })).rejects.toMatchObject({
+      code: 'conflict',
+    })
+    expect(edits.list(operator, { limit: 10 })).toHaveLength(1)
+  })
+
+  test('with a key that was used for another value of the same field is a conflict, whatever the field', async () => {
+    const { edits } = made
+    const pairs: readonly (readonly [AgentEdit, AgentEdit])[] = [
+      [permissions({ can_message: ['x'] }), permissions({ can_message: ['y'] })],
+      [
+        { field: 'budget', value: { daily_usd: 3 }, reason: '' },
+        { field: 'budget', value: { daily_usd: 4 }, reason: '' },
+      ],
+      [
+        { field: 'model', value: 'scripted/b', reason: '' },
+        { field: 'model', value: null, reason: '' },
+      ],
+      [role(' a '), role('b')],
+    ]
+    for (const [one, other] of pairs) {
+      const idempotencyKey = one.field
+      const first = await edits.apply(atTerminal, 'w', { edit: one, idempotencyKey })
+      const repeat = await edits.apply(atTerminal, 'w', { edit: one, idempotencyKey })
+      expect(repeat.undo_token, one.field).toBe(first.undo_token)
+      const refused = edits.apply(atTerminal, 'w', { edit: other, idempotencyKey })
+      await expect(refused, one.field).rejects.toMatchObject({ code: 'conflict' })
+    }
+  })
+
+  test('of the operator by itself is refused, and by a person is not', async () => {
+    heedsLesson(124)
+    const { edits } = made
+    await expect(edits.apply(operator, 'operator', { edit: role('king') })).rejects.toMatchObject({
+      code: 'denied',
+    })
+    expect(await edits.apply(atTerminal, 'operator', { edit: role('leads') })).toMatchObject({
+      state: 'applied',
+    })
+  })
+
+  test('by a worker is denied, whether the agent exists or not', async () => {
+    heedsLesson(43)
+    const worker = { kind: 'agent', agentId: 'w', token: 'door', run: null } as const
+    for (const id of ['operator', 'nobody', 'w']) {
+      await expect(made.edits.apply(worker, id, { edit: role('x') })).rejects.toMatchObject({
+        code: 'denied',
+      })
+    }
+  })
+
+  test('that breaks off leaves no change that could be undone', async () => {
+    const { edits } = made
+    await writeFile(made.permissionsPath, '{')
+    await expect(
+      edits.apply(atTerminal, 'w', { edit: permissions({ can_spawn: true }) }),
+    ).rejects.toMatchObject({ code: 'unprocessable' })
+    expect(edits.list(atTerminal, { limit: 10 })).toEqual([])
+  })
+
+  test('of model or role re-creates a running sandbox before its next run, and never under one', async () => {
+    const { edits, world } = made
+    await world.fleet.ensureRunning('w', patient)
+    const change = await edits.apply(operator, 'w', {
+      edit: { field: 'model', value: 'scripted/b', reason: '' },
+    })
+    expect(change.takes_effect).toBe('next-run')
+    expect(world.fleet.modelInUse('w')).toBe('scripted/demo')
+    await world.fleet.reach('w', patient)
+    expect(world.runtime.started).toHaveLength(1)
+    await world.fleet.ensureRunning('w', patient)
+    expect(world.runtime.started.map((spec) => spec.environment['FLOTILLA_MODEL'])).toEqual([
+      'scripted/demo',
+      'scripted/b',
+    ])
+    expect(world.fleet.modelInUse('w')).toBe('scripted/b')
+  })
+
+  test('is journalled with values of settings and without words of texts', async () => {
+    const { edits, journal } = made
+    await edits.apply(operator, 'w', { edit: soul('a private thought') })
+    await edits.apply(operator, 'w', { edit: permissions({ can_manage_cron: true }) })
+    const told = journal.filter((entry) => entry.action === 'agent.edited')
+    expect(told).toMatchObject([
+      { actor: 'agent:operator', subject: 'w', detail: { field: 'SOUL.md' } },
+      { detail: { after: { can_manage_cron: true } } },
+    ])
+    expect(JSON.stringify(told)).not.toContain('private')
+  })
+})
+
+describe('an undoing', () => {
+  test('is used once, in its time, while the value stands; each refusal has its own code', async () => {
+    heedsLesson(58)
+    const { edits, world } = made
+    const used = await edits.apply(operator, 'w', { edit: role('a') })
+    await edits.undo(operator, used.undo_token)
+    await expect(edits.undo(operator, used.undo_token)).rejects.toMatchObject({ code: 'undo-used' })
+
+    const overtaken = await edits.apply(operator, 'w', { edit: role('b') })
+    await edits.apply(atTerminal, 'w', { edit: role('c') })
+    await expect(edits.undo(operator, overtaken.undo_token)).rejects.toMatchObject({
+      code: 'undo-overtaken',
+      extra: { now: '"c"', made: '"b"' },
+    })
+
+    const late = await edits.apply(operator, 'w', { edit: role('d') })
+    await world.clock.advance(5 * minuteMs)
+    await expect(edits.undo(atTerminal, late.undo_token)).rejects.toMatchObject({ code: 'undo-expired' })
+    expect(world.fleet.find('w')?.role).toBe('d')
+    await expect(edits.undo(operator, 'change_none')).rejects.toMatchObject({ code: 'not-found' })
+  })
+
+  test('by twenty at once happens once', async () => {
+    heedsLesson(58)
+    const { edits } = made
+    const { undo_token: token } = await edits.apply(operator, 'w', { edit: role('a') })
+    const ends = await Promise.allSettled(Array.from({ length: 20 }, () => edits.undo(operator, token)))
+    expect(ends.filter((end) => end.status === 'fulfilled')).toHaveLength(1)
+  })
+
+  test('survives a restart', async () => {
+    const { edits, again, world } = made
+    const { undo_token: token } = await edits.apply(operator, 'w', { edit: role('a') })
+    await again().undo(atTerminal, token)
+    expect(world.fleet.find('w')?.role).toBe('works')
+  })
+
+  test('of what a person changed is not the operator’s, and looks as if it were not there', async () => {
+    heedsLesson(43)
+    const { edits } = made
+    const byPerson = await edits.apply(atTerminal, 'w', { edit: role('a') })
+    await expect(edits.undo(operator, byPerson.undo_token)).rejects.toMatchObject({ code: 'not-found' })
+    expect(edits.list(operator, { limit: 10 })).toEqual([])
+    // Also where it changed the operator itself.
+    const ofOperator = await edits.apply(atTerminal, 'operator', { edit: role('a') })
+    await expect(edits.undo(operator, ofOperator.undo_token)).rejects.toMatchObject({ code: 'not-found' })
+    expect(await edits.undo(atTerminal, byPerson.undo_token)).toMatchObject({ state: 'undone' })
+  })
+
+  test('does not bring back through the operator what only a person may give', async () => {
+    heedsLesson(6)
+    const { edits } = made
+    await edits.apply(atTerminal, 'w', { edit: permissions({ can_spawn: true }) })
+    const lowered = await edits.apply(operator, 'w', { edit: permissions({ can_spawn: false }) })
+    await expect(edits.undo(operator, lowered.undo_token)).rejects.toMatchObject({ code: 'human-only' })
+    await expect(edits.undo(inChat, lowered.undo_token)).rejects.toMatchObject({ code: 'human-only' })
+    expect((await made.recordOf('w'))?.can_spawn).toBe(false)
+    await edits.undo(atTerminal, lowered.undo_token)
+    expect((await made.recordOf('w'))?.can_spawn).toBe(true)
+  })
+})
+
+describe('a budget', () => {
+  const budget = (daily_usd: number): AgentEdit => ({ field: 'budget', value: { daily_usd }, reason: '' })
+  const now = () => made.world.fleet.find('w')?.budget.dailyUsd
+
+  test('rises by a person at the terminal and by nobody else, by an edit or by an undoing', async () => {
+    const { edits } = made
+    for (const caller of [operator, inChat]) {
+      await expect(edits.apply(caller, 'w', { edit: budget(10.01) })).rejects.toMatchObject({
+        code: 'human-only',
+      })
+    }
+    const lowered = await edits.apply(operator, 'w', { edit: budget(3) })
+    for (const caller of [operator, inChat]) {
+      await expect(edits.undo(caller, lowered.undo_token)).rejects.toMatchObject({ code: 'human-only' })
+    }
+    expect(now()).toBe(3)
+    await edits.undo(atTerminal, lowered.undo_token)
+    expect(now()).toBe(10)
+    const raised = await edits.apply(atTerminal, 'w', { edit: budget(50) })
+    // Taking a raise back lowers, and a chat may.
+    await edits.undo(inChat, raised.undo_token)
+    expect(now()).toBe(10)
+  })
+})
+
+describe('permissions', () => {
+  test('lose nothing when fifty lists grow at once and a hand writes in between', async () => {
+    heedsLesson(33)
+    const { edits } = made
+    const grow = (from: number, to: number) =>
+      Promise.all(
+        Array.from({ length: to - from }, (_, index) =>
+          edits.apply(atTerminal, 'w', {
+            edit: {
+              field: 'permissions',
+              value: { set: {}, add: { can_message: [`agent-${from + index}`] }, remove: {} },
+              reason: '',
+            },
+          }),
+        ),
+      )
+    await grow(0, 25)
+    const text = await readFile(made.permissionsPath, 'utf8')
+    await writeFile(
+      made.permissionsPath,
+      text.replaceAll('"can_manage_cron": false', '"can_manage_cron": true'),
+    )
+    await grow(25, 75)
+    const record = await made.recordOf('w')
+    expect(record?.can_message).toHaveLength(76)
+    expect(record?.can_manage_cron).toBe(true)
+  })
+
+  test('name what is wrong with a value or a name, and stay as they are', async () => {
+    const { edits } = made
+    for (const set of [
+      { can_message: 'all' },
+      { can_fly: true },
+      { can_message: [], wallet_rate_limit_per_hour: 1.5 },
+      {},
+    ]) {
+      await expect(edits.apply(atTerminal, 'w', { edit: permissions(set) })).rejects.toMatchObject({
+        code: 'bad-request',
+      })
+    }
+    const toFlag = { set: {}, add: { can_spawn: ['x'] }, remove: {} }
+    await expect(
+      edits.apply(atTerminal, 'w', { edit: { field: 'permissions', value: toFlag, reason: '' } }),
+    ).rejects.toMatchObject({ code: 'bad-request' })
+    expect(edits.list(atTerminal, { limit: 10 })).toEqual([])
+  })
+
+  test('rise by a person at the terminal and by nobody else', async () => {
+    const { edits } = made
+    const wallet = permissions({ can_use_wallet: true })
+    for (const caller of [operator, inChat, { kind: 'internal' } as const, { kind: 'system' } as const]) {
+      await expect(edits.apply(caller, 'w', { edit: wallet })).rejects.toMatchObject({ code: 'human-only' })
+    }
+    expect((await made.recordOf('w'))?.can_use_wallet).toBe(false)
+    expect(made.journal.filter((entry) => entry.action === 'ceiling.refused')).toHaveLength(4)
+    await edits.apply(atTerminal, 'w', { edit: wallet })
+    expect(
+      made.decide(
+        { kind: 'agent', agentId: 'w', token: 'door', run: null },
+        { do: 'use-wallet', chain: 'ethereum' },
+      ),
+    ).toBe(false)
+    expect((await made.recordOf('w'))?.can_use_wallet).toBe(true)
+  })
+})
+
+describe('an edit that the mesh died in', () => {
+  const key = { edit: soul('new'), idempotencyKey: 'k' }
+  async function cutOff(now: string) {
+    const { edits, texts, world, again } = made
+    texts.set('w/SOUL.md', 'old')
+    await edits.apply(operator, 'w', key)
+    world.database.exec("UPDATE changes SET state = 'applying'")
+    texts.set('w/SOUL.md', now)
+    return again()
+  }
+
+  test.each(['old', 'new'])('is made once and can be undone, where %j stands there now', async (now) => {
+    const edits = await cutOff(now)
+    const change = await edits.apply(operator, 'w', key)
+    expect(change).toMatchObject({ state: 'applied', before: 'old', after: 'new' })
+    expect(made.texts.get('w/SOUL.md')).toBe('new')
+    expect(await edits.apply(operator, 'w', key)).toEqual(change)
+    expect(edits.list(operator, { limit: 10 })).toHaveLength(1)
+    await edits.undo(operator, change.undo_token)
+    expect(made.texts.get('w/SOUL.md')).toBe('old')
+  })
+
+  test('is of unknown outcome where somebody changed it since, and that stands', async () => {
+    const edits = await cutOff('a third')
+    await expect(edits.apply(operator, 'w', key)).rejects.toMatchObject({ code: 'outcome-unknown' })
+    expect(made.texts.get('w/SOUL.md')).toBe('a third')
+  })
+})

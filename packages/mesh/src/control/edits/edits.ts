@@ -1,0 +1,152 @@
+import { editableFiles } from '@flotilla/protocol/workspace-file'
+import type { AgentEdit, ChangeView } from '@flotilla/protocol/agent-edit'
+import type { Clock } from '@flotilla/protocol/clock'
+import type { NewId } from '@flotilla/protocol/ids'
+import type { JsonValue } from '@flotilla/protocol/json-value'
+import { Problem } from '@flotilla/protocol/problem'
+import type { EventBus } from '../../events/event-bus.ts'
+import { createAgentTurns } from '../../agents/lifecycle/agent-turns.ts'
+import type { RequireModel } from '../../agents/registry/create-agent.ts'
+import type { Fleet } from '../../agents/fleet.ts'
+import type { Journal } from '../../journal/journal.ts'
+import type { Log } from '../../platform/log.ts'
+import type { Guard } from '../../access/action.ts'
+import { actorOf } from '../../access/caller.ts'
+import type { Caller } from '../../access/caller.ts'
+import type { HoldCeiling } from '../../access/hold-ceiling.ts'
+import type { PermissionStore } from '../../access/permission-file.ts'
+import type { Database } from '../../storage/database.ts'
+import { answering, onceOnly } from '../../storage/resumable.ts'
+import type { Resumable } from '../../storage/resumable.ts'
+import { createApplyEdit } from './apply-edit.ts'
+import { createChangeTable } from './change-table.ts'
+import type { ChangeRow } from './change-table.ts'
+import { editFile } from './edit-file.ts'
+import type { ReachTexts } from './edit-file.ts'
+import { editMcpServers } from './edit-mcp-servers.ts'
+import { editPermissions } from './edit-permissions.ts'
+import { editRecord } from './edit-record.ts'
+import type { SetAgentBudget } from './edit-record.ts'
+import type { Editable } from './editable.ts'
+import { journalValue } from './journal-value.ts'
+import { createUndoChange } from './undo-change.ts'
+
+export interface EditsDeps {
+  readonly database: Database
+  readonly fleet: Pick<Fleet, 'find' | 'change' | 'mcpServers' | 'refreshBriefings'> & {
+    readonly reach: ReachTexts
+  }
+  readonly permissions: Pick<PermissionStore, 'edit'>
+  readonly holdCeiling: HoldCeiling
+  readonly setBudget: SetAgentBudget
+  readonly requireModel: RequireModel
+  readonly guard: Guard
+  readonly journal: Journal
+  readonly events: Pick<EventBus, 'publish'>
+  readonly clock: Clock
+  readonly newId: NewId
+  readonly log: Log
+}
+
+export interface Edits {
+  /** Changes one thing of an agent, at once. The reply says until when it can be undone. */
+  apply(
+    caller: Caller,
+    agentId: string,
+    asked: { edit: AgentEdit; idempotencyKey?: string; step?: Resumable<ChangeView> },
+  ): Promise<ChangeView>
+  /** Takes a change back, once, while it still stands. */
+  undo(caller: Caller, token: string, step?: Resumable<ChangeView>): Promise<ChangeView>
+  /** Newest first; an agent sees its own. */
+  list(
+    caller: Caller,
+    page: { readonly agentId?: string | undefined; readonly limit: number },
+  ): readonly ChangeView[]
+  forget(agentId: string): void
+}
+
+/** Long texts in lists and replies, characters. */
+const shownMaxChars = 4000
+
+/**
+ * Edits of agents by people and by the operator.
+ *
+ * - E1 What stood there and what is written is a row before it is written.
+ * - E2 Edits and undoings of one agent run one after the other.
+ * - E3 An undoing is used once, and only while the value is the one that the change made.
+ * - E4 Who is not a person at the terminal has the operator's ceiling in either direction.
+ */
+export function createEdits(deps: EditsDeps): Edits {
+  const table = createChangeTable(deps.database)
+  const turns = createAgentTurns()
+  const editableOf = createEditables(deps)
+  table.settleCutOff()
+  const parts = { ...deps, table, turns, editableOf }
+  const apply = createApplyEdit(parts)
+  const undo = createUndoChange(parts)
+  return {
+    apply: async (caller, agentId, { step = onceOnly(deps.database), ...asked }) => {
+      const view = (row: ChangeRow) => changeView(caller, row)
+      return view(await apply(caller, agentId, { ...asked, step: answering(step, view) }))
+    },
+    undo: async (caller, token, step = onceOnly(deps.database)) => {
+      const view = (row: ChangeRow) => changeView(caller, row)
+      return view(await undo(caller, token, answering(step, view)))
+    },
+    list: (caller, { agentId, limit }) => {
+      deps.guard(caller, { do: 'view-fleet' })
+      const actor = caller.kind === 'agent' ? actorOf(caller) : undefined
+      return table.list({ agentId, actor, limit }).map((row) => changeView(caller, row))
+    },
+    forget: table.forget,
+  }
+}
+
+/** Which field is edited how. A field without a row does not compile. */
+function createEditables(deps: EditsDeps): (field: AgentEdit['field']) => Editable {
+  const { role, model, budget } = editRecord(deps)
+  const permissions = editPermissions({
+    permissions: deps.permissions,
+    holdCeiling: deps.holdCeiling,
+  })
+  const files = editableFiles.map((name) => [name, editFile(deps.fleet.reach, name)] as const)
+  const table = new Map<string, unknown>([
+    ['role', role],
+    ['model', model],
+    ['budget', budget],
+    ['permissions', permissions],
+    ['mcpServers', editMcpServers({ servers: deps.fleet.mcpServers })],
+    ...files,
+  ] satisfies readonly (readonly [AgentEdit['field'], unknown])[])
+  return (field) => {
+    const editable = table.get(field)
+    if (!editable) throw new Problem('bad-request', { detail: `${field.slice(0, 60)} cannot be edited` })
+    return editable as Editable // each row takes the edits of its own field, by which it was found
+  }
+}
+
+/** Agents are shown servers by name alone, as the journal is. */
+function changeView(caller: Caller, row: ChangeRow): ChangeView {
+  const isPrivate = caller.kind === 'agent' && row.field === 'mcpServers'
+  const shown = (value: JsonValue): JsonValue => (isPrivate ? journalValue(value, row.field) : cut(value))
+  return {
+    undo_token: row.id,
+    agent_id: row.agent_id,
+    field: row.field,
+    before: shown(row.before),
+    after: shown(row.after),
+    actor: row.actor,
+    reason: row.reason,
+    state: row.state,
+    applied_at: row.applied_at,
+    expires_at: row.expires_at,
+    undone_by: row.undone_by,
+    takes_effect: row.takes_effect,
+  }
+}
+
+function cut(value: JsonValue): JsonValue {
+  return typeof value === 'string' && value.length > shownMaxChars
+    ? `${value.slice(0, shownMaxChars)}\n[cut]`
+    : value
+}

@@ -1,0 +1,83 @@
+import { Problem } from '@flotilla/protocol/problem'
+import { onceOnly } from '../../storage/resumable.ts'
+import type { Resumable } from '../../storage/resumable.ts'
+import { actorOf } from '../../access/caller.ts'
+import type { Caller } from '../../access/caller.ts'
+import type { AgentEdit } from '@flotilla/protocol/agent-edit'
+import type { EditParts } from './apply-edit.ts'
+import type { ChangeRow } from './change-table.ts'
+import { journalValue } from './journal-value.ts'
+
+/**
+ * Takes a change back. A person may undo every change, an agent its own: those of others look as if they were not
+ * there. Problems, each of its own: `not-found`, `undo-used`, `undo-expired`, `undo-overtaken` with both values where
+ * the value was changed since, `human-only` where it would raise what only a person may raise.
+ */
+export type UndoChange = (caller: Caller, token: string, step?: Resumable<ChangeRow>) => Promise<ChangeRow>
+
+export function createUndoChange(parts: EditParts): UndoChange {
+  const { table, clock } = parts
+
+  /** Null also for what the caller may not know of. */
+  function mine(caller: Caller, token: string): ChangeRow | null {
+    const row = table.find(token)
+    if (!row || !parts.fleet.find(row.agent_id)) return null
+    return caller.kind !== 'agent' || row.actor === actorOf(caller) ? row : null
+  }
+
+  function required(caller: Caller, token: string): ChangeRow {
+    const row = mine(caller, token)
+    if (row) return row
+    throw new Problem('not-found', { detail: `there is no change ${token.slice(0, 60)}` })
+  }
+
+  function requireOpen(row: ChangeRow, isResumed: boolean): void {
+    if (row.state === 'undone') {
+      throw new Problem('undo-used', { detail: `${row.undone_by ?? 'somebody'} undid this change already` })
+    }
+    if (row.state !== 'applied') throw new Problem('conflict', { detail: `this change is ${row.state}` })
+    if (!isResumed && row.expires_at <= clock.now()) {
+      throw new Problem('undo-expired', {
+        detail: `it could be undone until ${new Date(row.expires_at).toISOString()}`,
+      })
+    }
+  }
+
+  return async (caller, token, step = onceOnly(parts.database)) => {
+    parts.guard(caller, { do: 'edit-agent-config', agentId: mine(caller, token)?.agent_id ?? '' })
+    const { agent_id: agentId } = required(caller, token)
+    return parts.turns.take(agentId, async () => {
+      const isResumed = step.begun !== null
+      const row = required(caller, token)
+      requireOpen(row, isResumed)
+      const field = row.field as AgentEdit['field'] // rows are made from edits alone
+      const { before, after } = row
+      step.begin({ undone: row.id })
+      const write = await parts.editableOf(field).putBack(caller, { agentId, before, after, isResumed })
+      const undone = step.settle(() => {
+        write()
+        return tell(parts, caller, row)
+      })
+      await parts.fleet.refreshBriefings()
+      return undone
+    })
+  }
+}
+
+function tell(parts: EditParts, caller: Caller, row: ChangeRow): ChangeRow {
+  parts.table.undone(row.id, actorOf(caller), parts.clock.now())
+  parts.journal.append({
+    actor: actorOf(caller),
+    action: 'edit.undone',
+    subject: row.agent_id,
+    detail: { field: row.field, change: row.id, restored: journalValue(row.before, row.field) },
+  })
+  parts.events.publish({
+    type: 'edit.undone',
+    agent_id: row.agent_id,
+    field: row.field,
+    actor: actorOf(caller),
+    undo_token: row.id,
+  })
+  return parts.table.find(row.id) ?? row
+}

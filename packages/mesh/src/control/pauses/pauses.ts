@@ -1,0 +1,163 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { PauseView, ResumeResult } from '@flotilla/protocol/pause-api'
+import { Problem } from '@flotilla/protocol/problem'
+import type { EventBus } from '../../events/event-bus.ts'
+import type { Journal } from '../../journal/journal.ts'
+import type { Guard } from '../../access/action.ts'
+import { actorOf } from '../../access/caller.ts'
+import type { Caller } from '../../access/caller.ts'
+import type { RunRecord } from '../../runs/lifecycle/run-record.ts'
+import type { Database } from '../../storage/database.ts'
+import { createPauseTable, fleetScope } from './pause-table.ts'
+import type { PauseRecord } from './pause-table.ts'
+
+/** What the kill switch holds and lets go. */
+export interface PausedLanes {
+  /** Queued and running runs of an agent that a trigger began, oldest first. */
+  proactiveOf(agentId: string): readonly RunRecord[]
+  releaseProactive(agentId: string): void
+  cancelRun(caller: Caller, runId: string): unknown
+}
+
+/**
+ * The kill switch: while an agent or the fleet is paused, nothing begins that nobody asked for at that moment. People
+ * are served as always. Triggers ask `reasonFor` and leave a trace of what they did not do; queued runs stay queued.
+ */
+export interface Pauses {
+  /** Why nothing proactive of the agent begins, or null. Reads no disk. */
+  reasonFor(agentId: string): string | null
+  /** Problems `denied`, `unknown-agent`. With `now`, runs at work that a trigger began are cancelled too. */
+  pause(caller: Caller, asked: PauseInput): PauseView
+  /** What is due begins once. Problems `denied`, `unknown-agent`, `conflict` where nothing is paused. */
+  resume(caller: Caller, agentId: string | null): ResumeResult
+  list(caller: Caller): readonly PauseView[]
+  view(): readonly PauseView[]
+  /** The agent is deleted. */
+  forget(agentId: string): void
+}
+
+export interface PauseInput {
+  /** Null for the whole fleet. */
+  readonly agentId: string | null
+  readonly reason: string
+  readonly now: boolean
+}
+
+export function createPauses(deps: {
+  readonly database: Database
+  readonly clock: Clock
+  readonly guard: Guard
+  readonly journal: Journal
+  readonly events: EventBus
+  readonly lanes: () => PausedLanes
+  readonly agentIds: () => readonly string[]
+}): Pauses {
+  const { database, clock, journal, events } = deps
+  const table = createPauseTable(database)
+  let byScope = read()
+
+  function read(): ReadonlyMap<string, PauseRecord> {
+    return new Map(table.list().map((pause) => [pause.scope, pause]))
+  }
+
+  function agentsIn(agentId: string | null): readonly string[] {
+    const ids = deps.agentIds()
+    if (agentId === null) return ids
+    if (ids.includes(agentId)) return [agentId]
+    throw new Problem('unknown-agent', { detail: `there is no agent ${agentId}` })
+  }
+
+  function viewOf(pause: PauseRecord): PauseView {
+    const agentId = pause.scope === fleetScope ? null : pause.scope
+    const held = agentsIn(agentId).flatMap((id) => deps.lanes().proactiveOf(id))
+    return {
+      agent_id: agentId,
+      reason: pause.reason,
+      by: pause.actor,
+      since: pause.since,
+      held: held.filter((run) => !isAtWork(run)).length,
+      working: held.filter(isAtWork).map(({ id }) => id),
+    }
+  }
+
+  function note(actor: string, action: 'paused' | 'resumed', { agentId, reason }: Told): void {
+    journal.append({ actor, action: `work.${action}`, subject: agentId ?? 'fleet', detail: { reason } })
+    events.publish({ type: `work.${action}`, agent_id: agentId, reason, actor })
+  }
+
+  const view = () => [...byScope.values()].map(viewOf)
+  return {
+    reasonFor: (agentId) => (byScope.get(fleetScope) ?? byScope.get(agentId))?.reason ?? null,
+    pause: (caller, { agentId, reason, now }) => {
+      deps.guard(caller, { do: 'pause-work' })
+      const agents = agentsIn(agentId)
+      const scope = agentId ?? fleetScope
+      const since = byScope.get(scope)?.since ?? clock.now()
+      const pause: PauseRecord = { scope, reason, actor: actorOf(caller), since }
+      database.transaction(() => {
+        table.put(pause)
+        note(pause.actor, 'paused', { agentId, reason })
+      })
+      byScope = read()
+      if (now) {
+        const runs = agents.flatMap((id) => deps.lanes().proactiveOf(id))
+        for (const run of runs) if (isAtWork(run)) deps.lanes().cancelRun(caller, run.id)
+      }
+      return viewOf(pause)
+    },
+    resume: (caller, agentId) => {
+      deps.guard(caller, { do: 'pause-work' })
+      const agents = agentsIn(agentId)
+      const pause = byScope.get(agentId ?? fleetScope)
+      if (!pause) throw new Problem('conflict', { detail: notPaused(agentId, byScope.has(fleetScope)) })
+      const left = new Map([...byScope].filter(([scope]) => scope !== pause.scope))
+      const free = agents.filter((id) => !isPausedBy(left, id))
+      const released = free.flatMap(heldOf).length
+      database.transaction(() => {
+        table.remove(pause.scope)
+        note(actorOf(caller), 'resumed', { agentId, reason: pause.reason })
+        // What is not written does not let anything go: all stays paused then.
+        database.afterCommit(() => (byScope = left))
+        for (const id of free) deps.lanes().releaseProactive(id)
+      })
+      return { agent_id: agentId, released, still_paused: agents.filter((id) => !free.includes(id)) }
+    },
+    list: (caller) => {
+      deps.guard(caller, { do: 'view-fleet' })
+      return view()
+    },
+    view,
+    forget: (agentId) => {
+      table.remove(agentId)
+      database.afterCommit(() => (byScope = read()))
+    },
+  }
+
+  function heldOf(agentId: string): readonly RunRecord[] {
+    return deps
+      .lanes()
+      .proactiveOf(agentId)
+      .filter((run) => !isAtWork(run))
+  }
+}
+
+function isPausedBy(byScope: ReadonlyMap<string, PauseRecord>, agentId: string): boolean {
+  return byScope.has(fleetScope) || byScope.has(agentId)
+}
+
+/** What was at work and was cut off goes on by itself, as what is at work does. Pure. */
+function isAtWork({ state, attempt }: RunRecord): boolean {
+  return state === 'running' || attempt > 1
+}
+
+interface Told {
+  readonly agentId: string | null
+  readonly reason: string
+}
+
+function notPaused(agentId: string | null, fleetIs: boolean): string {
+  if (agentId === null) return 'the fleet is not paused'
+  return fleetIs
+    ? `the whole fleet is paused, not ${agentId} alone: flotilla resume`
+    : `${agentId} is not paused`
+}

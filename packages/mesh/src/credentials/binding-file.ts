@@ -1,0 +1,146 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { Problem } from '@flotilla/protocol/problem'
+import * as z from 'zod'
+import { readTextFile, sameStamp, stampOf } from '../config/atomic-file.ts'
+import type { FileEditor, FileStamp } from '../config/atomic-file.ts'
+import { readJsonDocument } from '../config/json-document.ts'
+import type { Log } from '../platform/log.ts'
+import { isCredentialName } from './credential-tiers.ts'
+import { canonicalName } from './handles.ts'
+import { parseHostPattern } from './host-pattern.ts'
+
+/** Hosts of one credential; a service has a handful. */
+export const hostsMax = 50
+const bindingsMax = 2000
+
+const hostSchema = z
+  .string()
+  .max(300)
+  .refine((text) => parseHostPattern(text) !== null, {
+    message: 'a host is host, host:port or *.domain, with http:// before it where https is not meant',
+  })
+
+export const bindingSchema = z.strictObject({
+  hosts: z.array(hostSchema).max(hostsMax),
+  /** For people: what it is for and whose it is. */
+  note: z.string().max(500).default(''),
+})
+export type Binding = z.infer<typeof bindingSchema>
+
+const fileSchema = z.strictObject({
+  credentials: z
+    .record(
+      z.string().refine(isCredentialName, { message: 'a name is letters, digits and _' }),
+      bindingSchema,
+    )
+    .refine((all) => Object.keys(all).length <= bindingsMax, { message: `at most ${bindingsMax}` })
+    .refine((all) => new Set(Object.keys(all).map(canonicalName)).size === Object.keys(all).length, {
+      message: 'a name stands twice: case does not matter',
+    }),
+})
+
+/**
+ * `config/credentials.json`, the owner's word on where each credential may go.
+ *
+ * 1. A broken file binds nothing, from the moment that is noticed; a missing one binds nothing either.
+ * 2. A change by hand is noticed within a second.
+ * 3. Edits run one after the other on what stands on disk.
+ */
+export interface BindingStore {
+  bindingOf(name: string): Binding | null
+  /** With file and line, why nothing is bound; null while the file is whole. */
+  broken(): string | null
+  /** Sets the binding of one credential, or takes it out for null. Problem `unprocessable` where the file is broken. */
+  edit(name: string, binding: Binding | null): Promise<void>
+  refresh(): Promise<void>
+  close(): Promise<void>
+}
+
+export interface BindingFileDeps {
+  readonly path: string
+  readonly editor: FileEditor
+  readonly clock: Clock
+  readonly log: Log
+}
+
+const pollIntervalMs = 500
+
+type Bindings = ReadonlyMap<string, Binding>
+type Reading = { readonly bindings: Bindings; readonly broken: string | null }
+
+export async function createBindingFile(deps: BindingFileDeps): Promise<BindingStore> {
+  const { path, editor, clock, log } = deps
+  const stopping = new AbortController()
+  let stamp: FileStamp | null = null
+  let current: Reading = { bindings: new Map(), broken: null }
+  let reading: Promise<void> = Promise.resolve()
+
+  async function load(): Promise<void> {
+    const before = current.broken
+    try {
+      // The stamp is taken first: a write between the two is then seen by the next look.
+      stamp = await stampOf(path)
+      current = readBindings(await readTextFile(path))
+    } catch (error) {
+      log.error({ err: error }, 'credential bindings cannot be read')
+      current = { bindings: new Map(), broken: 'config/credentials.json cannot be read' }
+    }
+    if (current.broken !== before && current.broken !== null)
+      log.error({ detail: current.broken }, 'no credential is filled in')
+  }
+
+  function refresh(): Promise<void> {
+    reading = reading.then(load)
+    return reading
+  }
+
+  async function poll(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      await clock.sleep(pollIntervalMs, stopping.signal).catch(() => {})
+      if (stopping.signal.aborted) return
+      const found = await stampOf(path).catch(() => null)
+      if (!sameStamp(found, stamp)) await refresh()
+    }
+  }
+
+  await refresh()
+  const polling = poll()
+
+  return {
+    bindingOf: (name) => current.bindings.get(canonicalName(name)) ?? null,
+    broken: () => current.broken,
+    refresh,
+    async edit(name, binding) {
+      await editor.edit(path, (text) => rewritten(text, canonicalName(name), binding))
+      await refresh()
+    },
+    async close() {
+      stopping.abort()
+      await polling
+    },
+  }
+}
+
+export function readBindings(text: string | null): Reading {
+  if (text === null) return { bindings: new Map(), broken: null }
+  const reading = readJsonDocument(text, fileSchema)
+  if (!reading.ok)
+    return { bindings: new Map(), broken: `config/credentials.json line ${reading.line}: ${reading.reason}` }
+  const entries = Object.entries(reading.document.value.credentials)
+  return { bindings: new Map(entries.map(([name, binding]) => [canonicalName(name), binding])), broken: null }
+}
+
+function rewritten(text: string | null, name: string, binding: Binding | null): string {
+  const { bindings, broken } = readBindings(text)
+  if (broken !== null) throw new Problem('unprocessable', { detail: `${broken}; mend it by hand first` })
+  const next = new Map(bindings)
+  if (binding === null) next.delete(name)
+  else next.set(name, binding)
+  const document = fileSchema.safeParse({ credentials: Object.fromEntries(next) })
+  if (!document.success) {
+    throw new Problem('unprocessable', {
+      detail: document.error.issues.map((issue) => issue.message).join('; '),
+    })
+  }
+  return `${JSON.stringify(document.data, null, 2)}\n`
+}

@@ -1,0 +1,172 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { NewId } from '@flotilla/protocol/ids'
+import { wireLimits } from '@flotilla/protocol/limits'
+import { Problem } from '@flotilla/protocol/problem'
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import type { Journal } from '../journal/journal.ts'
+import type { Log } from '../platform/log.ts'
+import type { Guard } from '../access/action.ts'
+import { actorOf } from '../access/caller.ts'
+import type { Caller } from '../access/caller.ts'
+import type { Database } from '../storage/database.ts'
+import { canonicalName } from './handles.ts'
+import { createRequestTable } from './request-table.ts'
+import type { CredentialRequest, RequestState } from './request-table.ts'
+
+/** Questions of one agent that wait at once; the owner must be able to see them all. */
+const openPerAgentMax = 10
+const openMax = 200
+const keptMax = 2000
+const listedMax = 500
+const toldAtOnceMax = 50
+
+export interface NewRequest {
+  readonly name: string
+  readonly service: string
+  readonly description: string
+}
+
+/**
+ * What agents ask the owner for.
+ *
+ * 1. A question is a row and a note to the owner before the agent hears that it was asked.
+ * 2. An answer is a row before anything follows from it; the agent is told by a run of its own, once, and where its
+ *    lane cannot take it now, later.
+ * 3. A question that nobody answers expires, and that is told as well.
+ */
+export interface CredentialRequests {
+  /** The open question for the same name is the same question. Problems `denied`, `unprocessable`. */
+  request(caller: Caller, input: NewRequest): CredentialRequest
+  list(caller: Caller): readonly CredentialRequest[]
+  /** Problem `not-found`, or `conflict` where it was answered before. */
+  deny(caller: Caller, id: string, reason: string): CredentialRequest
+  /** A credential of that name was stored: whoever asked for it is told. */
+  granted(name: string): void
+  /** Expires old questions and tells what is not told yet; on a timer. */
+  sweep(): void
+  /** When the agent is deleted: one made anew under its id asked for nothing, and is told nothing. */
+  forget(agentId: string): void
+}
+
+export interface CredentialRequestsDeps {
+  readonly database: Database
+  readonly guard: Guard
+  readonly journal: Journal
+  readonly clock: Clock
+  readonly newId: NewId
+  readonly log: Log
+  /** A note to the owner, in the agent's name; joins the transaction. */
+  readonly note: (caller: Caller, message: string) => void
+  /** Puts the answer into the agent's lane; the same request gives the same run. Throws where it cannot now. */
+  readonly tell: (request: CredentialRequest) => void
+}
+
+export function createCredentialRequests(deps: CredentialRequestsDeps): CredentialRequests {
+  const { database, guard, journal, clock } = deps
+  const table = createRequestTable(database)
+
+  function answer(
+    request: CredentialRequest,
+    state: RequestState,
+    by: { actor: string; reason: string },
+  ): void {
+    database.transaction(() => {
+      table.answer(request.id, { state, reason: by.reason, at: clock.now() })
+      journal.append({
+        actor: by.actor,
+        action: `credential.request-${state}`,
+        subject: request.name,
+        detail: { request: request.id, agent: request.agentId },
+      })
+    })
+  }
+
+  function tellUntold(): void {
+    for (const request of table.untold(toldAtOnceMax)) {
+      try {
+        database.transaction(() => {
+          deps.tell(request)
+          table.markTold(request.id, clock.now())
+        })
+      } catch (error) {
+        if (error instanceof Problem && error.code === 'unknown-agent')
+          table.markTold(request.id, clock.now())
+        else deps.log.warn({ agentId: request.agentId, err: error }, 'an answer is not told yet')
+      }
+    }
+  }
+
+  return {
+    request(caller, input) {
+      guard(caller, { do: 'request-credential' })
+      if (caller.kind !== 'agent') throw new Problem('denied')
+      const { agentId } = caller
+      const name = canonicalName(input.name)
+      const open = table.openOf(agentId)
+      const known = open.find((request) => request.name === name)
+      if (known) return known
+      if (open.length >= openPerAgentMax || table.open().length >= openMax) {
+        throw new Problem('unprocessable', {
+          detail: `${open.length} of your requests wait for the owner; ask again when they are answered`,
+        })
+      }
+      const [service, description] = [oneLine(input.service), oneLine(input.description)]
+      const id = deps.newId('cred')
+      return database.transaction(() => {
+        table.insert({
+          id,
+          agentId,
+          name,
+          service,
+          description,
+          runId: caller.run?.runId ?? null,
+          createdAt: clock.now(),
+        })
+        table.trim(keptMax)
+        deps.note(
+          caller,
+          `${agentId} asks for the credential ${name} of ${service}: ${description}\nStore it: flotilla credentials set ${name} --host HOST\nRefuse it: flotilla credentials deny ${id}`,
+        )
+        journal.append({
+          actor: actorOf(caller),
+          action: 'credential.requested',
+          subject: name,
+          detail: { request: id, run: caller.run?.runId ?? '' },
+        })
+        const request = table.byId(id)
+        if (!request) throw new Error('a request that was just written is there')
+        return request
+      })
+    },
+    list(caller) {
+      guard(caller, { do: 'manage-credentials' })
+      return table.newest(listedMax)
+    },
+    deny(caller, id, reason) {
+      guard(caller, { do: 'manage-credentials' })
+      const request = table.byId(id)
+      if (!request) throw new Problem('not-found', { detail: `there is no request ${id.slice(0, 100)}` })
+      if (request.state !== 'open')
+        throw new Problem('conflict', { detail: `it is ${request.state} already` })
+      answer(request, 'denied', { actor: actorOf(caller), reason: oneLine(reason) })
+      tellUntold()
+      return table.byId(id) ?? request
+    },
+    granted(name) {
+      for (const request of table.openFor(canonicalName(name)))
+        answer(request, 'granted', { actor: 'system', reason: '' })
+      tellUntold()
+    },
+    sweep() {
+      const before = clock.now() - wireLimits.waitingMaxMs
+      for (const request of table.open().filter(({ createdAt }) => createdAt <= before))
+        answer(request, 'expired', { actor: 'system', reason: 'nobody answered' })
+      tellUntold()
+    },
+    forget: table.forget,
+  }
+}
+
+function oneLine(text: string): string {
+  return sanitizeForPrompt(text).replace(/\s+/g, ' ').trim()
+}

@@ -1,0 +1,97 @@
+import type { GeneratedCharset } from '@flotilla/protocol/vault-api'
+import { Problem } from '@flotilla/protocol/problem'
+import type { Journal } from '../journal/journal.ts'
+import type { Guard } from '../access/action.ts'
+import { actorOf } from '../access/caller.ts'
+import type { Caller } from '../access/caller.ts'
+import type { Database } from '../storage/database.ts'
+import { onceOnly } from '../storage/resumable.ts'
+import type { Resumable } from '../storage/resumable.ts'
+import { isCredentialName } from './credential-tiers.ts'
+import { canonicalName, handleFor } from './handles.ts'
+import type { Vault } from './vault.ts'
+
+/** Agent-tier credentials in all; an agent in a loop must not fill `.env`. */
+const credentialsMax = 1000
+
+const alphabets = {
+  urlsafe: 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_',
+  hex: '0123456789abcdef',
+  alphanumeric: 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789',
+} as const satisfies Record<GeneratedCharset, string>
+
+/**
+ * Makes a random agent-tier credential whose value nobody has seen; the agent gets its handle. It is filled in nowhere
+ * until the owner binds it. Problems `denied`, `conflict` for a name that is taken, `unprocessable`.
+ */
+export type GenerateSecret = (
+  caller: Caller,
+  input: { readonly name: string; readonly length: number; readonly charset: GeneratedCharset },
+  /** For a call that may come again: what it made before is known by its fingerprint. */
+  step?: Resumable<GeneratedSecret>,
+) => Promise<GeneratedSecret>
+
+export interface GeneratedSecret {
+  readonly name: string
+  readonly handle: string
+}
+
+export function createGenerateSecret(deps: {
+  readonly vault: Vault
+  readonly guard: Guard
+  readonly database: Database
+  readonly journal: Journal
+  /** Of a value, so keyed that nobody can try values against it. */
+  readonly fingerprint: (value: string) => string
+  readonly randomBytes: (count: number) => Uint8Array
+}): GenerateSecret {
+  const { vault } = deps
+  /** Names that are being written: two calls for one name must not both find it free. */
+  const underWay = new Set<string>()
+  return async (caller, input, step = onceOnly(deps.database)) => {
+    const name = canonicalName(input.name)
+    deps.guard(caller, { do: 'use-credential', name })
+    if (!isCredentialName(name))
+      throw new Problem('bad-request', { detail: 'leave FLOTILLA_ out of the name' })
+    const settle = () =>
+      step.settle(() => {
+        deps.journal.append({
+          actor: actorOf(caller),
+          action: 'credential.generated',
+          subject: name,
+          detail: { length: input.length, charset: input.charset },
+        })
+        return { name, handle: handleFor(name) }
+      })
+    const known = vault.agentTier(name)
+    if (known && step.begun !== null && step.begun === deps.fingerprint(known.reveal())) return settle()
+    if (known || underWay.has(name))
+      throw new Problem('conflict', { detail: `there is a credential ${name} already; choose another name` })
+    if (vault.names().agent.length + underWay.size >= credentialsMax) {
+      throw new Problem('unprocessable', {
+        detail: `there are ${credentialsMax} credentials; the owner removes some with flotilla credentials remove`,
+      })
+    }
+    const value = randomText(alphabets[input.charset], input.length, deps.randomBytes)
+    underWay.add(name)
+    try {
+      step.begin(deps.fingerprint(value))
+      await vault.storeAgent(name, value)
+    } finally {
+      underWay.delete(name)
+    }
+    return settle()
+  }
+}
+
+/** Each character as likely as the next: bytes beyond the last whole round of the alphabet are thrown away. */
+function randomText(alphabet: string, length: number, randomBytes: (count: number) => Uint8Array): string {
+  const usable = 256 - (256 % alphabet.length)
+  let text = ''
+  while (text.length < length) {
+    for (const byte of randomBytes(length)) {
+      if (byte < usable && text.length < length) text += alphabet[byte % alphabet.length] ?? ''
+    }
+  }
+  return text
+}

@@ -1,0 +1,153 @@
+import type { CredentialView } from '@flotilla/protocol/vault-api'
+import { Problem } from '@flotilla/protocol/problem'
+import type { Journal } from '../journal/journal.ts'
+import type { Guard } from '../access/action.ts'
+import { actorOf } from '../access/caller.ts'
+import type { Caller } from '../access/caller.ts'
+import { bindingSchema } from './binding-file.ts'
+import type { BindingStore } from './binding-file.ts'
+import { isCredentialName } from './credential-tiers.ts'
+import { readCredentialValue, valueFault } from './credential-value.ts'
+import { canonicalName } from './handles.ts'
+import type { Secret } from './secret.ts'
+import type { Vault } from './vault.ts'
+
+/** What the owner does with credentials. Every call but `list` is journaled, never with a value. */
+export interface ManageCredentials {
+  list(caller: Caller): { readonly credentials: CredentialView[]; readonly broken: string | null }
+  /** Stores a value, and binds it too where hosts are given. Problems `bad-request`, `unprocessable`, `conflict`. */
+  set(
+    caller: Caller,
+    input: { readonly name: string; readonly value: string; readonly hosts?: readonly string[] | undefined },
+  ): Promise<CredentialView>
+  /** Problem `not-found` where there is no credential of that name. */
+  remove(caller: Caller, name: string): Promise<{ readonly removed: string }>
+  bind(
+    caller: Caller,
+    input: { readonly name: string; readonly hosts: readonly string[]; readonly note?: string | undefined },
+  ): Promise<CredentialView>
+  unbind(caller: Caller, name: string): Promise<CredentialView>
+}
+
+export interface ManageCredentialsDeps {
+  readonly vault: Vault
+  readonly bindings: BindingStore
+  readonly guard: Guard
+  readonly journal: Journal
+  /** A few characters that tell values apart, keyed so that nobody can try values against them. */
+  readonly fingerprint: (value: string) => string
+  /** A credential is stored: whoever asked for it can go on. */
+  readonly onStored: (name: string) => void
+}
+
+export function createManageCredentials(deps: ManageCredentialsDeps): ManageCredentials {
+  const { vault, bindings, guard } = deps
+
+  function record(caller: Caller, action: string, subject: { name: string; hosts?: string }): void {
+    const { name, ...detail } = subject
+    deps.journal.append({ actor: actorOf(caller), action, subject: name, detail })
+  }
+
+  function required(name: string): Secret {
+    const secret = vault.agentTier(name)
+    if (secret) return secret
+    throw new Problem('not-found', {
+      detail: `there is no credential ${name}; flotilla credentials list names them`,
+    })
+  }
+
+  function agentView(secret: Secret): CredentialView {
+    const { hosts, note } = bindings.bindingOf(secret.name) ?? { hosts: [], note: '' }
+    return {
+      name: secret.name,
+      tier: 'agent',
+      source: vault.sourceOf(secret.name) ?? 'file',
+      fingerprint: deps.fingerprint(secret.reveal()),
+      hosts: [...hosts],
+      note,
+      unused_because:
+        bindings.broken() ??
+        valueFault(secret.reveal()) ??
+        (hosts.length === 0 ? 'it is bound to no host' : null),
+    }
+  }
+
+  async function bind(caller: Caller, name: string, binding: { hosts: readonly string[]; note: string }) {
+    const parsed = bindingSchema.safeParse(binding)
+    if (!parsed.success)
+      throw new Problem('bad-request', {
+        detail: parsed.error.issues.map((issue) => issue.message).join('; '),
+      })
+    await bindings.edit(name, parsed.data)
+    record(caller, 'credential.bound', { name, hosts: parsed.data.hosts.join(', ').slice(0, 1000) })
+  }
+
+  return {
+    list(caller) {
+      guard(caller, { do: 'manage-credentials' })
+      const names = vault.names()
+      const system = names.system.flatMap((name) => vault.system(name) ?? [])
+      return {
+        broken: bindings.broken(),
+        credentials: [
+          ...names.agent.map((name) => agentView(required(name))),
+          ...system.map((secret) => systemView(secret, deps.fingerprint)),
+        ],
+      }
+    },
+    async set(caller, input) {
+      guard(caller, { do: 'manage-credentials' })
+      const name = readName(input.name)
+      const value = readCredentialValue(input.value)
+      // What is stored must not go out under an old binding before the new one stands.
+      if (input.hosts !== undefined)
+        await bind(caller, name, { hosts: input.hosts, note: bindings.bindingOf(name)?.note ?? '' })
+      const secret = await vault.storeAgent(name, value)
+      record(caller, 'credential.stored', { name })
+      deps.onStored(name)
+      return agentView(secret)
+    },
+    async remove(caller, text) {
+      guard(caller, { do: 'manage-credentials' })
+      const { name } = required(readName(text))
+      await vault.removeAgent(name)
+      // The value is gone whatever becomes of the binding, whose file may be broken.
+      record(caller, 'credential.removed', { name })
+      await bindings.edit(name, null)
+      return { removed: name }
+    },
+    async bind(caller, input) {
+      guard(caller, { do: 'manage-credentials' })
+      const secret = required(readName(input.name))
+      const note = input.note ?? bindings.bindingOf(secret.name)?.note ?? ''
+      await bind(caller, secret.name, { hosts: input.hosts, note })
+      return agentView(secret)
+    },
+    async unbind(caller, text) {
+      guard(caller, { do: 'manage-credentials' })
+      const secret = required(readName(text))
+      await bindings.edit(secret.name, null)
+      record(caller, 'credential.unbound', { name: secret.name })
+      return agentView(secret)
+    },
+  }
+}
+
+function systemView(secret: Secret, fingerprint: (value: string) => string): CredentialView {
+  return {
+    name: secret.name,
+    tier: 'system',
+    source: 'mesh',
+    fingerprint: fingerprint(secret.reveal()),
+    hosts: [],
+    note: '',
+    unused_because: 'it is for the mesh alone',
+  }
+}
+
+function readName(text: string): string {
+  if (isCredentialName(text)) return canonicalName(text)
+  throw new Problem('bad-request', {
+    detail: 'a credential name is 1 to 128 letters, digits and _; leave FLOTILLA_CRED_ out',
+  })
+}

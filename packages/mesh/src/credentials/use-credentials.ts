@@ -1,0 +1,146 @@
+import { Problem } from '@flotilla/protocol/problem'
+import type { Journal } from '../journal/journal.ts'
+import type { Decision, Action, Guard } from '../access/action.ts'
+import { actorOf } from '../access/caller.ts'
+import type { Caller } from '../access/caller.ts'
+import type { CallRate } from '../access/call-rate.ts'
+import type { BindingStore } from './binding-file.ts'
+import { valueFault } from './credential-value.ts'
+import { destinationOf, fillRequest, namesInRequest } from './fill-handles.ts'
+import type { HandledRequest } from './fill-handles.ts'
+import { hostMatches, parseHostPattern } from './host-pattern.ts'
+import { createScrubs } from './scrub.ts'
+import type { Scrub } from './scrub.ts'
+import type { Secret } from './secret.ts'
+import type { Vault } from './vault.ts'
+
+/** What of a request came out of handles, so that it stays behind when a redirect leaves the origin. */
+export interface Carried {
+  readonly headers: readonly string[]
+  readonly body: boolean
+  /** Whether a text holds one of the values in any spelling. */
+  isIn(text: string): boolean
+}
+
+export interface FilledRequest {
+  readonly url: URL
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  /** Null where nothing was filled in. */
+  readonly carried: Carried | null
+}
+
+/** The credentials of one agent for one call that leaves the mesh; nothing of it outlives the call. */
+export interface CredentialCall {
+  /**
+   * Fills the handles of a request once it is known where it goes. Problems: `credential-unknown`, which looks the
+   * same for a name that is not there and one that this agent may not use; `credential-refused` for a host, scheme or
+   * port that it is not bound to; `bad-request`, `rate-limited`.
+   */
+  fillIn(request: HandledRequest): FilledRequest
+  /** Takes every value that this agent could have sent out of what comes back, now or by an earlier call. */
+  readonly scrub: Scrub
+}
+
+export type OpenCredentials = (caller: Caller) => CredentialCall
+
+export interface UseCredentialsDeps {
+  readonly vault: Vault
+  readonly bindings: Pick<BindingStore, 'bindingOf' | 'broken'>
+  readonly guard: Guard
+  readonly decide: (caller: Caller, action: Action) => Decision
+  /** Requests of an agent that are filled in. */
+  readonly rate: Pick<CallRate, 'take'>
+  readonly journal: Journal
+}
+
+/** A partial answer could be one that cuts a value in pieces which nobody recognizes. */
+const cuttingHeaders: readonly string[] = ['range', 'if-range']
+
+export function createUseCredentials(deps: UseCredentialsDeps): OpenCredentials {
+  const { vault, bindings, journal } = deps
+  const scrubFor = createScrubs()
+
+  function usable(caller: Caller): readonly Secret[] {
+    return vault
+      .names()
+      .agent.filter((name) => deps.decide(caller, { do: 'use-credential', name }).allowed)
+      .flatMap((name) => vault.agentTier(name) ?? [])
+  }
+
+  function secretFor(caller: Caller, name: string): Secret {
+    try {
+      deps.guard(caller, { do: 'use-credential', name })
+    } catch (error) {
+      if (error instanceof Problem && error.code === 'denied') throw unknown(name)
+      throw error
+    }
+    const secret = vault.agentTier(name)
+    if (!secret) throw unknown(name)
+    return secret
+  }
+
+  /** In words why this credential does not go to this address, or null where it does. */
+  function refusal(secret: Secret, url: URL): string | null {
+    const broken = bindings.broken()
+    if (broken !== null) return `no credential is filled in: ${broken}`
+    const fault = valueFault(secret.reveal())
+    if (fault !== null) return `${secret.name} is not filled in: ${fault}`
+    const hosts = bindings.bindingOf(secret.name)?.hosts ?? []
+    if (hosts.length === 0)
+      return `${secret.name} is bound to no host; the owner binds it with: flotilla credentials bind ${secret.name} ${url.host}`
+    if (hosts.some((host) => matches(host, url))) return null
+    return `${secret.name} is bound to ${hosts.join(', ')} and not to ${url.protocol}//${url.host}`
+  }
+
+  function filled(caller: Caller, request: HandledRequest, names: readonly string[]): FilledRequest {
+    if (caller.kind === 'agent') deps.rate.take(caller.agentId)
+    const url = destinationOf(request.url)
+    const secrets = new Map(names.map((name) => [name, secretFor(caller, name)]))
+    const record = (action: string, name: string, detail: Record<string, string>) =>
+      journal.append({
+        actor: actorOf(caller),
+        action,
+        subject: name,
+        detail: { host: url.host, run: (caller.kind === 'agent' && caller.run?.runId) || '', ...detail },
+      })
+    for (const [name, secret] of secrets) {
+      const reason = refusal(secret, url)
+      if (reason === null) continue
+      record('credential.refused', name, { reason: reason.slice(0, 500) })
+      throw new Problem('credential-refused', { detail: reason })
+    }
+    const cutting = cuttingHeaders.find((header) => request.headers[header] !== undefined)
+    if (cutting !== undefined)
+      throw new Problem('bad-request', { detail: `the header ${cutting} cannot go with a credential` })
+    const parts = fillRequest(request, (name) => secrets.get(name)?.reveal() ?? '')
+    for (const name of names) record('credential.used', name, {})
+    const { isIn } = scrubFor([...secrets.values()])
+    return {
+      url: parts.url,
+      headers: parts.headers,
+      body: parts.body,
+      carried: { headers: parts.filledHeaders, body: parts.filledBody, isIn },
+    }
+  }
+
+  return (caller) => ({
+    scrub: scrubFor(usable(caller)),
+    fillIn(request) {
+      const names = namesInRequest(request)
+      if (names.length > 0) return filled(caller, request, names)
+      return { url: destinationOf(request.url), headers: request.headers, body: request.body, carried: null }
+    },
+  })
+}
+
+function matches(host: string, url: URL): boolean {
+  const pattern = parseHostPattern(host)
+  return pattern !== null && hostMatches(pattern, url)
+}
+
+function unknown(name: string): Problem {
+  return new Problem('credential-unknown', {
+    detail: `there is no credential ${name} that you may use; vault_list names those that you may`,
+  })
+}

@@ -1,0 +1,79 @@
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { dataPaths } from '../../config/data-paths.ts'
+import { defaultSettings } from '../../config/settings-file.ts'
+import { dataFindings } from './data-findings.ts'
+import { diskFinding, fileFindings } from './file-findings.ts'
+import { modelFindings } from './model-findings.ts'
+
+test('a readable .env is an error with the command that mends it', async () => {
+  const home = await mkdtemp(join(tmpdir(), 'flotilla-doctor-'))
+  await writeFile(join(home, '.env'), '')
+  await chmod(join(home, '.env'), 0o644)
+  const found = (await fileFindings(dataPaths(home))).find((finding) => finding.id === 'env-file-private')
+  expect(found).toMatchObject({ level: 'error', repair: `chmod 600 ${join(home, '.env')}` })
+  await chmod(join(home, '.env'), 0o600)
+  expect((await fileFindings(dataPaths(home))).every((finding) => finding.level === 'ok')).toBe(true)
+  await rm(home, { recursive: true })
+})
+
+test('no provider and no model are warnings that say what to set', () => {
+  const findings = modelFindings({
+    settings: defaultSettings,
+    systemNames: [],
+    defaultModel: null,
+    presets: ['openai'],
+  })
+  expect(findings.map(({ id, level }) => [id, level])).toEqual([
+    ['provider-configured', 'warning'],
+    ['default-model', 'warning'],
+  ])
+})
+
+test('a provider whose key is missing is an error that names the variable', () => {
+  const settings = {
+    ...defaultSettings,
+    providers: {
+      groq: {
+        kind: 'openai-compatible' as const,
+        base_url: 'http://127.0.0.1:1',
+        api_key: 'groq_key',
+        local: false,
+      },
+    },
+  }
+  const findings = modelFindings({
+    settings,
+    systemNames: [],
+    defaultModel: { name: 'groq/x', from: 'the settings' },
+    presets: [],
+  })
+  expect(findings.find((finding) => finding.level === 'error')?.detail).toContain('FLOTILLA_SYSTEM_GROQ_KEY')
+})
+
+test('little disk space is a warning', () => {
+  expect(diskFinding({ bytes: 1024, path: '/' }).level).toBe('warning')
+  expect(diskFinding({ bytes: 1024 ** 4, path: '/' }).level).toBe('ok')
+})
+
+test('what bounds the data of agents is told, and where it is a meter, why', () => {
+  const known = { limitMb: 5120, volumes: [] }
+  expect(dataFindings({ ...known, meteredBecause: null })).toMatchObject([{ id: 'data-limit', level: 'ok' }])
+  const [metered] = dataFindings({ ...known, meteredBecause: 'the mesh does not run as root' })
+  expect(metered).toMatchObject({ id: 'data-limit', level: 'warning' })
+  expect(metered?.detail).toContain('does not run as root')
+})
+
+test('a volume that is larger than its lowered limit is named', () => {
+  const mb = 1024 * 1024
+  const volumes = [
+    { agentId: 'fits', sizeBytes: 64 * mb, limitBytes: 64 * mb },
+    { agentId: 'large', sizeBytes: 200 * mb, limitBytes: 64 * mb },
+  ]
+  const found = dataFindings({ meteredBecause: null, limitMb: 64, volumes })
+  expect(found.slice(1)).toMatchObject([
+    { id: 'data-limit-kept', detail: expect.stringContaining('large has 200 MB') as unknown },
+  ])
+})

@@ -1,0 +1,52 @@
+import type { Settings } from '../../config/settings-file.ts'
+import { failure, ok, warning } from './finding.ts'
+import type { DoctorFinding } from './finding.ts'
+
+const keyRepair =
+  'Put a key such as FLOTILLA_SYSTEM_OPENAI_API_KEY=... or FLOTILLA_SYSTEM_ANTHROPIC_API_KEY=... into .env of the home, or name a provider in config/settings.json.'
+
+/** Whether agents have a model to think with. Pure. */
+export function modelFindings(known: {
+  readonly settings: Settings
+  readonly systemNames: readonly string[]
+  /** Its name, and what chose it in words. */
+  readonly defaultModel: { readonly name: string; readonly from: string } | null
+  /** Providers that need no more than credentials. */
+  readonly presets: readonly string[]
+}): readonly DoctorFinding[] {
+  const { settings, systemNames, defaultModel, presets } = known
+  const providers = [
+    ...Object.keys(settings.providers),
+    ...presets.filter((name) =>
+      systemNames.some((held) => held === `${name}_api_key` || held === `${name}_base_url`),
+    ),
+  ]
+  const missing = Object.entries(settings.providers).flatMap(([name, provider]) =>
+    'api_key' in provider && provider.api_key && !systemNames.includes(provider.api_key.toLowerCase())
+      ? [
+          failure(
+            'provider-key',
+            `provider ${name} wants FLOTILLA_SYSTEM_${provider.api_key.toUpperCase()}, which is not set`,
+            'Add it to .env of the home.',
+          ),
+        ]
+      : [],
+  )
+  return [
+    providers.length > 0 || defaultModel?.name.startsWith('scripted/')
+      ? ok('provider-configured', `providers: ${providers.join(', ') || 'scripted'}`)
+      : warning(
+          'provider-configured',
+          'no model provider is set up; agents can play cassettes only',
+          keyRepair,
+        ),
+    defaultModel === null
+      ? warning(
+          'default-model',
+          'no default model is set',
+          'Set FLOTILLA_DEFAULT_MODEL, or default_model in config/settings.json, to provider/model.',
+        )
+      : ok('default-model', `${defaultModel.name}: ${defaultModel.from}`),
+    ...missing,
+  ]
+}

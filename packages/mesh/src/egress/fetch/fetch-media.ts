@@ -1,0 +1,142 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { Problem } from '@flotilla/protocol/problem'
+import type { Journal } from '../../journal/journal.ts'
+import type { Guard } from '../../access/action.ts'
+import { actorOf } from '../../access/caller.ts'
+import type { Caller } from '../../access/caller.ts'
+import type { RunTicket } from '../../access/run-ticket.ts'
+import { startDeadline } from './deadline.ts'
+import { followRedirects } from './follow-redirects.ts'
+import type { PinnedFetch, PinnedReply } from './pinned-fetch.ts'
+
+/** Hears of each byte that is kept, and throws where there is no room for it. */
+type CountBytes = (bytes: number) => void
+
+/**
+ * A picture or a document that a prompt names by its address, fetched for an agent before the prompt leaves: permission,
+ * rate, filter and journal are those of `http_request`, and no credential is filled in. Throws `denied`, `rate-limited`,
+ * `bad-request`, `address-refused`, `destination-refused`, `upstream-failed`, `upstream-timeout`.
+ */
+export type FetchMediaForAgent = (
+  caller: Caller,
+  asked: { readonly url: string; readonly maxBytes: number; readonly hold?: CountBytes | undefined },
+  signal: AbortSignal,
+) => Promise<Uint8Array>
+
+export const fetchMediaBounds = {
+  /** From the look-up of the name to the last byte. */
+  timeoutMs: 20_000,
+  /** Fetches at once, of one agent and of all together. */
+  perAgentMax: 4,
+  totalMax: 32,
+  /** What is told to wait so long finds room. */
+  retryAfterSeconds: 5,
+} as const
+
+export interface FetchMediaDeps {
+  readonly guard: Guard
+  readonly rate: { take(agentId: string): void }
+  readonly fetchFor: (agentId: string) => PinnedFetch
+  readonly journal: Journal
+  readonly clock: Clock
+  readonly holdLease: (run: RunTicket | null) => () => void
+}
+
+export function createFetchMedia(deps: FetchMediaDeps): FetchMediaForAgent {
+  const open = new Map<string, number>()
+  let total = 0
+
+  function enter(agentId: string): () => void {
+    const own = open.get(agentId) ?? 0
+    const { perAgentMax, totalMax, retryAfterSeconds } = fetchMediaBounds
+    if (own >= perAgentMax || total >= totalMax) {
+      throw new Problem('rate-limited', {
+        detail: `${own >= perAgentMax ? own : total} pictures and documents are being fetched`,
+        retryAfterSeconds,
+      })
+    }
+    open.set(agentId, own + 1)
+    total++
+    return () => {
+      total--
+      const left = (open.get(agentId) ?? 1) - 1
+      if (left > 0) open.set(agentId, left)
+      else open.delete(agentId)
+    }
+  }
+
+  return async (caller, { url, maxBytes, hold }, outer) => {
+    deps.guard(caller, { do: 'call-api', api: 'http' })
+    if (caller.kind !== 'agent') throw new Problem('denied')
+    if (!URL.canParse(url)) throw new Problem('bad-request', { detail: 'this is no address' })
+    const target = new URL(url)
+    deps.rate.take(caller.agentId)
+    const leave = enter(caller.agentId)
+    const deadline = startDeadline(deps.clock, fetchMediaBounds.timeoutMs, outer)
+    const release = deps.holdLease(caller.run)
+    const record = (detail: Record<string, string | number>) =>
+      deps.journal.append({
+        actor: actorOf(caller),
+        action: 'http.requested',
+        subject: target.host,
+        detail: { method: 'GET', for: 'model', ...detail },
+      })
+    try {
+      const request = {
+        url: target,
+        method: 'GET',
+        headers: { accept: 'image/*, application/pdf' },
+        body: '',
+      }
+      const { reply, url: answered } = await followRedirects(
+        deps.fetchFor(caller.agentId),
+        request,
+        deadline.signal,
+      )
+      try {
+        const bytes = await readWhole(reply, { maxBytes, hold }, deadline.signal)
+        record({ status: reply.status, bytes: bytes.length, host: answered.host })
+        return bytes
+      } finally {
+        await reply.close()
+      }
+    } catch (error) {
+      record({ problem: error instanceof Problem ? error.code : 'failed' })
+      throw error
+    } finally {
+      deadline.clear()
+      release()
+      leave()
+    }
+  }
+}
+
+async function readWhole(
+  reply: PinnedReply,
+  { maxBytes, hold }: { readonly maxBytes: number; readonly hold: CountBytes | undefined },
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  if (reply.status !== 200) {
+    throw new Problem('bad-request', { detail: `this address answers with status ${reply.status}` })
+  }
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  try {
+    for await (const chunk of reply.body) {
+      signal.throwIfAborted()
+      bytes += chunk.length
+      if (bytes > maxBytes) {
+        throw new Problem('bad-request', {
+          detail: `this is larger than the ${maxBytes} bytes that are left for what one call names by address`,
+        })
+      }
+      hold?.(chunk.length)
+      chunks.push(chunk)
+    }
+  } catch (error) {
+    if (signal.aborted) throw signal.reason
+    if (error instanceof Problem) throw error
+    throw new Problem('upstream-failed', { detail: 'the answer of this address broke off', cause: error })
+  }
+  return Buffer.concat(chunks)
+}

@@ -1,0 +1,172 @@
+import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
+import type { Transform } from 'node:stream'
+import { Problem } from '@flotilla/protocol/problem'
+import { buildConnector, Client } from 'undici'
+import type { Destination } from '../policy/destination.ts'
+import { destinationOf } from '../policy/destination.ts'
+import { createJudgeDestination, pinnedLookup } from '../policy/judge-destination.ts'
+import type { JudgeDestinationDeps } from '../policy/judge-destination.ts'
+import type { Carried } from '../../credentials/use-credentials.ts'
+
+/**
+ * One request to an address that was judged before.
+ *
+ * 1. The connection goes to the addresses that the filter gave. A second look-up, which another answer could slip
+ *    into, does not happen.
+ * 2. Host and TLS name stay the name's own.
+ */
+export type PinnedFetch = (request: PinnedRequest, signal: AbortSignal) => Promise<PinnedReply>
+
+export interface PinnedRequest {
+  readonly url: URL
+  readonly method: string
+  readonly headers: Readonly<Record<string, string>>
+  /** Empty for none. */
+  readonly body: string
+  /** What of it came out of credentials; null or absent for nothing. */
+  readonly carried?: Carried | null
+  /**
+   * Called when the connection stands, TLS too, and before the first byte of the request leaves. What it throws ends
+   * the connection, and nothing was sent.
+   */
+  readonly onLeaving?: () => void
+}
+
+export interface PinnedReply {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  /** Decoded; ends early with an error where the far end breaks off. Read no further than wanted, then `close`. */
+  readonly body: AsyncIterable<Uint8Array>
+  close(): Promise<void>
+}
+
+const connectTimeoutMs = 10_000
+
+export function createPinnedFetch(deps: JudgeDestinationDeps): PinnedFetch {
+  const judge = createJudgeDestination(deps)
+  return async (request, signal) => {
+    const { url } = request
+    const addresses = await judge(readDestination(url), signal)
+    const refusals: unknown[] = []
+    const mayLeave = (): void => {
+      try {
+        request.onLeaving?.()
+      } catch (error) {
+        refusals.push(error)
+        throw error
+      }
+    }
+    const client = new Client(url.origin, {
+      connect: connectorFor(pinnedLookup(addresses), mayLeave),
+      pipelining: 0,
+      maxHeaderSize: 64 * 1024,
+    })
+    try {
+      const reply = await client.request({
+        path: `${url.pathname}${url.search}`,
+        method: request.method,
+        headers: { 'accept-encoding': 'gzip, deflate, br', ...request.headers },
+        body: request.body === '' ? null : request.body,
+        signal,
+      })
+      return {
+        status: reply.statusCode,
+        headers: flatHeaders(reply.headers),
+        body: decoded(reply.body, single(reply.headers['content-encoding'])),
+        close: async () => {
+          reply.body.on('error', () => {}).destroy()
+          await client.destroy()
+        },
+      }
+    } catch (error) {
+      await client.destroy()
+      for (const refusal of refusals) throw refusal
+      if (signal.aborted) throw signal.reason
+      if (error instanceof Problem) throw error
+      throw new Problem('upstream-failed', {
+        detail: `${url.host} cannot be reached${codeOf(error)}`,
+        cause: error,
+      })
+    }
+  }
+}
+
+function connectorFor(
+  lookup: ReturnType<typeof pinnedLookup>,
+  onLeaving: () => void,
+): buildConnector.connector {
+  const connect = buildConnector({ lookup, timeout: connectTimeoutMs })
+  return (options, callback) =>
+    connect(options, (...[error, socket]) => {
+      if (error !== null) {
+        callback(error, null)
+        return
+      }
+      try {
+        onLeaving()
+      } catch (refusal) {
+        socket.destroy()
+        callback(refusal instanceof Error ? refusal : new Error('nothing was sent', { cause: refusal }), null)
+        return
+      }
+      callback(null, socket)
+    })
+}
+
+/** Throws the Problem `address-refused` for what no request may go to, whatever it resolves to. */
+function readDestination(url: URL): Destination {
+  if (url.username !== '' || url.password !== '') throw refused('a user name in an address is refused')
+  const destination = destinationOf(url)
+  if (destination === null) throw refused('only http and https are spoken here, to a name or an address')
+  return destination
+}
+
+function decoded(
+  body: AsyncIterable<Uint8Array> & NodeJS.ReadableStream,
+  encoding: string | null,
+): AsyncIterable<Uint8Array> {
+  const decoder = decoderFor(encoding)
+  if (decoder === null) return body
+  body.on('error', (error) => decoder.destroy(error))
+  return body.pipe(decoder)
+}
+
+/** An empty body, as of HEAD, is no broken one; a body that is cut off is noticed by its connection. */
+const deflateEnd = { finishFlush: constants.Z_SYNC_FLUSH }
+
+function decoderFor(encoding: string | null): Transform | null {
+  switch (encoding?.trim().toLowerCase() ?? '') {
+    case '':
+    case 'identity':
+      return null
+    case 'gzip':
+    case 'x-gzip':
+      return createGunzip(deflateEnd)
+    case 'deflate':
+      return createInflate(deflateEnd)
+    case 'br':
+      return createBrotliDecompress({ finishFlush: constants.BROTLI_OPERATION_FLUSH })
+    default:
+      throw new Problem('upstream-failed', { detail: 'the answer has an unknown content encoding' })
+  }
+}
+
+function flatHeaders(raw: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
+  const flat: Record<string, string> = {}
+  for (const [name, value] of Object.entries(raw)) {
+    if (value !== undefined) flat[name] = Array.isArray(value) ? value.join(', ') : value
+  }
+  return flat
+}
+
+function single(value: string | string[] | undefined): string | null {
+  return (Array.isArray(value) ? value[0] : value) ?? null
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? ` (${String(error.code)})` : ''
+}
+
+function refused(detail: string): Problem {
+  return new Problem('address-refused', { detail })
+}

@@ -1,0 +1,59 @@
+import { Problem } from '@flotilla/protocol/problem'
+import type { Scrub } from '../../credentials/scrub.ts'
+import type { PinnedReply } from './pinned-fetch.ts'
+
+/** Decompressed bytes that are read of a body; a bomb is left at this point. */
+export const bodyMaxBytes = 1024 * 1024
+/** What an agent is given of it. */
+export const textMaxChars = 50_000
+
+export interface ReadText {
+  readonly text: string
+  /** Read, not sent: the rest of a longer body is never fetched. */
+  readonly bytes: number
+  readonly truncated: boolean
+}
+
+/** The start of a body as text, scrubbed before it is cut. Throws the Problem `upstream-failed` where it breaks off, or the signal's reason. */
+export async function readText(reply: PinnedReply, scrub: Scrub, signal: AbortSignal): Promise<ReadText> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  try {
+    for await (const chunk of reply.body) {
+      signal.throwIfAborted()
+      chunks.push(chunk)
+      bytes += chunk.length
+      if (bytes > bodyMaxBytes) break
+    }
+  } catch (error) {
+    if (signal.aborted) throw signal.reason
+    throw new Problem('upstream-failed', {
+      detail: 'the answer broke off or cannot be decompressed',
+      cause: error,
+    })
+  }
+  const whole = decode(Buffer.concat(chunks).subarray(0, bodyMaxBytes), reply.headers['content-type'])
+  const read = whole.slice(0, textMaxChars + scrub.reachChars)
+  const isCut = bytes > bodyMaxBytes || read.length < whole.length
+  const text = cut(isCut ? scrub.cutText(read) : scrub.text(read))
+  return {
+    text,
+    bytes: Math.min(bytes, bodyMaxBytes),
+    truncated: bytes > bodyMaxBytes || whole.length > textMaxChars,
+  }
+}
+
+function decode(bytes: Uint8Array, contentType: string | undefined): string {
+  const charset = /charset\s*=\s*"?([\w.:-]+)/i.exec(contentType ?? '')?.[1] ?? 'utf-8'
+  try {
+    return new TextDecoder(charset).decode(bytes)
+  } catch {
+    return new TextDecoder().decode(bytes)
+  }
+}
+
+/** Without half a character at the end. */
+function cut(text: string): string {
+  const start = text.slice(0, textMaxChars)
+  return text.length > textMaxChars && /[\uD800-\uDBFF]$/.test(start) ? start.slice(0, -1) : start
+}

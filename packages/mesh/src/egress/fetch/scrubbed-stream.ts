@@ -1,0 +1,74 @@
+import { Problem } from '@flotilla/protocol/problem'
+import type { Scrub } from '../../credentials/scrub.ts'
+import type { PinnedReply } from './pinned-fetch.ts'
+
+/**
+ * A body as an agent may read it while it comes: event by event of a stream of events, else as a whole. Each part is
+ * scrubbed as one text, so that a value which arrives in two pieces is seen. `close` is called once, however it ends.
+ * Fails with `upstream-failed` where a bound is met, or with the signal's reason.
+ */
+export async function* scrubbedStream(
+  reply: PinnedReply,
+  options: {
+    readonly scrub: Scrub
+    readonly signal: AbortSignal
+    readonly bytesMax: number
+    readonly partMaxBytes: number
+    readonly close: (bytes: number, problem?: string) => Promise<void>
+  },
+): AsyncGenerator<Uint8Array> {
+  const { scrub, signal } = options
+  const isEvents = /^text\/event-stream\b/i.test(reply.headers['content-type'] ?? '')
+  const decoder = new TextDecoder()
+  let bytes = 0
+  /** Of the part that is not whole yet. */
+  let pieces: string[] = []
+  let chars = 0
+  /** Its last characters, in which the mark of an end may have begun. */
+  let tail = ''
+  let problem: string | undefined
+  try {
+    for await (const chunk of reply.body) {
+      signal.throwIfAborted()
+      bytes += chunk.length
+      if (bytes > options.bytesMax) throw tooMuch(`more than ${options.bytesMax} bytes`)
+      const text = decoder.decode(chunk, { stream: true })
+      const end = isEvents ? endOfLastEvent(tail + text) - tail.length : 0
+      if (end > 0) {
+        yield Buffer.from(scrub.text([...pieces, text.slice(0, end)].join('')))
+        pieces = []
+        chars = 0
+      }
+      const rest = end > 0 ? text.slice(end) : text
+      pieces.push(rest)
+      chars += rest.length
+      tail = (end > 0 ? rest : tail + rest).slice(-markMaxChars)
+      if (chars > options.partMaxBytes) throw tooMuch(`a part of more than ${options.partMaxBytes} bytes`)
+    }
+    const last = [...pieces, decoder.decode()].join('')
+    if (last !== '') yield Buffer.from(scrub.text(last))
+  } catch (error) {
+    const cause = signal.aborted ? signal.reason : error
+    problem = cause instanceof Problem ? cause.code : 'upstream-failed'
+    throw cause instanceof Problem
+      ? cause
+      : new Problem('upstream-failed', { detail: 'the answer broke off' })
+  } finally {
+    await options.close(bytes, problem)
+  }
+}
+
+const markMaxChars = 3
+
+/** Where the last event ends that is whole: behind its empty line. 0 for none. */
+function endOfLastEvent(text: string): number {
+  const ends = ['\n\n', '\r\n\r\n', '\r\r'].map((mark) => {
+    const at = text.lastIndexOf(mark)
+    return at === -1 ? 0 : at + mark.length
+  })
+  return Math.max(...ends)
+}
+
+function tooMuch(what: string): Problem {
+  return new Problem('upstream-failed', { detail: `the MCP server sent ${what}` })
+}

@@ -1,0 +1,204 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { mcpAgentApi } from '@flotilla/protocol/mcp-api'
+import { isRemote, toldAddress } from '@flotilla/protocol/mcp-servers'
+import type { McpServers, RemoteMcpServer } from '@flotilla/protocol/mcp-servers'
+import { Problem } from '@flotilla/protocol/problem'
+import type * as z from 'zod/mini'
+import type { Journal } from '../../journal/journal.ts'
+import type { Guard } from '../../access/action.ts'
+import { actorOf } from '../../access/caller.ts'
+import type { Caller } from '../../access/caller.ts'
+import { outcomeUnknown } from '../../effects/effect-once.ts'
+import type { RunTicket } from '../../access/run-ticket.ts'
+import type { OpenCredentials } from '../../credentials/use-credentials.ts'
+import { startDeadline } from '../fetch/deadline.ts'
+import type { PinnedFetch, PinnedReply } from '../fetch/pinned-fetch.ts'
+import { checkedHeaders } from '../fetch/request-headers.ts'
+import { scrubbedStream } from '../fetch/scrubbed-stream.ts'
+import { withoutSecrets } from '../fetch/without-secrets.ts'
+
+export type ServerExchange = z.infer<typeof mcpAgentApi.mcpExchange.request>
+
+export interface StreamedReply {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  /** Scrubbed. Ends with an error where a bound is met or the far end breaks off. */
+  readonly body: AsyncIterable<Uint8Array>
+  /** Aborts where time or run is over before the body was read: whoever waits for its reader waits no longer. */
+  readonly cut: AbortSignal
+}
+
+/**
+ * One HTTP exchange of an agent with one of its MCP servers. Where it goes and with which headers is what the owner
+ * wrote down; the agent names the server. Permission, filter, journal and credentials are those of `http_request`;
+ * redirects are not followed but told. Whoever takes the reply reads its body to the end or ends the signal. Problems as
+ * of `http_request`, `not-found` for a server that the agent does not have, and `outcome-unknown` where it may have done
+ * what it was asked before it broke off.
+ */
+export type ExchangeWithServer = (
+  caller: Caller,
+  exchange: ServerExchange,
+  signal: AbortSignal,
+) => Promise<StreamedReply>
+
+export const exchangeBounds = {
+  /** From the request to the end of its answer. */
+  answerMaxMs: 11 * 60_000,
+  /** A stream that the agent listens to ends with its run, and after so long at the latest. */
+  listenMaxMs: 60 * 60_000,
+  /** How often it is asked whether the run still holds its lane. */
+  liveCheckMs: 1000,
+  /** Bytes of one answer, and of one event or of an answer that is not a stream of events. */
+  bytesMax: 32 * 1024 * 1024,
+  partMaxBytes: 4 * 1024 * 1024,
+  /** Exchanges of one agent at once. */
+  atOnceMax: 32,
+} as const
+
+/** What the protocol's transports read of a reply. */
+const toldHeaders = [
+  'allow',
+  'content-type',
+  'location',
+  'mcp-protocol-version',
+  'mcp-session-id',
+  'retry-after',
+  'www-authenticate',
+] as const
+const toldHeaderMaxChars = 2000
+
+export interface ExchangeDeps {
+  readonly guard: Guard
+  readonly serversOf: (agentId: string) => McpServers
+  readonly fetchFor: (agentId: string) => PinnedFetch
+  readonly journal: Journal
+  readonly clock: Clock
+  readonly holdLease: (run: RunTicket | null) => () => void
+  readonly credentials: OpenCredentials
+  readonly liveRunOf: (agentId: string) => RunTicket | null
+}
+
+export function createExchangeWithServer(deps: ExchangeDeps): ExchangeWithServer {
+  const open = new Map<string, number>()
+  return async (caller, exchange, outer) => {
+    deps.guard(caller, { do: 'call-api', api: 'http' })
+    if (caller.kind !== 'agent') throw new Problem('denied')
+    const { agentId, run } = caller
+    const server = requireServer(deps.serversOf(agentId), exchange.server)
+    const credentials = deps.credentials(caller)
+    const filled = credentials.fillIn({
+      url: addressOf(server, exchange.url),
+      headers: { ...checkedHeaders(exchange.headers), ...checkedHeaders(server.headers) },
+      body: exchange.body,
+    })
+    const count = open.get(agentId) ?? 0
+    if (count >= exchangeBounds.atOnceMax) {
+      throw new Problem('rate-limited', {
+        detail: `${exchangeBounds.atOnceMax} exchanges with MCP servers are open`,
+        retryAfterSeconds: 5,
+      })
+    }
+    open.set(agentId, count + 1)
+    const listens = exchange.method === 'GET'
+    const { listenMaxMs, answerMaxMs } = exchangeBounds
+    const over = new AbortController()
+    const cut = new AbortController()
+    const deadline = startDeadline(
+      deps.clock,
+      listens ? listenMaxMs : answerMaxMs,
+      AbortSignal.any([outer, over.signal]),
+    )
+    let isRead = false
+    deadline.signal.addEventListener('abort', () => isRead || cut.abort(deadline.signal.reason), {
+      once: true,
+    })
+    void cutWithRun(deps, { agentId, run, over })
+    // A stream that is only listened to says nothing about whether the agent works.
+    const release = listens ? () => {} : deps.holdLease(run)
+    const end = (detail: Record<string, string | number>): void => {
+      isRead = true
+      over.abort()
+      deadline.clear()
+      release()
+      const left = (open.get(agentId) ?? 1) - 1
+      if (left > 0) open.set(agentId, left)
+      else open.delete(agentId)
+      deps.journal.append({
+        actor: actorOf(caller),
+        action: 'mcp.exchanged',
+        subject: filled.url.host,
+        detail: { server: exchange.server, method: exchange.method, ...detail },
+      })
+    }
+    let reply: PinnedReply
+    let hasLeft = false
+    const onLeaving = (): void => void (hasLeft = true)
+    try {
+      reply = await deps.fetchFor(agentId)({ ...filled, method: exchange.method, onLeaving }, deadline.signal)
+    } catch (error) {
+      end({ problem: error instanceof Problem ? error.code : 'failed' })
+      const told = withoutSecrets(error, credentials.scrub)
+      throw hasLeft && !listens ? outcomeUnknown(told) : told
+    }
+    const close = async (bytes: number, problem?: string): Promise<void> => {
+      await reply.close()
+      end({ status: reply.status, bytes, ...(problem === undefined ? {} : { problem }) })
+    }
+    const body = scrubbedStream(reply, {
+      scrub: credentials.scrub,
+      signal: deadline.signal,
+      ...exchangeBounds,
+      close,
+    })
+    return {
+      status: reply.status,
+      headers: told(credentials.scrub.record(reply.headers)),
+      body,
+      cut: cut.signal,
+    }
+  }
+}
+
+function requireServer(servers: McpServers, name: string): RemoteMcpServer {
+  const server = Object.hasOwn(servers, name) ? servers[name] : undefined
+  if (server === undefined || !isRemote(server) || server.disabled === true) {
+    throw new Problem('not-found', { detail: `this agent has no MCP server ${name} on the network` })
+  }
+  return server
+}
+
+/** The owner's address with its handles, or another one of the same origin that the server told the agent. */
+function addressOf(server: RemoteMcpServer, asked: string | null): string {
+  if (asked === null) return server.url
+  const own = new URL(toldAddress(server.url))
+  if (URL.canParse(asked) && new URL(asked).origin === own.origin) return asked
+  throw new Problem('address-refused', {
+    detail: `an MCP server leads nowhere but to its own origin, ${own.origin}`,
+  })
+}
+
+/** What goes on in the name of a run ends with it. */
+async function cutWithRun(
+  deps: Pick<ExchangeDeps, 'clock' | 'liveRunOf'>,
+  { agentId, run, over }: { agentId: string; run: RunTicket | null; over: AbortController },
+): Promise<void> {
+  try {
+    while (!over.signal.aborted) {
+      await deps.clock.sleep(exchangeBounds.liveCheckMs, over.signal)
+      const live = deps.liveRunOf(agentId)
+      if (live?.runId === run?.runId && live?.fence === run?.fence) continue
+      over.abort(new Problem('stale-fence'))
+    }
+  } catch {
+    // The exchange is over.
+  }
+}
+
+function told(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    toldHeaders.flatMap((name) => {
+      const value = headers[name]
+      return value === undefined ? [] : [[name, value.slice(0, toldHeaderMaxChars)]]
+    }),
+  )
+}

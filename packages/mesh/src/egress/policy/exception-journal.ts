@@ -1,0 +1,28 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { Journal } from '../../journal/journal.ts'
+import type { Destination } from './destination.ts'
+import { textOf } from './destination.ts'
+
+/** One use of a place is written per agent and this time, ms: a program may connect a hundred times a second. */
+export const exceptionWrittenEveryMs = 60_000
+/** Pairs of agent and place that are remembered; forgetting them all only writes more. */
+const rememberedMax = 1000
+
+/** Writes down that an agent used what the owner opened. */
+export function createExceptionJournal(deps: { readonly journal: Journal; readonly clock: Clock }) {
+  const written = new Map<string, number>()
+  return (agentId: string, destination: Destination, address: string): void => {
+    const place = textOf(destination)
+    const key = `${agentId} ${place} ${address}`
+    const now = deps.clock.now()
+    if (now - (written.get(key) ?? Number.NEGATIVE_INFINITY) < exceptionWrittenEveryMs) return
+    if (written.size >= rememberedMax) written.clear()
+    written.set(key, now)
+    deps.journal.append({
+      actor: `agent:${agentId}`,
+      action: 'egress.exception-used',
+      subject: place,
+      detail: { address },
+    })
+  }
+}

@@ -1,0 +1,158 @@
+import { createServer } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
+import type { Clock } from '@flotilla/protocol/clock'
+import { Problem } from '@flotilla/protocol/problem'
+import type { Log } from '../../platform/log.ts'
+import { forwardAbsolute } from './forward-absolute.ts'
+import type { OpenPassage } from './open-passage.ts'
+import type { Passages } from './passages.ts'
+import type { ProxyGate } from './proxy-gate.ts'
+import { refusalOf, refuseResponse, refuseSocket } from './proxy-refusal.ts'
+import { readAbsoluteTarget, readConnectTarget } from './proxy-target.ts'
+import { dial, joinEnds } from './proxy-tunnel.ts'
+
+const headersMaxBytes = 16 * 1024
+const headersTimeoutMs = 10_000
+/** How often slow headers are looked for, parts of that time. */
+const looksPerTimeout = 5
+const keepAliveMs = 15_000
+
+/**
+ * The forward proxy: the one way out for programs in a container.
+ *
+ * P1 Who asks is said by the token and nothing else, anew for each request (`proxy-gate`).
+ * P2 Each connection is judged once, and made to the addresses that were judged (`judge-destination`).
+ * P3 Nothing outlives its run, its token or the mesh (`passages`).
+ * P4 What a request is, its parser and ours see alike: it is read strictly, and written anew.
+ */
+export interface ConnectProxy {
+  /** Rejects when the port is taken. */
+  listen(where: { readonly port: number; readonly host: string }): Promise<unknown>
+  port(): number
+  close(): Promise<void>
+}
+
+export interface ConnectProxyDeps {
+  readonly gate: ProxyGate
+  readonly openPassage: OpenPassage
+  readonly passages: Pick<Passages, 'cut'>
+  readonly newRequestId: () => string
+  readonly clock: Clock
+  readonly log: Log
+  /** Bounds on connections that have not shown who they are, and on what comes on one. */
+  readonly bound: (server: Server) => void
+  /** From the first byte of a connection to the end of its headers. */
+  readonly headersTimeoutMs?: number
+}
+
+export function createConnectProxy(deps: ConnectProxyDeps): ConnectProxy {
+  const server = createServer({
+    maxHeaderSize: headersMaxBytes,
+    headersTimeout: deps.headersTimeoutMs ?? headersTimeoutMs,
+    // A body may take as long as its passage; `passages` ends one that is idle.
+    requestTimeout: 0,
+    connectionsCheckingInterval: (deps.headersTimeoutMs ?? headersTimeoutMs) / looksPerTimeout,
+    keepAliveTimeout: keepAliveMs,
+    requireHostHeader: false,
+    insecureHTTPParser: false,
+    noDelay: true,
+  })
+  deps.bound(server)
+
+  function refusal(error: unknown) {
+    const refused = refusalOf(error, deps.newRequestId())
+    if (refused.code === 'internal-error') deps.log.error({ err: error }, 'the forward proxy failed inside')
+    return refused
+  }
+
+  async function tunnel(request: IncomingMessage, near: Duplex, head: Buffer): Promise<void> {
+    const gone = goneOf(near)
+    try {
+      const identity = deps.gate(request.headers['proxy-authorization'])
+      const destination = readConnectTarget(request.url)
+      const judged = await deps.openPassage(identity, destination, gone.signal)
+      const { passage } = judged
+      try {
+        const signal = AbortSignal.any([gone.signal, passage.signal])
+        const far = await dial(judged, signal)
+        passage.measure(() => ({ out: far.bytesWritten, in: far.bytesRead }))
+        near.write('HTTP/1.1 200 Connection established\r\n\r\n')
+        await joinEnds(near, far, { head, signal: passage.signal })
+      } finally {
+        passage.close()
+      }
+    } catch (error) {
+      refuseSocket(near, refusal(error), deps.clock)
+    } finally {
+      gone.forget()
+    }
+  }
+
+  async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const gone = goneOf(response)
+    try {
+      const identity = deps.gate(request.headers['proxy-authorization'])
+      const target = readAbsoluteTarget(request.url)
+      const judged = await deps.openPassage(identity, target.destination, gone.signal)
+      try {
+        const signal = AbortSignal.any([gone.signal, judged.passage.signal])
+        await forwardAbsolute(judged, { request, response, target, signal })
+      } finally {
+        judged.passage.close()
+      }
+    } catch (error) {
+      refuseResponse(response, refusal(error))
+    } finally {
+      gone.forget()
+    }
+  }
+
+  server.on('connect', (request, near: Duplex, head: Buffer) => void tunnel(request, near, head))
+  server.on('request', (request, response) => void forward(request, response))
+  server.on('clientError', (error: Error & { readonly code?: string }, socket) => {
+    if (error.code === 'ECONNRESET') socket.destroy()
+    else refuseSocket(socket, refusal(brokenHttp(error.code)), deps.clock)
+  })
+
+  return {
+    listen: ({ port, host }) =>
+      new Promise((resolve, reject) => {
+        server.once('error', reject)
+        server.listen(port, host, () => {
+          server.off('error', reject)
+          resolve(undefined)
+        })
+      }),
+    port: () => {
+      const address = server.address()
+      return typeof address === 'object' && address !== null ? address.port : 0
+    },
+    close: async () => {
+      deps.passages.cut(new Problem('cancelled', { detail: 'the mesh stops' }))
+      if (!server.listening) return
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+/** Aborts when the client goes away before it was served. */
+function goneOf(client: Duplex | ServerResponse): { readonly signal: AbortSignal; forget(): void } {
+  const gone = new AbortController()
+  const onClose = () => gone.abort(new Problem('client-gone'))
+  client.once('close', onClose)
+  client.on('error', onClose)
+  return { signal: gone.signal, forget: () => client.off('close', onClose) }
+}
+
+function brokenHttp(code: string | undefined): Problem {
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    return new Problem('body-too-large', { detail: `the headers are larger than ${headersMaxBytes} bytes` })
+  }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    return new Problem('bad-request', { detail: 'the headers took too long' })
+  }
+  return new Problem('bad-request', { detail: 'this is not a request of HTTP/1.1' })
+}

@@ -1,0 +1,63 @@
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { collectJournal } from '../../../../../tests/support/collected-ports.ts'
+import { silentLog } from '../../platform/log.ts'
+import { allMigrations } from '../../storage/all-migrations.ts'
+import { openDatabase } from '../../storage/database.ts'
+import { migrate } from '../../storage/migrate.ts'
+import { systemClock } from '../../platform/system-clock.ts'
+import { createEgressCountTable } from './egress-count-table.ts'
+import { countedHostsMax, createEgressCounts, otherHosts, writtenRefusalsMax } from './egress-counts.ts'
+
+function world() {
+  const database = openDatabase(':memory:')
+  migrate(database, allMigrations)
+  onTestFinished(() => database.close())
+  const journal = collectJournal()
+  const again = () =>
+    createEgressCounts({
+      table: createEgressCountTable(database),
+      database,
+      journal,
+      clock: systemClock,
+      log: silentLog,
+    })
+  return { counts: again(), again, journal }
+}
+
+describe('counts of the way out', () => {
+  test('add up over lives, and say at once who was reached first', () => {
+    const { counts, again, journal } = world()
+    counts.opened('scout', 'a.test')
+    expect(journal.entries).toMatchObject([{ action: 'proxy.opened', subject: 'a.test' }])
+    counts.opened('scout', 'a.test')
+    counts.moved('scout', 'a.test', { out: 3, in: 5 })
+    expect(journal.entries).toHaveLength(1)
+    counts.flush()
+    const later = again()
+    later.moved('scout', 'a.test', { out: 1, in: 1 })
+    expect(later.list(10)).toEqual([
+      { agentId: 'scout', host: 'a.test', connections: 2, refused: 0, bytesOut: 4, bytesIn: 6 },
+    ])
+    expect(journal.entries.map(({ action }) => action)).toEqual(['proxy.opened', 'proxy.used', 'proxy.used'])
+    later.forget('scout')
+    expect(later.list(10)).toEqual([])
+  })
+
+  test('have a bounded number of rows for an agent, however many hosts it reaches', () => {
+    const { counts } = world()
+    for (let index = 0; index < countedHostsMax + 50; index++) {
+      counts.opened('scout', `h${index}.test`)
+      if (index % 40 === 0) counts.flush()
+    }
+    const rows = counts.list(10_000)
+    expect(rows).toHaveLength(countedHostsMax + 1)
+    expect(rows.find(({ host }) => host === otherHosts)?.connections).toBe(50)
+  })
+
+  test('of names that were never reached share one row, and fill no journal', () => {
+    const { counts, journal } = world()
+    for (let index = 0; index < 500; index++) counts.refused('scout', `x${index}.test`, 'address-refused')
+    expect(journal.entries).toHaveLength(writtenRefusalsMax)
+    expect(counts.list(10)).toMatchObject([{ host: otherHosts, refused: 500, connections: 0 }])
+  })
+})

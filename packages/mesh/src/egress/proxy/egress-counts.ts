@@ -1,0 +1,134 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { Journal } from '../../journal/journal.ts'
+import type { Log } from '../../platform/log.ts'
+import type { Database } from '../../storage/database.ts'
+import type { EgressCount, EgressCountRow, EgressCountTable } from './egress-count-table.ts'
+
+/** Hosts that are counted by name for one agent; what comes after shares one row. */
+export const countedHostsMax = 200
+export const otherHosts = '(other)'
+/** How long counts stay in memory alone, ms. A killed mesh loses these, not who was reached: that is written at once. */
+export const flushIntervalMs = 30_000
+/** Refusals of one agent that the journal gets between two flushes; a program in a loop must not flood it. */
+export const writtenRefusalsMax = 20
+
+/** Who reached what through the proxy, and how much went there and back. */
+export interface EgressCounts {
+  opened(agentId: string, host: string): void
+  refused(agentId: string, host: string, code: string): void
+  moved(agentId: string, host: string, bytes: { readonly out: number; readonly in: number }): void
+  /** Totals of all time, largest first, with what is not written yet. */
+  list(limit: number): readonly EgressCountRow[]
+  flush(): void
+  /** Flushes until the signal aborts, and once more. */
+  run(signal: AbortSignal): Promise<void>
+  forget(agentId: string): void
+}
+
+interface AgentCounts {
+  /** Hosts with a row of their own, in the table or here. */
+  readonly named: Set<string>
+  readonly pending: Map<string, { -readonly [Key in keyof EgressCount]: number }>
+  refusalsWritten: number
+}
+
+export function createEgressCounts(deps: {
+  readonly table: EgressCountTable
+  readonly database: Pick<Database, 'transaction'>
+  readonly journal: Journal
+  readonly clock: Clock
+  readonly log: Log
+}): EgressCounts {
+  const agents = new Map<string, AgentCounts>()
+
+  function countsOf(agentId: string): AgentCounts {
+    let counts = agents.get(agentId)
+    if (!counts) {
+      counts = { named: new Set(deps.table.hostsOf(agentId)), pending: new Map(), refusalsWritten: 0 }
+      agents.set(agentId, counts)
+    }
+    return counts
+  }
+
+  function pendingOf(counts: AgentCounts, host: string) {
+    const key = counts.named.has(host) ? host : otherHosts
+    let pending = counts.pending.get(key)
+    if (!pending) {
+      pending = { connections: 0, refused: 0, bytesOut: 0, bytesIn: 0 }
+      counts.pending.set(key, pending)
+    }
+    return pending
+  }
+
+  function flush(): void {
+    const at = deps.clock.now()
+    deps.database.transaction(() => {
+      for (const [agentId, { pending }] of agents) {
+        for (const [host, count] of pending) {
+          deps.table.add({ agentId, host, ...count }, at)
+          deps.journal.append({
+            actor: `agent:${agentId}`,
+            action: 'proxy.used',
+            subject: host,
+            detail: {
+              connections: count.connections,
+              refused: count.refused,
+              bytes_out: count.bytesOut,
+              bytes_in: count.bytesIn,
+            },
+          })
+        }
+      }
+    })
+    // Only what the table has now is forgotten; hosts are read from it again.
+    agents.clear()
+  }
+
+  return {
+    opened: (agentId, host) => {
+      const counts = countsOf(agentId)
+      // A row is kept for places that were reached; names that never opened must not use them up.
+      if (counts.named.size < countedHostsMax) counts.named.add(host)
+      const isFirst = !counts.pending.has(counts.named.has(host) ? host : otherHosts)
+      pendingOf(counts, host).connections++
+      if (!isFirst) return
+      deps.journal.append({ actor: `agent:${agentId}`, action: 'proxy.opened', subject: host, detail: {} })
+    },
+    refused: (agentId, host, code) => {
+      const counts = countsOf(agentId)
+      pendingOf(counts, host).refused++
+      if (counts.refusalsWritten >= writtenRefusalsMax) return
+      counts.refusalsWritten++
+      deps.journal.append({
+        actor: `agent:${agentId}`,
+        action: 'proxy.refused',
+        subject: host,
+        detail: { problem: code },
+      })
+    },
+    moved: (agentId, host, bytes) => {
+      const pending = pendingOf(countsOf(agentId), host)
+      pending.bytesOut += bytes.out
+      pending.bytesIn += bytes.in
+    },
+    list: (limit) => {
+      flush()
+      return deps.table.list(limit)
+    },
+    flush,
+    run: async (signal) => {
+      while (!signal.aborted) {
+        await deps.clock.sleep(flushIntervalMs, signal).catch(() => {})
+        try {
+          flush()
+        } catch (error) {
+          deps.log.error({ err: error }, 'counts of the proxy could not be written')
+        }
+      }
+    },
+    forget: (agentId) => {
+      agents.delete(agentId)
+      deps.table.forget(agentId)
+    },
+  }
+}

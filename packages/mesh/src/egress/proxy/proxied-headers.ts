@@ -1,0 +1,56 @@
+import { Problem } from '@flotilla/protocol/problem'
+import { hopByHopHeaders } from '../fetch/hop-by-hop.ts'
+
+/** Methods whose request has a body even where none is announced, for whoever writes it on. */
+const bodied: readonly string[] = ['POST', 'PUT', 'PATCH']
+const via = ['Via', '1.1 flotilla']
+
+/**
+ * What goes on of a request's headers, names and values in turn, framed by us and addressed to `host`. Throws the
+ * Problem `bad-request` for a change of protocol: what follows it could not be looked at. Pure.
+ */
+export function onwardRequestHeaders(
+  request: { readonly method: string; readonly rawHeaders: readonly string[] },
+  host: string,
+): string[] {
+  const pairs = pairsOf(request.rawHeaders)
+  const protocols = pairs.filter(([name]) => name.toLowerCase() === 'upgrade').map(([, value]) => value)
+  if (protocols.some((value) => value.trim().toLowerCase() !== 'h2c')) {
+    throw new Problem('bad-request', {
+      detail: 'another protocol is spoken here through CONNECT alone; use https or wss',
+    })
+  }
+  const isChunked = pairs.some(([name]) => name.toLowerCase() === 'transfer-encoding')
+  const hasLength = pairs.some(([name]) => name.toLowerCase() === 'content-length')
+  const framing = isChunked
+    ? ['Transfer-Encoding', 'chunked']
+    : !hasLength && bodied.includes(request.method)
+      ? ['Content-Length', '0']
+      : []
+  const onward = endToEnd(pairs, ['host', 'expect'])
+  return ['Host', host, ...onward.flat(), ...framing, ...via, 'Connection', 'close']
+}
+
+/** What comes back of an answer's headers, names and values in turn. Pure. */
+export function returnedHeaders(rawHeaders: readonly string[]): string[] {
+  return [...endToEnd(pairsOf(rawHeaders), []).flat(), ...via]
+}
+
+type Pair = readonly [name: string, value: string]
+
+/** Without what is about the connection, by our list or by the sender's own word. The length of a body stays. */
+function endToEnd(pairs: readonly Pair[], more: readonly string[]): readonly Pair[] {
+  const named = pairs
+    .filter(([name]) => name.toLowerCase() === 'connection')
+    .flatMap(([, value]) => value.toLowerCase().split(','))
+    .map((name) => name.trim())
+    .filter((name) => name !== 'content-length')
+  const dropped = new Set([...hopByHopHeaders, ...more, ...named])
+  return pairs.filter(([name]) => !dropped.has(name.toLowerCase()))
+}
+
+function pairsOf(raw: readonly string[]): readonly Pair[] {
+  const pairs: Pair[] = []
+  for (let at = 0; at + 1 < raw.length; at += 2) pairs.push([raw[at] ?? '', raw[at + 1] ?? ''])
+  return pairs
+}

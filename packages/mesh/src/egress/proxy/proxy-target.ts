@@ -1,0 +1,35 @@
+import { Problem } from '@flotilla/protocol/problem'
+import type { Destination } from '../policy/destination.ts'
+import { destinationOf, parseHostAndPort } from '../policy/destination.ts'
+
+/** What CONNECT asks for. Throws the Problem `bad-request`. Pure. */
+export function readConnectTarget(target: string | undefined): Destination {
+  const destination = parseHostAndPort(target ?? '')
+  if (destination === null) throw badRequest('CONNECT takes host:port, such as example.com:443')
+  return destination
+}
+
+export interface AbsoluteTarget {
+  readonly destination: Destination
+  readonly url: URL
+}
+
+/** What a request in absolute form asks for. Throws the Problem `bad-request`. Pure. */
+export function readAbsoluteTarget(target: string | undefined): AbsoluteTarget {
+  const text = target ?? ''
+  if (/^https:/i.test(text)) throw badRequest('https goes through this proxy by CONNECT')
+  if (!/^http:\/\//i.test(text) || !URL.canParse(text)) {
+    throw badRequest(
+      'this is the forward proxy; it takes CONNECT host:port and whole addresses such as http://example.com/',
+    )
+  }
+  const url = new URL(text)
+  if (url.username !== '' || url.password !== '') throw badRequest('a user name in an address is refused')
+  const destination = destinationOf(url)
+  if (destination === null) throw badRequest('the address names no host')
+  return { destination, url }
+}
+
+function badRequest(detail: string): Problem {
+  return new Problem('bad-request', { detail })
+}

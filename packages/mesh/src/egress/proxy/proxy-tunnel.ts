@@ -1,0 +1,98 @@
+import { connect, Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { Problem } from '@flotilla/protocol/problem'
+import { textOf } from '../policy/destination.ts'
+import { pinnedLookup } from '../policy/judge-destination.ts'
+import type { JudgedPassage } from './open-passage.ts'
+
+/** For all addresses of a name together, ms. */
+export const connectTimeoutMs = 10_000
+/** How long one of several addresses is tried alone, ms. */
+const addressTimeoutMs = 1500
+
+/**
+ * Connects to the addresses that were judged. Rejects with the Problem `upstream-failed` or `upstream-timeout`, or the
+ * signal's reason.
+ */
+export async function dial({ passage, addresses }: JudgedPassage, signal: AbortSignal): Promise<Socket> {
+  signal.throwIfAborted()
+  const { host, port } = passage.destination
+  const socket = connect({
+    host,
+    port,
+    lookup: pinnedLookup(addresses),
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: addressTimeoutMs,
+    allowHalfOpen: true,
+    noDelay: true,
+  })
+  const giveUp = () => socket.destroy()
+  signal.addEventListener('abort', giveUp, { once: true })
+  socket.setTimeout(connectTimeoutMs, () =>
+    socket.destroy(
+      new Problem('upstream-timeout', { detail: `no connection within ${connectTimeoutMs} ms` }),
+    ),
+  )
+  try {
+    await new Promise<void>((resolve, reject) => {
+      socket.once('connect', resolve)
+      socket.once('error', reject)
+      socket.once('close', () => reject(new Error('closed')))
+    })
+    socket.setTimeout(0).removeAllListeners('timeout')
+    return socket
+  } catch (error) {
+    socket.on('error', () => {}).destroy()
+    if (signal.aborted) throw signal.reason
+    if (error instanceof Problem) throw error
+    const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : ''
+    throw new Problem('upstream-failed', {
+      detail: `${textOf(passage.destination)} cannot be reached${code}`,
+      cause: error,
+    })
+  } finally {
+    signal.removeEventListener('abort', giveUp)
+  }
+}
+
+/**
+ * Passes bytes between both ends until both are closed, or the signal aborts. Each end may stop sending and go on
+ * reading; a slow reader slows the sender; an end that breaks off takes the other with it.
+ */
+export async function joinEnds(
+  near: Duplex,
+  far: Socket,
+  { head, signal }: { readonly head: Uint8Array; readonly signal: AbortSignal },
+): Promise<void> {
+  // By a reset, so that nobody takes what came so far for the whole.
+  const cut = () => {
+    if (near instanceof Socket) near.resetAndDestroy()
+    else near.destroy()
+    far.resetAndDestroy()
+  }
+  const closed = Promise.all([closeOf(near), closeOf(far)])
+  for (const end of [near, far]) end.on('error', cut)
+  // What the far end sent before it closed still goes out.
+  far.once('close', () => (far.readableEnded ? finish(near) : cut()))
+  near.once('close', () => (near.readableEnded ? finish(far) : cut()))
+  signal.addEventListener('abort', cut, { once: true })
+  if (signal.aborted || far.destroyed || near.destroyed) cut()
+  if (head.length > 0) far.write(head)
+  near.pipe(far)
+  far.pipe(near)
+  await closed
+  signal.removeEventListener('abort', cut)
+}
+
+/** Ends, and is gone once everything was written. */
+function finish(end: Duplex): void {
+  if (end.writableFinished || end.destroyed) end.destroy()
+  else end.end(() => end.destroy())
+}
+
+function closeOf(end: Duplex): Promise<void> {
+  return new Promise((resolve) => {
+    if (end.closed) resolve()
+    else end.once('close', () => resolve())
+  })
+}

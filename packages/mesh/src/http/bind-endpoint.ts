@@ -1,0 +1,112 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import * as z from 'zod'
+import type { Endpoint, EndpointSchemas } from '@flotilla/protocol/endpoint'
+import { Problem } from '@flotilla/protocol/problem'
+import type { Action } from '../access/action.ts'
+import { endingAtFirst } from '../intake/parse-first.ts'
+import { clientGone } from './client-gone.ts'
+
+type Parsed<Schema> = Schema extends z.core.$ZodType ? z.output<Schema> : undefined
+type Sent<Schema> = Schema extends z.core.$ZodType ? Readable<z.input<Schema>> : unknown
+/** What is sent is only read: rows and views go out as they are. */
+type Readable<T> = T extends readonly (infer Item)[]
+  ? readonly Readable<Item>[]
+  : T extends object
+    ? { readonly [Key in keyof T]: Readable<T[Key]> }
+    : T
+type Answer<Schemas extends EndpointSchemas> = Sent<Schemas['response']> | typeof alreadySent
+/** What a handler returns: the answer, or that it was written already. */
+export type Handled<Schemas extends EndpointSchemas> = Answer<Schemas> | Promise<Answer<Schemas>>
+
+/** The names in the braces of a path. */
+type PathParams<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Readonly<Record<Name extends `*${infer Tail}` ? Tail : Name, string>> & PathParams<Rest>
+  : unknown
+
+export interface BoundRequest<E extends Endpoint, Schemas extends EndpointSchemas> {
+  readonly params: PathParams<E['path']>
+  readonly query: Parsed<Schemas['query']>
+  readonly body: Parsed<Schemas['request']>
+  readonly raw: FastifyRequest
+  readonly reply: FastifyReply
+  /** Aborts when the client hangs up before it was answered. */
+  gone(): AbortSignal
+}
+
+/** Schemas of the endpoint, and what is known of its calls before their bodies are read. */
+export interface BindOptions extends EndpointSchemas {
+  /** Its own bound, where it differs from the surface's. */
+  readonly bodyMaxBytes?: number
+  /**
+   * What the call wants to do, where method and path tell: the same that its use case asks for, so that no body is read
+   * that would change nothing about a refusal.
+   */
+  readonly needs?: (params: Readonly<Record<string, string>>) => Action
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    readonly needs?: BindOptions['needs']
+  }
+}
+
+/** Returned by handlers that have written the reply themselves (streams, files). */
+export const alreadySent = Symbol('already sent')
+
+type Spend = <T>(raw: FastifyRequest, work: () => T) => T
+
+const plainly: Spend = (_raw, work) => work()
+
+/**
+ * Binds an endpoint of the protocol: parses query and body by its schemas and refuses what does not fit, then
+ * sends what the handler returns. Path braces become Fastify parameters; `{*x}` takes the rest with its slashes. What
+ * is done at once, the handler's first steps too, is done by `spend`.
+ */
+export function createBinder(scope: FastifyInstance, spend: Spend = plainly) {
+  return function bind<E extends Endpoint, const Schemas extends BindOptions>(
+    endpoint: E,
+    schemas: Schemas,
+    handler: (request: BoundRequest<E, Schemas>) => Handled<Schemas>,
+  ): void {
+    const rest = /\{\*(\w+)\}/.exec(endpoint.path)?.[1]
+    const url = endpoint.path.replace(/\{\*\w+\}/, '*').replace(/\{(\w+)\}/g, ':$1')
+    const { needs } = schemas
+    const namedParams = (params: Readonly<Record<string, string>>) =>
+      rest === undefined ? params : { ...params, [rest]: params['*'] ?? '' }
+    const [query, request] = [schemas.query, schemas.request].map((one) => one && endingAtFirst(one))
+    scope.route({
+      method: endpoint.method,
+      url,
+      ...(schemas.bodyMaxBytes ? { bodyLimit: schemas.bodyMaxBytes } : {}),
+      ...(needs ? { config: { needs: (raw) => needs(namedParams(raw)) } } : {}),
+      handler: async (raw, reply) => {
+        const params = namedParams(raw.params as Record<string, string>)
+        const result = await spend(raw, () =>
+          handler({
+            params: params as PathParams<E['path']>,
+            query: parse(query, raw.query, 'query') as Parsed<Schemas['query']>,
+            body: parse(request, raw.body, 'body') as Parsed<Schemas['request']>,
+            raw,
+            reply,
+            gone: () => clientGone(reply),
+          }),
+        )
+        return result === alreadySent ? reply : reply.send(result)
+      },
+    })
+  }
+}
+
+/** An issue names all fields that are unknown, and there may be thousands. */
+const issueMaxChars = 500
+
+function parse(schema: z.core.$ZodType | undefined, value: unknown, where: string): unknown {
+  if (!schema) return undefined
+  const parsed = z.safeParse(schema, value ?? {})
+  if (parsed.success) return parsed.data
+  const issues = parsed.error.issues.slice(0, 5).map((issue) => {
+    const path = [where, ...issue.path.map(String)].join('.')
+    return `${path}: ${issue.message || 'not of the expected form'}`.slice(0, issueMaxChars)
+  })
+  throw new Problem('bad-request', { detail: issues.join('; ') })
+}

@@ -1,0 +1,52 @@
+import type { FastifyRequest } from 'fastify'
+import { headers } from '@flotilla/protocol/headers'
+import { Problem } from '@flotilla/protocol/problem'
+import type { EffectOnce, EffectStep, OutsideLine } from '../effects/effect-once.ts'
+import type { AgentCaller, AgentGate } from './gates/agent-gate.ts'
+
+/** The ways to do the work of a keyed call once; see `createEffectOnce`. */
+export interface EffectOnCall {
+  readonly key: string
+  local<T>(work: () => T): T
+  resumable<T>(work: (step: EffectStep<T>) => Promise<T>): Promise<T>
+  outside<T>(work: (line: OutsideLine) => Promise<T>): Promise<T>
+  asked<T>(work: (line: OutsideLine) => Promise<T>): Promise<T>
+}
+
+const keyMaxChars = 200
+
+/** Problems `bad-request` without a key, `stale-fence` without a run. */
+export function effectOnCall(
+  effects: EffectOnce,
+  {
+    caller,
+    raw,
+    asked: request,
+  }: { readonly caller: AgentCaller; readonly raw: FastifyRequest; readonly asked: unknown },
+): EffectOnCall {
+  const key = raw.headers[headers.idempotencyKey]
+  if (typeof key !== 'string' || key.length === 0 || key.length > keyMaxChars) {
+    throw new Problem('bad-request', {
+      detail: `send ${headers.idempotencyKey} with every call that has an effect`,
+    })
+  }
+  if (!caller.run) throw new Problem('stale-fence')
+  const call = { agentId: caller.agentId, runId: caller.run.runId, key, request }
+  return {
+    key,
+    local: (work) => effects.local(call, work),
+    resumable: (work) => effects.resumable(call, work),
+    outside: (work) => effects.outside(call, work),
+    asked: (work) => effects.asked(call, work),
+  }
+}
+
+/** For routes that are not bound by a surface yet. */
+export function effectOf(
+  { gate, effects }: { readonly gate: AgentGate; readonly effects: EffectOnce },
+  raw: FastifyRequest,
+  request: unknown,
+) {
+  const caller = gate.doorOnly(raw)
+  return { caller, ...effectOnCall(effects, { caller, raw, asked: request }) }
+}

@@ -1,0 +1,294 @@
+import { EventEmitter } from 'node:events'
+import { request } from 'node:http'
+import type { ClientRequest } from 'node:http'
+import { afterEach, expect, test } from 'vitest'
+import { headers } from '@flotilla/protocol/headers'
+import { agentShare } from '@flotilla/protocol/limits'
+import { Problem } from '@flotilla/protocol/problem'
+import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
+import type { FastifyInstance } from 'fastify'
+import { heedsLesson } from '../../../../../tests/verifies.ts'
+import { freeShares } from '../../../../../tests/support/free-shares.ts'
+import type { Log } from '../../platform/log.ts'
+import { silentLog } from '../../platform/log.ts'
+import { createServer } from '../server.ts'
+import { createHeldBytes } from '../../intake/held-bytes.ts'
+import { createAgentGate } from './agent-gate.ts'
+import type { AgentGateDeps } from './agent-gate.ts'
+import { takeBodies } from '../take-bodies.ts'
+
+const doors: { server: FastifyInstance; calls: ClientRequest[] }[] = []
+afterEach(async () => {
+  for (const { server, calls } of doors.splice(0)) {
+    for (const call of calls) call.destroy()
+    await server.close()
+  }
+})
+
+/** A door of agents whose token is their id. */
+async function aDoor(log: Log = silentLog) {
+  const gate = createAgentGate({
+    verifyToken: (agentId) => (agentId === '' ? null : { agentId, token: 'program' }),
+    ticketOf: () => {
+      throw new Error('not asked')
+    },
+    readingOn: () => 0,
+    liveRunOf: (agentId) => ({ runId: 'run_1', agentId, fence: 1 }) as never,
+    countCall: () => {},
+    guard: () => {},
+    ...freeShares(),
+  })
+  const server = createServer(log)
+  let admitted = 0
+  server.addHook('onRequest', gate.admitToModels)
+  server.addHook('onRequest', async () => void admitted++)
+  server.post('/x', async () => ({ done: true }))
+  const url = await server.listen({ port: 0, host: '127.0.0.1' })
+  const calls: ClientRequest[] = []
+  doors.push({ server, calls })
+  /** Says that there is a body, and sends it only when told. */
+  const open = (agentId: string): ClientRequest => {
+    const call = request(`${url}/x`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${agentId}`,
+        'content-type': 'application/json',
+        'content-length': 2,
+      },
+    })
+    call.on('error', () => {})
+    call.write('{')
+    calls.push(call)
+    return call
+  }
+  return { open, server: server.server, admitted: () => admitted }
+}
+
+const statusOf = (call: ClientRequest): Promise<number | undefined> =>
+  new Promise((resolve) => call.once('response', (reply) => resolve(reply.resume().statusCode)))
+
+test('one agent has 64 calls open at most, another is not held up, and a closed call makes room', async () => {
+  const { open, admitted } = await aDoor()
+  const held = Array.from({ length: 64 }, () => open('greedy'))
+  await expect.poll(admitted).toBe(64)
+
+  expect(await statusOf(open('greedy'))).toBe(429)
+  const other = open('modest')
+  other.end('}')
+  expect(await statusOf(other)).toBe(200)
+
+  held[0]?.destroy()
+  await expect
+    .poll(() => {
+      const next = open('greedy')
+      next.end('}')
+      return statusOf(next)
+    })
+    .toBe(200)
+})
+
+test('a stranger is refused before its body is read', async () => {
+  heedsLesson(14)
+  const { open } = await aDoor()
+  expect(await statusOf(open(''))).toBe(401)
+})
+
+test('a client that hangs up in its body leaves no error in the log', async () => {
+  const errors: unknown[] = []
+  const { open, server } = await aDoor({ ...silentLog, error: (fields) => void errors.push(fields) })
+  const hungUp = new Promise((resolve) =>
+    server.once('request', (_request, reply) => {
+      reply.once('close', resolve)
+      call.destroy()
+    }),
+  )
+  const call = open('a')
+  await hungUp
+  // A whole call goes the same way afterwards: by its answer the other is dealt with.
+  const next = open('b')
+  next.end('}')
+  expect(await statusOf(next)).toBe(200)
+  expect(errors).toEqual([])
+})
+
+/** What is left of a door that refuses: how much of a body came in, was kept, and was made into anything. */
+async function aRefusingDoor(deps: Partial<AgentGateDeps>, kind: 'door' | 'models' = 'models') {
+  const work = { held: 0, mostHeld: 0, read: 0, received: () => 0 }
+  const gate = createAgentGate({
+    verifyToken: (agentId) => ({ agentId, token: kind === 'door' ? 'door' : 'program' }),
+    ticketOf: (runId, agentId, fence) => ({ runId, agentId, fence }) as never,
+    readingOn: () => 0,
+    liveRunOf: (agentId) => ({ runId: 'run_1', agentId, fence: 1 }) as never,
+    countCall: () => {},
+    guard: () => {},
+    ...freeShares(),
+    held: {
+      take: (_agentId, bytes) => {
+        work.held += bytes
+        work.mostHeld = Math.max(work.mostHeld, work.held)
+      },
+      giveBack: (_agentId, bytes) => void (work.held -= bytes),
+    },
+    ...deps,
+  })
+  const server = createServer(silentLog)
+  takeBodies(server, gate, (body) => {
+    work.read++
+    return body.length
+  })
+  server.addHook('onRequest', kind === 'door' ? gate.admitToDoor : gate.admitToModels)
+  const wide = { bodyLimit: 8 * 1024 * 1024, config: { needs: () => ({ do: 'view-fleet' }) as const } }
+  server.post('/x', wide, async (request) => ({ bytes: request.body }))
+  const url = await server.listen({ port: 0, host: '127.0.0.1' })
+  const calls: ClientRequest[] = []
+  doors.push({ server, calls })
+  server.server.on('connection', (socket) => (work.received = () => socket.bytesRead))
+  const post = (bytes: number, more: Record<string, string> = {}, path = '/x') => {
+    const sent = request(`${url}${path}`, {
+      method: 'POST',
+      agent: false,
+      headers: {
+        authorization: 'Bearer digger',
+        'content-type': 'application/json',
+        'content-length': bytes,
+        [headers.runId]: 'run_1',
+        [headers.runFence]: '1',
+        ...more,
+      },
+    })
+    sent.on('error', () => {})
+    calls.push(sent)
+    return sent
+  }
+  return { work, post }
+}
+
+const refuses = (code: ProblemCode) => () => {
+  throw new Problem(code, { detail: 'no', retryAfterSeconds: 7 })
+}
+
+interface Refusal {
+  readonly what: string
+  readonly deps: Partial<AgentGateDeps>
+  readonly kind?: 'door'
+  readonly status: number
+}
+
+const loopUsed = { require: refuses('rate-limited'), spend: <T>(_id: string, work: () => T) => work() }
+
+test.each<Refusal>([
+  { what: 'token', deps: { verifyToken: () => null }, status: 401 },
+  { what: 'rate', deps: { countCall: refuses('rate-limited') }, status: 429 },
+  { what: 'live run', deps: { liveRunOf: () => null }, status: 403 },
+  { what: 'run', deps: { ticketOf: refuses('stale-fence') }, kind: 'door', status: 409 },
+  {
+    what: 'kind of token',
+    deps: { verifyToken: () => ({ agentId: 'digger', token: 'program' }) },
+    kind: 'door',
+    status: 403,
+  },
+  { what: 'permission', deps: { guard: refuses('denied') }, status: 403 },
+  { what: 'share of the loop', deps: { loop: loopUsed }, status: 429 },
+])(
+  'a call whose $what refuses it is answered while its body is still out, and nothing of it is kept or parsed',
+  async ({ deps, kind, status }) => {
+    const { work, post } = await aRefusingDoor(deps, kind)
+    const sent = post(4_000_000)
+    sent.write(Buffer.alloc(1000))
+    expect(await statusOf(sent)).toBe(status)
+    expect(work).toMatchObject({ mostHeld: 0, read: 0 })
+  },
+)
+
+test('a path that is none is answered before the body is read', async () => {
+  const { work, post } = await aRefusingDoor({})
+  const sent = post(900_000, {}, '/nothing')
+  sent.write(Buffer.alloc(1000))
+  expect(await statusOf(sent)).toBe(404)
+  expect(work).toMatchObject({ mostHeld: 0, read: 0 })
+})
+
+test('a refused sender that goes on sending is hung up on after a megabyte', async () => {
+  const { work, post } = await aRefusingDoor({ liveRunOf: () => null })
+  const sent = post(8_000_000_000)
+  const gone = new Promise<void>((resolve) => sent.once('close', () => resolve()))
+  const pump = () => {
+    while (!sent.destroyed && sent.write(Buffer.alloc(65_536)));
+  }
+  sent.on('drain', pump)
+  pump()
+  expect(await statusOf(sent)).toBe(403)
+  await gone
+  // What the machine itself has taken in meanwhile is not read: a few buffers of a socket.
+  expect(work.received()).toBeLessThan(4 * 1024 * 1024)
+})
+
+test('bodies are kept until their calls are over, and one too many is told when to come again', async () => {
+  const held = createHeldBytes({ ...agentShare, heldPerAgentMaxBytes: 2500 })
+  const { post } = await aRefusingDoor({ held })
+  const first = post(2000)
+  first.write(Buffer.alloc(1999))
+  await expect
+    .poll(async () => {
+      const second = post(1000)
+      second.end(Buffer.alloc(1000))
+      return statusOf(second)
+    })
+    .toBe(429)
+  first.end('}')
+  expect(await statusOf(first)).toBe(200)
+  await expect
+    .poll(async () => {
+      const third = post(2500)
+      third.end(Buffer.alloc(2500))
+      return statusOf(third)
+    })
+    .toBe(200)
+})
+
+test('two hundred headers are taken, and one more is refused and not left out', async () => {
+  const { post } = await aRefusingDoor({})
+  const some = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, at) => [`x-${at}`, '1']))
+  const few = post(2, some(150))
+  few.end('{}')
+  expect(await statusOf(few)).toBe(200)
+  const many = post(2, some(201))
+  many.end('{}')
+  expect(await statusOf(many)).toBe(413)
+})
+
+test('what a call keeps is counted until its client and its work are both gone, and is given back once', () => {
+  const held: number[] = []
+  const gate = createAgentGate({
+    verifyToken: (agentId) => ({ agentId, token: 'program' }),
+    ticketOf: () => ({}) as never,
+    liveRunOf: (agentId) => ({ runId: 'run_1', agentId, fence: 1 }) as never,
+    readingOn: () => 0,
+    countCall: () => {},
+    guard: () => {},
+    ...freeShares(),
+    held: { take: (_id, bytes) => void held.push(bytes), giveBack: (_id, bytes) => void held.push(-bytes) },
+  })
+  const call = {
+    headers: { authorization: 'Bearer digger' },
+    routeOptions: { config: {} },
+    params: {},
+  } as never
+  const raw = new EventEmitter()
+  return gate.admitToModels(call, { raw } as never).then(() => {
+    gate.hold(call, 5)
+    const ended = [gate.keep(call), gate.keep(call)]
+    raw.emit('close')
+    gate.hold(call, 7)
+    ended[0]?.()
+    ended[0]?.()
+    expect(held).toEqual([5, 7])
+    ended[1]?.()
+    expect(held).toEqual([5, 7, -12])
+    // Nobody would give it back.
+    gate.hold(call, 9)
+    gate.keep(call)()
+    expect(held).toEqual([5, 7, -12])
+  })
+})

@@ -1,0 +1,173 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { headers } from '@flotilla/protocol/headers'
+import { Problem } from '@flotilla/protocol/problem'
+import type { HeldBytes } from '../../intake/held-bytes.ts'
+import type { LoopShare } from '../../intake/loop-share.ts'
+import type { Guard } from '../../access/action.ts'
+import type { Caller } from '../../access/caller.ts'
+import type { RunTicket } from '../../access/run-ticket.ts'
+
+export type AgentCaller = Extract<Caller, { kind: 'agent' }>
+
+interface TokenHolder {
+  readonly agentId: string
+  readonly token: 'door' | 'program'
+}
+
+export interface AgentGateDeps {
+  readonly verifyToken: (token: string) => TokenHolder | null
+  /** Throws the Problem `stale-fence` where run and fence are not live (ledger invariant R3). */
+  readonly ticketOf: (agentId: string, runId: string, fence: number) => RunTicket
+  readonly liveRunOf: (agentId: string) => RunTicket | null
+  /** Calls that the agent hung up on and whose answers are read to their end all the same. */
+  readonly readingOn: (agentId: string) => number
+  /** Throws the Problem `rate-limited` when the agent calls too often. */
+  readonly countCall: (agentId: string, method: string, path: string) => void
+  /** Asked what a call needs, where method and path tell. */
+  readonly guard: Guard
+  readonly loop: Pick<LoopShare, 'require' | 'spend'>
+  readonly held: HeldBytes
+}
+
+interface Admitted extends TokenHolder {
+  /** Of the body and the answer, as long as anybody is at work for the call: all that was made of them lives as long. */
+  heldBytes: number
+  /** The client, until it has its reply or has hung up, and what goes on for the call without it. */
+  holders: number
+}
+
+/** Calls that one agent may have open at once, its programs' and those it hung up on among them: each may hold a body of megabytes. */
+const openCallsMax = 64
+const openCallsRetrySeconds = 1
+
+/**
+ * Who is on the agent door. The token says which agent; nothing in a body, path or hint header does. A door token
+ * comes with run and fence. A program token opens the model surface alone, and is charged to the lane's live run.
+ */
+export function createAgentGate(deps: AgentGateDeps) {
+  /** Looked up once for each request: the model path counts its microseconds. */
+  const identified = new WeakMap<FastifyRequest, Admitted>()
+  const openCalls = new Map<string, number>()
+
+  function identify(request: FastifyRequest): Admitted {
+    const known = identified.get(request)
+    if (known) return known
+    const holder = deps.verifyToken(readToken(request))
+    if (!holder) throw new Problem('unauthenticated', { detail: 'no token of a running agent' })
+    const admitted = { agentId: holder.agentId, token: holder.token, heldBytes: 0, holders: 0 }
+    identified.set(request, admitted)
+    return admitted
+  }
+
+  function countOpen(admitted: Admitted, reply: FastifyReply): void {
+    const { agentId } = admitted
+    const open = openCalls.get(agentId) ?? 0
+    if (open + deps.readingOn(agentId) >= openCallsMax) {
+      throw new Problem('rate-limited', {
+        detail: `at most ${openCallsMax} calls of one agent are open at once`,
+        retryAfterSeconds: openCallsRetrySeconds,
+      })
+    }
+    openCalls.set(agentId, open + 1)
+    admitted.holders++
+    reply.raw.once('close', () => {
+      const left = (openCalls.get(agentId) ?? 1) - 1
+      if (left > 0) openCalls.set(agentId, left)
+      else openCalls.delete(agentId)
+      letGo(admitted)
+    })
+  }
+
+  function letGo(admitted: Admitted): void {
+    admitted.holders--
+    if (admitted.holders > 0 || admitted.heldBytes === 0) return
+    deps.held.giveBack(admitted.agentId, admitted.heldBytes)
+    admitted.heldBytes = 0
+  }
+
+  /**
+   * Goes before the body is read. A stranger is told nothing of what it should have sent, and nobody has a byte kept or
+   * parsed by a call whose token, run, rate, share or permission refuses it.
+   */
+  function admit(callerOf: (request: FastifyRequest) => AgentCaller) {
+    return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+      const admitted = identify(request)
+      countOpen(admitted, reply)
+      const { method } = request
+      const path = request.routeOptions.url ?? ''
+      deps.loop.require(admitted.agentId)
+      deps.countCall(admitted.agentId, method, path)
+      const caller = callerOf(request)
+      const needed = request.routeOptions.config.needs?.(request.params as Record<string, string>)
+      if (needed !== undefined) deps.guard(caller, needed)
+    }
+  }
+
+  function doorOnly(request: FastifyRequest): AgentCaller {
+    const { agentId, token } = identify(request)
+    if (token !== 'door') {
+      throw new Problem('denied', { detail: 'a program token opens the model surface only' })
+    }
+    return { kind: 'agent', agentId, token, run: ticketFromHeaders(request, agentId) }
+  }
+
+  function modelSurface(request: FastifyRequest): AgentCaller {
+    const { agentId, token } = identify(request)
+    if (token === 'door') return { kind: 'agent', agentId, token, run: ticketFromHeaders(request, agentId) }
+    const run = deps.liveRunOf(agentId)
+    if (!run) {
+      throw new Problem('denied', {
+        detail: 'no run of this agent is live, so nothing may be spent in its name',
+      })
+    }
+    return { kind: 'agent', agentId, token, run }
+  }
+
+  function ticketFromHeaders(request: FastifyRequest, agentId: string): RunTicket {
+    const runId = request.headers[headers.runId]
+    const fence = Number(request.headers[headers.runFence])
+    if (typeof runId !== 'string' || !Number.isInteger(fence)) {
+      throw new Problem('bad-request', {
+        detail: `send ${headers.runId} and ${headers.runFence} with every call`,
+      })
+    }
+    return deps.ticketOf(agentId, runId, fence)
+  }
+
+  return {
+    doorOnly,
+    modelSurface,
+    admitToDoor: admit(doorOnly),
+    admitToModels: admit(modelSurface),
+    /** Counts bytes of a body that comes in; throws the Problem `rate-limited` where too many are kept already. */
+    hold(request: FastifyRequest, bytes: number): void {
+      const admitted = identify(request)
+      // Nobody would give it back.
+      if (admitted.holders === 0) return
+      deps.held.take(admitted.agentId, bytes)
+      admitted.heldBytes += bytes
+    },
+    /** What the call keeps stays counted, though its client hangs up, until what this returns is called. */
+    keep(request: FastifyRequest): () => void {
+      const admitted = identify(request)
+      if (admitted.holders === 0) return () => {}
+      admitted.holders++
+      let isKept = true
+      return () => {
+        if (isKept) letGo(admitted)
+        isKept = false
+      }
+    },
+    /** Does what returns at once for a call, on the agent's share of the loop. */
+    spend: <T>(request: FastifyRequest, work: () => T): T => deps.loop.spend(identify(request).agentId, work),
+  }
+}
+
+export type AgentGate = ReturnType<typeof createAgentGate>
+
+/** `Authorization: Bearer` as OpenAI clients send it, or `x-api-key` as Anthropic clients do. */
+function readToken(request: FastifyRequest): string {
+  const bearer = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1]
+  const key = request.headers['x-api-key']
+  return bearer ?? (typeof key === 'string' ? key : '')
+}

@@ -1,0 +1,27 @@
+import type { FastifyRequest } from 'fastify'
+import { headers } from '@flotilla/protocol/headers'
+import { Problem } from '@flotilla/protocol/problem'
+import type { Caller } from '../../access/caller.ts'
+import { requireDirectCall } from './direct-call.ts'
+import type { DirectCallDeps } from './direct-call.ts'
+import { requireMeantHome } from './meant-home.ts'
+import type { OwnHome } from './meant-home.ts'
+
+export type InternalGate = (request: FastifyRequest) => Caller
+
+/** This machine's own programs: a direct call from loopback and the marker header, both. One refusal for all reasons. */
+export function createInternalGate(direct: DirectCallDeps, home: OwnHome): InternalGate {
+  return (request) => {
+    try {
+      if (request.headers[headers.meshInternal] !== '1') throw new Problem('unauthenticated')
+      requireDirectCall(request, direct)
+    } catch (cause) {
+      throw new Problem('unauthenticated', {
+        detail: 'the internal door is open to this machine only',
+        cause,
+      })
+    }
+    requireMeantHome(request, home)
+    return { kind: 'internal' }
+  }
+}

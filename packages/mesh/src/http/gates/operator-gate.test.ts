@@ -1,0 +1,60 @@
+import { request } from 'node:http'
+import { Problem } from '@flotilla/protocol/problem'
+import { expect, onTestFinished, test } from 'vitest'
+import { silentLog } from '../../platform/log.ts'
+import type { Caller } from '../../access/caller.ts'
+import { createServer } from '../server.ts'
+import { guardOperatorScope } from './operator-gate.ts'
+
+/** A door whose gate lets in who is given, and what its route was asked by. */
+async function aDoor(caller: Caller, admit: () => Promise<void> = async () => {}) {
+  const server = createServer(silentLog)
+  onTestFinished(() => server.close())
+  const callers: Caller[] = []
+  server.register(async (scope) => {
+    const callerOf = guardOperatorScope(scope, { identify: () => caller, admit })
+    scope.post('/x', async (raw) => {
+      callers.push(callerOf(raw))
+      return {}
+    })
+  })
+  return { url: await server.listen({ port: 0, host: '127.0.0.1' }), callers }
+}
+
+/** The answer to a call whose body, where there is none, never comes. */
+function statusOf(url: string, body?: string): Promise<number | undefined> {
+  const call = request(`${url}/x`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'content-length': 2 },
+  })
+  onTestFinished(() => void call.destroy())
+  call.on('error', () => {})
+  if (body === undefined) call.flushHeaders()
+  else call.end(body)
+  return new Promise((resolve) => call.once('response', (reply) => resolve(reply.resume().statusCode)))
+}
+
+const agent = (agentId: string, token: 'door' | 'program'): Caller => ({
+  kind: 'agent',
+  agentId,
+  token,
+  run: null,
+})
+const internal: Caller = { kind: 'internal' }
+
+test.each<[string, Caller, number]>([
+  ['the operator’s own process', agent('operator', 'door'), 200],
+  ['a program of this machine', internal, 200],
+  ['a program that the operator runs', agent('operator', 'program'), 403],
+  ['a worker', agent('worker', 'door'), 403],
+  ['a person', { kind: 'human', channel: 'cli' }, 403],
+])('%s is answered as zone 2.5 says, whatever its record allows', async (_who, caller, status) => {
+  const { url, callers } = await aDoor(caller)
+  expect(await statusOf(url, '{}')).toBe(status)
+  expect(callers).toEqual(status === 200 ? [caller] : [])
+})
+
+test('who is not admitted is answered before a body is read', async () => {
+  const { url } = await aDoor(internal, () => Promise.reject(new Problem('unauthenticated')))
+  expect(await statusOf(url)).toBe(401)
+})

@@ -1,0 +1,140 @@
+import { createHmac } from 'node:crypto'
+import type { FastifyRequest } from 'fastify'
+import { describe, expect, test } from 'vitest'
+import { createHumanGate } from './people-gate.ts'
+
+const nowMs = 1_700_000_000_000
+const home = { id: 'a', folder: '/home/a' }
+
+function gateWith(accessToken: string | null, user: number | null | 'unknown' = 1000) {
+  return createHumanGate({
+    clock: { now: () => nowMs, sleep: async () => {} },
+    accessToken: () => accessToken,
+    home,
+    direct: { port: () => 8420, userOf: () => user, isOwner: (id) => id === 1000 },
+  })
+}
+
+/** As far as the gate looks at a request. */
+function aRequest(headers: Record<string, string> = {}, method = 'GET', remoteAddress = '127.0.0.1') {
+  const request = {
+    method,
+    headers: { host: '127.0.0.1:8420', ...headers },
+    socket: { remoteAddress },
+    raw: { httpVersion: '1.1' },
+  }
+  return request as unknown as FastifyRequest
+}
+
+function cookieOf(token: string): string {
+  const key = createHmac('sha256', token).update('ol-cookie-signing').digest()
+  const expiry = String(nowMs / 1000 + 600)
+  return `ol_session=${expiry}.${createHmac('sha256', key).update(expiry).digest('hex')}`
+}
+
+describe('without an access token file', () => {
+  test('a direct call from this machine is let in', () => {
+    expect(gateWith(null)(aRequest())).toEqual({ kind: 'human', channel: 'api', owner: true })
+  })
+
+  test.each([
+    ['another machine', 'unauthenticated', aRequest({}, 'GET', '192.0.2.1')],
+    ['a foreign Host', 'host-refused', aRequest({ host: 'evil.example:8420' })],
+    ['a proxy in between', 'host-refused', aRequest({ 'x-forwarded-for': '192.0.2.1' })],
+    ['a page of another origin', 'host-refused', aRequest({ origin: 'http://evil.example' })],
+    ['a page of no origin', 'host-refused', aRequest({ origin: 'null' })],
+    ['a write without the header that no form can send', 'denied', aRequest({}, 'POST')],
+  ])('%s is refused as %s', (_who, code, request) => {
+    expect(() => gateWith(null)(request)).toThrow(expect.objectContaining({ code }))
+  })
+})
+
+describe('who is the owner where the mesh is hosted', () => {
+  const token = 'a token'
+  const cookie = { cookie: cookieOf(token) }
+  test.each([
+    ['a direct call of its own user', 1000, aRequest(cookie), true],
+    ['another user of this machine', 33, aRequest(cookie), undefined],
+    ['a user that cannot be told', 'unknown', aRequest(cookie), undefined],
+    ['another machine', 1000, aRequest(cookie, 'GET', '192.0.2.1'), undefined],
+    ['a proxy', 1000, aRequest({ ...cookie, 'x-forwarded-for': '192.0.2.1' }), undefined],
+    ['a foreign Host', 1000, aRequest({ ...cookie, host: 'fleet.example' }), undefined],
+  ] as const)('%s with a session', (...[, user, request, owner]) => {
+    const caller = gateWith(token, user)(request)
+    expect(caller).toMatchObject({ kind: 'human' })
+    expect('owner' in caller ? caller.owner : undefined).toBe(owner)
+  })
+})
+
+describe('which home a call means', () => {
+  const wrong = expect.objectContaining({ code: 'wrong-home' })
+
+  test('is this one, or nothing is said of it', () => {
+    expect(gateWith(null)(aRequest({ 'x-flotilla-home': 'a' }))).toMatchObject({ kind: 'human' })
+    for (const meant of ['b', '', 'a ', 'A', 'x'.repeat(900), 'a\u001B[2J']) {
+      expect(() => gateWith(null)(aRequest({ 'x-flotilla-home': meant }))).toThrow(wrong)
+    }
+  })
+
+  test('is told to nobody who may not come in', () => {
+    const stranger = aRequest({ 'x-flotilla-home': 'b' }, 'GET', '192.0.2.1')
+    expect(() => gateWith(null)(stranger)).toThrow(expect.objectContaining({ code: 'unauthenticated' }))
+  })
+})
+
+describe('whose program it is', () => {
+  const refused = expect.objectContaining({ code: 'unauthenticated' })
+
+  test('another user’s program on this machine is refused, and one that has hung up', () => {
+    expect(() => gateWith(null, 33)(aRequest())).toThrow(refused)
+    expect(() => gateWith(null, null)(aRequest())).toThrow(refused)
+  })
+
+  test('a system that cannot tell users lets this machine in', () => {
+    expect(gateWith(null, 'unknown')(aRequest())).toMatchObject({ kind: 'human' })
+  })
+
+  test('HTTP/1.0, as proxies speak it by default, is refused', () => {
+    const request = aRequest()
+    Object.assign(request.raw, { httpVersion: '1.0' })
+    expect(() => gateWith(null)(request)).toThrow(expect.objectContaining({ code: 'host-refused' }))
+  })
+
+  test('what an agent may hold is refused, beside a valid cookie too', () => {
+    for (const token of [null, 'token']) {
+      const cookie = cookieOf('token')
+      for (const held of [{ authorization: 'Bearer x' }, { 'x-api-key': 'x' }]) {
+        expect(() => gateWith(token)(aRequest({ cookie, ...held }))).toThrow(refused)
+      }
+    }
+  })
+
+  test('a door for other machines takes nobody without an access token, however near', () => {
+    const gate = createHumanGate({
+      clock: { now: () => nowMs, sleep: async () => {} },
+      accessToken: () => null,
+      home,
+      direct: null,
+    })
+    expect(() => gate(aRequest())).toThrow(refused)
+  })
+})
+
+describe('with an access token file', () => {
+  test('its cookie is let in, through a proxy too', () => {
+    const request = aRequest({ cookie: cookieOf('token'), 'x-forwarded-for': '192.0.2.1' })
+    expect(gateWith('token')(request)).toMatchObject({ kind: 'human' })
+  })
+
+  test('loopback alone is not enough, nor is the cookie of another token', () => {
+    const refused = expect.objectContaining({ code: 'unauthenticated' })
+    expect(() => gateWith('token')(aRequest())).toThrow(refused)
+    expect(() => gateWith('token')(aRequest({ cookie: cookieOf('other') }))).toThrow(refused)
+  })
+
+  test('an empty file lets nobody in, also not with a cookie that its emptiness signed', () => {
+    expect(() => gateWith('')(aRequest({ cookie: cookieOf('') }))).toThrow(
+      expect.objectContaining({ code: 'unauthenticated' }),
+    )
+  })
+})

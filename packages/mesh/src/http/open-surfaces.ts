@@ -1,0 +1,119 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { jsonLimits } from '@flotilla/protocol/limits'
+import type { EffectOnce } from '../effects/effect-once.ts'
+import { readJsonBody } from '../intake/read-json.ts'
+import { createBinder } from './bind-endpoint.ts'
+import { effectOnCall } from './effect-on-call.ts'
+import type { AgentCaller, AgentGate } from './gates/agent-gate.ts'
+import type { InternalGate } from './gates/internal-gate.ts'
+import { requireOperatorOrInternal } from './gates/operator-gate.ts'
+import type { HumanGate } from './gates/people-gate.ts'
+import type { AgentSurface, CallerOf, Routes, Surface } from './routes.ts'
+import { takeBodies } from './take-bodies.ts'
+
+/** What a server needs to put a module's routes behind their gates. */
+export type Offered = readonly { readonly routes?: Routes }[]
+
+/** What anyone may ask. */
+export function openPublic(server: FastifyInstance, modules: Offered): void {
+  offer({ server, modules }, 'public', (scope, open) => open({ scope, bind: createBinder(scope) }))
+}
+
+export function openPeople(
+  server: FastifyInstance,
+  modules: Offered,
+  { gate, keepAliveMs }: { readonly gate: HumanGate; readonly keepAliveMs: number },
+): void {
+  offer({ server, modules }, 'people', (scope, open) => open({ ...surfaceFor(scope, gate), keepAliveMs }))
+}
+
+export function openInternal(server: FastifyInstance, modules: Offered, gate: InternalGate): void {
+  offer({ server, modules }, 'internal', (scope, open) => open(surfaceFor(scope, gate)))
+  offer({ server, modules }, 'operatorOrInternal', (scope, open) =>
+    open(surfaceFor(scope, (request) => requireOperatorOrInternal(gate(request)))),
+  )
+}
+
+/** All that agents come to: their own calls, the operator's, and the model surface. */
+export function openAgents(
+  server: FastifyInstance,
+  modules: Offered,
+  { gate, effects }: { readonly gate: AgentGate; readonly effects: EffectOnce },
+): void {
+  takeBodies(server, gate, (body) => readJsonBody(body, jsonLimits.body))
+  const operator = (request: FastifyRequest): AgentCaller => {
+    const caller = gate.doorOnly(request)
+    requireOperatorOrInternal(caller)
+    return caller
+  }
+  offer({ server, modules }, 'agent', (scope, open) => {
+    scope.addHook('onRequest', gate.admitToDoor)
+    open(withEffects(scope, gate.doorOnly, { gate, effects }))
+  })
+  offer({ server, modules }, 'operator', (scope, open) => {
+    scope.addHook('onRequest', gate.admitToDoor)
+    // Nobody else's body is read.
+    scope.addHook('onRequest', async (request) => void operator(request))
+    open(withEffects(scope, operator, { gate, effects }))
+  })
+  offer({ server, modules }, 'operatorOrInternal', (scope, open) => {
+    scope.addHook('onRequest', gate.admitToDoor)
+    open(bindingFor(scope, (request) => requireOperatorOrInternal(gate.doorOnly(request))))
+  })
+  offer({ server, modules }, 'models', (scope, open) => {
+    scope.addHook('onRequest', gate.admitToModels)
+    open({ ...bindingFor(scope, gate.modelSurface, gate.spend), gate })
+  })
+}
+
+/** Each module's routes in a scope of their own, so that what one adds to it changes nothing for another. */
+function offer<Name extends keyof Routes>(
+  { server, modules }: { readonly server: FastifyInstance; readonly modules: Offered },
+  name: Name,
+  put: (scope: FastifyInstance, open: NonNullable<Routes[Name]>) => void,
+): void {
+  for (const { routes } of modules) {
+    const open = routes?.[name]
+    if (open) server.register(async (scope) => put(scope, open))
+  }
+}
+
+function surfaceFor<Who>(scope: FastifyInstance, callerOf: CallerOf<Who>): Surface<Who> {
+  // Before the body is read: whoever is refused is told nothing of what it should have sent.
+  scope.addHook('onRequest', async (request) => void callerOf(request))
+  return bindingFor(scope, callerOf)
+}
+
+function bindingFor<Who>(
+  scope: FastifyInstance,
+  callerOf: CallerOf<Who>,
+  spend?: AgentGate['spend'],
+): Surface<Who> {
+  const bind = createBinder(scope, spend)
+  return {
+    scope,
+    bind: (endpoint, schemas, handler) =>
+      bind(endpoint, schemas, (request) => handler({ ...request, caller: callerOf(request.raw) })),
+  }
+}
+
+function withEffects(
+  scope: FastifyInstance,
+  callerOf: CallerOf<AgentCaller>,
+  { gate, effects }: { readonly gate: AgentGate; readonly effects: EffectOnce },
+): AgentSurface {
+  const bind = createBinder(scope, gate.spend)
+  return {
+    scope,
+    bind: (endpoint, schemas, handler) =>
+      bind(endpoint, schemas, (request) => {
+        const { raw } = request
+        const caller = callerOf(raw)
+        return handler({
+          ...request,
+          caller,
+          effect: (asked) => effectOnCall(effects, { caller, raw, asked }),
+        })
+      }),
+  }
+}

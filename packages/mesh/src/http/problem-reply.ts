@@ -1,0 +1,79 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Problem } from '@flotilla/protocol/problem'
+import { problemCatalog } from '@flotilla/protocol/problem-catalog'
+import { problemContentType, problemJson } from '@flotilla/protocol/problem-json'
+import type { Log } from '../platform/log.ts'
+import { isDiskFull } from '../storage/disk-full.ts'
+
+/** The one place that turns a failure into an answer. What is not a Problem says nothing about itself outside. */
+export function installProblemReplies(server: FastifyInstance, log: Log): void {
+  server.setErrorHandler((error, request, reply) => {
+    const problem = asProblem(error, request.routeOptions.bodyLimit)
+    // A client that hung up in the middle of its body has not made anything fail inside.
+    if (problem.code === 'internal-error' && request.raw.complete) {
+      log.error(
+        { requestId: request.id, path: request.routeOptions.url, err: error },
+        'request failed inside',
+      )
+    }
+    if (problem.code === 'client-gone') {
+      const path = request.routeOptions.url
+      log.info({ requestId: request.id, path }, 'a client hung up before its answer, which is dropped')
+    }
+    return sendProblem(request, reply, problem)
+  })
+  server.setNotFoundHandler((request, reply) => sendProblem(request, reply, noSuchPath()))
+}
+
+export function bodyTooLarge(maxBytes: number): Problem {
+  return new Problem('body-too-large', {
+    detail: `at most ${maxBytes} bytes are taken here`,
+    extra: { limit_bytes: maxBytes },
+  })
+}
+
+export function noSuchPath(): Problem {
+  return new Problem('not-found', {
+    detail: 'this door has no such path',
+    repair: 'Check method and path; the commands of flotilla --help know them.',
+  })
+}
+
+export function sendProblem(request: FastifyRequest, reply: FastifyReply, problem: Problem): FastifyReply {
+  const body = problemJson(problem, request.id)
+  if (problem.retryAfterSeconds !== undefined) {
+    void reply.header('retry-after', String(Math.max(1, Math.ceil(problem.retryAfterSeconds))))
+  }
+  // The official clients of model providers repeat every 5xx unless they are told not to.
+  void reply.header('x-should-retry', String(isWorthRepeating(problem)))
+  return reply.code(body.status).type(problemContentType).send(JSON.stringify(body))
+}
+
+/** What was tried several times on this side has nothing to gain from being tried at once on that side too. */
+function isWorthRepeating(problem: Problem): boolean {
+  const { attempts } = problem.extra
+  if (typeof attempts === 'number' && problem.retryAfterSeconds === undefined) return false
+  return problemCatalog[problem.code].retryable
+}
+
+/** Fastify's own refusals get the codes of our catalogue; `bodyMaxBytes` is the limit of the route that refused. */
+export function asProblem(error: unknown, bodyMaxBytes?: number): Problem {
+  if (error instanceof Problem) return error
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (isDiskFull(error)) return new Problem('disk-full', { cause: error })
+  switch (code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return bodyMaxBytes === undefined ? new Problem('body-too-large') : bodyTooLarge(bodyMaxBytes)
+    case 'FST_ERR_CTP_INVALID_JSON_BODY':
+    case 'FST_ERR_CTP_EMPTY_JSON_BODY':
+      return new Problem('bad-json')
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return new Problem('bad-request', { detail: 'send Content-Type: application/json' })
+    case 'FST_ERR_CTP_INVALID_CONTENT_LENGTH':
+      return new Problem('bad-request', { detail: 'Content-Length does not match the body' })
+    case 'FST_ERR_BAD_URL':
+      return new Problem('bad-request', { detail: 'the URL is not valid' })
+    default:
+      return new Problem('internal-error', { cause: error })
+  }
+}

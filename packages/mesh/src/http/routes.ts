@@ -1,0 +1,67 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Endpoint } from '@flotilla/protocol/endpoint'
+import type { Caller } from '../access/caller.ts'
+import type { BindOptions, BoundRequest, Handled } from './bind-endpoint.ts'
+import type { EffectOnCall } from './effect-on-call.ts'
+import type { AgentCaller, AgentGate } from './gates/agent-gate.ts'
+
+/** What a module offers, by who may come to it. Each surface has its gate before every route, before a body is read. */
+export interface Routes {
+  /** Anyone. There is no gate: whoever binds here decides by what it is sent. */
+  readonly public?: (surface: PublicSurface) => void
+  readonly people?: (surface: PeopleSurface) => void
+  /** Agents by their door token, with the run that is theirs at the moment. */
+  readonly agent?: (surface: AgentSurface) => void
+  /** The operator alone, as an agent. */
+  readonly operator?: (surface: AgentSurface) => void
+  /** The operator, and programs of this machine. */
+  readonly operatorOrInternal?: (surface: Surface<Caller>) => void
+  /** Programs of this machine. */
+  readonly internal?: (surface: Surface<Caller>) => void
+  /** What OpenAI's and Anthropic's clients in a container talk to. */
+  readonly models?: (surface: ModelSurface) => void
+}
+
+/** A request that the gate of its surface let in. */
+export type AdmittedRequest<E extends Endpoint, Schemas extends BindOptions, Who> = BoundRequest<
+  E,
+  Schemas
+> & { readonly caller: Who }
+
+/** Binds one endpoint. The use case that `handler` calls decides whether the caller may. */
+export type Bind<Who, More = unknown> = <E extends Endpoint, const Schemas extends BindOptions>(
+  endpoint: E,
+  schemas: Schemas,
+  handler: (request: AdmittedRequest<E, Schemas, Who> & More) => Handled<Schemas>,
+) => void
+
+export interface Surface<Who, More = unknown> {
+  readonly bind: Bind<Who, More>
+  /** For what a module needs beside routes: a parser of bodies, a header of answers. It ends with the module's routes. */
+  readonly scope: FastifyInstance
+}
+
+export interface PublicSurface {
+  readonly bind: <E extends Endpoint, const Schemas extends BindOptions>(
+    endpoint: E,
+    schemas: Schemas,
+    handler: (request: BoundRequest<E, Schemas>) => Handled<Schemas>,
+  ) => void
+  readonly scope: FastifyInstance
+}
+
+export interface PeopleSurface extends Surface<Caller> {
+  /** Silence after which an open answer gets a sign of life. */
+  readonly keepAliveMs: number
+}
+
+/** `effect` for calls that change something: its key is taken from the headers, `asked` is what must be the same in a repeat. */
+export type AgentSurface = Surface<AgentCaller, { effect(asked: unknown): EffectOnCall }>
+
+/** Callers are let in by door or program tokens: see `AgentGate.modelSurface`. */
+export interface ModelSurface extends Surface<AgentCaller> {
+  readonly gate: Pick<AgentGate, 'hold' | 'keep' | 'spend'>
+}
+
+/** One of the two ways to know who calls. */
+export type CallerOf<Who> = (request: FastifyRequest) => Who

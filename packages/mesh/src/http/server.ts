@@ -1,0 +1,111 @@
+import { randomUUID } from 'node:crypto'
+import type { Socket } from 'node:net'
+import fastify from 'fastify'
+import type { FastifyInstance } from 'fastify'
+import { jsonLimits, wireLimits } from '@flotilla/protocol/limits'
+import { Problem } from '@flotilla/protocol/problem'
+import { requirePlainBody } from '@flotilla/protocol/plain-body'
+import { problemContentType, problemJson } from '@flotilla/protocol/problem-json'
+import { webhookPublicEndpoints } from '@flotilla/protocol/webhook-api'
+import { readJsonBody } from '../intake/read-json.ts'
+import type { Log } from '../platform/log.ts'
+import { answersWith } from './answer-headers.ts'
+import type { AnswerHeaders } from './answer-headers.ts'
+import { boundConnections, connectionBounds } from './bound-connections.ts'
+import type { ConnectionBounds } from './bound-connections.ts'
+import { drainRefused } from './drain-refused.ts'
+import { oneRequestAtATime } from './one-request-at-a-time.ts'
+import { asProblem, installProblemReplies, noSuchPath, sendProblem } from './problem-reply.ts'
+
+/** A client that opens a connection and sends its request slower than this is let go. */
+const requestTimeoutMs = 120_000
+
+/** Of one request, names and values together; what passes it is refused while it comes. */
+const headersMaxBytes = 16 * 1024
+/** Headers of one request. Beyond it Node leaves them out, so that a refusal could be got round: it is refused instead. */
+const headersMax = 200
+
+/** One listening door: bounded bodies, problem replies, `headers` on every answer, no framework banner. */
+export function createServer(
+  log: Log,
+  connections: ConnectionBounds = connectionBounds,
+  headers: AnswerHeaders = {},
+): FastifyInstance {
+  const server = fastify({
+    logger: false,
+    bodyLimit: wireLimits.bodyMaxBytes,
+    requestTimeout: requestTimeoutMs,
+    keepAliveTimeout: 75_000,
+    forceCloseConnections: true,
+    genReqId: () => randomUUID(),
+    http: { maxHeaderSize: headersMaxBytes, ServerResponse: answersWith(headers) },
+    // What fails before a route is found does not reach the error handler.
+    frameworkErrors: (error, request, reply) => sendProblem(request, reply, asProblem(error)),
+    clientErrorHandler: (error, socket) => refuseBrokenHttp(error, socket, headers),
+    // Keys of the blackboard and names of files are longer than the router's default of 100.
+    routerOptions: { maxParamLength: 2048, ignoreTrailingSlash: false },
+  })
+  server.server.maxHeadersCount = headersMax + 1
+  server.addHook('onRequest', async ({ raw, is404, routeOptions }) => {
+    if (raw.rawHeaders.length > 2 * headersMax) {
+      throw new Problem('body-too-large', { detail: `at most ${headersMax} headers are taken` })
+    }
+    // Before a body is read that nobody waits for.
+    if (is404) throw noSuchPath()
+    if (!keepsRefusals(routeOptions.url)) requirePlainBody(raw.headers)
+  })
+  server.addHook('onSend', async (request, reply) => {
+    void reply.header('x-content-type-options', 'nosniff')
+    void reply.header('cache-control', reply.getHeader('cache-control') ?? 'no-store')
+    await drainRefused(request.raw, reply)
+    // Who knows no path, or shows no identity, does not get another try for the price of a line.
+    if (request.is404 || reply.statusCode === 401) void reply.header('connection', 'close')
+  })
+  server.removeAllContentTypeParsers()
+  server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
+    try {
+      done(null, readJsonBody(body as Buffer, jsonLimits.body))
+    } catch (error) {
+      done(error as Error)
+    }
+  })
+  installProblemReplies(server, log)
+  boundConnections(server.server, connections)
+  oneRequestAtATime(server.server)
+  return server
+}
+
+/** A delivery that is refused is a row of its hook's history, so that its route looks for itself. */
+function keepsRefusals(path: string | undefined): boolean {
+  const [start = ''] = webhookPublicEndpoints.webhookReceive.path.split('{')
+  return path?.startsWith(start) === true
+}
+
+/** What is no HTTP gets a problem too, by hand: there is no request to answer to. */
+function refuseBrokenHttp(
+  error: Error & { readonly code?: string },
+  socket: Socket,
+  headers: AnswerHeaders,
+): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const tooLarge = error.code === 'HPE_HEADER_OVERFLOW'
+  const detail = tooLarge ? 'the headers are too large' : 'this is not a request of HTTP/1.1'
+  const body = problemJson(new Problem(tooLarge ? 'body-too-large' : 'bad-request', { detail }), randomUUID())
+  const text = JSON.stringify(body)
+  socket.end(
+    [
+      `HTTP/1.1 ${body.status} ${body.title}`,
+      `content-type: ${problemContentType}`,
+      `content-length: ${Buffer.byteLength(text)}`,
+      ...Object.entries({ 'cache-control': 'no-store', ...headers }).map(
+        ([name, value]) => `${name}: ${value}`,
+      ),
+      'connection: close',
+      '',
+      text,
+    ].join('\r\n'),
+  )
+}

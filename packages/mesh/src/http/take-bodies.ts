@@ -1,0 +1,57 @@
+import type { IncomingMessage } from 'node:http'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { Problem } from '@flotilla/protocol/problem'
+import { bodyTooLarge } from './problem-reply.ts'
+import type { createAgentGate } from './gates/agent-gate.ts'
+
+/**
+ * JSON bodies of agents' calls: each byte is counted as it comes, so that what all of them keep is bounded, and what is
+ * made of them is charged to the agent. Comes after the gate has let the call in.
+ */
+export function takeBodies(
+  scope: FastifyInstance,
+  gate: Pick<ReturnType<typeof createAgentGate>, 'hold' | 'spend'>,
+  read: (body: Buffer) => unknown,
+): void {
+  scope.removeContentTypeParser('application/json')
+  scope.addContentTypeParser(
+    'application/json',
+    async (request: FastifyRequest, payload: IncomingMessage) => {
+      const body = await gather(request, payload, (bytes) => gate.hold(request, bytes))
+      return gate.spend(request, () => read(body))
+    },
+  )
+}
+
+function gather(
+  request: FastifyRequest,
+  payload: IncomingMessage,
+  hold: (bytes: number) => void,
+): Promise<Buffer> {
+  const maxBytes = request.routeOptions.bodyLimit
+  const parts: Buffer[] = []
+  let size = 0
+  return new Promise((resolve, reject) => {
+    if (Number(request.headers['content-length'] ?? 0) > maxBytes) {
+      reject(bodyTooLarge(maxBytes))
+      return
+    }
+    const take = (part: Buffer): void => {
+      try {
+        size += part.length
+        if (size > maxBytes) throw bodyTooLarge(maxBytes)
+        hold(part.length)
+        parts.push(part)
+      } catch (error) {
+        parts.length = 0
+        payload.off('data', take)
+        payload.pause()
+        reject(error)
+      }
+    }
+    payload.on('data', take)
+    payload.once('end', () => resolve(parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts, size)))
+    payload.once('error', reject)
+    payload.once('close', () => reject(new Problem('bad-request', { detail: 'the body broke off' })))
+  })
+}

@@ -1,0 +1,58 @@
+import type { Settings } from '../../config/settings-file.ts'
+import { credentialNameOf } from '../../credentials/credential-tiers.ts'
+import type { Vault } from '../../credentials/vault.ts'
+import { providerPresets } from '../providers/provider-presets.ts'
+
+export interface MissingModelDeps {
+  readonly settings: () => Pick<Settings, 'providers'>
+  readonly vault: Pick<Vault, 'names'>
+  /** What `.env` of the home holds at this moment. */
+  readonly readFile: () => Promise<ReadonlyMap<string, string>>
+}
+
+/** What an owner does so that agents have a model, in words that begin small. */
+export function createMissingModel(deps: MissingModelDeps): () => Promise<string> {
+  return async () => {
+    const systemNames = deps.vault.names().system
+    // A broken file is told at the next start, with its line.
+    const file = await deps.readFile().catch(() => new Map<string, string>())
+    return missingModelWords({
+      providers: Object.keys(deps.settings().providers),
+      systemNames,
+      writtenSince: [...file].some((entry) => isNews(entry, systemNames)),
+    })
+  }
+}
+
+/** Asked only where no model is set: a default model in the file has then been written since. */
+function isNews([variable, value]: readonly [string, string], systemNames: readonly string[]): boolean {
+  if (value === '') return false
+  if (variable === 'FLOTILLA_DEFAULT_MODEL') return true
+  const credential = credentialNameOf(variable)
+  return (
+    credential?.tier === 'system' &&
+    /_(?:api_key|base_url)$/.test(credential.name) &&
+    !systemNames.includes(credential.name)
+  )
+}
+
+/** Never asks for a key that is there. Pure. */
+export function missingModelWords(known: {
+  /** Those that settings name. */
+  readonly providers: readonly string[]
+  readonly systemNames: readonly string[]
+  /** `.env` holds something of models that this life of the mesh has not read. */
+  readonly writtenSince: boolean
+}): string {
+  const { providers, systemNames, writtenSince } = known
+  if (writtenSince) return `.env of the home was changed since the mesh began, and is read ${atNextStart}`
+  const held = Object.keys(providerPresets).filter((name) =>
+    systemNames.some((system) => system === `${name}_api_key` || system === `${name}_base_url`),
+  )
+  const [first] = [...providers, ...held]
+  return first === undefined
+    ? `put FLOTILLA_SYSTEM_OPENAI_API_KEY=... (or ANTHROPIC, GOOGLE, ...) into .env of the home, which is read ${atNextStart}, or name a provider and default_model in config/settings.json`
+    : `${first} is set up, and one of its models has to be named: FLOTILLA_DEFAULT_MODEL=${first}/MODEL in .env of the home, which is read ${atNextStart}, or default_model in config/settings.json, which is read at once`
+}
+
+const atNextStart = 'at the next start (flotilla stop, then flotilla start -d)'

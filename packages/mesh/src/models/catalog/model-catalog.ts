@@ -1,0 +1,243 @@
+import { Problem } from '@flotilla/protocol/problem'
+import type { ModelSettings, Settings } from '../../config/settings-file.ts'
+import type { Secret } from '../../credentials/secret.ts'
+import type { Vault } from '../../credentials/vault.ts'
+import { freeBecause } from './free-because.ts'
+import type { FreeBecause } from './free-because.ts'
+import type { LlmProvider } from '../providers/llm-provider.ts'
+import type { MakeProvider } from '../providers/make-provider.ts'
+import { mediaBoundsOf } from '../gateway/media-bounds.ts'
+import type { MediaBounds } from '../gateway/media-bounds.ts'
+import { windowOfModel } from './model-window.ts'
+import type { PricedModel } from './price-list.ts'
+import { presetModel } from './preset-model.ts'
+import type { PresetModel } from './preset-model.ts'
+import { boundFieldAt, setupOf, usableProviders } from '../providers/provider-setup.ts'
+import type { ProviderSetup } from '../providers/provider-setup.ts'
+import { fullName, namesMany, resolveModel } from './resolve-model.ts'
+import type { ModelName } from './resolve-model.ts'
+import type { ServerToolSettings } from '../gateway/server-tools.ts'
+import type { UsageRule } from '../formats/usage.ts'
+
+/** A model that can be called now. */
+export interface CatalogModel extends PricedModel {
+  readonly freeBecause: FreeBecause
+  readonly llm: LlmProvider
+  /** What must not stand in any text that leaves. */
+  readonly secrets: readonly Secret[]
+  /** What a call that names no bound is given, tokens. */
+  readonly defaultMaxTokens: number
+  /** What fits into it, tokens; far above all that is known where nobody knows. */
+  readonly windowTokens: number
+  /** What it counts at most for what is no text. */
+  readonly media: MediaBounds
+  readonly usageRule: UsageRule
+  /** Tools that the owner lets run at its provider. */
+  readonly serverTools: Readonly<Record<string, ServerToolSettings>>
+  /** The name under which this provider takes the bound when the client used none. */
+  readonly boundField: 'max_tokens' | 'max_completion_tokens'
+}
+
+export interface ModelCatalog {
+  /** What agents without a model of their own use; null when none is set. */
+  defaultModel(): string | null
+  /** The same with what chose it. */
+  preset(): PresetModel | null
+  /** Whom a bare name belongs to. */
+  defaultProvider(): string
+  /** Throws the Problem `not-configured` when the provider is not set up. */
+  find(name: ModelName): CatalogModel
+  /** Throws the Problem `unprocessable`, with the providers that are set up, where that of the model is not. */
+  requireUsable(model: string): void
+  /** Full names of all models that are known without asking anybody. */
+  names(): Promise<readonly string[]>
+  close(): Promise<void>
+}
+
+export interface ModelCatalogDeps {
+  readonly settings: () => Settings
+  readonly vault: Vault
+  /** FLOTILLA_DEFAULT_MODEL; wins over the settings file. */
+  readonly environmentDefaultModel: string | null
+  readonly environmentDefaultModelFrom: 'environment' | '.env'
+  readonly makeProvider: MakeProvider
+}
+
+/** Enough for a long answer, and accepted by the current models of the large providers. */
+const defaultMaxTokens = 16_384
+
+/** Twice the largest window that a public model had when this was written. */
+const unknownWindowTokens = 4_000_000
+
+interface Vaulted {
+  readonly credential: string
+  readonly secret: Secret | undefined
+}
+
+/** Models that are remembered; forgetting all only costs a look. */
+const knownMax = 1000
+
+export function createModelCatalog(deps: ModelCatalogDeps): ModelCatalog {
+  /** By name; a changed setting makes a new one, and the old ones live until the end. */
+  const made = new Map<string, { readonly mark: string; readonly llm: LlmProvider }>()
+  const replaced: LlmProvider[] = []
+
+  /** What was found by the same settings and secrets is found again. */
+  const known = new Map<
+    string,
+    {
+      readonly model: CatalogModel
+      readonly settings: Settings
+      /** The credentials it depends on, as they were. */
+      readonly vaulted: readonly Vaulted[]
+    }
+  >()
+
+  function isVaulted({ credential, secret }: Vaulted): boolean {
+    return deps.vault.system(credential) === secret
+  }
+
+  const secretIds = new WeakMap<Secret, number>()
+  let secretsSeen = 0
+
+  /** Tells one secret from another without a look at it. */
+  function secretId(secret: Secret): number {
+    const known = secretIds.get(secret)
+    if (known !== undefined) return known
+    secretIds.set(secret, ++secretsSeen)
+    return secretsSeen
+  }
+
+  function providerFor(name: string, setup: ProviderSetup, marks: readonly Vaulted[]): LlmProvider {
+    // A credential that was changed is another object, and prints as all others do.
+    const mark = JSON.stringify([setup, marks.map(({ secret }) => (secret ? secretId(secret) : null))])
+    const known = made.get(name)
+    if (known?.mark === mark) return known.llm
+    if (known) replaced.push(known.llm)
+    const llm = deps.makeProvider(setup)
+    made.set(name, { mark, llm })
+    return llm
+  }
+
+  /** The setup of a provider, and the credentials that it hangs on, whether they are there or not. */
+  function look(provider: string): { setup: ProviderSetup; vaulted: readonly Vaulted[] } {
+    const vaulted: Vaulted[] = []
+    const system = (credential: string) => {
+      const secret = deps.vault.system(credential)
+      vaulted.push({ credential, secret })
+      return secret
+    }
+    return { setup: setupOf({ settings: deps.settings, system }, provider), vaulted }
+  }
+
+  const defaultModel = (): string | null => preset()?.name ?? null
+
+  function preset(): PresetModel | null {
+    return presetModel({
+      environment: deps.environmentDefaultModel,
+      environmentFrom: deps.environmentDefaultModelFrom,
+      settings: deps.settings(),
+      hasSystemCredential: (name) => deps.vault.system(name) !== undefined,
+    })
+  }
+
+  function providerOfDefault(): string {
+    return resolveModel(defaultModel() ?? '', 'openai')?.provider ?? 'openai'
+  }
+
+  return {
+    defaultModel,
+    preset,
+    defaultProvider: providerOfDefault,
+    find(name) {
+      const id = fullName(name)
+      const settings = deps.settings()
+      const found = known.get(id)
+      if (found && found.settings === settings && found.vaulted.every(isVaulted)) return found.model
+      const { setup, vaulted } = look(name.provider)
+      const model: CatalogModel = {
+        ...describe(name, setup, settings),
+        llm: providerFor(name.provider, setup, vaulted),
+        secrets: vaulted.flatMap(({ credential, secret }) =>
+          secret && !plainCredential.test(credential) ? [secret] : [],
+        ),
+      }
+      if (known.size >= knownMax) known.clear()
+      known.set(id, { model, settings, vaulted })
+      return model
+    },
+    requireUsable(wanted) {
+      const name = resolveModel(wanted, providerOfDefault())
+      try {
+        if (name === null || namesMany(wanted))
+          throw new Problem('not-configured', { detail: `${wanted} names no model` })
+        look(name.provider)
+      } catch (error) {
+        if (!(error instanceof Problem)) throw error
+        const system = (credential: string) => deps.vault.system(credential)
+        const usable = usableProviders({ settings: deps.settings, system })
+        throw new Problem('unprocessable', {
+          detail: `${error.detail}; set up are: ${usable.join(', ') || 'none yet'}`,
+          extra: { model: wanted, providers: usable },
+        })
+      }
+    },
+    async names() {
+      const scripted = Object.entries(deps.settings().providers).filter(
+        ([, provider]) => provider.kind === 'scripted',
+      )
+      const providers = ['scripted', 'offline', ...scripted.map(([name]) => name)]
+      const played = providers.map(async (name) => {
+        const { setup, vaulted } = look(name)
+        const llm = providerFor(name, setup, vaulted)
+        return (await llm.modelNames()).map((model) => fullName({ provider: name, model }))
+      })
+      const names = [...Object.keys(deps.settings().models), ...(await Promise.all(played)).flat()]
+      const usual = defaultModel()
+      if (usual !== null) names.unshift(usual)
+      return [...new Set(names)]
+    },
+    async close() {
+      await Promise.all([...[...made.values()].map(({ llm }) => llm), ...replaced].map((llm) => llm.close()))
+      made.clear()
+    },
+  }
+}
+
+function describe(
+  name: ModelName,
+  setup: ProviderSetup,
+  settings: Settings,
+): Omit<CatalogModel, 'llm' | 'secrets'> {
+  const own: ModelSettings | undefined = settings.models[fullName(name)]
+  const baseUrl = 'baseUrl' in setup ? setup.baseUrl : null
+  const because = freeBecause({
+    hasPrice: own?.price !== undefined,
+    modelLocal: own?.local ?? null,
+    providerLocal: 'local' in setup ? setup.local : null,
+    baseUrl,
+  })
+  const free = because !== null
+  const window = windowOfModel(settings, name)
+  return {
+    id: fullName(name),
+    provider: name.provider,
+    model: name.model,
+    baseUrl,
+    free,
+    freeBecause: because,
+    media: mediaBoundsOf({ model: name.model, setup, free, window }),
+    windowTokens: window ?? unknownWindowTokens,
+    usageRule: 'usage' in setup ? setup.usage : {},
+    serverTools: own?.server_tools ?? {},
+    price: own?.price ?? null,
+    defaultMaxTokens: Math.min(
+      own?.max_output_tokens ?? defaultMaxTokens,
+      own?.context ?? Number.MAX_SAFE_INTEGER,
+    ),
+    boundField: boundFieldAt(baseUrl),
+  }
+}
+
+/** Words that stand beside a key and are no secret themselves. */
+const plainCredential = /_(?:base_url|region|resource_name|api_version)$/

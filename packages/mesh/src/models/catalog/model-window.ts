@@ -1,0 +1,16 @@
+import { calcPrice } from '@pydantic/genai-prices'
+import type { Settings } from '../../config/settings-file.ts'
+import { fullName } from './resolve-model.ts'
+import type { ModelName } from './resolve-model.ts'
+
+/**
+ * Tokens that fit into a model: the owner's word in `models.*.context`, else the public list as it was when this
+ * release was made, where the newest names are found by their pattern; null when nobody knows. Pure.
+ */
+export function windowOfModel(settings: Settings, name: ModelName): number | null {
+  const id = fullName(name)
+  const own = Object.hasOwn(settings.models, id) ? settings.models[id]?.context : undefined
+  if (own !== undefined) return own
+  const found = calcPrice({ input_tokens: 1, output_tokens: 1 }, name.model, { providerId: name.provider })
+  return found?.model.context_window ?? null
+}

@@ -1,0 +1,39 @@
+import type { Settings } from '../../config/settings-file.ts'
+import { providerPresets } from '../providers/provider-presets.ts'
+
+/** A model that agents are given when they name none, and what chose it. */
+export interface PresetModel {
+  readonly name: string
+  /** In words: the file or variable and its name there. */
+  readonly from: string
+}
+
+/** What is known of who has chosen a default model. */
+export interface ModelChoices {
+  /** FLOTILLA_DEFAULT_MODEL; wins over the settings. */
+  readonly environment: string | null
+  readonly environmentFrom: 'environment' | '.env'
+  readonly settings: Pick<Settings, 'default_model'>
+  readonly hasSystemCredential: (name: string) => boolean
+}
+
+/**
+ * The model of agents that name none: the owner's word, or the usual one of the first provider whose key is there;
+ * null when there is none. A base URL may lead anywhere, so with one the owner must say which model. Pure.
+ */
+export function presetModel(known: ModelChoices): PresetModel | null {
+  const { environment, environmentFrom, settings, hasSystemCredential } = known
+  if (environment !== null) {
+    const where = environmentFrom === '.env' ? 'in .env' : 'in the environment of the mesh'
+    return { name: environment, from: `FLOTILLA_DEFAULT_MODEL ${where}` }
+  }
+  if (settings.default_model !== undefined) {
+    return { name: settings.default_model, from: 'default_model in config/settings.json' }
+  }
+  for (const [name, { usualModel }] of Object.entries(providerPresets)) {
+    if (usualModel === undefined || !hasSystemCredential(`${name}_api_key`)) continue
+    if (hasSystemCredential(`${name}_base_url`)) continue
+    return { name: usualModel, from: `the usual one of ${name}, whose key is set` }
+  }
+  return null
+}

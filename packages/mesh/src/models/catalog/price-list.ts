@@ -1,0 +1,157 @@
+import { calcPrice, TieredPrices } from '@pydantic/genai-prices'
+import type { Clock } from '@flotilla/protocol/clock'
+import { Problem } from '@flotilla/protocol/problem'
+import { nanoFromUsd, nanoPerUsd } from '../../spending/money.ts'
+import type { TokenUsage } from '../formats/usage.ts'
+
+/** What a model costs: bounds to reserve by, and the price of what was used. */
+export interface Price {
+  /** Dearest price of one token of the prompt, nano-dollars; may be a fraction. */
+  readonly inputNanoPerToken: number
+  readonly outputNanoPerToken: number
+  /** What a call costs before its first token. */
+  readonly callNano: number
+  costNano(usage: TokenUsage): number
+}
+
+export interface PricedModel {
+  /** `provider/model`. */
+  readonly id: string
+  readonly provider: string
+  readonly model: string
+  readonly baseUrl: string | null
+  /** See `free-because.ts`. */
+  readonly free: boolean
+  /** The owner's own price, US dollars per million tokens. */
+  readonly price: { readonly input_per_mtok: number; readonly output_per_mtok: number } | null
+}
+
+const tokensPerMtok = 1_000_000
+
+export const freePrice: Price = {
+  inputNanoPerToken: 0,
+  outputNanoPerToken: 0,
+  callNano: 0,
+  costNano: () => 0,
+}
+
+/**
+ * Nothing for what is free, else the owner's price where there is one, else the public list as it was when this release
+ * was made. What neither knows is the Problem `model-unpriced`.
+ */
+export function priceOf(model: PricedModel, now: number): Price {
+  if (model.free) return freePrice
+  if (model.price) return ownPrice(model.price, model.model)
+  const listed = listedPrice(model, now)
+  if (listed) return listed
+  throw new Problem('model-unpriced', {
+    detail: `no price is known for ${model.id}; under models in config/settings.json give "${model.id}" a price { input_per_mtok, output_per_mtok } or, where it is yours and costs nothing, "local": true`,
+    extra: { model: model.id },
+  })
+}
+
+/** Looking a price up is a walk over patterns; prices by time of day change by the hour. */
+const rememberedMs = 10 * 60 * 1000
+
+/** `priceOf` with a memory, which is of the very model that was asked for: the catalog makes a new one when it changes. */
+export function createPriceList(clock: Clock): (model: PricedModel) => Price {
+  const known = new WeakMap<PricedModel, { readonly price: Price; readonly until: number }>()
+  return (model) => {
+    const now = clock.now()
+    const found = known.get(model)
+    if (found && found.until > now) return found.price
+    const price = priceOf(model, now)
+    known.set(model, { price, until: now + rememberedMs })
+    return price
+  }
+}
+
+/** What is put into a cache for minutes or for an hour costs so much more than what is read, wherever it costs more. */
+const cacheWriteFactor = 1.25
+const cacheWriteLongFactor = 2
+/** Whose models charge for it. */
+const writesDear = /claude/i
+
+function ownPrice(price: { input_per_mtok: number; output_per_mtok: number }, model: string): Price {
+  const inputNano = (price.input_per_mtok * nanoPerUsd) / tokensPerMtok
+  const outputNanoPerToken = (price.output_per_mtok * nanoPerUsd) / tokensPerMtok
+  return {
+    inputNanoPerToken: writesDear.test(model) ? inputNano * cacheWriteLongFactor : inputNano,
+    outputNanoPerToken,
+    callNano: 0,
+    costNano: (usage) => {
+      const { written, long } = cacheParts(usage)
+      const input =
+        usage.promptTokens +
+        written * (cacheWriteFactor - 1) +
+        long * (cacheWriteLongFactor - cacheWriteFactor)
+      return Math.ceil(input * inputNano + usage.completionTokens * outputNanoPerToken - 1e-3)
+    },
+  }
+}
+
+function listedPrice(model: PricedModel, now: number): Price | null {
+  const timestamp = new Date(now)
+  const places = [
+    ...(model.baseUrl === null ? [] : [{ providerApiUrl: model.baseUrl }]),
+    { providerId: model.provider },
+  ]
+  for (const place of places) {
+    const found = calcPrice({ input_tokens: 1, output_tokens: 1 }, model.model, { ...place, timestamp })
+    if (found === null) continue
+    const prices = found.model_price
+    const inputUsd = dearest(prices, ['input_mtok', 'cache_write_mtok', 'cache_write_1h_mtok'])
+    // A model that only reads, as one for embeddings does, has no price for what it never writes.
+    const outputUsd = dearest(prices, ['output_mtok']) ?? 0
+    if (inputUsd === null) continue
+    return {
+      inputNanoPerToken: (inputUsd * nanoPerUsd) / tokensPerMtok,
+      outputNanoPerToken: (outputUsd * nanoPerUsd) / tokensPerMtok,
+      callNano: ((dearest(prices, ['requests_kcount']) ?? 0) * nanoPerUsd) / 1000,
+      costNano: (usage) => {
+        const priced = calcPrice(
+          {
+            input_tokens: usage.promptTokens,
+            ...cacheCounts(usage),
+            output_tokens: usage.completionTokens,
+          },
+          model.model,
+          { ...place, timestamp },
+        )
+        return nanoFromUsd(priced?.total_price ?? 0)
+      },
+    }
+  }
+  return null
+}
+
+/** Parts of the prompt that never exceed it together: what a provider tells beyond that has no price. */
+function cacheParts(usage: TokenUsage): { read: number; written: number; long: number } {
+  const read = Math.min(usage.cachedTokens, usage.promptTokens)
+  const written = Math.min(usage.cacheWriteTokens ?? 0, usage.promptTokens - read)
+  return { read, written, long: Math.min(usage.cacheWriteLongTokens ?? 0, written) }
+}
+
+/** What is kept for an hour is part of what is written. */
+function cacheCounts(usage: TokenUsage): Record<string, number> {
+  const { read, written, long } = cacheParts(usage)
+  return {
+    cache_read_tokens: read,
+    ...(written > 0 ? { cache_write_tokens: written } : {}),
+    ...(long > 0 ? { cache_write_1h_tokens: long } : {}),
+  }
+}
+
+/** The highest price that any of the fields reaches, in any tier. */
+function dearest(
+  prices: Readonly<Record<string, number | TieredPrices | undefined>>,
+  fields: string[],
+): number | null {
+  const found: number[] = []
+  for (const field of fields) {
+    const price = prices[field]
+    if (typeof price === 'number') found.push(price)
+    else if (price !== undefined) found.push(price.base, ...price.tiers.map((tier) => tier.price))
+  }
+  return found.length === 0 ? null : Math.max(...found)
+}

@@ -1,0 +1,25 @@
+import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
+import { jsonLimits } from '@flotilla/protocol/limits'
+import { Problem } from '@flotilla/protocol/problem'
+import { readJsonBody } from '../../intake/read-json.ts'
+
+/** Null where there is none. Throws the Problem `bad-request`. Pure. */
+export function wholeNumber(value: JsonValue | undefined, name: string, max: number): number | null {
+  if (value === undefined || value === null) return null
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < 1 || value > max) {
+    throw badRequest(`${name}: a whole number from 1 to ${max} is expected`)
+  }
+  return value
+}
+
+/** The JSON object in a body. Throws the Problem `bad-json`, `body-too-large` or `bad-request`. Pure. */
+export function parseJsonBody(bytes: Uint8Array): JsonObject {
+  const body = readJsonBody(bytes, jsonLimits.modelBody)
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw badRequest('an object is expected')
+  return body
+}
+
+export function badRequest(detail: string): Problem {
+  return new Problem('bad-request', { detail })
+}

@@ -1,0 +1,70 @@
+import type { JsonObject } from '@flotilla/protocol/json-value'
+import type { CallParameters } from '../gateway/dialect.ts'
+import { badRequest, parseJsonBody, wholeNumber } from './json-body.ts'
+import { answerTokensMax } from './parameters.ts'
+import { isObject } from './prompt/closed-form.ts'
+import { chosenOfMessages } from './prompt/message-form.ts'
+import { nothingFound } from './prompt/prompt-found.ts'
+
+/** Features by name that change the form of a call and nothing else; any other stays here. */
+const betasLetThrough: readonly RegExp[] = [
+  /^prompt-caching-/,
+  /^extended-cache-ttl-/,
+  /^interleaved-thinking-/,
+  /^fine-grained-tool-streaming-/,
+  /^token-efficient-tools-/,
+  /^structured-outputs-/,
+  /^computer-use-/,
+  /^effort-/,
+]
+
+/** The smallest thinking that the Messages API knows, tokens. */
+const thinkingMinTokens = 1024
+
+/** Throws the Problem `bad-json` or `bad-request`. Pure. */
+export function readMessagesParameters(bytes: Uint8Array, betas: readonly string[]): CallParameters {
+  const { body, model } = parse(bytes)
+  const value = wholeNumber(body['max_tokens'], 'max_tokens', Number.MAX_SAFE_INTEGER)
+  if (value === null) throw badRequest('max_tokens: a whole number is required')
+  const prompt = nothingFound()
+  const forwarded = chosenOfMessages(body, { path: [], found: prompt })
+  return {
+    model,
+    stream: forwarded['stream'] === true,
+    wantsUsage: true,
+    answers: 1,
+    maxTokens: { field: 'max_tokens', value: Math.min(value, answerTokensMax) },
+    forwarded,
+    prompt,
+    fit: (whole, maxTokens) => fitThinking(whole, value, maxTokens),
+    betas: betas.filter((name) => betasLetThrough.some((pattern) => pattern.test(name))),
+  }
+}
+
+/** The same for a count of tokens, which has no answer to bound. Throws the Problem `bad-json` or `bad-request`. Pure. */
+export function readCountParameters(
+  bytes: Uint8Array,
+): Pick<CallParameters, 'model' | 'forwarded' | 'prompt'> {
+  const { body, model } = parse(bytes)
+  const prompt = nothingFound()
+  return { model, forwarded: chosenOfMessages(body, { path: [], found: prompt }, 'count'), prompt }
+}
+
+function parse(bytes: Uint8Array): { readonly body: JsonObject; readonly model: string } {
+  const body = parseJsonBody(bytes)
+  const { model } = body
+  if (typeof model !== 'string') throw badRequest('model: a text is expected')
+  return { body, model }
+}
+
+/** A budget that is nearly used up leaves less room than the thinking was to have: it gets less, or there is none. */
+function fitThinking(chosen: JsonObject, asked: number, maxTokens: number): JsonObject {
+  const thought = chosen['thinking']
+  const budget = isObject(thought) ? thought['budget_tokens'] : null
+  if (!isObject(thought) || typeof budget !== 'number' || budget < maxTokens) return chosen
+  // A client's own contradiction is for the provider to tell.
+  if (budget >= asked) return chosen
+  const { thinking: _thinking, ...rest } = chosen
+  if (maxTokens <= thinkingMinTokens) return rest
+  return { ...rest, thinking: { ...thought, budget_tokens: maxTokens - 1 } }
+}

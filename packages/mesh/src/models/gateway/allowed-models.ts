@@ -1,0 +1,59 @@
+import { Problem } from '@flotilla/protocol/problem'
+import type { Settings } from '../../config/settings-file.ts'
+import type { ModelCatalog } from '../catalog/model-catalog.ts'
+import {
+  fullName,
+  modelIsListed,
+  namesMany,
+  resolveModel,
+  searchesByItself,
+} from '../catalog/resolve-model.ts'
+import type { ModelName } from '../catalog/resolve-model.ts'
+
+export interface AllowedModelsDeps {
+  readonly catalog: ModelCatalog
+  readonly settings: () => Settings
+  /** The model an agent is set to; null for the fleet's default. */
+  readonly agentModel: (agentId: string) => string | null
+}
+
+/**
+ * What an agent may use: its own model, the one of all memories, and what the owner's settings add for it. Only the
+ * owner's may name many at once, or one that searches the web by itself: an agent's own model is set by the operator
+ * too, who must not open all of a provider with it, nor a way out.
+ */
+export function allowListOf(deps: AllowedModelsDeps, agentId: string): readonly string[] {
+  const ownersDefault = deps.catalog.defaultModel()
+  const own = deps.agentModel(agentId) ?? ownersDefault
+  const { agents, embedding_model: ofMemories } = deps.settings()
+  const added = Object.hasOwn(agents, agentId) ? (agents[agentId]?.models ?? []) : []
+  const isOpen = own === null || namesMany(own) || (searchesByItself(own) && own !== ownersDefault)
+  return [isOpen ? null : own, ofMemories, ...added].filter((name) => typeof name === 'string')
+}
+
+/** The model that was asked for. Throws the Problem `model-not-allowed`. */
+export function allowedModel(deps: AllowedModelsDeps, agentId: string, wanted: string): ModelName {
+  const provider = deps.catalog.defaultProvider()
+  const name = resolveModel(wanted, provider)
+  if (name && modelIsListed(allowListOf(deps, agentId), name, provider)) return name
+  throw new Problem('model-not-allowed', {
+    detail: `agent ${agentId} may not use ${wanted.slice(0, 200)}${repairFor(deps, agentId, wanted)}`,
+    extra: { model: wanted.slice(0, 200) },
+  })
+}
+
+function repairFor(deps: AllowedModelsDeps, agentId: string, wanted: string): string {
+  if (wanted !== deps.agentModel(agentId) || !searchesByItself(wanted)) return ''
+  return `: by its name it may search the web by itself, which the owner allows with exactly this name in agents.${agentId}.models of the settings`
+}
+
+/** Full names of the models that an agent may use and that are known by name. */
+export async function namesAllowed(deps: AllowedModelsDeps, agentId: string): Promise<readonly string[]> {
+  const provider = deps.catalog.defaultProvider()
+  const list = allowListOf(deps, agentId)
+  const names = [...list, ...(await deps.catalog.names())].flatMap(
+    (entry) => resolveModel(entry, provider) ?? [],
+  )
+  const allowed = names.filter((name) => name.model !== '*' && modelIsListed(list, name, provider))
+  return [...new Set(allowed.map(fullName))]
+}

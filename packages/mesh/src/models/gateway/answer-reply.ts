@@ -1,0 +1,148 @@
+import { headers } from '@flotilla/protocol/headers'
+import { createByteStream } from './byte-stream.ts'
+import type { ByteStream } from './byte-stream.ts'
+import type { Dialect } from './dialect.ts'
+import type { Answered } from './dispatch.ts'
+import type { ProviderReply } from '../providers/llm-provider.ts'
+import { failureFromError } from '../providers/provider-failure.ts'
+import { relayStream } from './relay-stream.ts'
+import type { SpokenStream } from './relay-stream.ts'
+import type { Hearing } from './read-on.ts'
+import type { OpenCall } from './reply-body.ts'
+import type { SilenceWatch } from './silence-watch.ts'
+import type { CallWaits } from './tell-waits.ts'
+import type { ModelWatch } from './watch-models.ts'
+
+/** To be copied to the client as it is. */
+export interface CompletionReply {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  /** A stream is read to its end or given up by the signal. */
+  readonly body: Uint8Array | ByteStream
+}
+
+interface WholeReply extends CompletionReply {
+  readonly body: Uint8Array
+}
+
+/** An answer that may be passed on: whole, or a stream that has said its first words. */
+export type Received =
+  | { readonly whole: WholeReply }
+  | { readonly reply: ProviderReply; readonly call: OpenCall }
+
+type Answer = Answered<Received>
+
+/** An answer in one piece, with who gave it. */
+export function wholeAnswer({ answer, ...by }: Answer): CompletionReply {
+  if ('reply' in answer) throw new Error('a call that is not streamed has no stream')
+  return { ...answer.whole, headers: { ...answer.whole.headers, ...answeredBy(by) } }
+}
+
+/** A stream, opened by its first words or by the silence before them, whichever comes first. */
+export async function streamedAnswer(
+  deps: { readonly silence: SilenceWatch; readonly watch: ModelWatch; readonly dialect: Dialect },
+  streaming: {
+    readonly dispatched: Promise<Answer>
+    readonly wantsUsage: boolean
+    readonly hearing: Hearing
+    readonly waits: CallWaits
+  },
+): Promise<CompletionReply> {
+  const { dispatched, waits, ...rest } = streaming
+  const spoken = dispatched.then((answer) => spokenStream({ ...deps, hearing: rest.hearing, waits }, answer))
+  spoken.catch(() => {})
+  const first = await firstOf(dispatched, deps.silence)
+  if (first !== null && 'whole' in first.answer) return wholeAnswer(first)
+  return {
+    status: 200,
+    headers: {
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-cache',
+      'x-accel-buffering': 'no',
+      ...(first === null ? {} : answeredBy(first)),
+    },
+    body: relayStream({
+      ...rest,
+      spoken,
+      isLate: first === null,
+      silence: deps.silence,
+      dialect: deps.dialect,
+    }),
+  }
+}
+
+function spokenStream(
+  {
+    watch,
+    dialect,
+    hearing,
+    waits,
+  }: {
+    readonly watch: ModelWatch
+    readonly dialect: Dialect
+    readonly hearing: Hearing
+    readonly waits: CallWaits
+  },
+  answered: Answer,
+): SpokenStream {
+  const { answer, model, askedAt } = answered
+  const signature = Object.entries(answeredBy(answered)).map(([name, value]) => `${name}: ${value}`)
+  return {
+    signature: signature.join(', '),
+    waiting: () => waits.asking(model),
+    broke: (problem) => {
+      const failure = failureFromError(problem)
+      if (failure) watch.failed(model, failure, askedAt)
+    },
+    ...('whole' in answer ? asStream(answer.whole, { dialect, hearing }) : answer),
+  }
+}
+
+function answeredBy({ model, attempts }: Pick<Answer, 'model' | 'attempts'>): Record<string, string> {
+  return { [headers.answeringModel]: visible(model.id), [headers.attempts]: `${attempts}` }
+}
+
+/** A name may hold what a header may not. */
+function visible(name: string): string {
+  return /^[\x21-\x7e]+$/.test(name) ? name : encodeURIComponent(name)
+}
+
+/** A provider that was asked for a stream and gave one piece, when the client's stream has begun already. */
+function asStream(
+  whole: WholeReply,
+  { dialect, hearing }: { readonly dialect: Dialect; readonly hearing: Hearing },
+): Pick<SpokenStream, 'reply' | 'call'> {
+  const body = createByteStream((sink) => {
+    sink.write(dialect.wholeAsEvents(whole.body))
+    sink.end()
+    return { resume: () => {}, cut: () => {} }
+  })
+  const reply = { status: 200, contentType: 'text/event-stream', retryAfterSeconds: null, body }
+  return { reply: { ...reply, discard: () => {} }, call: { ...paidCall, hearing } }
+}
+
+/** Of an answer that came whole: it was settled then. */
+const paidCall: Omit<OpenCall, 'hearing'> = {
+  account: { settle: () => {}, settleUnconfirmed: () => {}, refund: () => {} },
+  costUsdOf: () => 0,
+}
+
+/** The answer, or null when it is so long in coming that the client should hear something meanwhile. */
+function firstOf(dispatched: Promise<Answer>, silence: SilenceWatch): Promise<Answer | null> {
+  return new Promise((resolve, reject) => {
+    const watched = silence.watch(() => {
+      watched.end()
+      resolve(null)
+    })
+    dispatched.then(
+      (answer) => {
+        watched.end()
+        resolve(answer)
+      },
+      (error: unknown) => {
+        watched.end()
+        reject(error)
+      },
+    )
+  })
+}

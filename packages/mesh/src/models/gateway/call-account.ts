@@ -1,0 +1,127 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { EventBus } from '../../events/event-bus.ts'
+import type { Log } from '../../platform/log.ts'
+import { bookable } from '../../spending/ledger-bounds.ts'
+import { usdFromNano } from '../../spending/money.ts'
+import type { Price } from '../catalog/price-list.ts'
+import type { Reservation, SpendGate } from '../../spending/reserve-settle.ts'
+import type { SpendClosing } from '../../spending/spend-table.ts'
+import type { UnknownCost } from '../../spending/unknown-cost.ts'
+import type { TokenUsage } from '../formats/usage.ts'
+
+/**
+ * The money of one open call. It is closed once, by whatever comes first: the usage at the end, an end that leaves its
+ * cost unknown, or a refund; every later close does nothing. `closed` runs with the first.
+ */
+export interface CallAccount {
+  settle(usage: TokenUsage): void
+  /** For an answer that may have been made and whose cost nobody can tell: all that was set aside, or more if that was told. */
+  settleUnconfirmed(why: UnknownCost, toldSoFar?: TokenUsage | null): void
+  refund(): void
+}
+
+export interface CallAccountInput {
+  readonly agentId: string
+  readonly runId: string | null
+  readonly model: string
+  readonly price: Price
+  readonly reservation: Reservation
+  readonly promptTokens: number
+  /** What its prompt may have at most, and each of its answers: what nobody can tell is no more than that. */
+  readonly windowTokens: number
+  /** Answers asked for at once. */
+  readonly answers: number
+  /** Hears how many tokens prompt and answer had, where that was told. */
+  readonly answered: (told: { readonly promptTokens: number; readonly completionTokens: number }) => void
+  readonly closed: () => void
+}
+
+export function openCallAccount(
+  deps: {
+    readonly gate: SpendGate
+    readonly events: Pick<EventBus, 'publish'>
+    readonly clock: Clock
+    readonly log: Pick<Log, 'error'>
+  },
+  input: CallAccountInput,
+): CallAccount {
+  const startedAt = deps.clock.now()
+  let isOpen = true
+
+  function close(how: () => void): void {
+    if (!isOpen) return
+    isOpen = false
+    try {
+      how()
+    } finally {
+      input.closed()
+    }
+  }
+
+  function pay(told: SpendClosing): void {
+    const closing = booked(told)
+    const durationMs = deps.clock.now() - startedAt
+    const { costNano, promptTokens, completionTokens, unconfirmed } = closing
+    deps.gate.settle(input.reservation, closing, () =>
+      deps.events.publish({
+        type: 'model.called',
+        agent_id: input.agentId,
+        run_id: input.runId,
+        model: input.model,
+        tokens: promptTokens + completionTokens,
+        prompt_tokens: promptTokens,
+        completion_tokens: completionTokens,
+        cost_usd: usdFromNano(costNano),
+        ...(unconfirmed === undefined ? {} : { unconfirmed }),
+        duration_ms: durationMs,
+      }),
+    )
+  }
+
+  /** What was told comes from outside: it never becomes a number that the ledger could not read again. */
+  function booked(told: SpendClosing): SpendClosing {
+    const closing = {
+      ...told,
+      costNano: bookable(told.costNano, input.reservation.reservedNano),
+      promptTokens: bookable(told.promptTokens),
+      completionTokens: bookable(told.completionTokens),
+    }
+    const isSame = (['costNano', 'promptTokens', 'completionTokens'] as const).every(
+      (name) => closing[name] === told[name],
+    )
+    if (!isSame) {
+      const { agentId, model } = input
+      deps.log.error(
+        { agentId, model, told, closing },
+        'a model call told unbelievable numbers; it is booked within bounds',
+      )
+    }
+    return closing
+  }
+
+  return {
+    settle: ({ promptTokens, completionTokens, ...more }) =>
+      close(() => {
+        const costNano = input.price.costNano({ promptTokens, completionTokens, ...more })
+        input.answered({
+          promptTokens: bookable(promptTokens),
+          completionTokens: bookable(completionTokens),
+        })
+        pay({ costNano, promptTokens, completionTokens })
+      }),
+    settleUnconfirmed: (why, told = null) =>
+      close(() => {
+        const { reservedNano, maxTokens } = input.reservation
+        const { windowTokens: window, answers } = input
+        const prompt = Math.max(input.promptTokens, bookable(told?.promptTokens ?? 0))
+        const completion = Math.max(maxTokens * answers, bookable(told?.completionTokens ?? 0))
+        pay({
+          costNano: Math.max(reservedNano, told === null ? 0 : bookable(input.price.costNano(told))),
+          promptTokens: Math.min(prompt, window),
+          completionTokens: Math.min(completion, window * answers),
+          unconfirmed: why,
+        })
+      }),
+    refund: () => close(() => deps.gate.refund(input.reservation)),
+  }
+}

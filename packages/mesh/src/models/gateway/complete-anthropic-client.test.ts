@@ -1,0 +1,293 @@
+import Anthropic, { APIError, APIUserAbortError } from '@anthropic-ai/sdk'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { heedsLesson } from '../../../../../tests/verifies.ts'
+import { startModelDoor } from '../../../../../tests/support/model-door.ts'
+import type { ModelDoorUnderTest } from '../../../../../tests/support/model-door.ts'
+import type { WireKind } from '../../../../../tests/support/model-wires.ts'
+import { weatherCall } from '../../../../../tests/support/wire-upstream.ts'
+
+const weather: Anthropic.Tool = {
+  name: 'get_weather',
+  description: 'Tells the weather',
+  input_schema: { type: 'object', properties: { city: { type: 'string' } } },
+}
+const picture: Anthropic.ImageBlockParam = {
+  type: 'image',
+  source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' },
+}
+
+/** The same client against Anthropic's own wire, passed through, and against others, translated. */
+const cases: readonly { wire: WireKind; model: string; thinks: boolean; passes: boolean }[] = [
+  { wire: 'anthropic', model: 'anthropic/claude-haiku-4-5', thinks: true, passes: true },
+  { wire: 'openai', model: 'deepseek/m', thinks: true, passes: false },
+  { wire: 'google', model: 'google/gemini-2.5-flash', thinks: true, passes: false },
+  { wire: 'bedrock', model: 'bedrock/anthropic.claude-sonnet-4-20250514-v1:0', thinks: true, passes: false },
+]
+
+describe.each(cases)('the official Anthropic client at $model', ({ wire, model, passes }) => {
+  let door: ModelDoorUnderTest
+  let client: Anthropic
+  beforeAll(async () => {
+    door = await startModelDoor(wire, model)
+    client = new Anthropic({ baseURL: door.rootUrl, apiKey: 'scout', maxRetries: 0 })
+  })
+  afterAll(() => door.close())
+
+  const say = (content: string, more: Partial<Anthropic.MessageCreateParamsNonStreaming> = {}) =>
+    client.messages.create({
+      model,
+      max_tokens: 9000,
+      messages: [{ role: 'user', content }],
+      ...more,
+    })
+
+  test('gets a whole answer with its usage', async () => {
+    const answer = await say('hi')
+    expect(answer).toMatchObject({
+      type: 'message',
+      role: 'assistant',
+      content: [{ type: 'text', text: 'Hello there' }],
+      stop_reason: 'end_turn',
+      usage: { input_tokens: 8, cache_read_input_tokens: 4, output_tokens: 30 },
+    })
+  })
+
+  test('reads a stream to its end, and both ways cost the same', async () => {
+    heedsLesson(88)
+    const before = door.spentNano()
+    await say('hi')
+    const whole = door.spentNano() - before
+    const stream = client.messages.stream({
+      model,
+      max_tokens: 9000,
+      messages: [{ role: 'user', content: 'hi' }],
+    })
+    const final = await stream.finalMessage()
+    expect(await stream.finalText()).toBe('Hello there')
+    expect(final.usage).toMatchObject({ cache_read_input_tokens: 4, output_tokens: 30 })
+    expect(final.stop_reason).toBe('end_turn')
+    expect(door.spentNano() - before - whole).toBe(whole)
+    expect(whole).toBeGreaterThan(0)
+  })
+
+  test('calls a tool in a stream and hands its result back', async () => {
+    const messages: Anthropic.MessageParam[] = [{ role: 'user', content: 'weather' }]
+    const called = await client.messages
+      .stream({ model, max_tokens: 9000, messages, tools: [weather] })
+      .finalMessage()
+    const use = called.content.find((block) => block.type === 'tool_use')
+    expect(called.stop_reason).toBe('tool_use')
+    expect(use).toMatchObject({ name: 'get_weather', input: weatherCall.input })
+    const answer = await say('', {
+      tools: [weather],
+      messages: [
+        ...messages,
+        { role: 'assistant', content: called.content },
+        {
+          role: 'user',
+          content: [
+            { type: 'tool_result', tool_use_id: use?.id ?? '', content: [{ type: 'text', text: 'sunny' }] },
+          ],
+        },
+      ],
+    })
+    expect(answer.content).toMatchObject([{ type: 'text', text: 'It says: sunny' }])
+  })
+
+  test('sends a picture', async () => {
+    await say('', { messages: [{ role: 'user', content: [picture, { type: 'text', text: 'hi' }] }] })
+    expect(JSON.stringify(door.upstream.calls.at(-1)?.body)).toContain('iVBORw0KGgo=')
+  })
+
+  test('gets thinking apart from the words, and may send it back', async () => {
+    const thought = await client.messages
+      .stream({
+        model,
+        max_tokens: 9000,
+        thinking: { type: 'enabled', budget_tokens: 2000 },
+        messages: [{ role: 'user', content: 'think' }],
+      })
+      .finalMessage()
+    expect(thought.content).toMatchObject([
+      { type: 'thinking', thinking: 'Two and two.' },
+      { type: 'text', text: 'Four' },
+    ])
+    const again = await say('', {
+      messages: [
+        { role: 'user', content: 'think' },
+        { role: 'assistant', content: thought.content },
+        { role: 'user', content: 'hi' },
+      ],
+    })
+    expect(again.content).toMatchObject([{ text: 'Hello there' }])
+  })
+
+  test.each([
+    { words: 'status-400', status: 400, type: 'invalid_request_error', code: 'model-call-rejected' },
+    { words: 'too-long', status: 400, type: 'invalid_request_error', code: 'prompt-too-long' },
+    { words: 'status-401', status: 502, type: 'api_error', code: 'provider-refused' },
+    { words: 'status-404', status: 404, type: 'not_found_error', code: 'model-unknown' },
+    { words: 'status-429', status: 429, type: 'rate_limit_error', code: 'rate-limited' },
+    { words: 'status-500', status: 502, type: 'api_error', code: 'upstream-failed' },
+    { words: 'status-529', status: 529, type: 'overloaded_error', code: 'model-overloaded' },
+  ])('is told $words as $status $type', async ({ words, status, type, code }) => {
+    const error = await say(words).catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(APIError)
+    expect(error).toMatchObject({ status, type, errorCode: code })
+    expect(JSON.stringify(error) + String(error)).not.toContain('sk-upstream-key')
+    if (status === 429) expect((error as APIError).headers?.get('retry-after')).toBe('3')
+    if (code === 'prompt-too-long') expect(String(error)).toContain('prompt is too long')
+  })
+
+  test.each(['break', 'overload', 'stop'])('hears of a stream that fails on the way (%s)', async (words) => {
+    const stream = client.messages.stream({
+      model,
+      max_tokens: 9000,
+      messages: [{ role: 'user', content: words }],
+    })
+    await expect(stream.finalMessage()).rejects.toThrow(/\w/)
+  })
+
+  test('has the provider heard out for a while when it goes, and then cut off', async () => {
+    const leaving = new AbortController()
+    const call = client.messages
+      .create(
+        { model, max_tokens: 10, stream: true, messages: [{ role: 'user', content: 'wait' }] },
+        { signal: leaving.signal },
+      )
+      .catch((thrown: unknown) => thrown)
+    await expect.poll(() => JSON.stringify(door.upstream.calls.at(-1)?.body)).toContain('wait')
+    leaving.abort()
+    expect(await call).toBeInstanceOf(APIUserAbortError)
+    await door.upstream.calls.at(-1)?.closed
+  })
+
+  test('has only what is on the list sent on', async () => {
+    heedsLesson(16)
+    const unknown = {
+      api_key: 'x',
+      base_url: 'http://evil',
+      mcp_servers: [],
+      container: 'c',
+      service_tier: 'auto',
+    }
+    await say('hi', { ...unknown, top_k: 5, metadata: { user_id: 'u' } } as never)
+    const sent = door.upstream.calls.at(-1)
+    const text = JSON.stringify(sent?.body)
+    for (const name of Object.keys(unknown)) expect(text).not.toContain(`"${name}"`)
+    if (passes) expect(sent?.body).toMatchObject({ top_k: 5, metadata: { user_id: 'u' } })
+  })
+
+  test('is refused a model that is not its own, and a tool that runs at the provider', async () => {
+    heedsLesson(15)
+    const other = await say('hi', { model: 'openai/dear' }).catch((thrown: unknown) => thrown)
+    expect(other).toMatchObject({ status: 403, type: 'permission_error', errorCode: 'model-not-allowed' })
+    const search = { type: 'web_search_20250305', name: 'web_search' } as const
+    const tool = await say('hi', { tools: [search] }).catch((thrown: unknown) => thrown)
+    expect(tool).toMatchObject({ status: 400, type: 'invalid_request_error' })
+  })
+
+  test('counts tokens for nothing', async () => {
+    const before = door.spentNano()
+    const count = await client.messages.countTokens({ model, messages: [{ role: 'user', content: 'hi' }] })
+    expect(count.input_tokens).toBeGreaterThan(0)
+    expect(door.spentNano()).toBe(before)
+  })
+})
+
+describe('the door for an Anthropic client', () => {
+  let door: ModelDoorUnderTest
+  beforeAll(async () => {
+    door = await startModelDoor('anthropic', 'anthropic/claude-haiku-4-5')
+  })
+  afterAll(() => door.close())
+
+  test('passes the bytes of Anthropic’s stream as they are', async () => {
+    const body = JSON.stringify({
+      model: 'claude-haiku-4-5',
+      max_tokens: 100,
+      stream: true,
+      messages: [{ role: 'user', content: 'plan' }],
+    })
+    const reply = await fetch(`${door.rootUrl}/v1/messages`, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'x-api-key': 'scout',
+        'anthropic-version': '2023-06-01',
+      },
+      body,
+    })
+    const direct = await fetch(`${door.upstream.baseUrl}/messages`, { method: 'POST', body })
+    expect(await reply.text()).toBe(await direct.text())
+  })
+
+  test('sends the key, the version and the features that are let through, and no others', async () => {
+    const client = new Anthropic({ baseURL: door.rootUrl, apiKey: 'scout', maxRetries: 0 })
+    await client.beta.messages.create({
+      model: 'claude-haiku-4-5',
+      max_tokens: 10,
+      messages: [{ role: 'user', content: 'hi' }],
+      betas: ['interleaved-thinking-2025-05-14', 'mcp-client-2025-04-04', 'context-1m-2025-08-07'],
+    })
+    expect(door.upstream.calls.at(-1)?.headers).toMatchObject({
+      'x-api-key': 'sk-upstream-key-0123456789',
+      'anthropic-version': '2023-06-01',
+      'anthropic-beta': 'interleaved-thinking-2025-05-14',
+    })
+  })
+
+  test('lists the models in its form, and one of them', async () => {
+    const client = new Anthropic({ baseURL: door.rootUrl, apiKey: 'scout', maxRetries: 0 })
+    const ids: string[] = []
+    for await (const model of client.models.list()) ids.push(model.id)
+    expect(ids).toEqual(['anthropic/claude-haiku-4-5'])
+    expect(await client.models.retrieve('claude-haiku-4-5')).toMatchObject({
+      type: 'model',
+      id: 'anthropic/claude-haiku-4-5',
+    })
+    const error = await client.models.retrieve('claude-nothing').catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ status: 404, type: 'not_found_error' })
+  })
+
+  test('leaves out what another model thought before', async () => {
+    const client = new Anthropic({ baseURL: door.rootUrl, apiKey: 'scout', maxRetries: 0 })
+    await client.messages.create({
+      model: 'claude-haiku-4-5',
+      max_tokens: 10,
+      messages: [
+        { role: 'user', content: 'hi' },
+        {
+          role: 'assistant',
+          content: [
+            { type: 'thinking', thinking: 'mine', signature: 'c2lnbmVk' },
+            { type: 'thinking', thinking: 'strange', signature: 'google-gemini-v1::c2ln' },
+            { type: 'text', text: 'ho' },
+          ],
+        },
+        { role: 'user', content: 'hi' },
+      ],
+    })
+    const sent = JSON.stringify(door.upstream.calls.at(-1)?.body)
+    expect(sent).toContain('mine')
+    expect(sent).not.toContain('strange')
+  })
+
+  test('refuses a stranger in its words', async () => {
+    const client = new Anthropic({ baseURL: door.rootUrl, apiKey: 'nobody', maxRetries: 0 })
+    const error = await client.messages
+      .create({ model: 'm', max_tokens: 1, messages: [{ role: 'user', content: 'hi' }] })
+      .catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ status: 401, type: 'authentication_error', errorCode: 'unauthenticated' })
+  })
+
+  test('says what is spent when the budget is', async () => {
+    const poor = await startModelDoor('anthropic', 'anthropic/claude-haiku-4-5', { dailyUsd: 0.000_001 })
+    const client = new Anthropic({ baseURL: poor.rootUrl, apiKey: 'scout', maxRetries: 0 })
+    const error = await client.messages
+      .create({ model: 'claude-haiku-4-5', max_tokens: 10, messages: [{ role: 'user', content: 'hi' }] })
+      .catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ status: 402, type: 'billing_error', errorCode: 'budget-exhausted' })
+    await poor.close()
+  })
+})

@@ -1,0 +1,56 @@
+import { wireLimits } from '@flotilla/protocol/limits'
+import { Problem } from '@flotilla/protocol/problem'
+import type { Guard } from '../../access/action.ts'
+import type { Caller } from '../../access/caller.ts'
+import { allowedModel } from './allowed-models.ts'
+import type { AllowedModelsDeps } from './allowed-models.ts'
+import { messagesTokensAbout } from './messages-estimate.ts'
+import { readCountParameters } from '../formats/messages-parameters.ts'
+import { problemFromRefusal } from './provider-problem.ts'
+import { withRemoteMedia } from './remote-media.ts'
+import type { FetchMedia } from './remote-media.ts'
+import { collect } from './reply-body.ts'
+import { serverToolTerms } from './server-tools.ts'
+import type { Hold } from './reply-body.ts'
+
+export interface CountTokensDeps extends AllowedModelsDeps {
+  readonly guard: Guard
+  readonly fetchMedia: FetchMedia
+}
+
+export type CountTokens = (
+  caller: Caller,
+  input: { readonly body: Uint8Array; readonly signal: AbortSignal; readonly hold?: Hold },
+) => Promise<{ readonly body: string }>
+
+/**
+ * How many tokens a prompt of `/v1/messages` has: the provider's own count where it has one, and about as many as
+ * text commonly makes where it has none. Costs nothing, and is asked once. Throws the same Problems as a call does, but for money.
+ */
+export function createCountTokens(deps: CountTokensDeps): CountTokens {
+  return async (caller, { body, signal, hold }) => {
+    deps.guard(caller, { do: 'call-api', api: 'llm' })
+    if (caller.kind !== 'agent') throw new Problem('denied')
+    if (body.length > wireLimits.modelBodyMaxBytes) {
+      throw new Problem('body-too-large', { detail: `at most ${wireLimits.modelBodyMaxBytes} bytes` })
+    }
+    const asked = readCountParameters(body)
+    const model = deps.catalog.find(allowedModel(deps, caller.agentId, asked.model))
+    serverToolTerms(model, asked)
+    const { forwarded, prompt } = await withRemoteMedia(deps, asked, { caller, signal, hold })
+    if (!model.llm.forms.has('token-count')) {
+      return { body: JSON.stringify({ input_tokens: messagesTokensAbout(forwarded, prompt) }) }
+    }
+    const request = {
+      form: 'token-count' as const,
+      agentId: caller.agentId,
+      model: model.model,
+      stream: false,
+      parameters: forwarded,
+      body: JSON.stringify({ model: model.model, ...forwarded }),
+    }
+    const reply = await model.llm.complete(request, { signal, hold })
+    if (reply.status !== 200) throw await problemFromRefusal(reply, model.provider, model.secrets)
+    return { body: await collect(reply, { hold }) }
+  }
+}

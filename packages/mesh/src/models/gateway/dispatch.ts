@@ -1,0 +1,228 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { Problem } from '@flotilla/protocol/problem'
+import type { Log } from '../../platform/log.ts'
+import type { CallAccount } from './call-account.ts'
+import { chooseModel, nextStep } from './failover.ts'
+import type { Candidate, Choice, Failure } from './failover.ts'
+import type { CallBounds, ProviderReply, ProviderRequest } from '../providers/llm-provider.ts'
+import type { CatalogModel } from '../catalog/model-catalog.ts'
+import { failureFromError, failureFromRefusal } from '../providers/provider-failure.ts'
+import type { Hearing } from './read-on.ts'
+import { spendIn } from './reply-body.ts'
+import type { CallWaits } from './tell-waits.ts'
+import type { ModelWatch } from './watch-models.ts'
+
+/** A call made ready for one model: what goes out, and the money set aside for it. */
+export interface OpenedCall {
+  readonly request: ProviderRequest
+  readonly account: CallAccount
+  readonly bounds?: CallBounds
+}
+
+export interface ChainCall<Opened extends OpenedCall, Answer> {
+  /** The model that was asked for and what may stand in for it, in order; never empty. */
+  readonly chain: readonly CatalogModel[]
+  /** Sets the money of one attempt aside; throws where it may not be spent. */
+  readonly open: (model: CatalogModel) => Promise<Opened>
+  /**
+   * Takes a reply with status 200 up to where it may be passed on. Until it resolves, nobody has heard of the answer,
+   * so another may take its place. When it throws, it has settled the account.
+   */
+  readonly receive: (reply: ProviderReply, opened: Opened) => Promise<Answer>
+  /** Once nobody waits any more, an attempt under way is heard out and no other begins. */
+  readonly hearing: Hearing
+  /** Tells whoever asked why nothing comes. */
+  readonly waits: CallWaits
+}
+
+/** An answer, who gave it, and how many attempts it took. */
+export interface Answered<Answer> {
+  readonly answer: Answer
+  readonly model: CatalogModel
+  readonly attempts: number
+  /** When the attempt that was answered left, for what is said of its model later. */
+  readonly askedAt: number
+}
+
+export interface DispatchDeps {
+  readonly clock: Clock
+  readonly log: Log
+  readonly watch: ModelWatch
+  /** From 0 to 1. */
+  readonly chance: () => number
+}
+
+/**
+ * One answer, by the model that was asked for or by one behind it in the chain.
+ *
+ * 1. The same model is asked again first, where that can heal; then the next. Permanent failures end the call.
+ * 2. Each attempt that may be billed is settled by itself; money for the next is set aside anew, and what was never
+ *    sent keeps its reservation. No attempt leaves without one.
+ * 3. Every account that was opened is closed when this rejects.
+ *
+ * Rejects with the Problem of the last attempt, with `attempts` in it, or with the reason of the client's going.
+ */
+export async function dispatch<Opened extends OpenedCall, Answer>(
+  deps: DispatchDeps,
+  call: ChainCall<Opened, Answer>,
+): Promise<Answered<Answer>> {
+  const walk: Walk = {
+    beganAt: deps.clock.now(),
+    attempts: 0,
+    untried: new Set(call.chain.keys()),
+    failure: null,
+    refusal: null,
+  }
+  let choice = chooseModel(candidates(deps, call.chain, walk))
+  while (choice) {
+    const model = call.chain[choice.index]
+    if (!model) break
+    walk.untried.delete(choice.index)
+    const tried: Tried<Answer> = await tryModel(deps, call, {
+      model,
+      walk,
+      isLastResort: choice.isLastResort,
+    })
+    if ('answer' in tried) return tried
+    choice = tried.next
+    if (choice) {
+      const next = call.chain[choice.index]?.id
+      deps.log.warn({ model: model.id, next, attempts: walk.attempts }, 'model call goes on with the next')
+    }
+  }
+  throw toldWithAttempts(walk)
+}
+
+/** One call on its way along the chain. */
+interface Walk {
+  readonly beganAt: number
+  /** At all models together. */
+  attempts: number
+  readonly untried: Set<number>
+  /** The last; null before the first. */
+  failure: Failure | null
+  /** Why the last stand-in could not be asked. */
+  refusal: Problem | null
+}
+
+interface Turn {
+  readonly model: CatalogModel
+  readonly walk: Walk
+  readonly isLastResort: boolean
+}
+
+/** Without an answer, whom to ask next; null for nobody. */
+type Tried<Answer> = Answered<Answer> | { readonly next: Choice | null }
+
+/** All attempts at one model. Throws what is no failure of the model: a refusal of our own, or the signal's reason. */
+async function tryModel<Opened extends OpenedCall, Answer>(
+  deps: DispatchDeps,
+  call: ChainCall<Opened, Answer>,
+  { model, walk, isLastResort }: Turn,
+): Promise<Tried<Answer>> {
+  const { clock, watch } = deps
+  /** Set aside and not spent. */
+  let held: Opened | null = null
+  try {
+    for (let retries = 0; ; retries++) {
+      held ??= await openNext(call, model, walk)
+      call.hearing.left.throwIfAborted()
+      if (held === null) return { next: chooseModel(candidates(deps, call.chain, walk)) }
+      const askedAt = clock.now()
+      walk.attempts++
+      const outcome: Outcome<Answer> = await attemptOnce(model, call, held)
+      if ('answer' in outcome) {
+        held = null
+        watch.answered(model, askedAt)
+        return { ...outcome, model, attempts: walk.attempts, askedAt }
+      }
+      const { failure } = outcome
+      walk.failure = failure
+      if (failure.mayBeBilled) held = null
+      call.hearing.left.throwIfAborted()
+      const elapsedMs = clock.now() - walk.beganAt
+      const others = candidates(deps, call.chain, walk)
+      const step = nextStep({ failure, retries, isLastResort, elapsedMs, others, chance: deps.chance() })
+      if (step.do !== 'retry') {
+        watch.failed(model, failure, askedAt)
+        return { next: step.do === 'switch' ? step : null }
+      }
+      const { code } = failure.problem
+      deps.log.warn({ model: model.id, code, attempts: walk.attempts }, 'model call is tried again')
+      call.waits.retrying(model, failure, { waitMs: step.waitMs, elapsedMs })
+      await clock.sleep(step.waitMs, call.hearing.left)
+    }
+  } finally {
+    held?.account.refund()
+  }
+}
+
+type Outcome<Answer> = { readonly answer: Answer } | { readonly failure: Failure }
+
+/** The account is settled where the attempt may be billed, and left as it is where it surely is not. */
+async function attemptOnce<Opened extends OpenedCall, Answer>(
+  model: CatalogModel,
+  call: ChainCall<Opened, Answer>,
+  opened: Opened,
+): Promise<Outcome<Answer>> {
+  const { hearing } = call
+  const waited = call.waits.asking(model)
+  const settleUnseen = () => opened.account.settleUnconfirmed(hearing.why() ?? 'broken-off')
+  try {
+    const options = { ...opened.bounds, signal: hearing.cut }
+    const reply = await spendIn(opened.bounds, () => model.llm.complete(opened.request, options))
+    if (reply.status === 200) {
+      const answer = await call.receive(reply, opened)
+      call.waits.over(model)
+      return { answer }
+    }
+    const failure = await failureFromRefusal(reply, model)
+    if (failure.mayBeBilled) settleUnseen()
+    return { failure }
+  } catch (error) {
+    const failure = hearing.cut.aborted ? null : failureFromError(error)
+    if (failure?.mayBeBilled !== false) settleUnseen()
+    if (failure === null) throw error
+    return { failure }
+  } finally {
+    waited.end()
+  }
+}
+
+/**
+ * Null for a stand-in that the budget, say, does not reach to: then it does not stand in. Throws what the model that
+ * was asked for lacks, as long as that is all there is to tell.
+ */
+async function openNext<Opened extends OpenedCall, Answer>(
+  call: ChainCall<Opened, Answer>,
+  model: CatalogModel,
+  walk: Walk,
+): Promise<Opened | null> {
+  try {
+    return await call.open(model)
+  } catch (error) {
+    const isWanted = model === call.chain[0]
+    if (!(error instanceof Problem) || (isWanted && walk.failure === null)) throw error
+    walk.refusal = error
+    return null
+  }
+}
+
+function candidates(deps: DispatchDeps, chain: readonly CatalogModel[], walk: Walk): Candidate[] {
+  return chain.flatMap((model, index) =>
+    walk.untried.has(index) ? [{ index, coolDownLeftMs: deps.watch.coolDownLeftMs(model) }] : [],
+  )
+}
+
+/** Whoever is told of it need not try again what was tried here: that would multiply the attempts. */
+function toldWithAttempts({ failure, refusal, attempts }: Walk): Problem {
+  if (failure === null)
+    return refusal ?? new Problem('not-configured', { detail: 'there is no model to ask' })
+  const { code, detail, cause, extra, retryAfterSeconds } = failure.problem
+  return new Problem(code, {
+    detail,
+    cause,
+    extra: { ...extra, attempts },
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+  })
+}

@@ -1,0 +1,34 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { modelEndpoints } from '@flotilla/protocol/model-api'
+import { Problem } from '@flotilla/protocol/problem'
+import { isProblemCode } from '@flotilla/protocol/problem-catalog'
+import { anthropicErrorBody } from '../formats/anthropic-error.ts'
+import { withOpenAiError } from '../formats/openai-error.ts'
+import { asProblem } from '../../http/problem-reply.ts'
+
+/** Is this one of Anthropic's clients? All of them name the version of their wire, on every path. */
+export function isAnthropicCall(request: FastifyRequest): boolean {
+  return 'anthropic-version' in request.headers || request.url.startsWith(modelEndpoints.messages.path)
+}
+
+/**
+ * Each client is refused in the words that it knows, whoever refuses: gate, framework or use case. OpenAI's look for
+ * `error` beside the fields of a problem; Anthropic's get a body of their own.
+ */
+export function refuseInDialect(scope: FastifyInstance): void {
+  scope.setErrorHandler((error) => {
+    throw withOpenAiError(asProblem(error))
+  })
+  scope.addHook('onSend', async (request, reply, payload) => {
+    if (reply.statusCode < 400 || typeof payload !== 'string' || !isAnthropicCall(request)) return payload
+    void reply.header('request-id', request.id).type('application/json')
+    return JSON.stringify(anthropicErrorBody(problemIn(payload), request.id))
+  })
+}
+
+/** What the door has written a moment ago. */
+function problemIn(payload: string): Problem {
+  const said = JSON.parse(payload) as { code?: unknown; detail?: unknown }
+  const code = typeof said.code === 'string' && isProblemCode(said.code) ? said.code : 'internal-error'
+  return new Problem(code, typeof said.detail === 'string' ? { detail: said.detail } : {})
+}

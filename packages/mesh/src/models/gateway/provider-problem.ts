@@ -1,0 +1,83 @@
+import { jsonLimits } from '@flotilla/protocol/limits'
+import { saysTooLong } from '@flotilla/protocol/context-overflow'
+import { Problem } from '@flotilla/protocol/problem'
+import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
+import * as z from 'zod'
+import { readJson } from '../../intake/read-json.ts'
+import { redact } from '../../credentials/redact.ts'
+import type { Secret } from '../../credentials/secret.ts'
+import type { ProviderReply } from '../providers/llm-provider.ts'
+
+/** Enough of a refusal to read its message. */
+const refusalMaxBytes = 16 * 1024
+const messageMaxChars = 500
+
+const refusalSchema = z.looseObject({
+  error: z.union([z.string(), z.looseObject({ message: z.string().nullish() })]),
+})
+
+/** What is the caller's own to mend; a wrong key is ours, and must not look like a wrong token of the caller's. */
+const byStatus: Readonly<Partial<Record<number, ProblemCode>>> = {
+  400: 'model-call-rejected',
+  404: 'model-unknown',
+  413: 'model-call-rejected',
+  422: 'model-call-rejected',
+}
+
+const overloadedPattern = /\boverloaded\b/i
+
+/** Some say it with a status of their own trouble. */
+function isTooLong(status: number, message: string): boolean {
+  return status !== 429 && saysTooLong(message)
+}
+
+/** What a provider's refusal is to our caller, in the provider's words and never with a key. Reads the reply's body. */
+export async function problemFromRefusal(
+  reply: ProviderReply,
+  provider: string,
+  secrets: readonly Secret[],
+): Promise<Problem> {
+  const message = redact(messageOf(await readStart(reply)), secrets).slice(0, messageMaxChars)
+  const detail = `${provider} answered ${reply.status}${message === '' ? '' : `: ${message}`}`
+  const extra = { provider, provider_status: reply.status }
+  if (reply.status === 429) {
+    const retryAfterSeconds = Math.ceil(reply.retryAfterSeconds ?? 10)
+    return new Problem('rate-limited', { detail, extra, retryAfterSeconds })
+  }
+  if (isTooLong(reply.status, message)) return new Problem('prompt-too-long', { detail, extra })
+  if (reply.status === 529 || overloadedPattern.test(message))
+    return new Problem('model-overloaded', { detail, extra })
+  const own = byStatus[reply.status]
+  if (own) return new Problem(own, { detail, extra })
+  if (reply.status === 408 || reply.status === 504) return new Problem('upstream-timeout', { detail, extra })
+  return new Problem(reply.status >= 500 ? 'upstream-failed' : 'provider-refused', { detail, extra })
+}
+
+async function readStart(reply: ProviderReply): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  try {
+    for await (const chunk of reply.body) {
+      chunks.push(chunk)
+      bytes += chunk.length
+      if (bytes >= refusalMaxBytes) break
+    }
+  } catch {
+    // The status is known and is what counts; a message that never came is no news.
+  } finally {
+    reply.discard()
+  }
+  return Buffer.concat(chunks).toString('utf8', 0, refusalMaxBytes)
+}
+
+function messageOf(text: string): string {
+  try {
+    const { error } = refusalSchema.parse(readJson(text, jsonLimits.serverReply))
+    return typeof error === 'string' ? error : (error.message ?? '')
+  } catch {
+    return text
+      .replace(/<[^>]*>/g, ' ')
+      .replace(/\s+/g, ' ')
+      .trim()
+  }
+}

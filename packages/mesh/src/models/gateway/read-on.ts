@@ -1,0 +1,170 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { agentShare } from '@flotilla/protocol/limits'
+import { createFairShare } from '../../intake/fair-share.ts'
+import type { ShareBounds } from '../../intake/fair-share.ts'
+import type { UnknownCost } from '../../spending/unknown-cost.ts'
+
+/**
+ * What becomes of a call whose client has left. A provider bills what it generates, and hanging up on it tells neither
+ * whether it stopped nor what it had made by then. So the answer is read on, for nobody, until it tells its usage; its
+ * money stays set aside meanwhile. Within bounds in time and bytes, and in calls of one agent and of all: past any of
+ * them the provider is cut off, and the call is booked as set aside.
+ */
+export interface ReadOn {
+  begin(agentId: string): Hearing
+  /** Calls of an agent that are read on now. */
+  openOf(agentId: string): number
+  /** Waits a moment for what is read on, then cuts it off; for a clean stop. */
+  close(): Promise<void>
+}
+
+/** The ear for one call's answer. */
+export interface Hearing {
+  /** Aborts when the provider is to be cut off. */
+  readonly cut: AbortSignal
+  /** Aborts when nobody waits for the answer any more. */
+  readonly left: AbortSignal
+  /** Null as long as the provider is not cut off by us. */
+  why(): UnknownCost | null
+  readerLeft(reason?: unknown): void
+  /** Bytes that nobody reads have come. */
+  heard(bytes: number): void
+  /** An attempt of the call is open; what costs nothing is not worth hearing out. Returns what is called at its end. */
+  opened(costs: boolean): () => void
+}
+
+/** Longer than all but the longest answers take. */
+const readOnMaxMs = 120_000
+/** Of one answer: 16,384 tokens as events of a stream are half of it. */
+const readOnMaxBytes = 8 * 1024 * 1024
+/** For answers that are nearly there when the mesh stops. */
+const closeMaxMs = 2000
+const afterCutMaxMs = 500
+
+export interface ReadOnLimits {
+  readonly maxMs: number
+  readonly maxBytes: number
+  /** Calls that are read on at once. */
+  readonly share: ShareBounds
+  readonly closeMs: number
+}
+
+export const readOnLimits: ReadOnLimits = {
+  maxMs: readOnMaxMs,
+  maxBytes: readOnMaxBytes,
+  share: agentShare.readOn,
+  closeMs: closeMaxMs,
+}
+
+const cutOff = new Error('the provider was cut off: nobody reads its answer')
+const readerLeft = new Error('nobody reads the answer any more')
+
+interface ReadingOn {
+  readonly agentId: string
+  readonly cutFor: (why: UnknownCost) => void
+  /** Ends the wait for its bound. */
+  readonly over: AbortController
+}
+
+export function createReadOn(deps: {
+  readonly clock: Clock
+  readonly limits?: Partial<ReadOnLimits>
+}): ReadOn {
+  const limits = { ...readOnLimits, ...deps.limits }
+  const open = new Set<ReadingOn>()
+  const share = createFairShare(limits.share)
+  let isClosing = false
+  let emptied = Promise.withResolvers<void>()
+
+  /** Null where the call has its share. */
+  function refusal(agentId: string): UnknownCost | null {
+    if (isClosing) return 'mesh-stopped'
+    return share.take(agentId, 1) === null ? null : 'read-on-crowded'
+  }
+
+  async function watch(one: ReadingOn): Promise<void> {
+    open.add(one)
+    try {
+      await deps.clock.sleep(limits.maxMs, one.over.signal)
+      one.cutFor('read-on-time')
+    } catch {
+      // It is over: `end` has taken it out.
+    }
+  }
+
+  function end(one: ReadingOn): void {
+    if (!open.delete(one)) return
+    share.giveBack(one.agentId, 1)
+    one.over.abort(readerLeft)
+    if (open.size > 0) return
+    emptied.resolve()
+    emptied = Promise.withResolvers()
+  }
+
+  function begin(agentId: string): Hearing {
+    const cutting = new AbortController()
+    const leaving = new AbortController()
+    let why: UnknownCost | null = null
+    let attempts = 0
+    let isWorth = false
+    let bytesHeard = 0
+    let reading: ReadingOn | null = null
+
+    function cutFor(reason: UnknownCost): void {
+      if (cutting.signal.aborted) return
+      why = reason
+      cutting.abort(cutOff)
+    }
+
+    function leave(reason: unknown = readerLeft): void {
+      if (leaving.signal.aborted) return
+      leaving.abort(reason)
+      if (attempts === 0) return
+      const refused = isWorth ? refusal(agentId) : 'broken-off'
+      if (refused !== null) {
+        cutFor(refused)
+        return
+      }
+      reading = { agentId, cutFor, over: new AbortController() }
+      void watch(reading)
+    }
+
+    return {
+      cut: cutting.signal,
+      left: leaving.signal,
+      why: () => why,
+      readerLeft: leave,
+      heard(bytes) {
+        bytesHeard += bytes
+        if (bytesHeard > limits.maxBytes) cutFor('read-on-bytes')
+      },
+      opened(costs) {
+        attempts++
+        isWorth = costs
+        let isOpen = true
+        return () => {
+          if (!isOpen) return
+          isOpen = false
+          attempts--
+          if (reading && attempts === 0) end(reading)
+        }
+      },
+    }
+  }
+
+  return {
+    begin,
+    openOf: share.of,
+    async close() {
+      isClosing = true
+      if (open.size === 0) return
+      const late = new AbortController()
+      await Promise.race([emptied.promise, deps.clock.sleep(limits.closeMs, late.signal).catch(() => {})])
+      for (const one of open) one.cutFor('mesh-stopped')
+      if (open.size > 0) {
+        await Promise.race([emptied.promise, deps.clock.sleep(afterCutMaxMs, late.signal).catch(() => {})])
+      }
+      late.abort(readerLeft)
+    },
+  }
+}

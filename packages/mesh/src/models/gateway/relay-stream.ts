@@ -1,0 +1,223 @@
+import { Problem } from '@flotilla/protocol/problem'
+import { createByteStream, pipeBytes } from './byte-stream.ts'
+import type { ByteFlow, ByteSink, ByteStream } from './byte-stream.ts'
+import type { ProviderReply } from '../providers/llm-provider.ts'
+import type { Dialect } from './dialect.ts'
+import { asProblem } from '../formats/openai-error.ts'
+import { createEventPasser, freshProgress, wholeUsage } from './pass-stream.ts'
+import type { Hearing } from './read-on.ts'
+import { boundWords } from './reply-body.ts'
+import type { OpenCall } from './reply-body.ts'
+import type { UnknownCost } from '../../spending/unknown-cost.ts'
+import type { TokenUsage } from '../formats/usage.ts'
+import type { SilenceWatch, Watched } from './silence-watch.ts'
+
+/** A comment that server-sent event readers skip, so that nobody on the way takes a silent connection for dead. */
+const keepAliveComment = Buffer.from(': keep-alive\n\n')
+
+/** A stream that has said its first words, and whose it is. */
+export interface SpokenStream {
+  readonly reply: ProviderReply
+  readonly call: OpenCall
+  /** Told to a client that got its headers before anybody knew. */
+  readonly signature: string
+  /** Begins to watch for silences between its words. */
+  readonly waiting: () => Watched
+  /** Hears once that the stream broke off; a stream that has begun is never asked for again. */
+  readonly broke: (problem: Problem) => void
+}
+
+export interface RelayInput {
+  /** Whoever makes it has closed every account when it rejects. */
+  readonly spoken: Promise<SpokenStream>
+  readonly dialect: Dialect
+  /** The client has waited in silence so far. */
+  readonly isLate: boolean
+  readonly wantsUsage: boolean
+  /** Hears of the reader's going, and says when the provider is to be cut off. */
+  readonly hearing: Hearing
+  readonly silence: SilenceWatch
+}
+
+/**
+ * An answer as it comes, with comments in its silences. Settles by its whole usage, or as unconfirmed, whether or not
+ * anybody ever reads it: once its reader has left it is read to its end for the usage alone. Fails only by the reader's
+ * own going.
+ */
+export function relayStream(input: RelayInput): ByteStream {
+  const { left } = input.hearing
+  let isPiped = false
+  const pipe = (sink: ByteSink): ByteFlow => {
+    isPiped = true
+    return relay(input, sink)
+  }
+  const readAlone = () => {
+    if (!isPiped) pipe(nobody)
+  }
+  if (left.aborted) readAlone()
+  else left.addEventListener('abort', readAlone, { once: true })
+  return createByteStream((sink) => {
+    if (!isPiped) return pipe(sink)
+    // Its client had left before anybody came to read.
+    sink.fail(left.reason)
+    return { resume: () => {}, cut: () => {} }
+  })
+}
+
+const nobody: ByteSink = { write: () => true, end: () => {}, fail: () => {} }
+
+/** Pieces that come in one go leave in one go: most of what a stream costs is its writes. */
+function relay(input: RelayInput, sink: ByteSink): ByteFlow {
+  const { hearing } = input
+  const progress = freshProgress()
+  const call = {
+    spoken: null as SpokenStream | null,
+    source: null as ByteFlow | null,
+    waited: null as Watched | null,
+  }
+  const passer = createEventPasser(
+    progress,
+    {
+      wantsUsage: input.wantsUsage,
+      costUsdOf: (usage: TokenUsage) => call.spoken?.call.costUsdOf(usage) ?? 0,
+      more: () => boundWords(call.spoken?.call.answerBound),
+      onDone: () => settle('no-usage'),
+    },
+    input.dialect.createStreamForm?.(),
+  )
+  let gathered: Uint8Array[] = []
+  let isOver = false
+  let isRead = true
+  let hasRoom = true
+  if (input.isLate && !hearing.left.aborted) sink.write(keepAliveComment)
+  const watched = input.silence.watch(() => sink.write(keepAliveComment))
+
+  function settle(otherwise: UnknownCost): void {
+    const account = call.spoken?.call.account
+    const usage = wholeUsage(progress)
+    if (usage === null) account?.settleUnconfirmed(hearing.why() ?? otherwise, progress.usage)
+    else account?.settle(usage)
+  }
+
+  function finish(otherwise: UnknownCost): boolean {
+    if (isOver) return false
+    isOver = true
+    watched.end()
+    call.waited?.end()
+    hearing.left.removeEventListener('abort', readOn)
+    hearing.cut.removeEventListener('abort', cutOff)
+    settle(otherwise)
+    return true
+  }
+
+  /** From here on its bytes go nowhere, and nothing holds them up. */
+  function readOn(): void {
+    if (!isRead) return
+    isRead = false
+    watched.end()
+    call.waited?.end()
+    hasRoom = true
+    if (hearing.cut.aborted) cutOff()
+    else call.source?.resume()
+    sink.fail(hearing.left.reason)
+  }
+
+  function cutOff(): void {
+    if (finish('broken-off')) call.source?.cut()
+  }
+
+  function pass(bytes: Uint8Array | null): void {
+    if (bytes === null || !isRead) return
+    watched.heard()
+    call.waited?.heard()
+    hasRoom = sink.write(bytes)
+  }
+
+  function flush(): void {
+    const pieces = gathered
+    const [first] = pieces
+    if (isOver || first === undefined) return
+    gathered = []
+    try {
+      pass(passer.take(pieces.length === 1 ? first : Buffer.concat(pieces)))
+    } catch (error) {
+      fail(error)
+    }
+  }
+
+  function fail(error: unknown): void {
+    if (!finish('broken-off')) return
+    call.source?.cut()
+    if (!isRead) return
+    const problem = asProblem(error)
+    call.spoken?.broke(problem)
+    sink.write(input.dialect.errorEvent(call.spoken ? asFinal(problem) : problem))
+    sink.end()
+  }
+
+  const inner: ByteSink = {
+    write(bytes) {
+      if (gathered.length === 0) queueMicrotask(flush)
+      gathered.push(bytes)
+      if (!isRead) hearing.heard(bytes.length)
+      return hasRoom
+    },
+    end() {
+      flush()
+      if (isOver) return
+      // Whole by its form or not: nothing more is generated.
+      progress.isOver = true
+      pass(passer.rest())
+      finish('no-usage')
+      if (isRead) sink.end()
+    },
+    fail(error) {
+      flush()
+      fail(error)
+    },
+  }
+
+  hearing.left.addEventListener('abort', readOn, { once: true })
+  hearing.cut.addEventListener('abort', cutOff, { once: true })
+  input.spoken.then(
+    (stream) => {
+      call.spoken = stream
+      if (isOver) {
+        settle('broken-off')
+        stream.reply.discard()
+        return
+      }
+      if (isRead) call.waited = stream.waiting()
+      if (input.isLate && isRead) sink.write(Buffer.from(`: ${stream.signature}\n\n`))
+      const bound = stream.call.answerBound
+      if (typeof bound === 'number' && isRead) sink.write(boundEvent(bound))
+      call.source = pipeBytes(stream.reply.body, inner)
+    },
+    (error: unknown) => inner.fail(error),
+  )
+  if (hearing.left.aborted) readOn()
+  return {
+    resume: () => {
+      hasRoom = true
+      call.source?.resume()
+    },
+    cut: () => {
+      if (!isOver) hearing.readerLeft()
+    },
+  }
+}
+
+/** For a client that asks again, before the first words: whether a usage comes at the end is the provider's affair. */
+function boundEvent(bound: number): Uint8Array {
+  const chunk = { object: 'chat.completion.chunk', choices: [], ...boundWords(bound) }
+  return Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`)
+}
+
+/** The client has heard part of it, so nobody but the client may decide to pay for it a second time. */
+function asFinal(problem: Problem): Problem {
+  return new Problem(problem.code, {
+    detail: problem.detail,
+    cause: problem.cause,
+    extra: { attempts: 1, ...problem.extra },
+  })
+}

@@ -1,0 +1,95 @@
+import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
+import { Problem } from '@flotilla/protocol/problem'
+import type { Caller } from '../../access/caller.ts'
+import { placeOf } from '../formats/prompt/closed-form.ts'
+import { mediaTypeOf } from '../formats/prompt/media-data.ts'
+import type { PromptFound, RemoteMedia } from '../formats/prompt/prompt-found.ts'
+import { badRequest } from '../formats/json-body.ts'
+import type { Hold } from './reply-body.ts'
+
+/**
+ * Fetches a public address in an agent's name, by the rules of `http_request`; `hold` counts each byte as it comes.
+ * Throws its Problems, what `hold` throws, `denied`
+ * without that permission, and `bad-request` for what is larger or no answer.
+ */
+export type FetchMedia = (
+  caller: Caller,
+  asked: { readonly url: string; readonly maxBytes: number; readonly hold?: Hold | undefined },
+  signal: AbortSignal,
+) => Promise<Uint8Array>
+
+/** All that one call names by address, together: as base64 it fits into a body of the model surface. */
+export const remoteMediaMaxBytes = 3 * 1024 * 1024
+
+interface MediaCaller {
+  readonly caller: Caller
+  readonly signal: AbortSignal
+  readonly hold?: Hold | undefined
+}
+
+/**
+ * The call with what it names by address as data in its place: a provider fetches nothing for an agent. Throws
+ * `bad-request` for what is not of the kind that stands there, and what the port throws, each with the place.
+ */
+export async function withRemoteMedia<
+  Call extends { readonly forwarded: JsonObject; readonly prompt: PromptFound },
+>(
+  deps: { readonly fetchMedia: FetchMedia },
+  call: Call,
+  { caller, signal, hold }: MediaCaller,
+): Promise<Call> {
+  const { remote } = call.prompt
+  if (remote.length === 0) return call
+  let forwarded: JsonValue = call.forwarded
+  let dataBytes = call.prompt.dataBytes
+  let left = remoteMediaMaxBytes
+  for (const media of remote) {
+    const bytes = await fetched(deps, media, { caller, signal, hold, maxBytes: left })
+    left -= bytes.length
+    const type = mediaTypeOf(bytes, media.kind)
+    if (type === null) {
+      const wanted = media.kind === 'image' ? 'a PNG, JPEG, GIF or WebP picture' : 'a PDF document'
+      throw badRequest(`${placeOf(media.path)}: what is at this address is not ${wanted}`)
+    }
+    const data = Buffer.from(bytes).toString('base64')
+    // As many as came are counted by now; their text takes their place.
+    hold?.(data.length - bytes.length)
+    dataBytes += data.length
+    const value =
+      media.as === 'address' ? `data:${type};base64,${data}` : { type: 'base64', media_type: type, data }
+    forwarded = withValueAt(forwarded, media.path, value)
+  }
+  return { ...call, forwarded, prompt: { ...call.prompt, dataBytes, remote: [] } }
+}
+
+async function fetched(
+  { fetchMedia }: { readonly fetchMedia: FetchMedia },
+  { url, path }: RemoteMedia,
+  by: MediaCaller & { readonly maxBytes: number },
+): Promise<Uint8Array> {
+  try {
+    return await fetchMedia(by.caller, { url, maxBytes: by.maxBytes, hold: by.hold }, by.signal)
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    const { code, detail, cause, extra, retryAfterSeconds } = error
+    throw new Problem(code, {
+      detail: `${placeOf(path)}: ${detail}`,
+      cause,
+      extra,
+      ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+    })
+  }
+}
+
+function withValueAt(
+  tree: JsonValue,
+  [step, ...rest]: readonly (string | number)[],
+  value: JsonValue,
+): JsonObject {
+  if (step === undefined) return value as JsonObject
+  const copy = (Array.isArray(tree) ? [...(tree as readonly JsonValue[])] : { ...(tree as JsonObject) }) as {
+    [name: string | number]: JsonValue
+  }
+  copy[step] = withValueAt(copy[step] ?? null, rest, value)
+  return copy
+}

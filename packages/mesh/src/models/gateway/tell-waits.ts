@@ -1,0 +1,144 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
+import type { EventBus } from '../../events/event-bus.ts'
+import { createFairShare } from '../../intake/fair-share.ts'
+import type { Failure } from './failover.ts'
+import type { CatalogModel } from '../catalog/model-catalog.ts'
+import { createSilenceWatch } from './silence-watch.ts'
+import type { Watched } from './silence-watch.ts'
+
+/** A wait is told once whoever asked is in the second second of it; a silence then again after twice as long. */
+const defaultToldAfterMs = 1000
+/** Of one call: twenty doublings are eleven days. */
+const toldPerCallMax = 20
+/**
+ * In one second: of all agents together, of one, and what each has though others took the rest, for 25 agents. What finds
+ * no room is left out, since it tells of a wait and changes nothing; that a told wait is over always finds some.
+ */
+const toldPerSecond = { max: 200, perAgentMax: 40, floor: 4, reserveMax: 100 }
+/** An agent that may use `provider/*` can make names up. */
+const nameMaxChars = 128
+
+type Delayed = Extract<FleetEventBody, { type: 'model.delayed' }>
+type Told = Pick<Delayed, 'state' | 'seconds'> & Partial<Delayed>
+
+/** Tells the asker of a model call why nothing comes. Never throws. */
+export interface TellWaits {
+  begin(call: {
+    readonly agentId: string
+    readonly runId: string | null
+    /** Aborts when nobody waits any more. */
+    readonly left: AbortSignal
+  }): CallWaits
+}
+
+/** The waits of one call. */
+export interface CallWaits {
+  /** An answer is waited for, or its next words: what is heard or ends of it says that it was there. */
+  asking(model: CatalogModel): Watched
+  /** The same model is asked again after `waitMs`, `elapsedMs` after the call began. */
+  retrying(model: CatalogModel, failure: Failure, wait: { waitMs: number; elapsedMs: number }): void
+  /** It answers. */
+  over(model: CatalogModel): void
+}
+
+export function createTellWaits(deps: {
+  readonly clock: Clock
+  readonly events: Pick<EventBus, 'publish'>
+  readonly stopped?: AbortSignal
+  /** Of a wait, before it is told. */
+  readonly toldAfterMs?: number
+}): TellWaits {
+  const { clock, events, toldAfterMs = defaultToldAfterMs } = deps
+  const silence = createSilenceWatch({ ...deps, intervalMs: toldAfterMs })
+  let second = { number: 0, share: createFairShare(toldPerSecond) }
+
+  function hasRoom(agentId: string): boolean {
+    const number = Math.floor(clock.now() / 1000)
+    if (second.number !== number) second = { number, share: createFairShare(toldPerSecond) }
+    return second.share.take(agentId, 1) === null
+  }
+
+  return {
+    begin({ agentId, runId, left }) {
+      let told = 0
+      /** What was told last, and not as over. */
+      let isOpen = false
+
+      function tell(model: CatalogModel, what: Told): void {
+        if (left.aborted || told >= toldPerCallMax || !hasRoom(agentId)) return
+        told++
+        isOpen = true
+        publish(model, what)
+      }
+
+      function publish(model: CatalogModel, what: Told): void {
+        events.publish({
+          type: 'model.delayed',
+          agent_id: agentId,
+          run_id: runId,
+          model: model.id.slice(0, nameMaxChars),
+          provider: model.provider.slice(0, nameMaxChars),
+          provider_status: null,
+          code: null,
+          ...what,
+        })
+      }
+
+      /** Without a bound of its own: once for each time that a wait was told at most. */
+      function over(model: CatalogModel): void {
+        if (!isOpen || left.aborted) return
+        isOpen = false
+        publish(model, { state: 'over', seconds: 0 })
+      }
+
+      return {
+        over,
+        asking: (model) =>
+          watchSilence({ clock, toldAfterMs, silence, over: () => over(model) }, (silentMs) =>
+            tell(model, { state: 'silent', seconds: Math.round(silentMs / 1000) }),
+          ),
+        retrying(model, { problem }, { waitMs, elapsedMs }) {
+          if (elapsedMs + waitMs < toldAfterMs) return
+          const status = problem.extra['provider_status']
+          tell(model, {
+            state: 'retries',
+            seconds: Math.ceil(waitMs / 1000),
+            code: problem.code,
+            provider_status: typeof status === 'number' ? status : null,
+          })
+        },
+      }
+    },
+  }
+}
+
+/** Rings after a second of silence, and each time that it is twice as long as at the ring before. */
+function watchSilence(
+  deps: {
+    readonly clock: Clock
+    readonly toldAfterMs: number
+    readonly silence: ReturnType<typeof createSilenceWatch>
+    readonly over: () => void
+  },
+  onSilent: (silentMs: number) => void,
+): Watched {
+  const { clock, toldAfterMs } = deps
+  let since = clock.now()
+  let dueMs = toldAfterMs
+  const watched = deps.silence.watch(() => {
+    const silentMs = clock.now() - since
+    if (silentMs < dueMs) return
+    dueMs = silentMs * 2
+    onSilent(silentMs)
+  })
+  return {
+    heard() {
+      since = clock.now()
+      if (dueMs > toldAfterMs) deps.over()
+      dueMs = toldAfterMs
+      watched.heard()
+    },
+    end: watched.end,
+  }
+}

@@ -1,0 +1,109 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { heedsLesson } from '../../../../../../tests/verifies.ts'
+import { sdkRules } from './sdk-rules.ts'
+import type { SdkKind } from './sdk-rules.ts'
+import { createToolNames } from './tool-names.ts'
+import { fitToolSchema } from './tool-schema.ts'
+import { thinkingRoom } from './thinking-room.ts'
+
+const kinds = Object.keys(sdkRules) as SdkKind[]
+
+describe('names and ids of tools', () => {
+  test('are what each provider takes, stay apart, and come back as they were', () => {
+    heedsLesson(130)
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...kinds),
+        fc.uniqueArray(fc.string({ minLength: 1, maxLength: 120 }), { minLength: 1, maxLength: 8 }),
+        (kind, names) => {
+          const rules = sdkRules[kind]
+          const tools = createToolNames(rules, names)
+          const sent = names.map((name) => tools.out(name))
+          expect(new Set(sent).size).toBe(names.length)
+          for (const [index, name] of sent.entries()) {
+            expect(name).toMatch(rules.toolName)
+            expect(tools.back(name)).toBe(names[index])
+          }
+          const ids = names.map((name) => tools.id(name))
+          expect(new Set(ids).size).toBe(names.length)
+          for (const id of ids) expect(id).toMatch(rules.toolId)
+          expect(names.map((name) => createToolNames(rules, []).id(name))).toEqual(ids)
+        },
+      ),
+    )
+  })
+
+  test('of nine letters are kept for Mistral, and others are made so', () => {
+    heedsLesson(130)
+    const { id } = createToolNames(sdkRules.mistral, [])
+    expect(id('gSIMJiOkT')).toBe('gSIMJiOkT')
+    expect(id('toolu_01T1x1fJ34qAmk2tNTrN7Up6')).toMatch(/^[a-f0-9]{9}$/)
+  })
+})
+
+describe('schemas of tools', () => {
+  test('name one type at a time where the provider wants it so', () => {
+    heedsLesson(130)
+    const schema = {
+      type: 'object',
+      properties: {
+        at: { type: ['string', 'null'], description: 'Where' },
+        days: { type: 'array' },
+        list: { type: ['array', 'null'], items: { type: ['integer', 'string'] } },
+        type: { type: ['number'] },
+      },
+      required: ['at'],
+    }
+    expect(fitToolSchema(schema, true)).toEqual({
+      type: 'object',
+      properties: {
+        at: { description: 'Where', anyOf: [{ type: 'string' }, { type: 'null' }] },
+        days: { type: 'array', items: { type: 'string' } },
+        list: {
+          anyOf: [
+            { type: 'array', items: { anyOf: [{ type: 'integer' }, { type: 'string' }] } },
+            { type: 'null' },
+          ],
+        },
+        type: { type: 'number' },
+      },
+      required: ['at'],
+    })
+    expect(fitToolSchema(schema, false)).toEqual(schema)
+  })
+
+  test('are objects at their root, whatever was given', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 4 }), fc.boolean(), (schema, plain) => {
+        expect(fitToolSchema(schema as never, plain)).toMatchObject({ type: 'object', properties: {} })
+      }),
+    )
+  })
+})
+
+describe('room to think', () => {
+  test('never makes what is asked for larger than the bound that was paid for', () => {
+    const effort = fc.constantFrom('none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max')
+    fc.assert(
+      fc.property(
+        fc.record({
+          kind: fc.constantFrom(...kinds),
+          bound: fc.integer({ min: 1, max: 200_000 }),
+          budget: fc.option(fc.integer({ min: 1, max: 200_000 })),
+          wanted: fc.option(effort),
+        }),
+        ({ kind, bound, budget, wanted }) => {
+          const asked = { bound, budget, effort: wanted as never, isOff: false }
+          const room = thinkingRoom(asked, { kind, thinksByEffort: false })
+          const added = kind === 'anthropic' || kind === 'bedrock' ? (room.budget ?? 0) : 0
+          expect((room.maxOutputTokens ?? 0) + added).toBe(bound)
+          if (kind === 'anthropic' || kind === 'bedrock') {
+            // Their packages add thinking of their own to a mere effort.
+            expect(room.effort === null || room.effort === 'none').toBe(true)
+          }
+        },
+      ),
+    )
+  })
+})

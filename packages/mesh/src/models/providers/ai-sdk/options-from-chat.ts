@@ -1,0 +1,144 @@
+import type { LanguageModelV4CallOptions, SharedV4ProviderOptions } from '@ai-sdk/provider'
+import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
+import { badRequest } from '../../formats/json-body.ts'
+import type { SdkChatRequest } from './chat-request.ts'
+import { marked, promptFromChat } from './prompt-from-chat.ts'
+import type { SdkKind, SdkRules } from './sdk-rules.ts'
+import type { ToolNames } from './tool-names.ts'
+import { thinkingRoom } from './thinking-room.ts'
+import type { ThinkingRoom } from './thinking-room.ts'
+import { fitToolSchema } from './tool-schema.ts'
+
+export interface OptionsAt {
+  readonly kind: SdkKind
+  readonly rules: SdkRules
+  readonly names: ToolNames
+  /** The model takes an effort where others take a number of tokens. */
+  readonly thinksByEffort: boolean
+}
+
+/** One chat completion as a call of the AI SDK. Throws the Problem `bad-request` for what it cannot carry. Pure. */
+export function optionsFromChat(request: SdkChatRequest, at: OptionsAt): LanguageModelV4CallOptions {
+  const { rules, names } = at
+  const stop = typeof request.stop === 'string' ? [request.stop] : request.stop
+  const room = thinkingRoom(
+    {
+      bound: request.max_completion_tokens ?? request.max_tokens ?? null,
+      budget: request.reasoning?.max_tokens ?? null,
+      effort: request.reasoning_effort ?? request.reasoning?.effort ?? null,
+      isOff: request.reasoning?.enabled === false,
+    },
+    at,
+  )
+  return present<LanguageModelV4CallOptions>({
+    prompt: promptFromChat(request.messages, rules, names),
+    maxOutputTokens: room.maxOutputTokens,
+    temperature: request.temperature,
+    topP: request.top_p,
+    topK: request.top_k,
+    stopSequences: stop,
+    seed: request.seed,
+    presencePenalty: request.presence_penalty,
+    frequencyPenalty: request.frequency_penalty,
+    tools: request.tools?.length ? request.tools.map((tool) => toolOf(tool, rules, names)) : null,
+    toolChoice: toolChoiceOf(request.tool_choice, names),
+    responseFormat: responseFormatOf(request.response_format),
+    reasoning: room.effort,
+    providerOptions: ownOptions(request, at, room),
+  })
+}
+
+function toolOf(
+  tool: NonNullable<SdkChatRequest['tools']>[number],
+  rules: SdkRules,
+  names: ToolNames,
+): NonNullable<LanguageModelV4CallOptions['tools']>[number] {
+  if (tool.type !== 'function' || !tool.function) {
+    throw badRequest(`tools: a tool of type ${tool.type} cannot be given to this model`)
+  }
+  const { name, description, parameters, strict } = tool.function
+  return {
+    type: 'function',
+    name: names.out(name),
+    ...(description ? { description } : {}),
+    // What zod has read was JSON before; the package takes any JSON Schema.
+    inputSchema: fitToolSchema((parameters ?? {}) as JsonValue, rules.plainSchemas) as object,
+    ...(strict === true ? { strict } : {}),
+    ...marked(tool, rules),
+  }
+}
+
+function toolChoiceOf(
+  choice: SdkChatRequest['tool_choice'],
+  names: ToolNames,
+): LanguageModelV4CallOptions['toolChoice'] | null {
+  if (choice === null || choice === undefined) return null
+  if (typeof choice === 'string') return { type: choice }
+  return { type: 'tool', toolName: names.out(choice.function.name) }
+}
+
+function responseFormatOf(
+  format: SdkChatRequest['response_format'],
+): LanguageModelV4CallOptions['responseFormat'] | null {
+  if (format?.type === 'json_object') return { type: 'json' }
+  if (format?.type !== 'json_schema') return null
+  const { schema, name, description } = format.json_schema ?? {}
+  return {
+    type: 'json',
+    ...(schema ? { schema: schema as object } : {}),
+    ...(name ? { name } : {}),
+    ...(description ? { description } : {}),
+  }
+}
+
+interface Asked {
+  /** Tokens of thinking. */
+  readonly budget: number | null
+  readonly thinks: boolean
+  /** At most one tool call in a turn. */
+  readonly oneCall: boolean
+  readonly user: string | null
+}
+
+/** What the AI SDK has no common word for, by provider. */
+const ownWords: Readonly<Record<SdkKind, (asked: Asked) => Readonly<Record<string, JsonValue | null>>>> = {
+  anthropic: ({ budget, oneCall, user }) => ({
+    thinking: budget === null ? null : { type: 'enabled', budgetTokens: budget },
+    disableParallelToolUse: oneCall ? true : null,
+    metadata: user === null ? null : { userId: user },
+  }),
+  google: ({ budget, thinks }) => ({
+    thinkingConfig:
+      budget === null && !thinks
+        ? null
+        : { includeThoughts: true, ...(budget === null ? {} : { thinkingBudget: budget }) },
+  }),
+  bedrock: ({ budget }) => ({
+    reasoningConfig: budget === null ? null : { type: 'enabled', budgetTokens: budget },
+  }),
+  cohere: ({ budget }) => ({ thinking: budget === null ? null : { type: 'enabled', tokenBudget: budget } }),
+  mistral: ({ oneCall }) => ({ parallelToolCalls: oneCall ? false : null }),
+  azure: ({ oneCall, user }) => ({ parallelToolCalls: oneCall ? false : null, user }),
+}
+
+function ownOptions(
+  request: SdkChatRequest,
+  { kind, rules }: OptionsAt,
+  room: ThinkingRoom,
+): SharedV4ProviderOptions | null {
+  const own = present<JsonObject>(
+    ownWords[kind]({
+      budget: room.budget,
+      thinks: room.effort !== null && room.effort !== 'none',
+      oneCall: request.parallel_tool_calls === false,
+      user: request.user ?? null,
+    }),
+  )
+  return Object.keys(own).length === 0 ? null : { [rules.options]: own }
+}
+
+/** Without the fields that are not there. */
+function present<Wanted>(fields: { readonly [Key in keyof Wanted]: Wanted[Key] | null | undefined }): Wanted {
+  const entries = Object.entries(fields).filter(([, value]) => value !== null && value !== undefined)
+  return Object.fromEntries(entries) as Wanted
+}

@@ -1,0 +1,77 @@
+import { Problem } from '@flotilla/protocol/problem'
+import * as z from 'zod'
+import { redact } from '../../../credentials/redact.ts'
+import type { Secret } from '../../../credentials/secret.ts'
+import type { ProviderReply } from '../llm-provider.ts'
+
+const messageMaxChars = 500
+const causesMax = 8
+
+/** What the packages throw for an answer of the far end. They come in several copies, so a class tells nothing. */
+const callErrorSchema = z.looseObject({
+  name: z.literal('AI_APICallError'),
+  message: z.string(),
+  statusCode: z.number().optional(),
+  responseHeaders: z.record(z.string(), z.string()).optional(),
+  responseBody: z.string().optional(),
+})
+
+/** Names of what the packages throw before anything is sent. */
+const askedTooMuch = /^AI_(?:UnsupportedFunctionality|InvalidPrompt|InvalidArgument|TooManyEmbeddingValues)/
+
+/** A refusal by the far end, as the reply that it was; null for anything else. Pure. */
+export function refusalIn(error: unknown): ProviderReply | null {
+  const parsed = callErrorSchema.safeParse(plain(error))
+  const status = parsed.data?.statusCode
+  if (!parsed.success || status === undefined || status < 400) return null
+  const body = JSON.stringify({ error: { message: parsed.data.message } })
+  return {
+    status,
+    contentType: 'application/json',
+    retryAfterSeconds: retryAfterIn(parsed.data),
+    body: onePiece(body),
+    discard: () => {},
+  }
+}
+
+/** From the header, or from where Google says it. */
+function retryAfterIn(call: z.infer<typeof callErrorSchema>): number | null {
+  const delay = /"retryDelay"\s*:\s*"([\d.]+)s"/.exec(call.responseBody ?? '')?.[1]
+  const seconds = Number(call.responseHeaders?.['retry-after'] ?? delay ?? Number.NaN)
+  return Number.isFinite(seconds) && seconds >= 0 ? seconds : null
+}
+
+/** What any other failure of a package is to our caller, without a key. Pure. */
+export function problemIn(error: unknown, host: string, secrets: readonly Secret[]): Problem {
+  const own = problemAmongCauses(error)
+  if (own) return own
+  const { name, message } = plain(error)
+  const words = redact(message, secrets).slice(0, messageMaxChars)
+  if (askedTooMuch.test(name)) return new Problem('bad-request', { detail: words, cause: error })
+  const detail = `${host} failed${words === '' ? '' : `: ${words}`}`
+  return new Problem('upstream-failed', { detail, cause: error })
+}
+
+/** The packages wrap what our own transport threw. */
+function problemAmongCauses(error: unknown): Problem | null {
+  let current = error
+  for (let depth = 0; depth < causesMax && current instanceof Error; depth++) {
+    if (current instanceof Problem) return current
+    current = current.cause
+  }
+  return null
+}
+
+/** An error's fields as an object; streams also report errors that are none. */
+function plain(error: unknown): { readonly name: string; readonly message: string } {
+  if (error instanceof Error) return Object.assign({}, error, { name: error.name, message: error.message })
+  if (typeof error === 'object' && error !== null) {
+    const message = 'message' in error && typeof error.message === 'string' ? error.message : ''
+    return { ...error, name: '', message: message || JSON.stringify(error) }
+  }
+  return { name: '', message: String(error) }
+}
+
+async function* onePiece(text: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(text)
+}

@@ -1,0 +1,68 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { jsonLimits } from '@flotilla/protocol/limits'
+import { Problem } from '@flotilla/protocol/problem'
+import type { Pool } from 'undici'
+import { lookAtJson } from '../../../intake/look-at-json.ts'
+import type { CallBounds, ProviderReply } from '../llm-provider.ts'
+import { collect, spendIn } from '../../gateway/reply-body.ts'
+import { exchange } from '../provider-exchange.ts'
+
+/** Packages hand nothing of a call on to what fetches for them. */
+const boundsOfCall = new AsyncLocalStorage<CallBounds>()
+
+/** Whatever a package fetches within `work` is kept within the bounds of the call. */
+export function fetchingWithin<T>(bounds: CallBounds, work: () => Promise<T>): Promise<T> {
+  return boundsOfCall.run(bounds, work)
+}
+
+/**
+ * The only way out for the packages: our own connections to one provider's origin, by the same transport as every
+ * other provider. Whatever address a package makes up elsewhere is the Problem `provider-refused`.
+ */
+export function createSdkFetch(pool: Pool, base: URL): typeof globalThis.fetch {
+  return async (input, init = {}) => {
+    const url = new URL(input instanceof Request ? input.url : input)
+    if (url.origin !== base.origin) {
+      throw new Problem('provider-refused', { detail: `a call would have left ${base.host}` })
+    }
+    const reply = await exchange({
+      pool,
+      host: base.host,
+      signal: init.signal ?? new AbortController().signal,
+      request: {
+        method: init.method === 'GET' ? 'GET' : 'POST',
+        path: `${url.pathname}${url.search}`,
+        headers: Object.fromEntries(new Headers(init.headers)),
+        body: bodyOf(init.body),
+      },
+    })
+    const isJson = reply.status === 200 && reply.contentType.includes('json')
+    const retryAfter = reply.retryAfterSeconds
+    return new Response(isJson ? await lookedAt(reply, base.host) : ReadableStream.from(reply.body), {
+      status: reply.status,
+      headers: {
+        'content-type': reply.contentType,
+        ...(retryAfter === null ? {} : { 'retry-after': String(retryAfter) }),
+      },
+    })
+  }
+}
+
+/** A package makes all of a whole answer at once, whatever is in it. */
+async function lookedAt(reply: ProviderReply, host: string): Promise<string> {
+  const bounds = boundsOfCall.getStore() ?? {}
+  const text = await collect(reply, bounds).catch((error: unknown) => {
+    // What is left of it would keep its connection.
+    reply.discard()
+    throw error
+  })
+  const { fault } = spendIn(bounds, () => lookAtJson(Buffer.from(text), jsonLimits.packageAnswer))
+  if (fault === null) return text
+  throw new Problem('upstream-failed', { detail: `the answer of ${host} ${fault}` })
+}
+
+function bodyOf(body: unknown): string | Uint8Array | null {
+  if (typeof body === 'string' || body instanceof Uint8Array) return body
+  if (body === null || body === undefined) return null
+  throw new Problem('provider-refused', { detail: 'a request body of an unknown kind' })
+}

@@ -1,0 +1,88 @@
+import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
+import type { Secret } from '../../credentials/secret.ts'
+import type { LlmProvider, ModelForm, ProviderRequest } from './llm-provider.ts'
+import { exchange } from './provider-exchange.ts'
+import { openProviderPool } from './provider-pool.ts'
+import type { ProviderTimeouts } from './provider-pool.ts'
+import { isForeignThinking } from '../formats/translate/reasoning-details.ts'
+
+export interface AnthropicConfig {
+  /** With its path, as in `https://api.anthropic.com/v1`. */
+  readonly baseUrl: string
+  readonly apiKey: Secret | null
+  /** Takes chat completions to the same models, by translation. */
+  readonly chat: LlmProvider
+  /** Only tests need others than the defaults. */
+  readonly timeouts?: Partial<ProviderTimeouts>
+}
+
+/** The version of the wire that this file speaks. */
+const apiVersion = '2023-06-01'
+
+const paths: Partial<Record<ModelForm, string>> = {
+  messages: '/messages',
+  'token-count': '/messages/count_tokens',
+}
+
+/** Anthropic itself, or whoever serves `POST <base>/messages` as it does: messages pass byte by byte. */
+export function createAnthropicProvider(config: AnthropicConfig): LlmProvider {
+  const base = new URL(config.baseUrl)
+  const root = base.pathname.replace(/\/+$/, '')
+  const pool = openProviderPool(base.origin, config.timeouts)
+
+  return {
+    forms: new Set(['messages', 'token-count', ...config.chat.forms]),
+    async complete(request, options) {
+      const path = paths[request.form]
+      if (path === undefined) return await config.chat.complete(request, options)
+      const { betas = [] } = request
+      return await exchange({
+        pool,
+        host: base.host,
+        signal: options.signal,
+        request: {
+          method: 'POST',
+          path: `${root}${path}${base.search}`,
+          headers: {
+            'content-type': 'application/json',
+            accept: request.stream ? 'text/event-stream' : 'application/json',
+            'anthropic-version': apiVersion,
+            ...(betas.length === 0 ? {} : { 'anthropic-beta': betas.join(',') }),
+            // Revealed for each call, so that nothing but the vault keeps it.
+            ...(config.apiKey === null ? {} : { 'x-api-key': config.apiKey.reveal() }),
+          },
+          body: request.form === 'messages' ? withoutForeignThinking(request) : request.body,
+        },
+      })
+    },
+    modelNames: async () => [],
+    async close() {
+      await Promise.all([pool.destroy(), config.chat.close()])
+    },
+  }
+}
+
+/**
+ * The body as it is, but for what another model thought earlier in the conversation: Anthropic refuses thinking that
+ * it has not sealed itself.
+ */
+function withoutForeignThinking({ parameters, body }: ProviderRequest): string | Uint8Array {
+  const isForeign = (block: JsonValue) => isObject(block) && isForeignThinking(block)
+  const { messages } = parameters
+  if (!Array.isArray(messages)) return body
+  const blocksOf = (message: JsonValue) =>
+    isObject(message) && Array.isArray(message['content']) ? message['content'] : []
+  if (!messages.some((message) => blocksOf(message).some(isForeign))) return body
+  const whole = JSON.parse(typeof body === 'string' ? body : Buffer.from(body).toString('utf8')) as JsonObject
+  const clean = messages.flatMap((message): JsonValue[] => {
+    const blocks = blocksOf(message)
+    if (!isObject(message) || !blocks.some(isForeign)) return [message]
+    const content = blocks.filter((block) => !isForeign(block))
+    return content.length === 0 ? [] : [{ ...message, content }]
+  })
+  return JSON.stringify({ ...whole, messages: clean })
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,143 @@
+import type { JsonObject } from '@flotilla/protocol/json-value'
+import { chatCompletionRequestSchema } from '@flotilla/protocol/llm-exchange'
+import type { ChatMessage } from '@flotilla/protocol/llm-exchange'
+import { Problem } from '@flotilla/protocol/problem'
+import type { Cassette, CassetteTrack, CassetteTurn } from './cassette.ts'
+import { idPrefixes } from '@flotilla/protocol/ids'
+import type { LlmProvider, ProviderReply, ProviderRequest } from '../providers/llm-provider.ts'
+import { triggerText } from './play-cassette.ts'
+import { readAnswer } from '../gateway/read-answer.ts'
+
+/** Turns real conversations into a cassette. Everything is kept in memory until `stop`. */
+export interface CassetteRecorder {
+  /** Throws the Problem `conflict` when it records already. */
+  start(): void
+  /** The cassette so far; throws the Problem `conflict` when it does not record. */
+  stop(): Cassette
+  isRecording(): boolean
+  /** The same provider, with an ear on it. */
+  wrap(provider: LlmProvider): LlmProvider
+}
+
+/** Whatever comes after either bound is not in the cassette, and its description says so. */
+const exchangesMax = 1000
+const recordedMaxBytes = 16 * 1024 * 1024
+/** Enough of a message to tell it from others; a pattern has a bound as well. */
+const triggerMaxChars = 300
+
+interface Exchange {
+  readonly agentId: string
+  readonly trigger: string
+  readonly turnIndex: number
+  readonly turn: CassetteTurn
+}
+
+interface Recording {
+  readonly exchanges: Exchange[]
+  bytes: number
+  isCut: boolean
+}
+
+export function createCassetteRecorder(): CassetteRecorder {
+  let recording: Recording | null = null
+
+  return {
+    start() {
+      if (recording) throw new Problem('conflict', { detail: 'a recording is going on' })
+      recording = { exchanges: [], bytes: 0, isCut: false }
+    },
+    stop() {
+      if (!recording) throw new Problem('conflict', { detail: 'no recording is going on' })
+      const cassette = cassetteOf(recording)
+      recording = null
+      return cassette
+    },
+    isRecording: () => recording !== null,
+    wrap: (provider) => ({
+      ...provider,
+      async complete(request, options) {
+        const reply = await provider.complete(request, options)
+        const into = recording
+        if (into === null || reply.status !== 200) return reply
+        return { ...reply, body: tee(reply, (text) => keep(into, request, text)) }
+      },
+    }),
+  }
+}
+
+/** Passes every chunk on and hands the whole text over at the end; an answer that is cut is not kept. */
+async function* tee(reply: ProviderReply, whole: (text: string) => void): AsyncGenerator<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of reply.body) {
+    bytes += chunk.length
+    if (bytes <= recordedMaxBytes) chunks.push(Uint8Array.from(chunk))
+    yield chunk
+  }
+  if (bytes <= recordedMaxBytes) whole(Buffer.concat(chunks).toString('utf8'))
+}
+
+function keep(recording: Recording, request: ProviderRequest, text: string): void {
+  const turn = readAnswer(text, request.stream)
+  if (turn === null) return
+  const bytes = Buffer.byteLength(JSON.stringify(turn))
+  if (recording.exchanges.length >= exchangesMax || recording.bytes + bytes > recordedMaxBytes) {
+    recording.isCut = true
+    return
+  }
+  const messages = messagesOf(request.parameters, request.model)
+  recording.bytes += bytes
+  recording.exchanges.push({
+    agentId: request.agentId,
+    trigger: triggerText(messages),
+    turnIndex: turnIndexOf(messages),
+    turn,
+  })
+}
+
+/** One track per agent and trigger, its turns in the order of the conversation; a repeated turn counts as it was last. */
+function cassetteOf(recording: Recording): Cassette {
+  const tracks = new Map<string, { track: CassetteTrack; turns: CassetteTurn[] }>()
+  for (const exchange of recording.exchanges) {
+    const key = JSON.stringify([exchange.agentId, exchange.trigger])
+    const known = tracks.get(key)
+    if (known) {
+      known.turns[exchange.turnIndex] = exchange.turn
+      continue
+    }
+    const turns: CassetteTurn[] = []
+    turns[exchange.turnIndex] = exchange.turn
+    tracks.set(key, {
+      turns,
+      track: { agents: [exchange.agentId], when: patternFor(exchange.trigger), turns },
+    })
+  }
+  return {
+    version: 1,
+    description: recording.isCut ? 'Recorded; cut at the bounds of a recording.' : 'Recorded.',
+    // A conversation that was under way when the recording began cannot be played from its start.
+    tracks: [...tracks.values()].filter(({ turns }) => !isSparse(turns)).map(({ track }) => track),
+  }
+}
+
+function isSparse(turns: readonly CassetteTurn[]): boolean {
+  return Array.from(turns).includes(undefined as never)
+}
+
+/** Ids are new each time; the words around them tell the message. */
+const freshId = new RegExp(`\\b(${idPrefixes.join('|')})_[0-9a-f]{16}\\b`, 'g')
+
+function patternFor(trigger: string): string {
+  const isWhole = trigger.length <= triggerMaxChars
+  const literal = trigger.slice(0, triggerMaxChars).replace(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`)
+  return `^${literal.replace(freshId, String.raw`$1_\w+`)}${isWhole ? '$' : ''}`
+}
+
+function turnIndexOf(messages: readonly ChatMessage[]): number {
+  const triggerAt = messages.findLastIndex((message) => message.role === 'user')
+  return messages.slice(triggerAt + 1).filter((message) => message.role === 'assistant').length
+}
+
+function messagesOf(parameters: JsonObject, model: string): readonly ChatMessage[] {
+  return chatCompletionRequestSchema.parse({ ...parameters, model }).messages
+}

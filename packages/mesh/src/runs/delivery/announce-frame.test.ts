@@ -1,0 +1,38 @@
+import { chatFrameSchema } from '@flotilla/protocol/agent-api'
+import { fleetEventBodySchema } from '@flotilla/protocol/fleet-event'
+import { describe, expect, test } from 'vitest'
+import { frameEvent } from './announce-frame.ts'
+import { aLedgerWorld } from '../../testing/ledger-harness.ts'
+
+const run = aLedgerWorld().chat('operator')
+const wait = {
+  type: 'model_wait',
+  seconds: 5,
+  code: 'rate-limited',
+  provider: 'openai',
+  provider_status: 429,
+}
+
+describe('a wait that an agent tells of', () => {
+  test('is told with the reason that the mesh gave it', () => {
+    expect(frameEvent(run, chatFrameSchema.parse(wait))).toMatchObject({
+      type: 'model.delayed',
+      state: 'retries',
+      seconds: 5,
+      provider: 'openai',
+      provider_status: 429,
+      code: 'rate-limited',
+    })
+  })
+
+  test('is cut to size, and a code that is none of ours is left out', () => {
+    const frame = chatFrameSchema.parse({ ...wait, provider: 'x'.repeat(5000), code: 'y'.repeat(5000) })
+    const event = frameEvent(run, frame)
+    expect(JSON.stringify(event).length).toBeLessThan(500)
+    expect(fleetEventBodySchema.parse(event)).toMatchObject({ code: null })
+  })
+
+  test.each([-1, Number.POSITIVE_INFINITY, 1e9, 'soon'])('of %s seconds is no frame', (seconds) => {
+    expect(chatFrameSchema.safeParse({ ...wait, seconds }).success).toBe(false)
+  })
+})

@@ -1,0 +1,58 @@
+import type { ChatFrame } from '@flotilla/protocol/agent-api'
+import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
+import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
+import { isProblemCode } from '@flotilla/protocol/problem-catalog'
+import type { RunRecord } from '../lifecycle/run-record.ts'
+
+/** What people see of one frame, characters; whole outputs stand in the agent's result. */
+const textMaxChars = 20_000
+const outputMaxChars = 4000
+const inputMaxChars = 4000
+const subagentMaxChars = 100
+const nameMaxChars = 128
+
+/** The fleet event of a frame, cut to size since an agent made it; null for the last frame, which is an outcome. Pure. */
+export function frameEvent(run: RunRecord, frame: ChatFrame): FleetEventBody | null {
+  const who = { agent_id: run.agentId, run_id: run.id }
+  switch (frame.type) {
+    case 'text_delta':
+      return { type: 'text.streamed', ...who, content: frame.content.slice(0, textMaxChars) }
+    case 'tool_start':
+      return {
+        type: 'tool.started',
+        ...who,
+        step: frame.step,
+        name: frame.name.slice(0, nameMaxChars),
+        input: shortened(frame.input),
+        ...ofSubagent(frame.subagent),
+      }
+    case 'tool_result': {
+      const { step, ok } = frame
+      const name = frame.name.slice(0, nameMaxChars)
+      const output = frame.output.slice(0, outputMaxChars)
+      return { type: 'tool.ended', ...who, step, name, output, ok, ...ofSubagent(frame.subagent) }
+    }
+    case 'model_wait':
+      return {
+        type: 'model.delayed',
+        ...who,
+        state: 'retries',
+        seconds: frame.seconds,
+        model: null,
+        provider: frame.provider?.slice(0, nameMaxChars) ?? null,
+        provider_status: frame.provider_status,
+        code: isProblemCode(frame.code) ? frame.code : null,
+      }
+    case 'done':
+      return null
+  }
+}
+
+function ofSubagent(id: string | undefined): { subagent?: string } {
+  return id === undefined ? {} : { subagent: id.slice(0, subagentMaxChars) }
+}
+
+function shortened(input: JsonObject): JsonValue {
+  const text = JSON.stringify(input)
+  return text.length <= inputMaxChars ? input : `${text.slice(0, inputMaxChars)} [cut]`
+}

@@ -1,0 +1,82 @@
+import type { ChatHistory, ChatResetReply, ChatSessions } from '@flotilla/protocol/chat-history'
+import { Problem } from '@flotilla/protocol/problem'
+import type { AgentConnection } from '../../agents/connection/agent-connection.ts'
+import type { Journal } from '../../journal/journal.ts'
+import type { Guard } from '../../access/action.ts'
+import { actorOf } from '../../access/caller.ts'
+import type { Caller } from '../../access/caller.ts'
+import type { RunRecord } from '../lifecycle/run-record.ts'
+
+/** An agent may have to be started first, milliseconds. */
+const answerMaxMs = 120_000
+
+/**
+ * The conversations that an agent remembers, for people. They live in the agent, which is started where it does not run.
+ * Problems: `denied`, `unknown-agent`, `agent-archived`, `agent-unavailable`.
+ */
+export interface ChatSessionUseCases {
+  /** Newest first. */
+  sessions(caller: Caller, agentId: string): Promise<ChatSessions>
+  history(
+    caller: Caller,
+    agentId: string,
+    asked: { readonly session: string; readonly limit: number },
+  ): Promise<ChatHistory>
+  /** Archives the conversation and begins it anew. Problem `conflict` while a run goes on in it, or will. */
+  reset(caller: Caller, agentId: string, session: string): Promise<ChatResetReply>
+}
+
+export function createChatSessions(deps: {
+  readonly guard: Guard
+  readonly journal: Journal
+  readonly ledger: {
+    /** The run that has spoken in a conversation and has not ended, or null. */
+    readonly runIn: (agentId: string, session: string) => RunRecord | null
+  }
+  readonly fleet: {
+    readonly requireWorking: (agentId: string) => void
+    readonly reach: (agentId: string, signal: AbortSignal) => Promise<AgentConnection>
+  }
+}): ChatSessionUseCases {
+  const { guard, journal, ledger, fleet } = deps
+
+  async function asking<T>(
+    agentId: string,
+    ask: (connection: AgentConnection, signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    fleet.requireWorking(agentId)
+    const signal = AbortSignal.timeout(answerMaxMs)
+    return ask(await fleet.reach(agentId, signal), signal)
+  }
+
+  function refuseInUse(agentId: string, session: string): void {
+    const run = ledger.runIn(agentId, session)
+    if (!run) return
+    throw new Problem('conflict', {
+      detail: `run ${run.id} is ${run.state} and goes on in the conversation ${session}; wait for its end, or cancel it`,
+      extra: { run_id: run.id, state: run.state },
+    })
+  }
+
+  return {
+    sessions: async (caller, agentId) => {
+      guard(caller, { do: 'view-fleet' })
+      return asking(agentId, (connection, signal) => connection.chatSessions(signal))
+    },
+    history: async (caller, agentId, asked) => {
+      guard(caller, { do: 'view-fleet' })
+      return asking(agentId, (connection, signal) => connection.chatHistory(asked, signal))
+    },
+    reset: async (caller, agentId, session) => {
+      guard(caller, { do: 'submit-run', to: agentId })
+      return asking(agentId, async (connection, signal) => {
+        // Once more by the agent itself, for a run that begins just now.
+        refuseInUse(agentId, session)
+        const reply = await connection.chatReset(session, signal)
+        const detail = { session, archived_messages: reply.archived_messages }
+        journal.append({ actor: actorOf(caller), action: 'chat.reset', subject: agentId, detail })
+        return reply
+      })
+    },
+  }
+}

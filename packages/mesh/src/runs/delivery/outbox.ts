@@ -1,0 +1,101 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { JsonValue } from '@flotilla/protocol/json-value'
+import { jsonValueSchema } from '@flotilla/protocol/json-value'
+import type { NewId } from '@flotilla/protocol/ids'
+import * as z from 'zod'
+import type { Database } from '../../storage/database.ts'
+import { jsonColumn } from '../../storage/json-column.ts'
+
+export const outboxStates = ['pending', 'delivered', 'undeliverable'] as const
+
+const noteSchema = z.object({
+  id: z.string(),
+  source: z.string(),
+  recipient: z.string(),
+  run_id: z.string(),
+  body: jsonColumn(jsonValueSchema),
+  state: z.enum(outboxStates),
+  detail: z.string(),
+  created_at: z.number(),
+  settled_at: z.number().nullable(),
+})
+/** A note that someone must get: an outcome, or the end of a task. `recipient` is `run:<id>` or `human:<channel>`. */
+export type OutboxNote = z.infer<typeof noteSchema>
+
+export interface NewOutboxNote {
+  /** What it tells of, e.g. `run:<id>`; a source tells a recipient once. */
+  readonly source: string
+  readonly recipient: string
+  readonly runId: string
+  readonly body: JsonValue
+}
+
+export type Outbox = ReturnType<typeof createOutbox>
+
+const columns = 'id, source, recipient, run_id, body, state, detail, created_at, settled_at'
+
+/** What must be told (invariants R4, R5). A note is written in the transaction of what it tells of. */
+export function createOutbox(deps: {
+  readonly database: Database
+  readonly clock: Clock
+  readonly newId: NewId
+}) {
+  const { database, clock, newId } = deps
+
+  return {
+    /** False when this source has told this recipient already. */
+    add: (note: NewOutboxNote): boolean =>
+      database
+        .prepare(
+          "INSERT OR IGNORE INTO outbox (id, source, recipient, run_id, body, state, detail, created_at) VALUES (?, ?, ?, ?, ?, 'pending', '', ?)",
+        )
+        .run(newId('note'), note.source, note.recipient, note.runId, JSON.stringify(note.body), clock.now())
+        .changes === 1,
+    markFor: (
+      note: { readonly source: string; readonly recipient: string },
+      state: 'delivered' | 'undeliverable',
+      detail = '',
+    ): void => {
+      database
+        .prepare(
+          "UPDATE outbox SET state = ?, detail = ?, settled_at = ? WHERE source = ? AND recipient = ? AND state <> 'delivered'",
+        )
+        .run(state, detail, clock.now(), note.source, note.recipient)
+    },
+    /** The people who asked for the run have read its outcome. A note that counted as undeliverable is delivered late. */
+    outcomeRead: (runId: string): void => {
+      database
+        .prepare(
+          "UPDATE outbox SET state = 'delivered', detail = '', settled_at = ? WHERE source = ? AND recipient LIKE 'human:%' AND state <> 'delivered'",
+        )
+        .run(clock.now(), `run:${runId}`)
+    },
+    /** What still waits for this recipient will never be read by it. */
+    giveUpFor: (recipient: string, detail: string): void => {
+      database
+        .prepare(
+          "UPDATE outbox SET state = 'undeliverable', detail = ?, settled_at = ? WHERE recipient = ? AND state = 'pending'",
+        )
+        .run(detail, clock.now(), recipient)
+    },
+    /** Notes to people that nobody came for. They stay visible, and can still be read. */
+    giveUpBefore: (then: number): void => {
+      database
+        .prepare(
+          "UPDATE outbox SET state = 'undeliverable', detail = 'nobody came to read it', settled_at = ? WHERE state = 'pending' AND recipient LIKE 'human:%' AND created_at <= ?",
+        )
+        .run(clock.now(), then)
+    },
+    /** Not delivered, newest first. */
+    open: (limit: number): readonly OutboxNote[] =>
+      database
+        .prepare(`SELECT ${columns} FROM outbox WHERE state <> 'delivered' ORDER BY created_at DESC LIMIT ?`)
+        .all(limit)
+        .map((row) => noteSchema.parse(row)),
+    ofRun: (runId: string): readonly OutboxNote[] =>
+      database
+        .prepare(`SELECT ${columns} FROM outbox WHERE run_id = ? ORDER BY created_at`)
+        .all(runId)
+        .map((row) => noteSchema.parse(row)),
+  }
+}

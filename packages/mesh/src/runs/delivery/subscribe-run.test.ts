@@ -1,0 +1,110 @@
+import { afterEach, describe, expect, test } from 'vitest'
+import { heedsLesson } from '../../../../../tests/verifies.ts'
+import { aLedgerWorld } from '../../testing/ledger-harness.ts'
+import type { LedgerWorld } from '../../testing/ledger-harness.ts'
+import type { RunFrame } from './subscribe-run.ts'
+
+const opened: LedgerWorld[] = []
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((world) => world.ledger.close()))
+})
+
+async function aStartedWorld(): Promise<LedgerWorld> {
+  const world = aLedgerWorld()
+  opened.push(world)
+  world.ledger.start()
+  await world.clock.settle()
+  return world
+}
+
+const never = new AbortController().signal
+
+async function read(world: LedgerWorld, runId: string, into: RunFrame[]): Promise<void> {
+  for await (const frame of world.ledger.subscribe.frames(runId, never)) into.push(frame)
+}
+
+describe('a subscriber of a run', () => {
+  test('hears the run and its descendants, then the outcome from the ledger, and counts as told when it says so', async () => {
+    heedsLesson(53)
+    const world = await aStartedWorld()
+    const run = world.chat('operator')
+    const other = world.chat('stranger')
+    const frames: RunFrame[] = []
+    const reading = read(world, run.id, frames)
+    await world.clock.settle()
+    world.agents.say('operator', { type: 'text_delta', content: 'let me see' })
+    const given = world.handOff(world.callerOf('operator'), {
+      to: 'worker',
+      title: 'w',
+      description: '',
+      data: {},
+    })
+    await world.clock.settle()
+    world.agents.finish('operator')
+    await world.clock.settle()
+    const done = { taskId: given.task_id, status: 'done', summary: 's', result: null } as const
+    world.completeTask(world.callerOf('worker'), done)
+    await world.clock.settle()
+    world.agents.say('operator', { type: 'tool_start', step: 1, name: 'read_file', input: { path: 'a' } })
+    world.agents.say('operator', { type: 'tool_result', step: 1, name: 'read_file', output: 'b', ok: true })
+    world.agents.finish('operator', { response: 'the end' })
+    await reading
+
+    const told = frames.flatMap((frame) => (frame.type === 'event' ? [frame.event] : []))
+    const states = told.flatMap((event) =>
+      event.type === 'run.changed' && event.run_id === run.id ? [event.state] : [],
+    )
+    expect(states).toEqual(['running', 'waiting', 'queued', 'running', 'done'])
+    expect(told.some((event) => event.type === 'run.changed' && event.run_id === given.run_id)).toBe(true)
+    expect(told.map((event) => event.type)).toEqual(
+      expect.arrayContaining(['text.streamed', 'tool.started', 'tool.ended']),
+    )
+    expect(JSON.stringify(told)).not.toContain(other.id)
+    expect(frames.at(-1)).toMatchObject({ type: 'ended', run: { outcome: { text: 'the end' } } })
+    const note = () => world.ledger.outbox.ofRun(run.id).find(({ recipient }) => recipient === 'human:cli')
+    expect(note()?.state).toBe('pending')
+    world.ledger.subscribe.read(run.id)
+    expect(note()?.state).toBe('delivered')
+  })
+
+  test('who comes late gets the outcome at once, and the note that nobody came for is delivered after all', async () => {
+    const world = await aStartedWorld()
+    const run = world.chat('operator')
+    await world.clock.settle()
+    world.agents.finish('operator', { response: 'four' })
+    await world.clock.advance(700_000)
+    expect(world.ledger.outbox.open(10)).toMatchObject([{ run_id: run.id, state: 'undeliverable' }])
+    expect((await world.ledger.subscribe.ended(run.id, never)).outcome?.text).toBe('four')
+    expect(world.ledger.outbox.open(10)).toHaveLength(1)
+    world.ledger.subscribe.read(run.id)
+    expect(world.ledger.outbox.open(10)).toEqual([])
+  })
+
+  test('who hangs up before the end is not told', async () => {
+    const world = await aStartedWorld()
+    const run = world.chat('operator')
+    await world.clock.settle()
+    const hangUp = new AbortController()
+    const waiting = world.ledger.subscribe.ended(run.id, hangUp.signal)
+    hangUp.abort(new Error('hung up'))
+    await expect(waiting).rejects.toThrow('hung up')
+    world.agents.finish('operator')
+    await world.clock.settle()
+    expect(world.ledger.outbox.open(10)).toMatchObject([{ run_id: run.id, state: 'pending' }])
+  })
+
+  test('cannot say that it read an outcome before there is one', async () => {
+    const world = await aStartedWorld()
+    const run = world.chat('operator')
+    await world.clock.settle()
+    expect(() => world.ledger.subscribe.read(run.id)).toThrow(expect.objectContaining({ code: 'conflict' }))
+    expect(() => world.ledger.subscribe.read('run_none')).toThrow(
+      expect.objectContaining({ code: 'not-found' }),
+    )
+  })
+
+  test('of a run that does not exist is refused', async () => {
+    const world = await aStartedWorld()
+    await expect(world.ledger.subscribe.ended('run_none', never)).rejects.toMatchObject({ code: 'not-found' })
+  })
+})

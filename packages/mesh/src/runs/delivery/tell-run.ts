@@ -1,0 +1,39 @@
+import { isTerminal } from '@flotilla/protocol/run'
+import type { Clock } from '@flotilla/protocol/clock'
+import type { Database } from '../../storage/database.ts'
+import type { LaneBell } from '../queue/lane-bell.ts'
+import type { MoveRun } from '../lifecycle/move-run.ts'
+import type { Outbox } from './outbox.ts'
+import type { RunInbox } from './run-inbox.ts'
+import type { RunTable } from '../lifecycle/run-table.ts'
+import type { TellRun } from '../lifecycle/run-tasks.ts'
+
+/**
+ * Puts a note before a run that asked, exactly once (R5): a waiting run is queued again, a queued or running one
+ * finds it at its next turn, and for one that has ended the note stays visible as undeliverable.
+ */
+export function createTellRun(deps: {
+  readonly database: Database
+  readonly table: RunTable
+  readonly inbox: RunInbox
+  readonly outbox: Outbox
+  readonly move: MoveRun
+  readonly bell: LaneBell
+  readonly clock: Clock
+}): TellRun {
+  const { database, table, inbox, outbox, move, bell, clock } = deps
+  return (runId, source, note) =>
+    database.transaction(() => {
+      const letter = { source, recipient: `run:${runId}`, runId, body: note }
+      if (!outbox.add(letter)) return
+      const run = table.find(runId)
+      if (!run || isTerminal(run.state)) {
+        outbox.markFor(letter, 'undeliverable', 'the run that asked had ended')
+        return
+      }
+      inbox.add(runId, source, { note, at: clock.now() })
+      if (run.state !== 'waiting') return
+      move(run, { kind: 'resumed' })
+      database.afterCommit(() => bell.ring(run.agentId))
+    })
+}

@@ -1,0 +1,201 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import type { Socket } from 'node:net'
+import { afterEach, describe, expect, test } from 'vitest'
+import type { FastifyInstance } from 'fastify'
+import { headers } from '@flotilla/protocol/headers'
+import { eventually } from '../../../../../tests/support/eventually.ts'
+import { silentLog } from '../../platform/log.ts'
+import { aLedgerWorld, person } from '../../testing/ledger-harness.ts'
+import { createServer } from '../../http/server.ts'
+import { runRoutes } from '../people.routes.ts'
+import type { RunUseCases } from '../people.routes.ts'
+import type { RunView } from '@flotilla/protocol/run'
+import type { RunRecord } from '../lifecycle/run-record.ts'
+
+/** Far more than the kernel takes for a reader that does not read. */
+const longAnswer = 'x'.repeat(24 * 1024 * 1024)
+/** After this every blank of a waiting reply, and every comment of a stream, milliseconds. */
+const keepAliveMs = 50
+
+const closing: (() => unknown)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close()
+})
+
+/** A person's door before a true ledger, and a client that speaks bytes and hangs up where it likes. */
+async function aDoor({ answer }: { readonly answer?: string } = {}) {
+  const world = aLedgerWorld()
+  world.ledger.start()
+  const { ledger } = world
+  const server: FastifyInstance = createServer(silentLog)
+  const viewOf = (run: RunRecord): RunView => {
+    const view = ledger.view(run)
+    return answer === undefined || !view.outcome
+      ? view
+      : { ...view, outcome: { ...view.outcome, text: answer } }
+  }
+  const use: Partial<RunUseCases> = {
+    chat: (caller, { agentId, message, idempotencyKey }) =>
+      ledger.view(
+        ledger.submitRun(caller, {
+          agentId,
+          input: { kind: 'chat', message, session: 's' },
+          idempotencyKey,
+        }),
+      ),
+    follow: async function* (runId, signal) {
+      yield { type: 'accepted', run_id: runId }
+      for await (const frame of ledger.subscribe.frames(runId, signal))
+        yield frame.type === 'event' ? frame : { type: 'ended', run: viewOf(frame.run) }
+    },
+    outcomeRead: (_caller, runId) => ledger.subscribe.read(runId),
+  }
+  server.register(async (scope) =>
+    runRoutes(scope, { gate: () => person, use: use as RunUseCases, events: world.events, keepAliveMs }),
+  )
+  const url = new URL(await server.listen({ port: 0, host: '127.0.0.1' }))
+  closing.push(
+    () => ledger.close(),
+    () => server.close(),
+  )
+
+  function send(path: string, more: Record<string, string> = {}, body = '{}'): Socket {
+    const socket = connect(Number(url.port), '127.0.0.1')
+    closing.push(() => socket.destroy())
+    socket.on('error', () => undefined)
+    const lines = Object.entries({
+      host: url.host,
+      'content-length': String(body.length),
+      'content-type': 'application/json',
+      connection: 'close',
+      ...more,
+    }).map(([name, value]) => `${name}: ${value}\r\n`)
+    socket.write(`POST ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`)
+    return socket
+  }
+
+  /** Hangs up, and waits until the door has noticed. */
+  async function hangUp(socket: Socket): Promise<void> {
+    socket.destroy()
+    await eventually('the door has noticed', async () => {
+      const count = await new Promise<number>((resolve) => {
+        server.server.getConnections((_error, connections) => resolve(connections))
+      })
+      return count === 0 || null
+    })
+  }
+
+  const open = () => ledger.outbox.open(10).map(({ state }) => state)
+  return {
+    world,
+    hangUp,
+    open,
+    ask: async (more: Record<string, string> = {}) => {
+      const socket = send('/api/agents/operator/chat', more, '{"message":"work"}')
+      await eventually('the run works', async () => {
+        await world.clock.settle()
+        const state = ledger.list({ limit: 1 })[0]?.state
+        return state === 'running' || state === 'done' || null
+      })
+      return { socket, run: ledger.list({ limit: 1 })[0]?.id ?? '' }
+    },
+    finish: async (response: string) => {
+      world.agents.finish('operator', { response })
+      await world.clock.settle()
+    },
+    read: (run: string) => once(send(`/api/runs/${run}/read`), 'data'),
+  }
+}
+
+/** All that comes until the far end closes. */
+async function wholeOf(socket: Socket): Promise<string> {
+  const parts: Buffer[] = []
+  socket.on('data', (part: Buffer) => parts.push(part))
+  await once(socket, 'close')
+  return Buffer.concat(parts).toString()
+}
+
+/** Some of the answer and no more: it is stopped by the piece that passes the bound, before the next is read. */
+function readSome(socket: Socket): Promise<void> {
+  return new Promise((resolve) => {
+    let bytes = 0
+    const count = (piece: Buffer) => {
+      bytes += piece.length
+      if (bytes < 100_000) return
+      socket.off('data', count)
+      socket.pause()
+      resolve()
+    }
+    socket.on('data', count)
+    socket.resume()
+  })
+}
+
+describe.each([
+  ['a reply', { accept: 'application/json' }],
+  ['a stream', { accept: 'text/event-stream' }],
+] as const)('an outcome in %s', (_what, accept) => {
+  test('is not told to a reader that hung up before anything came', async () => {
+    const { ask, finish, hangUp, open, world } = await aDoor()
+    const { socket } = await ask(accept)
+    await hangUp(socket)
+    await finish('four')
+    await world.clock.settle()
+    expect(open()).toEqual(['pending'])
+  })
+
+  test('is not told to a reader that hangs up in the middle, when its reply has begun', async () => {
+    const { ask, finish, hangUp, open } = await aDoor()
+    const { socket } = await ask(accept)
+    await once(socket, 'data')
+    await hangUp(socket)
+    await finish('four')
+    expect(open()).toEqual(['pending'])
+  })
+
+  test('is not told to a reader that hangs up in the middle of it', async () => {
+    const { ask, finish, hangUp, open } = await aDoor({ answer: longAnswer })
+    const { socket } = await ask(accept)
+    await finish('four')
+    await readSome(socket)
+    expect(open()).toEqual(['pending'])
+    await hangUp(socket)
+    expect(open()).toEqual(['pending'])
+  })
+
+  test('is told to a reader that read it to the end', async () => {
+    const { ask, finish, open } = await aDoor()
+    const { socket } = await ask(accept)
+    const text = wholeOf(socket)
+    await finish('the answer is four')
+    expect(await text).toContain('the answer is four')
+    await eventually('it counts as told', async () => open().length === 0 || null)
+  })
+
+  test('is told to a reader of its own word when it has given that, and not before', async () => {
+    const { ask, finish, open, read } = await aDoor()
+    const { socket, run } = await ask({ ...accept, [headers.saysWhenRead]: '1' })
+    const text = wholeOf(socket)
+    await finish('the answer is four')
+    expect(await text).toContain('the answer is four')
+    expect(open()).toEqual(['pending'])
+    await read(run)
+    expect(open()).toEqual([])
+    // Said twice it is said once.
+    expect(String(await read(run))).toContain('200')
+  })
+
+  test('is told again, of the same run, to a reader that lost it and asks under the same key', async () => {
+    const { ask, finish, hangUp, open, world } = await aDoor()
+    const key = { [headers.idempotencyKey]: 'k' }
+    const { socket, run } = await ask({ ...accept, ...key })
+    await hangUp(socket)
+    await finish('the answer is four')
+    expect(open()).toEqual(['pending'])
+    const again = await ask({ ...accept, ...key })
+    expect(await wholeOf(again.socket)).toContain(run)
+    await eventually('it counts as told', async () => open().length === 0 || null)
+    expect(world.ledger.list({ limit: 10 })).toHaveLength(1)
+  })
+})

@@ -1,0 +1,65 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { wireLimits } from '@flotilla/protocol/limits'
+import type { Log } from '../platform/log.ts'
+import type { RunTicket } from '../access/run-ticket.ts'
+
+/** Keeps a run's lease alive while a call of it is open (ledger invariant R2); returns the way to stop. */
+export type HoldLease = (run: RunTicket | null) => () => void
+
+interface Held {
+  readonly run: RunTicket
+  calls: number
+}
+
+/**
+ * `renew` is called at least as often as an agent would; a throw, as for a run that is over, ends it. One timer for
+ * all open calls: it goes on for one interval after the last of them, or until `stopped`.
+ */
+export function createHoldLease(deps: {
+  readonly clock: Clock
+  readonly log: Log
+  readonly renew: (run: RunTicket) => void
+  readonly stopped?: AbortSignal
+}): HoldLease {
+  const held = new Map<string, Held>()
+  let isRenewing = false
+
+  async function keepRenewing(): Promise<void> {
+    isRenewing = true
+    try {
+      while (held.size > 0) {
+        await deps.clock.sleep(wireLimits.leaseRenewalMs, deps.stopped)
+        for (const [key, { run }] of held) renewOne(key, run)
+      }
+    } catch {
+      // Only `stopped` ends the sleep, and then nothing is open any more.
+    } finally {
+      isRenewing = false
+    }
+  }
+
+  function renewOne(key: string, run: RunTicket): void {
+    try {
+      deps.renew(run)
+    } catch (error) {
+      held.delete(key)
+      deps.log.warn({ runId: run.runId, err: error }, 'lease of an open call not renewed')
+    }
+  }
+
+  return (run) => {
+    if (run === null) return () => {}
+    const key = `${run.runId} ${run.fence}`
+    let own = held.get(key)
+    if (!own) held.set(key, (own = { run, calls: 0 }))
+    own.calls++
+    if (!isRenewing) void keepRenewing()
+    let isOpen = true
+    return () => {
+      if (!isOpen) return
+      isOpen = false
+      own.calls--
+      if (own.calls === 0 && held.get(key) === own) held.delete(key)
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import { Problem } from '@flotilla/protocol/problem'
+import { isTerminal } from '@flotilla/protocol/run'
+import type { Journal } from '../../journal/journal.ts'
+import type { Guard } from '../../access/action.ts'
+import { actorOf } from '../../access/caller.ts'
+import type { Caller } from '../../access/caller.ts'
+import type { Database } from '../../storage/database.ts'
+import type { FollowedRuns } from './followed-runs.ts'
+import { withInterim } from './outcome-of.ts'
+import type { RunRecord } from './run-record.ts'
+import type { RunTable } from './run-table.ts'
+import type { SettleRun } from './settle-run.ts'
+
+/**
+ * Ends a run as cancelled, and every open run that was handed off below it; agents at work are told. A run that
+ * is cancelled already is returned as it is. Problems: `not-found`, `denied`, `conflict` when it has ended otherwise.
+ */
+export type CancelRun = (caller: Caller, runId: string) => RunRecord
+
+export function createCancelRun(deps: {
+  readonly database: Database
+  readonly table: RunTable
+  readonly guard: Guard
+  readonly journal: Journal
+  readonly settle: SettleRun
+  readonly followed: FollowedRuns
+}): CancelRun {
+  const { database, table, guard, journal, settle, followed } = deps
+
+  function end(run: RunRecord, why: string): void {
+    const settled = settle(run, { status: 'cancelled', code: 'cancelled', text: withInterim(run, why) })
+    if (settled) database.afterCommit(() => followed.letGo(run.id))
+  }
+
+  return (caller, runId) => {
+    const asked = table.find(runId)
+    guard(caller, asked ? { do: 'submit-run', to: asked.agentId } : { do: 'view-fleet' })
+    if (!asked) throw new Problem('not-found')
+    return database.transaction(() => {
+      const run = table.find(runId) ?? asked
+      if (run.state === 'cancelled') return run
+      if (isTerminal(run.state)) throw new Problem('conflict', { detail: `the run is ${run.state} already` })
+      journal.append({ actor: actorOf(caller), action: 'run.cancel-asked', subject: runId, detail: {} })
+      end(run, 'The run was cancelled.')
+      for (const id of table.descendantIds(runId)) {
+        const below = table.find(id)
+        if (below && !isTerminal(below.state)) end(below, 'The run that asked for this one was cancelled.')
+      }
+      return table.find(runId) ?? run
+    })
+  }
+}

@@ -1,0 +1,79 @@
+import type { JsonObject } from '@flotilla/protocol/json-value'
+import { wireLimits } from '@flotilla/protocol/limits'
+import { joinPromptText, sanitizeForPrompt, truncatePromptText } from '@flotilla/protocol/sanitize-for-prompt'
+import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
+import type { InboxRow, RunNote } from '../delivery/run-inbox.ts'
+
+/** Result of one child as JSON, characters. */
+const resultMaxChars = 20_000
+const summaryMaxChars = 8000
+const titleMaxChars = 200
+const ownTaskMaxChars = 10_000
+/** What all notes of one message may hold, so that the run's own task has room beside them. */
+const notesMaxChars = wireLimits.chatMessageMaxChars - ownTaskMaxChars - 1000
+
+/** The task that a run works on, as its later turns are reminded of it. */
+export interface OwnTask {
+  readonly taskId: string
+  readonly inputData: JsonObject
+}
+
+/** The message of a continuation; a run that works on a task is told which, since it may be new to the words. Pure. */
+export function continuationText(notes: readonly RunNote[], own: OwnTask | null): PromptText {
+  return joinPromptText([...notes.map(noteText), ...(own ? [ownTaskText(own)] : [])], '\n\n')
+}
+
+function ownTaskText({ taskId, inputData }: OwnTask): PromptText {
+  const input = truncatePromptText(sanitizeForPrompt(JSON.stringify(inputData)), ownTaskMaxChars)
+  return sanitizeForPrompt(
+    `You work on your own task ${taskId}: ${input}\nWhen it is done, call complete_task with task_id ${taskId}.`,
+  )
+}
+
+/** The first notes, as many as one message holds and one at least. Pure. */
+export function notesForOneMessage(rows: readonly InboxRow[]): readonly InboxRow[] {
+  const taken: InboxRow[] = []
+  let chars = 0
+  for (const row of rows) {
+    chars += noteText(row.note).length + 2
+    if (taken.length > 0 && chars > notesMaxChars) break
+    taken.push(row)
+  }
+  return taken
+}
+
+function noteText(note: RunNote): PromptText {
+  switch (note.kind) {
+    case 'task-result':
+      return sanitizeForPrompt(
+        [
+          `Task ${note.taskId} "${titleOf(note.title)}", which you gave to ${note.assignee}, is ${note.state}.`,
+          `Summary: ${truncatePromptText(sanitizeForPrompt(note.summary), summaryMaxChars)}`,
+          ...(note.result === null
+            ? []
+            : [
+                `Result (JSON): ${truncatePromptText(sanitizeForPrompt(JSON.stringify(note.result)), resultMaxChars)}`,
+              ]),
+        ].join('\n'),
+      )
+    case 'approval-outcome':
+      return sanitizeForPrompt(
+        `What you asked a person for (${note.approvalId}: ${titleOf(note.summary)}) is ${note.state}. ${truncatePromptText(sanitizeForPrompt(note.detail), summaryMaxChars)}`,
+      )
+    case 'task-reminder':
+      return sanitizeForPrompt(
+        `Your turn ended, but task ${note.taskId} "${titleOf(note.title)}" is still open. Call complete_task now with what you found, or with status failed or blocked and the reason. If you end without it, the task fails.`,
+      )
+    case 'steer-answer':
+      return sanitizeForPrompt(
+        [
+          `What you said to ${note.agent} ("${titleOf(note.said)}") came when its work had ended, and was answered on its own (${note.state}).`,
+          `Answer: ${truncatePromptText(sanitizeForPrompt(note.text), summaryMaxChars)}`,
+        ].join('\n'),
+      )
+  }
+}
+
+function titleOf(text: string): PromptText {
+  return truncatePromptText(sanitizeForPrompt(text), titleMaxChars)
+}

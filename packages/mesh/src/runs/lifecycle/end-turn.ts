@@ -1,0 +1,78 @@
+import type { TaskResult } from '@flotilla/protocol/agent-api'
+import type { RunOutcome } from '@flotilla/protocol/run'
+import type { Clock } from '@flotilla/protocol/clock'
+import type { Database } from '../../storage/database.ts'
+import type { InterruptRun } from './interrupt-run.ts'
+import type { MoveRun } from './move-run.ts'
+import { failedOutcome, outcomeOf } from './outcome-of.ts'
+import type { ReleaseSteers } from '../steering/release-steers.ts'
+import type { RunInbox } from '../delivery/run-inbox.ts'
+import type { RunRecord } from './run-record.ts'
+import type { RunTable } from './run-table.ts'
+import type { RunTasks } from './run-tasks.ts'
+import type { SettleRun } from './settle-run.ts'
+
+/** Turns of one run; an agent that hands work off for ever comes to an end here. */
+export const turnsMax = 100
+
+/** Writes what the end of a turn means. False when the run was taken over, settled or moved meanwhile. */
+export type EndTurn = (run: RunRecord, result: TaskResult) => boolean
+
+/**
+ * Ends a turn in one transaction: news that came meanwhile, open children, or a task of its own that is still
+ * open keep the run alive; everything else settles it.
+ */
+export function createEndTurn(deps: {
+  readonly database: Database
+  readonly table: RunTable
+  readonly inbox: RunInbox
+  readonly tasks: RunTasks
+  readonly move: MoveRun
+  readonly settle: SettleRun
+  readonly interrupt: InterruptRun
+  readonly releaseSteers: ReleaseSteers
+  readonly clock: Clock
+}): EndTurn {
+  const { database, table, inbox, tasks, move, settle, interrupt, releaseSteers, clock } = deps
+
+  /** One reminder per run; true when it was given now. */
+  function remind(run: RunRecord): boolean {
+    const awaited = run.taskId === null ? null : tasks.awaited(run.taskId)
+    if (run.taskId === null || !awaited) return false
+    const note = { kind: 'task-reminder', taskId: run.taskId, title: awaited.title } as const
+    return inbox.add(run.id, `reminder:${run.taskId}`, { note, at: clock.now() })
+  }
+
+  function endWell(run: RunRecord, outcome: RunOutcome): boolean {
+    const interimText = outcome.text
+    const parks = tasks.openChildren(run.id).length > 0
+    if (inbox.unseen(run.id).length === 0 && parks) {
+      const parked = move(run, { kind: 'parked', interimText })
+      // What was said a moment too late for this turn is answered now, and not when the children are done.
+      if (parked) releaseSteers(parked)
+      return parked !== null
+    }
+    if (inbox.unseen(run.id).length > 0 || remind(run)) {
+      if (run.turn + 1 < turnsMax) return move(run, { kind: 'continued', interimText }) !== null
+      return (
+        settle(run, failedOutcome(run, 'rounds-exhausted', `The run used all its ${turnsMax} turns.`)) !==
+        null
+      )
+    }
+    return settle(run, outcome) !== null
+  }
+
+  return (stale, result) =>
+    database.transaction(() => {
+      const run = table.find(stale.id)
+      if (run?.state !== 'running' || run.fence !== result.fence || run.id !== result.run_id) return false
+      // A run that was cancelled is not running any more: this agent was stopped in the middle of it.
+      if (result.status === 'cancelled') {
+        interrupt(run, 'its agent stopped')
+        return true
+      }
+      const outcome = outcomeOf(result)
+      if (outcome.status === 'done' && run.kind !== 'tool') return endWell(run, outcome)
+      return settle(run, outcome) !== null
+    })
+}

@@ -1,0 +1,57 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { wireLimits } from '@flotilla/protocol/limits'
+import type { AgentConnections } from '../../agents/connection/agent-connection.ts'
+import type { Log } from '../../platform/log.ts'
+import type { FollowedRuns } from './followed-runs.ts'
+import { failedOutcome, withInterim } from './outcome-of.ts'
+import type { Outbox } from '../delivery/outbox.ts'
+import type { RunTable } from './run-table.ts'
+import type { SettleRun } from './settle-run.ts'
+import { turnTimeoutSeconds } from './task-assignment.ts'
+
+/** A turn that is still alive so long after it began is ended; later than the agent's own limit, milliseconds. */
+export const turnMaxMs = (turnTimeoutSeconds + 600) * 1000
+/** A person who asked and has not come for the answer is not waited for any longer, milliseconds. */
+const unreadMaxMs = 600_000
+
+/** Ends what waited or worked for too long (R6); whoever asked is told, as at every end. */
+export function createExpireRuns(deps: {
+  readonly table: RunTable
+  readonly settle: SettleRun
+  readonly followed: FollowedRuns
+  readonly connections: Pick<AgentConnections, 'giveUp'>
+  readonly outbox: Outbox
+  /** Why nothing proactive of the agent begins now, or null. */
+  readonly pausedReason: (agentId: string) => string | null
+  readonly clock: Clock
+  readonly log: Log
+}): () => void {
+  const { table, settle, followed, outbox, clock } = deps
+  /** An agent that is still at it so long after its own limit has a loop that does not move. */
+  function giveUp(agentId: string): void {
+    const reason = `its work went on for ${turnMaxMs / 1000} s, beyond its own limit`
+    deps.connections.giveUp(agentId, reason).catch((err: unknown) => {
+      deps.log.error({ agentId, err }, 'an agent whose turn did not end could not be ended')
+    })
+  }
+
+  return () => {
+    const now = clock.now()
+    for (const run of table.queuedBefore(now - wireLimits.queuedMaxMs)) {
+      // Held, not forgotten: it waits anew when the pause ends.
+      if (run.proactive && deps.pausedReason(run.agentId) !== null) continue
+      const text = withInterim(run, 'The run was queued for 24 hours and did not begin.')
+      settle(run, { status: 'expired', code: 'expired', text })
+    }
+    for (const run of table.waitingBefore(now - wireLimits.waitingMaxMs)) {
+      const text = withInterim(run, 'The run waited for 7 days and nothing came.')
+      settle(run, { status: 'expired', code: 'expired', text })
+    }
+    for (const run of table.turnsBegunBefore(now - turnMaxMs)) {
+      settle(run, failedOutcome(run, 'upstream-timeout', 'The agent worked on this turn for too long.'))
+      followed.letGo(run.id)
+      giveUp(run.agentId)
+    }
+    outbox.giveUpBefore(now - unreadMaxMs)
+  }
+}

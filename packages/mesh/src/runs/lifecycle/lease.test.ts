@@ -1,0 +1,111 @@
+import { wireLimits } from '@flotilla/protocol/limits'
+import { describe, expect, test } from 'vitest'
+import { createManualClock } from '../../../../../tests/support/manual-clock.ts'
+import { createLease } from './lease.ts'
+import type { RunPulses } from './run-pulses.ts'
+import type { RunRecord } from './run-record.ts'
+import type { RunTable } from './run-table.ts'
+
+const { leaseMs } = wireLimits
+
+/** One run of agent `scout` in a table of one row; what the lease does to it and around it is kept. */
+function aLease(row: Partial<RunRecord> = {}, silent: ReturnType<RunPulses['look']> = []) {
+  const clock = createManualClock()
+  const run: { -readonly [Key in keyof RunRecord]?: RunRecord[Key] } = {
+    id: 'run_1',
+    agentId: 'scout',
+    state: 'running',
+    fence: 3,
+    leaseUntil: clock.now() + leaseMs,
+    ...row,
+  }
+  const written: number[] = []
+  const [letGo, rung, beats]: [string[], string[], unknown[]] = [[], [], []]
+  const table: Pick<RunTable, 'find' | 'renewLease' | 'leaseDead' | 'runningFenceOf'> = {
+    find: (id) => (id === 'run_1' ? (run as RunRecord) : null),
+    renewLease: (_id, fence, until) => {
+      if (fence !== run.fence) return false
+      written.push(until)
+      run.leaseUntil = until
+      return true
+    },
+    leaseDead: (now) => ((run.leaseUntil ?? now + 1) <= now ? [run as RunRecord] : []),
+    runningFenceOf: () => run.fence ?? null,
+  }
+  const lease = createLease({
+    table: table as RunTable,
+    followed: { during: () => Promise.reject(new Error('not here')), letGo: (id) => void letGo.push(id) },
+    pulses: {
+      beat: (pulse) => void beats.push(pulse),
+      begin: () => {},
+      silentMs: () => 0,
+      look: (fenceOf) => (fenceOf('run_1') === 3 ? silent : []),
+    },
+    bell: { ring: (agentId) => void rung.push(agentId), onRing: () => () => {} },
+    clock,
+  })
+  return { lease, clock, written, letGo, rung, beats, ticket: { runId: 'run_1', fence: 3 } }
+}
+
+describe('a lease', () => {
+  test('is renewed for a minute from now, and not written again while nearly all of it is left', async () => {
+    const { lease, clock, written, ticket } = aLease()
+    const first = clock.now() + leaseMs
+    await clock.advance(4999)
+    expect(lease.renew(ticket)).toBe(first)
+    expect(written).toEqual([])
+    await clock.advance(1)
+    expect(lease.renew(ticket)).toBe(clock.now() + leaseMs)
+    expect(written).toEqual([clock.now() + leaseMs])
+  })
+
+  test('that a run does not have yet is given to it', () => {
+    const { lease, clock, ticket } = aLease({ leaseUntil: null })
+    expect(lease.renew(ticket)).toBe(clock.now() + leaseMs)
+  })
+
+  test.each([
+    ['another attempt', {}, { runId: 'run_1', fence: 2 }],
+    ['a later attempt', {}, { runId: 'run_1', fence: 4 }],
+    ['a run that is over', { state: 'done' as const }, { runId: 'run_1', fence: 3 }],
+    ['a run that waits', { state: 'waiting' as const }, { runId: 'run_1', fence: 3 }],
+    ['a run that is not there', {}, { runId: 'run_2', fence: 3 }],
+  ])('is not renewed by %s, whose agent hears that it is cut off', (_who, row, ticket) => {
+    const { lease, written, beats } = aLease(row)
+    const stale = expect.objectContaining({ code: 'stale-fence' })
+    expect(() => lease.renew(ticket)).toThrow(stale)
+    expect(() => lease.beat(ticket)).toThrow(stale)
+    expect([written, beats]).toEqual([[], []])
+  })
+
+  test('is renewed by a beat of the loop too, which alone shows that the loop lives', () => {
+    const { lease, clock, beats, ticket } = aLease()
+    lease.renew(ticket)
+    expect(beats).toEqual([])
+    expect(lease.beat(ticket)).toBe(clock.now() + leaseMs)
+    expect(beats).toEqual([{ id: 'run_1', fence: 3 }])
+  })
+})
+
+describe('the sweep', () => {
+  test('leaves alone what holds its lease', async () => {
+    const { lease, clock, letGo, rung } = aLease()
+    await clock.advance(leaseMs - 1)
+    lease.sweep()
+    expect([letGo, rung]).toEqual([[], []])
+  })
+
+  test('lets go of a run whose lease is dead, and rings for its lane', async () => {
+    const { lease, clock, letGo, rung } = aLease()
+    await clock.advance(leaseMs)
+    lease.sweep()
+    expect([letGo, rung]).toEqual([['run_1'], ['scout']])
+  })
+
+  test('ends at once the lease of a loop that is silent, whoever else holds it', () => {
+    const { lease, clock, written, letGo, rung } = aLease({}, [{ id: 'run_1', fence: 3 }])
+    lease.sweep()
+    expect(written).toEqual([clock.now()])
+    expect([letGo, rung]).toEqual([['run_1'], ['scout']])
+  })
+})

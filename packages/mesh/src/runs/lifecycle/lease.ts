@@ -1,0 +1,55 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { wireLimits } from '@flotilla/protocol/limits'
+import { Problem } from '@flotilla/protocol/problem'
+import type { FollowedRuns } from './followed-runs.ts'
+import type { LaneBell } from '../queue/lane-bell.ts'
+import type { RunPulses } from './run-pulses.ts'
+import type { RunTable } from './run-table.ts'
+import type { RunTicket } from '../../access/run-ticket.ts'
+
+/** A lease with more left than this is not written again, so that a busy agent costs few writes. */
+const renewBelowMs = wireLimits.leaseMs - 5000
+
+export interface Lease {
+  /** The time until which the lease holds. Called by open calls of the run, of programs too. Problem `stale-fence`. */
+  renew(ticket: Pick<RunTicket, 'runId' | 'fence'>): number
+  /** The same for the heart of the agent's own loop, and a sign that the loop lives. */
+  beat(ticket: Pick<RunTicket, 'runId' | 'fence'>): number
+  /** Lets go of every run whose lease is dead or whose loop is silent; its lane asks the engine before anything else (R2). */
+  sweep(): void
+}
+
+export function createLease(deps: {
+  readonly table: RunTable
+  readonly followed: FollowedRuns
+  readonly pulses: RunPulses
+  readonly bell: LaneBell
+  readonly clock: Clock
+}): Lease {
+  const { table, followed, pulses, bell, clock } = deps
+
+  function renew({ runId, fence }: Pick<RunTicket, 'runId' | 'fence'>): number {
+    const run = table.find(runId)
+    if (run?.state !== 'running' || run.fence !== fence) throw new Problem('stale-fence')
+    const now = clock.now()
+    if (run.leaseUntil !== null && run.leaseUntil - now > renewBelowMs) return run.leaseUntil
+    table.renewLease(runId, fence, now + wireLimits.leaseMs)
+    return now + wireLimits.leaseMs
+  }
+
+  return {
+    renew,
+    beat: (ticket) => {
+      const until = renew(ticket)
+      pulses.beat({ id: ticket.runId, fence: ticket.fence })
+      return until
+    },
+    sweep: () => {
+      for (const { id, fence } of pulses.look(table.runningFenceOf)) table.renewLease(id, fence, clock.now())
+      for (const run of table.leaseDead(clock.now())) {
+        followed.letGo(run.id)
+        bell.ring(run.agentId)
+      }
+    },
+  }
+}

@@ -1,0 +1,99 @@
+import type { ResultReply } from '@flotilla/protocol/agent-api'
+import type { Clock } from '@flotilla/protocol/clock'
+import { wireLimits } from '@flotilla/protocol/limits'
+import type { AgentConnection, AgentConnections } from '../../agents/connection/agent-connection.ts'
+import type { Log } from '../../platform/log.ts'
+import type { InterruptRun } from './interrupt-run.ts'
+import type { PerformRun } from './perform-run.ts'
+import { silenceMaxMs, type RunPulses } from './run-pulses.ts'
+import type { RunRecord } from './run-record.ts'
+import type { RunTable } from './run-table.ts'
+
+/**
+ * An agent whose lease is dead and that does not answer has missed two beats as well, milliseconds. Less than a lease, since
+ * what is counted is only what the mesh itself saw: one that looks late sees less pass.
+ */
+const silentWithDeadLeaseMs = wireLimits.leaseMs / 2
+/** An engine that does not answer is believed in for so long after the lease is dead, milliseconds. */
+const engineSilenceMaxMs = 600_000
+
+/**
+ * Decides about a running run that nobody follows: after a start of the mesh (R7), a broken line, or a dead lease
+ * (R2). The engine and the agent are asked first. Still working or finished under this fence: attach, which
+ * settles it. Unknown or gone: interrupted. No answer: nothing yet, the lane asks again. An agent whose loop was not
+ * heard of for too long is ended, even where its server says that it works.
+ */
+export type RecoverRun = (run: RunRecord, closing: AbortSignal) => Promise<void>
+
+export interface RecoverRunDeps {
+  readonly table: RunTable
+  readonly connections: AgentConnections
+  readonly performRun: PerformRun
+  readonly interrupt: InterruptRun
+  readonly pulses: RunPulses
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export function createRecoverRun(deps: RecoverRunDeps): RecoverRun {
+  const { table, connections, performRun, interrupt, pulses, clock, log } = deps
+
+  const deadForMs = (run: RunRecord) => clock.now() - (table.find(run.id)?.leaseUntil ?? run.leaseUntil ?? 0)
+
+  async function ask(run: RunRecord, closing: AbortSignal): Promise<Finding> {
+    let connection: AgentConnection | null
+    try {
+      connection = await connections.connectIfRunning(run.agentId)
+    } catch (error) {
+      log.warn({ runId: run.id, agentId: run.agentId, err: error }, 'engine not asked about a run')
+      return deadForMs(run) > engineSilenceMaxMs ? lost('the container engine did not answer') : 'no-answer'
+    }
+    if (!connection) return lost('its container is gone')
+    try {
+      const found = judge(run, connection, await connection.result(run.id, 0, closing))
+      if (found.working && pulses.silentMs(run) >= silenceMaxMs) return hung(silentWords)
+      return found.finding
+    } catch (error) {
+      log.warn({ runId: run.id, agentId: run.agentId, err: error }, 'agent not asked about its run')
+      if (deadForMs(run) < 0) return 'no-answer'
+      // Whoever takes it next would wait on the same process.
+      const isSilent = pulses.silentMs(run) >= silentWithDeadLeaseMs
+      return isSilent ? hung('its agent does not answer') : lost('its agent does not answer')
+    }
+  }
+
+  return async (run, closing) => {
+    const finding = await ask(run, closing)
+    if (closing.aborted || finding === 'no-answer') return
+    if ('lost' in finding) {
+      if (finding.hung) await connections.giveUp(run.agentId, finding.lost)
+      interrupt(run, finding.lost)
+      return
+    }
+    pulses.begin(run)
+    table.renewLease(run.id, run.fence, clock.now() + wireLimits.leaseMs)
+    await performRun.attach(run, finding.connection, closing)
+  }
+}
+
+type Finding =
+  | 'no-answer'
+  | { readonly lost: string; readonly hung: boolean }
+  | { readonly connection: AgentConnection }
+
+const lost = (why: string): Finding => ({ lost: why, hung: false })
+const hung = (why: string): Finding => ({ lost: why, hung: true })
+const silentWords = `its work gave no sign of life for ${silenceMaxMs / 1000} s, though its server answers`
+
+/** An answer under another fence is of another attempt, or of an earlier turn: it says nothing about this one. */
+function judge(
+  run: RunRecord,
+  connection: AgentConnection,
+  reply: ResultReply,
+): { readonly finding: Finding; readonly working: boolean } {
+  const working = reply.state === 'working'
+  if (reply.state === 'unknown') return { working, finding: lost('its agent does not know it') }
+  const fence = reply.state === 'working' ? reply.fence : reply.result.fence
+  const finding = fence === run.fence ? { connection } : lost('its agent does not know this attempt')
+  return { working, finding }
+}

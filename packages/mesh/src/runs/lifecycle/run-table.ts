@@ -1,0 +1,286 @@
+import { runStates } from '@flotilla/protocol/run'
+import type { RunState } from '@flotilla/protocol/run'
+import type { Database } from '../../storage/database.ts'
+import type { RunRecord } from './run-record.ts'
+import { parseRunRow, runColumns } from './run-row.ts'
+import { createRunningMarks } from './running-marks.ts'
+
+/** Descendants that are looked at for one run. */
+const descendantsMax = 1000
+/** Runs above one run that are looked at; more than hand-offs can reach. */
+const chainMax = 32
+
+/** The run `?` and all that work for it, near or far. */
+const tree =
+  'WITH RECURSIVE tree (id) AS (VALUES (?) UNION SELECT runs.id FROM runs JOIN tree ON runs.parent_id = tree.id)'
+
+/** The conversation of a row, as `sessionOf` names it. */
+const session = (row: string) =>
+  `coalesce(json_extract(${row}.input, '$.session'), CASE ${row}.kind WHEN 'task' THEN 'task:' || ${row}.task_id WHEN 'heartbeat' THEN 'heartbeat' ELSE ${row}.id END)`
+/**
+ * A run that was cut off in mid-turn holds its conversation: the agent's checkpoint goes on with it as it was, and
+ * what another run said there meanwhile would be overwritten. One that waits is between turns and holds nothing.
+ */
+const isFree = `(runs.attempt > 1 OR NOT EXISTS (SELECT 1 FROM runs AS cut WHERE cut.agent_id = runs.agent_id AND cut.state = 'queued' AND cut.attempt > 1 AND ${session('cut')} = ${session('runs')}))`
+
+export interface IdempotencyMark {
+  readonly scope: string
+  readonly key: string
+}
+
+export type RunTable = ReturnType<typeof createRunTable>
+
+/** Rows of the ledger. Nothing here decides; every change of state goes through `move-run`. */
+export function createRunTable(database: Database) {
+  const one = (sql: string, ...values: (string | number)[]): RunRecord | null => {
+    const row = database.prepare(sql).get(...values)
+    return row ? parseRunRow(row) : null
+  }
+  const many = (sql: string, ...values: (string | number)[]): readonly RunRecord[] =>
+    database
+      .prepare(sql)
+      .all(...values)
+      .map(parseRunRow)
+  const count = (sql: string, ...values: string[]): number =>
+    Number(database.prepare(sql).get(...values)?.['count'] ?? 0)
+
+  const marks = createRunningMarks(database)
+
+  return {
+    insert: (run: RunRecord, mark: IdempotencyMark | null) => {
+      insertRun(database, run, mark)
+      marks.forget(run.agentId)
+    },
+    replace: (before: RunRecord, after: RunRecord) => {
+      const isReplaced = replaceRun(database, before, after)
+      marks.forget(before.agentId)
+      return isReplaced
+    },
+    find: (id: string) => one(`SELECT ${runColumns} FROM runs WHERE id = ?`, id),
+    findByKey: ({ scope, key }: IdempotencyMark) =>
+      one(`SELECT ${runColumns} FROM runs WHERE idempotency_scope = ? AND idempotency_key = ?`, scope, key),
+    /** The run that holds the lane; the schema allows one. */
+    runningOf: (agentId: string) =>
+      one(`SELECT ${runColumns} FROM runs WHERE agent_id = ? AND state = 'running'`, agentId),
+    runningMarkOf: marks.runningMarkOf,
+    /** Null unless that run is running. */
+    runningFenceOf: (id: string): number | null => {
+      const row = database.prepare("SELECT fence FROM runs WHERE id = ? AND state = 'running'").get(id)
+      return row ? Number(row['fence']) : null
+    },
+    /**
+     * The run that the lane takes next, first queued first among those whose conversation is free. What was at work and
+     * was cut off goes on even where the proactive is held, as what works does.
+     */
+    nextQueued: (agentId: string, now: number, holdsProactive: boolean) =>
+      one(
+        `SELECT ${runColumns} FROM runs WHERE agent_id = ? AND state = 'queued' AND available_at <= ? AND (proactive <= ? OR attempt > 1) AND ${isFree} ORDER BY queued_since, position LIMIT 1`,
+        agentId,
+        now,
+        holdsProactive ? 0 : 1,
+      ),
+    /** Queued or running runs of an agent that a pause is about, oldest first. */
+    proactiveOf: (agentId: string) =>
+      many(
+        `SELECT ${runColumns} FROM runs WHERE agent_id = ? AND proactive = 1 AND state IN ('queued', 'running') ORDER BY position`,
+        agentId,
+      ),
+    /** Queued or running heartbeats of an agent, oldest first. One that waits for what it gave away is not among them. */
+    heartbeatsUnderWay: (agentId: string) =>
+      many(
+        `SELECT ${runColumns} FROM runs WHERE agent_id = ? AND kind = 'heartbeat' AND state IN ('queued', 'running') ORDER BY position`,
+        agentId,
+      ),
+    /** What a pause held waits anew, in its order: the time of the pause does not expire it. */
+    requeueProactive: (agentId: string, now: number): void => {
+      database
+        .prepare(
+          "UPDATE runs SET queued_since = ? WHERE agent_id = ? AND proactive = 1 AND state = 'queued' AND queued_since < ?",
+        )
+        .run(now, agentId, now)
+    },
+    /** The run that has spoken in a conversation and is to speak there again, or does now. */
+    runIn: (agentId: string, name: string) =>
+      one(
+        `SELECT ${runColumns} FROM runs WHERE agent_id = ? AND (state IN ('running', 'waiting') OR (state = 'queued' AND (attempt > 1 OR turn > 0))) AND ${session('runs')} = ? ORDER BY position LIMIT 1`,
+        agentId,
+        name,
+      ),
+    /** Before everything that is queued, milliseconds since 1970; steers alone may fill a lane in which nothing is. */
+    headOfLane: (agentId: string, now: number): number => {
+      const row = database
+        .prepare("SELECT min(queued_since) AS first FROM runs WHERE agent_id = ? AND state = 'queued'")
+        .get(agentId)
+      return Math.min(Number(row?.['first'] ?? now), now) - 1
+    },
+    queuedCount: (agentId: string) =>
+      count("SELECT count(*) AS count FROM runs WHERE agent_id = ? AND state = 'queued'", agentId),
+    /** The same without what triggers began. */
+    askedCount: (agentId: string) =>
+      count(
+        "SELECT count(*) AS count FROM runs WHERE agent_id = ? AND state = 'queued' AND proactive = 0",
+        agentId,
+      ),
+    /** Agents with something that their lane can do now. */
+    agentsWithWork: (now: number): readonly string[] =>
+      database
+        .prepare(
+          "SELECT agent_id FROM runs WHERE state = 'running' UNION SELECT agent_id FROM runs WHERE state = 'queued' AND available_at <= ?",
+        )
+        .all(now)
+        .map((row) => String(row['agent_id'])),
+    leaseDead: (now: number) =>
+      many(
+        `SELECT ${runColumns} FROM runs WHERE state = 'running' AND (lease_until IS NULL OR lease_until <= ?)`,
+        now,
+      ),
+    turnsBegunBefore: (then: number) =>
+      many(`SELECT ${runColumns} FROM runs WHERE state = 'running' AND turn_started_at <= ?`, then),
+    queuedBefore: (then: number) =>
+      many(`SELECT ${runColumns} FROM runs WHERE state = 'queued' AND queued_since <= ?`, then),
+    waitingBefore: (then: number) =>
+      many(`SELECT ${runColumns} FROM runs WHERE state = 'waiting' AND waiting_since <= ?`, then),
+    /** The run and those that asked for it, nearest first. */
+    chainOf: (id: string): readonly RunRecord[] => {
+      const chain: RunRecord[] = []
+      for (let next: string | null = id; next !== null && chain.length <= chainMax;) {
+        const run = one(`SELECT ${runColumns} FROM runs WHERE id = ?`, next)
+        if (!run) break
+        chain.push(run)
+        next = run.parentId
+      }
+      return chain
+    },
+    /** The run and all that work for it, near or far. */
+    treeOf: (id: string): readonly string[] =>
+      database
+        .prepare(`${tree} SELECT id FROM tree`)
+        .all(id)
+        .map((row) => String(row['id'])),
+    /** What the run and all that work for it have used. */
+    usedBy: (id: string): { readonly tokens: number; readonly costUsd: number } => {
+      const row = database
+        .prepare(
+          `${tree} SELECT min(total(tokens_used), 9007199254740991) AS tokens, total(cost_usd) AS cost FROM runs WHERE id IN tree`,
+        )
+        .get(id)
+      return { tokens: Number(row?.['tokens'] ?? 0), costUsd: Number(row?.['cost'] ?? 0) }
+    },
+    laneOf: (agentId: string) => ({
+      busy: count("SELECT count(*) AS count FROM runs WHERE agent_id = ? AND state = 'running'", agentId) > 0,
+      queued: count("SELECT count(*) AS count FROM runs WHERE agent_id = ? AND state = 'queued'", agentId),
+      waiting: count("SELECT count(*) AS count FROM runs WHERE agent_id = ? AND state = 'waiting'", agentId),
+    }),
+    descendantIds: (id: string): readonly string[] =>
+      database
+        .prepare(
+          'WITH RECURSIVE below (id) AS (SELECT id FROM runs WHERE parent_id = ? UNION SELECT runs.id FROM runs JOIN below ON runs.parent_id = below.id) SELECT id FROM below LIMIT ?',
+        )
+        .all(id, descendantsMax)
+        .map((row) => String(row['id'])),
+    /** Newest first. */
+    list: ({ agentId, limit }: { readonly agentId?: string; readonly limit: number }) =>
+      agentId === undefined
+        ? many(`SELECT ${runColumns} FROM runs ORDER BY position DESC LIMIT ?`, limit)
+        : many(
+            `SELECT ${runColumns} FROM runs WHERE agent_id = ? ORDER BY position DESC LIMIT ?`,
+            agentId,
+            limit,
+          ),
+    countByState: (): Record<RunState, number> => countStates(database),
+    /** Runs of one agent that ended since, by how; states that none ended in are left out. */
+    endedSince: (agentId: string, then: number): Readonly<Record<string, number>> =>
+      Object.fromEntries(
+        database
+          .prepare(
+            'SELECT state, count(*) AS count FROM runs WHERE agent_id = ? AND ended_at >= ? GROUP BY state ORDER BY state',
+          )
+          .all(agentId, then)
+          .map((row) => [String(row['state']), Number(row['count'])]),
+      ),
+    renewLease: (id: string, fence: number, until: number): boolean =>
+      database
+        .prepare("UPDATE runs SET lease_until = ? WHERE id = ? AND fence = ? AND state = 'running'")
+        .run(until, id, fence).changes === 1,
+    addCost: (id: string, usd: number, tokens: number): void => {
+      database
+        .prepare(
+          'UPDATE runs SET cost_usd = cost_usd + ?, tokens_used = min(tokens_used + ?, ?) WHERE id = ?',
+        )
+        .run(usd, Math.min(tokens, Number.MAX_SAFE_INTEGER), Number.MAX_SAFE_INTEGER, id)
+    },
+    /** Rises by one per dispatch and agent, and is kept, so that no attempt ever shares a fence with another. */
+    nextFence: (agentId: string): number =>
+      Number(
+        database
+          .prepare(
+            'INSERT INTO agent_fences (agent_id, fence) VALUES (?, 1) ON CONFLICT (agent_id) DO UPDATE SET fence = fence + 1 RETURNING fence',
+          )
+          .get(agentId)?.['fence'],
+      ),
+  }
+}
+
+function countStates(database: Database): Record<RunState, number> {
+  const counts = database.prepare('SELECT state, count(*) AS count FROM runs GROUP BY state').all()
+  const byState = new Map(counts.map((row) => [String(row['state']), Number(row['count'])]))
+  const entries = runStates.map((state) => [state, byState.get(state) ?? 0] as const)
+  return Object.fromEntries(entries) as Record<RunState, number>
+}
+
+function insertRun(database: Database, run: RunRecord, mark: IdempotencyMark | null): void {
+  database
+    .prepare(
+      'INSERT INTO runs (id, agent_id, kind, origin, input, state, attempt, turn, fence, parent_id, task_id, depth, proactive, idempotency_scope, idempotency_key, budget_usd, budget_tokens, trace_id, created_at, queued_since, available_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    )
+    .run(
+      run.id,
+      run.agentId,
+      run.kind,
+      JSON.stringify(run.origin),
+      JSON.stringify(run.input),
+      run.state,
+      run.attempt,
+      run.turn,
+      run.fence,
+      run.parentId,
+      run.taskId,
+      run.depth,
+      run.proactive ? 1 : 0,
+      mark?.scope ?? null,
+      mark?.key ?? null,
+      run.budgetUsd,
+      run.budgetTokens,
+      run.traceId,
+      run.createdAt,
+      run.queuedSince,
+      run.availableAt,
+    )
+}
+
+/** Writes what may change, if the row is still in the state and under the fence that the change was made for. */
+function replaceRun(database: Database, before: RunRecord, after: RunRecord): boolean {
+  const { changes } = database
+    .prepare(
+      'UPDATE runs SET state = ?, attempt = ?, turn = ?, fence = ?, lease_until = ?, queued_since = ?, available_at = ?, waiting_since = ?, started_at = ?, turn_started_at = ?, ended_at = ?, interim_text = ?, outcome = ? WHERE id = ? AND state = ? AND fence = ?',
+    )
+    .run(
+      after.state,
+      after.attempt,
+      after.turn,
+      after.fence,
+      after.leaseUntil,
+      after.queuedSince,
+      after.availableAt,
+      after.waitingSince,
+      after.startedAt,
+      after.turnStartedAt,
+      after.endedAt,
+      after.interimText,
+      after.outcome === null ? null : JSON.stringify(after.outcome),
+      before.id,
+      before.state,
+      before.fence,
+    )
+  return changes === 1
+}

@@ -1,0 +1,26 @@
+import type { JsonObject } from '@flotilla/protocol/json-value'
+import type { RunNote } from '../delivery/run-inbox.ts'
+import type { RunRecord } from './run-record.ts'
+
+/** Puts news before a run; `source` tells a run once. In the caller's transaction. */
+export type TellRun = (runId: string, source: string, note: RunNote) => void
+
+/** Called inside the transaction that settles a run. A throw takes the settlement back. */
+export type RunSettledHandler = (run: RunRecord) => void
+
+/**
+ * What the ledger asks of the room of tasks, which it does not know. All calls are synchronous and in the
+ * ledger's transaction where it has one.
+ */
+export interface RunTasks {
+  /** Ids of tasks that this run gave and that someone still works on. A blocked one is not among them. */
+  openChildren(runId: string): readonly string[]
+  /** The task, while its assignee has neither closed it nor called it blocked; else null. */
+  awaited(taskId: string): { readonly title: string } | null
+  /** What the assignee is told. Null when there is no such task. */
+  work(taskId: string): { readonly inputData: JsonObject; readonly context: JsonObject } | null
+  /** A run that works on the task was dispatched. */
+  began(run: RunRecord): void
+  /** A run that works on a task has ended; the task follows where it is still open. */
+  runSettled(run: RunRecord, tell: TellRun): void
+}

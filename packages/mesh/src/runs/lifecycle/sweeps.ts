@@ -1,0 +1,30 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { Log } from '../../platform/log.ts'
+
+/** Time between two rounds, milliseconds. */
+export const sweepIntervalMs = 1000
+
+export interface Sweep {
+  readonly name: string
+  readonly run: () => void
+}
+
+/** One loop for everything that time drives. A sweep that throws is logged and does not stop the others. */
+export async function runSweeps(deps: {
+  readonly sweeps: readonly Sweep[]
+  readonly clock: Clock
+  readonly log: Log
+  readonly signal: AbortSignal
+}): Promise<void> {
+  const { sweeps, clock, log, signal } = deps
+  while (!signal.aborted) {
+    for (const sweep of sweeps) {
+      try {
+        sweep.run()
+      } catch (error) {
+        log.error({ sweep: sweep.name, err: error }, 'sweep failed')
+      }
+    }
+    await clock.sleep(sweepIntervalMs, signal).catch(() => {})
+  }
+}

@@ -1,0 +1,97 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { Log } from '../../platform/log.ts'
+import type { LaneBell } from './lane-bell.ts'
+import type { PerformRun } from '../lifecycle/perform-run.ts'
+import type { RecoverRun } from '../lifecycle/recover-runs.ts'
+import type { RunTable } from '../lifecycle/run-table.ts'
+
+/** A lane whose run could not be moved rests so long before it looks again, milliseconds. */
+const restMs = 1000
+
+/**
+ * One run at a time per agent, agents side by side. A lane holds nothing: it takes what the rows say, the running
+ * run first, then the queued ones in their order. So nothing is lost with the process.
+ */
+export interface Lanes {
+  /** Begins to listen, and wakes every lane that has work. */
+  start(): void
+  /** Stops following and resolves when every lane has stopped. Running runs stay running in their containers. */
+  close(): Promise<void>
+  /** Resolves when no lane is at work. For tests and a drain before an upgrade. */
+  idle(): Promise<void>
+}
+
+export function createLanes(deps: {
+  readonly table: RunTable
+  readonly performRun: PerformRun
+  readonly recover: RecoverRun
+  readonly bell: LaneBell
+  /** Why nothing proactive of the agent begins now, or null. */
+  readonly pausedReason: (agentId: string) => string | null
+  readonly clock: Clock
+  readonly log: Log
+}): Lanes {
+  const { table, bell, clock, log } = deps
+  const closing = new AbortController()
+  const pumps = new Map<string, Promise<void>>()
+  let stopListening: (() => void) | null = null
+
+  const next = (agentId: string) =>
+    table.nextQueued(agentId, clock.now(), deps.pausedReason(agentId) !== null)
+
+  /** One step of a lane; false when it has nothing to do now. */
+  async function step(agentId: string): Promise<boolean> {
+    const live = table.runningOf(agentId)
+    const run = live ?? next(agentId)
+    if (!run) return false
+    if (live) await deps.recover(live, closing.signal)
+    else await deps.performRun.perform(run, closing.signal)
+    // Still running: nobody answered, or the line broke. It is asked again after a rest.
+    if (!closing.signal.aborted && table.runningOf(agentId)) await clock.sleep(restMs, closing.signal)
+    return true
+  }
+
+  async function pump(agentId: string): Promise<void> {
+    while (!closing.signal.aborted) {
+      try {
+        if (!(await step(agentId))) break
+      } catch (error) {
+        if (closing.signal.aborted) break
+        log.error({ agentId, err: error }, 'lane stumbled')
+        await clock.sleep(restMs, closing.signal).catch(() => {})
+      }
+    }
+  }
+
+  function wake(agentId: string): void {
+    if (closing.signal.aborted || pumps.has(agentId)) return
+    // Not at once: whoever submitted the run may still want to listen to it.
+    const pumping = Promise.resolve(agentId)
+      .then(pump)
+      .then(() => {
+        pumps.delete(agentId)
+        // A ring between the last look and this line was not heard.
+        if (!closing.signal.aborted && hasWork(agentId)) wake(agentId)
+      })
+    pumps.set(agentId, pumping)
+  }
+
+  function hasWork(agentId: string): boolean {
+    return table.runningOf(agentId) !== null || next(agentId) !== null
+  }
+
+  return {
+    start: () => {
+      stopListening = bell.onRing(wake)
+      for (const agentId of table.agentsWithWork(clock.now())) wake(agentId)
+    },
+    close: async () => {
+      stopListening?.()
+      closing.abort()
+      await Promise.all(pumps.values())
+    },
+    idle: async () => {
+      while (pumps.size > 0) await Promise.all(pumps.values())
+    },
+  }
+}

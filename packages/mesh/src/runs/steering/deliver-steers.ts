@@ -1,0 +1,81 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { AgentConnections } from '../../agents/connection/agent-connection.ts'
+import type { Log } from '../../platform/log.ts'
+import type { RunRecord } from '../lifecycle/run-record.ts'
+import type { RunTable } from '../lifecycle/run-table.ts'
+import type { SteerTable } from './steer-table.ts'
+import { steerMessage } from './steer-view.ts'
+
+/** An agent that could not be told is told again after so long, milliseconds. */
+const restMs = 500
+
+/**
+ * Brings waiting steers to the agent that works on their run. It holds nothing: the rows are the truth, each request
+ * that begins or takes up the run carries them too, and an agent knows a steer by its id. So a steer that was never
+ * brought is only late, and one that was brought twice is read once.
+ */
+export interface DeliverSteers {
+  /** Begins to tell the agent, until it has been told of each once or the run is not running under that fence. */
+  deliver(run: RunRecord): void
+  close(): Promise<void>
+}
+
+export function createDeliverSteers(deps: {
+  readonly table: RunTable
+  readonly steers: SteerTable
+  readonly connections: AgentConnections
+  readonly clock: Clock
+  readonly log: Log
+}): DeliverSteers {
+  const { table, steers, connections, clock, log } = deps
+  const closing = new AbortController()
+  const under = new Map<string, Promise<void>>()
+
+  async function tell(run: RunRecord, told: Set<string>): Promise<void> {
+    const waiting = steers.waitingOf(run.id).filter((steer) => !told.has(steer.id))
+    try {
+      const connection = await connections.connectIfRunning(run.agentId)
+      const { id: run_id, fence } = run
+      const request = { run_id, fence, steers: waiting.map(steerMessage) }
+      if (connection && (await connection.steer(request, closing.signal))) {
+        for (const steer of waiting) told.add(steer.id)
+        return
+      }
+    } catch (error) {
+      log.warn({ runId: run.id, agentId: run.agentId, err: error }, 'steer not brought to its agent')
+    }
+    await clock.sleep(restMs, closing.signal)
+  }
+
+  function hasMore(run: RunRecord, told: ReadonlySet<string>): boolean {
+    if (closing.signal.aborted || table.runningFenceOf(run.id) !== run.fence) return false
+    return steers.waitingOf(run.id).some((steer) => !told.has(steer.id))
+  }
+
+  async function pump(run: RunRecord, key: string): Promise<void> {
+    const told = new Set<string>()
+    try {
+      while (hasMore(run, told)) await tell(run, told)
+    } catch (error) {
+      if (!closing.signal.aborted) log.error({ runId: run.id, err: error }, 'steers not brought')
+    } finally {
+      // In the same step as the last look: a steer that comes after it finds no pump and begins one.
+      under.delete(key)
+    }
+  }
+
+  return {
+    deliver: (run) => {
+      const key = `${run.id} ${run.fence}`
+      if (closing.signal.aborted || under.has(key)) return
+      under.set(
+        key,
+        Promise.resolve().then(() => pump(run, key)),
+      )
+    },
+    close: async () => {
+      closing.abort()
+      await Promise.all(under.values())
+    },
+  }
+}

@@ -1,0 +1,62 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { recordSteer } from './record-steer.ts'
+import type { SteerRecorders } from './record-steer.ts'
+import type { RunRecord } from '../lifecycle/run-record.ts'
+import type { RunTable } from '../lifecycle/run-table.ts'
+import type { SteerRecord, SteerTable } from './steer-table.ts'
+import { comesOfTrigger } from '../submit-run.ts'
+import type { EnterRun } from '../submit-run.ts'
+
+/**
+ * Makes a waiting steer a run with the same origin and words, in its place by the time when it was said. `write` puts
+ * that into the row and answers false when the row says otherwise. Joins the caller's transaction.
+ */
+export type BecomeRun = (
+  steer: SteerRecord,
+  write: (end: { readonly becameRunId: string; readonly settledAt: number }) => boolean,
+) => SteerRecord
+
+export interface BecomeRunDeps extends SteerRecorders {
+  readonly table: RunTable
+  readonly enter: EnterRun
+  readonly clock: Clock
+}
+
+export function createBecomeRun(deps: BecomeRunDeps): BecomeRun {
+  return (steer, write) => {
+    const parent = steer.parentRunId === null ? null : deps.table.find(steer.parentRunId)
+    const run = deps.enter({
+      agentId: steer.agentId,
+      input: { kind: 'chat', message: steer.text, session: steer.session },
+      origin: steer.origin,
+      actor: 'system',
+      mark: steer.mark,
+      parent,
+      proactive: comesOfTrigger(steer.origin, parent),
+      queuedSince: steer.createdAt,
+    })
+    const end = { becameRunId: run.id, settledAt: deps.clock.now() }
+    if (!write(end)) throw new Error(`steer ${steer.id} has an end already`)
+    const settled: SteerRecord = { ...steer, ...end, state: 'became-run' }
+    recordSteer(deps, settled, { action: 'steer.became-run', actor: 'system' })
+    return settled
+  }
+}
+
+/**
+ * The run takes nothing more into its conversation (it ended, or waits for what it handed on): every steer that it has
+ * not taken becomes a run (R1). In the transaction of what happened to the run.
+ */
+export type ReleaseSteers = (run: RunRecord) => void
+
+export function createReleaseSteers({
+  steers,
+  become,
+}: {
+  readonly steers: SteerTable
+  readonly become: BecomeRun
+}): ReleaseSteers {
+  return (run) => {
+    for (const steer of steers.waitingOf(run.id)) become(steer, (end) => steers.becomeRun(steer.id, end))
+  }
+}

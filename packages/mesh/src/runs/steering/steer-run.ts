@@ -1,0 +1,164 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { NewId } from '@flotilla/protocol/ids'
+import { wireLimits } from '@flotilla/protocol/limits'
+import { Problem } from '@flotilla/protocol/problem'
+import type { EventBus } from '../../events/event-bus.ts'
+import type { Journal } from '../../journal/journal.ts'
+import type { Guard } from '../../access/action.ts'
+import { actorOf } from '../../access/caller.ts'
+import type { Caller } from '../../access/caller.ts'
+import type { Database } from '../../storage/database.ts'
+import type { DiskRoom } from '../../storage/disk-room.ts'
+import type { LiveRuns } from '../lifecycle/live-runs.ts'
+import type { RunRecord } from '../lifecycle/run-record.ts'
+import type { IdempotencyMark, RunTable } from '../lifecycle/run-table.ts'
+import { defaultSession } from '../default-session.ts'
+import { recordSteer } from './record-steer.ts'
+import type { BecomeRun } from './release-steers.ts'
+import { refuseReserved } from '../reserved-session.ts'
+import type { SteerRecord, SteerTable } from './steer-table.ts'
+import { comesOfTrigger, keyUsed, markOf, originOf, requireRoom } from '../submit-run.ts'
+import { sessionOf } from '../lifecycle/task-assignment.ts'
+
+export interface SteerRunInput {
+  readonly agentId: string
+  readonly text: string
+  /** Only for a run of this conversation; null for whatever the agent works on, or else the caller's own. */
+  readonly session?: string | null | undefined
+  /** The same key of the same caller gives the same steer. */
+  readonly idempotencyKey?: string | null | undefined
+}
+
+/**
+ * Says something to an agent that works (R1): a row attached to the run that holds its lane, which ends as taken into
+ * that run or as a run of its own. Where the agent is not at work, a person's steer is a run at once; an agent is sent
+ * to `hand_off`. Problems: `denied`, `unknown-agent`, `lane-full`, `conflict` where the key was used for something
+ * else or an agent steers one that does not work, `unprocessable` once a run has all the steers that it may have.
+ */
+export type SteerRun = (caller: Caller, input: SteerRunInput) => SteerRecord
+
+export interface SteerRunDeps {
+  readonly database: Database
+  readonly table: RunTable
+  readonly steers: SteerTable
+  readonly guard: Guard
+  /** Throws the Problem `unknown-agent`, or `agent-archived` for one that is given no work. */
+  readonly requireAgent: (agentId: string) => void
+  readonly diskRoom: Pick<DiskRoom, 'require'>
+  readonly become: BecomeRun
+  readonly live: LiveRuns
+  readonly deliver: (run: RunRecord) => void
+  readonly events: EventBus
+  readonly journal: Journal
+  readonly clock: Clock
+  readonly newId: NewId
+}
+
+export function createSteerRun(deps: SteerRunDeps): SteerRun {
+  const { database, table, steers, guard, live } = deps
+  return (caller, input) => {
+    const { agentId } = input
+    guard(caller, { do: 'steer-agent', to: agentId, gave: hasGiven(table, caller, agentId) })
+    deps.requireAgent(agentId)
+    return database.transaction(() => {
+      if (caller.kind === 'agent') {
+        if (!caller.run) throw new Problem('stale-fence', { detail: 'only a live run can steer' })
+        live.ticketOf(caller.run.runId, caller.run.fence)
+      }
+      const mark = markOf(caller, originOf(caller), input.idempotencyKey)
+      const known = mark && steers.findByKey(mark)
+      if (known) return sameSteer(known, input)
+      if (mark && table.findByKey(mark)) throw keyUsed()
+      const run = table.runningOf(agentId)
+      const fresh = newSteer(deps, { caller, input, mark })
+      if (!run || !hears(run, input.session)) return enterAtOnce(deps, fresh)
+      return attach(deps, fresh, { run, actor: actorOf(caller) })
+    })
+  }
+}
+
+/** Whether the work that the agent does now was given, near or far, by a run of the caller. */
+function hasGiven(table: RunTable, caller: Caller, agentId: string): boolean {
+  if (caller.kind !== 'agent') return false
+  const run = table.runningOf(agentId)
+  if (!run) return false
+  const [, ...above] = table.chainOf(run.id)
+  return above.some((asking) => asking.agentId === caller.agentId)
+}
+
+/** A lone tool call has nobody who could hear. */
+function hears(run: RunRecord, session: string | null | undefined): boolean {
+  if (run.input.kind === 'tool') return false
+  return session === undefined || session === null || session === sessionOf(run)
+}
+
+function attach(
+  deps: SteerRunDeps,
+  fresh: SteerRecord,
+  { run, actor }: { readonly run: RunRecord; readonly actor: string },
+): SteerRecord {
+  const { steers, database } = deps
+  if (steers.countOf(run.id) >= wireLimits.steersPerRunMax) {
+    throw new Problem('unprocessable', {
+      detail: `run ${run.id} has been steered ${wireLimits.steersPerRunMax} times; ask again when it has ended`,
+    })
+  }
+  // It may become a run, and must find room then.
+  requireRoom(deps, placeOf(deps, fresh))
+  const steer: SteerRecord = { ...fresh, runId: run.id, session: sessionOf(run) }
+  steers.insert(steer)
+  recordSteer(deps, steer, { action: 'steer.accepted', actor })
+  database.afterCommit(() => deps.deliver(run))
+  return steer
+}
+
+/** The place in the lane of the run that it may become. */
+function placeOf(
+  { table }: Pick<SteerRunDeps, 'table'>,
+  { agentId, origin, parentRunId }: SteerRecord,
+): { readonly agentId: string; readonly proactive: boolean } {
+  const parent = parentRunId === null ? null : table.find(parentRunId)
+  return { agentId, proactive: comesOfTrigger(origin, parent) }
+}
+
+function enterAtOnce(deps: SteerRunDeps, fresh: SteerRecord): SteerRecord {
+  if (fresh.parentRunId !== null) {
+    throw new Problem('conflict', {
+      detail: `${fresh.agentId} is not at work on that; give it work with hand_off`,
+    })
+  }
+  refuseReserved(fresh.session)
+  requireRoom(deps, placeOf(deps, fresh))
+  return deps.become(fresh, ({ becameRunId, settledAt }) => {
+    deps.steers.insert({ ...fresh, state: 'became-run', becameRunId, settledAt })
+    return true
+  })
+}
+
+function newSteer(
+  deps: SteerRunDeps,
+  { caller, input, mark }: { caller: Caller; input: SteerRunInput; mark: IdempotencyMark | null },
+): SteerRecord {
+  const origin = originOf(caller)
+  return {
+    id: deps.newId('steer'),
+    agentId: input.agentId,
+    runId: null,
+    parentRunId: caller.kind === 'agent' ? (caller.run?.runId ?? null) : null,
+    origin: Object.freeze(origin),
+    session: input.session ?? defaultSession(origin),
+    text: input.text,
+    mark,
+    state: 'waiting',
+    takenTurn: null,
+    takenStep: null,
+    becameRunId: null,
+    createdAt: deps.clock.now(),
+    settledAt: null,
+  }
+}
+
+function sameSteer(known: SteerRecord, input: SteerRunInput): SteerRecord {
+  if (known.agentId === input.agentId && known.text === input.text) return known
+  throw keyUsed()
+}

@@ -1,0 +1,32 @@
+import { firstFleetDailyUsd } from '@flotilla/protocol/money-api'
+import type { Caller } from '../access/caller.ts'
+import { scopeText } from './budget-scope.ts'
+import type { BudgetTable } from './budget-table.ts'
+import type { SetBudget } from './set-budget.ts'
+
+const fleet = { scope: 'fleet', id: '' } as const
+const mesh: Caller = { kind: 'system' }
+
+/**
+ * Gives the fleet its daily limit where nobody has decided about one yet: at the first start, and at the first start of
+ * this release on an older home. What a person took away stays away. US dollars where it was given now, else null.
+ */
+export type GiveFirstFleetBudget = () => number | null
+
+export function createGiveFirstFleetBudget(deps: {
+  readonly table: BudgetTable
+  readonly setBudget: SetBudget
+  /** Whether the journal tells of a decision: releases before this one kept no row of a limit that was taken away. */
+  readonly wasDecided: (subject: string) => boolean
+}): GiveFirstFleetBudget {
+  const scope = scopeText(fleet)
+  return () => {
+    if (deps.table.isDecided(scope)) return null
+    if (deps.wasDecided(scope)) {
+      deps.table.write(scope, { dailyUsd: null, monthlyUsd: null })
+      return null
+    }
+    deps.setBudget(mesh, fleet, { daily_usd: firstFleetDailyUsd })
+    return firstFleetDailyUsd
+  }
+}

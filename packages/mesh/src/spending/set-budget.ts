@@ -1,0 +1,163 @@
+import { Problem } from '@flotilla/protocol/problem'
+import type { EventBus } from '../events/event-bus.ts'
+import type { Journal } from '../journal/journal.ts'
+import type { Guard } from '../access/action.ts'
+import { isAtTerminal } from '../access/at-terminal.ts'
+import { raisedPeriod } from '../access/budget-ceiling.ts'
+import { actorOf } from '../access/caller.ts'
+import type { Caller } from '../access/caller.ts'
+import type { RefuseAboveCeiling } from '../access/hold-ceiling.ts'
+import type { Database } from '../storage/database.ts'
+import { edited, requireScope, scopeText } from './budget-scope.ts'
+import type { BudgetEdit, BudgetLimits, BudgetScope } from './budget-scope.ts'
+import type { BudgetTable } from './budget-table.ts'
+
+/** How this room asks for what stands in the fleet's rows. */
+export interface BudgetedAgents {
+  find(agentId: string): {
+    readonly budget: { readonly dailyUsd: number; readonly monthlyUsd: number }
+    readonly project: string | null
+  } | null
+  setBudget(agentId: string, budget: { readonly dailyUsd: number; readonly monthlyUsd: number }): void
+  setProject(agentId: string, project: string | null): void
+}
+
+export interface BudgetDeps {
+  readonly database: Database
+  readonly table: BudgetTable
+  readonly agents: BudgetedAgents
+  readonly guard: Guard
+  readonly refuseAbove: RefuseAboveCeiling
+  readonly journal: Journal
+  readonly events: Pick<EventBus, 'publish'>
+  /** After the commit: money set aside under the old limits is given back. */
+  readonly rebalance: () => void
+}
+
+/** What stood before, for whoever offers to undo it. */
+export interface BudgetChange {
+  readonly before: BudgetLimits
+  readonly after: BudgetLimits
+}
+
+/**
+ * Sets one or both periods of a budget; the other stays. Holds from the next call on, also of runs that are busy. Only
+ * a person at the terminal raises one; everybody else lowers. An agent that may manage the fleet does so to other
+ * agents alone: never to its own, a project's or the fleet's. Problems `denied`, `human-only`, `unknown-agent`,
+ * `bad-request` with field and range.
+ */
+export type SetBudget = (caller: Caller, scope: BudgetScope, edit: BudgetEdit) => BudgetChange
+
+export function createSetBudget(deps: BudgetDeps): SetBudget {
+  return (caller, scope, edit) => {
+    deps.guard(caller, { do: scope.scope === 'project' ? 'manage-projects' : 'manage-fleet' })
+    refuseAboveAgents(caller, scope)
+    requireScope(scope)
+    holdBudget(deps, caller, { scope, edit })
+    const change = deps.database.transaction(() => {
+      const before = limitsOf(deps, scope)
+      const after = edited(before, edit, scope.scope)
+      write(deps, scope, after)
+      const wire = (limits: BudgetLimits) => ({ daily_usd: limits.dailyUsd, monthly_usd: limits.monthlyUsd })
+      deps.journal.append({
+        actor: actorOf(caller),
+        action: 'budget.changed',
+        subject: scopeText(scope),
+        detail: { before: wire(before), after: wire(after) },
+      })
+      deps.events.publish({
+        type: 'budget.changed',
+        scope: scope.scope,
+        scope_id: scope.id,
+        ...wire(after),
+      })
+      return { before, after }
+    })
+    deps.rebalance()
+    return change
+  }
+}
+
+/** Nothing can come between this look and the transaction: both are of one turn of the event loop. */
+function holdBudget(
+  deps: BudgetDeps,
+  caller: Caller,
+  { scope, edit }: { readonly scope: BudgetScope; readonly edit: BudgetEdit },
+): void {
+  if (isAtTerminal(caller)) return
+  const before = limitsOf(deps, scope)
+  const raised = raisedPeriod(before, edited(before, edit, scope.scope))
+  if (raised) deps.refuseAbove(caller, { subject: scopeText(scope), ...raised })
+}
+
+/**
+ * Moves an agent to another project's budget, or to none. Who is not a person at the terminal takes no agent out of a
+ * project that has a limit, whatever the other one has: more may be spent then. Problems `denied`, `human-only`,
+ * `unknown-agent`.
+ */
+export type SetAgentProject = (caller: Caller, agentId: string, project: string | null) => void
+
+export function createSetAgentProject(deps: BudgetDeps): SetAgentProject {
+  return (caller, agentId, project) => {
+    deps.guard(caller, { do: 'manage-projects' })
+    if (caller.kind === 'agent') {
+      throw new Problem('denied', { detail: 'a person decides which project an agent is charged to' })
+    }
+    holdProject(deps, caller, { agentId, project })
+    deps.database.transaction(() => {
+      const before = requireAgent(deps.agents, agentId).project
+      deps.agents.setProject(agentId, project)
+      deps.journal.append({
+        actor: actorOf(caller),
+        action: 'agent.project-changed',
+        subject: agentId,
+        detail: { before, after: project },
+      })
+    })
+    deps.rebalance()
+  }
+}
+
+function holdProject(
+  deps: BudgetDeps,
+  caller: Caller,
+  { agentId, project }: { readonly agentId: string; readonly project: string | null },
+): void {
+  if (isAtTerminal(caller)) return
+  const before = requireAgent(deps.agents, agentId).project
+  if (before === null || before === project) return
+  const { dailyUsd, monthlyUsd } = deps.table.read(scopeText({ scope: 'project', id: before }))
+  if (dailyUsd === null && monthlyUsd === null) return
+  const reason = `the budget of project ${before} holds this agent, and only a person at the terminal takes it out`
+  deps.refuseAbove(caller, { subject: agentId, field: 'project', reason })
+}
+
+/** As they stand now. Problem `unknown-agent`. */
+export function limitsOf(
+  { agents, table }: Pick<BudgetDeps, 'agents' | 'table'>,
+  scope: BudgetScope,
+): BudgetLimits {
+  return scope.scope === 'agent' ? requireAgent(agents, scope.id).budget : table.read(scopeText(scope))
+}
+
+function write({ agents, table }: BudgetDeps, scope: BudgetScope, limits: BudgetLimits): void {
+  const { dailyUsd, monthlyUsd } = limits
+  if (scope.scope !== 'agent') table.write(scopeText(scope), limits)
+  // `edited` has refused an agent without a limit.
+  else if (dailyUsd !== null && monthlyUsd !== null) agents.setBudget(scope.id, { dailyUsd, monthlyUsd })
+}
+
+function refuseAboveAgents(caller: Caller, { scope, id }: BudgetScope): void {
+  if (caller.kind !== 'agent') return
+  if (scope === 'agent' && id !== caller.agentId) return
+  throw new Problem('denied', {
+    detail:
+      'an agent sets budgets of other agents alone; a person sets its own, those of projects and the fleet’s',
+  })
+}
+
+function requireAgent(agents: BudgetedAgents, agentId: string) {
+  const agent = agents.find(agentId)
+  if (!agent) throw new Problem('unknown-agent', { detail: `there is no agent ${agentId}` })
+  return agent
+}

@@ -1,0 +1,35 @@
+import {
+  describeAgentConnections,
+  describeAgentLine,
+} from '../agents/connection/agent-connection.conformance.ts'
+import { createFakeAgents } from './fake-agents.ts'
+
+const never = new AbortController().signal
+const close = () => Promise.resolve()
+
+/** Its calls are made before anything is waited for, so that what is looked at is there. */
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
+
+describeAgentLine('the fake agent', async () => {
+  const agents = createFakeAgents()
+  const line = await agents.ensureRunning('ada', never)
+  const working = async () => {
+    await turn()
+    if (!agents.working('ada')) throw new Error('the fake agent does not work')
+  }
+  return {
+    line,
+    working,
+    finish: async (response) => {
+      await working()
+      agents.finish('ada', { response })
+    },
+    die: async () => agents.die('ada'),
+    close,
+  }
+})
+
+describeAgentConnections('the fake fleet', async () => {
+  const connections = createFakeAgents()
+  return { connections, agentId: 'ada', die: async () => connections.die('ada'), close }
+})

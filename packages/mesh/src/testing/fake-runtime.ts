@@ -1,0 +1,146 @@
+import { seedEntries } from '../sandbox/docker/seed-files.ts'
+import { reasonOf, SandboxError } from '../sandbox/sandbox-error.ts'
+import type {
+  DataUse,
+  SandboxEnd,
+  SandboxRuntime,
+  SandboxState,
+  WallReport,
+} from '../sandbox/sandbox-runtime.ts'
+import type { SandboxSpec } from '../sandbox/sandbox-spec.ts'
+
+/** What fake sandboxes share, as containers share an engine: it outlives the runtimes that look at it. */
+export interface FakeEngine {
+  readonly sandboxes: Map<string, FakeSandbox>
+  /** What agents keep; outlives their sandboxes. Path below `/data` to text. */
+  readonly data: Map<string, Map<string, string>>
+  readonly watchers: Set<(end: SandboxEnd) => void>
+  /** Called by a test to play an engine that comes back. */
+  readonly backWatchers: Set<() => void>
+}
+
+export interface FakeSandbox {
+  readonly spec: SandboxSpec
+  readonly state: SandboxState
+  readonly log: string
+}
+
+export interface FakeRuntimeOptions {
+  readonly engine: FakeEngine
+  /** What `verifyWalls` finds; every wall holds when left out. */
+  readonly walls?: () => readonly WallReport[]
+  /** Called before a sandbox starts; throwing makes the start fail. */
+  readonly beforeStart?: (spec: SandboxSpec) => Promise<void> | void
+  /** Where the test's stand-in for an agent listens. */
+  readonly addressOf?: (spec: SandboxSpec) => { readonly host: string; readonly port: number }
+}
+
+export function createFakeEngine(): FakeEngine {
+  return { sandboxes: new Map(), data: new Map(), watchers: new Set(), backWatchers: new Set() }
+}
+
+/** Ends a sandbox as if its process had ended by itself. Nothing happens where none runs. */
+export function endFakeSandbox(engine: FakeEngine, end: SandboxEnd): void {
+  const sandbox = engine.sandboxes.get(end.agentId)
+  if (!sandbox?.state.running) return
+  halt(engine, sandbox, end)
+  for (const watcher of engine.watchers) watcher(end)
+}
+
+/** ADAPTER of `sandbox-runtime.ts` in memory: no process runs, a test says when one ends. */
+export function createFakeRuntime(options: FakeRuntimeOptions): SandboxRuntime {
+  const { engine } = options
+  const listeners = new Set<(end: SandboxEnd) => void>()
+  const watcher = (end: SandboxEnd) => {
+    for (const listener of listeners) listener(end)
+  }
+  engine.watchers.add(watcher)
+
+  return {
+    kind: 'fake',
+    isolates: true,
+    doorHost: () => '127.0.0.1',
+    networks: async () => [{ address: '10.64.0.0', prefix: 22, own: true }],
+    prepare: async ({ progress }) => progress('The fake sandbox is ready'),
+    verifyWalls: async () =>
+      options.walls?.() ?? [{ id: 'fake-wall', holds: true, detail: 'nothing was tried' }],
+
+    async start(spec) {
+      try {
+        seedEntries(spec.files)
+        await options.beforeStart?.(spec)
+      } catch (cause) {
+        throw new SandboxError(
+          'sandbox-start-failed',
+          `The sandbox of ${spec.agentId} could not be started: ${reasonOf(cause)}\nRepair: ask the test.`,
+          { cause },
+        )
+      }
+      const kept = engine.data.get(spec.agentId) ?? new Map<string, string>()
+      for (const [path, text] of Object.entries(spec.files)) kept.set(path, text)
+      engine.data.set(spec.agentId, kept)
+      const address = options.addressOf?.(spec) ?? { host: '127.0.0.1', port: 8400 }
+      const state = { agentId: spec.agentId, running: true, address, labels: spec.labels }
+      engine.sandboxes.set(spec.agentId, { spec, state, log: `started ${spec.agentId}\n` })
+      return state
+    },
+
+    async stop(agentId) {
+      const sandbox = engine.sandboxes.get(agentId)
+      if (sandbox?.state.running) halt(engine, sandbox, { agentId, code: 143, outOfMemory: false })
+    },
+
+    async remove(agentId, { data }) {
+      engine.sandboxes.delete(agentId)
+      if (data) engine.data.delete(agentId)
+    },
+
+    async erase() {
+      engine.sandboxes.clear()
+      engine.data.clear()
+    },
+
+    inspect: async (agentId) => engine.sandboxes.get(agentId)?.state ?? null,
+    list: async () => [...engine.sandboxes.values()].map((sandbox) => sandbox.state),
+    logs: async (agentId, maxBytes) => lastBytes(engine.sandboxes.get(agentId)?.log ?? '', maxBytes),
+
+    dataBound: () => ({ kind: 'meter', why: 'nothing bounds a fake' }),
+    measureData: async (agentIds) =>
+      new Map(
+        agentIds.flatMap((agentId) => {
+          const kept = engine.data.get(agentId)
+          return kept ? [[agentId, useOf(kept)] as const] : []
+        }),
+      ),
+
+    onEngineBack(listener) {
+      engine.backWatchers.add(listener)
+      return () => engine.backWatchers.delete(listener)
+    },
+
+    onEnd(listener) {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+
+    async close() {
+      engine.watchers.delete(watcher)
+    },
+  }
+}
+
+function halt(engine: FakeEngine, sandbox: FakeSandbox, end: SandboxEnd): void {
+  const { agentId, labels } = sandbox.state
+  const exit = { code: end.code, outOfMemory: end.outOfMemory }
+  engine.sandboxes.set(agentId, { ...sandbox, state: { agentId, running: false, labels, exit } })
+}
+
+function useOf(kept: ReadonlyMap<string, string>): DataUse {
+  const bytes = [...kept.values()].reduce((sum, text) => sum + Buffer.byteLength(text), 0)
+  return { bytes, files: kept.size, complete: true }
+}
+
+function lastBytes(text: string, maxBytes: number): string {
+  const bytes = Buffer.from(text)
+  return bytes.subarray(Math.max(0, bytes.length - maxBytes)).toString('utf8')
+}

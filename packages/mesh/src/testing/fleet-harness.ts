@@ -1,0 +1,358 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AgentStatus } from '@flotilla/protocol/agent-api'
+import type { Server } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Clock } from '@flotilla/protocol/clock'
+import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
+import { agentShare } from '@flotilla/protocol/limits'
+import { permissionFileSchema } from '@flotilla/protocol/permission-record'
+import type { PermissionRecord } from '@flotilla/protocol/permission-record'
+import { Problem } from '@flotilla/protocol/problem'
+import { createEventBus } from '../events/create-event-bus.ts'
+import { createHeldBytes } from '../intake/held-bytes.ts'
+import type { JournalEntry } from '../journal/journal.ts'
+import { silentLog } from '../platform/log.ts'
+import type { Guard } from '../access/action.ts'
+import type { Caller } from '../access/caller.ts'
+import type { DataUse, SandboxEnd, SandboxRuntime, SandboxState } from '../sandbox/sandbox-runtime.ts'
+import type { SandboxSpec } from '../sandbox/sandbox-spec.ts'
+import { openDatabase } from '../storage/database.ts'
+import type { Database } from '../storage/database.ts'
+import { allMigrations } from '../storage/all-migrations.ts'
+import { migrate } from '../storage/migrate.ts'
+import { createHooks } from '../kernel/hooks.ts'
+import { createFleet } from '../agents/fleet.ts'
+import type { Fleet, FleetDeps } from '../agents/fleet.ts'
+import { createMeshIdentity } from '../agents/connection/mesh-identity.ts'
+
+/** A fleet for tests: real tables, files and HTTP on loopback; engine, time and policy are played. */
+
+export const owner: Caller = { kind: 'human', channel: 'cli' }
+
+export interface HandClock extends Clock {
+  /** Lets time pass; sleepers whose time has come wake up in order. */
+  advance(ms: number): Promise<void>
+  /** How many wait for time to pass. */
+  sleeping(): number
+}
+
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
+
+/** Pauses of polls pass by themselves; longer ones wait for `advance`. */
+export function handClock(startMs = 1_000_000): HandClock {
+  let now = startMs
+  let sleepers: { until: number; wake: () => void }[] = []
+  return {
+    now: () => now,
+    sleep: async (ms, signal) => {
+      signal?.throwIfAborted()
+      if (ms <= 500) {
+        now += ms
+        await turn()
+        signal?.throwIfAborted()
+        return
+      }
+      await new Promise<void>((resolve, reject) => {
+        const sleeper = { until: now + ms, wake: resolve }
+        sleepers.push(sleeper)
+        signal?.addEventListener('abort', () => {
+          sleepers = sleepers.filter((other) => other !== sleeper)
+          reject(signal.reason)
+        })
+      })
+    },
+    sleeping: () => sleepers.length,
+    advance: async (ms) => {
+      now += ms
+      const due = sleepers.filter((sleeper) => sleeper.until <= now)
+      sleepers = sleepers.filter((sleeper) => sleeper.until > now)
+      for (const sleeper of due) sleeper.wake()
+      for (let turns = 0; turns < 20; turns++) await turn()
+    },
+  }
+}
+
+interface PlayedSandbox {
+  spec: SandboxSpec
+  server: Server | null
+  port: number
+  exit: { code: number; outOfMemory: boolean } | null
+}
+
+/** An engine whose sandboxes are servers on loopback that answer `/healthz`. */
+export interface PlayedRuntime extends SandboxRuntime {
+  readonly started: SandboxSpec[]
+  /** What each start found in its briefing. */
+  readonly doorTokens: string[]
+  readonly removed: { agentId: string; data: boolean }[]
+  /** Agents whose process runs and does not answer. */
+  readonly mute: Set<string>
+  /** What agents keep, as it is measured. */
+  readonly uses: Map<string, DataUse>
+  /** Who was measured, each time. */
+  readonly measured: string[][]
+  /** Given along with the state of each start. */
+  warnings: readonly string[]
+  /** Called in `start`, before the process runs; a rejection is a failed start. */
+  beforeStart: (spec: SandboxSpec) => Promise<void>
+  /** The process ends by itself. */
+  kill(agentId: string, code: number): Promise<void>
+  /** The engine tells an end, whatever runs now. */
+  tellEnd(agentId: string, code: number): void
+  /** Puts a sandbox there that the fleet did not start. */
+  plant(spec: SandboxSpec): Promise<void>
+  isRunning(agentId: string): boolean
+}
+
+export function playedRuntime(): PlayedRuntime {
+  const sandboxes = new Map<string, PlayedSandbox>()
+  const listeners = new Set<(end: SandboxEnd) => void>()
+  const mute = new Set<string>()
+
+  async function run(spec: SandboxSpec): Promise<void> {
+    await close(sandboxes.get(spec.agentId))
+    const doorToken = readDoorToken(spec)
+    const server = createServer((request, response) => {
+      const well = !mute.has(spec.agentId)
+      const isStatus = request.url === '/status'
+      const known = !isStatus || request.headers.authorization === `Bearer ${doorToken}`
+      response.writeHead(well ? (known ? 200 : 401) : 503, { 'content-type': 'application/json' })
+      response.end(JSON.stringify(!well ? {} : isStatus ? idleStatus(spec.agentId) : { status: 'ok' }))
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const address = server.address()
+    const port = typeof address === 'object' && address ? address.port : 0
+    sandboxes.set(spec.agentId, { spec, server, port, exit: null })
+  }
+
+  function stateOf(sandbox: PlayedSandbox): SandboxState {
+    return {
+      agentId: sandbox.spec.agentId,
+      running: sandbox.server !== null,
+      labels: sandbox.spec.labels,
+      ...(sandbox.server ? { address: { host: '127.0.0.1', port: sandbox.port } } : {}),
+      ...(sandbox.exit ? { exit: sandbox.exit } : {}),
+    }
+  }
+
+  const runtime: PlayedRuntime = {
+    kind: 'played',
+    isolates: false,
+    started: [],
+    doorTokens: [],
+    removed: [],
+    uses: new Map(),
+    measured: [],
+    warnings: [],
+    mute,
+    beforeStart: async () => {},
+    doorHost: () => '127.0.0.1',
+    networks: async () => [],
+    prepare: async () => {},
+    verifyWalls: async () => [],
+    start: async (spec) => {
+      runtime.started.push(spec)
+      runtime.doorTokens.push(readDoorToken(spec))
+      await close(sandboxes.get(spec.agentId))
+      await runtime.beforeStart(spec)
+      await run(spec)
+      return { ...stateOf(sandboxes.get(spec.agentId)!), warnings: runtime.warnings }
+    },
+    stop: async (agentId) => {
+      const sandbox = sandboxes.get(agentId)
+      await close(sandbox)
+    },
+    remove: async (agentId, { data }) => {
+      runtime.removed.push({ agentId, data })
+      await close(sandboxes.get(agentId))
+      sandboxes.delete(agentId)
+    },
+    inspect: async (agentId) => {
+      const sandbox = sandboxes.get(agentId)
+      return sandbox ? stateOf(sandbox) : null
+    },
+    list: async () => [...sandboxes.values()].map(stateOf),
+    logs: async () => 'boot\n\u001B[31mno such model\u001B[0m\n',
+    dataBound: () => ({ kind: 'meter', why: 'nothing bounds what is played' }),
+    measureData: async (agentIds) => {
+      runtime.measured.push([...agentIds])
+      return new Map([...runtime.uses].filter(([agentId]) => agentIds.includes(agentId)))
+    },
+    onEngineBack: () => () => {},
+    onEnd: (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    close: async () => {
+      for (const sandbox of sandboxes.values()) await close(sandbox)
+    },
+    erase: async () => {
+      for (const sandbox of sandboxes.values()) await close(sandbox)
+      sandboxes.clear()
+    },
+    kill: async (agentId, code) => {
+      const sandbox = sandboxes.get(agentId)
+      await close(sandbox)
+      if (sandbox) sandbox.exit = { code, outOfMemory: false }
+      runtime.tellEnd(agentId, code)
+    },
+    tellEnd: (agentId, code) => {
+      for (const listener of listeners) listener({ agentId, code, outOfMemory: false })
+    },
+    plant: run,
+    isRunning: (agentId) => (sandboxes.get(agentId)?.server ?? null) !== null,
+  }
+  return runtime
+}
+
+/** Empty for a sandbox that was planted: only a start lays one. */
+function readDoorToken(spec: SandboxSpec): string {
+  const path = join(spec.briefingDirectory, 'door-token')
+  return existsSync(path) ? readFileSync(path, 'utf8') : ''
+}
+
+function idleStatus(agentId: string): AgentStatus {
+  return {
+    agent_id: agentId,
+    role: '',
+    state: 'idle',
+    current: null,
+    capabilities: [],
+    uptime_seconds: 0,
+    tasks_completed: 0,
+    tasks_failed: 0,
+    has_checkpoint: false,
+  }
+}
+
+async function close(sandbox: PlayedSandbox | undefined): Promise<void> {
+  const server = sandbox?.server
+  if (!sandbox || !server) return
+  sandbox.server = null
+  server.closeAllConnections()
+  await new Promise<void>((resolve) => server.close(() => resolve()))
+}
+
+export interface FleetWorld {
+  readonly fleet: Fleet
+  readonly runtime: PlayedRuntime
+  readonly clock: HandClock
+  readonly database: Database
+  readonly events: FleetEventBody[]
+  readonly journal: JournalEntry[]
+  readonly grants: Map<string, Partial<PermissionRecord>>
+  readonly deps: FleetDeps
+  /** A mesh that starts on what the last one left. */
+  again(): Fleet
+  close(): Promise<void>
+}
+
+/** Agents manage nothing, people everything. */
+const guard: Guard = (caller, action) => {
+  const manages = action.do === 'manage-fleet' || action.do === 'manage-agent'
+  if (caller.kind === 'agent' && manages) throw new Problem('denied')
+}
+
+export async function aFleet(changes: Partial<FleetDeps> = {}): Promise<FleetWorld> {
+  const database = openDatabase(':memory:')
+  migrate(database, allMigrations)
+  const clock = handClock()
+  const runtime = playedRuntime()
+  const events: FleetEventBody[] = []
+  const bus = createEventBus({ database, clock, log: silentLog })
+  bus.subscribe((event) => void events.push(event.body))
+  const journal: JournalEntry[] = []
+  const grants = new Map<string, Partial<PermissionRecord>>()
+  let count = 0
+  const deps: FleetDeps = {
+    database,
+    clock,
+    newId: (prefix) => `${prefix}_${++count}`,
+    randomToken: () => `token-${++count}`,
+    log: silentLog,
+    guard,
+    decide: () => ({ allowed: true }),
+    permissionsOf: (agentId) =>
+      permissionFileSchema.parse({ permissions: Object.fromEntries(grants) }).permissions[agentId] ?? null,
+    grants: {
+      grantDefaults: (agentId, _kind, overrides) => void grants.set(agentId, overrides),
+      revokeAll: (agentId) => void grants.delete(agentId),
+      aboveOperatorCeiling: (overrides) => (overrides['can_spawn'] ? 'only a human can grant this' : null),
+    },
+    journal: { append: (entry) => void journal.push(entry) },
+    events: bus,
+    runtime,
+    briefsFolder: await mkdtemp(join(tmpdir(), 'flotilla-briefs-')),
+    templateFolders: [],
+    doorPort: () => 8420,
+    proxyPort: () => 8421,
+    replies: {
+      held: createHeldBytes(agentShare),
+      loop: { waitMs: () => 0, spend: (_agentId, work) => work() },
+    },
+    meshIdentity: createMeshIdentity({ secret: 'a secret of this test', clock }),
+    defaultModel: () => 'scripted/demo',
+    missingModel: async () => 'this world has one',
+    requireModel: () => {},
+    loopLimits: { FLOTILLA_MAX_ITERATIONS: '20' },
+    dataLimitBytes: () => 100 * 1024 * 1024,
+    projectText: () => '',
+    walls: { hold: () => true },
+    hooks: createHooks(silentLog),
+    ...changes,
+  }
+  const fleets = [createFleet(deps)]
+  return {
+    fleet: fleets[0]!,
+    runtime,
+    clock,
+    database,
+    events,
+    journal,
+    grants,
+    deps,
+    again: () => {
+      const next = createFleet(deps)
+      fleets.push(next)
+      return next
+    },
+    close: async () => {
+      for (const fleet of fleets) await fleet.close()
+      await runtime.close()
+      database.close()
+      await rm(deps.briefsFolder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A world with one worker `w`, not started. */
+export async function aWorker(changes: Partial<FleetDeps> = {}): Promise<FleetWorld> {
+  const world = await aFleet(changes)
+  await world.fleet.create(owner, { id: 'w', role: 'does work' })
+  return world
+}
+
+/** Nobody gives up. */
+export const patient: AbortSignal = new AbortController().signal
+
+/** The state that people see. */
+export function stateOf(fleet: Fleet, agentId: string): string {
+  return fleet.viewOf(agentId, () => ({
+    busy: false,
+    queued: 0,
+    waiting: 0,
+    costTodayUsd: 0,
+    pausedReason: null,
+  })).state
+}
+
+/** Why the work fails, asked for at once so that a failure is never unheard; empty when it does not. */
+export function reasonOf(work: Promise<unknown>): Promise<string> {
+  return work.then(
+    () => '',
+    (error: unknown) => (error instanceof Error ? error.message : String(error)),
+  )
+}

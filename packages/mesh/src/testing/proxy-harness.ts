@@ -1,0 +1,215 @@
+import { createServer } from 'node:net'
+import { connect } from 'node:net'
+import type { AddressInfo, Server, Socket } from 'node:net'
+import type { LookupAddress } from 'node:dns'
+import { Problem } from '@flotilla/protocol/problem'
+import { collectJournal } from '../../../../tests/support/collected-ports.ts'
+import { silentLog } from '../platform/log.ts'
+import { createCallRate } from '../access/call-rate.ts'
+import type { RunTicket } from '../access/run-ticket.ts'
+import { allMigrations } from '../storage/all-migrations.ts'
+import { openDatabase } from '../storage/database.ts'
+import { migrate } from '../storage/migrate.ts'
+import { systemClock } from '../platform/system-clock.ts'
+import { isPublicAddress } from '../egress/policy/address-ranges.ts'
+import { createConnectProxy } from '../egress/proxy/connect-proxy.ts'
+import { createEgressCountTable } from '../egress/proxy/egress-count-table.ts'
+import { createEgressCounts } from '../egress/proxy/egress-counts.ts'
+import { createJudgeDestination } from '../egress/policy/judge-destination.ts'
+import type { JudgeDestinationDeps } from '../egress/policy/judge-destination.ts'
+import { createOpenPassage } from '../egress/proxy/open-passage.ts'
+import { createPassages } from '../egress/proxy/passages.ts'
+import { createProxyGate } from '../egress/proxy/proxy-gate.ts'
+
+/** A forward proxy on loopback, for tests: real sockets; names, tokens and runs are played. */
+export interface ProxyWorld {
+  readonly port: number
+  readonly lookups: string[]
+  readonly journal: ReturnType<typeof collectJournal>
+  readonly counts: ReturnType<typeof createEgressCounts>
+  /** Agents with a live run; `scout` and `other` at first. */
+  readonly working: Set<string>
+  /** Tokens that count, by agent and kind: `scout-program`, `scout-door`, `other-program`. */
+  readonly tokens: Map<string, { readonly agentId: string; readonly token: 'door' | 'program' }>
+  readonly held: { now: number }
+  openPassages(): number
+  cutAgent(agentId: string): void
+  /** Sends `text` on a connection of its own and gives all that comes back until the proxy closes, or patience ends. */
+  raw(text: string, patienceMs?: number): Promise<string>
+  /** A connection that asked to be led to `target`, and the head of the answer. */
+  tunnel(target: string, token?: string): Promise<{ readonly socket: Socket; readonly head: string }>
+  close(): Promise<void>
+}
+
+export interface ProxyWorldOptions {
+  readonly ports?: readonly number[]
+  readonly resolve?: JudgeDestinationDeps['resolve']
+  readonly isHostAllowed?: (host: string) => boolean
+  readonly denied?: readonly string[]
+  readonly perMinute?: number
+  readonly headersTimeoutMs?: number
+}
+
+export async function aProxy(options: ProxyWorldOptions = {}): Promise<ProxyWorld> {
+  const database = openDatabase(':memory:')
+  migrate(database, allMigrations)
+  const journal = collectJournal()
+  const lookups: string[] = []
+  const working = new Set(['scout', 'other'])
+  const tokens: ProxyWorld['tokens'] = new Map([
+    ['scout-program', { agentId: 'scout', token: 'program' }],
+    ['scout-door', { agentId: 'scout', token: 'door' }],
+    ['other-program', { agentId: 'other', token: 'program' }],
+  ])
+  const held = { now: 0 }
+  const liveRunOf = (agentId: string): RunTicket | null =>
+    working.has(agentId)
+      ? {
+          runId: `run_${agentId}`,
+          agentId,
+          fence: 1,
+          taskId: null,
+          origin: { kind: 'human', channel: 'cli' },
+          budgetUsd: null,
+          budgetTokens: null,
+        }
+      : null
+  const counts = createEgressCounts({
+    table: createEgressCountTable(database),
+    database,
+    journal,
+    clock: systemClock,
+    log: silentLog,
+  })
+  const passages = createPassages({
+    clock: systemClock,
+    counts,
+    isLive: ({ caller, token }) => working.has(caller.agentId) && tokens.has(token),
+    holdLease: () => {
+      held.now++
+      return () => void held.now--
+    },
+  })
+  const resolve =
+    options.resolve ??
+    (async (name: string): Promise<readonly LookupAddress[]> => {
+      lookups.push(name)
+      if (!name.endsWith('.test')) throw new Error(`ENOTFOUND ${name}`)
+      return [{ address: name.startsWith('inside') ? '10.1.2.3' : '127.0.0.1', family: 4 }]
+    })
+  const proxy = createConnectProxy({
+    gate: createProxyGate({ verifyToken: (token) => tokens.get(token) ?? null, liveRunOf }),
+    openPassage: createOpenPassage({
+      guard: (caller) => {
+        if (caller.kind === 'agent' && options.denied?.includes(caller.agentId)) throw new Problem('denied')
+      },
+      rate: createCallRate({ clock: systemClock, perMinute: () => options.perMinute ?? 6000 }),
+      passages,
+      counts,
+      judgeFor: () =>
+        createJudgeDestination({
+          resolve,
+          // The far ends of these tests live on loopback, at this one address.
+          isAllowed: (address) => address === '127.0.0.1' || isPublicAddress(address),
+          ...(options.ports ? { allowedPorts: options.ports } : {}),
+          ...(options.isHostAllowed ? { isHostAllowed: options.isHostAllowed } : {}),
+        }),
+    }),
+    passages,
+    newRequestId: () => 'request-1',
+    clock: systemClock,
+    log: silentLog,
+    bound: () => {},
+    ...(options.headersTimeoutMs ? { headersTimeoutMs: options.headersTimeoutMs } : {}),
+  })
+  await proxy.listen({ port: 0, host: '127.0.0.1' })
+  const closing = new AbortController()
+  const running = passages.run(closing.signal)
+  const port = proxy.port()
+  const clients = new Set<Socket>()
+
+  return {
+    port,
+    lookups,
+    journal,
+    counts,
+    working,
+    tokens,
+    held,
+    openPassages: passages.open,
+    cutAgent: (agentId) => passages.cut(new Problem('cancelled'), agentId),
+    raw: async (text, patienceMs = 30_000) => {
+      const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+      const chunks: Buffer[] = []
+      socket.on('data', (chunk: Buffer) => chunks.push(chunk))
+      socket.on('error', () => {})
+      socket.setTimeout(patienceMs, () => socket.destroy())
+      socket.write(text, 'latin1')
+      await new Promise((resolve) => socket.once('close', resolve).once('end', () => socket.end()))
+      return Buffer.concat(chunks).toString('latin1')
+    },
+    tunnel: async (target, token = 'scout-program') => {
+      const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+      socket.on('error', () => {})
+      socket.write(`CONNECT ${target} HTTP/1.1\r\nHost: ${target}\r\n${proxyAuthorization(token)}\r\n\r\n`)
+      clients.add(socket)
+      return { socket, head: await answerHead(socket) }
+    },
+    close: async () => {
+      for (const socket of clients) socket.destroy()
+      await proxy.close()
+      closing.abort()
+      await running
+      database.close()
+    },
+  }
+}
+
+/** The head of an answer, and the body of a refusal; what comes after the head of a tunnel stays in the socket. */
+async function answerHead(socket: Socket): Promise<string> {
+  let text = ''
+  for (;;) {
+    const chunk = socket.read() as Buffer | null
+    if (chunk === null) {
+      if (socket.readableEnded || socket.destroyed) return text
+      await new Promise((resolve) =>
+        socket.once('readable', resolve).once('end', resolve).once('close', resolve),
+      )
+      continue
+    }
+    text += chunk.toString('latin1')
+    const end = text.indexOf('\r\n\r\n') + 4
+    if (end < 4 || !text.startsWith('HTTP/1.1 200')) {
+      const length = Number(/content-length: (\d+)/i.exec(text)?.[1] ?? Number.NaN)
+      if (end >= 4 && text.length >= end + length) return text
+      continue
+    }
+    if (text.length > end) socket.unshift(Buffer.from(text.slice(end), 'latin1'))
+    return text.slice(0, end)
+  }
+}
+
+export function proxyAuthorization(token: string, user = 'scout'): string {
+  return `Proxy-Authorization: Basic ${Buffer.from(`${user}:${token}`).toString('base64')}`
+}
+
+/** A TCP server on loopback that does as told with each connection. */
+export async function aFarEnd(
+  serve: (socket: Socket) => void,
+): Promise<{ readonly port: number; readonly sockets: Socket[]; close(): Promise<void> }> {
+  const sockets: Socket[] = []
+  const server: Server = createServer({ allowHalfOpen: true }, (socket) => {
+    sockets.push(socket)
+    socket.on('error', () => {})
+    serve(socket)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    port: (server.address() as AddressInfo).port,
+    sockets,
+    close: async () => {
+      for (const socket of sockets) socket.destroy()
+      await new Promise<void>((resolve) => server.close(() => resolve()))
+    },
+  }
+}

@@ -1,0 +1,91 @@
+import { createSecret } from '../credentials/secret.ts'
+import type { Secret } from '../credentials/secret.ts'
+import type { Caller } from '../access/caller.ts'
+import { Problem } from '@flotilla/protocol/problem'
+import { aLedgerWorld } from './ledger-harness.ts'
+import { silentLog } from '../platform/log.ts'
+import type { NewHook } from '../triggers/webhook/manage-hooks.ts'
+import type { Hook } from '../triggers/webhook/hook-table.ts'
+import type { RawHeaders } from '../triggers/webhook/delivery-head.ts'
+import type { MemoryBounds } from '../triggers/webhook/body-memory.ts'
+import { createWebhooks } from '../triggers/webhook/webhooks.ts'
+import type { Webhooks } from '../triggers/webhook/webhooks.ts'
+
+export const owner: Caller = { kind: 'human', channel: 'api' }
+
+/** Webhooks over a real ledger with fake agents and a vault in memory, for tests. */
+export function aWebhookWorld(
+  options: { readonly perMinute?: number; readonly memoryBounds?: MemoryBounds } = {},
+) {
+  const stored = new Map<string, Secret>()
+  const paused = new Map<string, string>()
+  const archived = new Set<string>()
+  const world = aLedgerWorld({
+    onRunSettled: [(run) => webhooks.runSettled(run)],
+    pausedReason: (agentId) => paused.get(agentId) ?? null,
+  })
+  const requireAgent = (agentId: string) => {
+    if (archived.has(agentId)) throw new Problem('agent-archived', { detail: `${agentId} is archived` })
+    if (agentId === 'nobody') throw new Problem('unknown-agent')
+  }
+  const made = (): Webhooks =>
+    createWebhooks({
+      ...world,
+      // In the form that ids have: by it the secrets of webhooks are known among the owner's own.
+      newId: (prefix) =>
+        `${prefix}_${world
+          .newId(prefix)
+          .slice(prefix.length + 1)
+          .padStart(16, '0')}`,
+      log: silentLog,
+      vault: {
+        system: (name: string) => stored.get(name),
+        names: () => ({ system: [...stored.keys()], agent: [] }),
+        storeSystem: async (name: string, value: string) => void stored.set(name, createSecret(name, value)),
+        removeSystem: async (name: string) => void stored.delete(name),
+      },
+      submitRun: (caller, submitted) => {
+        requireAgent(submitted.agentId)
+        return world.ledger.submitRun(caller, submitted)
+      },
+      requireAgent,
+      perMinute: () => options.perMinute ?? 60,
+      randomBytes: (count) => Buffer.alloc(count, 7),
+      ...(options.memoryBounds ? { memoryBounds: options.memoryBounds } : {}),
+    })
+  let webhooks = made()
+
+  return {
+    ...world,
+    get webhooks() {
+      return webhooks
+    },
+    /** As a mesh that was killed and begins again on the same rows. */
+    restart: () => {
+      webhooks = made()
+    },
+    stored,
+    paused,
+    archived,
+    hook: async (more: Partial<NewHook> = {}): Promise<{ hook: Hook; secret: string }> => {
+      const { hook, secret } = await webhooks.manage.create(owner, {
+        name: 'builds',
+        agentId: 'clerk',
+        instructions: '',
+        when: null,
+        perMinute: null,
+        signed: true,
+        ...more,
+      })
+      return { hook, secret: secret ?? more.secret ?? '' }
+    },
+    deliver: async (hook: Hook, body: string | Uint8Array, headers: RawHeaders = {}) =>
+      webhooks
+        .receive(hook.id, { 'content-type': 'application/json', ...headers })
+        .receive(Buffer.from(body)),
+    history: (hook: Hook) => webhooks.history.list(owner, hook.id, { limit: 200 }),
+    messages: () =>
+      world.ledger.list({ limit: 200 }).map((run) => (run.input.kind === 'chat' ? run.input.message : '')),
+  }
+}
+export type WebhookWorld = ReturnType<typeof aWebhookWorld>
