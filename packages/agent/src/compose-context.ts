@@ -4,7 +4,7 @@ import type { ContextKeeper } from './context/context-keeper.ts'
 import { createTokenCounter } from './context/count-tokens.ts'
 import { hasOurTokenizer } from './context/estimate-tokens.ts'
 import type { FactKeeper } from './context/fact-keeper.ts'
-import { createModelBook } from './context/model-facts.ts'
+import { createModelFactStore } from './context/model-facts.ts'
 import { createRecordRun } from './context/record-run.ts'
 import type { RecordRun } from './context/record-run.ts'
 import type { AgentEnvironment } from './environment.ts'
@@ -27,9 +27,16 @@ export function composeContext(deps: {
   // An operator's container has no room for the tokenizer; what the model tells of its usage corrects the guess.
   const counts = kind === 'worker' && hasOurTokenizer(model)
   const tokenizer = counts ? createTokenCounter(() => import('./parts/tokenizer.ts')) : null
-  const book = createModelBook({ dataDirectory, clock, log })
+  const modelFacts = createModelFactStore({ dataDirectory, clock, log })
   return {
-    context: createContextKeeper({ model, book, tokenizer, factKeeper: deps.factKeeper, dailyLog, log }),
+    context: createContextKeeper({
+      model,
+      modelFacts,
+      tokenizer,
+      factKeeper: deps.factKeeper,
+      dailyLog,
+      log,
+    }),
     recordRun: createRecordRun({ dailyLog, log }),
     recordHeartbeat: createRecordRun({
       dailyLog: createDailyLog({ files, clock, folder: heartbeatLogFolder }),

@@ -7,7 +7,7 @@ import { createDataFiles } from './files/data-files.ts'
 import type { Log } from './log.ts'
 import { createCheckpoints } from './loop/checkpoints.ts'
 import { createOutcomes } from './loop/outcomes.ts'
-import { createRunDesk } from './loop/run-desk.ts'
+import { createRunSlot } from './loop/run-slot.ts'
 import { createSessions } from './loop/sessions.ts'
 import { chatRoutes } from './server/chat.routes.ts'
 import { createGate } from './server/gate.ts'
@@ -53,8 +53,8 @@ export function compose(deps: {
     )
     return runParts
   }
-  const perform = async (job: Parameters<RunParts['perform']>[0]) => (await loadRuns()).perform(job)
-  const desk = createRunDesk({ ...deps, perform, outcomes, checkpoints })
+  const execute = async (job: Parameters<RunParts['execute']>[0]) => (await loadRuns()).execute(job)
+  const slot = createRunSlot({ ...deps, execute, outcomes, checkpoints })
   const whyNotReady = (): string | null => {
     if (stopping) return 'The agent is stopping.'
     try {
@@ -68,16 +68,16 @@ export function compose(deps: {
     routes: {
       ...statusRoutes({
         environment,
-        desk,
+        slot,
         checkpoints,
         abilities: loadRuns,
         whyNotReady,
         clock,
       }),
-      ...chatRoutes({ desk, sessions, keepAliveMs }),
-      ...runRoutes({ desk, keepAliveMs }),
+      ...chatRoutes({ slot, sessions, keepAliveMs }),
+      ...runRoutes({ slot, keepAliveMs }),
       ...workspaceRoutes({ workspace, files }),
-      ...heartbeatRoutes({ desk, keepAliveMs, workspace, files, dataDirectory, clock }),
+      ...heartbeatRoutes({ slot, keepAliveMs, workspace, files, dataDirectory, clock }),
     },
     gate: createGate({ agentId, meshPublicKey, doorToken: deps.doorToken, now: () => clock.now() }),
     log,
@@ -89,7 +89,7 @@ export function compose(deps: {
       server.close()
       // Whoever listens to the run sees the line break and asks for the outcome later.
       server.closeAllConnections()
-      await desk.stop()
+      await slot.stop()
       await (await runParts)?.close()
     },
   }

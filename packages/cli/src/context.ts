@@ -10,7 +10,8 @@ import type { Place } from './mesh-process/locate-mesh.ts'
 import { meantHome } from './mesh-process/meant-home.ts'
 import { sessionFor } from './mesh-process/own-session.ts'
 import { createTerminal } from './terminal/terminal.ts'
-import type { Terminal, TextSink } from './terminal/terminal.ts'
+import type { Terminal } from './terminal/terminal.ts'
+import type { TextSink } from './terminal/text-sink.ts'
 import { resolve } from 'node:path'
 
 /** What the process gives to every command. */

@@ -1,6 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { createTerminal } from './terminal/terminal.ts'
-import type { Terminal, TextSink } from './terminal/terminal.ts'
+import type { Terminal } from './terminal/terminal.ts'
+import type { TextSink } from './terminal/text-sink.ts'
 
 /** For tests: a stream that keeps what is written to it. */
 export interface KeptText extends TextSink {

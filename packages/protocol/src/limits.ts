@@ -21,7 +21,6 @@ export const limits = {
   budgetMonthlyUsd: { default: 200, min: 0.1, max: 30_000 }, // limits:budget-monthly
   toolLoop: { warnAtRepeat: 2, blockAtRepeat: 4, terminateAtRepeat: 9, windowCalls: 15 }, // limits:tool-loop
   skillSourceMaxChars: 10_000, // limits:skill-source-chars
-  skillValidator: { forbiddenImports: 23, forbiddenCalls: 16, forbiddenAttributes: 11 }, // limits:skill-validator
   subagents: {
     concurrentMax: 3,
     depthMax: 2,
@@ -121,11 +120,13 @@ export const jsonLimits = {
 /** What one agent may have the mesh do and keep for it, whatever it sends or answers. */
 export const agentShare = {
   /** Bodies of calls that are held for all agents at once, and for one of them; and as much again of replies. */
-  heldMaxBytes: 128 * 1024 * 1024,
-  heldPerAgentMaxBytes: 16 * 1024 * 1024,
-  /** Always there for an agent, and set apart of all for these: for 128 agents. */
-  heldFloorBytes: 256 * 1024,
-  heldReserveMaxBytes: 32 * 1024 * 1024,
+  heldBytes: {
+    max: 128 * 1024 * 1024,
+    perAgentMax: 16 * 1024 * 1024,
+    /** Always there for an agent, and set apart of all for these: for 128 agents. */
+    floor: 256 * 1024,
+    reserveMax: 32 * 1024 * 1024,
+  },
   /** Calls with an effect that are under way, those whose caller has gone among them. Floors for 128 agents. */
   effectsUnderWay: { max: 1024, perAgentMax: 64, floor: 4, reserveMax: 512 },
   /** Answers of models that are read on for nobody. They count among an agent's open calls. Floors for 32 agents. */

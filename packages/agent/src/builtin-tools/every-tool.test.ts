@@ -10,17 +10,18 @@ import { toolNeeds } from '@flotilla/protocol/tool-needs'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { heedsLesson, verifies } from '../../../../tests/verifies.ts'
 import { createDataFiles } from '../files/data-files.ts'
+import { runLoop } from '../loop/run-loop.ts'
 import { serversTool } from '../mcp-servers/servers-tool.ts'
 import { createMemory } from '../memory/memory.ts'
-import { createCrew } from '../subagents/crew.ts'
+import { createSubagentPool } from '../subagents/create-subagent-pool.ts'
 import { createExclusiveUse } from '../tools/exclusive-use.ts'
-import { createSkillRoom } from '../skills/skill-room.ts'
+import { createSkillRegistry } from '../skills/skill-registry.ts'
 import { systemClock } from '../system-clock.ts'
 import { noMesh, noProvenance } from '../testing/loop-parts.ts'
 import { aPng } from '../testing/pictures.ts'
 import { quietLog } from '../testing/quiet-log.ts'
 import { executeToolCall, toolOutputMaxChars } from '../tools/execute-tool-call.ts'
-import { offeredDefinitions, readHeldTools, withholdTools } from '../tools/held-tools.ts'
+import { offeredDefinitions, readWithheldTools, withholdTools } from '../tools/withheld-tools.ts'
 import type { Tool, ToolContext } from '../tools/tool.ts'
 import { createWorkspace } from '../workspace/workspace.ts'
 import { builtinTools } from './builtin-tools.ts'
@@ -60,7 +61,7 @@ beforeAll(async () => {
   writeFileSync(join(data, 'hostile.txt'), hostile)
   writeFileSync(join(data, 'a.png'), aPng())
   writeFileSync(join(data, 'ne\u200Bxt\u202E.txt'), 'x')
-  const skills = createSkillRoom({ files, ownNames: [], newNonce: () => 'nonce', clock })
+  const skills = createSkillRegistry({ files, ownNames: [], newNonce: () => 'nonce', clock })
   const context = { mesh: noMesh, signal: new AbortController().signal }
   all = await skills.offer([...builtin, ...Object.values(operatorToolTable())], context)
 })
@@ -183,8 +184,14 @@ describe('the groups of tools', () => {
 
   test('hold every tool exactly once, and none that is not there', () => {
     const systemPrompt = async () => sanitizeForPrompt('')
-    const crew = createCrew({ depth: 0, systemPrompt, exclusive: createExclusiveUse(), log: quietLog })
-    const subagents = subagentTools(crew)
+    const pool = createSubagentPool({
+      depth: 0,
+      runLoop,
+      systemPrompt,
+      exclusive: createExclusiveUse(),
+      log: quietLog,
+    })
+    const subagents = subagentTools(pool)
     const there = [
       ...all.map(({ definition }) => definition.name),
       ...subagents.map(({ definition }) => definition.name),
@@ -218,7 +225,7 @@ describe('what the mesh would refuse', () => {
   test('is not offered', () => {
     heedsLesson(127)
     verifies('resources:worker:tools-by-permission')
-    const held = readHeldTools({
+    const withheld = readWithheldTools({
       refused: [
         { tool: 'http_request', reason: 'no' },
         { tool: 7 },
@@ -227,7 +234,7 @@ describe('what the mesh would refuse', () => {
       ],
       sees_images: false,
     })
-    const offered = offeredDefinitions(withholdTools(builtin, held)).map(({ name }) => name)
+    const offered = offeredDefinitions(withholdTools(builtin, withheld)).map(({ name }) => name)
     expect(
       builtin.map(({ definition }) => definition.name).filter((name) => !offered.includes(name)),
     ).toEqual(['view_image', 'http_request', 'web_search'])
@@ -235,7 +242,7 @@ describe('what the mesh would refuse', () => {
 
   test('is every tool while the mesh says nothing that can be read', () => {
     for (const reply of [null, [], 'x', {}, { refused: 'all' }]) {
-      expect(withholdTools(builtin, readHeldTools(reply))).toEqual(builtin)
+      expect(withholdTools(builtin, readWithheldTools(reply))).toEqual(builtin)
     }
   })
 

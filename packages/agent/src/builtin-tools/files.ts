@@ -4,7 +4,6 @@ import type { DataFiles } from '../files/data-files.ts'
 import { flag, integer, text, withDefault } from '../tools/parameters.ts'
 import { defineTool, succeeded } from '../tools/tool.ts'
 import type { Tool } from '../tools/tool.ts'
-import { globToRegExp } from './glob-pattern.ts'
 
 const path = (description: string) => text(description, { minChars: 1, maxChars: 4096 })
 const fileTimeoutMs = 60_000
@@ -106,4 +105,14 @@ export function takeLines(content: string, range: { offset: number; limit: numbe
   const next = range.offset + taken.length
   const note = next < lines.length ? `\n[${lines.length - next} more lines; go on with offset ${next}]` : ''
   return taken.join('\n') + note
+}
+
+/** A name pattern in which `*` stands for any characters and `?` for one. Pure; cannot backtrack far: one name is at most 255 bytes. */
+function globToRegExp(pattern: string): RegExp {
+  const source = pattern
+    .replace(/\*+/g, '*')
+    .replace(/[.+^${}()|[\]\\]/g, '\\$&')
+    .replace(/\*/g, '.*')
+    .replace(/\?/g, '.')
+  return new RegExp(`^${source}$`, 'su')
 }

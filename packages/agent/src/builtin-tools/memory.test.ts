@@ -5,7 +5,8 @@ import { heedsLesson } from '../../../../tests/verifies.ts'
 import type { RunMesh, RunMeshCall } from '../mesh/run-mesh.ts'
 import { createMemory } from '../memory/memory.ts'
 import { noMesh } from '../testing/loop-parts.ts'
-import { aFolder, handClock, wordVector } from '../testing/memory-world.ts'
+import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
+import { aFolder, wordVector } from '../testing/memory-harness.ts'
 import { quietLog } from '../testing/quiet-log.ts'
 import { systemClock } from '../system-clock.ts'
 import { executeToolCall } from '../tools/execute-tool-call.ts'
@@ -19,7 +20,7 @@ function anAgent(options: { model?: string; mesh?: RunMesh } = {}) {
   const memory = createMemory({
     dataDirectory: aFolder(),
     embeddingModel,
-    clock: handClock().clock,
+    clock: createManualClock(),
     log: quietLog,
   })
   const tools = memoryTools({ memory, embeddingModel })

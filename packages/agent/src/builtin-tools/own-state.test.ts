@@ -6,6 +6,7 @@ import { toolApi, toolEndpoints } from '@flotilla/protocol/tool-api'
 import { describe, expect, test } from 'vitest'
 import { createDataFiles } from '../files/data-files.ts'
 import type { RunMeshCall } from '../mesh/run-mesh.ts'
+import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
 import { noMesh } from '../testing/loop-parts.ts'
 import { aPng } from '../testing/pictures.ts'
 import type { RunStatus, Tool } from '../tools/tool.ts'
@@ -16,7 +17,7 @@ import { webSearchTools } from './web-search.ts'
 
 const data = mkdtempSync(join(tmpdir(), 'own-state-'))
 const files = createDataFiles(data)
-const clock = { now: () => 0, sleep: async () => undefined }
+const clock = createManualClock(0)
 const tools: readonly Tool[] = [
   ...artifactTools({ files }),
   ...statusTools({ dataDirectory: data, clock }),

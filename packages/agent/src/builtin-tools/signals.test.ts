@@ -1,7 +1,7 @@
 import { topicLimits } from '@flotilla/protocol/topics-api'
 import { expect, test } from 'vitest'
 import { noMesh } from '../testing/loop-parts.ts'
-import { createManualClock } from '../../../../tests/support/manual-clock.ts'
+import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
 import { executeToolCall } from '../tools/execute-tool-call.ts'
 import { signalTools } from './signals.ts'
 

@@ -2,7 +2,7 @@ import { limits } from '@flotilla/protocol/limits'
 import { choice, integer, text, textList, withDefault } from '../tools/parameters.ts'
 import { defineTool, succeeded } from '../tools/tool.ts'
 import type { Tool } from '../tools/tool.ts'
-import type { Crew } from '../subagents/crew.ts'
+import type { SubagentPool } from '../subagents/subagent-pool.ts'
 
 const { ttlSeconds: ttl, concurrentMax, iterationsDefault } = limits.subagents
 const goalMaxChars = 20_000
@@ -12,7 +12,7 @@ const shortTimeoutMs = 30_000
 const marginMs = 15_000
 
 /** Sub-agents: loops of their own within this agent and this run, that work at the same time. */
-export function subagentTools(crew: Crew): Tool[] {
+export function subagentTools(pool: SubagentPool): Tool[] {
   return [
     defineTool({
       name: 'spawn_subagent',
@@ -35,7 +35,7 @@ export function subagentTools(crew: Crew): Tool[] {
       timeoutMs: shortTimeoutMs,
       run: async ({ goal, ttl_seconds: ttlSeconds }, { idempotencyKey, provenance }) => {
         const trust = provenance?.().trust ?? 'outside'
-        return succeeded((await crew.living()).spawn({ goal, ttlSeconds, idempotencyKey, trust }))
+        return succeeded((await pool.supervisor()).spawn({ goal, ttlSeconds, idempotencyKey, trust }))
       },
     }),
     defineTool({
@@ -44,7 +44,7 @@ export function subagentTools(crew: Crew): Tool[] {
       parameters: {},
       effect: 'none',
       timeoutMs: shortTimeoutMs,
-      run: async () => succeeded((await crew.living()).list()),
+      run: async () => succeeded((await pool.supervisor()).list()),
     }),
     defineTool({
       name: 'wait_for_subagent',
@@ -69,19 +69,19 @@ export function subagentTools(crew: Crew): Tool[] {
       effect: 'none',
       timeoutMs: ttl.max * 1000 + marginMs,
       run: async ({ ids, until, timeout_seconds: timeoutSeconds }, { signal }) =>
-        succeeded(await (await crew.living()).wait({ ids, until, timeoutSeconds }, signal)),
+        succeeded(await (await pool.supervisor()).wait({ ids, until, timeoutSeconds }, signal)),
     }),
   ]
 }
 
 /** `complete_task` ends the parent's work: over results that it has not read it asks once before it does. */
-export function tellsOfUnread(tools: readonly Tool[], crew: Crew): Tool[] {
+export function tellsOfUnread(tools: readonly Tool[], pool: SubagentPool): Tool[] {
   return tools.map((tool) =>
     tool.definition.name === 'complete_task'
       ? {
           ...tool,
           run: async (input, context) => {
-            const unread = crew.takeUnread()
+            const unread = pool.takeUnread()
             if (unread === null) return tool.run(input, context)
             return succeeded(`${unread}\nThe task was not closed; call complete_task again to close it.`)
           },

@@ -2,7 +2,7 @@ import { sanitizeForPrompt, truncatePromptText } from '@flotilla/protocol/saniti
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { LanguageModel, PromptMessage } from '../llm/language-model.ts'
 import { cutMiddle } from '../tools/cut-middle.ts'
-import { factsPrompt, summaryPrompt } from './context-words.ts'
+import { factsPrompt, summaryPrompt } from './context-prompts.ts'
 import { renderTranscript } from './render-transcript.ts'
 
 /** Questions to the model about the conversation that are no part of it: what to remember, what to carry on. */

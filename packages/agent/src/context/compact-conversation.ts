@@ -4,7 +4,7 @@ import type { PromptMessage } from '../llm/language-model.ts'
 import { fingerprint } from '../loop/fingerprint.ts'
 import { askForFacts, askForSummary, outline } from './ask-aside.ts'
 import type { ContextKeep, ContextTurn } from './context-turn.ts'
-import { isSummary, summaryMessage } from './context-words.ts'
+import { isSummary, summaryMessage } from './context-prompts.ts'
 import { cutGroups } from './cut-groups.ts'
 import type { CutConversation } from './cut-groups.ts'
 import { estimateMessage } from './estimate-tokens.ts'
@@ -79,16 +79,26 @@ export async function flushFacts(
     const { facts, tokens, costUsd } = await askForFacts(turn.model, ask, turn.signal)
     state.tokens += tokens
     state.costUsd += costUsd
-    if (facts === null) keep.log.warn({ runId: state.runId }, 'the model named no facts that can be read')
+    if (facts === null)
+      keep.log.warn(
+        { runId: state.runId },
+        'the model named no facts that can be read; nothing of this part goes into memory',
+      )
     else if (facts.length > 0) {
       const runOk = somethingWorked(state.messages, state.toolOutputs)
       const run = { runId: state.runId, runOk, provenance: turn.provenance(), mesh: turn.mesh }
       const { saved } = await keep.factKeeper.saveFacts(facts, run)
-      keep.log.info({ runId: state.runId, saved, named: facts.length }, 'facts of the conversation saved')
+      keep.log.info(
+        { runId: state.runId, saved, named: facts.length },
+        'facts of a conversation were saved in memory',
+      )
     }
   } catch (error) {
     turn.signal.throwIfAborted()
-    keep.log.warn({ runId: state.runId, err: error }, 'facts of the conversation could not be saved')
+    keep.log.warn(
+      { runId: state.runId, err: error },
+      'facts of a conversation were not saved in memory; the run goes on without',
+    )
   }
   state.flushed = true
   await turn.saveCheckpoint(state)
@@ -106,10 +116,13 @@ async function summarize(
     state.tokens += tokens
     state.costUsd += costUsd
     if (text.trim() !== '') return text
-    keep.log.warn({ runId: state.runId }, 'the model gave no summary; an outline takes its place')
+    keep.log.warn({ runId: state.runId }, 'the model gave an empty summary; an outline takes its place')
   } catch (error) {
     turn.signal.throwIfAborted()
-    keep.log.warn({ runId: state.runId, err: error }, 'no summary could be had; an outline takes its place')
+    keep.log.warn(
+      { runId: state.runId, err: error },
+      'the model could not be asked for a summary; an outline takes its place',
+    )
   }
   return outline(rule.messages)
 }
@@ -132,7 +145,10 @@ export async function keepWords(
     await keep.dailyLog.append({ mark, text: joinPromptText([what, excerpt], ' ') })
     return place
   } catch (error) {
-    keep.log.error({ runId, err: error }, 'words that leave a conversation could not be kept')
+    keep.log.error(
+      { runId, err: error },
+      'messages that leave a conversation were not written to a transcript; they are lost',
+    )
     return null
   }
 }

@@ -6,10 +6,10 @@ import { heedsLesson } from '../../../../tests/verifies.ts'
 import type { LanguageModel, ModelRequest, PromptMessage } from '../llm/language-model.ts'
 import type { LoopState } from '../loop/loop-state.ts'
 import { readLoopState } from '../loop/read-loop-state.ts'
-import { aContextKeeper, aDailyLog, aFactKeeper, aModelBook } from '../testing/context-parts.ts'
+import { aContextKeeper, aDailyLog, aFactKeeper, aModelFactStore } from '../testing/context-parts.ts'
 import { aState, noMesh, noProvenance } from '../testing/loop-parts.ts'
 import type { ContextTurn } from './context-turn.ts'
-import { factsPrompt, isSummary, summaryPrompt } from './context-words.ts'
+import { factsPrompt, isSummary, summaryPrompt } from './context-prompts.ts'
 import { groupMessages } from './cut-groups.ts'
 import { estimateMessage } from './estimate-tokens.ts'
 
@@ -109,7 +109,7 @@ describe('keeping a conversation within its window', () => {
     const messages = groups(20, 1000)
     const factKeeper = aFactKeeper()
     const { model, kinds } = aModel({ facts: 'Here: ["the door is blue", 7, ""]' })
-    const keeper = aContextKeeper({ factKeeper, book: aModelBook(windowFor(messages, 0.64)) })
+    const keeper = aContextKeeper({ factKeeper, modelFacts: aModelFactStore(windowFor(messages, 0.64)) })
     const { turn, state } = aTurn(model, messages)
     state.toolOutputs.push({ step: 1, tool: 'tool', input: {}, output: 'x', ok: true, duration_ms: 1 })
     await keeper.ask(turn, request)
@@ -124,7 +124,7 @@ describe('keeping a conversation within its window', () => {
     const messages = groups(20, 1000)
     const factKeeper = aFactKeeper()
     const { model, kinds } = aModel({ facts: '["the door is blue"]' })
-    const keeper = aContextKeeper({ factKeeper, book: aModelBook(windowFor(messages, 0.64)) })
+    const keeper = aContextKeeper({ factKeeper, modelFacts: aModelFactStore(windowFor(messages, 0.64)) })
     const { turn, state } = aTurn(model, messages)
     state.toolOutputs.push({ step: 1, tool: 'tool', input: {}, output: 'x', ok: true, duration_ms: 1 })
     await keeper.ask(turn, request)
@@ -146,7 +146,7 @@ describe('keeping a conversation within its window', () => {
     const messages = groups(20, 1000)
     const factKeeper = aFactKeeper()
     const { model } = aModel({ facts: '["wrong"]' })
-    const keeper = aContextKeeper({ factKeeper, book: aModelBook(windowFor(messages, 0.64)) })
+    const keeper = aContextKeeper({ factKeeper, modelFacts: aModelFactStore(windowFor(messages, 0.64)) })
     await keeper.ask(aTurn(model, messages).turn, request)
     expect(factKeeper).toMatchObject({ facts: [], runs: [false] })
   })
@@ -155,7 +155,7 @@ describe('keeping a conversation within its window', () => {
     const messages = groups(40, 1000)
     const { dailyLog, entries, transcripts } = aDailyLog()
     const { model, asked, kinds } = aModel({ summary: 'They counted boats.' })
-    const keeper = aContextKeeper({ dailyLog, book: aModelBook(windowFor(messages, 0.72)) })
+    const keeper = aContextKeeper({ dailyLog, modelFacts: aModelFactStore(windowFor(messages, 0.72)) })
     const { turn, state, saved } = aTurn(model, messages)
     await keeper.ask(turn, request)
     expect(kinds()).toEqual(['facts', 'summary', 'answer'])
@@ -178,7 +178,7 @@ describe('keeping a conversation within its window', () => {
     const messages = groups(40, 1000)
     const { model } = aModel({ summary: 'quiet\u{E0041}\u{E0042}\u202E words\u200B', facts: '["a\u202Eb"]' })
     const factKeeper = aFactKeeper()
-    const keeper = aContextKeeper({ factKeeper, book: aModelBook(windowFor(messages, 0.72)) })
+    const keeper = aContextKeeper({ factKeeper, modelFacts: aModelFactStore(windowFor(messages, 0.72)) })
     const { turn, state } = aTurn(model, messages)
     state.toolOutputs.push({ step: 1, tool: 'tool', input: {}, output: 'x', ok: true, duration_ms: 1 })
     await keeper.ask(turn, request)
@@ -206,7 +206,7 @@ describe('keeping a conversation within its window', () => {
       { ...question, content: sanitizeForPrompt('next') },
     ]
     const { model } = aModel({ summary })
-    const keeper = aContextKeeper({ book: aModelBook(windowFor(messages, 0.75)) })
+    const keeper = aContextKeeper({ modelFacts: aModelFactStore(windowFor(messages, 0.75)) })
     const { turn, state } = aTurn(model, messages)
     await keeper.ask(turn, request)
     expect(state.messages.find(isSummary)?.content).toContain('where is the lighthouse')
@@ -221,7 +221,9 @@ describe('keeping a conversation within its window', () => {
       fc.asyncProperty(shape, fc.double({ min: 0.3, max: 1.4, noNaN: true }), async (sizes, share) => {
         const messages = sizes.flatMap(([chars, calls]) => group(chars - (chars % 5), calls))
         const { model, kinds } = aModel({ summary: 'S'.repeat(30_000) })
-        const keeper = aContextKeeper({ book: aModelBook(Math.max(2000, windowFor(messages, share))) })
+        const keeper = aContextKeeper({
+          modelFacts: aModelFactStore(Math.max(2000, windowFor(messages, share))),
+        })
         const { turn, state, saved } = aTurn(model, messages)
         const before = weigh(state)
         await keeper.ask(turn, request)
@@ -250,7 +252,7 @@ describe('keeping a conversation within its window', () => {
   test('the words of a task stay whatever goes', async () => {
     const messages = groups(60, 1000)
     const { model, asked } = aModel()
-    const keeper = aContextKeeper({ book: aModelBook(windowFor(messages, 0.9)) })
+    const keeper = aContextKeeper({ modelFacts: aModelFactStore(windowFor(messages, 0.9)) })
     await keeper.ask(aTurn(model, messages, true).turn, request)
     expect(asked.at(-1)?.messages[1]?.content).toBe('the question')
     expect(asked.at(-1)?.messages.slice(2).filter(isSummary)).toHaveLength(1)
@@ -272,15 +274,15 @@ describe('a refusal because of length', () => {
   ])('%s is learnt from and the conversation made smaller until it is taken', async (_how, says) => {
     heedsLesson(108)
     const { model, kinds, asked } = aModel({ limit: 6000, says })
-    const book = aModelBook(200_000)
+    const modelFacts = aModelFactStore(200_000)
     const { turn, state } = aTurn(model, dense)
     const before = weigh(state)
-    const answer = await aContextKeeper({ book }).ask(turn, request)
+    const answer = await aContextKeeper({ modelFacts }).ask(turn, request)
     expect(answer.text).toBe('done')
     expect(weigh(state)).toBeLessThan(before)
     expect(kinds().filter((kind) => kind === 'answer').length).toBeLessThanOrEqual(5)
     const again = asked.length
-    await aContextKeeper({ book }).ask(turn, request)
+    await aContextKeeper({ modelFacts }).ask(turn, request)
     expect(asked.length).toBe(again + 1)
   })
 
@@ -290,7 +292,7 @@ describe('a refusal because of length', () => {
     const { turn } = aTurn(model, [
       { role: 'user', content: sanitizeForPrompt(`start${'1,2;'.repeat(20_000)}end`) },
     ])
-    await aContextKeeper({ book: aModelBook(100_000), dailyLog }).ask(turn, request)
+    await aContextKeeper({ modelFacts: aModelFactStore(100_000), dailyLog }).ask(turn, request)
     const shown = asked.at(-1)?.messages.at(-1)?.content ?? ''
     expect(shown).toContain('whole in workspace/memory/transcripts')
     expect(shown.endsWith('end')).toBe(true)
@@ -319,11 +321,11 @@ describe('a refusal because of length', () => {
 
 describe('what answers teach', () => {
   test('usage corrects the count for the model that was asked, and not for a stand-in', async () => {
-    const book = aModelBook(1_000_000)
+    const modelFacts = aModelFactStore(1_000_000)
     const { model } = aModel({ promptTokens: 30_000 })
     const { turn } = aTurn(model, groups(30, 2000))
-    await aContextKeeper({ book }).ask(turn, request)
-    const learnt = book.facts.get('test/model')?.calibration
+    await aContextKeeper({ modelFacts }).ask(turn, request)
+    const learnt = modelFacts.facts.get('test/model')?.calibration
     expect(learnt).toMatchObject({ confirmed: true })
     expect(learnt?.ratio).toBeGreaterThan(1.5)
     const other: LanguageModel = {
@@ -333,27 +335,27 @@ describe('what answers teach', () => {
         answeredBy: 'other/one',
       }),
     }
-    await aContextKeeper({ book }).ask({ ...turn, model: other }, request)
-    expect(book.facts.get('test/model')?.calibration).toEqual(learnt)
+    await aContextKeeper({ modelFacts }).ask({ ...turn, model: other }, request)
+    expect(modelFacts.facts.get('test/model')?.calibration).toEqual(learnt)
   })
 
   test('usage of a conversation with a picture teaches nothing about words', async () => {
-    const book = aModelBook(1_000_000)
+    const modelFacts = aModelFactStore(1_000_000)
     const { model } = aModel({ promptTokens: 300_000 })
     const image = { mediaType: 'image/png', sha256: 'a'.repeat(64), sizeBytes: 500_000 } as const
     const messages = groups(30, 2000).map((message) =>
       message.role === 'tool' ? { ...message, images: [image] } : message,
     )
-    await aContextKeeper({ book }).ask(aTurn(model, messages).turn, request)
-    expect(book.facts.get('test/model')?.calibration.confirmed ?? false).toBe(false)
-    await aContextKeeper({ book }).ask(aTurn(model, groups(30, 2000)).turn, request)
-    expect(book.facts.get('test/model')?.calibration.confirmed).toBe(true)
+    await aContextKeeper({ modelFacts }).ask(aTurn(model, messages).turn, request)
+    expect(modelFacts.facts.get('test/model')?.calibration.confirmed ?? false).toBe(false)
+    await aContextKeeper({ modelFacts }).ask(aTurn(model, groups(30, 2000)).turn, request)
+    expect(modelFacts.facts.get('test/model')?.calibration.confirmed).toBe(true)
   })
 
   test('with little room left the answer is bounded to it', async () => {
     const messages = groups(20, 1000)
     const { model, asked } = aModel()
-    await aContextKeeper({ book: aModelBook(windowFor(messages, 0.5)) }).ask(
+    await aContextKeeper({ modelFacts: aModelFactStore(windowFor(messages, 0.5)) }).ask(
       aTurn(model, messages).turn,
       request,
     )

@@ -1,13 +1,13 @@
+import { saysTooLong } from '@flotilla/protocol/context-overflow'
 import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { ModelAnswer, PromptMessage } from '../llm/language-model.ts'
 import { learnFromOverflow, learnFromUsage } from './calibration.ts'
 import { compactConversation, flushFacts, keepWords, planCut } from './compact-conversation.ts'
 import type { ContextKeep, ContextTurn } from './context-turn.ts'
-import { fullnessNote } from './context-words.ts'
+import { fullnessNote } from './context-prompts.ts'
 import { contextShares, decideContext } from './decide-context.ts'
 import { estimateMessage, imagesIn } from './estimate-tokens.ts'
-import { isOverflow } from './is-overflow.ts'
 import { measureContext } from './measure-context.ts'
 import type { ContextSize, MeasureDeps } from './measure-context.ts'
 import { shortenMessages } from './shorten-messages.ts'
@@ -68,7 +68,10 @@ export function createContextKeeper(deps: MeasureDeps & ContextKeep): ContextKee
     })
     state.messages = [...messages]
     await turn.saveCheckpoint(state)
-    deps.log.warn({ runId: state.runId, shortened: before.length }, 'conversation shortened')
+    deps.log.warn(
+      { runId: state.runId, shortened: before.length },
+      'long messages of a conversation were cut to fit the window; the whole is in a transcript',
+    )
     return true
   }
   /** `belowCounted`: the last request had so many and was refused. */
@@ -91,9 +94,10 @@ export function createContextKeeper(deps: MeasureDeps & ContextKeep): ContextKee
   /** What the model has taken is no limit of it. */
   const unlearn = async (answer: ModelAnswer, size: ContextSize): Promise<void> => {
     if (!isOfModel(answer, deps.model)) return
-    const { learnedWindow } = await deps.book.of(deps.model)
+    const { learnedWindow } = await deps.modelFacts.of(deps.model)
     const taken = answer.promptTokens > 0 ? answer.promptTokens : size.counted
-    if (learnedWindow !== null && taken > learnedWindow.tokens) await deps.book.learnWindow(deps.model, null)
+    if (learnedWindow !== null && taken > learnedWindow.tokens)
+      await deps.modelFacts.learnWindow(deps.model, null)
   }
   const ask = async (turn: ContextTurn, request: AskRequest, size: ContextSize) => {
     const share = size.tokens / size.windowTokens
@@ -119,14 +123,14 @@ export function createContextKeeper(deps: MeasureDeps & ContextKeep): ContextKee
       let belowCounted = Infinity
       for (let overflows = 0; ; overflows += 1) {
         const size = await fit(turn, belowCounted)
-        const { calibration } = await deps.book.of(size.countedAs)
+        const { calibration } = await deps.modelFacts.of(size.countedAs)
         try {
           const answer = await ask(turn, request, size)
           await unlearn(answer, size)
           // What a model counts for a picture, 100 to 40,000 tokens, says nothing about its words.
           if (isOfModel(answer, deps.model) && !turn.state.messages.some(imagesIn)) {
             const told = { counted: size.counted, told: answer.promptTokens }
-            await deps.book.learn(size.countedAs, learnFromUsage(calibration, told))
+            await deps.modelFacts.learn(size.countedAs, learnFromUsage(calibration, told))
           }
           return answer
         } catch (error) {
@@ -135,14 +139,14 @@ export function createContextKeeper(deps: MeasureDeps & ContextKeep): ContextKee
           const { message: words } = error
           deps.log.warn(
             { runId: turn.state.runId, tokens: Math.round(size.tokens), words },
-            'the prompt was too long',
+            'the model refused a prompt as too long; it is shortened and sent again',
           )
           belowCounted = size.counted
           if (isOfStandIn(error, deps.model)) continue
-          const { learnedWindow } = await deps.book.of(deps.model)
+          const { learnedWindow } = await deps.modelFacts.of(deps.model)
           const lesson = learnFromOverflow(calibration, { ...size, learnedWindow, words })
-          await deps.book.learn(size.countedAs, lesson.calibration)
-          await deps.book.learnWindow(deps.model, lesson.learnedWindow)
+          await deps.modelFacts.learn(size.countedAs, lesson.calibration)
+          await deps.modelFacts.learnWindow(deps.model, lesson.learnedWindow)
           // In the window that it states there may be room for the same words and a shorter answer.
           const after = await measure(turn)
           if (after.windowTokens < size.windowTokens && after.tokens < after.windowTokens)
@@ -189,4 +193,17 @@ function exhausted(size: ContextSize): Problem {
   return new Problem('context-exhausted', {
     detail: `The model takes ${size.windowTokens} tokens; instructions and tools are about ${size.frameCounted} of them, and the conversation cannot be made smaller.`,
   })
+}
+
+/** Names that mesh and providers give to a prompt that is too long. */
+const overflowCodes: readonly string[] = ['prompt-too-long', 'context_length_exceeded']
+
+/** Statuses by which a provider means something else, whatever its words. */
+const otherCodes: readonly string[] = ['rate-limited', 'budget-exhausted', 'denied', 'context-exhausted']
+
+/** Pure. Whether a model refused because the prompt is too long for it. */
+function isOverflow(error: unknown): error is Problem {
+  if (!(error instanceof Problem)) return false
+  if (overflowCodes.includes(error.code) || error.extra['type'] === 'context_length_exceeded') return true
+  return !otherCodes.includes(error.code) && saysTooLong(error.detail)
 }

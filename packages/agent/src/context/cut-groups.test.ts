@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { heedsLesson } from '../../../../tests/verifies.ts'
 import type { PromptMessage } from '../llm/language-model.ts'
-import { isSummary, summaryMessage } from './context-words.ts'
+import { isSummary, summaryMessage } from './context-prompts.ts'
 import { cutGroups, groupMessages } from './cut-groups.ts'
 import { estimateMessage } from './estimate-tokens.ts'
 

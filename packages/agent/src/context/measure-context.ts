@@ -8,7 +8,7 @@ import { askWindow } from './ask-window.ts'
 import type { TokenCounter } from './count-tokens.ts'
 import { estimateFrame, estimateMessage, textBytes } from './estimate-tokens.ts'
 import { windowOf } from './model-facts.ts'
-import type { ModelBook } from './model-facts.ts'
+import type { ModelFactStore } from './model-facts.ts'
 
 /** Text of this length fits into every window in use, so that a short run asks nobody for its window. */
 const surelyFitsBytes = 24_000
@@ -20,7 +20,7 @@ const bodyTextMaxBytes = wireLimits.modelBodyMaxBytes * 0.6
 export interface MeasureDeps {
   /** Name of the model as it is asked for. */
   readonly model: string
-  readonly book: ModelBook
+  readonly modelFacts: ModelFactStore
   /** The model's own tokenizer; null where there is none, or no room for one. */
   readonly tokenizer: TokenCounter | null
   readonly log: Log
@@ -55,16 +55,16 @@ export async function measureContext(
   },
   signal: AbortSignal,
 ): Promise<ContextSize> {
-  const { book, model, tokenizer } = deps
+  const { modelFacts, model, tokenizer } = deps
   const { messages } = request
   const frame = estimateFrame(request.systemPrompt, request.tools)
   const bytes = messages.reduce((sum, message) => sum + textBytes(message), 0)
   const rough = messages.reduce((sum, message) => sum + estimateMessage(message), 0)
-  if (frame * 3 + bytes > surelyFitsBytes && (await book.wantsAsking(model))) {
+  if (frame * 3 + bytes > surelyFitsBytes && (await modelFacts.wantsAsking(model))) {
     await learnWindow(deps, request.mesh, signal)
   }
   const exactName = `${model} (counted)`
-  const [facts, exactFacts] = [await book.of(model), await book.of(exactName)]
+  const [facts, exactFacts] = [await modelFacts.of(model), await modelFacts.of(exactName)]
   const windowTokens = windowOf(facts)
   const toldWindowTokens = windowOf({ ...facts, learnedWindow: null })
   const isSurelyTooLong = (counted: number): boolean =>
@@ -86,11 +86,16 @@ export async function measureContext(
 /** Not knowing is no reason to stop: the default holds, and a refusal would correct it. */
 async function learnWindow(deps: MeasureDeps, mesh: RunMesh, signal: AbortSignal): Promise<void> {
   try {
-    await deps.book.told(deps.model, await askWindow(mesh, deps.model, signal))
+    await deps.modelFacts.told(deps.model, await askWindow(mesh, deps.model, signal))
   } catch (error) {
     signal.throwIfAborted()
     if (error instanceof Problem && error.code === 'stale-fence') throw error
-    deps.log.warn({ model: deps.model, err: error }, 'the window of the model is not known')
-    await deps.book.told(deps.model, (await deps.book.of(deps.model)).meshWindowTokens).catch(() => undefined)
+    deps.log.warn(
+      { model: deps.model, err: error },
+      'the mesh did not say how large the window of a model is; what was known or a default holds',
+    )
+    await deps.modelFacts
+      .told(deps.model, (await deps.modelFacts.of(deps.model)).meshWindowTokens)
+      .catch(() => undefined)
   }
 }

@@ -4,48 +4,48 @@ import { join } from 'node:path'
 import { contextLimits } from '@flotilla/protocol/limits'
 import { describe, expect, test } from 'vitest'
 import { heedsLesson } from '../../../../tests/verifies.ts'
+import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
 import { quietLog } from '../testing/quiet-log.ts'
 import { readWindow } from './ask-window.ts'
 import { freshCalibration } from './calibration.ts'
-import { createModelBook, defaultWindowTokens, windowOf } from './model-facts.ts'
+import { createModelFactStore, defaultWindowTokens, windowOf } from './model-facts.ts'
 
-const aBook = (content?: string) => {
+const aStore = (content?: string) => {
   const dataDirectory = mkdtempSync(join(tmpdir(), 'models-'))
-  let at = 10_000_000
-  const clock = { now: () => at, sleep: () => Promise.resolve() }
+  const clock = createManualClock(10_000_000)
   if (content !== undefined) {
     mkdirSync(join(dataDirectory, '.flotilla'))
     writeFileSync(join(dataDirectory, '.flotilla', 'models.json'), content)
   }
-  const open = () => createModelBook({ dataDirectory, clock, log: quietLog })
-  return { book: open(), open, pass: (ms: number) => (at += ms) }
+  const open = () => createModelFactStore({ dataDirectory, clock, log: quietLog })
+  return { modelFacts: open(), open, pass: (ms: number) => void clock.leap(ms) }
 }
 
 describe('what is known of a model', () => {
   test('is kept whole when many learn at once', async () => {
-    const { book, open } = aBook()
+    const { modelFacts, open } = aStore()
     const models = Array.from({ length: 20 }, (_, index) => `m${index}`)
-    await Promise.all(models.map((model) => book.told(model, 32_000)))
+    await Promise.all(models.map((model) => modelFacts.told(model, 32_000)))
     for (const model of models) expect(await open().of(model)).toMatchObject({ meshWindowTokens: 32_000 })
   })
 
   test('outlives a restart', async () => {
-    const { book, open } = aBook()
-    await book.told('m', 32_000)
-    await book.learn('m', { ratio: 1.4, confirmed: true })
-    await book.learnWindow('m', { tokens: 20_000, isStated: true })
+    const { modelFacts, open } = aStore()
+    await modelFacts.told('m', 32_000)
+    await modelFacts.learn('m', { ratio: 1.4, confirmed: true })
+    await modelFacts.learnWindow('m', { tokens: 20_000, isStated: true })
     const facts = await open().of('m')
     expect(facts).toMatchObject({ meshWindowTokens: 32_000, calibration: { ratio: 1.4 } })
     expect(windowOf(facts)).toBe(20_000)
   })
 
   test('is asked of the mesh again after an hour', async () => {
-    const { book, pass } = aBook()
-    expect(await book.wantsAsking('m')).toBe(true)
-    await book.told('m', null)
-    expect(await book.wantsAsking('m')).toBe(false)
+    const { modelFacts, pass } = aStore()
+    expect(await modelFacts.wantsAsking('m')).toBe(true)
+    await modelFacts.told('m', null)
+    expect(await modelFacts.wantsAsking('m')).toBe(false)
     pass(3_600_001)
-    expect(await book.wantsAsking('m')).toBe(true)
+    expect(await modelFacts.wantsAsking('m')).toBe(true)
   })
 
   test('has a careful default and follows the mesh to a million', () => {
@@ -61,21 +61,21 @@ describe('what is known of a model', () => {
   })
 
   test('a window that a refusal has shown holds for an hour, over restarts', async () => {
-    const { book, open, pass } = aBook()
-    await book.told('m', 128_000)
-    await book.learnWindow('m', { tokens: 8192, isStated: true })
+    const { modelFacts, open, pass } = aStore()
+    await modelFacts.told('m', 128_000)
+    await modelFacts.learnWindow('m', { tokens: 8192, isStated: true })
     pass(contextLimits.learnedWindowMs - 1)
     expect(windowOf(await open().of('m'))).toBe(8192)
     pass(1)
-    expect(windowOf(await book.of('m'))).toBe(128_000)
+    expect(windowOf(await modelFacts.of('m'))).toBe(128_000)
     expect(windowOf(await open().of('m'))).toBe(128_000)
   })
 
   test('a window is forgotten at once when it is shown to be wrong', async () => {
-    const { book, open } = aBook()
-    await book.told('m', 128_000)
-    await book.learnWindow('m', { tokens: 8192, isStated: true })
-    await book.learnWindow('m', null)
+    const { modelFacts, open } = aStore()
+    await modelFacts.told('m', 128_000)
+    await modelFacts.learnWindow('m', { tokens: 8192, isStated: true })
+    await modelFacts.learnWindow('m', null)
     expect(windowOf(await open().of('m'))).toBe(128_000)
   })
 
@@ -90,7 +90,7 @@ describe('what is known of a model', () => {
   ])('a window on disk %s is not believed', async (_how, inCalibration, beside) => {
     const calibration = { ratio: 1, confirmed: true, ...inCalibration }
     const content = JSON.stringify({ m: { calibration, meshWindowTokens: 64_000, askedAt: 1, ...beside } })
-    expect(windowOf(await aBook(content).book.of('m'))).toBe(64_000)
+    expect(windowOf(await aStore(content).modelFacts.of('m'))).toBe(64_000)
   })
 
   test.each([
@@ -100,14 +100,14 @@ describe('what is known of a model', () => {
     '[]',
     'torn',
   ])('%s on disk is not believed', async (content) => {
-    expect((await aBook(content).book.of('m')).calibration).toEqual(freshCalibration)
+    expect((await aStore(content).modelFacts.of('m')).calibration).toEqual(freshCalibration)
   })
 
   test('fifty models are remembered', async () => {
-    const { book } = aBook()
-    for (let index = 0; index < 60; index += 1) await book.told(`m${index}`, 5000)
-    expect((await book.of('m0')).meshWindowTokens).toBeNull()
-    expect((await book.of('m59')).meshWindowTokens).toBe(5000)
+    const { modelFacts } = aStore()
+    for (let index = 0; index < 60; index += 1) await modelFacts.told(`m${index}`, 5000)
+    expect((await modelFacts.of('m0')).meshWindowTokens).toBeNull()
+    expect((await modelFacts.of('m59')).meshWindowTokens).toBe(5000)
   })
 })
 

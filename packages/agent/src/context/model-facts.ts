@@ -38,7 +38,7 @@ const unknown: KeptFacts = {
 }
 
 /** What is known of each model, on disk: a restart does not make the same mistakes again. */
-export interface ModelBook {
+export interface ModelFactStore {
   of(model: string): Promise<ModelFacts>
   learn(model: string, calibration: Calibration): Promise<void>
   /** Holds for `contextLimits.learnedWindowMs`; null forgets it. */
@@ -49,25 +49,32 @@ export interface ModelBook {
   wantsAsking(model: string): Promise<boolean>
 }
 
-export function createModelBook(deps: { dataDirectory: string; clock: Clock; log: Log }): ModelBook {
+export function createModelFactStore(deps: {
+  dataDirectory: string
+  clock: Clock
+  log: Log
+}): ModelFactStore {
   const path = join(deps.dataDirectory, stateFolder, 'models.json')
   let loaded: Promise<Map<string, KeptFacts>> | null = null
   let last: Promise<void> = Promise.resolve()
   const load = (): Promise<Map<string, KeptFacts>> => {
-    loaded ??= readJsonFile(path).then(readBook)
+    loaded ??= readJsonFile(path).then(readModelFacts)
     return loaded
   }
   const store = async (model: string, facts: KeptFacts): Promise<void> => {
-    const book = await load()
-    book.delete(model)
-    book.set(model, facts)
-    for (const oldest of [...book.keys()].slice(0, -modelsMax)) book.delete(oldest)
+    const modelFacts = await load()
+    modelFacts.delete(model)
+    modelFacts.set(model, facts)
+    for (const oldest of [...modelFacts.keys()].slice(0, -modelsMax)) modelFacts.delete(oldest)
     // One after the other: the loops of sub-agents learn at the same time, and two writers would tear the file.
     last = last
-      .then(() => writeState(deps.dataDirectory, path, JSON.stringify(Object.fromEntries(book))))
+      .then(() => writeState(deps.dataDirectory, path, JSON.stringify(Object.fromEntries(modelFacts))))
       // It is kept in memory; a full disk must not cost a run its answer.
       .catch((err: unknown) =>
-        deps.log.warn({ model, err }, 'what was learnt of a model could not be stored'),
+        deps.log.warn(
+          { model, err },
+          'what was learnt of a model was not written; it is known until the process ends',
+        ),
       )
     await last
   }
@@ -107,14 +114,14 @@ export function windowOf(facts: ModelFacts): number {
 }
 
 /** The programs in the container can write to the file: what is not of our form is not believed. */
-function readBook(value: unknown): Map<string, KeptFacts> {
-  const book = new Map<string, KeptFacts>()
-  if (typeof value !== 'object' || value === null) return book
+function readModelFacts(value: unknown): Map<string, KeptFacts> {
+  const modelFacts = new Map<string, KeptFacts>()
+  if (typeof value !== 'object' || value === null) return modelFacts
   for (const [model, entry] of Object.entries(value).slice(-modelsMax)) {
     const facts = readFacts(entry)
-    if (facts) book.set(model, facts)
+    if (facts) modelFacts.set(model, facts)
   }
-  return book
+  return modelFacts
 }
 
 function readFacts(value: unknown): KeptFacts | null {

@@ -1,7 +1,8 @@
-import { sanitizeForPrompt, truncatePromptText } from '@flotilla/protocol/sanitize-for-prompt'
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { Log } from '../log.ts'
 import type { LoopState } from '../loop/loop-state.ts'
 import type { RunEnd } from '../loop/task-result.ts'
+import { oneLine } from '../prompt/one-line.ts'
 import type { DailyLog } from '../workspace/daily-log.ts'
 
 const askedMaxChars = 300
@@ -24,7 +25,10 @@ export function createRecordRun(deps: { dailyLog: DailyLog; log: Log }): RecordR
       await deps.dailyLog.append({ mark: runId, text: sanitizeForPrompt(describeRun(run)) })
     } catch (err) {
       // The outcome is what counts; the log of the process keeps the reason.
-      deps.log.warn({ runId, err }, 'the run is missing in the log of the day')
+      deps.log.warn(
+        { runId, err },
+        'a run was not written into the log of the day; its outcome is kept all the same',
+      )
     }
   }
 }
@@ -42,8 +46,4 @@ function countTools(outputs: LoopState['toolOutputs']): string {
   const counts = new Map<string, number>()
   for (const { tool } of outputs) counts.set(tool, (counts.get(tool) ?? 0) + 1)
   return [...counts].map(([tool, count]) => (count === 1 ? tool : `${tool} ${count} times`)).join(', ')
-}
-
-function oneLine(text: string, maxChars: number): string {
-  return truncatePromptText(sanitizeForPrompt(text.replaceAll(/\s+/g, ' ').trim()), maxChars, '…')
 }

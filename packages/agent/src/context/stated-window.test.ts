@@ -2,7 +2,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { describe, expect, test } from 'vitest'
 import type { LanguageModel, ModelRequest } from '../llm/language-model.ts'
-import { aContextKeeper, aModelBook } from '../testing/context-parts.ts'
+import { aContextKeeper, aModelFactStore } from '../testing/context-parts.ts'
 import { aState, noMesh, noProvenance } from '../testing/loop-parts.ts'
 import type { ContextTurn } from './context-turn.ts'
 
@@ -49,24 +49,26 @@ const aTurn = (model: LanguageModel): ContextTurn => ({
   saveCheckpoint: async () => undefined,
 })
 
-/** A book in which earlier answers have confirmed the count. */
-async function aTaughtBook(windowTokens: number | null = null) {
-  const book = aModelBook(windowTokens)
-  await aContextKeeper({ book }).ask(aTurn(aModel([]).model), request)
-  return book
+/** What is known of a model after earlier answers have confirmed the count. */
+async function aTaughtStore(windowTokens: number | null = null) {
+  const modelFacts = aModelFactStore(windowTokens)
+  await aContextKeeper({ modelFacts }).ask(aTurn(aModel([]).model), request)
+  return modelFacts
 }
-const learnedIn = (book: Awaited<ReturnType<typeof aTaughtBook>>) =>
-  book.facts.get('test/model')?.learnedWindow ?? null
+const learnedIn = (modelFacts: Awaited<ReturnType<typeof aTaughtStore>>) =>
+  modelFacts.facts.get('test/model')?.learnedWindow ?? null
 
 describe('a window that a refusal states', () => {
   test('is kept as it was stated, and the same question is asked again with a shorter answer', async () => {
-    const book = await aTaughtBook()
+    const modelFacts = await aTaughtStore()
     const { model, asked } = aModel([statedWords])
-    await expect(aContextKeeper({ book }).ask(aTurn(model), request)).resolves.toMatchObject({ text: 'done' })
+    await expect(aContextKeeper({ modelFacts }).ask(aTurn(model), request)).resolves.toMatchObject({
+      text: 'done',
+    })
     expect(asked[0]?.answerTokensMax).toBeNull()
     expect(asked.at(-1)?.messages).toEqual(asked[0]?.messages)
     expect(asked.at(-1)?.answerTokensMax).toBeLessThan(8192 - 5000)
-    expect(learnedIn(book)).toMatchObject({ tokens: 8192, isStated: true })
+    expect(learnedIn(modelFacts)).toMatchObject({ tokens: 8192, isStated: true })
   })
 
   test.each([
@@ -76,50 +78,50 @@ describe('a window that a refusal states', () => {
     ['said as absurdity', ['maximum context length is 5 tokens', 'maximum context length is 0 tokens']],
     ['smaller than the instructions', ['maximum context length is 2500 tokens']],
   ])('%s stops no later run', async (_how, refusals) => {
-    const book = await aTaughtBook()
-    await aContextKeeper({ book })
+    const modelFacts = await aTaughtStore()
+    await aContextKeeper({ modelFacts })
       .ask(aTurn(aModel(refusals).model), request)
       .catch(() => undefined)
     for (const run of [1, 2, 3]) {
-      const later = aContextKeeper({ book }).ask(aTurn(aModel([]).model), request)
+      const later = aContextKeeper({ modelFacts }).ask(aTurn(aModel([]).model), request)
       await expect(later, `run ${run}`).resolves.toMatchObject({ text: 'done' })
     }
   })
 
   test('is never narrowed below what was stated by refusals without a number', async () => {
-    const book = await aTaughtBook()
+    const modelFacts = await aTaughtStore()
     const refusals = [statedWords, 'prompt is too long', 'prompt is too long']
-    await aContextKeeper({ book })
+    await aContextKeeper({ modelFacts })
       .ask(aTurn(aModel(refusals).model), request)
       .catch(() => undefined)
-    expect(learnedIn(book)).toMatchObject({ tokens: 8192 })
+    expect(learnedIn(modelFacts)).toMatchObject({ tokens: 8192 })
   })
 
   test('is forgotten when the model takes a longer prompt', async () => {
-    const book = await aTaughtBook()
-    await aContextKeeper({ book }).ask(aTurn(aModel([statedWords]).model), request)
-    expect(learnedIn(book)).toMatchObject({ tokens: 8192 })
-    await aContextKeeper({ book }).ask(aTurn(aModel([], 8192).model), request)
-    expect(learnedIn(book)).toMatchObject({ tokens: 8192 })
-    await aContextKeeper({ book }).ask(aTurn(aModel([], 8193).model), request)
-    expect(learnedIn(book)).toBeNull()
+    const modelFacts = await aTaughtStore()
+    await aContextKeeper({ modelFacts }).ask(aTurn(aModel([statedWords]).model), request)
+    expect(learnedIn(modelFacts)).toMatchObject({ tokens: 8192 })
+    await aContextKeeper({ modelFacts }).ask(aTurn(aModel([], 8192).model), request)
+    expect(learnedIn(modelFacts)).toMatchObject({ tokens: 8192 })
+    await aContextKeeper({ modelFacts }).ask(aTurn(aModel([], 8193).model), request)
+    expect(learnedIn(modelFacts)).toBeNull()
   })
 
   test('of a stand-in is not taken for that of the model', async () => {
-    const book = await aTaughtBook(128_000)
+    const modelFacts = await aTaughtStore(128_000)
     const { model } = aModel([statedWords], 5900, 'other/small')
-    await aContextKeeper({ book })
+    await aContextKeeper({ modelFacts })
       .ask(aTurn(model), request)
       .catch(() => undefined)
-    expect(learnedIn(book)).toBeNull()
+    expect(learnedIn(modelFacts)).toBeNull()
   })
 
   test('of a model that nobody knows takes the place of our guess', async () => {
-    const book = await aTaughtBook()
+    const modelFacts = await aTaughtStore()
     const words = "This model's maximum context length is 131072 tokens."
-    await aContextKeeper({ book })
+    await aContextKeeper({ modelFacts })
       .ask(aTurn(aModel([words]).model), request)
       .catch(() => undefined)
-    expect(learnedIn(book)).toMatchObject({ tokens: 131_072, isStated: true })
+    expect(learnedIn(modelFacts)).toMatchObject({ tokens: 131_072, isStated: true })
   })
 })

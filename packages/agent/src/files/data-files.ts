@@ -6,6 +6,8 @@ import { refusal, toSegments } from './data-path.ts'
 import { isDiskFull } from './state-file.ts'
 import { assertInside, codeOf, inside, withPlace } from './walk-path.ts'
 import type { Place } from './walk-path.ts'
+import { appendToFile, replaceFile } from './write-file.ts'
+import type { Content } from './write-file.ts'
 
 export interface FileEntry {
   /** Below the directory that was listed. */
@@ -23,11 +25,7 @@ export interface DataFiles {
   openFile(path: string): Promise<{ handle: FileHandle; sizeBytes: number }>
   read(path: string, maxBytes: number): Promise<Buffer>
   /** Replaces the file in one step, or appends. Missing directories are made. Resolves to the size in bytes. */
-  write(
-    path: string,
-    content: AsyncIterable<Uint8Array> | Uint8Array,
-    options?: WriteOptions,
-  ): Promise<number>
+  write(path: string, content: Content, options?: WriteOptions): Promise<number>
   list(path: string, options: { recursive: boolean; entriesMax: number }): Promise<readonly FileEntry[]>
   /** Takes a file away, or the link that stands under its name; never a directory. */
   remove(path: string): Promise<void>
@@ -98,9 +96,9 @@ export function createDataFiles(dataDirectory: string): DataFiles {
         const reason = options.refuse?.(place.relativePath) ?? null
         if (reason !== null) throw refusal(reason)
         if (place.name === '.') throw new Problem('unprocessable', { detail: 'That is a directory.' })
-        if (options.append === true) return append(root, place, content)
+        if (options.append === true) return appendToFile(root, place, content)
         parts += 1
-        return replace({
+        return replaceFile({
           root,
           place,
           content,
@@ -138,70 +136,6 @@ export function createDataFiles(dataDirectory: string): DataFiles {
 
 function isState(path: string): boolean {
   return path === stateFolder || path.startsWith(`${stateFolder}/`)
-}
-
-async function append(
-  root: string,
-  place: Place,
-  content: AsyncIterable<Uint8Array> | Uint8Array,
-): Promise<number> {
-  const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW
-  const handle = await promises.open(inside(place.directory, place.name), flags | constants.O_NONBLOCK, 0o644)
-  try {
-    await assertInside(root, handle)
-    if (!(await handle.stat()).isFile())
-      throw new Problem('unprocessable', { detail: 'That is not a plain file.' })
-    await writeAll(handle, content, Infinity)
-    return (await handle.stat()).size
-  } finally {
-    await handle.close()
-  }
-}
-
-/** A neighbour is written and put in its place, so that readers see the old file or the new one. */
-async function replace(job: {
-  root: string
-  place: Place
-  content: AsyncIterable<Uint8Array> | Uint8Array
-  part: string
-  maxBytes: number | undefined
-  durable: boolean
-}): Promise<number> {
-  const { place } = job
-  const target = inside(place.directory, place.name)
-  const part = inside(place.directory, job.part)
-  const before = await promises.lstat(target).catch(() => null)
-  if (before?.isDirectory()) throw new Problem('unprocessable', { detail: 'That is a directory.' })
-  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
-  const handle = await promises.open(part, flags, 0o644)
-  try {
-    await assertInside(job.root, handle)
-    const size = await writeAll(handle, job.content, job.maxBytes ?? Infinity)
-    if (job.durable) await handle.sync()
-    if (before?.isFile()) await promises.chmod(part, before.mode & 0o777)
-    await promises.rename(part, target)
-    return size
-  } catch (error) {
-    await promises.unlink(part).catch(() => undefined)
-    throw error
-  } finally {
-    await handle.close()
-  }
-}
-
-async function writeAll(
-  handle: FileHandle,
-  content: AsyncIterable<Uint8Array> | Uint8Array,
-  maxBytes: number,
-): Promise<number> {
-  let size = 0
-  for await (const chunk of content instanceof Uint8Array ? [content] : content) {
-    size += chunk.length
-    if (size > maxBytes)
-      throw new Problem('body-too-large', { detail: `At most ${maxBytes} bytes are taken.` })
-    await handle.writeFile(chunk)
-  }
-  return size
 }
 
 /** Depth first; links are named and not followed. */

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto'
 import { promises } from 'node:fs'
 import { join } from 'node:path'
+import { joinPromptText, sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import { stateFolder } from '../door-token.ts'
 import { readPlainFile, writeAtomically } from '../files/atomic-file.ts'
+import { forgetOldest } from '../files/forget-oldest.ts'
 import type { ImageRef } from '../llm/language-model.ts'
-import { forgetOldest } from '../loop/checkpoints.ts'
 import type { ToolImage } from '../tools/tool.ts'
 import { imageMaxBytes, imageTypeOf } from './image-type.ts'
 
@@ -46,6 +48,25 @@ export function createImageStore(dataDirectory: string): ImageStore {
       return bytes.toString('base64')
     },
   }
+}
+
+/** Pictures go to the store; one that is none, or that there is no room for, is told of in words. */
+export async function keepImages(
+  store: ImageStore | undefined,
+  result: { readonly output: PromptText; readonly images: readonly ToolImage[] },
+): Promise<{ readonly output: PromptText; readonly images: readonly ImageRef[] }> {
+  if (result.images.length === 0) return { output: result.output, images: [] }
+  const kept: ImageRef[] = []
+  for (const image of result.images) {
+    const ref = await store?.keep(image).catch(() => null)
+    if (ref) kept.push(ref)
+  }
+  const lost = result.images.length - kept.length
+  if (lost === 0) return { output: result.output, images: kept }
+  const words = sanitizeForPrompt(
+    `[${lost} of ${result.images.length} pictures cannot be shown: no PNG, JPEG, GIF or WebP of 1 MB at most, or no room to keep it.]`,
+  )
+  return { output: joinPromptText([result.output, words], '\n'), images: kept }
 }
 
 function hashOf(bytes: Uint8Array): string {

@@ -1,4 +1,4 @@
-import { sanitizeForPrompt, truncatePromptText } from '@flotilla/protocol/sanitize-for-prompt'
+import { oneLine } from '../prompt/one-line.ts'
 
 const errorMaxChars = 300
 const inputMaxChars = 200
@@ -42,12 +42,4 @@ export function newestWithin(
     kept.push(line)
   }
   return kept.toReversed()
-}
-
-function oneLine(text: string, maxChars: number): string {
-  return truncatePromptText(
-    sanitizeForPrompt(sanitizeForPrompt(text).replace(/\s+/gu, ' ').trim()),
-    maxChars,
-    '…',
-  )
 }

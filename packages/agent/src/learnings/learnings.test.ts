@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createDataFiles } from '../files/data-files.ts'
-import { aFolder, handClock } from '../testing/memory-world.ts'
+import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
+import { aFolder } from '../testing/memory-harness.ts'
 import { quietLog } from '../testing/quiet-log.ts'
 import { isCorrection } from './is-correction.ts'
 import {
@@ -13,10 +14,10 @@ import {
 
 function aDesk() {
   const files = createDataFiles(aFolder())
-  const time = handClock(Date.UTC(2026, 10, 21, 9, 30))
-  const learnings = createLearnings({ files, clock: time.clock, log: quietLog })
+  const time = createManualClock(Date.UTC(2026, 10, 21, 9, 30))
+  const learnings = createLearnings({ files, clock: time, log: quietLog })
   const linesOf = async (path: string) => (await files.read(path, 1e6)).toString('utf8').trimEnd().split('\n')
-  return { files, learnings, linesOf, ...time }
+  return { files, learnings, linesOf, pass: (ms: number) => void time.leap(ms) }
 }
 
 describe('learnings', () => {
@@ -95,7 +96,7 @@ describe('learnings', () => {
   test('a disk that takes nothing does not end the work', async () => {
     const files = createDataFiles(aFolder())
     const full = { ...files, write: () => Promise.reject(new Error('The disk is full.')) }
-    const learnings = createLearnings({ files: full, clock: handClock().clock, log: quietLog })
+    const learnings = createLearnings({ files: full, clock: createManualClock(), log: quietLog })
     await expect(learnings.recordToolFailure({ tool: 't', input: {}, output: 'x' })).resolves.toBeUndefined()
   })
 })

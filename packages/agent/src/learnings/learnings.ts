@@ -40,7 +40,7 @@ export function createLearnings(deps: { files: DataFiles; clock: Clock; log: Log
   const add = (file: LearningsFile, line: string): Promise<void> => {
     last = last
       .then(() => addLine(deps.files, file, line))
-      .catch((err: unknown) => deps.log.warn({ err, file }, 'a learning was not written'))
+      .catch((err: unknown) => deps.log.warn({ err, file }, 'a learning was not written and is lost'))
     return last
   }
   const now = () => new Date(deps.clock.now()).toISOString().slice(0, 16).replace('T', ' ')

@@ -2,6 +2,7 @@ import { promises, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { stateFolder } from '../door-token.ts'
 import { readJsonFile, removeFile } from '../files/atomic-file.ts'
+import { forgetOldest } from '../files/forget-oldest.ts'
 import { writeState } from '../files/state-file.ts'
 import type { LoopState } from './loop-state.ts'
 
@@ -29,7 +30,7 @@ export function createCheckpoints(dataDirectory: string): Checkpoints {
     save: async (state) => {
       if (!known.has(state.runId)) {
         known.add(state.runId)
-        await forgetOldest(folder, await names())
+        await forgetOldest(folder, await names(), checkpointsMax - 1)
       }
       await writeState(dataDirectory, fileOf(state.runId), JSON.stringify(state))
     },
@@ -46,23 +47,6 @@ export function createCheckpoints(dataDirectory: string): Checkpoints {
     },
     any: async () => folderHasEntries(folder),
   }
-}
-
-/** Deletes what is beyond the bound, by age of the last write. */
-export async function forgetOldest(
-  folder: string,
-  names: readonly string[],
-  keep: number = checkpointsMax - 1,
-): Promise<void> {
-  if (names.length <= keep) return
-  const aged = await Promise.all(
-    names.map(async (name) => {
-      const found = await promises.stat(join(folder, name)).catch(() => null)
-      return { name, at: found?.mtimeMs ?? 0 }
-    }),
-  )
-  const oldest = aged.sort((a, b) => a.at - b.at).slice(0, names.length - keep)
-  for (const { name } of oldest) await removeFile(join(folder, name))
 }
 
 /** Read at once: the promises of the file system would cost the first status request a millisecond. */

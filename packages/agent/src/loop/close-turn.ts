@@ -6,7 +6,7 @@ import type { LoopState } from './loop-state.ts'
 import { provenanceOf } from './run-provenance.ts'
 import type { RunBeginning } from './run-provenance.ts'
 import type { RunContext } from './run-context.ts'
-import { dropUnacknowledged } from './take-steers.ts'
+import { dropUnacknowledged } from './apply-steers.ts'
 import type { RunEnd } from './task-result.ts'
 
 /**

@@ -27,7 +27,7 @@ async function renew(answers: readonly (Error | null)[], tryState = async () => 
       return { lease_until: 1 }
     },
   }
-  await keepLease({ mesh, tryState, clock, log: quietLog }, controller.signal)
+  await keepLease({ runId: 'run_1', mesh, tryState, clock, log: quietLog }, controller.signal)
   return { waitsMs, calls }
 }
 

@@ -13,7 +13,7 @@ const renewalTimeoutMs = 10_000
  * by itself. That the fence is stale is heard by the run's mesh.
  */
 export async function keepLease(
-  deps: { mesh: RunMesh; tryState: () => Promise<void>; clock: Clock; log: Log },
+  deps: { runId: string; mesh: RunMesh; tryState: () => Promise<void>; clock: Clock; log: Log },
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
@@ -28,7 +28,10 @@ export async function keepLease(
       })
     } catch (err) {
       if (signal.aborted || (err instanceof Problem && err.code === 'stale-fence')) return
-      deps.log.warn({ err }, 'the lease could not be renewed')
+      deps.log.warn(
+        { runId: deps.runId, err },
+        'the lease of a run was not renewed; the next try comes with the next period',
+      )
     }
   }
 }

@@ -4,7 +4,7 @@ import type { TaskResult } from '@flotilla/protocol/agent-api'
 import { stateFolder } from '../door-token.ts'
 import { readJsonFile } from '../files/atomic-file.ts'
 import { writeState } from '../files/state-file.ts'
-import { forgetOldest } from './checkpoints.ts'
+import { forgetOldest } from '../files/forget-oldest.ts'
 
 const outcomesMax = 20
 

@@ -3,15 +3,15 @@ import type { PromptMessage, Speaker } from '../llm/language-model.ts'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { momentMessage } from '../prompt/moment-message.ts'
 import { abortedEnd, closeTurn, completedEnd } from './close-turn.ts'
-import { resumeState } from './resume-state.ts'
+import { loopDepsOf, resumeState } from './run-context.ts'
 import type { RunContext } from './run-context.ts'
 import type { Session } from './sessions.ts'
-import type { PerformedRun } from './run-desk.ts'
+import type { ExecutedRun } from './run-slot.ts'
 import type { RunRequest } from './run-request.ts'
 import { beginningOf } from './run-provenance.ts'
-import { roundsOf } from './rounds-of.ts'
-import { runRounds, spendingOf } from './run-rounds.ts'
-import type { RoundsDeps, RoundsEnd } from './run-rounds.ts'
+import { spendingOf } from './loop-deps.ts'
+import { runLoop } from './run-loop.ts'
+import type { LoopDeps, LoopEnd } from './loop-deps.ts'
 import { taskResult } from './task-result.ts'
 import type { RunEnd } from './task-result.ts'
 
@@ -25,7 +25,7 @@ const emptyRetriesMax = 1
 export async function runChatTurn(
   context: RunContext,
   request: Extract<RunRequest, { kind: 'chat' }>,
-): Promise<PerformedRun> {
+): Promise<ExecutedRun> {
   const { clock } = context
   const session = await context.sessions.load(request.session)
   const taskId = request.task?.task_id ?? session.taskId
@@ -45,9 +45,9 @@ export async function runChatTurn(
     await closeTurn(context, turn, { state, end })
   }
   const end = await endOf(context, async () =>
-    runRounds(
+    runLoop(
       {
-        ...roundsOf(context),
+        ...loopDepsOf(context),
         systemPrompt: await context.systemPrompt(taskId === null ? 'chat' : 'task'),
         ...boundsOf(context, request),
         taskId,
@@ -80,7 +80,7 @@ function usedBefore({ task }: ChatTurn, { rounds, continues }: Session) {
   return { rounds: { turn: rounds, session: rounds, continues }, tokens, costUsd }
 }
 
-function boundsOf({ bounds }: RunContext, { task }: ChatTurn): Pick<RoundsDeps, 'bounds' | 'spending'> {
+function boundsOf({ bounds }: RunContext, { task }: ChatTurn): Pick<LoopDeps, 'bounds' | 'spending'> {
   if (task) {
     return {
       bounds: { kind: 'task', iterationsMax: bounds.taskIterationsMax },
@@ -106,7 +106,7 @@ async function recordCorrection(
 }
 
 /** Runs the rounds; an abort becomes an end too. */
-async function endOf(context: RunContext, rounds: () => Promise<RoundsEnd>): Promise<RunEnd> {
+async function endOf(context: RunContext, rounds: () => Promise<LoopEnd>): Promise<RunEnd> {
   try {
     const ended = await rounds()
     if (ended.kind === 'answered') return { status: 'complete', response: ended.text }

@@ -7,10 +7,12 @@ import type { Learnings } from '../learnings/learnings.ts'
 import type { RunMesh } from '../mesh/run-mesh.ts'
 import type { ContextKeeper } from '../context/context-keeper.ts'
 import type { RecordRun } from '../context/record-run.ts'
-import type { Crew } from '../subagents/crew.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { Checkpoints } from './checkpoints.ts'
-import type { RunHooks } from './run-desk.ts'
+import type { LoopDeps, LoopSubagents } from './loop-deps.ts'
+import { freshState } from './loop-state.ts'
+import type { LoopState } from './loop-state.ts'
+import type { RunHooks } from './active-run.ts'
 import type { Sessions } from './sessions.ts'
 
 /** Bounds of the loop, from the environment, already within their range. */
@@ -30,7 +32,7 @@ export interface RunContext {
   readonly model: LanguageModel
   readonly tools: readonly Tool[]
   /** Of this run; its tools are among `tools`. */
-  readonly crew?: Crew | undefined
+  readonly subagents?: LoopSubagents | undefined
   readonly bounds: LoopBounds
   readonly sessions: Sessions
   readonly checkpoints: Checkpoints
@@ -44,4 +46,49 @@ export interface RunContext {
   readonly recordHeartbeat: RecordRun
   /** Reads the workspace anew: the agent may have changed it since the last run. */
   systemPrompt(mode: PromptMode): Promise<PromptText>
+}
+
+type OwnOfEachKind =
+  | 'systemPrompt'
+  | 'bounds'
+  | 'spending'
+  | 'taskId'
+  | 'beginning'
+  | 'remindsOfTask'
+  | 'emptyRetriesMax'
+
+/** What runs of every kind give the loop alike; a kind adds only what is its own. */
+export function loopDepsOf(context: RunContext): Omit<LoopDeps, OwnOfEachKind> {
+  const { checkpoints, hooks, model, mesh, tools, subagents, learnings, images, clock } = context
+  return {
+    model,
+    context: context.context,
+    mesh,
+    tools,
+    subagents,
+    learnings,
+    images,
+    clock,
+    saveCheckpoint: (state) => checkpoints.save(state),
+    ...hooks,
+  }
+}
+
+/** Where the run was cut off, when it was and the same is asked again; else its beginning, already stored. */
+export async function resumeState(
+  context: RunContext,
+  runId: string,
+  begin: Omit<Parameters<typeof freshState>[0], 'runId' | 'inputHash' | 'startedAt' | 'step'>,
+): Promise<LoopState> {
+  const found = await context.checkpoints.load(runId)
+  if (found?.inputHash === context.inputHash) return found
+  const state = freshState({
+    runId,
+    inputHash: context.inputHash,
+    startedAt: context.clock.now(),
+    step: Math.max(context.stepsUsed, found?.step ?? 0),
+    ...begin,
+  })
+  await context.checkpoints.save(state)
+  return state
 }

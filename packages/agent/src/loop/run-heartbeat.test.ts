@@ -35,7 +35,7 @@ const request = {
 } as const
 
 /** A run's surroundings on a real data directory; `script` is what the model says. */
-function aWorld(script: readonly ScriptedStep[], data = mkdtempSync(join(tmpdir(), 'heartbeat-'))) {
+function aHarness(script: readonly ScriptedStep[], data = mkdtempSync(join(tmpdir(), 'heartbeat-'))) {
   const files = createDataFiles(data)
   const clock = systemClock
   const model = createScriptedModel(script)
@@ -69,8 +69,8 @@ function aWorld(script: readonly ScriptedStep[], data = mkdtempSync(join(tmpdir(
     systemPrompt: async (mode) => sanitizeForPrompt(`mode ${mode}`),
   }
   const workspace = createWorkspace({ files, briefingDirectory: data, initialInstructions: '', clock })
-  const look = () => readHeartbeatContext({ workspace, files, dataDirectory: data, clock })
-  return { data, context, model, tool, abort, look }
+  const readContext = () => readHeartbeatContext({ workspace, files, dataDirectory: data, clock })
+  return { data, context, model, tool, abort, readContext }
 }
 
 const notify = (value: string) => ({
@@ -80,17 +80,21 @@ const quiet: ScriptedStep = { text: 'HEARTBEAT_OK' }
 
 describe('a heartbeat', () => {
   test('with nothing to report is quiet and leaves no trace', async () => {
-    const { context, model, look } = aWorld([quiet])
+    const { context, model, readContext } = aHarness([quiet])
     const { result } = await runHeartbeat(context, request)
     expect(result).toMatchObject({ status: 'complete', result: { outcome: 'quiet', tools_used: [] } })
     expect(model.asked[0]?.messages.at(0)?.content).toBe('mode heartbeat')
     expect(model.asked[0]?.messages.at(-1)?.content).toBe('look around')
     expect((await context.sessions.load('heartbeat')).messages).toEqual([])
-    expect(await look()).toMatchObject({ has_recent_activity: false, daily_logs: '', heartbeat_logs: '' })
+    expect(await readContext()).toMatchObject({
+      has_recent_activity: false,
+      daily_logs: '',
+      heartbeat_logs: '',
+    })
   })
 
   test('that looked at a picture shows it to the model', async () => {
-    const { data, context, model } = aWorld([
+    const { data, context, model } = aHarness([
       { toolCalls: calls(['look', 'view_image', '{"value":"a.png"}']) },
       quiet,
     ])
@@ -104,10 +108,10 @@ describe('a heartbeat', () => {
   })
 
   test('that did something says so in a log of its own, which keeps no next one awake', async () => {
-    const { context, look } = aWorld([notify('disk'), { text: 'I told the owner of the disk.' }])
+    const { context, readContext } = aHarness([notify('disk'), { text: 'I told the owner of the disk.' }])
     const { result } = await runHeartbeat(context, request)
     expect(result.result).toEqual({ outcome: 'reported', tools_used: ['notify_user'] })
-    const found = await look()
+    const found = await readContext()
     expect(found.heartbeat_logs).toContain('I told the owner of the disk.')
     expect(found).toMatchObject({ has_recent_activity: false, daily_logs: '' })
   })
@@ -115,10 +119,10 @@ describe('a heartbeat', () => {
   test('has a history of its own and stays out of the chat', async () => {
     heedsLesson(79)
     verifies('purpose:heartbeat-mode:cheap-monitoring')
-    const first = aWorld([notify('disk'), { text: 'I told the owner of the disk.' }])
+    const first = aHarness([notify('disk'), { text: 'I told the owner of the disk.' }])
     await runHeartbeat(first.context, request)
     expect((await first.context.sessions.load('main')).messages).toEqual([])
-    const second = aWorld([quiet, { text: 'hello yourself' }], first.data)
+    const second = aHarness([quiet, { text: 'hello yourself' }], first.data)
     await runHeartbeat(second.context, { ...request, runId: 'run_2', fence: 3 })
     expect(JSON.stringify(second.model.asked[0]?.messages)).toContain('I told the owner of the disk.')
     const chat = {
@@ -131,7 +135,7 @@ describe('a heartbeat', () => {
     } as const
     await runChatTurn(second.context, chat)
     expect(JSON.stringify(second.model.asked[1]?.messages)).not.toContain('disk')
-    expect((await second.look()).has_recent_activity).toBe(true)
+    expect((await second.readContext()).has_recent_activity).toBe(true)
   })
 
   test('asks the model twelve times at most, and the last time lets it call nothing', async () => {
@@ -140,7 +144,7 @@ describe('a heartbeat', () => {
       text: `round ${round}`,
       ...notify(`n${round}`),
     }))
-    const { context, model, tool } = aWorld(script)
+    const { context, model, tool } = aHarness(script)
     const { result } = await runHeartbeat(context, request)
     expect(model.asked).toHaveLength(12)
     expect(model.asked.map((asked) => asked.mayCallTools)).toEqual([...Array<boolean>(11).fill(true), false])
@@ -149,13 +153,13 @@ describe('a heartbeat', () => {
   })
 
   test('goes on after a kill where it was, and does nothing twice', async () => {
-    const killed = aWorld([notify('disk')])
+    const killed = aHarness([notify('disk')])
     // The process ends while the model is asked for the second time: no more of it is ever heard.
     const gone = { ...killed.context, model: hangsAfter(killed.context.model, 1) }
     void runHeartbeat(gone, request)
     while (gone.model.asks() < 2) await systemClock.sleep(5)
     expect(killed.tool.keys).toHaveLength(1)
-    const next = aWorld([quiet], killed.data)
+    const next = aHarness([quiet], killed.data)
     const { result } = await runHeartbeat(next.context, { ...request, fence: 3 })
     expect(next.model.asked).toHaveLength(1)
     expect(next.tool.keys).toEqual([])
@@ -164,20 +168,20 @@ describe('a heartbeat', () => {
 
   test('is answered in what is left of its rounds when work that it gave away comes back', async () => {
     const rounds = Array.from({ length: 4 }, (_, round) => notify(`n${round}`))
-    const first = aWorld([...rounds, { text: 'given away' }])
+    const first = aHarness([...rounds, { text: 'given away' }])
     await runHeartbeat(first.context, request)
     const script = Array.from({ length: 20 }, (_, round) => ({ text: 'more', ...notify(`m${round}`) }))
-    const back = aWorld(script, first.data)
+    const back = aHarness(script, first.data)
     const later = { ...back.context, inputHash: 'other' }
     await runHeartbeat(later, { ...request, message: 'it is done', continues: true, fence: 3 })
     expect(back.model.asked).toHaveLength(12 - 5)
   })
 
   test('that fails says why, and that is no activity either', async () => {
-    const { context, look } = aWorld([])
+    const { context, readContext } = aHarness([])
     const { result } = await runHeartbeat(context, request)
     expect(result).toMatchObject({ status: 'failed', error: { code: 'model-failed' } })
-    const found = await look()
+    const found = await readContext()
     expect(found.heartbeat_logs).toContain('failed')
     expect(found.has_recent_activity).toBe(false)
   })

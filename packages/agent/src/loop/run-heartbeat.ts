@@ -6,14 +6,13 @@ import { momentMessage } from '../prompt/moment-message.ts'
 import { abortedEnd, closeTurn } from './close-turn.ts'
 import { recentMessages } from './heartbeat-history.ts'
 import type { LoopState } from './loop-state.ts'
-import { resumeState } from './resume-state.ts'
+import { loopDepsOf, resumeState } from './run-context.ts'
 import type { RunContext } from './run-context.ts'
-import type { PerformedRun } from './run-desk.ts'
+import type { ExecutedRun } from './run-slot.ts'
 import type { RunRequest } from './run-request.ts'
 import { beginningOf } from './run-provenance.ts'
 import type { RunBeginning } from './run-provenance.ts'
-import { roundsOf } from './rounds-of.ts'
-import { runRounds } from './run-rounds.ts'
+import { runLoop } from './run-loop.ts'
 import { taskResult } from './task-result.ts'
 import type { RunEnd } from './task-result.ts'
 
@@ -27,7 +26,7 @@ const iterationsMax = limits.heartbeatIterationsMax
 export async function runHeartbeat(
   context: RunContext,
   request: Extract<RunRequest, { kind: 'heartbeat' }>,
-): Promise<PerformedRun> {
+): Promise<ExecutedRun> {
   const { clock } = context
   const { messages, mark, rounds } = await context.sessions.load(heartbeatSession)
   // Daily logs, signals and tasks are in the message, whoever's words they are.
@@ -52,9 +51,9 @@ export async function runHeartbeat(
 
 async function endOf(context: RunContext, state: LoopState, beginning: RunBeginning): Promise<RunEnd> {
   try {
-    const ended = await runRounds(
+    const ended = await runLoop(
       {
-        ...roundsOf(context),
+        ...loopDepsOf(context),
         systemPrompt: await context.systemPrompt('heartbeat'),
         bounds: { kind: 'heartbeat', iterationsMax },
         spending: null,

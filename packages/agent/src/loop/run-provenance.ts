@@ -24,12 +24,13 @@ export function beginningOf(origin: Origin | undefined, heardBefore: Trust | nul
  */
 export function provenanceOf(run: {
   readonly runId: string
-  readonly beginning: RunBeginning
+  /** Without it nothing is trusted. */
+  readonly beginning: RunBeginning | undefined
   readonly toolOutputs: readonly ToolOutput[]
   /** Steers that were taken: people’s or agents’, which their words do not tell apart. */
   readonly steers: readonly unknown[]
 }): CallProvenance {
-  const { runId, beginning, toolOutputs } = run
+  const { runId, beginning = beginningOf(undefined, null), toolOutputs } = run
   const read = toolOutputs.map(({ tool, output }) => trustOfResult(tool, output))
   // What the agent did by itself does not make the owner’s words less the owner’s.
   const heard = read.filter((trust) => trust !== 'self')

@@ -7,15 +7,15 @@ import { isJsonObject } from '../tools/parameters.ts'
 import { abortedEnd, closeTurn, completedEnd } from './close-turn.ts'
 import { hasHandedOff } from './loop-state.ts'
 import type { LoopState } from './loop-state.ts'
-import { resumeState } from './resume-state.ts'
+import { loopDepsOf, resumeState } from './run-context.ts'
 import type { RunContext } from './run-context.ts'
-import type { PerformedRun } from './run-desk.ts'
+import type { ExecutedRun } from './run-slot.ts'
 import { taskSession } from './run-request.ts'
 import type { RunRequest } from './run-request.ts'
 import { beginningOf } from './run-provenance.ts'
 import type { RunBeginning } from './run-provenance.ts'
-import { roundsOf } from './rounds-of.ts'
-import { runRounds, spendingOf } from './run-rounds.ts'
+import { spendingOf } from './loop-deps.ts'
+import { runLoop } from './run-loop.ts'
 import { createTimeLimit } from './time-limit.ts'
 import { taskResult } from './task-result.ts'
 import type { RunEnd } from './task-result.ts'
@@ -30,7 +30,7 @@ const summaryMaxChars = 20_000
 export async function runTask(
   context: RunContext,
   request: Extract<RunRequest, { kind: 'task' }>,
-): Promise<PerformedRun> {
+): Promise<ExecutedRun> {
   const { assignment } = request
   const { clock } = context
   const session = taskSession(assignment)
@@ -71,9 +71,9 @@ async function endInTime(context: RunContext, work: Work): Promise<RunEnd> {
 
 async function workUntilEnd(context: RunContext, work: Work, signal: AbortSignal): Promise<RunEnd> {
   const { assignment, state } = work
-  const ended = await runRounds(
+  const ended = await runLoop(
     {
-      ...roundsOf(context),
+      ...loopDepsOf(context),
       systemPrompt: await context.systemPrompt('task'),
       bounds: { kind: 'task', iterationsMax: context.bounds.taskIterationsMax },
       spending: spendingOf(assignment.token_budget),

@@ -3,10 +3,10 @@ import { executeToolCall } from '../tools/execute-tool-call.ts'
 import type { ToolCallEnd } from '../tools/execute-tool-call.ts'
 import { notices } from './notices.ts'
 import { beginningOf, provenanceOf } from './run-provenance.ts'
-import { resumeState } from './resume-state.ts'
 import { abortedEnd } from './close-turn.ts'
+import { resumeState } from './run-context.ts'
 import type { RunContext } from './run-context.ts'
-import type { PerformedRun } from './run-desk.ts'
+import type { ExecutedRun } from './run-slot.ts'
 import type { RunRequest } from './run-request.ts'
 import { boundInput, taskResult } from './task-result.ts'
 import type { RunEnd } from './task-result.ts'
@@ -15,13 +15,13 @@ import type { RunEnd } from './task-result.ts'
 export async function runTool(
   context: RunContext,
   request: Extract<RunRequest, { kind: 'tool' }>,
-): Promise<PerformedRun> {
+): Promise<ExecutedRun> {
   const { clock } = context
   const state = await resumeState(context, request.runId, {
     messages: [],
     rounds: { turn: 0, session: 0, continues: 0 },
   })
-  const report = (end: RunEnd): PerformedRun => {
+  const report = (end: RunEnd): ExecutedRun => {
     const facts = { taskId: null, ...state, durationMs: clock.now() - state.startedAt }
     return { result: taskResult(request, end, facts), lastStep: state.step }
   }

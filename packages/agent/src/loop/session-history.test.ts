@@ -1,6 +1,6 @@
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { describe, expect, test } from 'vitest'
-import { summaryMessage } from '../context/context-words.ts'
+import { summaryMessage } from '../context/context-prompts.ts'
 import type { PromptMessage } from '../llm/language-model.ts'
 import { momentMessage } from '../prompt/moment-message.ts'
 import { notices } from './notices.ts'

@@ -1,5 +1,5 @@
 import type { ChatHistory, HistoryMessage } from '@flotilla/protocol/chat-history'
-import { isSummary } from '../context/context-words.ts'
+import { isSummary } from '../context/context-prompts.ts'
 import type { PromptMessage } from '../llm/language-model.ts'
 import { isMoment } from '../prompt/moment-message.ts'
 import { isNotice, steeredText } from './notices.ts'

@@ -8,7 +8,7 @@ import { codeOf } from '../files/walk-path.ts'
 import type { PromptMessage } from '../llm/language-model.ts'
 import { isTrust } from '../memory/trust.ts'
 import type { Trust } from '../memory/trust.ts'
-import { forgetOldest } from './checkpoints.ts'
+import { forgetOldest } from '../files/forget-oldest.ts'
 
 const archivesMax = 100
 /** Conversations that are remembered; beyond it the one that nothing was said in for longest goes to the archive. */

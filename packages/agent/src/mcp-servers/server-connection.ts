@@ -3,20 +3,17 @@ import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { McpServerStatus } from '@flotilla/protocol/mcp-api'
 import type { McpBrief } from '@flotilla/protocol/mcp-servers'
 import { Problem } from '@flotilla/protocol/problem'
-import { sanitizeForPrompt, truncatePromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { Log } from '../log.ts'
 import type { RunMesh } from '../mesh/run-mesh.ts'
+import { callProblem, cutReason, reasonOf } from './call-problem.ts'
 import { describeTools } from './describe-tools.ts'
 import type { DescribedTools, ServerTool } from './describe-tools.ts'
-import { openLine, statusOf } from './open-line.ts'
-import type { Line, McpSdk } from './open-line.ts'
-import { restMs, steadyMs } from './rest-between-starts.ts'
+import { connectServer, statusOf } from './connect-server.ts'
+import type { Connection, McpSdk } from './connect-server.ts'
+import { failedAgain, formatFailures, noFailures, restLeftMs, wasStopped } from './server-failures.ts'
 
-/** Between two looks at a list that its server calls changed. */
+/** Between two readings of a list that its server calls changed. */
 const relistPauseMs = 2000
-const failureMaxChars = 600
-/** JSON-RPC: the parameters are not what the tool takes. */
-const invalidParameters = -32_602
 
 export type ConnectionStatus = Pick<McpServerStatus, 'state' | 'detail' | 'protocol'>
 
@@ -28,7 +25,7 @@ export interface ServerConnection {
   /** Starts it unless it stands or rests after a failure; `now` does not wait for the rest. Never rejects. */
   ensure(options?: { readonly now?: boolean }): Promise<void>
   /** Asks again for its tools where they may have changed unheard. */
-  look(): void
+  refresh(): void
   status(): ConnectionStatus
   /** As it last said, also while it does not run. */
   tools(): readonly ServerTool[]
@@ -59,21 +56,21 @@ export interface ConnectionDeps {
 export function createServerConnection(deps: ConnectionDeps): ServerConnection {
   const { brief, clock, log, onChanged } = deps
   const closing = new AbortController()
-  let line: Line | null = null
+  let connection: Connection | null = null
   let starting: Promise<void> | null = null
   let described: DescribedTools = { tools: [], notes: [] }
-  let failure: string | null = null
-  let failures = 0
-  let failedAt = 0
-  let stoodAt = 0
+  let failures = noFailures
+  let ranSince: number | null = null
   let problem: Problem | null = null
   let relist: 'no' | 'now' | 'again' = 'no'
 
   function failed(words: string): void {
-    failures = stoodAt > 0 && clock.now() - stoodAt > steadyMs ? 1 : failures + 1
-    failedAt = clock.now()
-    failure = truncatePromptText(sanitizeForPrompt(words), failureMaxChars, ' [cut]')
-    log.warn({ server: brief.name, failures, reason: failure }, 'an MCP server does not run')
+    failures = failedAgain(failures, { at: clock.now(), ranSince, reason: cutReason(words) })
+    const { count, reason } = failures
+    log.warn(
+      { server: brief.name, failures: count, retryInMs: restLeftMs(failures, clock.now()), reason },
+      'an MCP server does not run; after a rest the next run or call starts it again',
+    )
     onChanged()
   }
 
@@ -96,13 +93,19 @@ export function createServerConnection(deps: ConnectionDeps): ServerConnection {
       const opening = deps
         .loadSdk()
         .then((sdk) =>
-          openLine({ ...deps, sdk, onProblem: (met) => (problem = met), onToolsChanged: changed }, signal),
+          connectServer(
+            { ...deps, sdk, onProblem: (met) => (problem = met), onToolsChanged: changed },
+            signal,
+          ),
         )
       const opened = await Promise.race([opening.then(keepUnlessLate), tooLate])
       take(opened)
     } catch (error) {
       if (isCutOff())
-        log.info({ server: brief.name }, 'a run ended as an MCP server was started; the next starts it again')
+        log.info(
+          { server: brief.name },
+          'a run ended while an MCP server was being started; the next run starts it again',
+        )
       else if (!closing.signal.aborted)
         failed(reasonOf(late.signal.aborted ? late.signal.reason : (problem ?? error)))
     } finally {
@@ -116,23 +119,23 @@ export function createServerConnection(deps: ConnectionDeps): ServerConnection {
     }
 
     /** One that stands up when nobody waits for it any more is let go. */
-    async function keepUnlessLate(opened: Line): Promise<Line> {
+    async function keepUnlessLate(opened: Connection): Promise<Connection> {
       if (!signal.aborted) return opened
       await opened.close()
       throw signal.reason
     }
   }
 
-  function take(opened: Line): void {
-    line = opened
-    stoodAt = clock.now()
-    failure = null
+  function take(opened: Connection): void {
+    connection = opened
+    ranSince = clock.now()
+    failures = { ...failures, reason: null }
     described = describeTools(brief.name, opened.listed, brief.tools)
     // The SDK knows no other way to hear of it.
     // oxlint-disable-next-line unicorn/prefer-add-event-listener
     opened.client.onclose = () => {
-      if (line !== opened) return
-      line = null
+      if (connection !== opened) return
+      connection = null
       failed(opened.ended() ?? 'the connection was closed')
     }
     onChanged()
@@ -147,19 +150,22 @@ export function createServerConnection(deps: ConnectionDeps): ServerConnection {
   async function readList(): Promise<void> {
     do {
       relist = 'now'
-      const current = line
+      const current = connection
       try {
         const reply = await current?.client.listTools(undefined, {
           timeout: brief.startupTimeoutMs,
           signal: closing.signal,
           cacheMode: 'refresh',
         })
-        if (reply && line === current) {
+        if (reply && connection === current) {
           described = describeTools(brief.name, reply.tools, brief.tools)
           onChanged()
         }
       } catch (error) {
-        log.warn({ server: brief.name, err: error }, 'an MCP server does not list its tools')
+        log.warn(
+          { server: brief.name, err: error },
+          'an MCP server did not list its tools anew; those it listed before are offered',
+        )
       }
       await clock.sleep(relistPauseMs, closing.signal).catch(() => undefined)
     } while (hasChangedAgain() && !closing.signal.aborted)
@@ -167,11 +173,10 @@ export function createServerConnection(deps: ConnectionDeps): ServerConnection {
   }
   const hasChangedAgain = (): boolean => relist === 'again'
 
-  const restLeftMs = (): number => Math.max(0, failedAt + restMs(failures) - clock.now())
-
   function ensure(options: { readonly now?: boolean } = {}): Promise<void> {
-    if (line || closing.signal.aborted) return Promise.resolve()
-    if (!starting && options.now !== true && failure !== null && restLeftMs() > 0) return Promise.resolve()
+    if (connection || closing.signal.aborted) return Promise.resolve()
+    const rests = failures.reason !== null && restLeftMs(failures, clock.now()) > 0
+    if (!starting && options.now !== true && rests) return Promise.resolve()
     starting ??= begin().finally(() => {
       starting = null
     })
@@ -179,38 +184,39 @@ export function createServerConnection(deps: ConnectionDeps): ServerConnection {
   }
 
   async function letGo(): Promise<void> {
-    const open = line
-    line = null
+    const open = connection
+    connection = null
     await open?.close()
   }
 
   return {
     brief,
-    isHopeful: () => failures === 0,
+    isHopeful: () => failures.count === 0,
     ensure,
-    look: () => {
-      if (line && brief.kind === 'remote') changed()
+    refresh: () => {
+      if (connection && brief.kind === 'remote') changed()
     },
     tools: () => described.tools,
     status: () => {
       const notes = described.notes.join('; ')
-      if (line) {
+      if (connection) {
         return {
           state: 'running',
           detail: notes,
-          protocol: line.client.getNegotiatedProtocolVersion() ?? null,
+          protocol: connection.client.getNegotiatedProtocolVersion() ?? null,
         }
       }
-      if (starting) return { state: 'starting', detail: failure ?? '', protocol: null }
-      if (failure === null) return { state: 'stopped', detail: 'it starts with the next run', protocol: null }
-      return { state: 'failed', detail: `${failure}${againWords(restLeftMs())}`, protocol: null }
+      if (starting) return { state: 'starting', detail: failures.reason ?? '', protocol: null }
+      if (failures.reason === null)
+        return { state: 'stopped', detail: 'it starts with the next run', protocol: null }
+      return { state: 'failed', detail: formatFailures(failures, clock.now()), protocol: null }
     },
     call: async (tool, input, signal) => {
       await ensure()
-      const current = line
+      const current = connection
       if (!current) {
         throw new Problem('upstream-failed', {
-          detail: `The MCP server ${brief.name} does not run: ${failure ?? 'it was stopped'}${againWords(restLeftMs())}.`,
+          detail: `The MCP server ${brief.name} does not run: ${formatFailures(failures, clock.now())}.`,
         })
       }
       problem = null
@@ -222,14 +228,15 @@ export function createServerConnection(deps: ConnectionDeps): ServerConnection {
         )
       } catch (error) {
         signal.throwIfAborted()
-        const lost = line !== current
+        const lost = connection !== current
         // The session is over at the other end; the next call begins another.
         if (statusOf(error) === 404) await letGo()
-        throw problem ?? callProblem(brief, { error, ended: lost ? (failure ?? 'it was stopped') : null })
+        const ended = lost ? (failures.reason ?? wasStopped) : null
+        throw problem ?? callProblem(brief, { error, ended })
       }
     },
     runEnded: async () => {
-      if (line?.listens === true) await letGo()
+      if (connection?.listens === true) await letGo()
     },
     close: async () => {
       closing.abort(new Error('the MCP server is not needed any more'))
@@ -237,44 +244,4 @@ export function createServerConnection(deps: ConnectionDeps): ServerConnection {
       await starting
     },
   }
-}
-
-function callProblem(
-  brief: McpBrief,
-  met: { readonly error: unknown; readonly ended: string | null },
-): Problem {
-  const { name } = brief
-  if (met.ended !== null) {
-    return new Problem('outcome-unknown', {
-      detail: `The MCP server ${name} ended during the call, and what the call did is not known: ${met.ended}.`,
-    })
-  }
-  const said = truncatePromptText(sanitizeForPrompt(reasonOf(met.error)), failureMaxChars, ' [cut]')
-  const code =
-    typeof met.error === 'object' && met.error !== null && 'code' in met.error ? met.error.code : null
-  if (code === 'REQUEST_TIMEOUT') {
-    return new Problem('outcome-unknown', {
-      detail: `The MCP server ${name} did not answer within ${brief.callTimeoutMs / 1000} s; what the call did is not known.`,
-    })
-  }
-  // An answer has a number of the protocol or a status; without one the line broke, and the call may have been made.
-  if (typeof code !== 'number' && statusOf(met.error) === 0) {
-    return new Problem('outcome-unknown', {
-      detail: `The MCP server ${name} gave no whole answer, and what the call did is not known: ${said}`,
-    })
-  }
-  return new Problem(code === invalidParameters ? 'bad-request' : 'upstream-failed', {
-    detail: `The MCP server ${name} refused the call: ${said}`,
-  })
-}
-
-function againWords(leftMs: number): string {
-  return leftMs > 0
-    ? `; it may be started again in ${Math.ceil(leftMs / 1000)} s`
-    : '; the next use starts it again'
-}
-
-function reasonOf(thrown: unknown): string {
-  if (thrown instanceof Problem) return `${thrown.code}: ${thrown.detail}`
-  return thrown instanceof Error ? thrown.message : String(thrown)
 }

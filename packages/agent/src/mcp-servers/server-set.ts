@@ -7,7 +7,7 @@ import type { Tool } from '../tools/tool.ts'
 import { boundSchemas } from './bound-schemas.ts'
 import { nameTools } from './name-tools.ts'
 import type { NamedTool } from './name-tools.ts'
-import { resultWords } from './result-words.ts'
+import { formatResult } from './format-result.ts'
 import { createServerConnection } from './server-connection.ts'
 import type { ServerConnection } from './server-connection.ts'
 import { serversTool } from './servers-tool.ts'
@@ -80,7 +80,10 @@ export function createServerSet(deps: ServerSetDeps): ServerSet {
     } catch {
       return
     }
-    log.info({ servers: known.size }, 'MCP servers that nobody uses are ended')
+    log.info(
+      { servers: known.size },
+      'MCP servers were ended since no run has used them; the next run starts them again',
+    )
     await closeAll()
   }
 
@@ -102,7 +105,7 @@ export function createServerSet(deps: ServerSetDeps): ServerSet {
         const connection = known.get(server)?.connection
         if (!connection) return { output: `There is no MCP server ${server} any more.`, ok: false }
         const result = await connection.call(tool.name, input, context.signal)
-        const words = resultWords(result)
+        const words = formatResult(result)
         return {
           output: words === '' ? 'The server answered with nothing.' : words,
           ok: result.isError !== true,
@@ -126,7 +129,7 @@ export function createServerSet(deps: ServerSetDeps): ServerSet {
       const hopeful = connections().filter((connection) => connection.isHopeful())
       for (const connection of connections()) {
         if (!hopeful.includes(connection)) void connection.ensure()
-        else connection.look()
+        else connection.refresh()
       }
       await unlessAborted(Promise.all(hopeful.map((connection) => connection.ensure())), run.signal)
     },
@@ -151,12 +154,13 @@ export function createServerSet(deps: ServerSetDeps): ServerSet {
         tools: connection.tools(),
       }))
       const { named: offered, leftOut } = nameTools(servers, [...taken, listing.name])
-      if (leftOut > 0) log.warn({ leftOut }, 'the MCP servers offer more tools than are taken')
+      if (leftOut > 0)
+        log.warn({ leftOut }, 'MCP servers offer more tools than are taken; the last ones are left out')
       const bounded = boundSchemas(offered)
       if (bounded.leftOut > 0) {
         log.warn(
           { tools: bounded.leftOut },
-          'schemas of MCP servers are too long together, and some not shown',
+          'schemas of MCP servers are too long together; the longest are not shown to the model',
         )
       }
       named = offered

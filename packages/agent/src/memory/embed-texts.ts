@@ -2,13 +2,18 @@ import type { Endpoint } from '@flotilla/protocol/endpoint'
 import { Problem } from '@flotilla/protocol/problem'
 import { modelEndpoints } from '@flotilla/protocol/model-api'
 import type { RunMesh } from '../mesh/run-mesh.ts'
-import type { EmbeddingSource } from './embedding-queue.ts'
 
 /** Longest wait for one batch of vectors. */
 const embedTimeoutMs = 30_000
 
 /** One vector for each text, in order, all of one length. Rejects with a Problem, or with the signal's reason. */
 export type EmbedTexts = (texts: readonly string[], signal: AbortSignal) => Promise<readonly Float32Array[]>
+
+/** A run that is going on: how it embeds, and a signal that is aborted when it is over. */
+export interface EmbeddingSource {
+  readonly embed: EmbedTexts
+  readonly ended: AbortSignal
+}
 
 /** How a run embeds; null when nobody set a model for it. */
 export function embeddingSourceOf(mesh: RunMesh, model: string | null): EmbeddingSource | null {

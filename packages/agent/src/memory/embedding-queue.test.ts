@@ -1,7 +1,7 @@
 import { Problem } from '@flotilla/protocol/problem'
 import { describe, expect, test } from 'vitest'
 import { heedsLesson } from '../../../../tests/verifies.ts'
-import { aFact, aMemory, wordVector } from '../testing/memory-world.ts'
+import { aFact, aMemory, wordVector } from '../testing/memory-harness.ts'
 import { quietLog } from '../testing/quiet-log.ts'
 import { readVectors } from './embed-texts.ts'
 import type { EmbedTexts } from './embed-texts.ts'

@@ -2,7 +2,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 import { problemCatalog } from '@flotilla/protocol/problem-catalog'
 import type { Log } from '../log.ts'
-import type { EmbedTexts } from './embed-texts.ts'
+import type { EmbeddingSource } from './embed-texts.ts'
 import type { PendingText, VectorIndex } from './vector-index.ts'
 
 /** Texts in one call; with their longest they fit one body of the model surface. */
@@ -11,12 +11,6 @@ export const embedBatchMax = 64
 export const questionWaitMs = 5000
 /** Waits after failures in a row; the last one again and again, since no failure is for ever. */
 export const backOffMs = [1000, 5000, 30_000, 120_000, 600_000] as const
-
-/** A run that is going on: how it embeds, and a signal that is aborted when it is over. */
-export interface EmbeddingSource {
-  readonly embed: EmbedTexts
-  readonly ended: AbortSignal
-}
 
 /**
  * Embeds what waits in the file, whenever a run that uses the memory is going on. After a failure nothing is asked for
@@ -45,7 +39,8 @@ export function createEmbeddingQueue(deps: { vectors: VectorIndex; clock: Clock;
     notBefore = clock.now() + waitAfter(failures)
     failures += 1
     failure = error instanceof Error ? error.message : String(error)
-    if (failures === 1) log.warn({ err: error }, 'embeddings fail, memory searches by words meanwhile')
+    if (failures === 1)
+      log.warn({ err: error }, 'embeddings fail; memory searches by words until they work again')
   }
   const succeeded = (): void => {
     if (failures > 0) log.info({ failures }, 'embeddings work again')
@@ -84,7 +79,8 @@ export function createEmbeddingQueue(deps: { vectors: VectorIndex; clock: Clock;
         await embedBatch(source, batch)
       }
     } catch (error) {
-      if (!source.ended.aborted) log.error({ err: error }, 'the work on embeddings broke off')
+      if (!source.ended.aborted)
+        log.error({ err: error }, 'embedding of facts met an error of ours; the next run goes on with it')
     }
   }
   return {

@@ -1,12 +1,13 @@
 import { onTestFinished } from 'vitest'
 import { describeFactKeeper } from '../context/fact-keeper.conformance.ts'
-import { aFolder, handClock } from '../testing/memory-world.ts'
+import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
+import { aFolder } from '../testing/memory-harness.ts'
 import { quietLog } from '../testing/quiet-log.ts'
 import { keepFacts } from './keep-facts.ts'
 import { createMemory } from './memory.ts'
 
 describeFactKeeper('the memory', async () => {
-  const { clock } = handClock()
+  const clock = createManualClock()
   const memory = createMemory({ dataDirectory: aFolder(), embeddingModel: null, clock, log: quietLog })
   onTestFinished(() => memory.close())
   const found = async (text: string) =>

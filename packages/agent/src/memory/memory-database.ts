@@ -40,7 +40,10 @@ export async function openMemoryDatabase(path: string, log: Log): Promise<Memory
   } catch (error) {
     if (!isBroken(error)) throw error
     const aside = `${path}.broken`
-    log.error({ err: error, aside }, 'the memory is broken and begun anew')
+    log.error(
+      { err: error, aside },
+      'the memory database cannot be read; it is set aside and an empty one is begun',
+    )
     renameSync(path, aside)
     for (const suffix of ['-wal', '-shm']) rmSync(path + suffix, { force: true })
     return openFile(sqlite.DatabaseSync, path, log)
@@ -110,7 +113,7 @@ function loadVectors(sqlite: DatabaseSync, log: Log): boolean {
     if (path !== null) sqlite.loadExtension(path)
     return path !== null
   } catch (err) {
-    log.warn({ err, path }, 'the vector extension does not load, memory searches by words alone')
+    log.warn({ err, path }, 'the vector extension did not load; memory searches by words alone')
     return false
   } finally {
     sqlite.enableLoadExtension(false)

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { heedsLesson } from '../../../../tests/verifies.ts'
-import { aFact, aMemory, aSource, rowsOf, wordVector } from '../testing/memory-world.ts'
+import { aFact, aMemory, aSource, rowsOf, wordVector } from '../testing/memory-harness.ts'
 import type { MemoryStore } from './memory-store.ts'
 import type { Trust } from './trust.ts'
 

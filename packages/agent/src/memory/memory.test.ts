@@ -4,7 +4,8 @@ import { Problem } from '@flotilla/protocol/problem'
 import { expect, describe, test } from 'vitest'
 import { heedsLesson } from '../../../../tests/verifies.ts'
 import { stateFolder } from '../door-token.ts'
-import { aFact, aFolder, handClock, wordVector } from '../testing/memory-world.ts'
+import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
+import { aFact, aFolder, wordVector } from '../testing/memory-harness.ts'
 import { quietLog } from '../testing/quiet-log.ts'
 import type { EmbedTexts } from './embed-texts.ts'
 import { backOffMs } from './embedding-queue.ts'
@@ -15,10 +16,10 @@ const question = { text: 'when is tea', category: null, maxResults: 5, runId: 'r
 
 function open(options: { model?: string | null; folder?: string } = {}) {
   const dataDirectory = options.folder ?? aFolder()
-  const time = handClock()
+  const time = createManualClock(1_000_000, { passesMs: Infinity })
   const { model = 'm' } = options
-  const memory = createMemory({ dataDirectory, embeddingModel: model, clock: time.clock, log: quietLog })
-  return { memory, dataDirectory, ...time }
+  const memory = createMemory({ dataDirectory, embeddingModel: model, clock: time, log: quietLog })
+  return { memory, dataDirectory, pass: (ms: number) => void time.leap(ms) }
 }
 const works: EmbedTexts = async (texts) => texts.map((text) => wordVector(text))
 

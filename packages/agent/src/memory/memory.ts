@@ -3,7 +3,8 @@ import type { Clock } from '@flotilla/protocol/clock'
 import { stateFolder } from '../door-token.ts'
 import type { Log } from '../log.ts'
 import { createEmbeddingQueue, embedBatchMax } from './embedding-queue.ts'
-import type { EmbeddingQueue, EmbeddingSource } from './embedding-queue.ts'
+import type { EmbeddingSource } from './embed-texts.ts'
+import type { EmbeddingQueue } from './embedding-queue.ts'
 import type { Fact, NewFact } from './fact.ts'
 import { openMemoryDatabase } from './memory-database.ts'
 import { createMemoryStore } from './memory-store.ts'
@@ -102,7 +103,7 @@ export function createMemory(deps: {
           store.save(fact)
         } catch (error) {
           refused += 1
-          deps.log.warn({ err: error }, 'a fact was not saved')
+          deps.log.warn({ err: error }, 'a fact was not saved in memory; the others are')
         }
       }
       if (queue !== null && source !== null) void queue.work(source)

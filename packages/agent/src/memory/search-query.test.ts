@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { aFact, aMemory } from '../testing/memory-world.ts'
+import { aFact, aMemory } from '../testing/memory-harness.ts'
 import { foldText, searchExpression } from './search-query.ts'
 
 describe('the question to the index', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { quietLog } from '../testing/quiet-log.ts'
-import { aFact, aMemory, wordVector } from '../testing/memory-world.ts'
+import { aFact, aMemory, wordVector } from '../testing/memory-harness.ts'
 import { openMemoryDatabase } from './memory-database.ts'
 import { createVectorIndex } from './vector-index.ts'
 import type { VectorIndex } from './vector-index.ts'

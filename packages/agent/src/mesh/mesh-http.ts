@@ -105,7 +105,10 @@ export function createMeshHttp(deps: {
         mayHaveArrived ||= !neverArrived(error)
         if (deps.clock.now() + waitMs > givenUpAt) throw meshGone(call, mayHaveArrived, error)
         if (tries === 0)
-          deps.log.warn({ path: call.endpoint.path, err: error }, 'the mesh is away, trying again')
+          deps.log.warn(
+            { path: call.endpoint.path, retryInMs: waitMs, err: error },
+            'a call did not reach the mesh; it is repeated until the mesh answers or the wait is over',
+          )
         await deps.clock.sleep(waitMs, call.signal)
       }
     }

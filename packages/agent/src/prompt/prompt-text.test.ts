@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import type { ContextTurn } from '../context/context-turn.ts'
 import type { FactKeeper } from '../context/fact-keeper.ts'
 import type { PromptMessage } from '../llm/language-model.ts'
-import type { RoundsDeps } from '../loop/run-rounds.ts'
+import type { LoopDeps } from '../loop/loop-deps.ts'
 import type { ToolCallEnd } from '../tools/execute-tool-call.ts'
 import { noMesh, noProvenance } from '../testing/loop-parts.ts'
 import type { DailyLog } from '../workspace/daily-log.ts'
@@ -41,7 +41,7 @@ const parts = (): SystemPromptParts => ({
   learnings: raw,
   now: 0,
 })
-const rounds = (deps: RoundsDeps): RoundsDeps => ({
+const rounds = (deps: LoopDeps): LoopDeps => ({
   ...deps,
   // @ts-expect-error the loop takes no other instructions
   systemPrompt: raw,

@@ -1,6 +1,6 @@
 import type { TaskResult } from '@flotilla/protocol/agent-api'
 import { Problem } from '@flotilla/protocol/problem'
-import type { RunDesk, Taking } from '../loop/run-desk.ts'
+import type { RunSlot, Admission } from '../loop/run-slot.ts'
 import type { Sessions } from '../loop/sessions.ts'
 import { openFrameStream } from './frame-stream.ts'
 import { answered } from './http-server.ts'
@@ -10,30 +10,30 @@ import { readJson } from './read-body.ts'
 
 /** Chat mode: a turn with its outcome, a turn as a stream, words to a run at work, what was said, forgetting. */
 export function chatRoutes(deps: {
-  desk: RunDesk
+  slot: RunSlot
   keepAliveMs: number
   sessions: Sessions
 }): Pick<Routes, 'chat' | 'chatStream' | 'chatSteer' | 'chatReset' | 'chatHistory' | 'chatSessions'> {
-  const take = async (call: RouteCall): Promise<Taking> => {
+  const take = async (call: RouteCall): Promise<Admission> => {
     const body = await readJson(call.request)
     const { agentApi } = await import('@flotilla/protocol/agent-api')
     const parsed = parseWith(agentApi.chat.request, body)
     const { run_id: runId, fence, message, session, task, steers = [], origin } = parsed
-    return deps.desk.take({ kind: 'chat', runId, fence, message, session, task, steers, origin })
+    return deps.slot.take({ kind: 'chat', runId, fence, message, session, task, steers, origin })
   }
   return {
     chat: async (call): Promise<TaskResult> => {
-      const taking = await take(call)
-      return taking.state === 'finished' ? taking.result : taking.run.ended
+      const admission = await take(call)
+      return admission.state === 'finished' ? admission.result : admission.run.ended
     },
     chatStream: async (call) => {
-      const taking = await take(call)
+      const admission = await take(call)
       const stream = openFrameStream(call, deps.keepAliveMs)
-      if (taking.state === 'finished') {
-        stream.send({ type: 'done', result: taking.result })
+      if (admission.state === 'finished') {
+        stream.send({ type: 'done', result: admission.result })
         return answered
       }
-      const stop = taking.run.follow(stream.send)
+      const stop = admission.run.follow(stream.send)
       call.response.on('close', stop)
       return answered
     },
@@ -41,16 +41,16 @@ export function chatRoutes(deps: {
       const body = await readJson(call.request)
       const { agentApi } = await import('@flotilla/protocol/agent-api')
       const { run_id: runId, fence, steers } = parseWith(agentApi.chatSteer.request, body)
-      return { accepted: deps.desk.steer(runId, fence, steers) }
+      return { accepted: deps.slot.steer(runId, fence, steers) }
     },
     chatReset: async (call) => {
       const body = await readJson(call.request)
       const { agentApi } = await import('@flotilla/protocol/agent-api')
       const { session } = parseWith(agentApi.chatReset.request, body)
       const { speaksIn } = await import('../loop/run-request.ts')
-      const live = deps.desk.current()
-      if (live && speaksIn(live.request) === session) {
-        throw new Problem('conflict', { detail: `${live.request.runId} speaks in this conversation.` })
+      const active = deps.slot.current()
+      if (active && speaksIn(active.request) === session) {
+        throw new Problem('conflict', { detail: `${active.request.runId} speaks in this conversation.` })
       }
       return { session, archived_messages: await deps.sessions.reset(session) }
     },

@@ -33,7 +33,7 @@ export function createGate(options: GateOptions): Gate {
     if (payload === undefined || signature === undefined) {
       throw new Problem('unauthenticated', { detail: 'The proof of the mesh is missing or malformed.' })
     }
-    const { isSignedBy } = await import('./verify-signature.ts')
+    const { isSignedBy } = await import('./is-signed-by.ts')
     if (!isSignedBy(options.meshPublicKey, payload, signature)) {
       throw new Problem('unauthenticated', { detail: 'The proof is not signed by this mesh.' })
     }

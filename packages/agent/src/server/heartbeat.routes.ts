@@ -1,4 +1,4 @@
-import type { RunDesk } from '../loop/run-desk.ts'
+import type { RunSlot } from '../loop/run-slot.ts'
 import type { HeartbeatSources } from '../workspace/heartbeat-context.ts'
 import { openFrameStream } from './frame-stream.ts'
 import { answered } from './http-server.ts'
@@ -8,7 +8,7 @@ import { readJson } from './read-body.ts'
 
 /** What a heartbeat is decided by, and the heartbeat itself. */
 export function heartbeatRoutes(
-  deps: HeartbeatSources & { readonly desk: RunDesk; readonly keepAliveMs: number },
+  deps: HeartbeatSources & { readonly slot: RunSlot; readonly keepAliveMs: number },
 ): Pick<Routes, 'heartbeat' | 'heartbeatContext'> {
   return {
     heartbeat: async (call) => {
@@ -16,7 +16,7 @@ export function heartbeatRoutes(
       const { agentApi } = await import('@flotilla/protocol/agent-api')
       const parsed = parseWith(agentApi.heartbeat.request, body)
       const { run_id: runId, fence, message, continues, steers = [], origin } = parsed
-      const taking = await deps.desk.take({
+      const admission = await deps.slot.take({
         kind: 'heartbeat',
         runId,
         fence,
@@ -26,8 +26,8 @@ export function heartbeatRoutes(
         origin,
       })
       const stream = openFrameStream(call, deps.keepAliveMs)
-      if (taking.state === 'finished') stream.send({ type: 'done', result: taking.result })
-      else call.response.on('close', taking.run.follow(stream.send))
+      if (admission.state === 'finished') stream.send({ type: 'done', result: admission.result })
+      else call.response.on('close', admission.run.follow(stream.send))
       return answered
     },
     heartbeatContext: async () => {

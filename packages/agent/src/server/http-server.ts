@@ -43,7 +43,11 @@ export function createHttpServer(deps: { routes: Routes; gate: Gate; log: Log })
       const reply = await deps.routes[match.name]({ request, response, params: match.params, query })
       if (reply !== answered) send(response, 200, reply)
     } catch (error) {
-      if (!(error instanceof Problem)) deps.log.error({ requestId, err: error }, 'a request failed')
+      if (!(error instanceof Problem))
+        deps.log.error(
+          { requestId, err: error },
+          'a request met an error of ours and was answered with internal-error',
+        )
       refuse({ request, response, requestId, error })
     }
   }

@@ -1,5 +1,5 @@
 import { Problem } from '@flotilla/protocol/problem'
-import type { RunDesk } from '../loop/run-desk.ts'
+import type { RunSlot } from '../loop/run-slot.ts'
 import type { RunRequest } from '../loop/run-request.ts'
 import { openFrameStream } from './frame-stream.ts'
 import { answered } from './http-server.ts'
@@ -9,14 +9,14 @@ import { readJson } from './read-body.ts'
 
 /** Work that is taken now and asked for later: tasks and single tools, their outcomes, and stopping them. */
 export function runRoutes(deps: {
-  desk: RunDesk
+  slot: RunSlot
   keepAliveMs: number
 }): Pick<Routes, 'task' | 'invoke' | 'cancel' | 'frames' | 'result'> {
-  const { desk } = deps
+  const { slot } = deps
   const accept = async (request: RunRequest) => {
     try {
-      const taking = await desk.take(request)
-      return { accepted: true, status: taking.state }
+      const admission = await slot.take(request)
+      return { accepted: true, status: admission.state }
     } catch (error) {
       if (error instanceof Problem && error.code === 'agent-busy') return { accepted: false, status: 'busy' }
       throw error
@@ -39,22 +39,22 @@ export function runRoutes(deps: {
       const body = await readJson(call.request)
       const { agentApi } = await import('@flotilla/protocol/agent-api')
       const { run_id: runId, fence } = parseWith(agentApi.cancel.request, body)
-      return { cancelled: desk.cancel(runId, fence) }
+      return { cancelled: slot.cancel(runId, fence) }
     },
     frames: async (call) => {
       const { agentApi } = await import('@flotilla/protocol/agent-api')
       const query = parseWith(agentApi.frames.query, Object.fromEntries(call.query))
-      const live = desk.current()
-      if (live?.request.runId !== query.run_id)
+      const active = slot.current()
+      if (active?.request.runId !== query.run_id)
         throw new Problem('not-found', { detail: 'That run is not going on.' })
-      const stop = live.follow(openFrameStream(call, deps.keepAliveMs).send)
+      const stop = active.follow(openFrameStream(call, deps.keepAliveMs).send)
       call.response.on('close', stop)
       return answered
     },
     result: async (call) => {
       const { agentApi } = await import('@flotilla/protocol/agent-api')
       const query = parseWith(agentApi.result.query, Object.fromEntries(call.query))
-      return desk.result(query.run_id, (query.wait_s ?? 0) * 1000)
+      return slot.result(query.run_id, (query.wait_s ?? 0) * 1000)
     },
   }
 }

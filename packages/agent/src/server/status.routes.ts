@@ -4,14 +4,14 @@ import { groupOf, groupsFor } from '@flotilla/protocol/tool-groups'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { AgentEnvironment } from '../environment.ts'
 import type { Checkpoints } from '../loop/checkpoints.ts'
-import type { RunDesk } from '../loop/run-desk.ts'
+import type { RunSlot } from '../loop/run-slot.ts'
 import type { Tool } from '../tools/tool.ts'
 import type { Routes } from './http-server.ts'
 
 /** What the agent is, can and does. */
 export function statusRoutes(deps: {
   environment: AgentEnvironment
-  desk: RunDesk
+  slot: RunSlot
   checkpoints: Checkpoints
   /** Loads the tools; the first run needs them too. */
   abilities: () => Promise<{
@@ -31,8 +31,8 @@ export function statusRoutes(deps: {
       return { status: 'ok' }
     },
     status: async () => {
-      const run = deps.desk.current()
-      const counts = deps.desk.counts()
+      const run = deps.slot.current()
+      const counts = deps.slot.counts()
       return {
         agent_id: agentId,
         role,

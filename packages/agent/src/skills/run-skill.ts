@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
+import type { Readable } from 'node:stream'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import { Problem } from '@flotilla/protocol/problem'
 import { signalGroup } from '../builtin-tools/run-program.ts'
 import { markKilledFirst } from '../tools/killed-first.ts'
 import { isJsonObject } from '../tools/parameters.ts'
-import { readLines } from './read-lines.ts'
 import { runnerSource } from './runner-source.ts'
 import { skillBounds } from './skill-bounds.ts'
 
@@ -183,4 +183,28 @@ function ownFrames(words: string): string {
 function failure(words: string, logs: readonly string[] = []): Problem {
   const said = logs.length === 0 ? '' : `\nIt had logged:\n${logs.join('\n')}`
   return new Problem('unprocessable', { detail: `The skill failed: ${words}.${said}` })
+}
+
+/** Hears every whole line of a stream, until more than `maxBytes` came in all. */
+function readLines(
+  stream: Readable,
+  options: { readonly maxBytes: number; hear(line: string): void; tooMuch(): void },
+): void {
+  let size = 0
+  let unread: Buffer[] = []
+  stream.on('data', (piece: Buffer) => {
+    size += piece.length
+    if (size > options.maxBytes) {
+      stream.removeAllListeners('data')
+      return options.tooMuch()
+    }
+    let from = 0
+    for (let at = piece.indexOf(10); at >= 0; at = piece.indexOf(10, from)) {
+      const line = Buffer.concat([...unread, piece.subarray(from, at)]).toString('utf8')
+      unread = []
+      from = at + 1
+      options.hear(line)
+    }
+    if (from < piece.length) unread.push(piece.subarray(from))
+  })
 }

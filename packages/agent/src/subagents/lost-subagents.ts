@@ -1,4 +1,6 @@
+import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { ToolOutput } from '@flotilla/protocol/tool-call'
+import { isJsonObject } from '../tools/parameters.ts'
 
 /** A sub-agent that was begun by an earlier life of the run, whose end nobody saw. */
 export interface LostSubagent {
@@ -21,7 +23,7 @@ export function lostSubagents(outputs: readonly ToolOutput[]): readonly LostSuba
     if (tool === 'wait_for_subagent') {
       const { ended } = readAnswer(output)
       for (const one of Array.isArray(ended) ? ended : []) {
-        const { id } = record(one)
+        const { id } = asObject(one)
         if (typeof id === 'string') lost.delete(id)
       }
     }
@@ -29,14 +31,14 @@ export function lostSubagents(outputs: readonly ToolOutput[]): readonly LostSuba
   return [...lost].map(([id, goal]) => ({ id, goal }))
 }
 
-function readAnswer(output: string): Readonly<Record<string, unknown>> {
+function readAnswer(output: string): JsonObject {
   try {
-    return record(JSON.parse(output))
+    return asObject(JSON.parse(output))
   } catch {
     return {}
   }
 }
 
-function record(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null ? { ...value } : {}
+function asObject(value: unknown): JsonObject {
+  return isJsonObject(value) ? value : {}
 }

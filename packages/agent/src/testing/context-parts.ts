@@ -4,14 +4,14 @@ import type { ContextKeeper } from '../context/context-keeper.ts'
 import type { TokenCounter } from '../context/count-tokens.ts'
 import type { FactKeeper } from '../context/fact-keeper.ts'
 import { freshCalibration } from '../context/calibration.ts'
-import type { ModelBook, ModelFacts } from '../context/model-facts.ts'
+import type { ModelFactStore, ModelFacts } from '../context/model-facts.ts'
 import type { DailyLog } from '../workspace/daily-log.ts'
 import { quietLog } from './quiet-log.ts'
 
-/** A model book in memory, in which the mesh has said the window already. */
-export function aModelBook(
+/** Facts of models in memory, among which the mesh has said the window already. */
+export function aModelFactStore(
   windowTokens: number | null,
-): ModelBook & { readonly facts: Map<string, ModelFacts> } {
+): ModelFactStore & { readonly facts: Map<string, ModelFacts> } {
   const facts = new Map<string, ModelFacts>()
   const of = (model: string): ModelFacts =>
     facts.get(model) ?? {
@@ -71,7 +71,7 @@ export function aFactKeeper(): FactKeeper & { readonly facts: PromptText[]; read
 /** A context keeper whose parts are in memory; its window is large unless the test says otherwise. */
 export function aContextKeeper(
   changes: {
-    book?: ModelBook
+    modelFacts?: ModelFactStore
     tokenizer?: TokenCounter | null
     factKeeper?: FactKeeper
     dailyLog?: DailyLog
@@ -79,7 +79,7 @@ export function aContextKeeper(
 ): ContextKeeper {
   return createContextKeeper({
     model: 'test/model',
-    book: aModelBook(1_000_000),
+    modelFacts: aModelFactStore(1_000_000),
     tokenizer: null,
     factKeeper: aFactKeeper(),
     dailyLog: aDailyLog().dailyLog,

@@ -5,7 +5,7 @@ import type { LanguageModel, RequestedCall } from '../llm/language-model.ts'
 import { freshState } from '../loop/loop-state.ts'
 import { aContextKeeper } from './context-parts.ts'
 import type { LoopState } from '../loop/loop-state.ts'
-import type { RoundsDeps } from '../loop/run-rounds.ts'
+import type { LoopDeps } from '../loop/loop-deps.ts'
 import type { RunMesh } from '../mesh/run-mesh.ts'
 import { systemClock } from '../system-clock.ts'
 import { text } from '../tools/parameters.ts'
@@ -57,10 +57,10 @@ export function aState(question = 'do it'): LoopState {
 }
 
 /** The loop's parts for a chat turn; checkpoints are kept as the JSON that would be on disk. */
-export function loopParts(model: LanguageModel, tools: readonly Tool[], changes: Partial<RoundsDeps> = {}) {
+export function loopParts(model: LanguageModel, tools: readonly Tool[], changes: Partial<LoopDeps> = {}) {
   const checkpoints: string[] = []
   const frames: ChatFrame[] = []
-  const deps: RoundsDeps = {
+  const deps: LoopDeps = {
     model,
     context: aContextKeeper(),
     mesh: noMesh,

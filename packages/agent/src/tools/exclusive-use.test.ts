@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { crewWorld, lastResult, never, uses } from '../testing/crew-world.ts'
-import type { Think } from '../testing/crew-world.ts'
+import { subagentHarness, lastResult, never, uses } from '../testing/subagent-harness.ts'
+import type { Think } from '../testing/subagent-harness.ts'
 import { fakeTool, noMesh } from '../testing/loop-parts.ts'
 import { createExclusiveUse } from './exclusive-use.ts'
 import type { Tool } from './tool.ts'
@@ -29,12 +29,12 @@ test('two sub-agents never have the browser at the same time, and who has it kee
     if (thought.turn !== 1) return thought.turn === 0 ? uses(browse) : { text: lastResult(thought) }
     refusals.push(lastResult(thought))
     secondWasRefused.resolve(undefined)
-    await world.crew
-      .living()
-      .then((crew) => crew.wait({ ids: ['sub_2'], until: 'all', timeoutSeconds: 5 }, signal))
+    await harness.subagents
+      .supervisor()
+      .then((supervisor) => supervisor.wait({ ids: ['sub_2'], until: 'all', timeoutSeconds: 5 }, signal))
     return uses(browse)
   }
-  const world = crewWorld(
+  const harness = subagentHarness(
     (thought) => {
       if (thought.goal !== 'lead') return thought.goal === 'first' ? first(thought) : second(thought)
       const goals = [
@@ -48,7 +48,7 @@ test('two sub-agents never have the browser at the same time, and who has it kee
     },
     [browser()],
   )
-  const end = await world.run()
+  const end = await harness.run()
   expect(refusals).toHaveLength(1)
   expect(refusals[0]).toMatch(/Sub-agent run_1:sub_2 uses the browser, which has one user at a time: wait/)
   expect(JSON.stringify(end)).toContain('ran x')

@@ -7,6 +7,7 @@ import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { refuseIdentityFile } from '../builtin-tools/files.ts'
 import { workspaceTools } from '../builtin-tools/workspace.ts'
 import { createDataFiles } from '../files/data-files.ts'
+import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
 import { noMesh } from '../testing/loop-parts.ts'
 import { createDailyLog, dailyLogMaxBytes } from './daily-log.ts'
 import { defaultHeartbeats } from './default-heartbeat.ts'
@@ -14,7 +15,7 @@ import { readHeartbeatContext } from './heartbeat-context.ts'
 import { createWorkspace } from './workspace.ts'
 
 const now = Date.UTC(2030, 4, 10, 12)
-const clock = { now: () => now, sleep: () => Promise.resolve() }
+const clock = createManualClock(now)
 
 function aWorkspace(initialInstructions = '') {
   const data = mkdtempSync(join(tmpdir(), 'workspace-'))

@@ -2,7 +2,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 import { oneLine, singleLine } from './color.ts'
 import type { Color } from './color.ts'
 import { formatDuration } from './format.ts'
-import type { TextSink } from './terminal.ts'
+import type { TextSink } from './text-sink.ts'
 
 /** Says what long work is doing: a spinner where somebody watches, plain lines elsewhere. */
 export interface Progress {

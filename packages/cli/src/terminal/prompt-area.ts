@@ -1,7 +1,7 @@
 import { columnsOf, isPlain } from './columns.ts'
 import { fitInput, rowColumns, rowText, takeRows, withoutTabs } from './screen-rows.ts'
 import type { InputRow, OpenRow } from './screen-rows.ts'
-import type { TextSink } from './terminal.ts'
+import type { TextSink } from './text-sink.ts'
 
 /**
  * The last rows of a screen while words stream in: the unfinished row of what streams, a status, and what a person

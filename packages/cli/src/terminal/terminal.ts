@@ -9,16 +9,7 @@ import type { PromptArea } from './prompt-area.ts'
 import type { InputRow } from './screen-rows.ts'
 import { createStatusLine } from './status-line.ts'
 import type { StatusWords } from './status-line.ts'
-
-/** A stream that text is written to, as far as we need one. */
-export interface TextSink {
-  write(text: string): unknown
-  readonly isTTY?: boolean | undefined
-  readonly columns?: number | undefined
-  /** A terminal tells when its window gets another size. */
-  on?(event: 'resize', listener: () => void): unknown
-  off?(event: 'resize', listener: () => void): unknown
-}
+import type { TextSink } from './text-sink.ts'
 
 /**
  * Where a command speaks. Results go to standard output; progress, hints and errors to standard error. In JSON

@@ -1,0 +1,110 @@
+import { randomUUID } from 'node:crypto'
+import type { Clock } from '@flotilla/protocol/clock'
+import { builtinTools } from './builtin-tools/builtin-tools.ts'
+import { subagentTools, tellsOfUnread } from './builtin-tools/subagents.ts'
+import type { AgentEnvironment } from './environment.ts'
+import type { DataFiles } from './files/data-files.ts'
+import type { Log } from './log.ts'
+import { createMcpToolset } from './mcp-servers/mcp-toolset.ts'
+import type { McpToolset } from './mcp-servers/mcp-toolset.ts'
+import type { Memory } from './memory/memory.ts'
+import { believedNames } from './memory/trust.ts'
+import type { RunMesh } from './mesh/run-mesh.ts'
+import { createSkillRegistry } from './skills/skill-registry.ts'
+import type { SubagentPool } from './subagents/subagent-pool.ts'
+import { createExclusiveUse } from './tools/exclusive-use.ts'
+import type { ExclusiveUse } from './tools/exclusive-use.ts'
+import type { Tool } from './tools/tool.ts'
+import { askWithheldTools, nothingWithheld, withholdTools } from './tools/withheld-tools.ts'
+import type { WithheldTools } from './tools/withheld-tools.ts'
+import type { Workspace } from './workspace/workspace.ts'
+
+export interface ToolParts {
+  /** What a run may not use; all may be used where the mesh does not say. Rejects where the run is stopped. */
+  withheldFor(mesh: RunMesh, signal: AbortSignal): Promise<WithheldTools>
+  /** The tools of one run: the agent's own, its skills, those of its MCP servers. */
+  offeredTo(run: {
+    readonly mesh: RunMesh
+    readonly withheld: WithheldTools
+    readonly subagents: SubagentPool
+    readonly signal: AbortSignal
+  }): Promise<readonly Tool[]>
+  /** The agent's own, with the skills it has written so far. */
+  listed(subagents: SubagentPool): readonly Pick<Tool, 'definition' | 'source'>[]
+  readonly exclusive: ExclusiveUse
+  readonly mcp: McpToolset
+}
+
+export function composeTools(deps: {
+  environment: AgentEnvironment
+  files: DataFiles
+  workspace: Workspace
+  memory: Memory
+  clock: Clock
+  log: Log
+}): ToolParts {
+  const { environment, files, clock, log } = deps
+  const { dataDirectory, embeddingModel, kind } = environment
+  const exclusive = createExclusiveUse()
+  const tools = builtinTools({
+    ...deps,
+    embeddingModel,
+    dataDirectory,
+    programEnvironment: environment.programEnvironment,
+  }).map((tool) => exclusive.guard(tool))
+  const ownNames = [...tools.map(({ definition }) => definition.name), ...believedNames]
+  const skills = createSkillRegistry({ files, ownNames, newNonce: () => randomUUID(), clock })
+  const mcp = createMcpToolset({
+    ownNames,
+    briefingDirectory: environment.briefingDirectory,
+    environment: environment.programEnvironment,
+    directory: dataDirectory,
+    clock,
+    log,
+  })
+  const withheldFor = async (mesh: RunMesh, signal: AbortSignal): Promise<WithheldTools> => {
+    try {
+      return await askWithheldTools(mesh, signal)
+    } catch (error) {
+      signal.throwIfAborted()
+      log.warn(
+        { err: error },
+        'the mesh did not say which tools it withholds; the run is offered all of them and refused at the call',
+      )
+      return nothingWithheld
+    }
+  }
+  const toolsFor = async (
+    mesh: RunMesh,
+    withheld: WithheldTools,
+    signal: AbortSignal,
+  ): Promise<readonly Tool[]> => {
+    const own = withholdTools(tools, withheld)
+    if (kind !== 'operator') return own
+    const { allowedOperatorTools } = await import('./builtin-tools/operator.ts')
+    try {
+      return [...own, ...(await allowedOperatorTools({ mesh, signal }))]
+    } catch (error) {
+      signal.throwIfAborted()
+      log.warn(
+        { err: error },
+        'the mesh did not say which operator tools are allowed; the run goes on without any',
+      )
+      return own
+    }
+  }
+  return {
+    withheldFor,
+    offeredTo: async ({ mesh, withheld, subagents, signal }) => {
+      const own = withSubagents(await toolsFor(mesh, withheld, signal), subagents)
+      return mcp.offer(await skills.offer(own, { mesh, signal, shown: mcp.arrange }), { mesh, signal })
+    },
+    listed: (subagents) => [...withSubagents(tools, subagents), ...skills.listed()],
+    exclusive,
+    mcp,
+  }
+}
+
+function withSubagents(tools: readonly Tool[], pool: SubagentPool): readonly Tool[] {
+  return [...tellsOfUnread(tools, pool), ...subagentTools(pool)]
+}

@@ -1,0 +1,237 @@
+import type { ChatFrame } from '@flotilla/protocol/agent-api'
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
+import { boundImages } from '../images/bound-images.ts'
+import { keepImages } from '../images/image-store.ts'
+import { executeToolCall, expectedShape } from '../tools/execute-tool-call.ts'
+import type { ToolCallEnd } from '../tools/execute-tool-call.ts'
+import type { RunStatus, Tool, ToolContext } from '../tools/tool.ts'
+import { offeredDefinitions } from '../tools/withheld-tools.ts'
+import { parallelCalls, readCall } from './parallel-calls.ts'
+import type { ReadCall } from './parallel-calls.ts'
+import { fingerprint } from './fingerprint.ts'
+import type { LoopDeps, LoopEnd } from './loop-deps.ts'
+import { stepLoop } from './loop-detection.ts'
+import { openCalls } from './loop-state.ts'
+import type { LoopState } from './loop-state.ts'
+import { notices } from './notices.ts'
+import { provenanceOf } from './run-provenance.ts'
+import { boundInput } from './task-result.ts'
+
+/** A call whose tool is known and whose arguments can be read. */
+type UsableCall = ReadCall & { readonly tool: Tool }
+
+interface EndedCall {
+  readonly call: ReadCall
+  readonly end: ToolCallEnd
+}
+
+/**
+ * Makes the calls that the latest answer asks for and that have no result yet. Neighbours that change nothing are made
+ * together; all else is made in order, and the conversation is the same as if all had been. After a crash the call
+ * that was cut off is treated by its effect: one inside the container is reported as of unknown outcome, one to the mesh
+ * is sent again under its key. Answers how the loop ends when repetition ends it, else null.
+ */
+export async function executeToolCalls(
+  deps: LoopDeps,
+  state: LoopState,
+  signal: AbortSignal,
+): Promise<LoopEnd | null> {
+  const asked = openCalls(state.messages).map((call) => readCall(deps.tools, call))
+  let warn = false
+  for (let at = 0; at < asked.length;) {
+    signal.throwIfAborted()
+    const together = state.pending === null ? parallelCalls(asked.slice(at), state.calls) : []
+    if (together.length > 1) {
+      warn = (await executeTogether(deps, { state, together }, signal)) || warn
+      at += together.length
+      continue
+    }
+    const call = asked[at]! // the index runs over the list
+    const verdict = await executeOne(deps, { state, call }, signal)
+    if (verdict === 'terminate') {
+      const detail = `${call.requested.name} was called in a circle.`
+      return { kind: 'failed', code: 'tool-loop-terminated', detail }
+    }
+    warn ||= verdict === 'warn'
+    at += 1
+  }
+  if (warn) {
+    state.messages.push({ role: 'system', content: notices.repeated })
+    await deps.saveCheckpoint(state)
+  }
+  return null
+}
+
+async function executeOne(
+  deps: LoopDeps,
+  { state, call }: { readonly state: LoopState; readonly call: ReadCall },
+  signal: AbortSignal,
+): Promise<'run' | 'warn' | 'terminate'> {
+  const { tool, parsed, key } = call
+  const cutOff = state.pending?.callId === call.requested.id
+  // A call that was cut off was asked for before and is not asked for again.
+  const before = cutOff ? null : stepLoop(state.calls, { kind: 'asked', call: key })
+  if (before?.verdict === 'terminate') return 'terminate'
+  if (before?.verdict === 'block') {
+    state.calls = before.calls
+    await storeResults(deps, state, [{ call, end: unmade(notices.skipped) }])
+    return 'run'
+  }
+  const end =
+    tool && parsed.ok
+      ? await executeWithIntent(deps, { state, call: { ...call, tool }, cutOff }, signal)
+      : refusal(deps, tool, parsed.ok ? '' : parsed.reason)
+  const ended = { call, end }
+  const warn = countCall(state, ended)
+  await storeResults(deps, state, [ended])
+  await recordFailure(deps, ended)
+  return warn ? 'warn' : 'run'
+}
+
+/**
+ * Calls that change nothing need no intent on disk: cut off, they are made again, under the same keys. Their results are
+ * kept in the model's order and in one write. Answers whether repetition is to be warned of.
+ */
+async function executeTogether(
+  deps: LoopDeps,
+  { state, together }: { readonly state: LoopState; readonly together: readonly UsableCall[] },
+  signal: AbortSignal,
+): Promise<boolean> {
+  const first = state.step + 1
+  deps.onStep(state.step + together.length)
+  const ended = await Promise.all(
+    together.map(async (call, index) => ({
+      call,
+      end: await execute(deps, { state, call, step: first + index }, signal),
+    })),
+  )
+  signal.throwIfAborted()
+  const warnings = ended.filter((one) => countCall(state, one))
+  await storeResults(deps, state, ended)
+  for (const one of ended) await recordFailure(deps, one)
+  return warnings.length > 0
+}
+
+async function executeWithIntent(
+  deps: LoopDeps,
+  of: { readonly state: LoopState; readonly call: UsableCall; readonly cutOff: boolean },
+  signal: AbortSignal,
+): Promise<ToolCallEnd> {
+  const { state, call, cutOff } = of
+  if (cutOff && call.tool.effect === 'local') return unmade(notices.unknownOutcome)
+  const step = cutOff && state.pending ? state.pending.step : state.step + 1
+  state.step = Math.max(state.step, step)
+  state.pending = { callId: call.requested.id, step }
+  await deps.saveCheckpoint(state)
+  deps.onStep(step)
+  const end = await execute(deps, { state, call, step }, signal)
+  // A call that ended because the run was stopped keeps its intent, for whoever goes on with the run.
+  signal.throwIfAborted()
+  return end
+}
+
+async function execute(
+  deps: LoopDeps,
+  { state, call, step }: { readonly state: LoopState; readonly call: UsableCall; readonly step: number },
+  signal: AbortSignal,
+): Promise<ToolCallEnd> {
+  const { tool, input } = call
+  deps.onFrame({ type: 'tool_start', step, name: tool.definition.name, input: boundInput(input) })
+  const context: ToolContext = {
+    mesh: deps.mesh,
+    idempotencyKey: `${state.runId}:${step}`,
+    taskId: deps.taskId,
+    signal,
+    provenance: () => provenanceOf({ ...state, beginning: deps.beginning }),
+    status: () => runStatusOf(deps, state),
+  }
+  return executeToolCall(tool, input, { context, clock: deps.clock })
+}
+
+/** How far a run is, in the numbers that bound it. */
+function runStatusOf({ bounds, spending }: LoopDeps, state: LoopState): RunStatus {
+  const { startedAt, rounds, tokens, costUsd } = state
+  const isChat = bounds.kind === 'chat'
+  return {
+    startedAt,
+    rounds: rounds.turn,
+    roundsMax: isChat ? bounds.perTurnMax : bounds.iterationsMax,
+    sessionRounds: isChat ? { used: rounds.session, max: bounds.perSessionMax } : null,
+    tokens,
+    costUsd,
+    spending,
+  }
+}
+
+/** Counts a call that was made; answers whether its repetition is to be warned of. */
+function countCall(state: LoopState, { call, end }: EndedCall): boolean {
+  const made = { ...call.key, resultHash: fingerprint(end.output) }
+  const after = stepLoop(state.calls, { kind: 'ended', call: made })
+  state.calls = after.calls
+  return after.verdict === 'warn'
+}
+
+/** The conversation, the account of the run, and the disk; whoever listens is told once the results are there. */
+async function storeResults(deps: LoopDeps, state: LoopState, ended: readonly EndedCall[]): Promise<void> {
+  const frames: ChatFrame[] = []
+  for (const one of ended) frames.push(await addResult(deps, state, one))
+  await deps.saveCheckpoint(state)
+  deps.onStep(state.step)
+  for (const frame of frames) deps.onFrame(frame)
+}
+
+async function addResult(deps: LoopDeps, state: LoopState, { call, end }: EndedCall): Promise<ChatFrame> {
+  const { id, name } = call.requested
+  const { output, images } = await keepImages(deps.images, end)
+  if (state.pending === null) state.step += 1
+  const step = state.pending?.step ?? state.step
+  state.pending = null
+  if (!call.parsed.ok) forgetArguments(state, id)
+  state.messages.push({
+    role: 'tool',
+    toolCallId: id,
+    content: output,
+    ...(images.length > 0 ? { images } : {}),
+  })
+  if (images.length > 0) state.messages = boundImages(state.messages)
+  state.completion ??= end.completion
+  const account = { step, output, ok: end.ok }
+  state.toolOutputs.push({
+    ...account,
+    tool: name,
+    input: boundInput(call.input),
+    duration_ms: end.durationMs,
+  })
+  return { type: 'tool_result', name, ...account }
+}
+
+/** Providers refuse a conversation with arguments that are no object; the result says what was wrong with them. */
+function forgetArguments(state: LoopState, callId: string): void {
+  state.messages = state.messages.map((message) => {
+    if (message.role !== 'assistant') return message
+    const toolCalls = message.toolCalls.map((made) =>
+      made.id === callId ? { ...made, arguments: '{}' } : made,
+    )
+    return { ...message, toolCalls }
+  })
+}
+
+async function recordFailure(deps: LoopDeps, { call, end }: EndedCall): Promise<void> {
+  const { requested, input } = call
+  if (!end.ok) await deps.learnings?.recordToolFailure({ tool: requested.name, input, output: end.output })
+}
+
+function refusal(deps: LoopDeps, tool: Tool | undefined, reason: string): ToolCallEnd {
+  const names = offeredDefinitions(deps.tools)
+    .map(({ name }) => name)
+    .join(', ')
+  const words = tool
+    ? `${reason} Nothing was executed. ${expectedShape(tool)}`
+    : `There is no such tool. There are: ${names}`
+  return unmade(sanitizeForPrompt(`Error (bad-request): ${words}`))
+}
+
+function unmade(output: PromptText): ToolCallEnd {
+  return { output, ok: false, durationMs: 0, code: null, completion: null, images: [] }
+}

@@ -1,0 +1,81 @@
+import type { JsonObject } from '@flotilla/protocol/json-value'
+import type { RequestedCall } from '../llm/language-model.ts'
+import { isJsonObject } from '../tools/parameters.ts'
+import type { Tool } from '../tools/tool.ts'
+import { fingerprint } from './fingerprint.ts'
+import { stepLoop } from './loop-detection.ts'
+import type { AskedCall, CallRecord } from './loop-detection.ts'
+import { stableJson } from './run-request.ts'
+
+/** Calls of one answer that are under way at once; a mesh or a disk has others to serve. */
+export const parallelCallsMax = 4
+
+type ParsedArguments =
+  | { readonly ok: true; readonly input: JsonObject }
+  | { readonly ok: false; readonly reason: string }
+
+/** A call of the model with what it asks for, as far as that can be read. */
+export interface ReadCall {
+  readonly requested: RequestedCall
+  readonly tool: Tool | undefined
+  readonly parsed: ParsedArguments
+  /** Empty where the arguments cannot be read. */
+  readonly input: JsonObject
+  readonly key: AskedCall
+}
+
+/** Pure. */
+export function readCall(tools: readonly Tool[], requested: RequestedCall): ReadCall {
+  const parsed = parseArguments(requested.arguments)
+  const input = parsed.ok ? parsed.input : {}
+  return {
+    requested,
+    tool: tools.find((known) => known.definition.name === requested.name),
+    parsed,
+    input,
+    key: {
+      tool: requested.name,
+      paramsHash: fingerprint(parsed.ok ? stableJson(input) : requested.arguments),
+    },
+  }
+}
+
+/**
+ * Those of these calls, from the first on, that may be made at once: such as change nothing, none of which the loop
+ * detector would treat in another way had those before it given their results already. It judges a call by the results
+ * of equal calls, so there are no two equal ones; others can at most make it forget, and so milder. Pure.
+ */
+export function parallelCalls(
+  asked: readonly ReadCall[],
+  records: readonly CallRecord[],
+): readonly (ReadCall & { readonly tool: Tool })[] {
+  const together: (ReadCall & { readonly tool: Tool })[] = []
+  for (const one of asked) {
+    const { tool, key } = one
+    if (together.length === parallelCallsMax || !tool || !one.parsed.ok || !isSafe(tool, one.input)) break
+    if (together.some((other) => other.key.tool === key.tool && other.key.paramsHash === key.paramsHash))
+      break
+    if (stepLoop(records, { kind: 'asked', call: key }).verdict !== 'run') break
+    together.push({ ...one, tool })
+  }
+  return together
+}
+
+function isSafe({ parallelSafe = false }: Tool, input: JsonObject): boolean {
+  return typeof parallelSafe === 'function' ? parallelSafe(input) : parallelSafe
+}
+
+/**
+ * A model's arguments as an object. What is cut off, or no object, is never guessed at and never executed. An
+ * empty text means a call without arguments. Pure.
+ */
+function parseArguments(text: string): ParsedArguments {
+  if (text.trim() === '') return { ok: true, input: {} }
+  try {
+    const value: unknown = JSON.parse(text)
+    if (isJsonObject(value)) return { ok: true, input: value }
+    return { ok: false, reason: 'The arguments are not a JSON object.' }
+  } catch {
+    return { ok: false, reason: 'The arguments are not valid JSON; they may have been cut off.' }
+  }
+}

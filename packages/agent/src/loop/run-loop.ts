@@ -1,0 +1,208 @@
+import { Problem } from '@flotilla/protocol/problem'
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import type { ContextTurn } from '../context/context-turn.ts'
+import type { ModelAnswer } from '../llm/language-model.ts'
+import { offeredDefinitions } from '../tools/withheld-tools.ts'
+import { applySteers } from './apply-steers.ts'
+import { executeToolCalls } from './execute-tool-calls.ts'
+import type { LoopDeps, LoopEnd } from './loop-deps.ts'
+import { hasHandedOff, openCalls } from './loop-state.ts'
+import type { LoopState } from './loop-state.ts'
+import { notices } from './notices.ts'
+import { countContinuation, countRound, judgeRound } from './round-budget.ts'
+import type { RoundVerdict } from './round-budget.ts'
+import { provenanceOf } from './run-provenance.ts'
+
+/**
+ * THE loop: the model answers, its calls are made, their results are read, until an answer makes no call. It
+ * starts anywhere: from a question, or from a checkpoint in the middle of a group of calls.
+ *
+ * - **L1** Each step is on disk before the next begins: an answer before its calls, a call's intent before its
+ *   effect, its result before anything else. Calls without an effect that are made together have no intent; cut off,
+ *   they are made again.
+ * - **L2** Every call of the model has exactly one result in the conversation, made or not.
+ * - **L3** The loop is bounded: by rounds, by repetition, by money, and by the signal.
+ * - **L4** What is said to the run meanwhile is read before the next round; said while the last answer is written, it
+ *   makes one round more, while there are any.
+ * - **L5** What the loop began ends with it, however it ends.
+ */
+export async function runLoop(deps: LoopDeps, state: LoopState, signal: AbortSignal): Promise<LoopEnd> {
+  deps.subagents?.begin({ deps, state, signal })
+  try {
+    return await roundByRound(deps, state, signal)
+  } finally {
+    await deps.subagents?.end()
+  }
+}
+
+async function roundByRound(deps: LoopDeps, state: LoopState, signal: AbortSignal): Promise<LoopEnd> {
+  for (;;) {
+    signal.throwIfAborted()
+    if (openCalls(state.messages).length > 0) {
+      const stopped = await executeToolCalls(deps, state, signal)
+      if (stopped) return stopped
+    }
+    if (state.completion) return { kind: 'completed', completion: state.completion }
+    const spent = overspent(deps, state)
+    if (spent === null && judgeRound(deps.bounds, state.rounds) !== 'exhausted') {
+      const problem = await applySteers(deps, state, signal)
+      if (problem) return { kind: 'failed', code: problem.code, detail: problem.detail }
+      await sayLost(deps, state)
+    }
+    const finalText = finalAnswer(deps, state)
+    if (finalText !== null) return { kind: 'answered', text: finalText }
+
+    if (spent !== null) return { kind: 'failed', code: 'budget-exhausted', detail: spent }
+    const verdict = judgeRound(deps.bounds, state.rounds)
+    if (verdict === 'exhausted')
+      return { kind: 'failed', code: 'rounds-exhausted', detail: notices.roundsUsed }
+    if (verdict === 'last' && keepsLast(deps, state)) return endTurn(deps, state)
+    if (verdict === 'continue') {
+      await deps.context.compact(contextTurn(deps, state, signal))
+      state.rounds = countContinuation(state.rounds)
+      state.calls = []
+      state.messages.push({ role: 'user', content: notices.continuation })
+      continue
+    }
+    const failed = await askModel(deps, { state, verdict }, signal)
+    if (failed) return failed
+  }
+}
+
+/** The last iteration of a task is for its end, and that has to wait for what was given away. */
+function keepsLast({ bounds, taskId }: LoopDeps, state: LoopState): boolean {
+  return bounds.kind === 'task' && taskId !== null && hasHandedOff(state)
+}
+
+async function endTurn(deps: LoopDeps, state: LoopState): Promise<LoopEnd> {
+  state.messages.push({ role: 'assistant', content: notices.waitsForResults, toolCalls: [] })
+  await deps.saveCheckpoint(state)
+  return { kind: 'answered', text: notices.waitsForResults }
+}
+
+/** Like what is said to the run, it stands in the conversation before the next round and is on disk first. */
+async function sayLost(deps: LoopDeps, state: LoopState): Promise<void> {
+  const lost = deps.subagents?.takeLost() ?? null
+  if (lost === null) return
+  state.messages.push({ role: 'user', content: lost })
+  await deps.saveCheckpoint(state)
+}
+
+/** The text of the latest answer when the model made no call in it and nothing more is expected of it. */
+function finalAnswer(deps: LoopDeps, state: LoopState): string | null {
+  const last = state.messages.at(-1)
+  if (last?.role !== 'assistant') return null
+  const mayGoOn = judgeRound(deps.bounds, state.rounds) !== 'exhausted'
+  const unread = mayGoOn ? (deps.subagents?.takeUnread() ?? null) : null
+  if (unread !== null) {
+    state.messages.push({ role: 'user', content: unread })
+    return null
+  }
+  if (deps.remindsOfTask && !state.nudged && mayGoOn && !hasHandedOff(state)) {
+    state.nudged = true
+    state.messages.push({ role: 'user', content: notices.closeTheTask })
+    return null
+  }
+  return last.content
+}
+
+function overspent(deps: LoopDeps, state: LoopState): string | null {
+  const { spending } = deps
+  if (!spending) return null
+  const { maxTokens, maxCostUsd } = spending
+  if (maxTokens !== null && state.tokens >= maxTokens) return `The task used its ${maxTokens} tokens.`
+  if (maxCostUsd !== null && state.costUsd >= maxCostUsd) return `The task used its ${maxCostUsd} USD.`
+  return null
+}
+
+function tokensLeft({ spending }: LoopDeps, state: LoopState): number | null {
+  const max = spending?.maxTokens ?? null
+  return max === null ? null : Math.max(1, max - state.tokens)
+}
+
+async function askModel(
+  deps: LoopDeps,
+  turn: { state: LoopState; verdict: RoundVerdict },
+  signal: AbortSignal,
+): Promise<LoopEnd | null> {
+  const { state } = turn
+  const last = turn.verdict === 'last'
+  for (let tries = 0; ; tries += 1) {
+    const answer = await answerOf(deps, turn, signal)
+    signal.throwIfAborted()
+    if (answer instanceof Problem) return { kind: 'failed', code: answer.code, detail: answer.detail }
+    state.tokens += answer.tokens
+    state.costUsd += answer.costUsd
+    const calls = last && deps.taskId === null ? [] : usableCalls(answer, state.step + 1)
+    if (answer.text.trim() === '' && calls.length === 0) {
+      if (last) return { kind: 'failed', code: 'rounds-exhausted', detail: notices.roundsUsed }
+      if (tries < deps.emptyRetriesMax) continue
+      return {
+        kind: 'failed',
+        code: 'model-failed',
+        detail: 'The model answered with nothing, again and again.',
+      }
+    }
+    state.step += 1
+    state.rounds = countRound(state.rounds)
+    state.messages.push({ role: 'assistant', content: sanitizeForPrompt(answer.text), toolCalls: calls })
+    deps.onStep(state.step)
+    await deps.saveCheckpoint(state)
+    return null
+  }
+}
+
+async function answerOf(
+  deps: LoopDeps,
+  turn: { state: LoopState; verdict: RoundVerdict },
+  signal: AbortSignal,
+): Promise<ModelAnswer | Problem> {
+  const { state } = turn
+  const last = turn.verdict === 'last'
+  const inTask = deps.taskId !== null
+  const offered =
+    last && inTask ? deps.tools.filter((tool) => tool.definition.name === 'complete_task') : deps.tools
+  const notice = last
+    ? [{ role: 'system' as const, content: inTask ? notices.lastIteration : notices.lastAnswer }]
+    : []
+  try {
+    return await deps.context.ask(
+      { ...contextTurn(deps, state, signal), tools: offeredDefinitions(offered) },
+      {
+        notices: notice,
+        mayCallTools: !last || inTask,
+        answerTokensMax: tokensLeft(deps, state),
+        onText: (content) => deps.onFrame({ type: 'text_delta', content }),
+      },
+    )
+  } catch (error) {
+    signal.throwIfAborted()
+    return error instanceof Problem ? error : new Problem('model-failed', { cause: error })
+  }
+}
+
+function contextTurn(deps: LoopDeps, state: LoopState, signal: AbortSignal): ContextTurn {
+  return {
+    ...deps,
+    state,
+    signal,
+    tools: offeredDefinitions(deps.tools),
+    provenance: () => provenanceOf({ ...state, beginning: deps.beginning }),
+    // The first words of a task, and of a sub-agent, are what it is to do.
+    pinFirst: deps.taskId !== null || deps.bounds.kind === 'task',
+  }
+}
+
+/**
+ * Calls as they are remembered: ids are made unlike each other, and a call that was cut off before its first
+ * argument is marked as broken, so that it does not pass for a call without arguments.
+ */
+function usableCalls(answer: ModelAnswer, step: number): ModelAnswer['toolCalls'] {
+  const seen = new Set<string>()
+  return answer.toolCalls.map((call, index) => {
+    const id = call.id === '' || seen.has(call.id) ? `call_${step}_${index}` : call.id
+    seen.add(id)
+    const cutAtStart = answer.cutOff && index === answer.toolCalls.length - 1 && call.arguments.trim() === ''
+    return { ...call, id, arguments: cutAtStart ? '{' : call.arguments }
+  })
+}

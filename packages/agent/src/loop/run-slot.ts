@@ -1,0 +1,234 @@
+import type { ResultReply, TaskResult } from '@flotilla/protocol/agent-api'
+import type { Clock } from '@flotilla/protocol/clock'
+import { Problem } from '@flotilla/protocol/problem'
+import type { SteerMessage } from '@flotilla/protocol/steer'
+import { isDiskFull, isWritingOver } from '../files/state-file.ts'
+import type { Log } from '../log.ts'
+import { createActiveRun } from './active-run.ts'
+import type { AbortReason, ActiveRun, RunHooks } from './active-run.ts'
+import type { Checkpoints } from './checkpoints.ts'
+import type { KeptOutcome, Outcomes } from './outcomes.ts'
+import { inputText, steersOf } from './run-request.ts'
+import type { RunRequest } from './run-request.ts'
+
+export interface ExecutedRun {
+  readonly result: TaskResult
+  readonly lastStep: number
+}
+
+/** Does the work of a run. Resolves also when the work fails; a rejection is an error of ours. */
+export type ExecuteRun = (job: {
+  request: RunRequest
+  inputHash: string
+  /** Steps that earlier lives of this run have used. */
+  stepsUsed: number
+  hooks: RunHooks
+  signal: AbortSignal
+}) => Promise<ExecutedRun>
+
+export type Admission =
+  | { readonly state: 'executing' | 'attached'; readonly run: ActiveRun }
+  | { readonly state: 'finished'; readonly result: TaskResult }
+
+/**
+ * One run at a time. Invariants:
+ *
+ * - **D1** The same run with the same fence attaches to what is already going on.
+ * - **D2** A run that has finished answers with its outcome and is not done again, unless something else is asked.
+ * - **D3** A higher fence always wins: what is going on is aborted first. A lower one is `stale-fence`.
+ * - **D4** An outcome is on disk before it is told. An attempt that was taken over, or stopped with the process,
+ *   leaves its checkpoint and no outcome. Where it cannot be written at all, nothing is told and the process ends:
+ *   the next one begins with all that this one may have lost. Where only its disk is full or its
+ *   path is taken, it is kept in memory and told.
+ * - **D5** Nobody who listens can end a run by going away.
+ */
+export interface RunSlot {
+  take(request: RunRequest): Promise<Admission>
+  /** Says something to the run; false when it is not going on under that fence, or has nobody who could hear. */
+  steer(runId: string, fence: number, steers: readonly SteerMessage[]): boolean
+  /** False when that run with that fence is not going on. */
+  cancel(runId: string, fence: number): boolean
+  current(): ActiveRun | null
+  result(runId: string, waitMs: number): Promise<ResultReply>
+  counts(): { completed: number; failed: number }
+  /** Stops the current run where it is, for another process to go on with. */
+  stop(): Promise<void>
+}
+
+/** How long an aborted run may take to let go before the next one starts beside it. */
+const letGoMaxMs = 5000
+
+export function createRunSlot(deps: {
+  execute: ExecuteRun
+  outcomes: Outcomes
+  checkpoints: Checkpoints
+  /** Ends the process: it cannot write what it must remember. */
+  cannotWrite: (error: unknown) => void
+  clock: Clock
+  log: Log
+}): RunSlot {
+  const { clock, log, outcomes } = deps
+  let current: ActiveRun | null = null
+  let highestFence = 0
+  let stopping = false
+  let admissions: Promise<unknown> = Promise.resolve()
+  const counts = { completed: 0, failed: 0 }
+
+  const abort = async (run: ActiveRun, reason: AbortReason): Promise<void> => {
+    run.abort(reason)
+    await Promise.race([run.ended, clock.sleep(letGoMaxMs)])
+  }
+  const finish = async (run: ActiveRun, done: ExecutedRun, inputHash: string): Promise<void> => {
+    const leftOver = done.result.status === 'cancelled' && run.hooks.isLeftToAnother()
+    if (!leftOver) {
+      if (done.result.status === 'complete') counts.completed += 1
+      else counts.failed += 1
+      const outcome = { inputHash, lastStep: done.lastStep, result: done.result }
+      if (!(await store(run.request.runId, outcome))) return
+    }
+    if (current === run) current = null
+    run.end(done.result)
+    log.info({ runId: run.request.runId, fence: run.request.fence, status: done.result.status }, 'run ended')
+  }
+  /** False where the process is about to end instead. */
+  const store = async (runId: string, outcome: KeptOutcome): Promise<boolean> => {
+    try {
+      await outcomes.save(outcome).catch(async (error: unknown) => {
+        if (!isDiskFull(error)) throw error
+        // The outcome says all that its checkpoint did.
+        await deps.checkpoints.remove(runId)
+        await outcomes.save(outcome)
+      })
+      await deps.checkpoints.remove(runId)
+    } catch (err) {
+      log.error(
+        { runId, err },
+        'the outcome of a run was not written; it is kept in memory if the process goes on',
+      )
+      // It is kept in memory; a full disk must not swallow the answer.
+      if (!isWritingOver(err)) return true
+      deps.cannotWrite(err)
+      return false
+    }
+    return true
+  }
+  const hear = (run: ActiveRun, steers: readonly SteerMessage[]): void => {
+    const fresh = run.hear(steers).map(({ id }) => id)
+    if (fresh.length === 0) return
+    log.info(
+      { runId: run.request.runId, steers: fresh },
+      'a run was steered; it reads this before its next round',
+    )
+  }
+  const start = (request: RunRequest, inputHash: string, kept: KeptOutcome | null): ActiveRun => {
+    const run = createActiveRun(request, clock)
+    hear(run, steersOf(request))
+    current = run
+    highestFence = request.fence
+    log.info({ runId: request.runId, fence: request.fence, kind: request.kind }, 'run started')
+    const job = { request, inputHash, stepsUsed: kept?.lastStep ?? 0, hooks: run.hooks, signal: run.signal }
+    void deps
+      .execute(job)
+      .catch((err: unknown) => {
+        log.error({ runId: request.runId, err }, 'a run met an error of ours; it ends as failed')
+        return { result: failedInside(request, err), lastStep: run.step() }
+      })
+      .then((done) => finish(run, done, inputHash))
+    return run
+  }
+  const finishedBefore = async (
+    { runId, fence }: RunRequest,
+    inputHash: string,
+  ): Promise<Admission | null> => {
+    const kept = await outcomes.find(runId)
+    if (!kept || (kept.inputHash !== inputHash && fence > kept.result.fence)) return null
+    if (fence <= kept.result.fence) return { state: 'finished', result: kept.result }
+    // Whoever asks next asks as the newer attempt, and believes only an answer under its own fence.
+    const result = { ...kept.result, fence }
+    await outcomes.save({ ...kept, result })
+    return { state: 'finished', result }
+  }
+  const admit = async (request: RunRequest): Promise<Admission> => {
+    if (stopping) throw new Problem('agent-unavailable', { detail: 'The agent is stopping.' })
+    const { fingerprint } = await import('./fingerprint.ts')
+    const inputHash = fingerprint(inputText(request))
+    const { runId, fence } = request
+    const active = current
+    if (active && active.request.runId === runId && active.request.fence === fence) {
+      hear(active, steersOf(request))
+      return { state: 'attached', run: active }
+    }
+    const known = await finishedBefore(request, inputHash)
+    if (known) return known
+    if (fence < highestFence) {
+      throw new Problem('stale-fence', { detail: `The highest fence seen is ${highestFence}.` })
+    }
+    if (active) {
+      if (fence === active.request.fence) {
+        throw new Problem('agent-busy', { detail: `Working on ${active.request.runId}.` })
+      }
+      await abort(active, 'superseded')
+      // It may have come to its end just before.
+      const ended = await finishedBefore(request, inputHash)
+      if (ended) return ended
+    }
+    const kept = await outcomes.find(runId)
+    return { state: 'executing', run: start(request, inputHash, kept) }
+  }
+  return {
+    take: (request) => {
+      const taking = admissions.then(() => admit(request))
+      admissions = taking.catch(() => undefined)
+      return taking
+    },
+    steer: (runId, fence, steers) => {
+      if (current?.request.runId !== runId || current.request.fence !== fence) return false
+      if (current.request.kind === 'tool' || current.abortedFor() !== null) return false
+      hear(current, steers)
+      return true
+    },
+    cancel: (runId, fence) => {
+      if (current?.request.runId !== runId || current.request.fence !== fence) return false
+      current.abort('cancelled')
+      return true
+    },
+    current: () => current,
+    result: async (runId, waitMs) => {
+      const active = current
+      if (active?.request.runId === runId && waitMs > 0) {
+        const waiting = new AbortController()
+        const time = clock.sleep(waitMs, waiting.signal).catch(() => undefined)
+        await Promise.race([active.ended, time])
+        waiting.abort()
+      }
+      if (current?.request.runId === runId) return { state: 'working', fence: current.request.fence }
+      const kept = await outcomes.find(runId)
+      return kept ? { state: 'finished', result: kept.result } : { state: 'unknown' }
+    },
+    counts: () => ({ ...counts }),
+    stop: async () => {
+      stopping = true
+      if (current) await abort(current, 'stopping')
+    },
+  }
+}
+
+function failedInside(request: RunRequest, err: unknown): TaskResult {
+  const error = isDiskFull(err)
+    ? { code: 'data-full', detail: 'There is no room left below /data for what the run must remember.' }
+    : { code: 'internal-error', detail: 'The agent failed inside; its log says more.' }
+  return {
+    run_id: request.runId,
+    fence: request.fence,
+    task_id: request.kind === 'task' ? request.assignment.task_id : null,
+    status: 'failed',
+    result: null,
+    response: '',
+    error,
+    promote_to_blackboard: {},
+    tool_outputs: [],
+    tokens_used: 0,
+    cost_usd: 0,
+    duration_ms: 0,
+  }
+}

@@ -1,0 +1,51 @@
+import type { JsonValue } from '@flotilla/protocol/json-value'
+import { isJsonObject } from '../tools/parameters.ts'
+
+/** Blocks of one result that are read; what a model reads of it all is cut by whoever runs the call. */
+const blocksMax = 200
+
+/** What a server answers to a call, in words. Pure. */
+export function formatResult(result: {
+  readonly content?: unknown
+  readonly structuredContent?: unknown
+}): string {
+  const blocks = Array.isArray(result.content) ? result.content : []
+  const words = blocks.slice(0, blocksMax).map(formatBlock)
+  if (blocks.length > blocksMax) words.push(`[${blocks.length - blocksMax} more blocks left out]`)
+  // A server that gives both says the same twice.
+  const said = words.filter((word) => word !== '')
+  if (said.length > 0) return said.join('\n')
+  return result.structuredContent === undefined ? '' : JSON.stringify(result.structuredContent, null, 1)
+}
+
+function formatBlock(block: JsonValue): string {
+  if (!isJsonObject(block)) return ''
+  const type = textOf(block['type'])
+  switch (type) {
+    case 'text':
+      return textOf(block['text'])
+    case 'image':
+    case 'audio':
+      return formatMedia(type, block)
+    case 'resource_link':
+      return `[link ${textOf(block['uri'])} ${textOf(block['name'])}]`
+    case 'resource': {
+      const resource = isJsonObject(block['resource']) ? block['resource'] : {}
+      if (typeof resource['text'] === 'string')
+        return `[resource ${textOf(resource['uri'])}]\n${resource['text']}`
+      return formatMedia('resource', { mimeType: resource['mimeType'] ?? '', data: resource['blob'] ?? '' })
+    }
+    default:
+      return `[${type || 'something'}]`
+  }
+}
+
+/** The place where a picture could be handed on as one. */
+function formatMedia(kind: string, block: Readonly<Record<string, JsonValue>>): string {
+  const bytes = Math.floor((textOf(block['data']).length * 3) / 4)
+  return `[${kind} ${textOf(block['mimeType']) || 'of unknown type'}, ${bytes} bytes]`
+}
+
+function textOf(value: JsonValue | undefined): string {
+  return typeof value === 'string' ? value : ''
+}

@@ -1,0 +1,81 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { McpBrief } from '@flotilla/protocol/mcp-servers'
+import { describe, expect, test } from 'vitest'
+import { trustOfResult } from '../memory/trust.ts'
+import { systemClock } from '../system-clock.ts'
+import { noMesh } from '../testing/loop-parts.ts'
+import { quietLog } from '../testing/quiet-log.ts'
+import type { Tool } from '../tools/tool.ts'
+import { schemasMaxChars } from './bound-schemas.ts'
+import { createMcpToolset } from './mcp-toolset.ts'
+
+const program = join(import.meta.dirname, '..', '..', '..', '..', 'tests', 'support', 'mcp-program.mjs')
+const signal = new AbortController().signal
+
+const schemasOf = (tools: readonly Tool[]) =>
+  tools.map(({ definition }) => JSON.stringify(definition.parameters)).join('')
+
+/** A toolset whose agent has these programs as its servers. */
+function aToolset(servers: Readonly<Record<string, readonly string[]>>, ownNames: readonly string[] = []) {
+  const directory = mkdtempSync(join(tmpdir(), 'mcp-toolset-'))
+  const briefs = Object.entries(servers).map(([name, args]): McpBrief => ({
+    kind: 'local',
+    name,
+    command: process.execPath,
+    args,
+    env: {},
+    startupTimeoutMs: 60_000,
+    callTimeoutMs: 60_000,
+    tools: null,
+  }))
+  writeFileSync(join(directory, 'mcp.json'), JSON.stringify(briefs))
+  return createMcpToolset({
+    ownNames,
+    briefingDirectory: directory,
+    environment: {},
+    directory,
+    clock: systemClock,
+    log: quietLog,
+  })
+}
+
+describe('a server’s tool that is called like one of the agent’s own', () => {
+  test('never has its name where the agent is not offered its own, and is no more believed than a stranger', async () => {
+    const room = aToolset({ evil: [program, 'hand_off'] }, ['hand_off', 'run_command'])
+    try {
+      const names = (await room.offer([], { mesh: noMesh, signal })).map(({ definition }) => definition.name)
+      expect(names).toEqual(expect.arrayContaining(['evil__hand_off', 'evil__run_command', 'add']))
+      expect(names).not.toContain('hand_off')
+      expect(names.map((name) => trustOfResult(name, 'x'))).not.toContain('self')
+    } finally {
+      await room.close()
+    }
+  })
+})
+
+describe('what servers say before anything is asked of them', () => {
+  test('is bounded for all of them together, however much is in its form', async () => {
+    const room = aToolset({ wide: [program, 'wide'] })
+    try {
+      const tools = await room.offer([], { mesh: noMesh, signal })
+      expect(tools).toHaveLength(65)
+      expect(schemasOf(tools).length).toBeLessThan(schemasMaxChars + 65 * 100)
+    } finally {
+      await room.close()
+    }
+  })
+
+  test('of their failure is told when it is asked for, and stands in no prompt', async () => {
+    const room = aToolset({ gone: [program, 'broken'] })
+    try {
+      const [tool] = await room.offer([], { mesh: noMesh, signal })
+      expect(tool?.definition.description).toContain('gone: failed')
+      expect(tool?.definition.description).not.toContain('no settings file')
+      expect(room.statuses()[0]?.detail).toContain('no settings file')
+    } finally {
+      await room.close()
+    }
+  })
+})

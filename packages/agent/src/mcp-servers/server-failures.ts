@@ -1,0 +1,40 @@
+/** How long a server rests after so many failures in a row before it is started again, milliseconds. */
+const restsMs = [1000, 5000, 30_000, 120_000, 600_000] as const
+/** One that ran for so long has failed for the first time again. */
+const steadyMs = 300_000
+
+/** The failures of one server in a row. */
+export interface ServerFailures {
+  readonly count: number
+  readonly lastAt: number
+  /** Of the last one; null once the server runs again. */
+  readonly reason: string | null
+}
+
+export const noFailures: ServerFailures = { count: 0, lastAt: 0, reason: null }
+
+/** Pure. `ranSince` is when it last came to run, null where it never did. */
+export function failedAgain(
+  before: ServerFailures,
+  failure: { readonly at: number; readonly ranSince: number | null; readonly reason: string },
+): ServerFailures {
+  const { at, ranSince, reason } = failure
+  const isSteady = ranSince !== null && at - ranSince > steadyMs
+  return { count: isSteady ? 1 : before.count + 1, lastAt: at, reason }
+}
+
+/** Until it may be started again, milliseconds. Pure. */
+export function restLeftMs({ count, lastAt }: ServerFailures, now: number): number {
+  const rest = restsMs[Math.min(count, restsMs.length) - 1] ?? 0
+  return Math.max(0, lastAt + rest - now)
+}
+
+/** Why it does not run, and when it is started again. Pure. */
+export function formatFailures(failures: ServerFailures, now: number): string {
+  const leftMs = restLeftMs(failures, now)
+  const next =
+    leftMs > 0 ? `it may be started again in ${Math.ceil(leftMs / 1000)} s` : 'the next use starts it again'
+  return `${failures.reason ?? wasStopped}; ${next}`
+}
+
+export const wasStopped = 'it was stopped'

@@ -1,0 +1,73 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { DataFiles } from '../files/data-files.ts'
+import type { RunMesh } from '../mesh/run-mesh.ts'
+import type { Tool } from '../tools/tool.ts'
+import { createCheckSource } from './check-source.ts'
+import { loadShelf } from './load-shelf.ts'
+import type { Shelf } from './load-shelf.ts'
+import { skillTool } from './skill-tool.ts'
+import { skillToolNames, skillTools } from './skill-tools.ts'
+
+export interface SkillRegistry {
+  /**
+   * These tools and the agent's skills behind them. The list is live: a skill that is written while a run has it is
+   * in it from then on.
+   */
+  offer(
+    tools: readonly Tool[],
+    asked: {
+      readonly mesh: RunMesh
+      readonly signal: AbortSignal
+      /** Told whenever the list has changed. What others put behind the skills stays. */
+      readonly shown?: () => void
+    },
+  ): Promise<Tool[]>
+  /** What runs are offered of these, as far as the folder has been read. */
+  listed(): readonly Pick<Tool, 'definition' | 'source'>[]
+}
+
+/** The folder is read with the first run and when the agent asks for it. */
+export function createSkillRegistry(deps: {
+  readonly files: DataFiles
+  /** Of all tools of the agent's own, also those that it is not offered: what their results are worth goes by name. */
+  readonly ownNames: readonly string[]
+  readonly newNonce: () => string
+  readonly clock: Clock
+}): SkillRegistry {
+  const { files } = deps
+  const check = createCheckSource()
+  let shelf: Shelf = { skills: [], guides: [], broken: [], whole: false }
+  let listed: readonly Pick<Tool, 'definition' | 'source'>[] = skillTools({
+    files,
+    check,
+    taken: new Set(),
+    shelf: () => shelf,
+    reload: async () => shelf,
+  })
+  return {
+    listed: () => listed,
+    offer: async (tools, asked) => {
+      const offeredNames = tools.map(({ definition }) => definition.name)
+      const taken = new Set([...deps.ownNames, ...offeredNames, ...skillToolNames])
+      const offered = [...tools]
+      let shownCount = 0
+      const show = (): void => {
+        const own = skillTools({ files, check, taken, shelf: () => shelf, reload })
+        const skills = shelf.skills.filter(({ name }) => !taken.has(name))
+        const shown = [...own, ...skills.map((skill) => skillTool(skill, { ...deps, tools }))]
+        offered.splice(tools.length, shownCount, ...shown)
+        shownCount = shown.length
+        listed = shown
+        asked.shown?.()
+      }
+      const reload = async (context: { mesh: RunMesh; signal: AbortSignal }): Promise<Shelf> => {
+        shelf = await loadShelf({ files, check }, { ...context, taken })
+        show()
+        return shelf
+      }
+      if (shelf.whole) show()
+      else await reload(asked)
+      return offered
+    },
+  }
+}

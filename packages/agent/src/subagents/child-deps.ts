@@ -1,0 +1,116 @@
+import { limits } from '@flotilla/protocol/limits'
+import { Problem } from '@flotilla/protocol/problem'
+import { subagentTools } from '../builtin-tools/subagents.ts'
+import type { LanguageModel } from '../llm/language-model.ts'
+import type { LoopDeps, ParentLoop } from '../loop/loop-deps.ts'
+import { answeredLater } from '../loop/loop-state.ts'
+import type { LoopState } from '../loop/loop-state.ts'
+import type { RunBeginning } from '../loop/run-provenance.ts'
+import type { Tool } from '../tools/tool.ts'
+import type { SubagentPool, SubagentPoolDeps } from './subagent-pool.ts'
+
+const emptyRetriesMax = 1
+/** Of one answer of a sub-agent. The mesh sets aside what an answer may cost, and several at once must fit. */
+const answerTokensMax = 8192
+
+/** What all sub-agents of one loop have alike. */
+export interface SubagentSurroundings extends Omit<SubagentPoolDeps, 'depth'> {
+  readonly parent: ParentLoop
+  /** For the children of a child; null where the depth ends. */
+  readonly childPool: (() => SubagentPool) | null
+}
+
+/** What one sub-agent is begun with. */
+export interface SubagentStart {
+  /** Unlike that of every other in the run, as the keys of its calls must be. */
+  readonly name: string
+  readonly id: string
+  readonly loop: LoopState
+  readonly beginning: RunBeginning
+  readonly ttlSeconds: number
+  /** Aborts when the parent ends or calls it off. */
+  readonly signal: AbortSignal
+}
+
+/** What a sub-agent's loop works with: what its parent's does, but for what is its own. */
+export async function childDepsOf(
+  deps: SubagentSurroundings,
+  { id, name, beginning }: SubagentStart,
+): Promise<LoopDeps> {
+  const { parent } = deps
+  const { onFrame, onStep } = parent.deps
+  const subagents = deps.childPool?.()
+  return {
+    ...parent.deps,
+    model: chargeParent(parent),
+    tools: [...childTools(parent.deps.tools, name), ...(subagents ? subagentTools(subagents) : [])],
+    systemPrompt: await deps.systemPrompt(),
+    bounds: { kind: 'task', iterationsMax: limits.subagents.iterationsDefault },
+    spending: null,
+    taskId: null,
+    beginning,
+    remindsOfTask: false,
+    emptyRetriesMax,
+    subagents,
+    saveCheckpoint: async () => undefined,
+    // What is said to the run is said to the agent itself.
+    steers: () => [],
+    onStep: () => onStep(parent.state.step),
+    onFrame: (frame) => {
+      if (frame.type !== 'tool_start' && frame.type !== 'tool_result') return
+      onFrame({ ...frame, subagent: frame.subagent === undefined ? id : `${id}/${frame.subagent}` })
+    },
+  }
+}
+
+/**
+ * The parent's model for a child: what each answer took is the parent's use too, at once, and what the parent may
+ * still spend bounds the next one. Made of a model that is itself such a one, it charges the whole line of parents.
+ */
+function chargeParent({ deps: { model, spending }, state }: ParentLoop): LanguageModel {
+  return {
+    answer: async (request, onText, signal) => {
+      const { maxTokens, maxCostUsd } = spending ?? { maxTokens: null, maxCostUsd: null }
+      const leftTokens = maxTokens === null ? Infinity : maxTokens - state.tokens
+      if (leftTokens <= 0) throw spentAll(`${maxTokens} tokens`)
+      if (maxCostUsd !== null && state.costUsd >= maxCostUsd) throw spentAll(`${maxCostUsd} USD`)
+      const most = Math.min(request.answerTokensMax ?? answerTokensMax, answerTokensMax, leftTokens)
+      const answer = await model.answer({ ...request, answerTokensMax: most }, onText, signal)
+      state.tokens += answer.tokens
+      state.costUsd += answer.costUsd
+      return answer
+    },
+  }
+}
+
+function spentAll(what: string): Problem {
+  return new Problem('budget-exhausted', { detail: `The work that this is a part of has used its ${what}.` })
+}
+
+/** The tools of `builtin-tools/subagents.ts`, which each loop has of its own. */
+const subagentToolNames: readonly string[] = ['spawn_subagent', 'list_subagents', 'wait_for_subagent']
+
+/** What a sub-agent does not have of its parent's tools, and why. */
+const keptFromChildren: ReadonlyMap<string, string> = new Map([
+  [
+    'create_skill',
+    'a sub-agent lives for minutes and does not extend the agent (limits:subagents:no-skills)',
+  ],
+  ['reload_skills', 'it would change what its parent can do'],
+  ['update_workspace', 'what the agent is, the agent itself changes'],
+  ['complete_task', 'the task is the parent’s, and its end would end the parent’s work'],
+  ['read_signals', 'they count as read when the run ends well, and its parent would never have seen them'],
+  ['steer_agent', 'it speaks to work that the parent gave away'],
+  ...answeredLater.map((name) => [name, 'the answer comes to a conversation that is over by then'] as const),
+  ...subagentToolNames.map((name) => [name, 'these begin children of the parent'] as const),
+])
+
+/** The parent's tools as its child has them. Each call says whose it is; the youngest who says so counts. Pure. */
+function childTools(tools: readonly Tool[], subagent: string): Tool[] {
+  return tools
+    .filter(({ definition }) => !keptFromChildren.has(definition.name))
+    .map((tool) => ({
+      ...tool,
+      run: (input, context) => tool.run(input, { ...context, subagent: context.subagent ?? subagent }),
+    }))
+}

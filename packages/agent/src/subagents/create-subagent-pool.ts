@@ -1,0 +1,49 @@
+import { limits } from '@flotilla/protocol/limits'
+import { Problem } from '@flotilla/protocol/problem'
+import type { ParentLoop } from '../loop/loop-deps.ts'
+import { formatLost } from './format-notices.ts'
+import { lostSubagents } from './lost-subagents.ts'
+import type { LostSubagent } from './lost-subagents.ts'
+import type { SubagentPool, SubagentPoolDeps, Supervisor } from './subagent-pool.ts'
+
+/** Cheap: what begins and keeps sub-agents is loaded with the first. */
+export function createSubagentPool(deps: SubagentPoolDeps): SubagentPool {
+  const { depthMax } = limits.subagents
+  if (deps.depth >= depthMax) throw new Error('a loop at the last depth has no sub-agents')
+  let parent: ParentLoop | null = null
+  let supervisor: Supervisor | null = null
+  let lost: readonly LostSubagent[] = []
+  let isLostTold = false
+
+  const current = (): ParentLoop => {
+    if (parent) return parent
+    throw new Problem('unprocessable', {
+      detail: 'Sub-agents work for a conversation or a task, and there is none here.',
+    })
+  }
+  return {
+    begin: (loop) => {
+      parent = loop
+      lost = lostSubagents(loop.state.toolOutputs)
+      isLostTold = lost.length === 0
+    },
+    end: async () => {
+      parent = null
+      await supervisor?.end()
+    },
+    takeLost: () => {
+      if (isLostTold) return null
+      isLostTold = true
+      return formatLost(lost)
+    },
+    takeUnread: () => supervisor?.takeUnread() ?? null,
+    supervisor: async () => {
+      current()
+      const { createSupervisor } = await import('./supervisor.ts')
+      const depth = deps.depth + 1
+      const childPool = depth < depthMax ? () => createSubagentPool({ ...deps, depth }) : null
+      supervisor ??= createSupervisor({ ...deps, parent: current(), lost, childPool })
+      return supervisor
+    },
+  }
+}

@@ -1,0 +1,102 @@
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import { subagentTools, tellsOfUnread } from '../builtin-tools/subagents.ts'
+import type { LanguageModel, ModelAnswer, ModelRequest } from '../llm/language-model.ts'
+import { runLoop } from '../loop/run-loop.ts'
+import type { LoopDeps } from '../loop/loop-deps.ts'
+import { createSubagentPool } from '../subagents/create-subagent-pool.ts'
+import { createExclusiveUse } from '../tools/exclusive-use.ts'
+import type { Tool } from '../tools/tool.ts'
+import { aState, calls, loopParts } from './loop-parts.ts'
+import { quietLog } from './quiet-log.ts'
+
+/** One question to the model, with whose it is. */
+export interface Thought {
+  /** First words of the conversation: the goal of a sub-agent, the question to the agent. */
+  readonly goal: string
+  /** Answers that this conversation has had. */
+  readonly turn: number
+  readonly request: ModelRequest
+  readonly signal: AbortSignal
+}
+
+/** What a tool returned last in this conversation. */
+export function lastResult({ request }: Thought): string {
+  return request.messages.findLast(({ role }) => role === 'tool')?.content ?? ''
+}
+
+/** The newest words to the agent that are nobody's answer. */
+export function lastSaid({ request }: Thought): string {
+  return request.messages.findLast(({ role }) => role === 'user')?.content ?? ''
+}
+
+export type Think = (thought: Thought) => Partial<ModelAnswer> | Promise<Partial<ModelAnswer>>
+
+/** A model that answers by the conversation, as many loops ask it at once. */
+export function aThinkingModel(think: Think): LanguageModel & { readonly thoughts: Thought[] } {
+  const thoughts: Thought[] = []
+  return {
+    thoughts,
+    answer: async (request, _onText, signal) => {
+      signal.throwIfAborted()
+      const goal = request.messages.find(({ role }) => role === 'user')?.content ?? ''
+      const turn = request.messages.filter(({ role }) => role === 'assistant').length
+      const thought = { goal, turn, request: { ...request, messages: [...request.messages] }, signal }
+      thoughts.push(thought)
+      const aborted = new Promise<never>((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+      })
+      const answer = await Promise.race([think(thought), aborted])
+      return {
+        text: '',
+        toolCalls: [],
+        cutOff: false,
+        tokens: 10,
+        promptTokens: 0,
+        answeredBy: null,
+        costUsd: 0.001,
+        ...answer,
+      }
+    },
+  }
+}
+
+/** An answer that calls tools. */
+export function uses(...wishes: readonly (readonly [name: string, input: object])[]): Partial<ModelAnswer> {
+  return {
+    toolCalls: calls(
+      ...wishes.map(([name, input], index) => [`call_${index}`, name, JSON.stringify(input)] as const),
+    ),
+  }
+}
+
+/** Never comes, until the signal says so. */
+export function never(): Promise<never> {
+  return new Promise(() => undefined)
+}
+
+/** The loop of an agent that may begin sub-agents. */
+export function subagentHarness(think: Think, tools: readonly Tool[] = [], changes: Partial<LoopDeps> = {}) {
+  const exclusive = createExclusiveUse()
+  const subagents = createSubagentPool({
+    depth: 0,
+    runLoop,
+    systemPrompt: async () => sanitizeForPrompt('be a good part'),
+    exclusive,
+    log: quietLog,
+  })
+  const model = aThinkingModel(think)
+  const guarded = tellsOfUnread(tools, subagents).map((tool) => exclusive.guard(tool))
+  const parts = loopParts(model, [...guarded, ...subagentTools(subagents)], { subagents, ...changes })
+  const state = aState('lead')
+  const stopped = new AbortController()
+  return {
+    ...parts,
+    subagents,
+    model,
+    state,
+    stop: () => stopped.abort(new Error('stopped')),
+    run: () => runLoop(parts.deps, state, stopped.signal),
+    /** Goals of the conversations that have asked the model, in the order in which they began. */
+    goals: () => [...new Set(model.thoughts.map(({ goal }) => goal))],
+  }
+}

@@ -1,0 +1,50 @@
+import { toolEndpoints } from '@flotilla/protocol/tool-api'
+import type { RunMesh } from '../mesh/run-mesh.ts'
+import { isJsonObject } from './parameters.ts'
+import type { ToolDefinition } from '@flotilla/protocol/tool-call'
+import type { Tool } from './tool.ts'
+
+/** What the mesh would refuse to this agent now, and what its model can see. */
+export interface WithheldTools {
+  readonly names: ReadonlySet<string>
+  readonly seesImages: boolean
+}
+
+/** The mesh decides each call all the same, so that not knowing opens nothing. */
+export const nothingWithheld: WithheldTools = { names: new Set(), seesImages: true }
+
+const askTimeoutMs = 10_000
+/** Of no use to a model that sees nothing. */
+const picturesOnly: readonly string[] = ['view_image']
+
+/** Asks the mesh in one call. Rejects as the mesh does. */
+export async function askWithheldTools(mesh: RunMesh, signal: AbortSignal): Promise<WithheldTools> {
+  const reply = await mesh.call({
+    endpoint: toolEndpoints.toolsHeld,
+    timeoutMs: askTimeoutMs,
+    waitForMesh: false,
+    signal,
+  })
+  return readWithheldTools(reply)
+}
+
+/** Pure. */
+export function readWithheldTools(reply: unknown): WithheldTools {
+  if (!isJsonObject(reply)) return nothingWithheld
+  const refused = Array.isArray(reply['refused']) ? reply['refused'] : []
+  const names = refused.flatMap((one) =>
+    isJsonObject(one) && typeof one['tool'] === 'string' ? [one['tool']] : [],
+  )
+  const seesImages = reply['sees_images'] !== false
+  return { names: new Set([...names, ...(seesImages ? [] : picturesOnly)]), seesImages }
+}
+
+/** Pure. */
+export function withholdTools(tools: readonly Tool[], withheld: WithheldTools): readonly Tool[] {
+  return tools.map((tool) => (withheld.names.has(tool.definition.name) ? { ...tool, withheld: true } : tool))
+}
+
+/** What a model is told of. Pure. */
+export function offeredDefinitions(tools: readonly Tool[]): readonly ToolDefinition[] {
+  return tools.filter((tool) => tool.withheld !== true).map((tool) => tool.definition)
+}
