@@ -1,13 +1,13 @@
 import { Cron } from 'croner'
 import { migrate } from '../packages/mesh/src/storage/migrate.ts'
-import { allMigrations } from '../packages/mesh/src/storage/all-migrations.ts'
+import { allMigrations } from '../packages/mesh/src/storage/migrations/all-migrations.ts'
 import { openDatabase } from '../packages/mesh/src/storage/database.ts'
 import { silentLog } from '../packages/mesh/src/platform/log.ts'
 import { systemClock } from '../packages/mesh/src/platform/system-clock.ts'
 import type { CronJob } from '../packages/mesh/src/triggers/cron/cron-job.ts'
 import { createCronTable } from '../packages/mesh/src/triggers/cron/cron-table.ts'
 import { dueNow } from '../packages/mesh/src/triggers/cron/cron-ticker.ts'
-import { createJobBoard } from '../packages/mesh/src/triggers/cron/job-board.ts'
+import { createJobSchedule } from '../packages/mesh/src/triggers/cron/job-schedule.ts'
 import type { Bench } from './bench.ts'
 import { rotated } from './bench.ts'
 import { median, pairedRatio } from './statistics.ts'
@@ -45,10 +45,10 @@ export const cronBench: Bench = {
     const jobs = Array.from({ length: jobsCount }, (_, at) => jobAt(at))
     const database = openDatabase(':memory:')
     migrate(database, allMigrations)
-    const world = { database, clock: systemClock, log: silentLog, readCondition: () => () => true }
-    const board = createJobBoard(world, createCronTable(database))
-    board.adopt(jobs)
-    const numbers = Float64Array.from(board.all(), ({ nextDue }) => nextDue)
+    const deps = { database, clock: systemClock, log: silentLog, readCondition: () => () => true }
+    const schedule = createJobSchedule(deps, createCronTable(database))
+    schedule.adopt(jobs)
+    const numbers = Float64Array.from(schedule.all(), ({ nextDue }) => nextDue)
     const patterns = jobs
       .slice(0, 1440)
       .map(({ schedule }) => new Cron(schedule, { mode: '5-part', timezone: 'UTC', paused: true }))
@@ -62,7 +62,7 @@ export const cronBench: Bench = {
         name: ours,
         measure: () =>
           timed(ticks, () => {
-            seen += dueNow(board.all(), { now: 0, heartbeatsMax: 1, isPaused: () => false }).length
+            seen += dueNow(schedule.all(), { now: 0, heartbeatsMax: 1, isPaused: () => false }).length
           }),
       },
       {

@@ -1,12 +1,12 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
-import { createSpendGate } from '../packages/mesh/src/spending/reserve-settle.ts'
-import type { ReserveWish } from '../packages/mesh/src/spending/reserve-settle.ts'
+import { createReservations } from '../packages/mesh/src/spending/reservations.ts'
+import type { ReserveWish } from '../packages/mesh/src/spending/reservation.ts'
 import { createSpendTable } from '../packages/mesh/src/spending/spend-table.ts'
 import { authorize } from '../packages/mesh/src/access/authorize.ts'
 import type { Caller } from '../packages/mesh/src/access/caller.ts'
-import { allMigrations } from '../packages/mesh/src/storage/all-migrations.ts'
+import { allMigrations } from '../packages/mesh/src/storage/migrations/all-migrations.ts'
 import { openDatabase } from '../packages/mesh/src/storage/database.ts'
 import { migrate } from '../packages/mesh/src/storage/migrate.ts'
 import { randomId, systemClock } from '../packages/mesh/src/platform/system-clock.ts'
@@ -123,7 +123,7 @@ async function reservations(
   const database = openDatabase(path)
   migrate(database, allMigrations)
   const life = new AbortController()
-  const gate = createSpendGate({
+  const spending = createReservations({
     database,
     spend: createSpendTable(database),
     clock: systemClock,
@@ -155,12 +155,12 @@ async function reservations(
     for (let call = 0; call < calls; call += together) {
       await Promise.all(
         Array.from({ length: together }, async (_, index) => {
-          const reservation = await gate.reserve(wish(call + index))
-          gate.settle(reservation, { costNano: 120_000, promptTokens: 900, completionTokens: 300 })
+          const reservation = await spending.reserve(wish(call + index))
+          spending.settle(reservation, { costNano: 120_000, promptTokens: 900, completionTokens: 300 })
         }),
       )
     }
-    gate.flush()
+    spending.flush()
     return (calls * 1000) / (performance.now() - startedAt)
   } finally {
     life.abort(new Error('measured'))

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { silentLog } from '../packages/mesh/src/platform/log.ts'
 import { systemClock } from '../packages/mesh/src/platform/system-clock.ts'
-import { activateWatch, lookAtWatch } from '../packages/mesh/src/triggers/watch/look-at-watch.ts'
+import { activateWatch, scanWatch } from '../packages/mesh/src/triggers/watch/scan-watch.ts'
 import { readWatchers } from '../packages/mesh/src/triggers/watch/read-watchers.ts'
 import { createScanThread } from '../packages/mesh/src/triggers/watch/scan-thread.ts'
 import type { Bench, BenchOptions } from './bench.ts'
@@ -52,7 +52,7 @@ export const watchersBench: Bench = {
         for (const name of readdirSync(inbox)) lstatSync(join(inbox, name))
       },
       [names.ours]: async () => {
-        await lookAtWatch(watch, {
+        await scanWatch(watch, {
           scanFolder: thread.scanFolder,
           othersRemember: 0,
           dueMax: 20,

@@ -2,15 +2,15 @@ import { createHmac, randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import fastify from 'fastify'
 import type { FastifyInstance } from 'fastify'
+import { openPublic } from '../packages/mesh/src/http/open-surfaces.ts'
 import { createServer } from '../packages/mesh/src/http/server.ts'
-import { webhookRoutes } from '../packages/mesh/src/triggers/webhook/public.routes.ts'
+import { webhookPublicRoutes } from '../packages/mesh/src/triggers/webhook/public.routes.ts'
 import { silentLog } from '../packages/mesh/src/platform/log.ts'
-import { aLedgerWorld, person } from '../packages/mesh/src/testing/ledger-harness.ts'
-import { allMigrations } from '../packages/mesh/src/storage/all-migrations.ts'
+import { aLedgerHarness, person } from '../packages/mesh/src/testing/ledger-harness.ts'
+import { allMigrations } from '../packages/mesh/src/storage/migrations/all-migrations.ts'
 import { openDatabase } from '../packages/mesh/src/storage/database.ts'
 import { migrate } from '../packages/mesh/src/storage/migrate.ts'
 import { randomId, systemClock } from '../packages/mesh/src/platform/system-clock.ts'
-import { bodyTooLarge } from '../packages/mesh/src/triggers/webhook/delivery-head.ts'
 import { createWebhooks } from '../packages/mesh/src/triggers/webhook/webhooks.ts'
 import { createSecret } from '../packages/mesh/src/credentials/secret.ts'
 import type { Bench, BenchOptions } from './bench.ts'
@@ -147,7 +147,7 @@ async function contender(name: Name, path: string): Promise<Contender> {
 async function ours(path: string): Promise<Contender> {
   const database = openDatabase(path)
   migrate(database, allMigrations)
-  const world = aLedgerWorld({ database, newId: randomId })
+  const world = aLedgerHarness({ database, newId: randomId })
   const secrets = new Map<string, ReturnType<typeof createSecret>>()
   const webhooks = createWebhooks({
     ...world,
@@ -176,9 +176,10 @@ async function ours(path: string): Promise<Contender> {
     ),
   )
   const server = createServer(silentLog)
-  server.register(async (scope) =>
-    webhookRoutes(scope, { use: { open: webhooks.receive, bodyTooLarge }, clock: systemClock }),
-  )
+  const { receive } = webhooks
+  openPublic(server, [
+    { routes: { public: (surface) => webhookPublicRoutes(surface, { receive, clock: systemClock }) } },
+  ])
   server.addHook('onClose', async () => {
     await world.ledger.close()
     database.close()

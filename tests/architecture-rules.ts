@@ -57,7 +57,8 @@ export const meshModules: readonly MeshModule[] = [
   { folder: 'collaboration/notes', holds: 'what agents tell the owner' },
   { folder: 'collaboration/topics', holds: 'signals to whoever subscribed' },
   { folder: 'skills', holds: 'checks the sources of skills; an agent runs what passed' },
-  { folder: 'control', holds: 'what people and the operator do to agents: edits, approvals, pauses' },
+  { folder: 'control/pauses', holds: 'the kill switch of what nobody asked for' },
+  { folder: 'control', holds: 'what people and the operator do to agents: edits and approvals' },
   { folder: 'triggers/conditions', holds: 'pure: what an owner writes as `when`' },
   { folder: 'triggers/heartbeat', holds: 'agents that look around by themselves' },
   { folder: 'triggers/cron', holds: 'jobs by the clock' },
@@ -156,20 +157,20 @@ export const edgeImports: readonly EdgeImport[] = [
   },
 ]
 
-/** Adapters are named by compose alone, so that swapping one is one line. */
-export const adapterFiles: readonly {
-  readonly file: RegExp
+/** What makes an adapter is named in one place, so that swapping one is one line. */
+export const adapters: readonly {
+  readonly makers: RegExp
   readonly allowed: readonly string[]
   readonly why: string
 }[] = [
   {
-    file: /\/sandbox\/(docker|process)-runtime\.ts$/,
-    allowed: ['packages/mesh/src/app/compose-runtime.ts', 'packages/mesh/src/sandbox/'],
-    why: 'the fleet knows the port only',
+    makers: /\bcreate(?:Docker|Process)Runtime\b/,
+    allowed: ['packages/mesh/src/app/choose-runtime.ts', 'packages/mesh/src/sandbox/'],
+    why: 'agents know the port only',
   },
   {
-    file: /\/models\/providers\/(openai-compatible|scripted|anthropic|ai-sdk|hashed-words)-provider\.ts$/,
-    allowed: ['packages/mesh/src/app/compose-model-door.ts', 'packages/mesh/src/models/'],
+    makers: /\bcreate(?:OpenAiCompatible|Scripted|Anthropic|AiSdk|HashedWords)Provider\b/,
+    allowed: ['packages/mesh/src/models/'],
     why: 'the use case knows the port only',
   },
 ]
@@ -213,7 +214,7 @@ export const bannedComments: readonly RegExp[] = [
 export const unguardedFiles: readonly { readonly file: string; readonly why: string }[] = [
   {
     file: 'models/gateway/remote-media.ts',
-    why: 'is called by the model door behind the guard; whoever fetches asks it once more, for `http`',
+    why: 'is called by the LLM gateway behind the guard; whoever fetches asks it once more, for `http`',
   },
   { file: 'access/action.ts', why: 'declares the guard itself' },
   { file: 'kernel/kernel.ts', why: 'hands the guard to all modules' },
@@ -225,10 +226,6 @@ export const unguardedFiles: readonly { readonly file: string; readonly why: str
   {
     file: 'control/edits/edit-record.ts',
     why: 'is called by `apply-edit` and `undo-change` behind the guard',
-  },
-  {
-    file: 'triggers/cron/cron-world.ts',
-    why: 'declares what the room asks of the rest; its use cases ask the guard',
   },
   {
     file: 'agents/briefing/briefings.ts',
@@ -322,9 +319,8 @@ export const bannedCalls: readonly BannedCall[] = [
     allowed: [
       'packages/mesh/src/credentials/',
       'packages/mesh/src/triggers/webhook/hook-secrets.ts',
-      'packages/mesh/src/app/compose-parts.ts',
-      'packages/mesh/src/app/compose-vault.ts',
-      'packages/mesh/src/app/compose-journal.ts',
+      'packages/mesh/src/app/compose.ts',
+      'packages/mesh/src/app/open-journal.ts',
       'packages/mesh/src/egress/search/web-search.ts',
       'packages/mesh/src/models/providers/openai-compatible-provider.ts',
       'packages/mesh/src/models/providers/anthropic-provider.ts',

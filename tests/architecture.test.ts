@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import {
-  adapterFiles,
+  adapters,
   agentParts,
   allowedNames,
   bannedCalls,
@@ -15,6 +15,7 @@ import {
   packageEdges,
   unguardedFiles,
 } from './architecture-rules.ts'
+import { importCircles } from './import-circles.ts'
 import { readSourceFiles, repositoryRoot } from './source-files.ts'
 
 const files = readSourceFiles()
@@ -73,6 +74,26 @@ describe('the architecture', () => {
     expect(offenders).toEqual([])
   })
 
+  test('the composition is a list of modules: it decides nothing and refuses nobody', () => {
+    const compose = sources.find(({ path }) => path === `${meshSources}app/compose.ts`)
+    const text = withoutComments(compose?.text ?? '')
+    expect(text.split('\n').length).toBeLessThan(150)
+    expect(text).not.toMatch(/\bguard\b|\bProblem\b|\bthrow\b/)
+  })
+
+  test('no file is imported by what it imports', () => {
+    expect(importCircles(imports)).toEqual([])
+  })
+
+  test('a module is entered by its door', () => {
+    const offenders = imports.filter(({ from, to }) => {
+      const [source, target] = [moduleOf(from), moduleOf(to)]
+      if (!target || source === target || target === 'app') return false
+      return to !== `${meshSources}${target}/index.ts` && !from.includes('/src/testing/')
+    })
+    expect(offenders).toEqual([])
+  })
+
   test('every file of the mesh belongs to a module', () => {
     const homeless = sources
       .map(({ path }) => path)
@@ -96,9 +117,9 @@ describe('the architecture', () => {
     expect(
       edgeImports.filter((row) => !imports.some(({ to }) => to === row.module)).map((row) => row.module),
     ).toEqual([])
-    expect(
-      adapterFiles.filter((row) => !sources.some((file) => row.file.test(file.path))).map(String),
-    ).toEqual([])
+    expect(adapters.filter((row) => !sources.some((file) => row.makers.test(file.text))).map(String)).toEqual(
+      [],
+    )
   })
 
   test.each(edgeImports.map((row) => [row.module, row] as const))(
@@ -112,14 +133,17 @@ describe('the architecture', () => {
     },
   )
 
-  test('adapters are named by compose alone', () => {
-    const offenders = imports.filter(({ from, to, typeOnly }) =>
-      adapterFiles.some(
-        (row) => row.file.test(to) && !typeOnly && !row.allowed.some((prefix) => from.startsWith(prefix)),
-      ),
-    )
-    expect(offenders).toEqual([])
-  })
+  test.each(adapters.map((row) => [String(row.makers), row] as const))(
+    '%s is named in one place',
+    (_name, row) => {
+      const named = sources.filter(
+        (file) =>
+          row.makers.test(withoutComments(file.text)) &&
+          !row.allowed.some((prefix) => file.path.startsWith(prefix)),
+      )
+      expect(named.map((file) => file.path)).toEqual([])
+    },
+  )
 
   test(`a part of the agent's bundle stands alone: ${agentParts.why}`, () => {
     const offenders = imports.filter(

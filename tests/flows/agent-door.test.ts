@@ -1,11 +1,11 @@
 import { describeAgentDoor } from '../../packages/agent/src/testing/fake-mesh.conformance.ts'
 import { answerStream, chunkEvent, usageEvent } from '../support/llm-upstream.ts'
-import { startModelDoor } from '../support/model-door.ts'
+import { startLlmGateway } from '../support/llm-gateway.ts'
 
 const model = 'deepseek/m'
 
 describeAgentDoor('the door of the mesh', async (script) => {
-  const door = await startModelDoor('openai', model)
+  const door = await startLlmGateway('openai', model)
   let asked = 0
   door.upstream.answerWith((call, response) => {
     const answer = script?.[Math.min(asked, script.length - 1)]

@@ -5,7 +5,7 @@ import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
 import { operatorEndpoints } from '@flotilla/protocol/operator-endpoints'
 import { topicAgentEndpoints } from '@flotilla/protocol/topics-api'
 import { vaultAgentEndpoints } from '@flotilla/protocol/vault-api'
-import type { MeshParts } from '../../packages/mesh/src/app/compose-parts.ts'
+import type { Composed } from '../../packages/mesh/src/app/compose.ts'
 import type { Caller } from '../../packages/mesh/src/access/caller.ts'
 import { aCutHome, agentDoorRoutes, owner, routeOf, runOf } from '../support/cut-door.ts'
 import type { CutHome, DoorCall } from '../support/cut-door.ts'
@@ -17,7 +17,7 @@ interface Case {
   readonly caller?: string
   readonly call: (made: string) => DoorCall
   /** What has to be there before; its answer is given to `call`. */
-  readonly before?: (parts: MeshParts) => Promise<string> | string
+  readonly before?: (parts: Composed) => Promise<string> | string
 }
 
 const agent = (agentId: string): Caller => ({
@@ -35,8 +35,12 @@ const agent = (agentId: string): Caller => ({
   },
 })
 const never = new AbortController().signal
-const aJob = (parts: MeshParts) =>
-  parts.cron.create(agent('left'), { agent: 'left', schedule: '0 9 * * *', message: 'look' }, never)
+const aJob = (parts: Composed) =>
+  parts.modules.cron.api.create(
+    agent('left'),
+    { agent: 'left', schedule: '0 9 * * *', message: 'look' },
+    never,
+  )
 
 const cases: readonly Case[] = [
   {
@@ -74,7 +78,7 @@ const cases: readonly Case[] = [
   {
     title: 'the end of a task',
     before: (parts) =>
-      parts.tasks.handOff(owner, { to: 'left', title: 't', description: 'd', data: {} }).task_id,
+      parts.modules.tasks.api.handOff(owner, { to: 'left', title: 't', description: 'd', data: {} }).task_id,
     call: (id) => ({
       endpoint: meshAgentEndpoints.completeTask,
       params: { id },
@@ -83,8 +87,9 @@ const cases: readonly Case[] = [
   },
   {
     title: 'a saved artifact',
-    before: async ({ artifacts }) =>
-      (await artifacts.save(agent('left'), { name: 'r.md', contentBase64: 'YQ==', description: '' })).name,
+    before: async ({ modules: { artifacts } }) =>
+      (await artifacts.api.save(agent('left'), { name: 'r.md', contentBase64: 'YQ==', description: '' }))
+        .name,
     call: (name) => ({ endpoint: meshAgentEndpoints.saveArtifact, body: { name, content_base64: 'Yg==' } }),
   },
   {
@@ -93,14 +98,14 @@ const cases: readonly Case[] = [
   },
   {
     title: 'a published signal',
-    before: ({ topics }) => topics.subscribe(agent('right'), 'news').join(),
+    before: ({ modules: { topics } }) => topics.api.subscribe(agent('right'), 'news').join(),
     call: () => ({ endpoint: topicAgentEndpoints.signalPublish, body: { topic: 'news', text: 'Rain.' } }),
   },
   {
     title: 'signals that are read',
-    before: ({ topics }) => {
-      topics.subscribe(agent('left'), 'news')
-      return topics.publish(agent('right'), { topic: 'news', text: 'Rain.', data: null }).signalId
+    before: ({ modules: { topics } }) => {
+      topics.api.subscribe(agent('left'), 'news')
+      return topics.api.publish(agent('right'), { topic: 'news', text: 'Rain.', data: null }).signalId
     },
     call: () => ({ endpoint: topicAgentEndpoints.signalsRead, body: { limit: 1 } }),
   },
@@ -110,7 +115,7 @@ const cases: readonly Case[] = [
   },
   {
     title: 'the end of a subscription',
-    before: ({ topics }) => topics.subscribe(agent('left'), 'news').join(),
+    before: ({ modules: { topics } }) => topics.api.subscribe(agent('left'), 'news').join(),
     call: () => ({ endpoint: topicAgentEndpoints.topicUnsubscribe, body: { topic: 'news' } }),
   },
   {
@@ -169,8 +174,8 @@ const cases: readonly Case[] = [
   ].map((edit): Case => ({
     title: `the undoing of an edit of the ${edit.field}`,
     caller: 'operator',
-    before: async ({ control }) =>
-      (await control.edits.apply(agent('operator'), 'left', { edit })).undo_token,
+    before: async ({ modules: { control } }) =>
+      (await control.api.edits.apply(agent('operator'), 'left', { edit })).undo_token,
     call: (token) => ({ endpoint: operatorEndpoints.changeUndo, params: { token } }),
   })),
   {
@@ -190,10 +195,10 @@ const cases: readonly Case[] = [
   {
     title: 'what was asked for, taken back',
     caller: 'operator',
-    before: ({ control, fleet }) =>
-      control.approvals.ask(agent('operator'), {
+    before: ({ modules: { control, agents } }) =>
+      control.api.approvals.ask(agent('operator'), {
         kind: 'delete-agent',
-        args: { agent_id: 'right', created_at: fleet.find('right')?.createdAt ?? 0, reason: '' },
+        args: { agent_id: 'right', created_at: agents.api.find('right')?.createdAt ?? 0, reason: '' },
       }).id,
     call: (id) => ({ endpoint: operatorEndpoints.pendingCancel, params: { id } }),
   },
@@ -257,22 +262,23 @@ describe('a call that the power cuts off anywhere and that is sent again is done
 test.each([null, 'every 1h'])(
   'an agent that is to have the heartbeat %s has it wherever the power cuts its making off, also in the place of one that left its own',
   async (heartbeat) => {
-    const create = (parts: MeshParts) => parts.fleet.create(owner, { id: 'third', role: 'sums', heartbeat })
+    const create = (parts: Composed) =>
+      parts.modules.agents.api.create(owner, { id: 'third', role: 'sums', heartbeat })
     let there = 0
     for (let endsAt = 0; ; endsAt++) {
       const wasCut = await onFork(base, async (home) => {
-        await home.with(({ cron }) =>
-          cron.heartbeatJobs.put({ agentId: 'third', schedule: 'every 2m', enabled: true }),
+        await home.with(({ modules: { cron } }) =>
+          cron.api.heartbeatJobs.put({ agentId: 'third', schedule: 'every 2m', enabled: true }),
         )
         const isCut = await home.with(
           async (parts) => (await livesUntil(endsAt, () => create(parts))).result === null,
         )
         await home.with(async (parts) => {
-          if (parts.fleet.find('third')) there++
+          if (parts.modules.agents.api.find('third')) there++
           else await create(parts)
           // As the next start does.
-          await parts.heartbeats.ensureAll()
-          const job = parts.cron.heartbeatJobs.find('third')
+          await parts.modules.heartbeats.api.ensureAll()
+          const job = parts.modules.cron.api.heartbeatJobs.find('third')
           expect({ endsAt, schedule: job?.schedule, enabled: job?.enabled }).toEqual({
             endsAt,
             schedule: heartbeat ?? 'every 15m',

@@ -8,7 +8,7 @@ import type { Vault } from '../../packages/mesh/src/credentials/vault.ts'
 import { createSecret } from '../../packages/mesh/src/credentials/secret.ts'
 import { createUseCredentials } from '../../packages/mesh/src/credentials/use-credentials.ts'
 import { collectJournal } from './collected-ports.ts'
-import { createManualClock } from './manual-clock.ts'
+import { createManualClock } from '../../packages/protocol/src/testing/manual-clock.ts'
 
 export interface CredentialRoom {
   /** Agent tier, by name. */

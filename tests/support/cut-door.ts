@@ -7,12 +7,13 @@ import type { FastifyInstance } from 'fastify'
 import { fillPath } from '@flotilla/protocol/endpoint'
 import type { Endpoint } from '@flotilla/protocol/endpoint'
 import { headers as names } from '@flotilla/protocol/headers'
-import { agentDoor } from '../../packages/mesh/src/app/compose-doors.ts'
-import { composeParts } from '../../packages/mesh/src/app/compose-parts.ts'
-import type { MeshParts } from '../../packages/mesh/src/app/compose-parts.ts'
+import { compose as composeMesh } from '../../packages/mesh/src/app/compose.ts'
+import type { Composed } from '../../packages/mesh/src/app/compose.ts'
+import { agentServer } from '../../packages/mesh/src/app/open-servers.ts'
 import { dataPaths } from '../../packages/mesh/src/config/data-paths.ts'
 import { readEnvironment } from '../../packages/mesh/src/config/environment.ts'
 import { openHomeFolder } from '../../packages/mesh/src/config/home-folder.ts'
+import type { MeshModule } from '../../packages/mesh/src/kernel/mesh-module.ts'
 import { silentLog } from '../../packages/mesh/src/platform/log.ts'
 import { permissionRecordSchema } from '../../packages/protocol/src/permission-record.ts'
 import { repositoryRoot } from './mesh-process.ts'
@@ -43,7 +44,7 @@ export interface CutHome {
     cut?: { readonly endsAt?: number; readonly key?: string },
   ): Promise<{ readonly reply: DoorReply | null; readonly passed: number }>
   /** A life for whatever a test wants of the parts. */
-  with<T>(work: (parts: MeshParts) => Promise<T> | T): Promise<T>
+  with<T>(work: (parts: Composed) => Promise<T> | T): Promise<T>
   rows(sql: string): Record<string, unknown>[]
   /** Another home that is as this one is now. */
   fork(): Promise<CutHome>
@@ -61,8 +62,9 @@ export async function aCutHome(workers: readonly string[]): Promise<CutHome> {
   await openHomeFolder(paths)
   await writeFile(paths.settingsFile, JSON.stringify({ default_model: 'scripted/none' }))
   await home.with(async (parts) => {
-    await parts.fleet.ensureOperator()
-    for (const id of workers) await parts.fleet.create(owner, { id, role: 'works', heartbeat: null })
+    await parts.modules.agents.api.ensureOperator()
+    for (const id of workers)
+      await parts.modules.agents.api.create(owner, { id, role: 'works', heartbeat: null })
     await parts.permissions.edit((records) =>
       Object.fromEntries(
         Object.entries(records).map(([id, record]) => [
@@ -72,7 +74,10 @@ export async function aCutHome(workers: readonly string[]): Promise<CutHome> {
       ),
     )
     for (const id of ['operator', ...workers])
-      parts.ledger.submitRun(owner, { agentId: id, input: { kind: 'chat', message: 'work', session: 's' } })
+      parts.modules.runs.api.submitRun(owner, {
+        agentId: id,
+        input: { kind: 'chat', message: 'work', session: 's' },
+      })
   })
   const database = new DatabaseSync(paths.database)
   for (const id of ['operator', ...workers]) {
@@ -90,7 +95,7 @@ export async function aCutHome(workers: readonly string[]): Promise<CutHome> {
 function openHome(home: string, tokens: ReadonlyMap<string, string>): CutHome {
   const paths = dataPaths(home)
 
-  async function compose(): Promise<MeshParts> {
+  async function compose(): Promise<Composed> {
     const environment = readEnvironment({ FLOTILLA_HOME: home, FLOTILLA_RUNTIME: 'process' })
     const context = {
       environment,
@@ -101,20 +106,20 @@ function openHome(home: string, tokens: ReadonlyMap<string, string>): CutHome {
       pid: process.pid,
       repositoryRoot,
     }
-    return composeParts({ context, home: await openHomeFolder(paths), paths, log: silentLog })
+    return composeMesh({ context, home: await openHomeFolder(paths), paths, log: silentLog })
   }
 
-  async function shut(parts: MeshParts): Promise<void> {
+  async function shut(parts: Composed): Promise<void> {
+    const closable: readonly MeshModule[] = Object.values(parts.modules)
     await Promise.allSettled([
-      parts.catalog.close(),
+      ...closable.map(async ({ close }) => close?.()),
       parts.permissions.close(),
-      parts.vaultRoom.bindings.close(),
       parts.settings.close(),
     ])
-    parts.database.close()
+    parts.kernel.database.close()
   }
 
-  async function using<T>(work: (parts: MeshParts) => Promise<T> | T): Promise<T> {
+  async function using<T>(work: (parts: Composed) => Promise<T> | T): Promise<T> {
     const parts = await compose()
     try {
       return await work(parts)
@@ -141,7 +146,7 @@ function openHome(home: string, tokens: ReadonlyMap<string, string>): CutHome {
     with: using,
     async life(caller, call, { endsAt, key = 'key' } = {}) {
       const parts = await compose()
-      const door = agentDoor(parts)
+      const door = agentServer(parts)
       await door.ready()
       try {
         const { life, result } = await livesUntil(endsAt ?? null, () =>
@@ -167,8 +172,8 @@ function openHome(home: string, tokens: ReadonlyMap<string, string>): CutHome {
 }
 
 /** Every route that the agent door has, as `METHOD /path` with `{}` for whatever is named there. */
-export async function agentDoorRoutes(parts: MeshParts): Promise<string[]> {
-  const door = agentDoor(parts)
+export async function agentDoorRoutes(parts: Composed): Promise<string[]> {
+  const door = agentServer(parts)
   await door.ready()
   const above: string[] = []
   return door

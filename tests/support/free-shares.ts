@@ -4,7 +4,7 @@ import { createHeldBytes } from '../../packages/mesh/src/intake/held-bytes.ts'
 /** Shares of the mesh as they are, for tests whose subject is another: the bytes are bounded, and the loop is free. */
 export function freeShares() {
   return {
-    held: createHeldBytes(agentShare),
+    held: createHeldBytes(agentShare.heldBytes),
     loop: { require: () => {}, waitMs: () => 0, spend: <T>(_agentId: string, work: () => T): T => work() },
   }
 }

@@ -1,5 +1,5 @@
-import { aModelPath } from './llm-door.ts'
-import type { LlmParts, LlmPartsOptions } from './llm-door.ts'
+import { aModelPath } from './model-harness.ts'
+import type { LlmParts, LlmPartsOptions } from './model-harness.ts'
 import { startLlmUpstream } from './llm-upstream.ts'
 import type { LlmUpstream } from './llm-upstream.ts'
 

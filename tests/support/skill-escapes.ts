@@ -260,7 +260,7 @@ const p = new A().f().constructor('return process')(); ${reads("p.getBuiltinModu
   escape('asks for its callee', () =>
     skill(`return { got: typeof (function () { return arguments.callee })() }`),
   ),
-  // The dialect.
+  // The apiFormat.
   escape('imports in the old form of types', ({ secretFile }) =>
     skill(reads('fs', secretFile), `import fs = require('fs')`),
   ),

@@ -1,4 +1,4 @@
-import type { ReserveWish } from '../../packages/mesh/src/spending/reserve-settle.ts'
+import type { ReserveWish } from '../../packages/mesh/src/spending/reservation.ts'
 
 /** What a call wants set aside: 10 nano for a token of output, and 100 for the prompt. */
 export function aWish(changes: Partial<ReserveWish> = {}): ReserveWish {

@@ -45,7 +45,7 @@ export const equivalents: readonly Equivalent[] = [
       reason: 'no pair has this key, so nothing is forgotten where there is no oldest',
     },
   ]),
-  ...inFile('packages/mesh/src/spending/pots.ts', [
+  ...inFile('packages/mesh/src/spending/budget-limits.ts', [
     {
       line: "if (project !== null && budgets.project?.name === project) addPeriods('project', project, budgets.project)",
       becomes:
@@ -60,7 +60,7 @@ export const equivalents: readonly Equivalent[] = [
       reason: 'no other action has an api, and what is not there is in no list',
     },
   ]),
-  ...inFile('packages/mesh/src/triggers/conditions/condition-words.ts', [
+  ...inFile('packages/mesh/src/triggers/conditions/condition-tokens.ts', [
     {
       line: "at += (space ?? name ?? number ?? quoted ?? sign ?? ' ').length",
       becomes: 'at += (space ?? name ?? number ?? quoted ?? sign ?? "").length',

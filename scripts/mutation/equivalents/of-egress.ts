@@ -61,7 +61,7 @@ export const equivalentsOfEgress: readonly Equivalent[] = [
       reason: 'no host is spelled so, as none is empty',
     },
   ]),
-  ...inFile('packages/mesh/src/egress/policy/judge-destination.ts', [
+  ...inFile('packages/mesh/src/egress/policy/check-destination.ts', [
     {
       line: 'if (!inside.every(({ address }) => deps.exceptions?.opens(address, port))) {',
       becomes: 'if (!inside.every(({ address }) => deps.exceptions.opens(address, port))) {',

@@ -2,7 +2,7 @@ import { inFile } from './equivalent.ts'
 import type { Equivalent } from './equivalent.ts'
 
 /** Of a hash that is the same for every text. */
-const allNeedlesLookedFor = 'where one hash fits all, every needle is looked for, only not as fast'
+const allPatternsLookedFor = 'where one hash fits all, every pattern is looked for, only not as fast'
 
 export const equivalentsOfVault: readonly Equivalent[] = [
   ...inFile('packages/mesh/src/credentials/fill-handles.ts', [
@@ -17,24 +17,24 @@ export const equivalentsOfVault: readonly Equivalent[] = [
       reason: 'the line below lengthens it until it stands nowhere in the address, and nobody reads it',
     },
   ]),
-  ...inFile('packages/mesh/src/credentials/find-needles.ts', [
+  ...inFile('packages/mesh/src/credentials/find-patterns.ts', [
     {
       line: 'byHash.set(hash, [...(byHash.get(hash) ?? []), index])',
       becomes: 'byHash.set(hash, [...(byHash.get(hash) ?? ["Stryker was here"]), index])',
-      reason: 'a needle that is not there is not looked for',
+      reason: 'a pattern that is not there is not looked for',
     },
     {
-      line: 'return needle ? occurrences(units, { index, needle }) : []',
-      becomes: 'return needle ? occurrences(units, { index, needle }) : ["Stryker was here"]',
-      reason: 'only needles that are there were put into the table',
+      line: 'return pattern ? occurrences(units, { index, pattern }) : []',
+      becomes: 'return pattern ? occurrences(units, { index, pattern }) : ["Stryker was here"]',
+      reason: 'only patterns that are there were put into the table',
     },
     ...[
       'if (false) return seen',
-      'if (units.length < needleMinUnits && table.byHash.size === 0) return seen',
+      'if (units.length < patternMinUnits && table.byHash.size === 0) return seen',
       'if (false || table.byHash.size === 0) return seen',
-      'if (units.length < needleMinUnits || false) return seen',
+      'if (units.length < patternMinUnits || false) return seen',
     ].map((becomes) => ({
-      line: 'if (units.length < needleMinUnits || table.byHash.size === 0) return seen',
+      line: 'if (units.length < patternMinUnits || table.byHash.size === 0) return seen',
       becomes,
       reason: 'a short cut: nothing is found in what is too short, nor where there is nothing to find',
     })),
@@ -47,38 +47,38 @@ export const equivalentsOfVault: readonly Equivalent[] = [
       line: 'if (table.sieve[slotOf(hash)] === 1) for (const index of table.byHash.get(hash) ?? []) seen.add(index)',
       becomes:
         'if (table.sieve[slotOf(hash)] === 1) for (const index of table.byHash.get(hash) ?? ["Stryker was here"]) seen.add(index)',
-      reason: 'a needle that is not there is not looked for',
+      reason: 'a pattern that is not there is not looked for',
     },
     {
       line: 'if (end >= units.length) return seen',
       becomes: 'if (end > units.length) return seen',
-      reason: 'a place too far may only name one needle more to look for, which is then not found',
+      reason: 'a place too far may only name one pattern more to look for, which is then not found',
     },
     {
       line: 'for (let at = 0; at < units.length; at++) {',
       becomes: 'for (let at = 0; at <= units.length; at++) {',
-      reason: 'behind the text stands no unit, and that is like none of the needle',
+      reason: 'behind the text stands no unit, and that is like none of the pattern',
     },
     {
-      line: 'for (let at = 1; at < needle.length; at++) {',
-      becomes: 'for (let at = 1; at <= needle.length; at++) {',
+      line: 'for (let at = 1; at < pattern.length; at++) {',
+      becomes: 'for (let at = 1; at <= pattern.length; at++) {',
       reason: 'what is written behind the end of the array is written nowhere',
     },
     {
       line: 'function hashOf(units: Uint16Array): number {',
       becomes: 'function hashOf(units: Uint16Array): number {}',
-      reason: allNeedlesLookedFor,
+      reason: allPatternsLookedFor,
     },
-    ...['false', 'at >= needleMinUnits'].map((condition) => ({
-      line: 'for (let at = 0; at < needleMinUnits; at++) hash = (Math.imul(hash, hashBase) + (units[at] ?? 0)) | 0',
+    ...['false', 'at >= patternMinUnits'].map((condition) => ({
+      line: 'for (let at = 0; at < patternMinUnits; at++) hash = (Math.imul(hash, hashBase) + (units[at] ?? 0)) | 0',
       becomes: `for (let at = 0; ${condition}; at++) hash = (Math.imul(hash, hashBase) + (units[at] ?? 0)) | 0`,
-      reason: allNeedlesLookedFor,
+      reason: allPatternsLookedFor,
     })),
     {
-      line: 'for (let at = 0; at < needleMinUnits; at++) hash = (Math.imul(hash, hashBase) + (units[at] ?? 0)) | 0',
+      line: 'for (let at = 0; at < patternMinUnits; at++) hash = (Math.imul(hash, hashBase) + (units[at] ?? 0)) | 0',
       becomes:
-        'for (let at = 0; at < needleMinUnits; at++) hash = (Math.imul(hash, hashBase) + (units[at] && 0)) | 0',
-      reason: allNeedlesLookedFor,
+        'for (let at = 0; at < patternMinUnits; at++) hash = (Math.imul(hash, hashBase) + (units[at] && 0)) | 0',
+      reason: allPatternsLookedFor,
     },
     {
       line: 'function slotOf(hash: number): number {',
@@ -109,23 +109,23 @@ export const equivalentsOfVault: readonly Equivalent[] = [
   ...inFile('packages/mesh/src/credentials/scrub.ts', [
     ...[
       'if (false) return []',
-      'if (needles.length === 0 && text.length < needleMinUnits) return []',
-      'if (false || text.length < needleMinUnits) return []',
-      'if (needles.length === 0 || false) return []',
+      'if (patterns.length === 0 && text.length < patternMinUnits) return []',
+      'if (false || text.length < patternMinUnits) return []',
+      'if (patterns.length === 0 || false) return []',
     ].map((becomes) => ({
-      line: 'if (needles.length === 0 || text.length < needleMinUnits) return []',
+      line: 'if (patterns.length === 0 || text.length < patternMinUnits) return []',
       becomes,
       reason: 'a short cut: nothing is found in what is too short, nor where there is nothing to find',
     })),
     {
-      line: 'return needles[needle]?.isBase64 ?? false',
-      becomes: 'return needles[needle].isBase64 ?? false',
-      reason: 'only needles that are there are found',
+      line: 'return patterns[pattern]?.isBase64 ?? false',
+      becomes: 'return patterns[pattern].isBase64 ?? false',
+      reason: 'only patterns that are there are found',
     },
     {
-      line: 'return needles[needle]?.isBase64 ?? false',
-      becomes: 'return needles[needle]?.isBase64 ?? true',
-      reason: 'only needles that are there are found',
+      line: 'return patterns[pattern]?.isBase64 ?? false',
+      becomes: 'return patterns[pattern]?.isBase64 ?? true',
+      reason: 'only patterns that are there are found',
     },
     {
       line: 'if (ranges.length === 0) return text',

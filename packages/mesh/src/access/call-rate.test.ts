@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createManualClock } from '../../../../tests/support/manual-clock.ts'
+import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
 import { Problem } from '@flotilla/protocol/problem'
 import { createCallRate } from './call-rate.ts'
 import type { CallRate } from './call-rate.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { collectEvents, collectJournal } from '../../../../tests/support/collected-ports.ts'
-import { createManualClock } from '../../../../tests/support/manual-clock.ts'
+import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
 import { silentLog } from '../platform/log.ts'
 import type { Caller } from './caller.ts'
 import { workerDefaultRecord } from './default-records.ts'

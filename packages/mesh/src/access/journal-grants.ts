@@ -1,12 +1,12 @@
-import { canonicalJson } from '../journal/chain-hash.ts'
+import { canonicalJson } from '../journal/index.ts'
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import { jsonValueSchema } from '@flotilla/protocol/json-value'
 import { operatorAgentId } from '@flotilla/protocol/ids'
 import type { ControlPlaneFlag, PermissionRecord } from '@flotilla/protocol/permission-record'
 import * as z from 'zod'
-import type { Journal } from '../journal/journal.ts'
-import type { Log } from '../platform/log.ts'
-import type { Database } from '../storage/database.ts'
+import type { Journal } from '../journal/index.ts'
+import type { Log } from '../platform/index.ts'
+import type { Database } from '../storage/index.ts'
 
 export type PermissionRecordsByAgent = Readonly<Record<string, PermissionRecord>>
 

@@ -2,7 +2,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 import { ratePerMinute } from '@flotilla/protocol/rate-buckets'
 import type { RateBucket } from '@flotilla/protocol/rate-buckets'
-import type { Journal } from '../journal/journal.ts'
+import type { Journal } from '../journal/index.ts'
 import { createCallRate } from './call-rate.ts'
 
 /** Calls per minute of each agent, by what they ask for. In memory, within one mesh. */

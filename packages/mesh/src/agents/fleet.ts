@@ -1,23 +1,16 @@
 import { Agent } from 'node:http'
-import type { Clock } from '@flotilla/protocol/clock'
-import type { NewId } from '@flotilla/protocol/ids'
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
-import type { EventBus } from '../events/event-bus.ts'
-import type { Journal } from '../journal/journal.ts'
-import type { Log } from '../platform/log.ts'
-import type { Action, Decision, Guard } from '../access/action.ts'
-import type { Caller } from '../access/caller.ts'
-import type { SandboxRuntime } from '../sandbox/sandbox-runtime.ts'
-import type { Hooks } from '../kernel/hooks.ts'
-import type { Database } from '../storage/database.ts'
+import type { Caller, PermissionGrants } from '../access/index.ts'
+import type { SandboxRuntime } from '../sandbox/index.ts'
+import type { Kernel } from '../kernel/index.ts'
 import type { AgentConnections } from './connection/agent-connection.ts'
 import type { AgentAddress } from './connection/agent-exchange.ts'
 import { createAgentHttp } from './connection/agent-http.ts'
 import type { ReplyShares } from './connection/agent-http.ts'
 import type { AgentLife } from './lifecycle/agent-life.ts'
 import type { AgentBudget, AgentRecord } from './registry/agent-record.ts'
-import { createAgentTable } from './registry/agent-table.ts'
+import { createAgentTable, refuseArchived } from './registry/agent-table.ts'
 import { createAgentTokens } from './connection/agent-tokens.ts'
 import type { TokenOwner } from './connection/agent-tokens.ts'
 import { createAgentTurns } from './lifecycle/agent-turns.ts'
@@ -25,15 +18,15 @@ import { applyTemplate } from './registry/apply-template.ts'
 import type { ApplyTemplate } from './registry/apply-template.ts'
 import { createBriefings } from './briefing/briefings.ts'
 import { createAgent } from './registry/create-agent.ts'
-import type { CreateAgent, PermissionGrants, RequireModel } from './registry/create-agent.ts'
-import { createArchive, refuseArchived } from './registry/archive-agent.ts'
+import type { CreateAgent, RequireModel } from './registry/create-agent.ts'
+import { createArchive } from './registry/archive-agent.ts'
 import type { Archive } from './registry/archive-agent.ts'
 import { deleteAgent } from './registry/delete-agent.ts'
 import type { DeleteAgent } from './registry/delete-agent.ts'
 import { changeAgent } from './registry/change-agent.ts'
 import type { ChangeAgent } from './registry/change-agent.ts'
 import { createAgentConnections } from './lifecycle/ensure-running.ts'
-import type { Reach, Walls } from './lifecycle/ensure-running.ts'
+import type { Isolation, Reach } from './lifecycle/ensure-running.ts'
 import { ensureOperator } from './registry/ensure-operator.ts'
 import { agentView } from './fleet-view.ts'
 import type { AgentActivity } from './fleet-view.ts'
@@ -56,27 +49,13 @@ import { createTemplates } from './registry/templates.ts'
 /** Connections kept to one agent: a stream, a status, a probe and some to spare. */
 const socketsPerAgentMax = 16
 
-export interface FleetDeps {
-  readonly database: Database
-  readonly clock: Clock
-  readonly newId: NewId
-  readonly randomToken: () => string
-  readonly log: Log
-  readonly guard: Guard
-  /** The decision alone, for what is listed: nothing is counted or written down. */
-  readonly decide: (caller: Caller, action: Action) => Decision
+export interface FleetDeps extends Omit<Kernel, 'settings'> {
   readonly permissionsOf: (agentId: string) => PermissionRecord | null
   readonly grants: PermissionGrants
-  readonly journal: Journal
-  readonly events: EventBus
   readonly runtime: SandboxRuntime
   readonly briefsFolder: string
   /** The owner's folder first. */
   readonly templateFolders: readonly string[]
-  /** Known once the agent door listens. */
-  readonly doorPort: () => number
-  /** Known once the forward proxy listens. */
-  readonly proxyPort: () => number
   readonly meshIdentity: MeshIdentity
   /** What replies of each agent may take of the mesh. */
   readonly replies: ReplyShares
@@ -87,8 +66,7 @@ export interface FleetDeps {
   /** What the agent may keep, by the settings of the moment. */
   readonly dataLimitBytes: (agentId: string) => number
   readonly projectText: (agentId: string) => string
-  readonly walls: Walls
-  readonly hooks: Hooks
+  readonly isolation: Isolation
 }
 
 export interface Fleet extends AgentConnections, Reach {
@@ -138,7 +116,7 @@ export function createFleet(deps: FleetDeps): Fleet {
   const { agents } = life
   const meter = createDataMeter(life)
   const starts = createAgentStarts(life, meter)
-  const health = watchHealth(life, starts, { walls: deps.walls, meter })
+  const health = watchHealth(life, starts, { isolation: deps.isolation, meter })
   deps.hooks.agentDeleted.subscribe(health.forget)
   const create = createAgent({ ...deps, life })
   const templates = createTemplates(deps.templateFolders)
@@ -208,8 +186,8 @@ function createLife(deps: FleetDeps, http: Agent): AgentLife {
       }),
     door: () => ({
       host: deps.runtime.doorHost(),
-      port: deps.doorPort(),
-      proxyPort: deps.proxyPort(),
+      port: deps.ports.agentDoor,
+      proxyPort: deps.ports.proxy,
       publicKeyBase64url: deps.meshIdentity.publicKeyBase64url,
     }),
   }

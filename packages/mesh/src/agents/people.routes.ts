@@ -1,23 +1,23 @@
-import type { FastifyInstance } from 'fastify'
-import { mcpHumanApi as api, mcpHumanEndpoints as endpoints } from '@flotilla/protocol/mcp-api'
-import type * as z from 'zod'
-import type { Caller } from '../access/caller.ts'
-import { createBinder } from '../http/bind-endpoint.ts'
-import type { HumanGate } from '../http/gates/people-gate.ts'
+import { wireLimits } from '@flotilla/protocol/limits'
+import { mcpHumanApi, mcpHumanEndpoints } from '@flotilla/protocol/mcp-api'
+import { meshHumanApi as api, meshHumanEndpoints as endpoints } from '@flotilla/protocol/mesh-human-api'
+import type { PeopleSurface } from '../http/index.ts'
+import type { createListMcpServers } from './mcp-servers.ts'
+import type { WorkspaceFiles } from './workspace-files.ts'
 
-export interface McpUseCases {
-  mcpServers(caller: Caller, agentId: string): Promise<z.input<typeof api.mcpServers.response>>
-}
-
-export function mcpHumanRoutes(
-  scope: FastifyInstance,
-  { gate, use }: { readonly gate: HumanGate; readonly use: McpUseCases },
+export function agentPeopleRoutes(
+  { bind, scope }: PeopleSurface,
+  use: { readonly files: WorkspaceFiles; readonly listMcpServers: ReturnType<typeof createListMcpServers> },
 ): void {
-  const bind = createBinder(scope)
-  scope.addHook('onRequest', async (request) => {
-    gate(request)
+  scope.addContentTypeParser('application/octet-stream', { parseAs: 'buffer' }, (_request, body, done) =>
+    done(null, body),
+  )
+  const upload = { ...api.fileWrite, bodyMaxBytes: wireLimits.uploadMaxBytes }
+  bind(endpoints.fileWrite, upload, ({ caller, raw, params: { id: agentId, path } }) => {
+    const content = Buffer.isBuffer(raw.body) ? raw.body : Buffer.alloc(0)
+    return use.files.write(caller, { agentId, path, content })
   })
-  bind(endpoints.mcpServers, api.mcpServers, async ({ raw, params }) =>
-    use.mcpServers(gate(raw), params['id'] ?? ''),
+  bind(mcpHumanEndpoints.mcpServers, mcpHumanApi.mcpServers, ({ caller, params }) =>
+    use.listMcpServers(caller, params.id),
   )
 }

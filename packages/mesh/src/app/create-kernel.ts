@@ -1,30 +1,31 @@
-import { createFileEditor } from '../config/atomic-file.ts'
-import type { DataPaths } from '../config/data-paths.ts'
-import { watchSettings } from '../config/watch-settings.ts'
-import { createVault } from '../credentials/vault.ts'
-import { createEffectOnce } from '../effects/effect-once.ts'
-import { createEventBus } from '../events/create-event-bus.ts'
-import { createAgentShares } from '../intake/agent-shares.ts'
-import { createHooks } from '../kernel/hooks.ts'
-import type { Kernel } from '../kernel/kernel.ts'
-import { authorize } from '../access/authorize.ts'
-import { createDenialCounts } from '../access/denial-counts.ts'
-import { createGuard } from '../access/guard.ts'
-import { createRefuseAboveCeiling } from '../access/hold-ceiling.ts'
-import { createJournalGrants } from '../access/journal-grants.ts'
-import { createPermissionFile } from '../access/permission-file.ts'
-import { createRateLimits } from '../access/rate-limits.ts'
-import type { Log } from '../platform/log.ts'
-import { loopCpuMs, randomId, randomToken, systemClock } from '../platform/system-clock.ts'
-import { openStorage } from '../storage/open-storage.ts'
+import { createFileEditor, watchSettings } from '../config/index.ts'
+import type { DataPaths } from '../config/index.ts'
+import { createVault } from '../credentials/index.ts'
+import { createEffectOnce } from '../effects/index.ts'
+import { createEventBus } from '../events/index.ts'
+import { createAgentShares } from '../intake/index.ts'
+import { createHooks } from '../kernel/index.ts'
+import type { Kernel } from '../kernel/index.ts'
+import {
+  authorize,
+  createDenialCounts,
+  createGuard,
+  createJournalGrants,
+  createPermissionFile,
+  createRateLimits,
+  createRefuseAboveCeiling,
+  writeFirstPermissions,
+} from '../access/index.ts'
+import type { Log } from '../platform/index.ts'
+import { loopCpuMs, randomId, randomToken, systemClock } from '../platform/index.ts'
+import { openStorage } from '../storage/index.ts'
 import {
   composeJournal,
   composeJournalKeeper,
   composeMeshSecret,
   journalTrust,
   mayBeBare,
-} from './compose-journal.ts'
-import { writeFirstPermissions } from './compose-permissions.ts'
+} from './open-journal.ts'
 
 const clock = systemClock
 

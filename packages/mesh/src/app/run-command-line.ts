@@ -2,12 +2,12 @@ import { flushCompileCache } from 'node:module'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { asProblem } from '../http/problem-reply.ts'
+import { asProblem } from '../http/index.ts'
 import type { CommandContext } from './commands/command-context.ts'
 import { commandEnvironment } from './commands/command-environment.ts'
 import type { EnvFileNeed } from './commands/command-environment.ts'
-import { systemClock } from '../platform/system-clock.ts'
-import { SandboxError, sandboxWords } from '../sandbox/sandbox-error.ts'
+import { systemClock } from '../platform/index.ts'
+import { SandboxError, sandboxWords } from '../sandbox/index.ts'
 
 /** Commands by name. Each brings its own modules. */
 const commands: Readonly<Record<string, Entry>> = {

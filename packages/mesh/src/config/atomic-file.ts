@@ -127,7 +127,8 @@ async function realPathOf(path: string): Promise<string> {
   }
 }
 
-async function syncFolder(folder: string): Promise<void> {
+/** What was renamed in it stands there after a crash. */
+export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r')
   try {
     await handle.sync()
@@ -136,6 +137,6 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-function isMissing(error: unknown): boolean {
+export function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT'
 }

@@ -1,44 +1,25 @@
-import type { FastifyInstance } from 'fastify'
-import type * as z from 'zod'
 import { vaultAgentApi as api, vaultAgentEndpoints as endpoints } from '@flotilla/protocol/vault-api'
-import type { EffectOnce, EffectStep } from '../effects/effect-once.ts'
-import { createBinder } from '../http/bind-endpoint.ts'
-import { effectOf } from '../http/effect-on-call.ts'
-import type { AgentCaller, createAgentGate } from '../http/gates/agent-gate.ts'
+import type { AgentSurface } from '../http/index.ts'
+import type { CredentialRequests } from './credential-requests.ts'
+import type { GenerateSecret, GeneratedSecret } from './generate-secret.ts'
+import type { ListUsable } from './list-usable.ts'
 
-type Body<Name extends 'vaultGenerate' | 'credentialRequest'> = z.output<(typeof api)[Name]['request']>
-type Reply<Name extends keyof typeof api> = z.input<(typeof api)[Name]['response']>
-
-/** What agents may do with credentials; each use case decides for itself whether the caller may. */
-export interface VaultAgentUseCases {
-  list(caller: AgentCaller): Reply<'vaultList'>
-  generate(
-    caller: AgentCaller,
-    body: Body<'vaultGenerate'>,
-    step: EffectStep<Reply<'vaultGenerate'>>,
-  ): Promise<Reply<'vaultGenerate'>>
-  request(caller: AgentCaller, body: Body<'credentialRequest'>): Reply<'credentialRequest'>
-}
-
-export function vaultAgentRoutes(
-  scope: FastifyInstance,
-  deps: {
-    readonly gate: ReturnType<typeof createAgentGate>
-    readonly effects: EffectOnce
-    readonly use: VaultAgentUseCases
+export function credentialAgentRoutes(
+  { bind }: AgentSurface,
+  use: {
+    readonly listUsable: ListUsable
+    readonly generate: GenerateSecret
+    readonly requests: CredentialRequests
   },
 ): void {
-  const { gate, effects, use } = deps
-  const bind = createBinder(scope, gate.spend)
-  scope.addHook('onRequest', gate.admitToDoor)
-
-  bind(endpoints.vaultList, api.vaultList, async ({ raw }) => use.list(gate.doorOnly(raw)))
-  bind(endpoints.vaultGenerate, api.vaultGenerate, async ({ raw, body }) => {
-    const { caller, resumable } = effectOf({ gate, effects }, raw, body)
-    return resumable<Reply<'vaultGenerate'>>((step) => use.generate(caller, body, step))
-  })
-  bind(endpoints.credentialRequest, api.credentialRequest, async ({ raw, body }) => {
-    const { caller, local } = effectOf({ gate, effects }, raw, body)
-    return local(() => use.request(caller, body))
-  })
+  bind(endpoints.vaultList, api.vaultList, ({ caller }) => ({ credentials: use.listUsable(caller) }))
+  bind(endpoints.vaultGenerate, api.vaultGenerate, ({ caller, body, effect }) =>
+    effect(body).resumable<GeneratedSecret>((step) => use.generate(caller, body, step)),
+  )
+  bind(endpoints.credentialRequest, api.credentialRequest, ({ caller, body, effect }) =>
+    effect(body).local(() => {
+      const { id, state } = use.requests.request(caller, body)
+      return { request_id: id, state }
+    }),
+  )
 }

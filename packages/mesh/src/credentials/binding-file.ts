@@ -1,10 +1,9 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
-import { readTextFile, sameStamp, stampOf } from '../config/atomic-file.ts'
-import type { FileEditor, FileStamp } from '../config/atomic-file.ts'
-import { readJsonDocument } from '../config/json-document.ts'
-import type { Log } from '../platform/log.ts'
+import { readJsonDocument, readTextFile, sameStamp, stampOf } from '../config/index.ts'
+import type { FileEditor, FileStamp } from '../config/index.ts'
+import type { Log } from '../platform/index.ts'
 import { isCredentialName } from './credential-tiers.ts'
 import { canonicalName } from './handles.ts'
 import { parseHostPattern } from './host-pattern.ts'
@@ -82,11 +81,14 @@ export async function createBindingFile(deps: BindingFileDeps): Promise<BindingS
       stamp = await stampOf(path)
       current = readBindings(await readTextFile(path))
     } catch (error) {
-      log.error({ err: error }, 'credential bindings cannot be read')
+      log.error(
+        { err: error },
+        'the bindings of credentials cannot be read; no credential is filled in until they can',
+      )
       current = { bindings: new Map(), broken: 'config/credentials.json cannot be read' }
     }
     if (current.broken !== before && current.broken !== null)
-      log.error({ detail: current.broken }, 'no credential is filled in')
+      log.error({ detail: current.broken }, 'no credential is filled in until the bindings are mended')
   }
 
   function refresh(): Promise<void> {

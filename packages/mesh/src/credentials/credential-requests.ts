@@ -3,12 +3,11 @@ import type { NewId } from '@flotilla/protocol/ids'
 import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
-import type { Journal } from '../journal/journal.ts'
-import type { Log } from '../platform/log.ts'
-import type { Guard } from '../access/action.ts'
-import { actorOf } from '../access/caller.ts'
-import type { Caller } from '../access/caller.ts'
-import type { Database } from '../storage/database.ts'
+import type { Journal } from '../journal/index.ts'
+import type { Log } from '../platform/index.ts'
+import type { Caller, Guard } from '../access/index.ts'
+import { actorOf } from '../access/index.ts'
+import type { Database } from '../storage/index.ts'
 import { canonicalName } from './handles.ts'
 import { createRequestTable } from './request-table.ts'
 import type { CredentialRequest, RequestState } from './request-table.ts'
@@ -91,7 +90,11 @@ export function createCredentialRequests(deps: CredentialRequestsDeps): Credenti
       } catch (error) {
         if (error instanceof Problem && error.code === 'unknown-agent')
           table.markTold(request.id, clock.now())
-        else deps.log.warn({ agentId: request.agentId, err: error }, 'an answer is not told yet')
+        else
+          deps.log.warn(
+            { agentId: request.agentId, err: error },
+            'an agent could not be told of its credential request; it is tried again in a minute',
+          )
       }
     }
   }

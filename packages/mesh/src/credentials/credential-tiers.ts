@@ -1,4 +1,4 @@
-import { environmentOnlyNames } from '../config/environment-only.ts'
+import { environmentOnlyNames } from '../config/index.ts'
 
 /** `system` ones are for the mesh alone; `agent` ones agents may name by handle, as far as their record says. */
 export type CredentialTier = 'system' | 'agent'

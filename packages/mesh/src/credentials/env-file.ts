@@ -1,6 +1,6 @@
 import { Problem } from '@flotilla/protocol/problem'
-import { readTextFile, setFileMode, stampOf } from '../config/atomic-file.ts'
-import type { FileEditor } from '../config/atomic-file.ts'
+import { readTextFile, setFileMode, stampOf } from '../config/index.ts'
+import type { FileEditor } from '../config/index.ts'
 
 /** Owner alone reads and writes. */
 const envFileMode = 0o600

@@ -1,6 +1,6 @@
 import { jsonLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
-import { readJson } from '../intake/read-json.ts'
+import { readJson } from '../intake/index.ts'
 import { handleNames, handlesMax, replaceHandles } from './handles.ts'
 
 /** A request as an agent wrote it; header names are in lower case. */

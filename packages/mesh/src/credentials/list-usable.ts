@@ -1,5 +1,4 @@
-import type { Action, Decision, Guard } from '../access/action.ts'
-import type { Caller } from '../access/caller.ts'
+import type { Action, Caller, Decision, Guard } from '../access/index.ts'
 import type { BindingStore } from './binding-file.ts'
 import { handleFor } from './handles.ts'
 import type { Vault } from './vault.ts'

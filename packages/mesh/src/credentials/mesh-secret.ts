@@ -1,6 +1,6 @@
 import { Problem } from '@flotilla/protocol/problem'
-import { readTextFile, setFileMode } from '../config/atomic-file.ts'
-import type { FileEditor } from '../config/atomic-file.ts'
+import { readTextFile, setFileMode } from '../config/index.ts'
+import type { FileEditor } from '../config/index.ts'
 import { credentialNameOf, meshSecretName } from './credential-tiers.ts'
 import { parseEnvText, readEnvFile } from './env-file.ts'
 import { checkedSecret, readSecretFile, refused, writeSecretFile } from './mesh-secret-file.ts'
@@ -162,7 +162,10 @@ async function clearEnvFile({ editor, envFilePath, log }: OpenMeshSecretDeps, se
       'the line of the mesh’s secret could not be taken out; take it out by hand',
     )
   } catch (error) {
-    log.warn({ path: envFilePath, err: error }, 'the line of the mesh’s secret could not be taken out')
+    log.warn(
+      { path: envFilePath, err: error },
+      'the line of the mesh’s secret could not be taken out; take it out by hand',
+    )
   }
 }
 

@@ -1,6 +1,6 @@
 import { requestStates } from '@flotilla/protocol/vault-api'
 import * as z from 'zod'
-import type { Database } from '../storage/database.ts'
+import type { Database } from '../storage/index.ts'
 
 export type RequestState = (typeof requestStates)[number]
 

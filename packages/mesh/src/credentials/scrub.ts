@@ -1,5 +1,5 @@
-import { createNeedleFinder, needleMinUnits } from './find-needles.ts'
-import type { Occurrence } from './find-needles.ts'
+import { createPatternFinder, patternMinUnits } from './find-patterns.ts'
+import type { Occurrence } from './find-patterns.ts'
 import type { Secret } from './secret.ts'
 import { folded, isBlank, textViews, unitsOf } from './text-views.ts'
 
@@ -27,7 +27,7 @@ const mark = '[secret]'
 /** `\\u00XX` twice over, with white space between. */
 const stretchPerChar = 16
 
-interface Needle {
+interface Pattern {
   readonly units: Uint16Array
   /** Its ends share a base64 digit with what stands beside it. */
   readonly isBase64: boolean
@@ -46,24 +46,24 @@ export type ScrubFor = (secrets: readonly Secret[]) => Scrub
  * second's work, which no call may cost.
  */
 export function createScrubs(): ScrubFor {
-  const known = new WeakMap<Secret, readonly Needle[]>()
+  const known = new WeakMap<Secret, readonly Pattern[]>()
   return (secrets) =>
     scrubOf(secrets, (secret) => {
-      const needles = known.get(secret) ?? needlesOf(secret.reveal())
-      known.set(secret, needles)
-      return needles
+      const patterns = known.get(secret) ?? patternsOf(secret.reveal())
+      known.set(secret, patterns)
+      return patterns
     })
 }
 
-function scrubOf(secrets: readonly Secret[], needlesFor: (secret: Secret) => readonly Needle[]): Scrub {
-  const long = secrets.filter((secret) => secret.reveal().length >= needleMinUnits)
+function scrubOf(secrets: readonly Secret[], patternsFor: (secret: Secret) => readonly Pattern[]): Scrub {
+  const long = secrets.filter((secret) => secret.reveal().length >= patternMinUnits)
   const values = long.map((secret) => secret.reveal())
-  const needles = long.flatMap(needlesFor)
-  const finder = createNeedleFinder(needles.map(({ units }) => units))
+  const patterns = long.flatMap(patternsFor)
+  const finder = createPatternFinder(patterns.map(({ units }) => units))
   const reachChars = values.reduce((longest, value) => Math.max(longest, value.length * stretchPerChar), 0)
 
   function rangesIn(text: string): Range[] {
-    if (needles.length === 0 || text.length < needleMinUnits) return []
+    if (patterns.length === 0 || text.length < patternMinUnits) return []
     return textViews(text).flatMap(({ units, starts, ends }) =>
       finder.find(folded(units)).map((found) => {
         const range = { from: starts[found.from] ?? 0, to: ends[found.to - 1] ?? text.length }
@@ -72,8 +72,8 @@ function scrubOf(secrets: readonly Secret[], needlesFor: (secret: Secret) => rea
     )
   }
 
-  function isBase64({ needle }: Occurrence): boolean {
-    return needles[needle]?.isBase64 ?? false
+  function isBase64({ pattern }: Occurrence): boolean {
+    return patterns[pattern]?.isBase64 ?? false
   }
 
   const clean = (text: string): string => without(text, rangesIn(text))
@@ -112,12 +112,12 @@ function widened(text: string, { from, to }: Range): Range {
   return { from: isDigit(from - 1) ? from - 1 : from, to: end }
 }
 
-function needlesOf(value: string): Needle[] {
-  const forms = new Map<string, Needle>()
+function patternsOf(value: string): Pattern[] {
+  const forms = new Map<string, Pattern>()
   const add = (text: string, isBase64 = false) => {
     const units = unitsOf(text)
     for (const shape of [folded(units), folded(units.filter((unit) => !isBlank(unit)))]) {
-      if (shape.length >= needleMinUnits) forms.set(shape.join(), { units: shape, isBase64 })
+      if (shape.length >= patternMinUnits) forms.set(shape.join(), { units: shape, isBase64 })
     }
   }
   for (const text of [value, value.toLowerCase(), value.toUpperCase()]) add(text)

@@ -1,4 +1,4 @@
-import type { FileEditor } from '../config/atomic-file.ts'
+import type { FileEditor } from '../config/index.ts'
 import { credentialNameOf, meshSecretName, variableOf } from './credential-tiers.ts'
 import type { CredentialTier } from './credential-tiers.ts'
 import { readEnvFile, setEnvValue } from './env-file.ts'

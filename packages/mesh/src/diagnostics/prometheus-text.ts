@@ -1,4 +1,4 @@
-import type { Metric } from '../kernel/metric.ts'
+import type { Metric } from '../kernel/index.ts'
 
 export const prometheusContentType = 'text/plain; version=0.0.4; charset=utf-8'
 

@@ -1,10 +1,10 @@
 import { Problem } from '@flotilla/protocol/problem'
 import { describe, expect, test } from 'vitest'
 import { openDatabase } from '../storage/database.ts'
-import { allMigrations } from '../storage/all-migrations.ts'
+import { allMigrations } from '../storage/migrations/all-migrations.ts'
 import { migrate } from '../storage/migrate.ts'
 import { createEffectOnce } from './effect-once.ts'
-import { aLedgerWorld } from '../testing/ledger-harness.ts'
+import { aLedgerHarness } from '../testing/ledger-harness.ts'
 import type { EffectCall, EffectOnce, OutsideLine } from './effect-once.ts'
 
 function anEffect() {
@@ -311,7 +311,7 @@ test('a run that is answered nothing very often fills its room too', () => {
 })
 
 test('the answers of a run are let go a minute after its end, and not before', async () => {
-  const world = aLedgerWorld()
+  const world = aLedgerHarness()
   world.ledger.start()
   const { database, clock } = world
   const effects = createEffectOnce({ database, clock })

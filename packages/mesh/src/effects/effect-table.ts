@@ -3,8 +3,8 @@ import { jsonValueSchema } from '@flotilla/protocol/json-value'
 import type { JsonValue } from '@flotilla/protocol/json-value'
 import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
-import type { Database } from '../storage/database.ts'
-import { jsonColumn } from '../storage/json-column.ts'
+import type { Database } from '../storage/index.ts'
+import { jsonColumn } from '../storage/index.ts'
 
 /** What a row takes beside its answer, bytes: ids, key, digest and index. Most answers are shorter than that. */
 const rowBytes = 500

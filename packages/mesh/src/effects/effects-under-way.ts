@@ -1,7 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { agentShare } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
-import { createFairShare } from '../intake/fair-share.ts'
+import { createFairShare } from '../intake/index.ts'
 import { keyUsed } from './effect-table.ts'
 import type { EffectKey } from './effect-table.ts'
 

@@ -1,14 +1,14 @@
 import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
 import { describe, expect, test } from 'vitest'
 import { silentLog } from '../platform/log.ts'
-import { createHandDrivenClock } from '../testing/manual-clock.ts'
+import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
 import { migrated } from '../testing/ledger-harness.ts'
 import type { Database } from '../storage/database.ts'
 import { createEventBus } from './create-event-bus.ts'
 import type { EventBus } from './event-bus.ts'
 
 const aBus = (database: Database = migrated(), log = silentLog): EventBus =>
-  createEventBus({ database, clock: createHandDrivenClock(), log })
+  createEventBus({ database, clock: createManualClock(), log })
 
 const note = (message: string): FleetEventBody => ({
   type: 'note.added',

@@ -1,8 +1,8 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { isPassing } from '@flotilla/protocol/fleet-event'
 import type { FleetEvent, FleetEventBody } from '@flotilla/protocol/fleet-event'
-import type { Log } from '../platform/log.ts'
-import type { Database } from '../storage/database.ts'
+import type { Log } from '../platform/index.ts'
+import type { Database } from '../storage/index.ts'
 import type { EventBus } from './event-bus.ts'
 import { createEventTable } from './event-table.ts'
 

@@ -1,8 +1,8 @@
 import { fleetEventBodySchema } from '@flotilla/protocol/fleet-event'
 import type { FleetEvent } from '@flotilla/protocol/fleet-event'
 import * as z from 'zod'
-import type { Database } from '../storage/database.ts'
-import { jsonColumn } from '../storage/json-column.ts'
+import type { Database } from '../storage/index.ts'
+import { jsonColumn } from '../storage/index.ts'
 
 const eventRowSchema = z.object({ seq: z.number(), at: z.number(), body: jsonColumn(fleetEventBodySchema) })
 const sequenceSchema = z.object({ reserved_until: z.number(), dropped_until: z.number() })

@@ -2,8 +2,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import * as z from 'zod'
 import type { Endpoint, EndpointSchemas } from '@flotilla/protocol/endpoint'
 import { Problem } from '@flotilla/protocol/problem'
-import type { Action } from '../access/action.ts'
-import { endingAtFirst } from '../intake/parse-first.ts'
+import type { Action } from '../access/index.ts'
+import { endingAtFirst } from '../intake/index.ts'
 import { clientGone } from './client-gone.ts'
 
 type Parsed<Schema> = Schema extends z.core.$ZodType ? z.output<Schema> : undefined

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { headers } from '@flotilla/protocol/headers'
 import { Problem } from '@flotilla/protocol/problem'
-import type { EffectOnce, EffectStep, OutsideLine } from '../effects/effect-once.ts'
+import type { EffectOnce, EffectStep, OutsideLine } from '../effects/index.ts'
 import type { AgentCaller, AgentGate } from './gates/agent-gate.ts'
 
 /** The ways to do the work of a keyed call once; see `createEffectOnce`. */

@@ -2,8 +2,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '@flotilla/protocol/problem'
 import { problemCatalog } from '@flotilla/protocol/problem-catalog'
 import { problemContentType, problemJson } from '@flotilla/protocol/problem-json'
-import type { Log } from '../platform/log.ts'
-import { isDiskFull } from '../storage/disk-full.ts'
+import type { Log } from '../platform/index.ts'
+import { isDiskFull } from '../storage/index.ts'
 
 /** The one place that turns a failure into an answer. What is not a Problem says nothing about itself outside. */
 export function installProblemReplies(server: FastifyInstance, log: Log): void {

@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { connect } from 'node:net'
 import { Problem } from '@flotilla/protocol/problem'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { createHandDrivenClock } from '../testing/manual-clock.ts'
+import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
 import { createBodyReader } from './read-bounded-body.ts'
 
 const bounds = {
@@ -17,7 +17,7 @@ const bounds = {
 
 /** A real server whose bodies are read by the reader, and what became of each. */
 async function aReader() {
-  const clock = createHandDrivenClock()
+  const clock = createManualClock()
   const reader = createBodyReader(bounds, clock)
   const ends: Promise<Buffer | string>[] = []
   const came: number[] = []

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Endpoint } from '@flotilla/protocol/endpoint'
-import type { Caller } from '../access/caller.ts'
+import type { Caller } from '../access/index.ts'
 import type { BindOptions, BoundRequest, Handled } from './bind-endpoint.ts'
 import type { EffectOnCall } from './effect-on-call.ts'
 import type { AgentCaller, AgentGate } from './gates/agent-gate.ts'

@@ -1,11 +1,11 @@
 import { agentShare } from '@flotilla/protocol/limits'
 import { expect, test } from 'vitest'
-import { createManualClock } from '../../../../tests/support/manual-clock.ts'
+import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
 import { createAgentShares } from './agent-shares.ts'
 
 test('bodies of calls that fill their pot leave every reply its room', () => {
   const { held } = createAgentShares({ clock: createManualClock(), cpuMs: () => 0 })
-  const each = agentShare.heldPerAgentMaxBytes / 64
+  const each = agentShare.heldBytes.perAgentMax / 64
   const fill = () => {
     for (let agent = 0; ; agent++) for (let part = 0; part < 64; part++) held.calls.take(`a${agent}`, each)
   }

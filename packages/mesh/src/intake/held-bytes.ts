@@ -8,30 +8,18 @@ export interface HeldBytes {
   giveBack(agentId: string, bytes: number): void
 }
 
-/** A share of bytes; see `fair-share.ts`. */
-export interface HeldBounds {
-  readonly heldMaxBytes: number
-  readonly heldPerAgentMaxBytes: number
-  readonly heldFloorBytes: number
-  readonly heldReserveMaxBytes: number
-}
-
 const retryAfterSeconds = 2
 
-export function createHeldBytes(bounds: HeldBounds): HeldBytes {
-  const share = createFairShare({
-    max: bounds.heldMaxBytes,
-    perAgentMax: bounds.heldPerAgentMaxBytes,
-    floor: bounds.heldFloorBytes,
-    reserveMax: bounds.heldReserveMaxBytes,
-  })
+/** Bounds in bytes. */
+export function createHeldBytes(bounds: Parameters<typeof createFairShare>[0]): HeldBytes {
+  const share = createFairShare(bounds)
   return {
     take(agentId, bytes) {
       const full = share.take(agentId, bytes)
       if (full === null) return
       const detail =
         full === 'agent'
-          ? `at most ${bounds.heldPerAgentMaxBytes} bytes at once are kept for one agent, and this one has ${share.of(agentId)} already`
+          ? `at most ${bounds.perAgentMax} bytes at once are kept for one agent, and this one has ${share.of(agentId)} already`
           : `other agents leave this one no room for ${bytes} bytes more at this moment`
       throw new Problem('rate-limited', {
         detail: `${detail}; try again in ${retryAfterSeconds} seconds`,

@@ -13,7 +13,7 @@ const refusalOf = (work: () => unknown): Problem | null => {
   }
 }
 
-const bounds = { heldMaxBytes: 120, heldPerAgentMaxBytes: 40, heldFloorBytes: 5, heldReserveMaxBytes: 20 }
+const bounds = { max: 120, perAgentMax: 40, floor: 5, reserveMax: 20 }
 
 test('one agent keeps its share of the bytes and no more', () => {
   const held = createHeldBytes(bounds)
@@ -59,7 +59,7 @@ test('a refusal says whose bound it is, as it is, and when to try again', () => 
   expect(crowded?.detail).toBe(
     'other agents leave this one no room for 30 bytes more at this moment; try again in 2 seconds',
   )
-  expect(crowded?.detail).not.toContain(String(bounds.heldMaxBytes))
+  expect(crowded?.detail).not.toContain(String(bounds.max))
   expect(crowded?.retryAfterSeconds).toBe(2)
 })
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import * as z from 'zod'
-import type { Database } from '../storage/database.ts'
+import type { Database } from '../storage/index.ts'
 import type { Checkpoint } from './journal-checkpoints.ts'
 import { journalRowSchema, rowsAfter } from './read-journal.ts'
 

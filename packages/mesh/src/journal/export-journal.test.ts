@@ -1,6 +1,6 @@
 import { CloudEvent, HTTP } from 'cloudevents'
 import { describe, expect, test } from 'vitest'
-import { createManualClock } from '../../../../tests/support/manual-clock.ts'
+import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
 import { migrated } from '../testing/ledger-harness.ts'
 import { cloudEvent } from './cloud-event.ts'
 import { exportJournal } from './export-journal.ts'

@@ -1,4 +1,4 @@
-import type { Database } from '../storage/database.ts'
+import type { Database } from '../storage/index.ts'
 import { journalRowSchema } from './read-journal.ts'
 import type { JournalRow } from './read-journal.ts'
 

@@ -1,6 +1,6 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import * as z from 'zod'
-import type { Database } from '../storage/database.ts'
+import type { Database } from '../storage/index.ts'
 import { canonicalJson, chainHash, genesisHash } from './chain-hash.ts'
 import { headText } from './journal-seal.ts'
 import type { JournalSeal } from './journal-seal.ts'

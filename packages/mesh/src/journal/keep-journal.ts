@@ -1,14 +1,10 @@
-import type { Clock } from '@flotilla/protocol/clock'
-import type { Database } from '../storage/database.ts'
 import { acceptedDetail } from './accepted-rows.ts'
-import type { JournalAnchors } from './journal-anchors.ts'
 import { readCheckpoints, sealed, writeCheckpoint } from './journal-checkpoints.ts'
 import type { Checkpoint } from './journal-checkpoints.ts'
-import type { JournalSeal } from './journal-seal.ts'
 import { readHead, writeHead } from './journal-table.ts'
 import type { JournalHead } from './journal-table.ts'
-import type { Journal } from './journal.ts'
 import { pruneJournal } from './prune-journal.ts'
+import type { PruneDeps } from './prune-journal.ts'
 import { faultWords, verifyJournal } from './verify-journal.ts'
 import type { JournalVerdict } from './verify-journal.ts'
 
@@ -40,14 +36,8 @@ export interface JournalKeeper {
   close(): void
 }
 
-export interface JournalKeeperDeps {
-  readonly database: Database
-  readonly journal: Journal
-  readonly seal: JournalSeal
-  readonly anchors: JournalAnchors
+export interface JournalKeeperDeps extends PruneDeps {
   readonly bareHead: boolean
-  readonly clock: Clock
-  readonly retention: () => { readonly keep_days: number; readonly max_rows: number }
   readonly onBroken: (detail: string) => void
 }
 

@@ -1,15 +1,26 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { Database } from '../storage/index.ts'
+import type { JournalAnchors } from './journal-anchors.ts'
+import type { JournalSeal } from './journal-seal.ts'
+import type { Journal } from './journal.ts'
 import { acceptedBlockRows, acceptedBlocks, isAsAccepted, otherWords } from './accepted-rows.ts'
 import type { AcceptedBlock } from './accepted-rows.ts'
 import { genesisHash } from './chain-hash.ts'
 import { baseOf, readCheckpoints, sealed, writeCheckpoint } from './journal-checkpoints.ts'
 import type { Checkpoint } from './journal-checkpoints.ts'
 import { readHead } from './journal-table.ts'
-import type { JournalKeeperDeps } from './keep-journal.ts'
 import { linkSchema, rowsAfter } from './read-journal.ts'
 import { walkChain } from './verify-journal.ts'
 import type { JournalVerdict } from './verify-journal.ts'
 
-type PruneDeps = Pick<JournalKeeperDeps, 'database' | 'journal' | 'seal' | 'anchors' | 'clock' | 'retention'>
+export interface PruneDeps {
+  readonly database: Database
+  readonly journal: Journal
+  readonly seal: JournalSeal
+  readonly anchors: JournalAnchors
+  readonly clock: Clock
+  readonly retention: () => { readonly keep_days: number; readonly max_rows: number }
+}
 
 /** Rows pruned in one step, so that nobody waits for it. */
 export const prunedStepRows = acceptedBlockRows

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { createHandDrivenClock } from '../testing/manual-clock.ts'
+import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
 import { migrated } from '../testing/ledger-harness.ts'
 import type { Database } from '../storage/database.ts'
 import { canonicalJson } from './chain-hash.ts'
@@ -10,7 +10,7 @@ import { verifyJournal } from './verify-journal.ts'
 
 function aJournal(rows = 5): Database {
   const database = migrated()
-  const journal = createJournal({ database, clock: createHandDrivenClock() })
+  const journal = createJournal({ database, clock: createManualClock() })
   for (let row = 1; row <= rows; row++) {
     journal.append({
       actor: 'system',
@@ -74,7 +74,7 @@ describe('the journal', () => {
   test('shows an added row whose own hash is right', () => {
     const database = aJournal()
     const head = database.prepare('SELECT seq, count, hash FROM journal_head').get()!
-    createJournal({ database, clock: createHandDrivenClock() }).append({
+    createJournal({ database, clock: createManualClock() }).append({
       actor: 'system',
       action: 'made.up',
       subject: 'x',
@@ -88,7 +88,7 @@ describe('the journal', () => {
 
   test('is written in the transaction of what it records', () => {
     const database = aJournal()
-    const journal = createJournal({ database, clock: createHandDrivenClock() })
+    const journal = createJournal({ database, clock: createManualClock() })
     const work = () => {
       journal.append({ actor: 'system', action: 'a.b', subject: 'x', detail: {} })
       throw new Error('no')
@@ -111,7 +111,7 @@ describe('the journal', () => {
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (detail) => {
         const database = migrated()
         const json = JSON.parse(JSON.stringify(detail)) as Record<string, never>
-        createJournal({ database, clock: createHandDrivenClock() }).append({
+        createJournal({ database, clock: createManualClock() }).append({
           actor: 'system',
           action: 'a.b',
           subject: 'x',

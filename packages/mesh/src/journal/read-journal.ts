@@ -1,7 +1,7 @@
 import { jsonObjectSchema } from '@flotilla/protocol/json-value'
 import * as z from 'zod'
-import type { Database } from '../storage/database.ts'
-import { jsonColumn } from '../storage/json-column.ts'
+import type { Database } from '../storage/index.ts'
+import { jsonColumn } from '../storage/index.ts'
 
 export const journalRowSchema = z.object({
   seq: z.number(),

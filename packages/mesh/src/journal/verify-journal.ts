@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import type { Database } from '../storage/database.ts'
+import type { Database } from '../storage/index.ts'
 import { faultOfAccepted } from './accepted-rows.ts'
 import { chainHash, genesisHash } from './chain-hash.ts'
 import type { JournalAnchors } from './journal-anchors.ts'

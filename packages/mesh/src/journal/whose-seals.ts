@@ -1,4 +1,4 @@
-import type { Database } from '../storage/database.ts'
+import type { Database } from '../storage/index.ts'
 import { readCheckpoints } from './journal-checkpoints.ts'
 import { checkpointText, headText } from './journal-seal.ts'
 import type { JournalSeal } from './journal-seal.ts'

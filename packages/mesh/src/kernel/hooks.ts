@@ -1,7 +1,7 @@
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { Origin } from '@flotilla/protocol/origin'
 import type { RunKind, RunOutcome, RunState } from '@flotilla/protocol/run'
-import type { Log } from '../platform/log.ts'
+import type { Log } from '../platform/index.ts'
 import { createAwaitedHook, createHook, createNotice, createQuestion } from './hook.ts'
 import type { AwaitedHook, Hook, Question } from './hook.ts'
 
@@ -46,6 +46,10 @@ export interface Hooks {
   readonly agentDeleted: Hook<string>
   /** By `runs`, in the transaction that settles. */
   readonly runSettled: Hook<SettledRun>
+  /** By whoever is about to tell what something cost: what still waits to be written is written first. */
+  readonly costsAsked: Hook<void>
+  /** Before the journal is read out: what was spent up to now is in it too. */
+  readonly journalAsked: Hook<void>
   /** By `runs`: an agent ended its turn with entries for the blackboard. */
   readonly entriesPromoted: Hook<{
     readonly runId: string
@@ -78,6 +82,8 @@ export function createHooks(log: Log): Hooks {
     agentFilesDropped: createAwaitedHook(),
     agentDeleted: createHook(),
     runSettled: createHook(),
+    costsAsked: createHook(),
+    journalAsked: createHook(),
     entriesPromoted: createHook(),
     runAwaits: createQuestion(),
     reasonsToPause: createQuestion(),

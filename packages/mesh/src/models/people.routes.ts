@@ -1,19 +1,17 @@
-import type { FastifyInstance } from 'fastify'
+import { meshHumanApi, meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { modelsApi as api, modelsEndpoints as endpoints } from '@flotilla/protocol/models-api'
-import type { ModelView } from '@flotilla/protocol/models-api'
-import type { Caller } from '../access/caller.ts'
-import { createBinder } from '../http/bind-endpoint.ts'
-import type { HumanGate } from '../http/gates/people-gate.ts'
+import type { PeopleSurface } from '../http/index.ts'
+import type { WatchedModels } from './gateway/watched-models.ts'
+import type { Recording } from './recording/recording.ts'
 
-export interface ModelsRoutesDeps {
-  readonly gate: HumanGate
-  readonly use: { models(caller: Caller): readonly ModelView[] }
-}
-
-export function modelsRoutes(scope: FastifyInstance, { gate, use }: ModelsRoutesDeps): void {
-  const bind = createBinder(scope)
-  scope.addHook('onRequest', async (request) => {
-    gate(request)
+export function modelPeopleRoutes(
+  { bind }: PeopleSurface,
+  { watched, recording }: { readonly watched: WatchedModels; readonly recording: Recording },
+): void {
+  bind(endpoints.models, api.models, ({ caller }) => ({ models: watched(caller) }))
+  bind(meshHumanEndpoints.recordingStart, meshHumanApi.recordingStart, ({ caller }) => {
+    recording.start(caller)
+    return { recording: true }
   })
-  bind(endpoints.models, api.models, async ({ raw }) => ({ models: [...use.models(gate(raw))] }))
+  bind(meshHumanEndpoints.recordingStop, meshHumanApi.recordingStop, ({ caller }) => recording.stop(caller))
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { wireLimits } from '@flotilla/protocol/limits'
-import type { Log } from '../platform/log.ts'
-import type { RunTicket } from '../access/run-ticket.ts'
+import type { Log } from '../platform/index.ts'
+import type { RunTicket } from '../access/index.ts'
 
 /** Keeps a run's lease alive while a call of it is open (ledger invariant R2); returns the way to stop. */
 export type HoldLease = (run: RunTicket | null) => () => void

@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { heedsLesson } from '../../../../tests/verifies.ts'
 import { patient } from '../../../../tests/support/patience.ts'
-import { aLedgerWorld, person } from '../testing/ledger-harness.ts'
-import type { LedgerWorld } from '../testing/ledger-harness.ts'
+import { aLedgerHarness, person } from '../testing/ledger-harness.ts'
+import type { LedgerHarness } from '../testing/ledger-harness.ts'
 
 const agentIds = ['operator', 'ada', 'bob'] as const
 
@@ -52,7 +52,7 @@ function quietly(work: () => unknown): void {
   }
 }
 
-async function play(world: LedgerWorld, next: Step, { askedByPerson }: Seen): Promise<LedgerWorld> {
+async function play(world: LedgerHarness, next: Step, { askedByPerson }: Seen): Promise<LedgerHarness> {
   if (next.do === 'chat') {
     askedByPerson.add(world.chat(agentIds[next.agent]!).id)
     return world
@@ -81,7 +81,7 @@ async function play(world: LedgerWorld, next: Step, { askedByPerson }: Seen): Pr
 
 type AgentStep = Exclude<Extract<Step, { readonly agent: number }>, { readonly do: 'chat' }>
 
-function playAgent(world: LedgerWorld, next: AgentStep): void {
+function playAgent(world: LedgerHarness, next: AgentStep): void {
   const agentId = agentIds[next.agent]!
   const caller = world.callerOf(agentId)
   switch (next.do) {
@@ -123,14 +123,14 @@ function playAgent(world: LedgerWorld, next: AgentStep): void {
   }
 }
 
-function column(world: LedgerWorld, sql: string): readonly unknown[] {
+function column(world: LedgerHarness, sql: string): readonly unknown[] {
   return world.database
     .prepare(sql)
     .all()
     .map((row) => Object.values(row)[0])
 }
 
-function check(world: LedgerWorld, { askedByPerson, outcomes }: Seen): void {
+function check(world: LedgerHarness, { askedByPerson, outcomes }: Seen): void {
   const runs = world.ledger.list({ limit: 500 })
   for (const agentId of agentIds) {
     expect(runs.filter((run) => run.agentId === agentId && run.state === 'running').length).toBeLessThan(2)
@@ -151,7 +151,7 @@ function check(world: LedgerWorld, { askedByPerson, outcomes }: Seen): void {
 }
 
 /** Every task that ended told its living asker in exactly one turn, in the same words at every attempt. */
-function checkTold(world: LedgerWorld): void {
+function checkTold(world: LedgerHarness): void {
   for (const task of world.taskTable.list({ limit: 500 })) {
     if (task.parent_run_id === null) continue
     const notes = world.ledger.outbox
@@ -175,7 +175,7 @@ function checkTold(world: LedgerWorld): void {
 }
 
 /** Agents that end what they have; every run ends without any limit of time being reached. */
-async function workToTheEnd(world: LedgerWorld): Promise<void> {
+async function workToTheEnd(world: LedgerHarness): Promise<void> {
   for (const agentId of agentIds) world.agents.hang(agentId, false)
   for (let round = 0; round < 300; round++) {
     if (world.ledger.list({ limit: 500 }).every(hasEnded)) return
@@ -188,7 +188,7 @@ async function workToTheEnd(world: LedgerWorld): Promise<void> {
 }
 
 /** Agents that never end anything: time ends it. */
-async function waitToTheEnd(world: LedgerWorld): Promise<void> {
+async function waitToTheEnd(world: LedgerHarness): Promise<void> {
   for (let hour = 0; hour < 400; hour++) {
     if (world.ledger.list({ limit: 500 }).every(hasEnded)) return
     await world.clock.leap(3_600_000)
@@ -205,7 +205,7 @@ test(
         fc.array(step, { minLength: 5, maxLength: 40 }),
         fc.boolean(),
         async (steps, friendly) => {
-          let world = aLedgerWorld()
+          let world = aLedgerHarness()
           const seen: Seen = { askedByPerson: new Set(), outcomes: new Map() }
           world.ledger.start()
           for (const next of steps) {

@@ -2,18 +2,18 @@ import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { afterEach, describe, expect, test } from 'vitest'
 import { heedsLesson, verifies } from '../../../../tests/verifies.ts'
-import { aLedgerWorld, person } from '../testing/ledger-harness.ts'
-import type { LedgerWorld, WorldOptions } from '../testing/ledger-harness.ts'
+import { aLedgerHarness, person } from '../testing/ledger-harness.ts'
+import type { LedgerHarness, LedgerHarnessOptions } from '../testing/ledger-harness.ts'
 import { turnMaxMs } from './lifecycle/expire-runs.ts'
 import { silenceMaxMs } from './lifecycle/run-pulses.ts'
 
-const opened: LedgerWorld[] = []
+const opened: LedgerHarness[] = []
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((world) => world.ledger.close()))
 })
 
-async function aStartedWorld(options: WorldOptions = {}): Promise<LedgerWorld> {
-  const world = aLedgerWorld(options)
+async function aStartedHarness(options: LedgerHarnessOptions = {}): Promise<LedgerHarness> {
+  const world = aLedgerHarness(options)
   opened.push(world)
   world.ledger.start()
   await world.clock.settle()
@@ -31,7 +31,7 @@ const codeOf = (work: () => unknown): string => {
 
 describe('submitting', () => {
   test('a run is a row before anything happens', () => {
-    const world = aLedgerWorld()
+    const world = aLedgerHarness()
     const run = world.chat('operator')
     expect(world.ledger.find(run.id)).toMatchObject({
       state: 'queued',
@@ -41,7 +41,7 @@ describe('submitting', () => {
   })
 
   test('the same idempotency key gives the same run, fifty times over', async () => {
-    const world = await aStartedWorld()
+    const world = await aStartedHarness()
     const runs = await Promise.all(
       Array.from({ length: 50 }, async () => world.chat('operator', 'once', 'key-1')),
     )
@@ -50,7 +50,7 @@ describe('submitting', () => {
   })
 
   test('another caller with the same key gets a run of its own', () => {
-    const world = aLedgerWorld()
+    const world = aLedgerHarness()
     const mine = world.chat('operator', 'hello', 'key-1')
     const other = world.ledger.submitRun(
       { kind: 'human', channel: 'dashboard' },
@@ -60,13 +60,13 @@ describe('submitting', () => {
   })
 
   test('a key that was used for something else is a conflict', () => {
-    const world = aLedgerWorld()
+    const world = aLedgerHarness()
     world.chat('operator', 'hello', 'key-1')
     expect(codeOf(() => world.chat('operator', 'other', 'key-1'))).toBe('conflict')
   })
 
   test('a full lane refuses and says when to come again', () => {
-    const world = aLedgerWorld()
+    const world = aLedgerHarness()
     for (let count = 0; count < wireLimits.laneQueueMax; count++) world.chat('operator')
     expect(() => world.chat('operator')).toThrow(
       expect.objectContaining({ code: 'lane-full', retryAfterSeconds: 30 }),
@@ -75,13 +75,13 @@ describe('submitting', () => {
   })
 
   test('an agent that does not exist is refused', () => {
-    expect(codeOf(() => aLedgerWorld().chat('nobody'))).toBe('unknown-agent')
+    expect(codeOf(() => aLedgerHarness().chat('nobody'))).toBe('unknown-agent')
   })
 })
 
 describe('a turn', () => {
   test('a chat ends with the answer of the agent, and its asker is told once', async () => {
-    const world = await aStartedWorld()
+    const world = await aStartedHarness()
     const run = world.chat('operator')
     await world.clock.settle()
     expect(world.agents.sent).toEqual([
@@ -95,7 +95,7 @@ describe('a turn', () => {
 
   test('a tool call ends with its structured result', async () => {
     verifies('resources:task-result:structured-output')
-    const world = await aStartedWorld()
+    const world = await aStartedHarness()
     const input = { kind: 'tool', tool: 'list_files', params: {} } as const
     const run = world.ledger.submitRun(person, { agentId: 'worker', input })
     await world.clock.settle()
@@ -105,7 +105,7 @@ describe('a turn', () => {
   })
 
   test('a failed turn keeps the code that the agent gave', async () => {
-    const world = await aStartedWorld()
+    const world = await aStartedHarness()
     const run = world.chat('operator')
     await world.clock.settle()
     const error = { code: 'rounds-exhausted', detail: 'no rounds left' }
@@ -119,7 +119,7 @@ describe('a turn', () => {
   })
 
   test('one agent runs one run at a time, two agents run side by side', async () => {
-    const world = await aStartedWorld()
+    const world = await aStartedHarness()
     const runs = [world.chat('operator'), world.chat('operator'), world.chat('worker')]
     await world.clock.settle()
     expect(runs.map(world.state)).toEqual(['running', 'queued', 'running'])
@@ -129,7 +129,7 @@ describe('a turn', () => {
   })
 
   test('a stream that breaks is followed to its end by asking for the result', async () => {
-    const world = await aStartedWorld()
+    const world = await aStartedHarness()
     const run = world.chat('operator')
     await world.clock.settle()
     world.agents.breakStreams('operator')
@@ -142,7 +142,7 @@ describe('a turn', () => {
   })
 
   test('an end under another fence is none', async () => {
-    const world = await aStartedWorld()
+    const world = await aStartedHarness()
     const run = world.chat('operator')
     await world.clock.settle()
     world.agents.finish('operator', { fence: 7, response: 'forged' })
@@ -153,7 +153,7 @@ describe('a turn', () => {
   test('what the agent promotes is written by it, before the run ends', async () => {
     verifies('resources:task-result:promotions')
     const promoted: unknown[] = []
-    const world: LedgerWorld = await aStartedWorld({})
+    const world: LedgerHarness = await aStartedHarness({})
     world.hooks.entriesPromoted.subscribe(({ runId, agentId, entries }) => {
       promoted.push([runId, agentId, entries, world.state(run)])
     })
@@ -165,7 +165,7 @@ describe('a turn', () => {
   })
 
   test('the mesh counts cost and tokens, and does not believe the agent', async () => {
-    const world = await aStartedWorld()
+    const world = await aStartedHarness()
     const run = world.chat('operator')
     await world.clock.settle()
     world.ledger.addRunCost(run.id, 0.25, 100)
@@ -176,7 +176,7 @@ describe('a turn', () => {
   })
 
   test('counts tokens no further than a number that can be read again', async () => {
-    const world = await aStartedWorld()
+    const world = await aStartedHarness()
     const run = world.chat('operator')
     await world.clock.settle()
     for (const tokens of [Number.MAX_SAFE_INTEGER, 2 ** 57]) world.ledger.addRunCost(run.id, 0, tokens)
@@ -186,7 +186,7 @@ describe('a turn', () => {
 
 describe('a lost agent', () => {
   test('three attempts, then interrupted', async () => {
-    const world = await aStartedWorld()
+    const world = await aStartedHarness()
     const run = world.chat('operator')
     for (let attempt = 1; attempt <= 3; attempt++) {
       await world.clock.advance(10_000)
@@ -199,7 +199,7 @@ describe('a lost agent', () => {
   })
 
   test('an agent that is stopped in mid-run does not cancel the run by saying so', async () => {
-    const world = await aStartedWorld()
+    const world = await aStartedHarness()
     const run = world.chat('operator')
     await world.clock.settle()
     const error = { code: 'cancelled', detail: 'The run was stopped: stopping.' }
@@ -209,7 +209,7 @@ describe('a lost agent', () => {
   })
 
   test('an agent that cannot be started uses up the attempts', async () => {
-    const world = await aStartedWorld()
+    const world = await aStartedHarness()
     world.agents.startFault = new Problem('agent-unavailable', { detail: 'no image' })
     const run = world.chat('operator')
     await world.clock.advance(30_000)
@@ -218,7 +218,7 @@ describe('a lost agent', () => {
   })
 
   test('an agent without a model ends the run at once, with the repair', async () => {
-    const world = await aStartedWorld()
+    const world = await aStartedHarness()
     world.agents.startFault = new Problem('not-configured', { detail: 'set default_model' })
     const run = world.chat('operator')
     await world.clock.advance(1)
@@ -230,7 +230,7 @@ describe('a lost agent', () => {
   })
 
   test('a paused fleet holds a run back without using an attempt, and it expires like any other', async () => {
-    const world = await aStartedWorld()
+    const world = await aStartedHarness()
     world.agents.startFault = new Problem('fleet-paused')
     const run = world.chat('operator')
     await world.clock.advance(100_000)
@@ -241,7 +241,7 @@ describe('a lost agent', () => {
   })
 
   test('a dead lease ends nothing while the agent still works under that fence', async () => {
-    const world = await aStartedWorld()
+    const world = await aStartedHarness()
     const run = world.chat('operator')
     for (let turns = 0; turns < 4; turns++) {
       await world.clock.advance(wireLimits.leaseMs + 10_000)
@@ -257,7 +257,7 @@ describe('a lost agent', () => {
 
   test('an agent whose loop is silent is ended with the reason, though its server says that it works', async () => {
     heedsLesson(93)
-    const world = await aStartedWorld()
+    const world = await aStartedHarness()
     const run = world.chat('operator')
     await world.clock.settle()
     await world.clock.advance(silenceMaxMs - 5000)
@@ -273,7 +273,7 @@ describe('a lost agent', () => {
   })
 
   test('calls of its programs hold the lease of a run, and do not speak for its loop', async () => {
-    const world = await aStartedWorld()
+    const world = await aStartedHarness()
     const run = world.chat('operator')
     await world.clock.settle()
     for (let ms = 0; ms < silenceMaxMs + 10_000; ms += 10_000) {
@@ -286,7 +286,7 @@ describe('a lost agent', () => {
   })
 
   test('a tool that works for an hour ends nothing while the loop beats', async () => {
-    const world = await aStartedWorld()
+    const world = await aStartedHarness()
     const run = world.chat('operator')
     await world.clock.settle()
     for (let ms = 0; ms < 3600_000; ms += 15_000) {
@@ -298,7 +298,7 @@ describe('a lost agent', () => {
   })
 
   test('a dead lease of an agent that answers nobody interrupts the run', async () => {
-    const world = await aStartedWorld()
+    const world = await aStartedHarness()
     const run = world.chat('operator')
     await world.clock.settle()
     world.agents.hang('operator', true)
@@ -311,7 +311,7 @@ describe('a lost agent', () => {
   })
 
   test('an agent that answers nobody is ended also by a mesh that was late to look', async () => {
-    const world = await aStartedWorld()
+    const world = await aStartedHarness()
     const run = world.chat('operator')
     await world.clock.settle()
     world.agents.hang('operator', true)
@@ -323,7 +323,7 @@ describe('a lost agent', () => {
   })
 
   test('an engine that does not answer is waited for', async () => {
-    const world = await aStartedWorld()
+    const world = await aStartedHarness()
     const run = world.chat('operator')
     await world.clock.settle()
     world.agents.engineFault = new Error('socket closed')
@@ -340,7 +340,7 @@ describe('a lost agent', () => {
   })
 
   test('a renewed lease lives on; a stale fence is refused', async () => {
-    const world = await aStartedWorld()
+    const world = await aStartedHarness()
     const run = world.chat('operator')
     await world.clock.settle()
     await world.clock.advance(20_000)
@@ -353,7 +353,7 @@ describe('a lost agent', () => {
   })
 
   test('a turn that never ends is ended, and with it the agent that kept no limit', async () => {
-    const world = await aStartedWorld()
+    const world = await aStartedHarness()
     const run = world.chat('operator')
     await world.clock.settle()
     await world.clock.leap(turnMaxMs + 1)
@@ -366,7 +366,7 @@ describe('a lost agent', () => {
 
 describe('a mesh that starts again', () => {
   test('attaches to a run that is still worked on, under the same fence', async () => {
-    const before = await aStartedWorld()
+    const before = await aStartedHarness()
     const run = before.chat('operator')
     await before.clock.settle()
     const world = await before.restarted()
@@ -380,7 +380,7 @@ describe('a mesh that starts again', () => {
   })
 
   test('settles a run that was finished meanwhile', async () => {
-    const before = await aStartedWorld()
+    const before = await aStartedHarness()
     const run = before.chat('operator')
     await before.clock.settle()
     await before.ledger.close()
@@ -394,7 +394,7 @@ describe('a mesh that starts again', () => {
 
   test('starts a run again whose agent is gone, and the queued ones after it', async () => {
     heedsLesson(49)
-    const before = await aStartedWorld()
+    const before = await aStartedHarness()
     const runs = Array.from({ length: 10 }, () => before.chat('operator'))
     await before.clock.settle()
     await before.ledger.close()
@@ -413,7 +413,7 @@ describe('a mesh that starts again', () => {
 
 describe('time limits', () => {
   test('a run queued for 24 hours expires and its asker is told', async () => {
-    const world = aLedgerWorld()
+    const world = aLedgerHarness()
     const run = world.chat('operator')
     await world.clock.leap(wireLimits.queuedMaxMs - 1)
     opened.push(world)
@@ -430,7 +430,7 @@ describe('time limits', () => {
 
 describe('cancelling', () => {
   test('a queued run is cancelled at once; cancelling again changes nothing', async () => {
-    const world = aLedgerWorld()
+    const world = aLedgerHarness()
     const run = world.chat('operator')
     expect(world.ledger.cancelRun(person, run.id).state).toBe('cancelled')
     const again = world.ledger.cancelRun(person, run.id)
@@ -439,7 +439,7 @@ describe('cancelling', () => {
   })
 
   test('a running run is cancelled, its agent is told before the lane goes on', async () => {
-    const world = await aStartedWorld()
+    const world = await aStartedHarness()
     const run = world.chat('operator')
     const next = world.chat('operator')
     await world.clock.settle()
@@ -450,7 +450,7 @@ describe('cancelling', () => {
   })
 
   test('a run that is cancelled while its agent starts is never sent', async () => {
-    const world = await aStartedWorld()
+    const world = await aStartedHarness()
     const { ensureRunning } = world.agents
     let open = () => {}
     world.agents.ensureRunning = async (agentId, signal) => {
@@ -469,7 +469,7 @@ describe('cancelling', () => {
   })
 
   test('a run that has ended cannot be cancelled', async () => {
-    const world = await aStartedWorld()
+    const world = await aStartedHarness()
     const run = world.chat('operator')
     await world.clock.settle()
     world.agents.finish('operator')

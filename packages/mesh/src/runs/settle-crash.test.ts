@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Database } from '../storage/database.ts'
-import { aLedgerWorld, migrated, person } from '../testing/ledger-harness.ts'
-import type { LedgerWorld } from '../testing/ledger-harness.ts'
+import { aLedgerHarness, migrated, person } from '../testing/ledger-harness.ts'
+import type { LedgerHarness } from '../testing/ledger-harness.ts'
 
 interface FaultyDatabase extends Database {
   /** The write with this number, counted from now, throws; 0 for none. */
@@ -60,7 +60,7 @@ function everything(database: Database): string {
 
 /** The operator waits for the worker, whose run is running: a settlement touches every table. */
 async function aParkedHandOff(database: Database) {
-  const world = aLedgerWorld({ database })
+  const world = aLedgerHarness({ database })
   world.ledger.start()
   const parent = world.chat('operator')
   await world.clock.settle()
@@ -76,7 +76,7 @@ async function aParkedHandOff(database: Database) {
   return { world, parent, given }
 }
 
-const settlements: readonly (readonly [string, (world: LedgerWorld, given: Given) => unknown])[] = [
+const settlements: readonly (readonly [string, (world: LedgerHarness, given: Given) => unknown])[] = [
   ['cancelling the child', (world, given) => world.ledger.cancelRun(person, given.run_id)],
   [
     'completing the task',
@@ -123,7 +123,7 @@ describe('a write that fails', () => {
   test('at the end of a turn, wherever it is, costs nothing but time: one outcome, told once', async () => {
     for (let write = 1; write <= 20; write++) {
       const database = aFaultyDatabase()
-      const world = aLedgerWorld({ database })
+      const world = aLedgerHarness({ database })
       world.ledger.start()
       const run = world.chat('operator')
       await world.clock.settle()
@@ -141,7 +141,7 @@ describe('a write that fails', () => {
 
   test('a handler that throws takes the settlement back', async () => {
     let faults = 1
-    const world = aLedgerWorld({
+    const world = aLedgerHarness({
       onRunSettled: [
         () => {
           if (faults-- > 0) throw new Error('no')

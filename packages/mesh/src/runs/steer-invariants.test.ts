@@ -6,8 +6,8 @@ import { heedsLesson } from '../../../../tests/verifies.ts'
 import type { Caller } from '../access/caller.ts'
 import type { FakeRun } from '../testing/fake-agents.ts'
 import { patient } from '../../../../tests/support/patience.ts'
-import { aLedgerWorld, person } from '../testing/ledger-harness.ts'
-import type { LedgerWorld } from '../testing/ledger-harness.ts'
+import { aLedgerHarness, person } from '../testing/ledger-harness.ts'
+import type { LedgerHarness } from '../testing/ledger-harness.ts'
 import { ticketFor } from './lifecycle/live-runs.ts'
 
 const agentIds = ['operator', 'ada'] as const
@@ -19,7 +19,7 @@ interface Checkpoint {
 }
 
 interface Play {
-  world: LedgerWorld
+  world: LedgerHarness
   /** By run and message, as the real agent tells one turn from another. Outlives the agent. */
   readonly disks: Map<string, Checkpoint>
   /** Steer and run, once for each time that a model was shown it. */
@@ -206,7 +206,7 @@ test(
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 10, maxLength: 60 }), async (steps) => {
         const play: Play = {
-          world: aLedgerWorld(),
+          world: aLedgerHarness(),
           disks: new Map(),
           shown: [],
           accepted: new Set(),

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import type { Clock } from '@flotilla/protocol/clock'
-import type { Log } from '../platform/log.ts'
+import type { Log } from '../platform/index.ts'
 import {
   containerOptions,
   labelKeys,
@@ -27,7 +27,8 @@ import { ensureAgentImage } from './image/agent-image.ts'
 import { bundleAgent } from './image/bundle-agent.ts'
 import { isStatus } from './image/engine-images.ts'
 import { closeNameServer, nameServerState } from './network/close-name-server.ts'
-import { engineNetworks, ensurePrivateNetwork, type PrivateNetwork } from './network/private-network.ts'
+import type { PrivateNetwork } from './network/hold-bridge.ts'
+import { engineNetworks, ensurePrivateNetwork } from './network/private-network.ts'
 import { reasonOf, SandboxError } from './sandbox-error.ts'
 import type { DataBound, SandboxEnd, SandboxRuntime, SandboxState } from './sandbox-runtime.ts'
 import { homeTag, sandboxName, type SandboxSpec } from './sandbox-spec.ts'

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { limits } from '@flotilla/protocol/limits'
 
 /** What a sandbox is asked to be, in words of the product and not of an engine. Pure. */
 export interface SandboxSpec {
@@ -22,17 +23,27 @@ export interface SandboxSpec {
   readonly labels: Readonly<Record<string, string>>
 }
 
-/** Worker: 384 MB, 0.15 CPU over 500 ms. Operator: 128 MB, 0.05 CPU over 1 s. */
+/**
+ * Memory and processor by kind, as the engine takes them: a share is given anew every half second, and the operator's
+ * smaller one every second.
+ */
 export const sandboxSizes = {
-  worker: { memoryLimitBytes: 384 * 1024 * 1024, cpu: { quotaUs: 75_000, periodUs: 500_000 } },
-  operator: { memoryLimitBytes: 128 * 1024 * 1024, cpu: { quotaUs: 50_000, periodUs: 1_000_000 } },
-} as const
+  worker: sizeOf(limits.worker, 500_000),
+  operator: sizeOf(limits.operator, 1_000_000),
+}
+
+function sizeOf(
+  { memoryBytes, cpu }: { readonly memoryBytes: number; readonly cpu: number },
+  periodUs: number,
+) {
+  return { memoryLimitBytes: memoryBytes, cpu: { quotaUs: Math.round(cpu * periodUs), periodUs } }
+}
 
 /** Every agent container, whatever its kind. */
 export const sandboxHardening = {
   uid: 1000,
-  pidsLimit: 256,
-  tmpSizeBytes: 100 * 1024 * 1024,
+  pidsLimit: limits.worker.pids,
+  tmpSizeBytes: limits.worker.tmpBytes,
   agentPort: 8400,
 } as const
 

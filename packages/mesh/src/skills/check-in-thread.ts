@@ -1,5 +1,5 @@
 import { Problem } from '@flotilla/protocol/problem'
-import { createFairShare } from '../intake/fair-share.ts'
+import { createFairShare } from '../intake/index.ts'
 import type { SkillVerdict } from './check-skill.ts'
 import { startCheckThread } from './check-thread.ts'
 import type { CheckThread } from './check-thread.ts'

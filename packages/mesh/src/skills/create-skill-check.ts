@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
 import { Problem } from '@flotilla/protocol/problem'
-import type { Journal } from '../journal/journal.ts'
-import type { Guard } from '../access/action.ts'
-import { actorOf } from '../access/caller.ts'
-import type { Caller } from '../access/caller.ts'
+import type { Journal } from '../journal/index.ts'
+import type { Caller, Guard } from '../access/index.ts'
+import { actorOf } from '../access/index.ts'
 import type { CheckSource } from './check-in-thread.ts'
 import type { SkillDefinition } from './read-definition.ts'
+
+export type SkillCheck = ReturnType<typeof createSkillCheck>
 
 /**
  * Checks a source for the agent that wants to run it; what passed is in the journal by its digest. Problems `denied`,

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Database } from '../storage/database.ts'
+import type { Database } from '../storage/index.ts'
 import type { BudgetLimits } from './budget-scope.ts'
 
 /** Budgets of projects and of the fleet; those of agents stand with the agents. */

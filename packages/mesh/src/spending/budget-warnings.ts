@@ -1,19 +1,19 @@
-import type { EventBus } from '../events/event-bus.ts'
-import type { Journal } from '../journal/journal.ts'
-import type { Database } from '../storage/database.ts'
+import type { EventBus } from '../events/index.ts'
+import type { Journal } from '../journal/index.ts'
+import type { Database } from '../storage/index.ts'
 import { usdFromNano } from './money.ts'
-import { monthOf } from './spend-table.ts'
-import type { Pot } from './pots.ts'
+import { monthOf } from './sum-scopes.ts'
+import type { BudgetLimit } from './budget-limits.ts'
 
 /**
  * Tells people once in a period that a budget is nearly used up (80 %), and that it is (100 %, or too little left for a
  * call). A budget that is changed tells anew. All methods join the caller's transaction.
  */
 export interface BudgetWarnings {
-  /** After spending. */
-  look(pots: readonly Pot[]): void
-  /** A call was refused for want of money in this pot. */
-  refused(pot: Pot): void
+  /** What was spent may have used one up, or nearly. */
+  afterSpending(limits: readonly BudgetLimit[]): void
+  /** A call was refused for want of money in this limit. */
+  refused(limit: BudgetLimit): void
 }
 
 const nearlyPercent = 80
@@ -29,8 +29,8 @@ export function createBudgetWarnings(deps: {
   const { database } = deps
   const told = new Set<string>()
 
-  function warn(pot: Pot, percent: number): void {
-    const key = `${pot.scope} ${pot.id} ${pot.period} ${percent} ${pot.limitNano}`
+  function warn(limit: BudgetLimit, percent: number): void {
+    const key = `${limit.scope} ${limit.id} ${limit.period} ${percent} ${limit.limitNano}`
     if (told.has(key)) return
     if (told.size >= rememberedMax) told.clear()
     told.add(key)
@@ -39,36 +39,36 @@ export function createBudgetWarnings(deps: {
       .prepare(
         'INSERT INTO budget_warnings (scope, period, percent, limit_nano) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
       )
-      .run(`${pot.scope}:${pot.id}`, pot.period, percent, pot.limitNano)
+      .run(`${limit.scope}:${limit.id}`, limit.period, percent, limit.limitNano)
     if (changes === 0) return
     // Of past months nobody will be told again.
-    database.prepare('DELETE FROM budget_warnings WHERE period < ?').run(monthOf(pot.period))
+    database.prepare('DELETE FROM budget_warnings WHERE period < ?').run(monthOf(limit.period))
     const numbers = {
-      period: pot.period,
+      period: limit.period,
       percent,
-      limit_usd: usdFromNano(pot.limitNano),
-      spent_usd: usdFromNano(pot.spentNano),
+      limit_usd: usdFromNano(limit.limitNano),
+      spent_usd: usdFromNano(limit.spentNano),
     }
     deps.journal.append({
       actor: 'system',
       action: 'budget.reached',
-      subject: pot.scope === 'fleet' ? 'fleet' : `${pot.scope}:${pot.id}`,
+      subject: limit.scope === 'fleet' ? 'fleet' : `${limit.scope}:${limit.id}`,
       detail: numbers,
     })
-    deps.events.publish({ type: 'budget.reached', scope: pot.scope, scope_id: pot.id, ...numbers })
+    deps.events.publish({ type: 'budget.reached', scope: limit.scope, scope_id: limit.id, ...numbers })
   }
 
   return {
-    look(pots) {
-      for (const pot of pots) {
-        if (pot.period === '') continue
-        const percent = (100 * pot.spentNano) / pot.limitNano
-        if (percent >= nearlyPercent) warn(pot, nearlyPercent)
-        if (percent >= usedUpPercent) warn(pot, usedUpPercent)
+    afterSpending(limits) {
+      for (const limit of limits) {
+        if (limit.period === '') continue
+        const percent = (100 * limit.spentNano) / limit.limitNano
+        if (percent >= nearlyPercent) warn(limit, nearlyPercent)
+        if (percent >= usedUpPercent) warn(limit, usedUpPercent)
       }
     },
-    refused(pot) {
-      if (pot.period !== '') warn(pot, usedUpPercent)
+    refused(limit) {
+      if (limit.period !== '') warn(limit, usedUpPercent)
     },
   }
 }

@@ -1,12 +1,11 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { CostKey } from '@flotilla/protocol/money-api'
 import * as z from 'zod'
-import type { Guard } from '../access/action.ts'
-import type { Caller } from '../access/caller.ts'
-import type { Database } from '../storage/database.ts'
+import type { Caller, Guard } from '../access/index.ts'
+import type { Database } from '../storage/index.ts'
 import { summed } from './ledger-bounds.ts'
 import { usdFromNano } from './money.ts'
-import { utcDay } from './spend-table.ts'
+import { utcDay } from './sum-scopes.ts'
 
 export interface CostRow {
   readonly key: string

@@ -1,5 +1,5 @@
 import { firstFleetDailyUsd } from '@flotilla/protocol/money-api'
-import type { Caller } from '../access/caller.ts'
+import type { Caller } from '../access/index.ts'
 import { scopeText } from './budget-scope.ts'
 import type { BudgetTable } from './budget-table.ts'
 import type { SetBudget } from './set-budget.ts'

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import type { Journal } from '../journal/journal.ts'
-import type { Database } from '../storage/database.ts'
+import type { Journal } from '../journal/index.ts'
+import type { Database } from '../storage/index.ts'
 import { readable } from './ledger-bounds.ts'
 import { usdFromNano } from './money.ts'
 

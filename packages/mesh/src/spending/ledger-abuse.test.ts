@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { aModelPath, migrated, workerCaller } from '../../../../tests/support/llm-door.ts'
+import { aModelPath, migrated, workerCaller } from '../../../../tests/support/model-harness.ts'
 import { startLlmUpstream } from '../../../../tests/support/llm-upstream.ts'
 import { collectJournal } from '../../../../tests/support/collected-ports.ts'
 import { createReportCosts } from './cost-report.ts'
@@ -7,11 +7,11 @@ import { createJournalSpend } from './journal-spend.ts'
 import { openCallAccount } from '../models/gateway/call-account.ts'
 import type { CallAccountInput } from '../models/gateway/call-account.ts'
 import { bookedMax } from './ledger-bounds.ts'
-import type { Reservation } from './reserve-settle.ts'
+import type { Reservation } from './reservation.ts'
 import type { SpendClosing } from './spend-table.ts'
 import { answerTokensMax, readParameters } from '../models/formats/parameters.ts'
 import { readMessagesParameters } from '../models/formats/messages-parameters.ts'
-import { agentScope, fleetScope, utcDay } from './spend-table.ts'
+import { agentScope, fleetScope, utcDay } from './sum-scopes.ts'
 import { usageFrom } from '../models/formats/usage.ts'
 import { messagesUsageFrom } from '../models/formats/messages-usage.ts'
 
@@ -47,7 +47,7 @@ describe('a call that names the greatest number there is as its bound', () => {
       expect(total.tokens).toBeLessThan(17 * 128_000)
       const next = aModelPath({ ...options, life: 'life_2' })
       await next.complete(workerCaller, { body: bytes({ ...greedy, n: 1, max_tokens: 5 }), signal })
-      next.gate.flush()
+      next.spending.flush()
       const journal = collectJournal()
       expect(createJournalSpend({ database, journal })()).toBe(1)
       await next.catalog.close()
@@ -79,7 +79,7 @@ describe('what a provider tells of its usage', () => {
     const account = (costNano: number) =>
       openCallAccount(
         {
-          gate: { settle: (_of: Reservation, closing: SpendClosing) => void paid.push(closing) } as never,
+          spending: { settle: (_of: Reservation, closing: SpendClosing) => void paid.push(closing) } as never,
           events: { publish: () => {} },
           clock: { now: () => 0, sleep: () => Promise.resolve() },
           log: { error: (_of: object, words: string) => void lines.push(words) },

@@ -1,18 +1,15 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { BudgetView } from '@flotilla/protocol/money-api'
-import type { Guard } from '../access/action.ts'
-import type { Caller } from '../access/caller.ts'
+import type { Caller, Guard } from '../access/index.ts'
+import { resetsAt } from './budget-limits.ts'
 import { scopeText } from './budget-scope.ts'
 import type { BudgetScope } from './budget-scope.ts'
 import type { BudgetTable } from './budget-table.ts'
+import { usdFromNano } from './money.ts'
 import { limitsOf } from './set-budget.ts'
 import type { BudgetedAgents } from './set-budget.ts'
-
-/** What is spent and set aside under a scope in a period; both US dollars. */
-export type SpentIn = (
-  scope: string,
-  period: string,
-) => { readonly spentUsd: number; readonly unconfirmedUsd: number; readonly openUsd: number }
+import { monthOf, utcDay } from './sum-scopes.ts'
+import type { SpendTable } from './spend-table.ts'
 
 export interface ListBudgetsDeps {
   readonly table: BudgetTable
@@ -21,9 +18,7 @@ export interface ListBudgetsDeps {
   }
   readonly guard: Guard
   readonly clock: Clock
-  readonly spentIn: SpentIn
-  /** Of a day or a month. */
-  readonly resetsAt: (period: string) => string | null
+  readonly spend: SpendTable
 }
 
 export type BudgetViewOf = (caller: Caller, scope: BudgetScope) => BudgetView
@@ -33,29 +28,30 @@ export function createBudgetView(deps: ListBudgetsDeps): BudgetViewOf {
   return (caller, scope) => {
     deps.guard(caller, { do: 'view-fleet' })
     const { dailyUsd, monthlyUsd } = limitsOf(deps, scope)
-    const day = new Date(deps.clock.now()).toISOString().slice(0, 10)
+    const day = utcDay(deps.clock.now())
     const period = (limitUsd: number | null, name: string) => {
-      const { spentUsd, unconfirmedUsd, openUsd } = deps.spentIn(scopeText(scope), name)
-      const resets_at = deps.resetsAt(name) ?? ''
+      const { spentNano, unconfirmedNano, openNano } = deps.spend.total(scopeText(scope), name)
       return {
         limit_usd: limitUsd,
-        spent_usd: spentUsd,
-        unconfirmed_usd: unconfirmedUsd,
-        reserved_usd: openUsd,
-        resets_at,
+        spent_usd: usdFromNano(spentNano),
+        unconfirmed_usd: usdFromNano(unconfirmedNano),
+        reserved_usd: usdFromNano(openNano),
+        resets_at: resetsAt(name) ?? '',
       }
     }
     return {
       ...scope,
       project: scope.scope === 'agent' ? (deps.agents.find(scope.id)?.project ?? null) : null,
       daily: period(dailyUsd, day),
-      monthly: period(monthlyUsd, day.slice(0, 7)),
+      monthly: period(monthlyUsd, monthOf(day)),
     }
   }
 }
 
+export type ListBudgets = (caller: Caller) => readonly BudgetView[]
+
 /** The fleet's first, then projects (those with a budget and those of agents), then agents. Problem `denied`. */
-export function createListBudgets(deps: ListBudgetsDeps): (caller: Caller) => readonly BudgetView[] {
+export function createListBudgets(deps: ListBudgetsDeps): ListBudgets {
   const view = createBudgetView(deps)
   return (caller) => {
     deps.guard(caller, { do: 'view-fleet' })

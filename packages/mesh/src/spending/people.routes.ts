@@ -1,39 +1,24 @@
-import type { FastifyInstance } from 'fastify'
-import type * as z from 'zod'
+import { meshHumanApi, meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
 import { moneyApi as api, moneyEndpoints as endpoints } from '@flotilla/protocol/money-api'
-import type { BudgetView, CostKey } from '@flotilla/protocol/money-api'
-import type { Caller } from '../access/caller.ts'
-import { createBinder } from '../http/bind-endpoint.ts'
-import type { HumanGate } from '../http/gates/people-gate.ts'
+import type { PeopleSurface } from '../http/index.ts'
+import type { Spending } from './spending.ts'
 
-/** Use cases about budgets and costs. */
-export interface MoneyUseCases {
-  budgets(caller: Caller): { budgets: BudgetView[] }
-  setBudget(caller: Caller, body: z.output<(typeof api)['budgetSet']['request']>): BudgetView
-  setAgentProject(
-    caller: Caller,
-    agentId: string,
-    project: string | null,
-  ): { agent_id: string; project: string | null }
-  reportCosts(
-    caller: Caller,
-    asked: { readonly by: CostKey; readonly days: number },
-  ): z.input<(typeof api)['costReport']['response']>
-}
-
-export function moneyRoutes(
-  scope: FastifyInstance,
-  { gate, use }: { readonly gate: HumanGate; readonly use: MoneyUseCases },
+export function spendingPeopleRoutes(
+  { bind }: PeopleSurface,
+  { spending, refreshBriefings }: { readonly spending: Spending; readonly refreshBriefings: () => void },
 ): void {
-  const bind = createBinder(scope)
-  // Before the body is read: a page of another origin is told nothing of what it should have sent.
-  scope.addHook('onRequest', async (request) => {
-    gate(request)
+  const { budgets, costs } = spending
+  bind(meshHumanEndpoints.costs, meshHumanApi.costs, ({ caller }) => ({ agents: costs.list(caller) }))
+  bind(endpoints.budgets, api.budgets, ({ caller }) => ({ budgets: budgets.list(caller) }))
+  bind(endpoints.budgetSet, api.budgetSet, ({ caller, body: { scope, id, ...edit } }) => {
+    budgets.set(caller, { scope, id }, edit)
+    // SYSTEM.md names the agent's budget.
+    if (scope === 'agent') refreshBriefings()
+    return budgets.view(caller, { scope, id })
   })
-  bind(endpoints.budgets, api.budgets, async ({ raw }) => use.budgets(gate(raw)))
-  bind(endpoints.budgetSet, api.budgetSet, async ({ raw, body }) => use.setBudget(gate(raw), body))
-  bind(endpoints.agentProjectSet, api.agentProjectSet, async ({ raw, params, body }) =>
-    use.setAgentProject(gate(raw), params['id'] ?? '', body.project),
-  )
-  bind(endpoints.costReport, api.costReport, async ({ raw, query }) => use.reportCosts(gate(raw), query))
+  bind(endpoints.agentProjectSet, api.agentProjectSet, ({ caller, params, body }) => {
+    budgets.setAgentProject(caller, params.id, body.project)
+    return { agent_id: params.id, project: body.project }
+  })
+  bind(endpoints.costReport, api.costReport, ({ caller, query }) => spending.report(caller, query))
 }

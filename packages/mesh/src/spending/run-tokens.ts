@@ -1,6 +1,6 @@
 import { Problem } from '@flotilla/protocol/problem'
-import { treeTotal } from './pots.ts'
-import type { Purse } from './pots.ts'
+import { treeTotal } from './budget-limits.ts'
+import type { BudgetAccount } from './budget-limits.ts'
 import type { SpendTable } from './spend-table.ts'
 
 /**
@@ -23,9 +23,9 @@ interface Count {
  */
 export interface RunTokens {
   /** Tokens of output that one answer may have: what is wished for, or what is left. Problem `budget-exhausted`. */
-  take(run: Purse['run'], wish: { readonly maxTokens: number; readonly answers: number }): number
+  take(run: BudgetAccount['run'], wish: { readonly maxTokens: number; readonly answers: number }): number
   /** The call is over: what it set aside is given back, what it used stays. */
-  ended(run: Purse['run'], tokens: { readonly setAside: number; readonly used: number }): void
+  ended(run: BudgetAccount['run'], tokens: { readonly setAside: number; readonly used: number }): void
 }
 
 export function createRunTokens(deps: {
@@ -83,7 +83,7 @@ export function createRunTokens(deps: {
 }
 
 /** Its own cap, and those of the runs that it works for. Pure. */
-function capsOf(run: Purse['run']): readonly { readonly runId: string; readonly max: number }[] {
+function capsOf(run: BudgetAccount['run']): readonly { readonly runId: string; readonly max: number }[] {
   if (!run) return []
   return [run, ...(run.capsAbove ?? [])].flatMap(({ runId, budgetTokens: max = null }) =>
     max === null ? [] : [{ runId, max }],

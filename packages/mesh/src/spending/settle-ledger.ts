@@ -1,11 +1,11 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import type { Journal } from '../journal/journal.ts'
-import type { Log } from '../platform/log.ts'
-import type { Database } from '../storage/database.ts'
+import type { Journal } from '../journal/index.ts'
+import type { Log } from '../platform/index.ts'
+import type { Database } from '../storage/index.ts'
 import { checkSums } from './check-sums.ts'
 import type { Differences } from './check-sums.ts'
 import { usdFromNano } from './money.ts'
-import { utcDay } from './spend-table.ts'
+import { utcDay } from './sum-scopes.ts'
 import type { SpendTable, SpendTotal } from './spend-table.ts'
 
 /** What a start of the mesh found in the ledger of money. */

@@ -1,6 +1,7 @@
 import * as z from 'zod'
-import type { Database } from '../storage/database.ts'
+import type { Database } from '../storage/index.ts'
 import { bookable, grown, readable, summable } from './ledger-bounds.ts'
+import { agentScope, fleetScope, monthOf, projectScope, runScope, taskScope } from './sum-scopes.ts'
 import type { UnknownCost } from './unknown-cost.ts'
 
 /** One call of a model, as it is paid for. */
@@ -75,49 +76,6 @@ export interface SpendTable {
   openRowsOfOthers(life: string): readonly SpendRow[]
   /** `period` is a day, a month, or empty for a run or a task. */
   total(scope: string, period: string): SpendTotal
-}
-
-export function agentScope(agentId: string): string {
-  return `agent:${agentId}`
-}
-
-export function runScope(runId: string): string {
-  return `run:${runId}`
-}
-
-export function taskScope(taskId: string): string {
-  return `task:${taskId}`
-}
-
-export function projectScope(project: string): string {
-  return `project:${project}`
-}
-
-export const fleetScope = 'fleet'
-
-/** `2026-11-21T…` gives `2026-11-21`. */
-export function utcDay(at: number): string {
-  return new Date(at).toISOString().slice(0, 10)
-}
-
-const dayMs = 24 * 3600 * 1000
-
-/** `utcDay` that makes its text once a day. */
-export function createUtcDay(): (at: number) => string {
-  let number = Number.NaN
-  let text = ''
-  return (at) => {
-    const asked = Math.floor(at / dayMs)
-    if (asked !== number) {
-      number = asked
-      text = utcDay(at)
-    }
-    return text
-  }
-}
-
-export function monthOf(day: string): string {
-  return day.slice(0, 7)
 }
 
 const rowSchema = z.object({

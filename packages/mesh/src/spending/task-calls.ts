@@ -1,7 +1,7 @@
-import type { Database } from '../storage/database.ts'
-import { callsExhausted } from './pots.ts'
-import type { BudgetOf, Purse } from './pots.ts'
-import { taskScope } from './spend-table.ts'
+import type { Database } from '../storage/index.ts'
+import { callsExhausted } from './budget-limits.ts'
+import type { BudgetAccount, BudgetOf } from './budget-limits.ts'
+import { taskScope } from './sum-scopes.ts'
 import type { SpendTable } from './spend-table.ts'
 
 /**
@@ -10,7 +10,7 @@ import type { SpendTable } from './spend-table.ts'
  */
 export interface TaskCalls {
   /** Problem `budget-exhausted` when the task has made all its calls. */
-  refuseOverCap(purse: Pick<Purse, 'agentId' | 'run'>): void
+  refuseOverCap(account: Pick<BudgetAccount, 'agentId' | 'run'>): void
   /** A call of the task leaves. */
   began(taskId: string | null): void
   /** It was not let go after all. */

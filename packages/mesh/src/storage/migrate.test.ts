@@ -1,8 +1,8 @@
-import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
-import { allMigrations } from './all-migrations.ts'
+import { allMigrations } from './migrations/all-migrations.ts'
 import { openDatabase } from './database.ts'
 import type { Database } from './database.ts'
 import { migrate } from './migrate.ts'
@@ -29,12 +29,15 @@ const tablesOf = (database: Database) =>
     .all()
     .map((row) => row['name'])
 
+const newestOf = (database: Database) =>
+  database.prepare('SELECT max(version) AS newest FROM schema_steps').get()?.['newest']
+
 describe('migrations', () => {
   test('run in rising order, whatever the order of the list and the gaps in it', () => {
     const database = openDatabase(':memory:')
     migrate(database, [step(30, 'ALTER TABLE t1 ADD COLUMN extra INTEGER'), step(1), step(10)])
     expect(tablesOf(database)).toEqual(['t1', 't10'])
-    expect(database.prepare('PRAGMA user_version').get()).toEqual({ user_version: 30 })
+    expect(newestOf(database)).toBe(30)
   })
 
   test('that fill a gap below the newest run too', () => {
@@ -42,7 +45,7 @@ describe('migrations', () => {
     migrate(database, [step(1), step(30)])
     migrate(database, [step(1), step(2), step(30)])
     expect(tablesOf(database)).toEqual(['t1', 't2', 't30'])
-    expect(database.prepare('PRAGMA user_version').get()).toEqual({ user_version: 30 })
+    expect(newestOf(database)).toBe(30)
   })
 
   test('run once', () => {
@@ -86,6 +89,18 @@ describe('migrations', () => {
     expect(statSync(`${path}.before-2`).mode & 0o777).toBe(0o600)
     snapshot.close()
     database.close()
+  })
+
+  test('a step bears the moment it was written, in its file name too, but for the first', () => {
+    const files = readdirSync(join(import.meta.dirname, 'migrations'))
+    const newer = allMigrations.map(({ version }) => version).filter((version) => version > 136)
+    for (const version of newer) {
+      expect(String(version)).toMatch(
+        /^20\d{2}(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])([01]\d|2[0-3])([0-5]\d){2}$/,
+      )
+      expect(files.some((name) => name.startsWith(`${version}-`))).toBe(true)
+    }
+    expect(files.filter((name) => name !== 'all-migrations.ts')).toHaveLength(allMigrations.length)
   })
 
   test('the steps of this release build a database', () => {

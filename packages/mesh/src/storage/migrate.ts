@@ -4,8 +4,9 @@ import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
 import type { Database } from './database.ts'
 
-/** One step of the schema; versions rise, gaps are allowed, and a step that has been released never changes. */
+/** One step of the schema. A step that has been released never changes. */
 export interface Migration {
+  /** The moment it was written, as `YYYYMMDDHHMMSS`; the first steps have small numbers. */
   readonly version: number
   readonly name: string
   readonly sql: string
@@ -14,8 +15,8 @@ export interface Migration {
 const appliedSchema = z.array(z.object({ version: z.number(), name: z.string(), digest: z.string() }))
 
 /**
- * Applies every step that the file has not seen, in rising order, one transaction per step, so that a room may
- * add a step below another room's newest. A snapshot `<path>.before-<newest>` is made first when the file held
+ * Applies every step that the file has not seen, in rising order, one transaction per step, so that a
+ * branch may bring a step that is older than another's newest. A snapshot `<path>.before-<newest>` is made first when the file held
  * data. Problem `unprocessable` where the file was written by a newer release, or by another text of a step.
  */
 export function migrate(database: Database, migrations: readonly Migration[], path?: string): void {
@@ -42,8 +43,6 @@ function applyStep(database: Database, step: Migration): void {
     database
       .prepare('INSERT INTO schema_steps (version, name, digest) VALUES (?, ?, ?)')
       .run(step.version, step.name, digestOf(step))
-    const version = database.prepare('SELECT max(version) AS newest FROM schema_steps').get()
-    database.exec(`PRAGMA user_version=${Number(version?.['newest'])}`)
   })
 }
 

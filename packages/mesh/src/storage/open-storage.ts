@@ -1,5 +1,5 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import { allMigrations } from './all-migrations.ts'
+import { allMigrations } from './migrations/all-migrations.ts'
 import { openDatabase } from './database.ts'
 import type { Database } from './database.ts'
 import { createDiskRoom } from './disk-room.ts'

@@ -2,18 +2,18 @@ import type { JsonValue } from '@flotilla/protocol/json-value'
 import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { afterEach, describe, expect, test } from 'vitest'
-import { aLedgerWorld, person } from '../testing/ledger-harness.ts'
-import type { LedgerWorld } from '../testing/ledger-harness.ts'
+import { aLedgerHarness, person } from '../testing/ledger-harness.ts'
+import type { LedgerHarness } from '../testing/ledger-harness.ts'
 import { heedsLesson, verifies } from '../../../../tests/verifies.ts'
-import { createListInbox, createListTasks } from './list-inbox.ts'
+import { createListInbox, createListTasks } from './list-tasks.ts'
 
-const opened: LedgerWorld[] = []
+const opened: LedgerHarness[] = []
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((world) => world.ledger.close()))
 })
 
-async function aStartedWorld(): Promise<LedgerWorld> {
-  const world = aLedgerWorld()
+async function aStartedHarness(): Promise<LedgerHarness> {
+  const world = aLedgerHarness()
   opened.push(world)
   world.ledger.start()
   await world.clock.settle()
@@ -21,9 +21,9 @@ async function aStartedWorld(): Promise<LedgerWorld> {
 }
 
 const work = { title: 'count licences', description: 'all of them', data: { file: 'a.json' } }
-const give = (world: LedgerWorld, from: string, to: string) =>
+const give = (world: LedgerHarness, from: string, to: string) =>
   world.handOff(world.callerOf(from), { to, ...work })
-const complete = (world: LedgerWorld, agentId: string, taskId: string) =>
+const complete = (world: LedgerHarness, agentId: string, taskId: string) =>
   world.completeTask(world.callerOf(agentId), {
     taskId,
     status: 'done',
@@ -33,7 +33,7 @@ const complete = (world: LedgerWorld, agentId: string, taskId: string) =>
 
 /** The operator runs, and has given one task to the worker, which runs too. */
 async function aHandOff() {
-  const world = await aStartedWorld()
+  const world = await aStartedHarness()
   const parent = world.chat('operator')
   await world.clock.settle()
   const given = give(world, 'operator', 'worker')
@@ -41,7 +41,7 @@ async function aHandOff() {
   return { world, parent, given, child: { id: given.run_id } }
 }
 
-const messagesTo = (world: LedgerWorld, runId: string) =>
+const messagesTo = (world: LedgerHarness, runId: string) =>
   world.agents.sent.filter((sending) => sending.runId === runId).map((sending) => sending.message)
 
 const codeOf = (work: () => unknown): string => {
@@ -301,7 +301,7 @@ describe('a hand-off', () => {
   })
 
   test('with the same key gives the same task, also when it was tried fifty times', async () => {
-    const world = await aStartedWorld()
+    const world = await aStartedHarness()
     world.chat('operator')
     await world.clock.settle()
     const replies = await Promise.all(
@@ -317,7 +317,7 @@ describe('a hand-off', () => {
 
   test('to a busy agent waits in its lane, and is begun once that is free', async () => {
     heedsLesson(54)
-    const world = await aStartedWorld()
+    const world = await aStartedHarness()
     const before = world.chat('worker')
     world.chat('operator')
     await world.clock.settle()
@@ -334,7 +334,7 @@ describe('a hand-off', () => {
 
   test('to an agent that cannot be started is kept, and done once it can, without being given again', async () => {
     heedsLesson(45)
-    const world = await aStartedWorld()
+    const world = await aStartedHarness()
     const parent = world.chat('operator')
     await world.clock.settle()
     world.agents.startFault = new Problem('agent-unavailable', { detail: 'no image' })
@@ -362,7 +362,7 @@ describe('a hand-off', () => {
   })
 
   test('is refused when work has been handed on eight times', async () => {
-    const world = await aStartedWorld()
+    const world = await aStartedHarness()
     world.chat('a0')
     await world.clock.settle()
     for (let depth = 1; depth <= wireLimits.handOffDepthMax; depth++) {

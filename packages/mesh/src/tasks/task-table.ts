@@ -2,8 +2,8 @@ import { jsonObjectSchema, jsonValueSchema } from '@flotilla/protocol/json-value
 import { taskStates } from '@flotilla/protocol/task'
 import type { TaskView } from '@flotilla/protocol/task'
 import * as z from 'zod'
-import type { Database } from '../storage/database.ts'
-import { jsonColumn } from '../storage/json-column.ts'
+import type { Database } from '../storage/index.ts'
+import { jsonColumn } from '../storage/index.ts'
 
 const rowSchema = z.object({
   id: z.string(),
@@ -104,7 +104,7 @@ export function createTaskTable(database: Database) {
       ),
     givenBy: (creator: string, limit: number) =>
       many(`SELECT ${columns} FROM tasks WHERE creator = ? ORDER BY position DESC LIMIT ?`, creator, limit),
-    list: ({ agentId, limit }: { readonly agentId?: string; readonly limit: number }) =>
+    list: ({ agentId, limit }: { readonly agentId?: string | undefined; readonly limit: number }) =>
       agentId === undefined
         ? many(`SELECT ${columns} FROM tasks ORDER BY position DESC LIMIT ?`, limit)
         : many(

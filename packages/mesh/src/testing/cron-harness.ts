@@ -8,23 +8,23 @@ import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import { Problem } from '@flotilla/protocol/problem'
 import { onTestFinished } from 'vitest'
-import { conditionHolds } from '../triggers/conditions/condition.ts'
-import { parseCondition } from '../triggers/conditions/parse-condition.ts'
+import { conditionHolds, parseCondition } from '../triggers/conditions/index.ts'
 import { createFileEditor } from '../config/atomic-file.ts'
 import { silentLog } from '../platform/log.ts'
 import type { Guard } from '../access/action.ts'
 import { authorize } from '../access/authorize.ts'
 import type { Caller } from '../access/caller.ts'
-import { createHandDrivenClock } from './manual-clock.ts'
-import type { HandDrivenClock } from './manual-clock.ts'
-import { aLedgerWorld, migrated } from './ledger-harness.ts'
+import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
+import type { ManualClock } from '../../../protocol/src/testing/manual-clock.ts'
+import { aLedgerHarness, migrated } from './ledger-harness.ts'
 import type { Database } from '../storage/database.ts'
 import { createCron } from '../triggers/cron/cron.ts'
-import type { Cron } from '../triggers/cron/cron.ts'
-import type { CronJob } from '../triggers/cron/cron-job.ts'
+import type { CronJob, ReadCondition } from '../triggers/cron/cron-job.ts'
 import { createCronTable } from '../triggers/cron/cron-table.ts'
 import type { CronTable } from '../triggers/cron/cron-table.ts'
-import type { CronWorld } from '../triggers/cron/cron-world.ts'
+import type { CronDeps } from '../triggers/cron/cron-deps.ts'
+import { createCronJobs } from '../triggers/cron/cron-jobs.ts'
+import type { CronJobs } from '../triggers/cron/cron-jobs.ts'
 
 export const owner: Caller = { kind: 'human', channel: 'cli' }
 export const noSignal = new AbortController().signal
@@ -32,57 +32,64 @@ export const noSignal = new AbortController().signal
 /** A Monday, on a whole minute. */
 export const startOfTime = Date.parse('2026-03-02T00:00:00Z')
 
-export interface PlayedOptions {
-  readonly clock?: HandDrivenClock
+export interface CronHarnessOptions {
+  readonly clock?: ManualClock
   readonly database?: Database
   readonly folder?: string
   readonly newId?: NewId
-  readonly world?: Partial<CronWorld>
+  readonly world?: Partial<CronHarnessDeps>
 }
 
-/** Jobs over a real ledger, real tables and a real file, with time, agents and permissions played. */
-export async function aPlayedCron(options: PlayedOptions = {}) {
-  const clock = options.clock ?? createHandDrivenClock(startOfTime)
+/** What is harness of the mesh around the jobs; a test puts its own in place. */
+export interface CronHarnessDeps extends Pick<CronDeps, 'fireHeartbeat' | 'pausedReason'> {
+  readonly ledger: CronDeps['runs']
+  readonly events: CronDeps['kernel']['events']
+  readonly toolsOf: CronDeps['agents']['toolsOf']
+  readonly readCondition: ReadCondition
+}
+
+/** As the module joins them: what others ask of jobs stands beside what fires them. */
+export function openCron(deps: CronDeps, jobs: CronJobs) {
+  return {
+    ...createCron(deps, jobs),
+    heartbeatJobs: jobs.heartbeatJobs,
+    broken: jobs.broken,
+    requireWhole: jobs.file.requireWhole,
+    forget: jobs.forget,
+  }
+}
+type OpenCron = ReturnType<typeof openCron>
+
+/** Jobs over a real ledger, real tables and a real file, with time, agents and permissions harness. */
+export async function aCronHarness(options: CronHarnessOptions = {}) {
+  const clock = options.clock ?? createManualClock(startOfTime)
   const database = options.database ?? migrated()
   const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'flotilla-cron-'))
   const records = new Map<string, PermissionRecord>()
   const notes: { agentId: string; message: string; key: string }[] = []
   const archived = new Set<string>()
   const told: FleetEventBody[] = []
-  let cron: Cron | null = null
-  const ledgerWorld = aLedgerWorld({
+  let cron: OpenCron | null = null
+  const ledgerHarness = aLedgerHarness({
     clock,
     database,
     ...(options.newId ? { newId: options.newId } : {}),
     onRunSettled: [(run) => cron?.runSettled(run)],
   })
-  const decide: CronWorld['decide'] = (caller, action) =>
+  const decide: CronDeps['kernel']['decide'] = (caller, action) =>
     authorize({ recordOf: (id) => records.get(id), broken: null }, caller, action)
   const guard: Guard = (caller, action) => {
     const decision = decide(caller, action)
     if (!decision.allowed) throw new Problem('denied', { detail: decision.reason })
   }
-  const world: CronWorld = {
-    path: join(folder, 'cron.json'),
-    editor: createFileEditor(),
-    database,
-    clock,
-    newId: ledgerWorld.newId,
-    log: silentLog,
-    guard,
-    decide,
-    journal: ledgerWorld.journal,
+  const { newId, journal } = ledgerHarness
+  const world: CronHarnessDeps = {
+    ledger: ledgerHarness.ledger,
     events: {
       publish: (event) => {
         told.push(event)
-        return ledgerWorld.events.publish(event)
+        return ledgerHarness.events.publish(event)
       },
-    },
-    ledger: ledgerWorld.ledger,
-    requireAgent: (agentId) => {
-      if (agentId === 'nobody') throw new Problem('unknown-agent', { detail: 'there is no agent nobody' })
-      if (archived.has(agentId))
-        throw new Problem('agent-archived', { detail: `agent ${agentId} is archived` })
     },
     toolsOf: async () => [
       {
@@ -102,21 +109,39 @@ export async function aPlayedCron(options: PlayedOptions = {}) {
     },
     fireHeartbeat: async () => ({ skipped: 'nothing happened' }),
     pausedReason: () => null,
-    note: (agentId, message, key) => void notes.push({ agentId, message, key }),
     ...options.world,
   }
-  cron = await createCron(world)
+  const kernel = { database, clock, newId, log: silentLog, guard, decide, journal, events: world.events }
+  const path = join(folder, 'cron.json')
+  const { readCondition, toolsOf, fireHeartbeat, pausedReason } = world
+  const jobs = await createCronJobs({ ...kernel, path, editor: createFileEditor(), readCondition })
+  const requireWorking = (agentId: string) => {
+    if (agentId === 'nobody') throw new Problem('unknown-agent', { detail: 'there is no agent nobody' })
+    if (archived.has(agentId)) throw new Problem('agent-archived', { detail: `agent ${agentId} is archived` })
+  }
+  cron = openCron(
+    {
+      kernel,
+      runs: world.ledger,
+      agents: { requireWorking, toolsOf },
+      fireHeartbeat,
+      pausedReason,
+      note: (agentId, message, key) => void notes.push({ agentId, message, key }),
+    },
+    jobs,
+  )
   const room = cron
   const table: CronTable = createCronTable(database)
   return {
     cron: room,
     world,
+    path,
     table,
     clock,
     database,
     folder,
-    ledger: ledgerWorld.ledger,
-    agents: ledgerWorld.agents,
+    ledger: ledgerHarness.ledger,
+    agents: ledgerHarness.agents,
     notes,
     told,
     archived,
@@ -128,29 +153,29 @@ export async function aPlayedCron(options: PlayedOptions = {}) {
       await clock.leap(ms)
       return room.tick()
     },
-    add: (job: Parameters<Cron['create']>[1]) => room.create(owner, job, noSignal),
+    add: (job: Parameters<OpenCron['create']>[1]) => room.create(owner, job, noSignal),
     rows: (jobId: string) => [...table.newest(jobId, 1000)].toReversed(),
-    runs: () => [...ledgerWorld.ledger.list({ limit: 10_000 })].toReversed(),
-    end: (runId: string) => ledgerWorld.ledger.cancelRun(owner, runId),
-    again: async (more: Partial<PlayedOptions> = {}) => {
-      await ledgerWorld.ledger.close()
-      return aPlayedCron({
+    runs: () => [...ledgerHarness.ledger.list({ limit: 10_000 })].toReversed(),
+    end: (runId: string) => ledgerHarness.ledger.cancelRun(owner, runId),
+    again: async (more: Partial<CronHarnessOptions> = {}) => {
+      await ledgerHarness.ledger.close()
+      return aCronHarness({
         clock,
         database,
         folder,
-        newId: ledgerWorld.newId,
+        newId: ledgerHarness.newId,
         ...(options.world ? { world: options.world } : {}),
         ...more,
       })
     },
     stop: async () => {
-      await ledgerWorld.ledger.close()
+      await ledgerHarness.ledger.close()
       rmSync(folder, { recursive: true, force: true })
     },
   }
 }
 
-export type PlayedCron = Awaited<ReturnType<typeof aPlayedCron>>
+export type CronHarness = Awaited<ReturnType<typeof aCronHarness>>
 
 export function aJob(changes: Partial<CronJob> = {}): CronJob {
   return {
@@ -169,10 +194,10 @@ export function aJob(changes: Partial<CronJob> = {}): CronJob {
 }
 
 /** One that is stopped with its test. */
-export async function play(options: PlayedOptions = {}): Promise<PlayedCron> {
-  const played = await aPlayedCron(options)
-  onTestFinished(() => played.stop())
-  return played
+export async function startCron(options: CronHarnessOptions = {}): Promise<CronHarness> {
+  const harness = await aCronHarness(options)
+  onTestFinished(() => harness.stop())
+  return harness
 }
 
 export async function problemOf(work: Promise<unknown> | (() => unknown)): Promise<Problem> {
@@ -186,6 +211,6 @@ export async function problemOf(work: Promise<unknown> | (() => unknown)): Promi
 }
 
 /** The jobs as a hand would write them. */
-export async function writeByHand(played: PlayedCron, jobs: readonly object[]): Promise<void> {
-  await writeFile(played.world.path, JSON.stringify({ jobs }, null, 2))
+export async function writeByHand(harness: CronHarness, jobs: readonly object[]): Promise<void> {
+  await writeFile(harness.path, JSON.stringify({ jobs }, null, 2))
 }

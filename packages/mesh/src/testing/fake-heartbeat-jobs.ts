@@ -1,5 +1,5 @@
 import { Problem } from '@flotilla/protocol/problem'
-import { heldJob, isLocked } from '../triggers/heartbeat/held-job.ts'
+import { heldJob, isLocked } from '../triggers/heartbeat/heartbeat-jobs.ts'
 import type { HeartbeatJob, HeartbeatJobs } from '../triggers/heartbeat/heartbeat-jobs.ts'
 
 export interface FakeHeartbeatJobs extends HeartbeatJobs {

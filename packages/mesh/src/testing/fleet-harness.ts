@@ -1,3 +1,5 @@
+import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
+import type { ManualClock } from '../../../protocol/src/testing/manual-clock.ts'
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
@@ -5,7 +7,6 @@ import type { AgentStatus } from '@flotilla/protocol/agent-api'
 import type { Server } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Clock } from '@flotilla/protocol/clock'
 import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
 import { agentShare } from '@flotilla/protocol/limits'
 import { permissionFileSchema } from '@flotilla/protocol/permission-record'
@@ -21,7 +22,7 @@ import type { DataUse, SandboxEnd, SandboxRuntime, SandboxState } from '../sandb
 import type { SandboxSpec } from '../sandbox/sandbox-spec.ts'
 import { openDatabase } from '../storage/database.ts'
 import type { Database } from '../storage/database.ts'
-import { allMigrations } from '../storage/all-migrations.ts'
+import { allMigrations } from '../storage/migrations/all-migrations.ts'
 import { migrate } from '../storage/migrate.ts'
 import { createHooks } from '../kernel/hooks.ts'
 import { createFleet } from '../agents/fleet.ts'
@@ -32,50 +33,10 @@ import { createMeshIdentity } from '../agents/connection/mesh-identity.ts'
 
 export const owner: Caller = { kind: 'human', channel: 'cli' }
 
-export interface HandClock extends Clock {
-  /** Lets time pass; sleepers whose time has come wake up in order. */
-  advance(ms: number): Promise<void>
-  /** How many wait for time to pass. */
-  sleeping(): number
-}
+/** Pauses of polls pass by themselves; longer ones wait for `advance`, milliseconds. */
+const pollsMs = 500
 
-const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
-
-/** Pauses of polls pass by themselves; longer ones wait for `advance`. */
-export function handClock(startMs = 1_000_000): HandClock {
-  let now = startMs
-  let sleepers: { until: number; wake: () => void }[] = []
-  return {
-    now: () => now,
-    sleep: async (ms, signal) => {
-      signal?.throwIfAborted()
-      if (ms <= 500) {
-        now += ms
-        await turn()
-        signal?.throwIfAborted()
-        return
-      }
-      await new Promise<void>((resolve, reject) => {
-        const sleeper = { until: now + ms, wake: resolve }
-        sleepers.push(sleeper)
-        signal?.addEventListener('abort', () => {
-          sleepers = sleepers.filter((other) => other !== sleeper)
-          reject(signal.reason)
-        })
-      })
-    },
-    sleeping: () => sleepers.length,
-    advance: async (ms) => {
-      now += ms
-      const due = sleepers.filter((sleeper) => sleeper.until <= now)
-      sleepers = sleepers.filter((sleeper) => sleeper.until > now)
-      for (const sleeper of due) sleeper.wake()
-      for (let turns = 0; turns < 20; turns++) await turn()
-    },
-  }
-}
-
-interface PlayedSandbox {
+interface ManualSandbox {
   spec: SandboxSpec
   server: Server | null
   port: number
@@ -83,7 +44,7 @@ interface PlayedSandbox {
 }
 
 /** An engine whose sandboxes are servers on loopback that answer `/healthz`. */
-export interface PlayedRuntime extends SandboxRuntime {
+export interface ManualRuntime extends SandboxRuntime {
   readonly started: SandboxSpec[]
   /** What each start found in its briefing. */
   readonly doorTokens: string[]
@@ -107,8 +68,8 @@ export interface PlayedRuntime extends SandboxRuntime {
   isRunning(agentId: string): boolean
 }
 
-export function playedRuntime(): PlayedRuntime {
-  const sandboxes = new Map<string, PlayedSandbox>()
+export function createManualRuntime(): ManualRuntime {
+  const sandboxes = new Map<string, ManualSandbox>()
   const listeners = new Set<(end: SandboxEnd) => void>()
   const mute = new Set<string>()
 
@@ -128,7 +89,7 @@ export function playedRuntime(): PlayedRuntime {
     sandboxes.set(spec.agentId, { spec, server, port, exit: null })
   }
 
-  function stateOf(sandbox: PlayedSandbox): SandboxState {
+  function stateOf(sandbox: ManualSandbox): SandboxState {
     return {
       agentId: sandbox.spec.agentId,
       running: sandbox.server !== null,
@@ -138,7 +99,7 @@ export function playedRuntime(): PlayedRuntime {
     }
   }
 
-  const runtime: PlayedRuntime = {
+  const runtime: ManualRuntime = {
     kind: 'played',
     isolates: false,
     started: [],
@@ -228,7 +189,7 @@ function idleStatus(agentId: string): AgentStatus {
   }
 }
 
-async function close(sandbox: PlayedSandbox | undefined): Promise<void> {
+async function close(sandbox: ManualSandbox | undefined): Promise<void> {
   const server = sandbox?.server
   if (!sandbox || !server) return
   sandbox.server = null
@@ -236,10 +197,10 @@ async function close(sandbox: PlayedSandbox | undefined): Promise<void> {
   await new Promise<void>((resolve) => server.close(() => resolve()))
 }
 
-export interface FleetWorld {
+export interface FleetHarness {
   readonly fleet: Fleet
-  readonly runtime: PlayedRuntime
-  readonly clock: HandClock
+  readonly runtime: ManualRuntime
+  readonly clock: ManualClock
   readonly database: Database
   readonly events: FleetEventBody[]
   readonly journal: JournalEntry[]
@@ -256,11 +217,11 @@ const guard: Guard = (caller, action) => {
   if (caller.kind === 'agent' && manages) throw new Problem('denied')
 }
 
-export async function aFleet(changes: Partial<FleetDeps> = {}): Promise<FleetWorld> {
+export async function aFleet(changes: Partial<FleetDeps> = {}): Promise<FleetHarness> {
   const database = openDatabase(':memory:')
   migrate(database, allMigrations)
-  const clock = handClock()
-  const runtime = playedRuntime()
+  const clock = createManualClock(1_000_000, { passesMs: pollsMs })
+  const runtime = createManualRuntime()
   const events: FleetEventBody[] = []
   const bus = createEventBus({ database, clock, log: silentLog })
   bus.subscribe((event) => void events.push(event.body))
@@ -287,10 +248,9 @@ export async function aFleet(changes: Partial<FleetDeps> = {}): Promise<FleetWor
     runtime,
     briefsFolder: await mkdtemp(join(tmpdir(), 'flotilla-briefs-')),
     templateFolders: [],
-    doorPort: () => 8420,
-    proxyPort: () => 8421,
+    ports: { agentDoor: 8420, proxy: 8421, open: [] },
     replies: {
-      held: createHeldBytes(agentShare),
+      held: createHeldBytes(agentShare.heldBytes),
       loop: { waitMs: () => 0, spend: (_agentId, work) => work() },
     },
     meshIdentity: createMeshIdentity({ secret: 'a secret of this test', clock }),
@@ -300,7 +260,7 @@ export async function aFleet(changes: Partial<FleetDeps> = {}): Promise<FleetWor
     loopLimits: { FLOTILLA_MAX_ITERATIONS: '20' },
     dataLimitBytes: () => 100 * 1024 * 1024,
     projectText: () => '',
-    walls: { hold: () => true },
+    isolation: { hold: () => true },
     hooks: createHooks(silentLog),
     ...changes,
   }
@@ -329,7 +289,7 @@ export async function aFleet(changes: Partial<FleetDeps> = {}): Promise<FleetWor
 }
 
 /** A world with one worker `w`, not started. */
-export async function aWorker(changes: Partial<FleetDeps> = {}): Promise<FleetWorld> {
+export async function aWorker(changes: Partial<FleetDeps> = {}): Promise<FleetHarness> {
   const world = await aFleet(changes)
   await world.fleet.create(owner, { id: 'w', role: 'does work' })
   return world

@@ -6,19 +6,17 @@ import { silentLog } from '../platform/log.ts'
 import { createHooks } from '../kernel/hooks.ts'
 import type { SettledRun } from '../kernel/hooks.ts'
 import type { Caller } from '../access/caller.ts'
-import { allMigrations } from '../storage/all-migrations.ts'
+import { allMigrations } from '../storage/migrations/all-migrations.ts'
 import { openDatabase } from '../storage/database.ts'
 import type { Database } from '../storage/database.ts'
 import { migrate } from '../storage/migrate.ts'
 import { createCompleteTask } from '../tasks/complete-task.ts'
 import { createHandOff } from '../tasks/hand-off.ts'
-import { createMoveTask } from '../tasks/move-task.ts'
-import { createTaskBook } from '../tasks/task-book.ts'
-import { createTaskTable } from '../tasks/task-table.ts'
+import { createTaskStore } from '../tasks/task-store.ts'
 import { createFakeAgents } from './fake-agents.ts'
 import type { FakeAgents } from './fake-agents.ts'
-import { createHandDrivenClock } from './manual-clock.ts'
-import type { HandDrivenClock } from './manual-clock.ts'
+import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
+import type { ManualClock } from '../../../protocol/src/testing/manual-clock.ts'
 import { createLedger } from '../runs/ledger.ts'
 import type { RunRecord } from '../runs/lifecycle/run-record.ts'
 import type { RunTasks } from '../runs/lifecycle/run-tasks.ts'
@@ -27,10 +25,10 @@ import type { SteerRecord } from '../runs/steering/steer-table.ts'
 
 export const person: Caller = { kind: 'human', channel: 'cli' }
 
-export interface WorldOptions {
+export interface LedgerHarnessOptions {
   readonly database?: Database
   readonly agents?: FakeAgents
-  readonly clock?: HandDrivenClock
+  readonly clock?: ManualClock
   readonly newId?: NewId
   readonly onRunSettled?: readonly ((run: SettledRun) => void)[]
   /** What other rooms add to what a run waits for. */
@@ -40,15 +38,14 @@ export interface WorldOptions {
 }
 
 /** A ledger with its tasks over fake agents, for tests; give it the parts of another to play a restart. */
-export function aLedgerWorld(options: WorldOptions = {}) {
+export function aLedgerHarness(options: LedgerHarnessOptions = {}) {
   const database = options.database ?? migrated()
-  const clock = options.clock ?? createHandDrivenClock()
+  const clock = options.clock ?? createManualClock()
   const agents = options.agents ?? createFakeAgents()
   const newId = options.newId ?? countingIds()
   const events = createEventBus({ database, clock, log: silentLog })
   const journal = createJournal({ database, clock })
-  const taskTable = createTaskTable(database)
-  const moveTask = createMoveTask({ database, table: taskTable, events, journal, clock })
+  const { table: taskTable, moveTask, ofRuns } = createTaskStore({ database, events, journal, clock })
   const hooks = createHooks(silentLog)
   for (const listener of options.onRunSettled ?? []) hooks.runSettled.subscribe(listener)
   const { pausedReason } = options
@@ -63,7 +60,7 @@ export function aLedgerWorld(options: WorldOptions = {}) {
     requireAgent: (agentId) => {
       if (agentId === 'nobody') throw new Problem('unknown-agent')
     },
-    tasks: (options.wrapTasks ?? ((book) => book))(createTaskBook({ table: taskTable, moveTask })),
+    tasks: (options.wrapTasks ?? ((book) => book))(ofRuns),
     hooks,
   })
   const handOff = createHandOff({ ...shared, ledger, table: taskTable })
@@ -108,11 +105,11 @@ export function aLedgerWorld(options: WorldOptions = {}) {
     },
     restarted: async () => {
       await ledger.close()
-      return aLedgerWorld({ ...options, database, clock, agents, newId })
+      return aLedgerHarness({ ...options, database, clock, agents, newId })
     },
   }
 }
-export type LedgerWorld = ReturnType<typeof aLedgerWorld>
+export type LedgerHarness = ReturnType<typeof aLedgerHarness>
 
 export function migrated(): Database {
   const database = openDatabase(':memory:')

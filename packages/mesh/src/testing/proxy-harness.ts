@@ -1,5 +1,4 @@
-import { createServer } from 'node:net'
-import { connect } from 'node:net'
+import { connect, createServer } from 'node:net'
 import type { AddressInfo, Server, Socket } from 'node:net'
 import type { LookupAddress } from 'node:dns'
 import { Problem } from '@flotilla/protocol/problem'
@@ -7,7 +6,7 @@ import { collectJournal } from '../../../../tests/support/collected-ports.ts'
 import { silentLog } from '../platform/log.ts'
 import { createCallRate } from '../access/call-rate.ts'
 import type { RunTicket } from '../access/run-ticket.ts'
-import { allMigrations } from '../storage/all-migrations.ts'
+import { allMigrations } from '../storage/migrations/all-migrations.ts'
 import { openDatabase } from '../storage/database.ts'
 import { migrate } from '../storage/migrate.ts'
 import { systemClock } from '../platform/system-clock.ts'
@@ -15,14 +14,14 @@ import { isPublicAddress } from '../egress/policy/address-ranges.ts'
 import { createConnectProxy } from '../egress/proxy/connect-proxy.ts'
 import { createEgressCountTable } from '../egress/proxy/egress-count-table.ts'
 import { createEgressCounts } from '../egress/proxy/egress-counts.ts'
-import { createJudgeDestination } from '../egress/policy/judge-destination.ts'
-import type { JudgeDestinationDeps } from '../egress/policy/judge-destination.ts'
-import { createOpenPassage } from '../egress/proxy/open-passage.ts'
-import { createPassages } from '../egress/proxy/passages.ts'
+import { createCheckDestination } from '../egress/policy/check-destination.ts'
+import type { CheckDestinationDeps } from '../egress/policy/check-destination.ts'
+import { createOpenTunnel } from '../egress/proxy/open-tunnel.ts'
+import { createTunnels } from '../egress/proxy/tunnels.ts'
 import { createProxyGate } from '../egress/proxy/proxy-gate.ts'
 
 /** A forward proxy on loopback, for tests: real sockets; names, tokens and runs are played. */
-export interface ProxyWorld {
+export interface ProxyHarness {
   readonly port: number
   readonly lookups: string[]
   readonly journal: ReturnType<typeof collectJournal>
@@ -32,7 +31,7 @@ export interface ProxyWorld {
   /** Tokens that count, by agent and kind: `scout-program`, `scout-door`, `other-program`. */
   readonly tokens: Map<string, { readonly agentId: string; readonly token: 'door' | 'program' }>
   readonly held: { now: number }
-  openPassages(): number
+  openTunnels(): number
   cutAgent(agentId: string): void
   /** Sends `text` on a connection of its own and gives all that comes back until the proxy closes, or patience ends. */
   raw(text: string, patienceMs?: number): Promise<string>
@@ -41,22 +40,22 @@ export interface ProxyWorld {
   close(): Promise<void>
 }
 
-export interface ProxyWorldOptions {
+export interface ProxyHarnessOptions {
   readonly ports?: readonly number[]
-  readonly resolve?: JudgeDestinationDeps['resolve']
+  readonly resolve?: CheckDestinationDeps['resolve']
   readonly isHostAllowed?: (host: string) => boolean
   readonly denied?: readonly string[]
   readonly perMinute?: number
   readonly headersTimeoutMs?: number
 }
 
-export async function aProxy(options: ProxyWorldOptions = {}): Promise<ProxyWorld> {
+export async function aProxy(options: ProxyHarnessOptions = {}): Promise<ProxyHarness> {
   const database = openDatabase(':memory:')
   migrate(database, allMigrations)
   const journal = collectJournal()
   const lookups: string[] = []
   const working = new Set(['scout', 'other'])
-  const tokens: ProxyWorld['tokens'] = new Map([
+  const tokens: ProxyHarness['tokens'] = new Map([
     ['scout-program', { agentId: 'scout', token: 'program' }],
     ['scout-door', { agentId: 'scout', token: 'door' }],
     ['other-program', { agentId: 'other', token: 'program' }],
@@ -81,7 +80,7 @@ export async function aProxy(options: ProxyWorldOptions = {}): Promise<ProxyWorl
     clock: systemClock,
     log: silentLog,
   })
-  const passages = createPassages({
+  const tunnels = createTunnels({
     clock: systemClock,
     counts,
     isLive: ({ caller, token }) => working.has(caller.agentId) && tokens.has(token),
@@ -99,15 +98,15 @@ export async function aProxy(options: ProxyWorldOptions = {}): Promise<ProxyWorl
     })
   const proxy = createConnectProxy({
     gate: createProxyGate({ verifyToken: (token) => tokens.get(token) ?? null, liveRunOf }),
-    openPassage: createOpenPassage({
+    openTunnel: createOpenTunnel({
       guard: (caller) => {
         if (caller.kind === 'agent' && options.denied?.includes(caller.agentId)) throw new Problem('denied')
       },
       rate: createCallRate({ clock: systemClock, perMinute: () => options.perMinute ?? 6000 }),
-      passages,
+      tunnels,
       counts,
-      judgeFor: () =>
-        createJudgeDestination({
+      checkFor: () =>
+        createCheckDestination({
           resolve,
           // The far ends of these tests live on loopback, at this one address.
           isAllowed: (address) => address === '127.0.0.1' || isPublicAddress(address),
@@ -115,7 +114,7 @@ export async function aProxy(options: ProxyWorldOptions = {}): Promise<ProxyWorl
           ...(options.isHostAllowed ? { isHostAllowed: options.isHostAllowed } : {}),
         }),
     }),
-    passages,
+    tunnels,
     newRequestId: () => 'request-1',
     clock: systemClock,
     log: silentLog,
@@ -124,7 +123,7 @@ export async function aProxy(options: ProxyWorldOptions = {}): Promise<ProxyWorl
   })
   await proxy.listen({ port: 0, host: '127.0.0.1' })
   const closing = new AbortController()
-  const running = passages.run(closing.signal)
+  const running = tunnels.run(closing.signal)
   const port = proxy.port()
   const clients = new Set<Socket>()
 
@@ -136,8 +135,8 @@ export async function aProxy(options: ProxyWorldOptions = {}): Promise<ProxyWorl
     working,
     tokens,
     held,
-    openPassages: passages.open,
-    cutAgent: (agentId) => passages.cut(new Problem('cancelled'), agentId),
+    openTunnels: tunnels.open,
+    cutAgent: (agentId) => tunnels.cut(new Problem('cancelled'), agentId),
     raw: async (text, patienceMs = 30_000) => {
       const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
       const chunks: Buffer[] = []

@@ -2,7 +2,7 @@ import { createSecret } from '../credentials/secret.ts'
 import type { Secret } from '../credentials/secret.ts'
 import type { Caller } from '../access/caller.ts'
 import { Problem } from '@flotilla/protocol/problem'
-import { aLedgerWorld } from './ledger-harness.ts'
+import { aLedgerHarness } from './ledger-harness.ts'
 import { silentLog } from '../platform/log.ts'
 import type { NewHook } from '../triggers/webhook/manage-hooks.ts'
 import type { Hook } from '../triggers/webhook/hook-table.ts'
@@ -14,13 +14,13 @@ import type { Webhooks } from '../triggers/webhook/webhooks.ts'
 export const owner: Caller = { kind: 'human', channel: 'api' }
 
 /** Webhooks over a real ledger with fake agents and a vault in memory, for tests. */
-export function aWebhookWorld(
+export function aWebhookHarness(
   options: { readonly perMinute?: number; readonly memoryBounds?: MemoryBounds } = {},
 ) {
   const stored = new Map<string, Secret>()
   const paused = new Map<string, string>()
   const archived = new Set<string>()
-  const world = aLedgerWorld({
+  const world = aLedgerHarness({
     onRunSettled: [(run) => webhooks.runSettled(run)],
     pausedReason: (agentId) => paused.get(agentId) ?? null,
   })
@@ -88,4 +88,4 @@ export function aWebhookWorld(
       world.ledger.list({ limit: 200 }).map((run) => (run.input.kind === 'chat' ? run.input.message : '')),
   }
 }
-export type WebhookWorld = ReturnType<typeof aWebhookWorld>
+export type WebhookHarness = ReturnType<typeof aWebhookHarness>

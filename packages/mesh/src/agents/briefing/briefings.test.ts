@@ -4,9 +4,9 @@ import { afterEach, expect, test } from 'vitest'
 import { heedsLesson, verifies } from '../../../../../tests/verifies.ts'
 import { briefingFolderName } from './briefings.ts'
 import { aWorker, patient } from '../../testing/fleet-harness.ts'
-import type { FleetWorld } from '../../testing/fleet-harness.ts'
+import type { FleetHarness } from '../../testing/fleet-harness.ts'
 
-let world: FleetWorld | null = null
+let world: FleetHarness | null = null
 afterEach(async () => {
   await world?.close()
   world = null

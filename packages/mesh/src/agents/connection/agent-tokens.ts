@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Clock } from '@flotilla/protocol/clock'
-import type { Database } from '../../storage/database.ts'
+import type { Database } from '../../storage/index.ts'
 import type { AgentRow, AgentTable } from '../registry/agent-table.ts'
 
 /** Live tokens that are remembered: two for each running agent. Forgetting all only costs a look. */

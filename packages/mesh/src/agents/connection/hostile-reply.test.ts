@@ -5,7 +5,7 @@ import { agentShare } from '@flotilla/protocol/limits'
 import { expect, onTestFinished, test } from 'vitest'
 import { createHeldBytes } from '../../intake/held-bytes.ts'
 import { createLoopShare } from '../../intake/loop-share.ts'
-import { createHandDrivenClock } from '../../testing/manual-clock.ts'
+import { createManualClock } from '../../../../protocol/src/testing/manual-clock.ts'
 import { createAgentHttp } from './agent-http.ts'
 import { createMeshIdentity } from './mesh-identity.ts'
 
@@ -15,7 +15,7 @@ const mib = 1024 * 1024
 /** An agent that answers every call as the test says, and what its replies take of the mesh. */
 async function anAgent(
   answer: (response: ServerResponse) => void,
-  bounds: { readonly heldPerAgentMaxBytes?: number; readonly cpuMsOfEach?: number } = {},
+  bounds: { readonly perAgentMax?: number; readonly cpuMsOfEach?: number } = {},
 ) {
   let asked = 0
   const server = createServer((request, response) => {
@@ -32,7 +32,7 @@ async function anAgent(
     server.closeAllConnections()
     await new Promise<void>((resolve) => server.close(() => resolve()))
   })
-  const hand = createHandDrivenClock()
+  const hand = createManualClock()
   let sleeps = 0
   const clock: typeof hand = {
     ...hand,
@@ -41,7 +41,7 @@ async function anAgent(
       return hand.sleep(ms, signal)
     },
   }
-  const held = createHeldBytes({ ...agentShare, ...bounds })
+  const held = createHeldBytes({ ...agentShare.heldBytes, ...bounds })
   const work = { held: 0, spends: 0 }
   const loop = createLoopShare({
     clock,
@@ -127,7 +127,7 @@ test('replies that one agent holds open at once are bounded together, and what e
       response.write(' '.repeat(2 * mib))
       waiting.push(response)
     },
-    { heldPerAgentMaxBytes: 5 * mib },
+    { perAgentMax: 5 * mib },
   )
   const calls = [1, 2].map(() => line.chatSessions(patient).catch((error: unknown) => error))
   await expect.poll(() => work.held).toBe(4 * mib)
@@ -147,7 +147,7 @@ test('a frame that does not end is held, and what is held is given back with the
       response.writeHead(200, { 'content-type': 'text/event-stream' })
       response.write(`data: "${'x'.repeat(2 * mib)}`)
     },
-    { heldPerAgentMaxBytes: mib },
+    { perAgentMax: mib },
   )
   const turn = line.chatStream({ run_id: 'run_1', fence: 1, message: 'hi', session: 's' }, () => {}, patient)
   // As a line that broke: the outcome is asked for, and the run does not fail by what the mesh has no room for.
@@ -207,7 +207,7 @@ const finished = (runId: string) =>
 
 test('an agent is well while there is no room for a byte of its replies and its share of the loop is used up', async () => {
   const { line, held, loop } = await anAgent(ends('{"status":"ok"}'), { cpuMsOfEach: 70_000 })
-  held.take('w', agentShare.heldPerAgentMaxBytes)
+  held.take('w', agentShare.heldBytes.perAgentMax)
   loop.spend('w', () => {})
   expect(loop.waitMs('w')).toBeGreaterThan(0)
   expect(await line.healthy(patient)).toBe(true)
@@ -221,7 +221,7 @@ test('an answer to the question for health that is longer than any honest one is
 
 test('an outcome that there is no room for is asked for again when there may be some', async () => {
   const { line, held, clock, asked } = await anAgent(ends(finished('run_1')))
-  held.take('w', agentShare.heldPerAgentMaxBytes)
+  held.take('w', agentShare.heldBytes.perAgentMax)
   const outcome = line.result('run_1', 0, patient)
   await expect.poll(asked).toBe(1)
   await expect
@@ -230,7 +230,7 @@ test('an outcome that there is no room for is asked for again when there may be 
       return asked()
     })
     .toBeGreaterThan(2)
-  held.giveBack('w', agentShare.heldPerAgentMaxBytes)
+  held.giveBack('w', agentShare.heldBytes.perAgentMax)
   const room = setInterval(() => void clock.advance(2000), 10)
   onTestFinished(() => clearInterval(room))
   expect(await outcome).toMatchObject({ state: 'finished' })
@@ -241,7 +241,7 @@ test('a refused turn tells its status also where there is no room for its words'
     response.writeHead(409, { 'content-type': 'application/json' })
     response.end('{"code":"conflict","detail":"busy"}')
   })
-  held.take('w', agentShare.heldPerAgentMaxBytes)
+  held.take('w', agentShare.heldBytes.perAgentMax)
   const turn = line.chatStream({ run_id: 'run_1', fence: 1, message: 'hi', session: 's' }, () => {}, patient)
   await expect(turn).rejects.toMatchObject({ code: 'conflict' })
 })

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { sandboxHardening, sandboxSizes } from '../../sandbox/sandbox-spec.ts'
-import type { SandboxSpec } from '../../sandbox/sandbox-spec.ts'
+import { sandboxHardening, sandboxSizes } from '../../sandbox/index.ts'
+import type { SandboxSpec } from '../../sandbox/index.ts'
 import type { AgentRecord } from '../registry/agent-record.ts'
 import type { IssuedTokens } from '../connection/agent-tokens.ts'
 

@@ -1,6 +1,6 @@
 import type { AgentLife } from './agent-life.ts'
 import type { AgentRow } from '../registry/agent-table.ts'
-import type { SandboxGone } from '../../kernel/hooks.ts'
+import type { SandboxGone } from '../../kernel/index.ts'
 
 const stopGraceMs = 2000
 

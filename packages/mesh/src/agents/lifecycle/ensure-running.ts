@@ -6,8 +6,8 @@ import type { AgentRow } from '../registry/agent-table.ts'
 import { startIdLabel } from './agent-sandbox.ts'
 import type { AgentStarts } from './start-agent.ts'
 
-/** Whether agents may be run; a wall that does not hold pauses the fleet. */
-export interface Walls {
+/** Whether agents may be run: while the isolation of one does not hold, the fleet is paused. */
+export interface Isolation {
   hold(): boolean
 }
 
@@ -22,7 +22,7 @@ export interface Reach {
 export function createAgentConnections(
   life: AgentLife,
   starts: AgentStarts,
-  { walls }: { readonly walls: Walls },
+  { isolation }: { readonly isolation: Isolation },
 ): AgentConnections & Reach {
   async function reach(
     agentId: string,
@@ -33,7 +33,7 @@ export function createAgentConnections(
     }: { readonly fresh: boolean; readonly needsModel: boolean; readonly signal: AbortSignal },
   ): Promise<AgentConnection> {
     const row = life.agents.require(agentId)
-    if (!walls.hold()) {
+    if (!isolation.hold()) {
       throw new Problem('fleet-paused', { detail: 'a wall around the agents does not hold' })
     }
     signal.throwIfAborted()

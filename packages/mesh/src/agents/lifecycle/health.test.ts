@@ -4,10 +4,10 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { heedsLesson } from '../../../../../tests/verifies.ts'
 import { startIdLabel } from './agent-sandbox.ts'
 import { aWorker, owner, patient, stateOf } from '../../testing/fleet-harness.ts'
-import type { FleetWorld } from '../../testing/fleet-harness.ts'
+import type { FleetHarness } from '../../testing/fleet-harness.ts'
 import type { SandboxSpec } from '../../sandbox/sandbox-spec.ts'
 
-let world: FleetWorld
+let world: FleetHarness
 afterEach(() => world.close())
 
 const doorTokenOf = (start: number) => world.runtime.doorTokens[start] ?? ''
@@ -205,7 +205,7 @@ describe('an agent that hangs', () => {
 
   test('stays down while a wall does not hold', async () => {
     let hold = true
-    world = await aWorker({ walls: { hold: () => hold } })
+    world = await aWorker({ isolation: { hold: () => hold } })
     world.runtime.beforeStart = () => Promise.reject(new Error('broken'))
     await world.fleet.ensureRunning('w', patient).catch(() => {})
     hold = false
@@ -222,12 +222,12 @@ describe('an agent that hangs', () => {
     world.runtime.mute.add('w')
     const stop = new AbortController()
     const running = world.fleet.run(stop.signal)
-    const atRest = world.clock.sleeping()
+    const atRest = world.clock.sleepers()
     const states: string[] = []
     for (let sweeps = 0; sweeps < 3; sweeps++) {
       await world.clock.advance(30_000)
       // The questions really go over loopback; who asked them sleeps again once they are answered.
-      await expect.poll(() => world.clock.sleeping()).toBe(atRest)
+      await expect.poll(() => world.clock.sleepers()).toBe(atRest)
       states.push(stateOf(world.fleet, 'w'))
     }
     expect(states).toEqual(['ready', 'ready', 'failed'])

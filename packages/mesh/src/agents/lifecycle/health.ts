@@ -1,10 +1,10 @@
 import { agentExitCodes } from '@flotilla/protocol/agent-exit'
-import type { SandboxEnd } from '../../sandbox/sandbox-runtime.ts'
+import type { SandboxEnd } from '../../sandbox/index.ts'
 import type { AgentLife } from './agent-life.ts'
 import { startIdLabel } from './agent-sandbox.ts'
 import type { AgentRow } from '../registry/agent-table.ts'
 import { endSandbox } from './end-sandbox.ts'
-import type { Walls } from './ensure-running.ts'
+import type { Isolation } from './ensure-running.ts'
 import type { DataMeter } from './meter-data.ts'
 import { restartDueAt, restartsKept } from './restart-backoff.ts'
 import type { AgentStarts } from './start-agent.ts'
@@ -41,7 +41,7 @@ interface Watch {
 export function watchHealth(
   life: AgentLife,
   starts: AgentStarts,
-  { walls, meter }: { readonly walls: Walls; readonly meter: DataMeter },
+  { isolation, meter }: { readonly isolation: Isolation; readonly meter: DataMeter },
 ): FleetHealth {
   const watches = new Map<string, Watch>()
 
@@ -74,7 +74,7 @@ export function watchHealth(
 
   async function startAgain(row: AgentRow): Promise<void> {
     const { id } = row.record
-    if (row.state.kind !== 'failed' || row.archivedAt !== null || !walls.hold()) return
+    if (row.state.kind !== 'failed' || row.archivedAt !== null || !isolation.hold()) return
     const watch = watchOf(id)
     if (life.clock.now() < restartDueAt(watch.restarts, row.state.since)) return
     watch.restarts = [...watch.restarts, life.clock.now()].slice(-restartsKept)

@@ -1,5 +1,5 @@
-import type { DataUse } from '../../sandbox/sandbox-runtime.ts'
-import { fileCountMax } from '../../sandbox/volume/file-count-max.ts'
+import type { DataUse } from '../../sandbox/index.ts'
+import { fileCountMax } from '../../sandbox/index.ts'
 
 /** Null while an agent's data is within its limit, else why it may not run, in words for its owner. Pure. */
 export function judgeData(agentId: string, use: DataUse, limitBytes: number): string | null {

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { aWorker, owner, patient, reasonOf, stateOf } from '../../testing/fleet-harness.ts'
-import type { FleetWorld } from '../../testing/fleet-harness.ts'
+import type { FleetHarness } from '../../testing/fleet-harness.ts'
 import { judgeData } from './judge-data.ts'
 
-let world: FleetWorld
+let world: FleetHarness
 afterEach(() => world?.close())
 
 const limitBytes = 100 * 1024 * 1024

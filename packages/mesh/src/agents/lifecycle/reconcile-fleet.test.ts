@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { heedsLesson } from '../../../../../tests/verifies.ts'
 import { aWorker, owner, patient, stateOf } from '../../testing/fleet-harness.ts'
-import type { FleetWorld } from '../../testing/fleet-harness.ts'
+import type { FleetHarness } from '../../testing/fleet-harness.ts'
 
-let world: FleetWorld
+let world: FleetHarness
 afterEach(() => world.close())
 
 const doorTokenOf = (start: number) => world.runtime.doorTokens[start] ?? ''

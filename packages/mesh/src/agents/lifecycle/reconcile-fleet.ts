@@ -1,4 +1,4 @@
-import type { SandboxState } from '../../sandbox/sandbox-runtime.ts'
+import type { SandboxState } from '../../sandbox/index.ts'
 import type { AgentLife } from './agent-life.ts'
 import { doorLabel, doorMark, modelLabel, startIdLabel } from './agent-sandbox.ts'
 import type { AgentRow } from '../registry/agent-table.ts'

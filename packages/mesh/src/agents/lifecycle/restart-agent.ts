@@ -1,9 +1,8 @@
 import { Problem } from '@flotilla/protocol/problem'
-import type { Guard } from '../../access/action.ts'
-import type { Caller } from '../../access/caller.ts'
-import type { Resumable } from '../../storage/resumable.ts'
+import type { Caller, Guard } from '../../access/index.ts'
+import type { Resumable } from '../../storage/index.ts'
 import type { AgentLife } from './agent-life.ts'
-import type { Walls } from './ensure-running.ts'
+import type { Isolation } from './ensure-running.ts'
 import { startMarkSchema } from '../registry/agent-table.ts'
 import type { AgentStarts } from './start-agent.ts'
 
@@ -19,12 +18,12 @@ export function restartAgent(deps: {
   readonly guard: Guard
   readonly life: AgentLife
   readonly starts: AgentStarts
-  readonly walls: Walls
+  readonly isolation: Isolation
 }): RestartAgent {
   return async (caller, agentId, step) => {
     deps.guard(caller, { do: 'manage-agent', agentId })
     const { startId } = deps.life.agents.require(agentId)
-    if (!deps.walls.hold()) {
+    if (!deps.isolation.hold()) {
       throw new Problem('fleet-paused', { detail: 'a wall around the agents does not hold' })
     }
     const begun = startMarkSchema.safeParse(step?.begun)

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { heedsLesson } from '../../../../../tests/verifies.ts'
 import { aFleet, aWorker, owner, patient, reasonOf, stateOf } from '../../testing/fleet-harness.ts'
-import type { FleetWorld } from '../../testing/fleet-harness.ts'
+import type { FleetHarness } from '../../testing/fleet-harness.ts'
 
-let world: FleetWorld
+let world: FleetHarness
 afterEach(() => world.close())
 
 const doorTokenOf = (start: number) => world.runtime.doorTokens[start] ?? ''
@@ -194,7 +194,7 @@ describe('a start that fails', () => {
 
   test('a wall that does not hold starts nothing', async () => {
     let hold = true
-    world = await aWorker({ walls: { hold: () => hold } })
+    world = await aWorker({ isolation: { hold: () => hold } })
     await world.fleet.ensureRunning('w', patient)
     hold = false
     await expect(world.fleet.ensureRunning('w', patient)).rejects.toMatchObject({ code: 'fleet-paused' })

@@ -1,5 +1,5 @@
 import type { AgentLife } from './agent-life.ts'
-import type { Resumable } from '../../storage/resumable.ts'
+import type { Resumable } from '../../storage/index.ts'
 import { startMarkSchema } from '../registry/agent-table.ts'
 import type { AgentStarts } from './start-agent.ts'
 

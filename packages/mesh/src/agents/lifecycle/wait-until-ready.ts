@@ -1,5 +1,5 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import type { SandboxRuntime } from '../../sandbox/sandbox-runtime.ts'
+import type { SandboxRuntime } from '../../sandbox/index.ts'
 import type { AgentConnection } from '../connection/agent-connection.ts'
 
 const firstPollMs = 25

@@ -1,6 +1,6 @@
 import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
-import type { Database } from '../../storage/database.ts'
+import type { Database } from '../../storage/index.ts'
 import { transition } from './agent-record.ts'
 import type { AgentBudget, AgentChange, AgentRecord, AgentState } from './agent-record.ts'
 
@@ -179,4 +179,10 @@ function readState(kind: AgentState['kind'], since: number, reason: string | nul
   if (kind === 'stopped') return { kind }
   if (kind === 'failed') return { kind, since, reason: reason ?? '' }
   return { kind, since }
+}
+
+/** Throws the Problem `agent-archived` for an agent that was put away. */
+export function refuseArchived(row: AgentRow): void {
+  if (row.archivedAt === null) return
+  throw new Problem('agent-archived', { detail: `agent ${row.record.id} is archived` })
 }

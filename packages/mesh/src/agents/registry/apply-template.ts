@@ -1,11 +1,10 @@
 import { reservedAgentIds } from '@flotilla/protocol/ids'
 import { Problem } from '@flotilla/protocol/problem'
-import type { Guard } from '../../access/action.ts'
-import { raisedPeriod } from '../../access/budget-ceiling.ts'
-import type { Caller } from '../../access/caller.ts'
+import type { Caller, Guard, PermissionGrants } from '../../access/index.ts'
+import { raisedPeriod } from '../../access/index.ts'
 import type { AgentTable } from './agent-table.ts'
 import { defaultBudget } from './create-agent.ts'
-import type { CreateAgent, PermissionGrants } from './create-agent.ts'
+import type { CreateAgent } from './create-agent.ts'
 import type { FleetTemplate, FleetTemplates } from './templates.ts'
 
 export interface AppliedTemplate {

@@ -1,10 +1,8 @@
 import { Problem } from '@flotilla/protocol/problem'
 import { operatorStaysWords } from './operator-stays.ts'
-import type { Guard } from '../../access/action.ts'
-import { actorOf } from '../../access/caller.ts'
-import type { Caller } from '../../access/caller.ts'
+import type { Caller, Guard } from '../../access/index.ts'
+import { actorOf } from '../../access/index.ts'
 import type { AgentLife } from '../lifecycle/agent-life.ts'
-import type { AgentRow } from './agent-table.ts'
 import type { AgentStarts } from '../lifecycle/start-agent.ts'
 import { stopInTurn } from '../lifecycle/stop-agent.ts'
 
@@ -58,10 +56,4 @@ export function createArchive(deps: {
       write(caller, agentId, null)
     },
   }
-}
-
-/** Throws the Problem `agent-archived` for an agent that was put away. */
-export function refuseArchived(row: AgentRow): void {
-  if (row.archivedAt === null) return
-  throw new Problem('agent-archived', { detail: `agent ${row.record.id} is archived` })
 }

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { modelLabel } from '../lifecycle/agent-sandbox.ts'
 import { aWorker, owner, patient } from '../../testing/fleet-harness.ts'
-import type { FleetWorld } from '../../testing/fleet-harness.ts'
+import type { FleetHarness } from '../../testing/fleet-harness.ts'
 
-let world: FleetWorld
+let world: FleetHarness
 afterEach(() => world.close())
 
 const models = () => world.runtime.started.map((spec) => spec.environment['FLOTILLA_MODEL'])

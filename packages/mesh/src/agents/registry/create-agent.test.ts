@@ -5,9 +5,9 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { heedsLesson, verifies } from '../../../../../tests/verifies.ts'
 import type { Caller } from '../../access/caller.ts'
 import { aFleet, aWorker, owner, patient, reasonOf, stateOf } from '../../testing/fleet-harness.ts'
-import type { FleetWorld } from '../../testing/fleet-harness.ts'
+import type { FleetHarness } from '../../testing/fleet-harness.ts'
 
-let world: FleetWorld
+let world: FleetHarness
 afterEach(() => world.close())
 
 const worker: Caller = { kind: 'agent', agentId: 'w', token: 'door', run: null }

@@ -4,28 +4,15 @@ import type { McpServers } from '@flotilla/protocol/mcp-servers'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
-import type { Guard } from '../../access/action.ts'
-import { isAtTerminal, requireAtTerminal } from '../../access/at-terminal.ts'
-import { raisedPeriod } from '../../access/budget-ceiling.ts'
-import { actorOf } from '../../access/caller.ts'
-import type { Caller } from '../../access/caller.ts'
-import { onceOnly } from '../../storage/resumable.ts'
-import type { Resumable } from '../../storage/resumable.ts'
+import type { Caller, Guard, PermissionGrants } from '../../access/index.ts'
+import { actorOf, isAtTerminal, raisedPeriod, requireAtTerminal } from '../../access/index.ts'
+import { onceOnly } from '../../storage/index.ts'
+import type { Resumable } from '../../storage/index.ts'
 import type { AgentLife } from '../lifecycle/agent-life.ts'
-import type { AgentBudget, AgentKind, AgentRecord } from './agent-record.ts'
+import type { AgentBudget, AgentRecord } from './agent-record.ts'
 
 /** Agents of one fleet; a machine that could run more wants more than one database. */
 const agentsMax = 1000
-
-/** How this room asks for permission records, which belong to the policy room. */
-export interface PermissionGrants {
-  /** Writes the default record of the kind, with `overrides` in the place of its own fields. */
-  grantDefaults(agentId: string, kind: AgentKind, overrides: Partial<PermissionRecord>): void | Promise<void>
-  /** Takes the record away; one that is not there is no error. */
-  revokeAll(agentId: string): void | Promise<void>
-  /** Null when the operator may give these to a worker, else why not. */
-  aboveOperatorCeiling(overrides: Readonly<Record<string, unknown>>): string | null
-}
 
 /**
  * Throws the Problem `unprocessable`, with what could be used, for a model whose provider is not set up, and

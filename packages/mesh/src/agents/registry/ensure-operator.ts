@@ -1,7 +1,7 @@
 import { operatorAgentId } from '@flotilla/protocol/ids'
 import type { AgentLife } from '../lifecycle/agent-life.ts'
 import { addAgent, defaultBudget } from './create-agent.ts'
-import type { PermissionGrants } from './create-agent.ts'
+import type { PermissionGrants } from '../../access/index.ts'
 
 const operatorRole =
   'Talks with the owner, gives work to the workers whose role fits, and answers with their results.'

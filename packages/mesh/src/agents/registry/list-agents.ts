@@ -1,7 +1,6 @@
 import type { agentSummarySchema } from '@flotilla/protocol/mesh-agent-api'
 import type * as z from 'zod'
-import type { Action, Decision, Guard } from '../../access/action.ts'
-import type { Caller } from '../../access/caller.ts'
+import type { Action, Caller, Decision, Guard } from '../../access/index.ts'
 import type { AgentTable } from './agent-table.ts'
 
 export type AgentSummary = z.infer<typeof agentSummarySchema>

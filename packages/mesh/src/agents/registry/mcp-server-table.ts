@@ -1,8 +1,8 @@
 import { mcpServersSchema } from '@flotilla/protocol/mcp-servers'
 import type { McpServers } from '@flotilla/protocol/mcp-servers'
 import * as z from 'zod'
-import type { Database } from '../../storage/database.ts'
-import { jsonColumn } from '../../storage/json-column.ts'
+import type { Database } from '../../storage/index.ts'
+import { jsonColumn } from '../../storage/index.ts'
 
 /** `mcpServers` of agents. They go with the agent's row. */
 export interface McpServerTable {

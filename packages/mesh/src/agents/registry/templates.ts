@@ -10,9 +10,9 @@ import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import { Problem } from '@flotilla/protocol/problem'
 import { parseDocument } from 'yaml'
 import * as z from 'zod'
-import { readTextFile } from '../../config/atomic-file.ts'
-import { readFields } from '../../access/permission-change.ts'
-import { reasonOf } from '../../sandbox/sandbox-error.ts'
+import { readTextFile } from '../../config/index.ts'
+import { readFields } from '../../access/index.ts'
+import { reasonOf } from '../../sandbox/index.ts'
 import type { NewAgent } from './create-agent.ts'
 
 const templateMaxChars = 256 * 1024

@@ -1,4 +1,4 @@
-import type { Log } from '../../platform/log.ts'
+import type { Log } from '../../platform/index.ts'
 
 /**
  * Does the work and then closes what it stands on, in this order, however the work ended. Each is closed although

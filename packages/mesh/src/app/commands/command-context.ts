@@ -1,4 +1,4 @@
-import type { Environment } from '../../config/environment.ts'
+import type { Environment } from '../../config/index.ts'
 
 /** What every command of the mesh's process is given. */
 export interface CommandContext {

@@ -1,9 +1,7 @@
 import { Problem } from '@flotilla/protocol/problem'
-import { readTextFile } from '../../config/atomic-file.ts'
-import { dataPaths } from '../../config/data-paths.ts'
-import { homeOf, readEnvironment, readWhatHolds } from '../../config/environment.ts'
-import type { Environment } from '../../config/environment.ts'
-import { parseEnvText } from '../../credentials/env-file.ts'
+import { dataPaths, homeOf, readEnvironment, readTextFile, readWhatHolds } from '../../config/index.ts'
+import type { Environment } from '../../config/index.ts'
+import { parseEnvText } from '../../credentials/index.ts'
 
 /** What a command does about `.env` of the home. */
 export type EnvFileNeed =

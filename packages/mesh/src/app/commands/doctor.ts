@@ -8,41 +8,42 @@ import { meshHumanApi, meshHumanEndpoints } from '@flotilla/protocol/mesh-human-
 import { meshInternalApi, meshInternalEndpoints } from '@flotilla/protocol/mesh-internal-api'
 import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
-import { createFileEditor, readTextFile } from '../../config/atomic-file.ts'
-import { dataPaths } from '../../config/data-paths.ts'
-import { homeIdPath } from '../../config/home-folder.ts'
-import type { DataPaths } from '../../config/data-paths.ts'
-import { dataLimitBytes, defaultSettings, readSettingsFile } from '../../config/settings-file.ts'
-import { credentialFinding } from '../../diagnostics/doctor/credential-findings.ts'
-import { dataFindings } from '../../diagnostics/doctor/data-findings.ts'
-import { environmentFindings } from '../../diagnostics/doctor/environment-findings.ts'
-import { diskFinding, fileFindings } from '../../diagnostics/doctor/file-findings.ts'
-import { failure, ok, warning } from '../../diagnostics/doctor/finding.ts'
-import type { DoctorFinding } from '../../diagnostics/doctor/finding.ts'
-import { portHolder } from '../../diagnostics/doctor/port-holder.ts'
-import { sharedFindings } from '../../diagnostics/doctor/shared-findings.ts'
-import { modelFindings } from '../../diagnostics/doctor/model-findings.ts'
-import { presetModel } from '../../models/catalog/preset-model.ts'
-import { journalTrust, mayBeBare, secretPlaces } from '../compose-journal.ts'
-import { verifyJournal } from '../../journal/verify-journal.ts'
-import type { JournalVerdict } from '../../journal/verify-journal.ts'
-import { checkSums } from '../../spending/check-sums.ts'
-import { differenceWords } from '../../spending/settle-ledger.ts'
-import { utcDay } from '../../spending/spend-table.ts'
-import { providerPresets } from '../../models/providers/provider-presets.ts'
-import { silentLog } from '../../platform/log.ts'
-import { createPermissionFile } from '../../access/permission-file.ts'
-import { inspectDataBound } from '../../sandbox/docker/inspect-data.ts'
-import { inspectShared } from '../../sandbox/docker/inspect-shared.ts'
-import { inspectEngine } from '../../sandbox/engine/ensure-engine.ts'
-import { listVolumes } from '../../sandbox/volume/limited-volumes.ts'
-import { openDatabase } from '../../storage/database.ts'
-import { systemClock } from '../../platform/system-clock.ts'
-import { readJobs } from '../../triggers/cron/cron-file.ts'
-import { readWatchersFile, brokenWords } from '../../triggers/watch/watchers-file.ts'
-import { findMeshSecret } from '../../credentials/mesh-secret.ts'
-import { readBindings } from '../../credentials/binding-file.ts'
-import { createVault } from '../../credentials/vault.ts'
+import {
+  createFileEditor,
+  dataLimitBytes,
+  dataPaths,
+  defaultSettings,
+  homeIdPath,
+  readSettingsFile,
+  readTextFile,
+} from '../../config/index.ts'
+import type { DataPaths } from '../../config/index.ts'
+import {
+  credentialFinding,
+  dataFindings,
+  diskFinding,
+  environmentFindings,
+  failure,
+  fileFindings,
+  modelFindings,
+  ok,
+  portHolder,
+  sharedFindings,
+  warning,
+} from '../../diagnostics/index.ts'
+import type { DoctorFinding } from '../../diagnostics/index.ts'
+import { presetModel, providerPresets } from '../../models/index.ts'
+import { journalTrust, mayBeBare, secretPlaces } from '../open-journal.ts'
+import { verifyJournal } from '../../journal/index.ts'
+import type { JournalVerdict } from '../../journal/index.ts'
+import { checkSums, differenceWords, utcDay } from '../../spending/index.ts'
+import { silentLog, systemClock } from '../../platform/index.ts'
+import { createPermissionFile } from '../../access/index.ts'
+import { inspectDataBound, inspectEngine, inspectShared, listVolumes } from '../../sandbox/index.ts'
+import { openDatabase } from '../../storage/index.ts'
+import { readJobs } from '../../triggers/cron/index.ts'
+import { brokenWords, readWatchersFile } from '../../triggers/watch/index.ts'
+import { createVault, findMeshSecret, readBindings } from '../../credentials/index.ts'
 import type { CommandContext } from './command-context.ts'
 
 /** Trying the walls takes a container's start and its time-outs. */

@@ -1,14 +1,13 @@
-import { composeRuntime } from '../compose-runtime.ts'
-import { dataPaths } from '../../config/data-paths.ts'
-import { openHomeFolder } from '../../config/home-folder.ts'
-import { createLog } from '../../platform/log.ts'
+import { chooseRuntime } from '../choose-runtime.ts'
+import { dataPaths, openHomeFolder } from '../../config/index.ts'
+import { createLog } from '../../platform/index.ts'
 import type { CommandContext } from './command-context.ts'
 
 /** Engine, image and network, and nothing else: what a first start would spend its minutes on. */
 export async function prepare(context: CommandContext): Promise<number> {
   const paths = dataPaths(context.environment.home)
   const { homeId } = await openHomeFolder(paths)
-  const runtime = composeRuntime({ context, homeId, paths, log: createLog(context.environment.logLevel) })
+  const runtime = chooseRuntime({ context, homeId, paths, log: createLog(context.environment.logLevel) })
   try {
     await runtime.prepare({ progress: (step) => context.tell({ progress: step }), signal: context.stopped })
     context.tell({ prepared: true, runtime: runtime.kind, isolates: runtime.isolates })

@@ -1,13 +1,10 @@
 import { readdir, rm, rmdir } from 'node:fs/promises'
 import { relative, sep } from 'node:path'
 import { Problem } from '@flotilla/protocol/problem'
-import { composeRuntime } from '../compose-runtime.ts'
-import { readTextFile } from '../../config/atomic-file.ts'
-import { dataPaths } from '../../config/data-paths.ts'
-import type { DataPaths } from '../../config/data-paths.ts'
-import { homeIdPath, openHomeFolder } from '../../config/home-folder.ts'
-import { lockHome } from '../../config/home-lock.ts'
-import { createLog } from '../../platform/log.ts'
+import { chooseRuntime } from '../choose-runtime.ts'
+import { dataPaths, homeIdPath, lockHome, openHomeFolder, readTextFile } from '../../config/index.ts'
+import type { DataPaths } from '../../config/index.ts'
+import { createLog } from '../../platform/index.ts'
 import type { CommandContext } from './command-context.ts'
 
 /**
@@ -45,7 +42,7 @@ async function removeHome(
   // Whatever runs agents now, plain processes of an earlier mesh may be left.
   for (const runtime of new Set(['process', context.environment.runtime] as const)) {
     const environment = { ...context.environment, runtime }
-    const adapter = composeRuntime({ context: { ...context, environment }, homeId, paths, log })
+    const adapter = chooseRuntime({ context: { ...context, environment }, homeId, paths, log })
     try {
       await adapter.erase({ progress, signal: context.stopped })
     } finally {

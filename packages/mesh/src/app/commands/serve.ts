@@ -1,13 +1,14 @@
 import { mkdir, rm } from 'node:fs/promises'
-import { composeMesh } from '../compose.ts'
-import { readTextFile, writeFileAtomically } from '../../config/atomic-file.ts'
-import { dataPaths } from '../../config/data-paths.ts'
-import { openHomeFolder } from '../../config/home-folder.ts'
-import { lockHome } from '../../config/home-lock.ts'
-import { removeUnfinishedWrites } from '../../config/unfinished-writes.ts'
-import { createLog } from '../../platform/log.ts'
-import { systemClock } from '../../platform/system-clock.ts'
-import { productVersion } from '../../platform/version.ts'
+import { createMesh } from '../mesh.ts'
+import {
+  dataPaths,
+  lockHome,
+  openHomeFolder,
+  readTextFile,
+  removeUnfinishedWrites,
+  writeFileAtomically,
+} from '../../config/index.ts'
+import { createLog, productVersion, systemClock } from '../../platform/index.ts'
 import { closeAfter } from './close-after.ts'
 import type { CommandContext } from './command-context.ts'
 
@@ -24,7 +25,7 @@ export async function serve(context: CommandContext): Promise<number> {
   for (const warning of environment.warnings) log.warn({}, warning)
   const unfinished = await removeUnfinishedWrites(paths, systemClock.now())
   if (unfinished > 0) log.info({ files: unfinished }, 'unfinished writes of a killed mesh were taken away')
-  const mesh = await composeMesh({ context, home, paths, log })
+  const mesh = await createMesh({ context, home, paths, log })
   const composedMs = performance.now()
   const live = async (): Promise<number> => {
     const { url, port, agentPort, proxyPort, notices } = await mesh.start((step) => tell({ progress: step }))

@@ -1,8 +1,8 @@
 import { accessTokenPath } from '@flotilla/protocol/hosted'
 import { Problem } from '@flotilla/protocol/problem'
-import { signSession } from '../../http/gates/session-cookie.ts'
-import { readAccessToken } from '../../config/access-token.ts'
-import { systemClock } from '../../platform/system-clock.ts'
+import { signSession } from '../../http/index.ts'
+import { readAccessToken } from '../../config/index.ts'
+import { systemClock } from '../../platform/index.ts'
 import type { CommandContext } from './command-context.ts'
 
 /** Long enough for a day's chat at the terminal to be opened anew once an hour. */

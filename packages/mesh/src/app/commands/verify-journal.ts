@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
-import { journalTrust, mayBeBare, secretPlaces } from '../compose-journal.ts'
-import { dataPaths } from '../../config/data-paths.ts'
-import { verifyJournal as verifyChain } from '../../journal/verify-journal.ts'
-import { openDatabase } from '../../storage/database.ts'
-import { findMeshSecret } from '../../credentials/mesh-secret.ts'
+import { journalTrust, mayBeBare, secretPlaces } from '../open-journal.ts'
+import { dataPaths } from '../../config/index.ts'
+import { verifyJournal as verifyChain } from '../../journal/index.ts'
+import { openDatabase } from '../../storage/index.ts'
+import { findMeshSecret } from '../../credentials/index.ts'
 import type { CommandContext } from './command-context.ts'
 
 /** Checks the journal's whole hash chain; works beside a running mesh and without one. */

@@ -1,6 +1,7 @@
 import { constants } from 'node:fs'
 import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { isMissing, syncFolder } from '../../config/index.ts'
 
 /** Bytes of artifacts: one folder per agent, one file per name, readable by the mesh alone. */
 export interface ArtifactFiles {
@@ -77,17 +78,4 @@ export function createArtifactFiles(folder: string, newSuffix: () => string): Ar
 /** Injective, and safe where a file system folds case. */
 export function artifactFolderName(agentId: string): string {
   return Buffer.from(agentId, 'utf8').toString('hex')
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ENOENT'
 }

@@ -1,6 +1,5 @@
 import { Problem } from '@flotilla/protocol/problem'
-import type { Action, Guard } from '../../access/action.ts'
-import type { Caller } from '../../access/caller.ts'
+import type { Action, Caller, Guard } from '../../access/index.ts'
 import type { ArtifactFiles } from './artifact-files.ts'
 import type { ArtifactRow, ArtifactTable } from './artifact-table.ts'
 

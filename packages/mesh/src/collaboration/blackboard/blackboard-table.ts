@@ -1,8 +1,8 @@
 import type { BlackboardEntry } from '@flotilla/protocol/blackboard-entry'
 import { jsonValueSchema } from '@flotilla/protocol/json-value'
 import * as z from 'zod'
-import type { Database } from '../../storage/database.ts'
-import { jsonColumn } from '../../storage/json-column.ts'
+import type { Database } from '../../storage/index.ts'
+import { jsonColumn } from '../../storage/index.ts'
 
 /** How long an expired entry's row stays, so that a late writer cannot meet its version again, milliseconds. */
 const expiredKeptMs = 3600_000

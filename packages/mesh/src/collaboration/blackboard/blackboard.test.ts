@@ -11,7 +11,7 @@ import type { Action } from '../../access/action.ts'
 import { authorize } from '../../access/authorize.ts'
 import type { Caller } from '../../access/caller.ts'
 import { openDatabase } from '../../storage/database.ts'
-import { allMigrations } from '../../storage/all-migrations.ts'
+import { allMigrations } from '../../storage/migrations/all-migrations.ts'
 import { migrate } from '../../storage/migrate.ts'
 import { createBlackboard } from './blackboard.ts'
 
@@ -38,7 +38,6 @@ function aBoard(records: Record<string, Partial<PermissionRecord>> = {}) {
   const board = createBlackboard({
     database,
     clock,
-    log: silentLog,
     decide,
     guard: (caller, action) => {
       if (decide(caller, action).allowed) return

@@ -1,10 +1,8 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import type { EventBus } from '../../events/event-bus.ts'
-import type { Journal } from '../../journal/journal.ts'
-import type { Log } from '../../platform/log.ts'
-import type { Action, Decision, Guard } from '../../access/action.ts'
-import type { Caller } from '../../access/caller.ts'
-import type { Database } from '../../storage/database.ts'
+import type { EventBus } from '../../events/index.ts'
+import type { Journal } from '../../journal/index.ts'
+import type { Action, Caller, Decision, Guard } from '../../access/index.ts'
+import type { Database } from '../../storage/index.ts'
 import { createBlackboardTable } from './blackboard-table.ts'
 import { createCrossProjectCounts } from './cross-project-counts.ts'
 import type { CrossProjectCounts } from './cross-project-counts.ts'
@@ -17,8 +15,6 @@ import type { ReadEntry } from './read-entry.ts'
 import { writeEntry } from './write-entry.ts'
 import type { WriteEntry } from './write-entry.ts'
 
-const sweepIntervalMs = 60_000
-
 export interface Blackboard {
   readonly write: WriteEntry
   readonly read: ReadEntry
@@ -28,15 +24,12 @@ export interface Blackboard {
   readonly crossProject: CrossProjectCounts
   /** Deletes rows that expired long enough ago; returns how many. */
   sweep(): number
-  /** Sweeps every minute until the signal aborts. */
-  run(signal: AbortSignal): Promise<void>
 }
 
 /** Small facts that agents share: JSON under keys, versioned, each key guarded by patterns of the permission record. */
 export function createBlackboard(deps: {
   readonly database: Database
   readonly clock: Clock
-  readonly log: Log
   readonly guard: Guard
   readonly decide: (caller: Caller, action: Action) => Decision
   readonly journal: Journal
@@ -49,24 +42,13 @@ export function createBlackboard(deps: {
   const write = counted(writeEntry({ ...deps, table }), (caller, { key }) =>
     crossProject.count(caller, key, 'write'),
   )
-  const sweep = (): number => table.sweep(deps.clock.now())
   return {
     write,
     read: counted(readEntry({ ...deps, table }), (caller, key) => crossProject.count(caller, key, 'read')),
     crossProject,
     list: listEntries({ ...deps, table }),
     promote: promote({ write }),
-    sweep,
-    run: async (signal) => {
-      while (!signal.aborted) {
-        await deps.clock.sleep(sweepIntervalMs, signal).catch(() => {})
-        try {
-          if (!signal.aborted) sweep()
-        } catch (error) {
-          deps.log.error({ err: error }, 'expired entries could not be swept')
-        }
-      }
-    },
+    sweep: () => table.sweep(deps.clock.now()),
   }
 }
 

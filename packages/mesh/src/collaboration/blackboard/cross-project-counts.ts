@@ -1,5 +1,5 @@
 import { operatorAgentId } from '@flotilla/protocol/ids'
-import type { Caller } from '../../access/caller.ts'
+import type { Caller } from '../../access/index.ts'
 
 /** Agents that are counted; above it the counts begin anew. Nothing is decided by them. */
 const agentsMax = 10_000

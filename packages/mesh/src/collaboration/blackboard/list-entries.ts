@@ -1,7 +1,6 @@
 import type { BlackboardEntry } from '@flotilla/protocol/blackboard-entry'
 import type { Clock } from '@flotilla/protocol/clock'
-import type { Action, Decision } from '../../access/action.ts'
-import type { Caller } from '../../access/caller.ts'
+import type { Action, Caller, Decision } from '../../access/index.ts'
 import type { BlackboardTable } from './blackboard-table.ts'
 
 const entriesMax = 1000

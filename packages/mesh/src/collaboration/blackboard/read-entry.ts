@@ -1,8 +1,7 @@
 import type { BlackboardEntry } from '@flotilla/protocol/blackboard-entry'
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
-import type { Guard } from '../../access/action.ts'
-import type { Caller } from '../../access/caller.ts'
+import type { Caller, Guard } from '../../access/index.ts'
 import type { BlackboardTable } from './blackboard-table.ts'
 
 export type ReadEntry = (caller: Caller, key: string) => BlackboardEntry

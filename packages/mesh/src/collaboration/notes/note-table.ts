@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Database } from '../../storage/database.ts'
+import type { Database } from '../../storage/index.ts'
 
 export interface Note {
   readonly id: string

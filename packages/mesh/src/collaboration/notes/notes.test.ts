@@ -5,7 +5,7 @@ import { createEventBus } from '../../events/create-event-bus.ts'
 import { silentLog } from '../../platform/log.ts'
 import type { Caller } from '../../access/caller.ts'
 import { openDatabase } from '../../storage/database.ts'
-import { allMigrations } from '../../storage/all-migrations.ts'
+import { allMigrations } from '../../storage/migrations/all-migrations.ts'
 import { migrate } from '../../storage/migrate.ts'
 import { createNotes } from './notes.ts'
 

@@ -1,5 +1,5 @@
 import { topicAgentApi as api, topicAgentEndpoints as endpoints } from '@flotilla/protocol/topics-api'
-import type { AgentSurface } from '../../http/routes.ts'
+import type { AgentSurface } from '../../http/index.ts'
 import { signalView } from './signal-view.ts'
 import type { Topics } from './topics.ts'
 

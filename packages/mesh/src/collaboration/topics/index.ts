@@ -1,11 +1,10 @@
-import type { Kernel } from '../../kernel/kernel.ts'
-import type { MeshModule } from '../../kernel/mesh-module.ts'
+import type { Kernel, MeshModule } from '../../kernel/index.ts'
 import { topicAgentRoutes } from './agent.routes.ts'
 import { topicPeopleRoutes } from './people.routes.ts'
 import { createTopics } from './topics.ts'
 import type { Topics } from './topics.ts'
 
-export type { Topics } from './topics.ts'
+export type { Topics, UnreadSummary } from './topics.ts'
 
 /** Signals to whoever subscribed. */
 export function topicsModule(

@@ -1,6 +1,6 @@
 import { Problem } from '@flotilla/protocol/problem'
 import { topicHumanApi as api, topicHumanEndpoints as endpoints } from '@flotilla/protocol/topics-api'
-import type { PeopleSurface } from '../../http/routes.ts'
+import type { PeopleSurface } from '../../http/index.ts'
 import { signalView } from './signal-view.ts'
 import type { Topics } from './topics.ts'
 

@@ -1,8 +1,7 @@
 import { Problem } from '@flotilla/protocol/problem'
 import { topicLimits } from '@flotilla/protocol/topics-api'
-import type { Guard } from '../../access/action.ts'
-import type { Caller } from '../../access/caller.ts'
-import type { Database } from '../../storage/database.ts'
+import type { Caller, Guard } from '../../access/index.ts'
+import type { Database } from '../../storage/index.ts'
 import type { TopicTable, UnreadSignal } from './topic-table.ts'
 
 /** Of one answer, bytes of JSON, one signal at least: agents cut what their models read, and what is cut is read all the same. */

@@ -1,8 +1,8 @@
 import { jsonValueSchema } from '@flotilla/protocol/json-value'
 import * as z from 'zod'
 import type { SignalView } from '@flotilla/protocol/topics-api'
-import type { Database } from '../../storage/database.ts'
-import { jsonColumn } from '../../storage/json-column.ts'
+import type { Database } from '../../storage/index.ts'
+import { jsonColumn } from '../../storage/index.ts'
 
 export interface UnreadSignal extends SignalView {
   /** Its place among all signals. */

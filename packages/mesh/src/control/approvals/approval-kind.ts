@@ -1,6 +1,5 @@
 import type { JsonObject } from '@flotilla/protocol/json-value'
-import type { Action } from '../../access/action.ts'
-import type { PersonAtTerminal } from '../../access/at-terminal.ts'
+import type { Action, PersonAtTerminal } from '../../access/index.ts'
 
 /** What a person has to decide, in words. */
 export interface ApprovalWords {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { ApprovalState } from '@flotilla/protocol/agent-edit'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { Origin } from '@flotilla/protocol/origin'
-import { canonicalJson } from '../../journal/chain-hash.ts'
+import { canonicalJson } from '../../journal/index.ts'
 
 /** Something that waits for a person, as it is kept. Times are milliseconds since 1970. Pure. */
 export interface ApprovalRecord {

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import { describe, expect, test } from 'vitest'
 import { collectEvents, collectJournal } from '../../../../../tests/support/collected-ports.ts'
-import { createManualClock } from '../../../../../tests/support/manual-clock.ts'
+import { createManualClock } from '../../../../protocol/src/testing/manual-clock.ts'
 import { silentLog } from '../../platform/log.ts'
 import type { Caller } from '../../access/caller.ts'
 import { migrated } from '../../testing/ledger-harness.ts'

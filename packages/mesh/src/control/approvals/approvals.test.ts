@@ -5,7 +5,7 @@ import { heedsLesson } from '../../../../../tests/verifies.ts'
 import { silentLog } from '../../platform/log.ts'
 import type { Guard } from '../../access/action.ts'
 import type { Caller } from '../../access/caller.ts'
-import { aLedgerWorld, migrated } from '../../testing/ledger-harness.ts'
+import { aLedgerHarness, migrated } from '../../testing/ledger-harness.ts'
 import type { RunTasks } from '../../runs/lifecycle/run-tasks.ts'
 import { originOf } from '../../runs/submit-run.ts'
 import { createApprovals } from './approvals.ts'
@@ -18,7 +18,7 @@ const operator = { kind: 'agent', agentId: 'operator', token: 'door', run: null 
 const dayMs = 24 * 3600 * 1000
 
 /** Real rows under a ledger with fake agents; the one kind there is writes down what it did. */
-function aWorld(options: { guard?: Guard; database?: ReturnType<typeof migrated> } = {}) {
+function aHarness(options: { guard?: Guard; database?: ReturnType<typeof migrated> } = {}) {
   const database = options.database ?? migrated()
   const { openOf } = createApprovalTable(database)
   let approvals: Approvals | null = null
@@ -26,7 +26,7 @@ function aWorld(options: { guard?: Guard; database?: ReturnType<typeof migrated>
     ...book,
     openChildren: (runId) => [...book.openChildren(runId), ...openOf(runId)],
   })
-  const world = aLedgerWorld({
+  const world = aLedgerHarness({
     database,
     wrapTasks: waiting,
     onRunSettled: [(run) => approvals?.runSettled(run)],
@@ -85,7 +85,7 @@ describe('the states of an approval', () => {
 
 describe('what waits for a person', () => {
   test('is a row with its exact arguments and their digest before anybody is shown it', () => {
-    const { approvals, ask, database } = aWorld()
+    const { approvals, ask, database } = aHarness()
     const row = ask()
     expect(createApprovalTable(database).find(row.id)).toEqual(row)
     expect(approvals.read(person, row.id)).toMatchObject({
@@ -100,13 +100,13 @@ describe('what waits for a person', () => {
   })
 
   test('asked for again while it waits is the same row, and another argument is another', () => {
-    const { ask } = aWorld()
+    const { ask } = aHarness()
     expect(ask('a').id).toBe(ask('a').id)
     expect(ask('b').digest).not.toBe(ask('a').digest)
   })
 
   test('is done once, by a person, with what was shown', async () => {
-    const { approvals, ask, done } = aWorld()
+    const { approvals, ask, done } = aHarness()
     const { id, digest } = ask()
     const confirmed = await approvals.confirm(person, { id, digest })
     expect(confirmed).toMatchObject({ state: 'done', detail: 'Wiped.', resolvedBy: 'human:cli' })
@@ -116,7 +116,7 @@ describe('what waits for a person', () => {
   })
 
   test('confirmed twenty times at once is done once', async () => {
-    const { approvals, ask, done } = aWorld()
+    const { approvals, ask, done } = aHarness()
     const { id, digest } = ask()
     const ends = await Promise.allSettled(
       Array.from({ length: 20 }, () => approvals.confirm(person, { id, digest })),
@@ -127,7 +127,7 @@ describe('what waits for a person', () => {
 
   test('says why it cannot be confirmed, each reason by its own code', async () => {
     heedsLesson(43, 58)
-    const { approvals, ask, clock, database, done } = aWorld()
+    const { approvals, ask, clock, database, done } = aHarness()
     const { id, digest } = ask()
     const nobody: readonly Caller[] = [
       operator,
@@ -159,7 +159,7 @@ describe('what waits for a person', () => {
   })
 
   test('that fails is failed, in words, and not tried again', async () => {
-    const { approvals, ask, breakIt } = aWorld()
+    const { approvals, ask, breakIt } = aHarness()
     breakIt()
     const row = ask()
     expect(await approvals.confirm(person, row)).toMatchObject({ state: 'failed', detail: 'it moved' })
@@ -167,7 +167,7 @@ describe('what waits for a person', () => {
   })
 
   test('has a bound by asker and in all, and what waits is never dropped for what comes', () => {
-    const { ask, approvals } = aWorld()
+    const { ask, approvals } = aHarness()
     const first = ask('0')
     for (let count = 1; count < 20; count++) ask(String(count))
     expect(() => ask('20')).toThrow(code('approvals-full'))
@@ -182,7 +182,7 @@ describe('what waits for a person', () => {
 
   test('of another asker looks as if it were not there', () => {
     heedsLesson(43)
-    const { ask, approvals } = aWorld()
+    const { ask, approvals } = aHarness()
     const other: Caller = { ...operator, agentId: 'other' }
     const row = ask()
     expect(() => approvals.read(other, row.id)).toThrow(code('not-found'))
@@ -193,7 +193,7 @@ describe('what waits for a person', () => {
 
   test('asks the guard first, of askers and of those who decide', async () => {
     const asked: string[] = []
-    const { ask, approvals } = aWorld({
+    const { ask, approvals } = aHarness({
       guard: (_caller, action) => {
         asked.push(action.do)
         throw new Problem('denied')
@@ -208,7 +208,7 @@ describe('what waits for a person', () => {
   })
 
   test('that was confirmed when the mesh died is taken up at the next start', async () => {
-    const { ask, approvals, database, done } = aWorld()
+    const { ask, approvals, database, done } = aHarness()
     const { id } = ask()
     database
       .prepare("UPDATE approvals SET state = 'confirmed', resolved_by = 'human:cli' WHERE id = ?")
@@ -220,7 +220,7 @@ describe('what waits for a person', () => {
 })
 
 test('what was done to its end when the mesh died is done, and is not done or refused a second time', async () => {
-  const { ask, approvals, database, done, breakIt } = aWorld()
+  const { ask, approvals, database, done, breakIt } = aHarness()
   const { id } = ask('what is gone')
   database.prepare("UPDATE approvals SET state = 'confirmed', resolved_by = 'human:cli' WHERE id = ?").run(id)
   breakIt()
@@ -235,7 +235,7 @@ test('what was done to its end when the mesh died is done, and is not done or re
 
 describe('the run that asked', () => {
   async function asking() {
-    const world = aWorld()
+    const world = aHarness()
     world.ledger.start()
     const run = world.chat('operator', 'remove it')
     await world.clock.settle()

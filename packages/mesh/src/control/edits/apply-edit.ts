@@ -3,22 +3,15 @@ import { undoWindowMs } from '@flotilla/protocol/agent-edit'
 import type { AgentEdit } from '@flotilla/protocol/agent-edit'
 import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
-import type { AgentTurns } from '../../agents/lifecycle/agent-turns.ts'
 import { journalValue } from './journal-value.ts'
-import { actorOf } from '../../access/caller.ts'
-import type { Caller } from '../../access/caller.ts'
-import { onceOnly } from '../../storage/resumable.ts'
-import type { Resumable } from '../../storage/resumable.ts'
+import { actorOf } from '../../access/index.ts'
+import type { Caller } from '../../access/index.ts'
+import { onceOnly } from '../../storage/index.ts'
+import type { Resumable } from '../../storage/index.ts'
 import { sameJson } from './change-table.ts'
-import type { ChangeRow, ChangeTable } from './change-table.ts'
-import type { Difference, Editable } from './editable.ts'
-import type { EditsDeps } from './edits.ts'
-
-export interface EditParts extends EditsDeps {
-  readonly table: ChangeTable
-  readonly turns: AgentTurns
-  readonly editableOf: (field: AgentEdit['field']) => Editable
-}
+import type { ChangeRow } from './change-table.ts'
+import type { Difference } from './editable.ts'
+import type { EditParts } from './edit-deps.ts'
 
 export interface AskedEdit {
   readonly edit: AgentEdit

@@ -2,8 +2,8 @@ import { changeStates } from '@flotilla/protocol/agent-edit'
 import { jsonValueSchema } from '@flotilla/protocol/json-value'
 import type { JsonValue } from '@flotilla/protocol/json-value'
 import * as z from 'zod'
-import type { Database } from '../../storage/database.ts'
-import { jsonColumn } from '../../storage/json-column.ts'
+import type { Database } from '../../storage/index.ts'
+import { jsonColumn } from '../../storage/index.ts'
 
 const rowSchema = z.object({
   id: z.string(),

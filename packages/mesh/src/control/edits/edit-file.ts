@@ -3,7 +3,7 @@ import type { editableFiles } from '@flotilla/protocol/workspace-file'
 import { Problem } from '@flotilla/protocol/problem'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { findWorkspaceFile } from '@flotilla/protocol/workspace-file'
-import type { AgentConnection } from '../../agents/connection/agent-connection.ts'
+import type { AgentConnection } from '../../agents/index.ts'
 import type { Editable } from './editable.ts'
 import { overtaken } from './overtaken.ts'
 

@@ -2,12 +2,12 @@ import type { AgentEdit } from '@flotilla/protocol/agent-edit'
 import { agentEditSchema } from '@flotilla/protocol/agent-edit'
 import { Problem } from '@flotilla/protocol/problem'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { anEditsWorld, atTerminal, inChat, operator } from '../../../../../tests/support/edits-world.ts'
-import type { EditsWorld } from '../../../../../tests/support/edits-world.ts'
+import { anEditsHarness, atTerminal, inChat, operator } from '../../../../../tests/support/edits-harness.ts'
+import type { EditsHarness } from '../../../../../tests/support/edits-harness.ts'
 
-let made: EditsWorld
+let made: EditsHarness
 beforeEach(async () => {
-  made = await anEditsWorld()
+  made = await anEditsHarness()
 })
 afterEach(() => made.close())
 

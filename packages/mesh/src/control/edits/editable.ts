@@ -1,6 +1,6 @@
 import type { AgentEdit } from '@flotilla/protocol/agent-edit'
 import type { JsonValue } from '@flotilla/protocol/json-value'
-import type { Caller } from '../../access/caller.ts'
+import type { Caller } from '../../access/index.ts'
 
 /** What an edit found, and what it makes of it. */
 export interface Difference {

@@ -6,19 +6,19 @@ import { patient } from '../../testing/fleet-harness.ts'
 import { actorOf } from '../../access/caller.ts'
 import type { Caller } from '../../access/caller.ts'
 import {
-  anEditsWorld,
+  anEditsHarness,
   atTerminal,
   inChat,
   noModel,
   operator,
-} from '../../../../../tests/support/edits-world.ts'
-import type { EditsWorld } from '../../../../../tests/support/edits-world.ts'
+} from '../../../../../tests/support/edits-harness.ts'
+import type { EditsHarness } from '../../../../../tests/support/edits-harness.ts'
 
 const minuteMs = 60_000
-let made: EditsWorld
+let made: EditsHarness
 
 beforeEach(async () => {
-  made = await anEditsWorld()
+  made = await anEditsHarness()
 })
 afterEach(() => made.close())
 

@@ -1,52 +1,23 @@
 import { editableFiles } from '@flotilla/protocol/workspace-file'
 import type { AgentEdit, ChangeView } from '@flotilla/protocol/agent-edit'
-import type { Clock } from '@flotilla/protocol/clock'
-import type { NewId } from '@flotilla/protocol/ids'
 import type { JsonValue } from '@flotilla/protocol/json-value'
 import { Problem } from '@flotilla/protocol/problem'
-import type { EventBus } from '../../events/event-bus.ts'
-import { createAgentTurns } from '../../agents/lifecycle/agent-turns.ts'
-import type { RequireModel } from '../../agents/registry/create-agent.ts'
-import type { Fleet } from '../../agents/fleet.ts'
-import type { Journal } from '../../journal/journal.ts'
-import type { Log } from '../../platform/log.ts'
-import type { Guard } from '../../access/action.ts'
-import { actorOf } from '../../access/caller.ts'
-import type { Caller } from '../../access/caller.ts'
-import type { HoldCeiling } from '../../access/hold-ceiling.ts'
-import type { PermissionStore } from '../../access/permission-file.ts'
-import type { Database } from '../../storage/database.ts'
-import { answering, onceOnly } from '../../storage/resumable.ts'
-import type { Resumable } from '../../storage/resumable.ts'
+import { createAgentTurns } from '../../agents/index.ts'
+import { actorOf } from '../../access/index.ts'
+import type { Caller } from '../../access/index.ts'
+import { answering, onceOnly } from '../../storage/index.ts'
+import type { Resumable } from '../../storage/index.ts'
 import { createApplyEdit } from './apply-edit.ts'
 import { createChangeTable } from './change-table.ts'
 import type { ChangeRow } from './change-table.ts'
 import { editFile } from './edit-file.ts'
-import type { ReachTexts } from './edit-file.ts'
 import { editMcpServers } from './edit-mcp-servers.ts'
 import { editPermissions } from './edit-permissions.ts'
 import { editRecord } from './edit-record.ts'
-import type { SetAgentBudget } from './edit-record.ts'
 import type { Editable } from './editable.ts'
 import { journalValue } from './journal-value.ts'
+import type { EditsDeps } from './edit-deps.ts'
 import { createUndoChange } from './undo-change.ts'
-
-export interface EditsDeps {
-  readonly database: Database
-  readonly fleet: Pick<Fleet, 'find' | 'change' | 'mcpServers' | 'refreshBriefings'> & {
-    readonly reach: ReachTexts
-  }
-  readonly permissions: Pick<PermissionStore, 'edit'>
-  readonly holdCeiling: HoldCeiling
-  readonly setBudget: SetAgentBudget
-  readonly requireModel: RequireModel
-  readonly guard: Guard
-  readonly journal: Journal
-  readonly events: Pick<EventBus, 'publish'>
-  readonly clock: Clock
-  readonly newId: NewId
-  readonly log: Log
-}
 
 export interface Edits {
   /** Changes one thing of an agent, at once. The reply says until when it can be undone. */

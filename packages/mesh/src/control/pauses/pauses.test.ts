@@ -1,19 +1,19 @@
 import { describe, expect, it } from 'vitest'
 import type { Caller } from '../../access/caller.ts'
-import { aLedgerWorld, person } from '../../testing/ledger-harness.ts'
+import { aLedgerHarness, person } from '../../testing/ledger-harness.ts'
 import { wireLimits } from '@flotilla/protocol/limits'
 import { createPauses } from './pauses.ts'
 import type { Pauses } from './pauses.ts'
 
 const mesh: Caller = { kind: 'system' }
 
-function aPausedWorld(before?: ReturnType<typeof aLedgerWorld>) {
+function aPausedHarness(before?: ReturnType<typeof aLedgerHarness>) {
   const held: { pauses: Pauses | null } = { pauses: null }
   const options = { pausedReason: (agentId: string) => held.pauses?.reasonFor(agentId) ?? null }
-  const world = aLedgerWorld(
+  const world = aLedgerHarness(
     before ? { ...options, database: before.database, clock: before.clock, agents: before.agents } : options,
   )
-  const pauses = createPauses({ ...world, lanes: () => world.ledger, agentIds: () => ['w', 'x'] })
+  const pauses = createPauses({ ...world, lanes: world.ledger, agentIds: () => ['w', 'x'] })
   held.pauses = pauses
   const trigger = (agentId: string, key: string, kind: 'cron' | 'webhook' = 'webhook') =>
     world.ledger.submitRun(mesh, {
@@ -29,7 +29,7 @@ const whole = { agentId: null, reason: 'moving house', now: false }
 
 describe('while the fleet is paused', () => {
   it('what a trigger begins waits and people are served; resumed, each begins once, in its order', async () => {
-    const world = aPausedWorld()
+    const world = aPausedHarness()
     world.ledger.start()
     world.pauses.pause(person, whole)
     const first = world.trigger('w', 'one')
@@ -53,7 +53,7 @@ describe('while the fleet is paused', () => {
   })
 
   it('what is held leaves people their room in the lane, however much of it comes', () => {
-    const world = aPausedWorld()
+    const world = aPausedHarness()
     world.pauses.pause(person, whole)
     for (let count = 0; count < wireLimits.laneQueueMax; count++) world.trigger('w', `event ${count}`)
     expect(() => world.trigger('w', 'one more')).toThrow(expect.objectContaining({ code: 'lane-full' }))
@@ -63,15 +63,15 @@ describe('while the fleet is paused', () => {
   })
 
   it('a pause outlives the mesh', async () => {
-    const before = aPausedWorld()
+    const before = aPausedHarness()
     before.pauses.pause(person, { ...whole, agentId: 'w' })
-    const after = aPausedWorld(before)
+    const after = aPausedHarness(before)
     expect(after.pauses.reasonFor('w')).toBe('moving house')
     expect(after.pauses.reasonFor('x')).toBeNull()
   })
 
   it('what waits for its end does not expire, and has its whole time after it', async () => {
-    const world = aPausedWorld()
+    const world = aPausedHarness()
     world.ledger.start()
     world.pauses.pause(person, whole)
     const run = world.trigger('w', 'one')
@@ -85,7 +85,7 @@ describe('while the fleet is paused', () => {
   })
 
   it('work that comes of a trigger is held too, and work that comes of a person is not', async () => {
-    const world = aPausedWorld()
+    const world = aPausedHarness()
     world.ledger.start()
     const cause = world.trigger('w', 'one', 'cron')
     await world.clock.advance(2000)
@@ -107,7 +107,7 @@ describe('while the fleet is paused', () => {
   })
 
   it('runs at work go on, and are cancelled where the pause says now', async () => {
-    const world = aPausedWorld()
+    const world = aPausedHarness()
     world.ledger.start()
     const run = world.trigger('w', 'one')
     await world.clock.advance(2000)
@@ -122,7 +122,7 @@ describe('while the fleet is paused', () => {
 describe('the end of a pause', () => {
   it('that could not be written down is none, and whoever asked is told', async () => {
     const held = { full: false }
-    const before = aLedgerWorld()
+    const before = aLedgerHarness()
     const journal: typeof before.journal = {
       ...before.journal,
       append: (entry) => {
@@ -130,7 +130,7 @@ describe('the end of a pause', () => {
         return before.journal.append(entry)
       },
     }
-    const pauses = createPauses({ ...before, journal, lanes: () => before.ledger, agentIds: () => ['w'] })
+    const pauses = createPauses({ ...before, journal, lanes: before.ledger, agentIds: () => ['w'] })
     pauses.pause(person, whole)
     held.full = true
     expect(() => pauses.resume(person, null)).toThrow(/disk is full/)
@@ -142,7 +142,7 @@ describe('the end of a pause', () => {
   })
 
   it('counts what it lets go, and not what another pause still holds', () => {
-    const world = aPausedWorld()
+    const world = aPausedHarness()
     world.pauses.pause(person, whole)
     world.pauses.pause(person, { ...whole, agentId: 'w' })
     world.trigger('w', 'one')
@@ -157,7 +157,7 @@ describe('the end of a pause', () => {
 
 describe('a run that lost its agent and waits for its next attempt', () => {
   it('is at work and not held, and is cancelled where the pause says now', async () => {
-    const world = aPausedWorld()
+    const world = aPausedHarness()
     world.ledger.start()
     const run = world.trigger('w', 'one')
     await world.clock.advance(2000)
@@ -173,7 +173,7 @@ describe('a run that lost its agent and waits for its next attempt', () => {
 
 describe('a pause of one agent', () => {
   it('is its own: the fleet’s end does not end it, and the other way round the answer says so', () => {
-    const world = aPausedWorld()
+    const world = aPausedHarness()
     world.pauses.pause(person, { ...whole, agentId: 'w' })
     expect(() => world.pauses.resume(person, null)).toThrow(/the fleet is not paused/)
     world.pauses.pause(person, whole)
@@ -184,7 +184,7 @@ describe('a pause of one agent', () => {
   })
 
   it('of nobody is refused, and one that is deleted leaves none behind', () => {
-    const world = aPausedWorld()
+    const world = aPausedHarness()
     expect(() => world.pauses.pause(person, { ...whole, agentId: 'nobody' })).toThrow(/no agent nobody/)
     world.pauses.pause(person, { ...whole, agentId: 'w' })
     world.pauses.forget('w')

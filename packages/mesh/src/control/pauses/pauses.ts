@@ -1,13 +1,12 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { PauseView, ResumeResult } from '@flotilla/protocol/pause-api'
 import { Problem } from '@flotilla/protocol/problem'
-import type { EventBus } from '../../events/event-bus.ts'
-import type { Journal } from '../../journal/journal.ts'
-import type { Guard } from '../../access/action.ts'
-import { actorOf } from '../../access/caller.ts'
-import type { Caller } from '../../access/caller.ts'
-import type { RunRecord } from '../../runs/lifecycle/run-record.ts'
-import type { Database } from '../../storage/database.ts'
+import type { EventBus } from '../../events/index.ts'
+import type { Journal } from '../../journal/index.ts'
+import type { Caller, Guard } from '../../access/index.ts'
+import { actorOf } from '../../access/index.ts'
+import type { RunRecord } from '../../runs/index.ts'
+import type { Database } from '../../storage/index.ts'
 import { createPauseTable, fleetScope } from './pause-table.ts'
 import type { PauseRecord } from './pause-table.ts'
 
@@ -49,10 +48,10 @@ export function createPauses(deps: {
   readonly guard: Guard
   readonly journal: Journal
   readonly events: EventBus
-  readonly lanes: () => PausedLanes
+  readonly lanes: PausedLanes
   readonly agentIds: () => readonly string[]
 }): Pauses {
-  const { database, clock, journal, events } = deps
+  const { database, clock, journal, events, lanes } = deps
   const table = createPauseTable(database)
   let byScope = read()
 
@@ -69,7 +68,7 @@ export function createPauses(deps: {
 
   function viewOf(pause: PauseRecord): PauseView {
     const agentId = pause.scope === fleetScope ? null : pause.scope
-    const held = agentsIn(agentId).flatMap((id) => deps.lanes().proactiveOf(id))
+    const held = agentsIn(agentId).flatMap((id) => lanes.proactiveOf(id))
     return {
       agent_id: agentId,
       reason: pause.reason,
@@ -100,8 +99,8 @@ export function createPauses(deps: {
       })
       byScope = read()
       if (now) {
-        const runs = agents.flatMap((id) => deps.lanes().proactiveOf(id))
-        for (const run of runs) if (isAtWork(run)) deps.lanes().cancelRun(caller, run.id)
+        const runs = agents.flatMap((id) => lanes.proactiveOf(id))
+        for (const run of runs) if (isAtWork(run)) lanes.cancelRun(caller, run.id)
       }
       return viewOf(pause)
     },
@@ -118,7 +117,7 @@ export function createPauses(deps: {
         note(actorOf(caller), 'resumed', { agentId, reason: pause.reason })
         // What is not written does not let anything go: all stays paused then.
         database.afterCommit(() => (byScope = left))
-        for (const id of free) deps.lanes().releaseProactive(id)
+        for (const id of free) lanes.releaseProactive(id)
       })
       return { agent_id: agentId, released, still_paused: agents.filter((id) => !free.includes(id)) }
     },
@@ -134,10 +133,7 @@ export function createPauses(deps: {
   }
 
   function heldOf(agentId: string): readonly RunRecord[] {
-    return deps
-      .lanes()
-      .proactiveOf(agentId)
-      .filter((run) => !isAtWork(run))
+    return lanes.proactiveOf(agentId).filter((run) => !isAtWork(run))
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Environment } from '../../config/environment.ts'
+import type { Environment } from '../../config/index.ts'
 import { failure, warning } from './finding.ts'
 import type { DoctorFinding } from './finding.ts'
 

@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises'
-import type { DataPaths } from '../../config/data-paths.ts'
+import type { DataPaths } from '../../config/index.ts'
 import { failure, ok, warning } from './finding.ts'
 import type { DoctorFinding } from './finding.ts'
 

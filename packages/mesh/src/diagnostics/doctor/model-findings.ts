@@ -1,4 +1,4 @@
-import type { Settings } from '../../config/settings-file.ts'
+import type { Settings } from '../../config/index.ts'
 import { failure, ok, warning } from './finding.ts'
 import type { DoctorFinding } from './finding.ts'
 

@@ -1,10 +1,9 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
-import type { Journal } from '../../journal/journal.ts'
-import type { Guard } from '../../access/action.ts'
-import { actorOf } from '../../access/caller.ts'
-import type { Caller } from '../../access/caller.ts'
-import type { RunTicket } from '../../access/run-ticket.ts'
+import type { Journal } from '../../journal/index.ts'
+import type { Caller, Guard, RunTicket } from '../../access/index.ts'
+import { actorOf } from '../../access/index.ts'
+import { createOpenCounts } from '../open-counts.ts'
 import { startDeadline } from './deadline.ts'
 import { followRedirects } from './follow-redirects.ts'
 import type { PinnedFetch, PinnedReply } from './pinned-fetch.ts'
@@ -43,26 +42,18 @@ export interface FetchMediaDeps {
 }
 
 export function createFetchMedia(deps: FetchMediaDeps): FetchMediaForAgent {
-  const open = new Map<string, number>()
-  let total = 0
+  const open = createOpenCounts()
 
   function enter(agentId: string): () => void {
-    const own = open.get(agentId) ?? 0
     const { perAgentMax, totalMax, retryAfterSeconds } = fetchMediaBounds
-    if (own >= perAgentMax || total >= totalMax) {
+    const own = open.of(agentId)
+    if (own >= perAgentMax || open.total() >= totalMax) {
       throw new Problem('rate-limited', {
-        detail: `${own >= perAgentMax ? own : total} pictures and documents are being fetched`,
+        detail: `${own >= perAgentMax ? own : open.total()} pictures and documents are being fetched`,
         retryAfterSeconds,
       })
     }
-    open.set(agentId, own + 1)
-    total++
-    return () => {
-      total--
-      const left = (open.get(agentId) ?? 1) - 1
-      if (left > 0) open.set(agentId, left)
-      else open.delete(agentId)
-    }
+    return open.enter(agentId)
   }
 
   return async (caller, { url, maxBytes, hold }, outer) => {

@@ -39,11 +39,12 @@ function aDoor(ports: readonly number[], room: Partial<CredentialRoom> = {}) {
   const journal = collectJournal()
   const forward = createForwardRequest({
     guard: () => {},
-    fetch: createPinnedFetch({
-      resolve: async () => [{ address: '127.0.0.1', family: 4 }],
-      isAllowed: () => true,
-      allowedPorts: ports,
-    }),
+    fetchFor: () =>
+      createPinnedFetch({
+        resolve: async () => [{ address: '127.0.0.1', family: 4 }],
+        isAllowed: () => true,
+        allowedPorts: ports,
+      }),
     journal,
     clock: systemClock,
     holdLease: () => () => {},

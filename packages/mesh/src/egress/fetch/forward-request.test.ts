@@ -56,7 +56,7 @@ function aDoor(
   })
   const forward = createForwardRequest({
     guard: () => {},
-    fetch,
+    fetchFor: () => fetch,
     journal,
     clock: systemClock,
     holdLease: () => () => {},
@@ -149,7 +149,7 @@ describe('a request to the outside', () => {
       isAllowed: (address) => address === '127.0.0.1',
       allowedPorts: [web.port],
     })
-    const { ask } = aDoor([web.port], {}, { fetch })
+    const { ask } = aDoor([web.port], {}, { fetchFor: () => fetch })
     expect((await ask(`http://rebinding.test:${web.port}/`)).body).toBe('judged')
     expect(lookups).toBe(1)
     await expect(ask(`http://rebinding.test:${web.port}/`)).rejects.toMatchObject({ code: 'address-refused' })
@@ -196,7 +196,7 @@ describe('a request to the outside', () => {
 
   test('is given up while its name is still looked up', async () => {
     const fetch = createPinnedFetch({ resolve: () => new Promise(() => {}), isAllowed: () => true })
-    const { ask } = aDoor([80], {}, { fetch })
+    const { ask } = aDoor([80], {}, { fetchFor: () => fetch })
     await expect(ask('http://slow.test/', { timeout_ms: 100 })).rejects.toMatchObject({
       code: 'upstream-timeout',
     })

@@ -2,13 +2,11 @@ import type { Clock } from '@flotilla/protocol/clock'
 import type { httpReplySchema, httpRequestSchema } from '@flotilla/protocol/mesh-agent-api'
 import { Problem } from '@flotilla/protocol/problem'
 import type * as z from 'zod/mini'
-import type { Journal } from '../../journal/journal.ts'
-import type { Guard } from '../../access/action.ts'
-import { actorOf } from '../../access/caller.ts'
-import type { Caller } from '../../access/caller.ts'
-import type { OutsideLine } from '../../effects/effect-once.ts'
-import type { RunTicket } from '../../access/run-ticket.ts'
-import type { OpenCredentials } from '../../credentials/use-credentials.ts'
+import type { Journal } from '../../journal/index.ts'
+import type { Caller, Guard, RunTicket } from '../../access/index.ts'
+import { actorOf } from '../../access/index.ts'
+import type { OutsideLine } from '../../effects/index.ts'
+import type { OpenCredentials } from '../../credentials/index.ts'
 import { startDeadline } from './deadline.ts'
 import { followRedirects } from './follow-redirects.ts'
 import type { PinnedFetch } from './pinned-fetch.ts'
@@ -36,7 +34,7 @@ export interface OpenLine extends OutsideLine {
 
 export interface ForwardRequestDeps {
   readonly guard: Guard
-  readonly fetch: PinnedFetch
+  readonly fetchFor: (agentId: string) => PinnedFetch
   readonly journal: Journal
   readonly clock: Clock
   /** Keeps the run's lease alive while the call is open; returns the way to stop. */
@@ -67,7 +65,11 @@ export function createForwardRequest(deps: ForwardRequestDeps): ForwardRequest {
       })
     try {
       const asked = { ...filled, method: request.method, onLeaving: dispatching }
-      const { reply, url: reached } = await followRedirects(deps.fetch, asked, deadline.signal)
+      const { reply, url: reached } = await followRedirects(
+        deps.fetchFor(caller.agentId),
+        asked,
+        deadline.signal,
+      )
       answered = reply.status
       try {
         const text = await readText(reply, credentials.scrub, deadline.signal)

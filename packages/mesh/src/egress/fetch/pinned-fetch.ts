@@ -4,12 +4,12 @@ import { Problem } from '@flotilla/protocol/problem'
 import { buildConnector, Client } from 'undici'
 import type { Destination } from '../policy/destination.ts'
 import { destinationOf } from '../policy/destination.ts'
-import { createJudgeDestination, pinnedLookup } from '../policy/judge-destination.ts'
-import type { JudgeDestinationDeps } from '../policy/judge-destination.ts'
-import type { Carried } from '../../credentials/use-credentials.ts'
+import { createCheckDestination, pinnedLookup } from '../policy/check-destination.ts'
+import type { CheckDestinationDeps } from '../policy/check-destination.ts'
+import type { Carried } from '../../credentials/index.ts'
 
 /**
- * One request to an address that was judged before.
+ * One request to an address that was checked before.
  *
  * 1. The connection goes to the addresses that the filter gave. A second look-up, which another answer could slip
  *    into, does not happen.
@@ -42,11 +42,11 @@ export interface PinnedReply {
 
 const connectTimeoutMs = 10_000
 
-export function createPinnedFetch(deps: JudgeDestinationDeps): PinnedFetch {
-  const judge = createJudgeDestination(deps)
+export function createPinnedFetch(deps: CheckDestinationDeps): PinnedFetch {
+  const check = createCheckDestination(deps)
   return async (request, signal) => {
     const { url } = request
-    const addresses = await judge(readDestination(url), signal)
+    const addresses = await check(readDestination(url), signal)
     const refusals: unknown[] = []
     const mayLeave = (): void => {
       try {

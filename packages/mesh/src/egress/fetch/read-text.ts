@@ -1,5 +1,5 @@
 import { Problem } from '@flotilla/protocol/problem'
-import type { Scrub } from '../../credentials/scrub.ts'
+import type { Scrub } from '../../credentials/index.ts'
 import type { PinnedReply } from './pinned-fetch.ts'
 
 /** Decompressed bytes that are read of a body; a bomb is left at this point. */

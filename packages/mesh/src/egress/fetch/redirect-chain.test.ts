@@ -114,11 +114,12 @@ async function aWeb() {
   const ports: readonly [number, number] = [await aServer(), await aServer()]
   const forward = createForwardRequest({
     guard: () => {},
-    fetch: createPinnedFetch({
-      resolve: async (name) => (names[name] ?? []).map((address) => ({ address, family: 4 })),
-      isAllowed: (address) => address === '127.0.0.1' || isPublicAddress(address),
-      allowedPorts: [...ports, 80, 443],
-    }),
+    fetchFor: () =>
+      createPinnedFetch({
+        resolve: async (name) => (names[name] ?? []).map((address) => ({ address, family: 4 })),
+        isAllowed: (address) => address === '127.0.0.1' || isPublicAddress(address),
+        allowedPorts: [...ports, 80, 443],
+      }),
     journal: collectJournal(),
     clock: systemClock,
     holdLease: () => () => {},

@@ -1,5 +1,5 @@
 import { Problem } from '@flotilla/protocol/problem'
-import type { Scrub } from '../../credentials/scrub.ts'
+import type { Scrub } from '../../credentials/index.ts'
 import type { PinnedReply } from './pinned-fetch.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { Problem } from '@flotilla/protocol/problem'
-import type { Scrub } from '../../credentials/scrub.ts'
+import type { Scrub } from '../../credentials/index.ts'
 
 /** An error as an agent may read it. Its cause may quote the far end's bytes, which logs would show. Pure. */
 export function withoutSecrets(error: unknown, scrub: Scrub): unknown {

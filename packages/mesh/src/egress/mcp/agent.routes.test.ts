@@ -12,6 +12,8 @@ import { createExchangeWithServer } from './exchange-with-server.ts'
 import type { RunTicket } from '../../access/run-ticket.ts'
 import { systemClock } from '../../platform/system-clock.ts'
 import type { AgentCaller } from '../../http/gates/agent-gate.ts'
+import { openAgents } from '../../http/open-surfaces.ts'
+import type { Routes } from '../../http/routes.ts'
 import { mcpAgentRoutes } from './agent.routes.ts'
 
 const run = { runId: 'run_1', agentId: 'scout', fence: 1 } as unknown as RunTicket // only these are asked for
@@ -48,7 +50,12 @@ test('an agent that does not read what its server sends keeps neither line nor l
     keep: () => () => {},
     spend: <T>(_request: unknown, work: () => T): T => work(),
   }
-  mcpAgentRoutes(server, { gate: { ...gate, modelSurface: gate.doorOnly }, use: { exchange } })
+  const routes: Routes = { agent: (surface) => mcpAgentRoutes(surface, exchange) }
+  openAgents(server, [{ routes }], {
+    gate: { ...gate, modelSurface: gate.doorOnly },
+    // Nothing here is done once by its key.
+    effects: {} as never,
+  })
   await server.listen({ port: 0, host: '127.0.0.1' })
   const { port } = server.server.address() as AddressInfo // it listens
   const asking = request({

@@ -1,29 +1,15 @@
-import type { FastifyInstance } from 'fastify'
 import { headers } from '@flotilla/protocol/headers'
 import { mcpAgentApi as api, mcpAgentEndpoints as endpoints } from '@flotilla/protocol/mcp-api'
+import { alreadySent } from '../../http/index.ts'
+import type { AgentSurface } from '../../http/index.ts'
 import type { ExchangeWithServer } from './exchange-with-server.ts'
-import { alreadySent, createBinder } from '../../http/bind-endpoint.ts'
-import { clientGone } from '../../http/client-gone.ts'
-import type { AgentCaller, createAgentGate } from '../../http/gates/agent-gate.ts'
-
-export interface McpAgentRoutesDeps {
-  readonly gate: ReturnType<typeof createAgentGate>
-  readonly use: {
-    exchange(
-      caller: AgentCaller,
-      ...rest: Parameters<ExchangeWithServer> extends [unknown, ...infer Rest] ? Rest : never
-    ): ReturnType<ExchangeWithServer>
-  }
-}
 
 const bodyMaxBytes = 6 * 1024 * 1024
 
 /** Exchanges with MCP servers, streamed as they come. Each is made once: what it did is not known when it breaks off. */
-export function mcpAgentRoutes(scope: FastifyInstance, { gate, use }: McpAgentRoutesDeps): void {
-  const bind = createBinder(scope, gate.spend)
-  scope.addHook('onRequest', gate.admitToDoor)
-  bind(endpoints.mcpExchange, { ...api.mcpExchange, bodyMaxBytes }, async ({ raw, body, reply }) => {
-    const answer = await use.exchange(gate.doorOnly(raw), body, clientGone(reply))
+export function mcpAgentRoutes({ bind }: AgentSurface, exchange: ExchangeWithServer): void {
+  bind(endpoints.mcpExchange, { ...api.mcpExchange, bodyMaxBytes }, async ({ caller, body, reply, gone }) => {
+    const answer = await exchange(caller, body, gone())
     const farEnd = { status: answer.status, headers: answer.headers }
     reply.hijack()
     reply.raw.writeHead(200, {

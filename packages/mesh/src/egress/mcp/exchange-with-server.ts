@@ -4,17 +4,16 @@ import { isRemote, toldAddress } from '@flotilla/protocol/mcp-servers'
 import type { McpServers, RemoteMcpServer } from '@flotilla/protocol/mcp-servers'
 import { Problem } from '@flotilla/protocol/problem'
 import type * as z from 'zod/mini'
-import type { Journal } from '../../journal/journal.ts'
-import type { Guard } from '../../access/action.ts'
-import { actorOf } from '../../access/caller.ts'
-import type { Caller } from '../../access/caller.ts'
-import { outcomeUnknown } from '../../effects/effect-once.ts'
-import type { RunTicket } from '../../access/run-ticket.ts'
-import type { OpenCredentials } from '../../credentials/use-credentials.ts'
+import type { Journal } from '../../journal/index.ts'
+import type { Caller, Guard, RunTicket } from '../../access/index.ts'
+import { actorOf } from '../../access/index.ts'
+import { outcomeUnknown } from '../../effects/index.ts'
+import type { OpenCredentials } from '../../credentials/index.ts'
 import { startDeadline } from '../fetch/deadline.ts'
 import type { PinnedFetch, PinnedReply } from '../fetch/pinned-fetch.ts'
 import { checkedHeaders } from '../fetch/request-headers.ts'
 import { scrubbedStream } from '../fetch/scrubbed-stream.ts'
+import { createOpenCounts } from '../open-counts.ts'
 import { withoutSecrets } from '../fetch/without-secrets.ts'
 
 export type ServerExchange = z.infer<typeof mcpAgentApi.mcpExchange.request>
@@ -79,7 +78,7 @@ export interface ExchangeDeps {
 }
 
 export function createExchangeWithServer(deps: ExchangeDeps): ExchangeWithServer {
-  const open = new Map<string, number>()
+  const open = createOpenCounts()
   return async (caller, exchange, outer) => {
     deps.guard(caller, { do: 'call-api', api: 'http' })
     if (caller.kind !== 'agent') throw new Problem('denied')
@@ -91,14 +90,13 @@ export function createExchangeWithServer(deps: ExchangeDeps): ExchangeWithServer
       headers: { ...checkedHeaders(exchange.headers), ...checkedHeaders(server.headers) },
       body: exchange.body,
     })
-    const count = open.get(agentId) ?? 0
-    if (count >= exchangeBounds.atOnceMax) {
+    if (open.of(agentId) >= exchangeBounds.atOnceMax) {
       throw new Problem('rate-limited', {
         detail: `${exchangeBounds.atOnceMax} exchanges with MCP servers are open`,
         retryAfterSeconds: 5,
       })
     }
-    open.set(agentId, count + 1)
+    const leave = open.enter(agentId)
     const listens = exchange.method === 'GET'
     const { listenMaxMs, answerMaxMs } = exchangeBounds
     const over = new AbortController()
@@ -120,9 +118,7 @@ export function createExchangeWithServer(deps: ExchangeDeps): ExchangeWithServer
       over.abort()
       deadline.clear()
       release()
-      const left = (open.get(agentId) ?? 1) - 1
-      if (left > 0) open.set(agentId, left)
-      else open.delete(agentId)
+      leave()
       deps.journal.append({
         actor: actorOf(caller),
         action: 'mcp.exchanged',

@@ -1,5 +1,5 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import type { Log } from '../../platform/log.ts'
+import type { Log } from '../../platform/index.ts'
 import { createAddressFilter, createRangeCheck } from './address-ranges.ts'
 import type { AddressRange } from './address-ranges.ts'
 
@@ -29,7 +29,7 @@ export interface ClosedNetworksDeps {
   readonly log: Log
 }
 
-interface Judges {
+interface Checks {
   readonly madeAt: number
   readonly isAllowed: (address: string) => boolean
   readonly isOwnAddress: (address: string) => boolean
@@ -38,25 +38,25 @@ interface Judges {
 export function createClosedNetworks(deps: ClosedNetworksDeps): ClosedNetworks {
   let known: Awaited<ReturnType<typeof deps.networks>> | null = null
   let isFleetAddress: (address: string) => boolean = () => true
-  let judges: Judges | null = null
+  let checks: Checks | null = null
 
   async function refresh(): Promise<void> {
     known = await deps.networks()
     isFleetAddress = createRangeCheck(known.filter(({ own }) => own))
-    judges = null
+    checks = null
   }
 
-  function current(): Judges {
+  function current(): Checks {
     const now = deps.clock.now()
-    if (judges === null || now - judges.madeAt >= interfacesRefreshMs || now < judges.madeAt) {
+    if (checks === null || now - checks.madeAt >= interfacesRefreshMs || now < checks.madeAt) {
       const interfaces = deps.interfaces()
-      judges = {
+      checks = {
         madeAt: now,
         isAllowed: createAddressFilter([...(known ?? []), ...interfaces]),
         isOwnAddress: createRangeCheck(interfaces),
       }
     }
-    return judges
+    return checks
   }
 
   return {
@@ -66,7 +66,7 @@ export function createClosedNetworks(deps: ClosedNetworksDeps): ClosedNetworks {
         await deps.clock.sleep(networksRefreshMs, signal).catch(() => {})
         if (signal.aborted) return
         await refresh().catch((error: unknown) =>
-          deps.log.warn({ err: error }, 'the engine did not tell its networks'),
+          deps.log.warn({ err: error }, 'the engine did not tell its networks; what it said last goes on'),
         )
       }
     },

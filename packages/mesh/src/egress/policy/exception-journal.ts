@@ -1,5 +1,5 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import type { Journal } from '../../journal/journal.ts'
+import type { Journal } from '../../journal/index.ts'
 import type { Destination } from './destination.ts'
 import { textOf } from './destination.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createJudgeDestination } from './judge-destination.ts'
+import { createCheckDestination } from './check-destination.ts'
 import { isPublicAddress } from './address-ranges.ts'
 import { parseHostAndPort, textOf } from './destination.ts'
 import { createPrivateExceptions } from './private-exceptions.ts'
@@ -7,7 +7,7 @@ import { createPrivateExceptions } from './private-exceptions.ts'
 /** This machine is 192.168.1.10, with a mesh on 8420 and 8421; agents live in 10.70.0.x. */
 function aFilter(entries: readonly string[], names: Readonly<Record<string, readonly string[]>> = {}) {
   const used: string[] = []
-  const judge = createJudgeDestination({
+  const check = createCheckDestination({
     resolve: async (name) =>
       (names[name] ?? []).map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
     isAllowed: isPublicAddress,
@@ -22,7 +22,7 @@ function aFilter(entries: readonly string[], names: Readonly<Record<string, read
   const ask = async (text: string): Promise<string> => {
     const destination = parseHostAndPort(text)
     if (destination === null) return 'unreadable'
-    return judge(destination, new AbortController().signal).then(
+    return check(destination, new AbortController().signal).then(
       (addresses) => addresses.map(({ address }) => address).join(' '),
       (error: unknown) => String((error as { code?: string }).code),
     )

@@ -9,7 +9,7 @@ import { startNameServer } from '../../../../../tests/support/name-server.ts'
 import type { NameAnswer } from '../../../../../tests/support/name-server.ts'
 import { heedsLesson, verifies } from '../../../../../tests/verifies.ts'
 import { isPublicAddress } from './address-ranges.ts'
-import { createJudgeDestination } from './judge-destination.ts'
+import { createCheckDestination } from './check-destination.ts'
 import { createResolveName, lookupsMax, lookupsPerAskerMax } from './resolve-name.ts'
 
 const never = new AbortController().signal
@@ -115,11 +115,11 @@ describe('a name', () => {
     await Promise.allSettled(dead)
   })
 
-  test('that answers otherwise each time leads to judged addresses alone', async () => {
+  test('that answers otherwise each time leads to checked addresses alone', async () => {
     heedsLesson(26)
     let answer: readonly string[] = []
     const { resolve, server } = await aResolver(() => answer)
-    const judge = createJudgeDestination({ resolve, isAllowed: isPublicAddress })
+    const check = createCheckDestination({ resolve, isAllowed: isPublicAddress })
     const address = fc.oneof(
       fc.ipV4(),
       fc.constantFrom('10.0.0.1', '127.0.0.1', '169.254.169.254', '100.64.0.1', '8.8.8.8', '1.1.1.1'),
@@ -129,12 +129,12 @@ describe('a name', () => {
       fc.asyncProperty(fc.array(address, { maxLength: 4 }), async (addresses) => {
         answer = addresses
         const before = server.asked.length
-        const judged = await judge({ host: 'rebinding.test', port: 443 }, never).catch(() => null)
+        const checked = await check({ host: 'rebinding.test', port: 443 }, never).catch(() => null)
         // One question for each family, and no other.
         expect(server.asked.length - before).toBe(2)
         const isOpen = addresses.length > 0 && addresses.every(isPublicAddress)
-        expect(judged !== null).toBe(isOpen)
-        if (judged) expect(judged.map((one) => one.address).toSorted()).toEqual(addresses.toSorted())
+        expect(checked !== null).toBe(isOpen)
+        if (checked) expect(checked.map((one) => one.address).toSorted()).toEqual(addresses.toSorted())
       }),
       { numRuns: 100 },
     )

@@ -1,6 +1,6 @@
+import { isIP } from 'node:net'
 import type { LookupAddress } from 'node:dns'
 import { Problem } from '@flotilla/protocol/problem'
-import { addressesInHosts } from './hosts-file.ts'
 
 /**
  * All addresses of a name: those of the hosts file, or else what the name servers say for both families. Rejects where
@@ -97,4 +97,14 @@ async function answered(answer: Promise<readonly string[]>): Promise<readonly st
     if (error instanceof Error && 'code' in error && absent.includes(error.code)) return []
     throw error
   }
+}
+
+/** Addresses that a hosts file gives a name, in the file's order. A zone is left out with its line. Pure. */
+function addressesInHosts(text: string, name: string): readonly LookupAddress[] {
+  const wanted = name.toLowerCase()
+  return text.split('\n').flatMap((line) => {
+    const [address = '', ...names] = (line.split('#', 1)[0] ?? '').trim().split(/\s+/)
+    const family = address.includes('%') ? 0 : isIP(address)
+    return family !== 0 && names.some((other) => other.toLowerCase() === wanted) ? [{ address, family }] : []
+  })
 }

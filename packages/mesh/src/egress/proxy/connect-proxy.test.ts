@@ -5,15 +5,15 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { heedsLesson } from '../../../../../tests/verifies.ts'
 import { eventually } from '../../../../../tests/support/eventually.ts'
 import { aFarEnd, aProxy, proxyAuthorization } from '../../testing/proxy-harness.ts'
-import type { ProxyWorld, ProxyWorldOptions } from '../../testing/proxy-harness.ts'
-import { passagesPerAgentMax } from './passages.ts'
+import type { ProxyHarness, ProxyHarnessOptions } from '../../testing/proxy-harness.ts'
+import { tunnelsPerAgentMax } from './tunnels.ts'
 
 const running: { close(): Promise<void> }[] = []
 afterEach(async () => {
   for (const one of running.splice(0).toReversed()) await one.close()
 })
 
-async function world(options: ProxyWorldOptions = {}): Promise<ProxyWorld> {
+async function world(options: ProxyHarnessOptions = {}): Promise<ProxyHarness> {
   const made = await aProxy(options)
   running.push(made)
   return made
@@ -42,13 +42,13 @@ const problemOf = (answer: string): { code: string; detail: string; repair: stri
 describe('a tunnel', () => {
   test('leads to the far end and back, and is counted', async () => {
     const far = await farEnd((socket) => socket.pipe(socket))
-    const { tunnel, counts, journal, openPassages } = await world({ ports: [far.port] })
+    const { tunnel, counts, journal, openTunnels } = await world({ ports: [far.port] })
     const { socket, head } = await tunnel(`site.test:${far.port}`)
     expect(head).toMatch(/^HTTP\/1\.1 200 /)
-    expect(openPassages()).toBe(1)
+    expect(openTunnels()).toBe(1)
     socket.end('there and back')
     expect(await readAll(socket)).toBe('there and back')
-    await eventually('it is closed', async () => openPassages() === 0)
+    await eventually('it is closed', async () => openTunnels() === 0)
     expect(counts.list(10)).toEqual([
       { agentId: 'scout', host: 'site.test', connections: 1, refused: 0, bytesOut: 14, bytesIn: 14 },
     ])
@@ -233,10 +233,10 @@ describe('a tunnel', () => {
       const closed = closeOf(socket)
       cut()
       await closed
-      await eventually('its place is free', async () => proxy.openPassages() === 1)
+      await eventually('its place is free', async () => proxy.openTunnels() === 1)
       expect(beside.socket.destroyed).toBe(false)
       beside.socket.destroy()
-      await eventually('all places are free', async () => proxy.openPassages() === 0)
+      await eventually('all places are free', async () => proxy.openTunnels() === 0)
       proxy.working.add('scout')
       proxy.tokens.set('scout-program', { agentId: 'scout', token: 'program' })
     }
@@ -246,11 +246,11 @@ describe('a tunnel', () => {
 
   test('to a far end that breaks off breaks off, and one that refuses is told', async () => {
     const far = await farEnd((socket) => void socket.once('data', () => socket.resetAndDestroy()))
-    const { tunnel, openPassages } = await world({ ports: [far.port, 1] })
+    const { tunnel, openTunnels } = await world({ ports: [far.port, 1] })
     const { socket } = await tunnel(`site.test:${far.port}`)
     socket.write('x')
     await closeOf(socket)
-    await eventually('its place is free', async () => openPassages() === 0)
+    await eventually('its place is free', async () => openTunnels() === 0)
     const { head } = await tunnel('site.test:1')
     expect(head).toMatch(/^HTTP\/1\.1 502 /)
     expect(problemOf(head)).toMatchObject({ code: 'upstream-failed' })
@@ -258,16 +258,16 @@ describe('a tunnel', () => {
 
   test('is one of so many for each agent', async () => {
     const far = await farEnd((socket) => void socket.resume().on('end', () => socket.end()))
-    const { tunnel, openPassages } = await world({ ports: [far.port] })
+    const { tunnel, openTunnels } = await world({ ports: [far.port] })
     const target = `site.test:${far.port}`
     const opened = []
-    for (let count = 0; count < passagesPerAgentMax; count++) opened.push(await tunnel(target))
-    expect(openPassages()).toBe(passagesPerAgentMax)
+    for (let count = 0; count < tunnelsPerAgentMax; count++) opened.push(await tunnel(target))
+    expect(openTunnels()).toBe(tunnelsPerAgentMax)
     const refused = await tunnel(target)
     expect(refused.head).toMatch(/^HTTP\/1\.1 429 .*\r\n(?:.*\r\n)*retry-after: 1\r\n/)
     expect((await tunnel(target, 'other-program')).head).toMatch(/ 200 /)
     opened[0]?.socket.destroy()
-    await eventually('a place is free', async () => openPassages() === passagesPerAgentMax)
+    await eventually('a place is free', async () => openTunnels() === tunnelsPerAgentMax)
     expect((await tunnel(target)).head).toMatch(/ 200 /)
   })
 

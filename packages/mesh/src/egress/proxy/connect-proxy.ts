@@ -3,10 +3,10 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
-import type { Log } from '../../platform/log.ts'
+import type { Log } from '../../platform/index.ts'
 import { forwardAbsolute } from './forward-absolute.ts'
-import type { OpenPassage } from './open-passage.ts'
-import type { Passages } from './passages.ts'
+import type { OpenTunnel } from './open-tunnel.ts'
+import type { Tunnels } from './tunnels.ts'
 import type { ProxyGate } from './proxy-gate.ts'
 import { refusalOf, refuseResponse, refuseSocket } from './proxy-refusal.ts'
 import { readAbsoluteTarget, readConnectTarget } from './proxy-target.ts'
@@ -22,8 +22,8 @@ const keepAliveMs = 15_000
  * The forward proxy: the one way out for programs in a container.
  *
  * P1 Who asks is said by the token and nothing else, anew for each request (`proxy-gate`).
- * P2 Each connection is judged once, and made to the addresses that were judged (`judge-destination`).
- * P3 Nothing outlives its run, its token or the mesh (`passages`).
+ * P2 Each destination is checked once, and connected to at the addresses that were checked (`check-destination`).
+ * P3 Nothing outlives its run, its token or the mesh (`tunnels`).
  * P4 What a request is, its parser and ours see alike: it is read strictly, and written anew.
  */
 export interface ConnectProxy {
@@ -35,8 +35,8 @@ export interface ConnectProxy {
 
 export interface ConnectProxyDeps {
   readonly gate: ProxyGate
-  readonly openPassage: OpenPassage
-  readonly passages: Pick<Passages, 'cut'>
+  readonly openTunnel: OpenTunnel
+  readonly tunnels: Pick<Tunnels, 'cut'>
   readonly newRequestId: () => string
   readonly clock: Clock
   readonly log: Log
@@ -50,7 +50,7 @@ export function createConnectProxy(deps: ConnectProxyDeps): ConnectProxy {
   const server = createServer({
     maxHeaderSize: headersMaxBytes,
     headersTimeout: deps.headersTimeoutMs ?? headersTimeoutMs,
-    // A body may take as long as its passage; `passages` ends one that is idle.
+    // A body may take as long as its tunnel; `tunnels` ends one that is idle.
     requestTimeout: 0,
     connectionsCheckingInterval: (deps.headersTimeoutMs ?? headersTimeoutMs) / looksPerTimeout,
     keepAliveTimeout: keepAliveMs,
@@ -62,25 +62,26 @@ export function createConnectProxy(deps: ConnectProxyDeps): ConnectProxy {
 
   function refusal(error: unknown) {
     const refused = refusalOf(error, deps.newRequestId())
-    if (refused.code === 'internal-error') deps.log.error({ err: error }, 'the forward proxy failed inside')
+    if (refused.code === 'internal-error')
+      deps.log.error({ err: error }, 'the forward proxy failed inside; the program is refused')
     return refused
   }
 
-  async function tunnel(request: IncomingMessage, near: Duplex, head: Buffer): Promise<void> {
+  async function serveConnect(request: IncomingMessage, near: Duplex, head: Buffer): Promise<void> {
     const gone = goneOf(near)
     try {
       const identity = deps.gate(request.headers['proxy-authorization'])
       const destination = readConnectTarget(request.url)
-      const judged = await deps.openPassage(identity, destination, gone.signal)
-      const { passage } = judged
+      const checked = await deps.openTunnel(identity, destination, gone.signal)
+      const { tunnel } = checked
       try {
-        const signal = AbortSignal.any([gone.signal, passage.signal])
-        const far = await dial(judged, signal)
-        passage.measure(() => ({ out: far.bytesWritten, in: far.bytesRead }))
+        const signal = AbortSignal.any([gone.signal, tunnel.signal])
+        const far = await dial(checked, signal)
+        tunnel.measure(() => ({ out: far.bytesWritten, in: far.bytesRead }))
         near.write('HTTP/1.1 200 Connection established\r\n\r\n')
-        await joinEnds(near, far, { head, signal: passage.signal })
+        await joinEnds(near, far, { head, signal: tunnel.signal })
       } finally {
-        passage.close()
+        tunnel.close()
       }
     } catch (error) {
       refuseSocket(near, refusal(error), deps.clock)
@@ -89,17 +90,17 @@ export function createConnectProxy(deps: ConnectProxyDeps): ConnectProxy {
     }
   }
 
-  async function forward(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function serveAbsolute(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const gone = goneOf(response)
     try {
       const identity = deps.gate(request.headers['proxy-authorization'])
       const target = readAbsoluteTarget(request.url)
-      const judged = await deps.openPassage(identity, target.destination, gone.signal)
+      const checked = await deps.openTunnel(identity, target.destination, gone.signal)
       try {
-        const signal = AbortSignal.any([gone.signal, judged.passage.signal])
-        await forwardAbsolute(judged, { request, response, target, signal })
+        const signal = AbortSignal.any([gone.signal, checked.tunnel.signal])
+        await forwardAbsolute(checked, { request, response, target, signal })
       } finally {
-        judged.passage.close()
+        checked.tunnel.close()
       }
     } catch (error) {
       refuseResponse(response, refusal(error))
@@ -108,8 +109,8 @@ export function createConnectProxy(deps: ConnectProxyDeps): ConnectProxy {
     }
   }
 
-  server.on('connect', (request, near: Duplex, head: Buffer) => void tunnel(request, near, head))
-  server.on('request', (request, response) => void forward(request, response))
+  server.on('connect', (request, near: Duplex, head: Buffer) => void serveConnect(request, near, head))
+  server.on('request', (request, response) => void serveAbsolute(request, response))
   server.on('clientError', (error: Error & { readonly code?: string }, socket) => {
     if (error.code === 'ECONNRESET') socket.destroy()
     else refuseSocket(socket, refusal(brokenHttp(error.code)), deps.clock)
@@ -129,7 +130,7 @@ export function createConnectProxy(deps: ConnectProxyDeps): ConnectProxy {
       return typeof address === 'object' && address !== null ? address.port : 0
     },
     close: async () => {
-      deps.passages.cut(new Problem('cancelled', { detail: 'the mesh stops' }))
+      deps.tunnels.cut(new Problem('cancelled', { detail: 'the mesh stops' }))
       if (!server.listening) return
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       server.closeAllConnections()

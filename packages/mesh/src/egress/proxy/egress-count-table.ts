@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Database } from '../../storage/database.ts'
+import type { Database } from '../../storage/index.ts'
 
 /** What one agent exchanged with one host through the proxy. */
 export interface EgressCount {

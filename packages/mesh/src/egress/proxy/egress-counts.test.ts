@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { collectJournal } from '../../../../../tests/support/collected-ports.ts'
 import { silentLog } from '../../platform/log.ts'
-import { allMigrations } from '../../storage/all-migrations.ts'
+import { allMigrations } from '../../storage/migrations/all-migrations.ts'
 import { openDatabase } from '../../storage/database.ts'
 import { migrate } from '../../storage/migrate.ts'
 import { systemClock } from '../../platform/system-clock.ts'

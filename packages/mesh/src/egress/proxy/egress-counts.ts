@@ -1,7 +1,7 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import type { Journal } from '../../journal/journal.ts'
-import type { Log } from '../../platform/log.ts'
-import type { Database } from '../../storage/database.ts'
+import type { Journal } from '../../journal/index.ts'
+import type { Log } from '../../platform/index.ts'
+import type { Database } from '../../storage/index.ts'
 import type { EgressCount, EgressCountRow, EgressCountTable } from './egress-count-table.ts'
 
 /** Hosts that are counted by name for one agent; what comes after shares one row. */
@@ -122,7 +122,7 @@ export function createEgressCounts(deps: {
         try {
           flush()
         } catch (error) {
-          deps.log.error({ err: error }, 'counts of the proxy could not be written')
+          deps.log.error({ err: error }, 'counts of the proxy were not written; the next round writes them')
         }
       }
     },

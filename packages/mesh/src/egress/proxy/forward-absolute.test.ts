@@ -4,7 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { eventually } from '../../../../../tests/support/eventually.ts'
 import { startWebServer } from '../../../../../tests/support/web-server.ts'
 import { aFarEnd, aProxy, proxyAuthorization } from '../../testing/proxy-harness.ts'
-import type { ProxyWorldOptions } from '../../testing/proxy-harness.ts'
+import type { ProxyHarnessOptions } from '../../testing/proxy-harness.ts'
 
 const running: { close(): Promise<void> }[] = []
 afterEach(async () => {
@@ -14,7 +14,7 @@ afterEach(async () => {
 /** A web site at `site.test` behind the proxy, and a way to ask for it in raw bytes. */
 async function aSite(
   answer: (request: IncomingMessage, response: ServerResponse) => void,
-  options: ProxyWorldOptions = {},
+  options: ProxyHarnessOptions = {},
 ) {
   const web = await startWebServer(answer)
   const proxy = await aProxy({ ports: [web.port], ...options })
@@ -226,7 +226,7 @@ describe('a request in absolute form', () => {
     expect(await get('/')).toMatch(/^HTTP\/1\.1 502 [\s\S]*upstream-failed/)
     const cut = await get('/cut')
     expect(cut.slice(cut.indexOf('\r\n\r\n') + 4).length).toBeLessThan(100)
-    await eventually('nothing is left open', async () => proxy.openPassages() === 0)
+    await eventually('nothing is left open', async () => proxy.openTunnels() === 0)
   })
 
   test('is given up when its run ends in the middle of the answer', async () => {
@@ -235,6 +235,6 @@ describe('a request in absolute form', () => {
     await eventually('it has begun', async () => proxy.counts.list(1)[0]?.connections === 1)
     proxy.working.delete('scout')
     expect(await answer).toContain('begun')
-    await eventually('nothing is left open', async () => proxy.openPassages() === 0)
+    await eventually('nothing is left open', async () => proxy.openTunnels() === 0)
   })
 })

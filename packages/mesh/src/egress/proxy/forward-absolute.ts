@@ -3,7 +3,7 @@ import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http'
 import { pipeline } from 'node:stream/promises'
 import { Problem } from '@flotilla/protocol/problem'
 import { textOf } from '../policy/destination.ts'
-import type { JudgedPassage } from './open-passage.ts'
+import type { CheckedTunnel } from './open-tunnel.ts'
 import { onwardRequestHeaders, returnedHeaders } from './proxied-headers.ts'
 import { dial } from './proxy-tunnel.ts'
 import type { AbsoluteTarget } from './proxy-target.ts'
@@ -15,7 +15,7 @@ const replyHeadersMaxBytes = 64 * 1024
  * `upstream-failed` or `upstream-timeout`, or the signal's reason; the answer may have begun by then.
  */
 export async function forwardAbsolute(
-  judged: JudgedPassage,
+  checked: CheckedTunnel,
   exchange: {
     readonly request: IncomingMessage
     readonly response: ServerResponse
@@ -26,8 +26,8 @@ export async function forwardAbsolute(
   const { request, response, target, signal } = exchange
   const method = request.method ?? 'GET'
   const headers = onwardRequestHeaders({ method, rawHeaders: request.rawHeaders }, target.url.host)
-  const socket = await dial(judged, signal)
-  judged.passage.measure(() => ({ out: socket.bytesWritten, in: socket.bytesRead }))
+  const socket = await dial(checked, signal)
+  checked.tunnel.measure(() => ({ out: socket.bytesWritten, in: socket.bytesRead }))
   const cut = () => socket.destroy()
   signal.addEventListener('abort', cut, { once: true })
   try {

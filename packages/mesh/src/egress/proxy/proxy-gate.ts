@@ -1,7 +1,5 @@
 import { Problem } from '@flotilla/protocol/problem'
-import type { Caller } from '../../access/caller.ts'
-import type { RunTicket } from '../../access/run-ticket.ts'
-import { proxyToken } from './proxy-credentials.ts'
+import type { Caller, RunTicket } from '../../access/index.ts'
 
 export type ProgramCaller = Extract<Caller, { kind: 'agent' }> & { readonly run: RunTicket }
 
@@ -43,3 +41,18 @@ export function createProxyGate(deps: ProxyGateDeps) {
 }
 
 export type ProxyGate = ReturnType<typeof createProxyGate>
+
+/** Longer ones are not even decoded, characters. */
+const headerMaxChars = 2048
+
+/**
+ * The password of `Proxy-Authorization: Basic`, which is the token; the user name is for the eye alone. Null where
+ * nothing of the kind was sent. Pure.
+ */
+function proxyToken(header: string | undefined): string | null {
+  if (header === undefined || header.length > headerMaxChars) return null
+  const encoded = /^Basic +([A-Za-z0-9+/_-]+=*) *$/i.exec(header)?.[1]
+  if (encoded === undefined) return null
+  const [, token] = /^[^:]*:(.+)$/s.exec(Buffer.from(encoded, 'base64').toString('utf8')) ?? []
+  return token ?? null
+}

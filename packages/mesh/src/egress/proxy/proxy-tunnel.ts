@@ -2,8 +2,8 @@ import { connect, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { Problem } from '@flotilla/protocol/problem'
 import { textOf } from '../policy/destination.ts'
-import { pinnedLookup } from '../policy/judge-destination.ts'
-import type { JudgedPassage } from './open-passage.ts'
+import { pinnedLookup } from '../policy/check-destination.ts'
+import type { CheckedTunnel } from './open-tunnel.ts'
 
 /** For all addresses of a name together, ms. */
 export const connectTimeoutMs = 10_000
@@ -11,12 +11,12 @@ export const connectTimeoutMs = 10_000
 const addressTimeoutMs = 1500
 
 /**
- * Connects to the addresses that were judged. Rejects with the Problem `upstream-failed` or `upstream-timeout`, or the
+ * Connects to the addresses that were checked. Rejects with the Problem `upstream-failed` or `upstream-timeout`, or the
  * signal's reason.
  */
-export async function dial({ passage, addresses }: JudgedPassage, signal: AbortSignal): Promise<Socket> {
+export async function dial({ tunnel, addresses }: CheckedTunnel, signal: AbortSignal): Promise<Socket> {
   signal.throwIfAborted()
-  const { host, port } = passage.destination
+  const { host, port } = tunnel.destination
   const socket = connect({
     host,
     port,
@@ -47,7 +47,7 @@ export async function dial({ passage, addresses }: JudgedPassage, signal: AbortS
     if (error instanceof Problem) throw error
     const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : ''
     throw new Problem('upstream-failed', {
-      detail: `${textOf(passage.destination)} cannot be reached${code}`,
+      detail: `${textOf(tunnel.destination)} cannot be reached${code}`,
       cause: error,
     })
   } finally {

@@ -1,7 +1,7 @@
 import { webSearchBounds } from '@flotilla/protocol/tool-api'
 import type { WebResult, WebSearchRequest } from '@flotilla/protocol/tool-api'
 import * as z from 'zod'
-import { endingAtFirst } from '../../intake/parse-first.ts'
+import { endingAtFirst } from '../../intake/index.ts'
 
 export const searchProviderNames = ['brave', 'tavily', 'serper', 'searxng'] as const
 export type SearchProviderName = (typeof searchProviderNames)[number]

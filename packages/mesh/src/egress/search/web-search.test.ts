@@ -109,11 +109,12 @@ async function aSearch(
     settings: () => settings,
     system: (name) => (name === `${provider}_api_key` ? createSecret(name, key) : undefined),
     guard: () => {},
-    fetch: createPinnedFetch({
-      resolve: async () => [{ address: '127.0.0.1', family: 4 }],
-      isAllowed: () => true,
-      allowedPorts: [web.port],
-    }),
+    fetchFor: () =>
+      createPinnedFetch({
+        resolve: async () => [{ address: '127.0.0.1', family: 4 }],
+        isAllowed: () => true,
+        allowedPorts: [web.port],
+      }),
     journal,
     clock: systemClock,
     holdLease: () => () => {},
@@ -252,11 +253,12 @@ describe('a search of the web', () => {
 
   test('goes where the filter allows and nowhere else', async () => {
     const { ask, web } = await aSearch('searxng', sends({ results: [] }), {
-      fetch: createPinnedFetch({
-        resolve: async () => [{ address: '10.0.0.1', family: 4 }],
-        isAllowed: () => false,
-        allowedPorts: Array.from({ length: 65_535 }, (_, index) => index + 1),
-      }),
+      fetchFor: () =>
+        createPinnedFetch({
+          resolve: async () => [{ address: '10.0.0.1', family: 4 }],
+          isAllowed: () => false,
+          allowedPorts: Array.from({ length: 65_535 }, (_, index) => index + 1),
+        }),
     })
     await expect(ask({ query: 'tea' })).rejects.toMatchObject({ code: 'address-refused' })
     expect(web.requests).toEqual([])

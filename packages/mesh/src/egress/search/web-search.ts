@@ -3,14 +3,11 @@ import { jsonLimits } from '@flotilla/protocol/limits'
 import { webSearchBounds } from '@flotilla/protocol/tool-api'
 import type { WebResult, WebSearchRequest } from '@flotilla/protocol/tool-api'
 import { Problem } from '@flotilla/protocol/problem'
-import { readJson } from '../../intake/read-json.ts'
-import type { Journal } from '../../journal/journal.ts'
-import type { Guard } from '../../access/action.ts'
-import { actorOf } from '../../access/caller.ts'
-import type { Caller } from '../../access/caller.ts'
-import type { RunTicket } from '../../access/run-ticket.ts'
-import type { ScrubFor } from '../../credentials/scrub.ts'
-import type { Secret } from '../../credentials/secret.ts'
+import { readJson } from '../../intake/index.ts'
+import type { Journal } from '../../journal/index.ts'
+import type { Caller, Guard, RunTicket } from '../../access/index.ts'
+import { actorOf } from '../../access/index.ts'
+import type { ScrubFor, Secret } from '../../credentials/index.ts'
 import { startDeadline } from '../fetch/deadline.ts'
 import type { PinnedFetch, PinnedReply } from '../fetch/pinned-fetch.ts'
 import { searchProviders } from './search-providers.ts'
@@ -81,7 +78,7 @@ export type WebSearch = (
 
 export interface WebSearchDeps extends SearchSources {
   readonly guard: Guard
-  readonly fetch: PinnedFetch
+  readonly fetchFor: (agentId: string) => PinnedFetch
   readonly journal: Journal
   readonly clock: Clock
   readonly holdLease: (run: RunTicket | null) => () => void
@@ -103,7 +100,7 @@ export function createWebSearch(deps: WebSearchDeps): WebSearch {
     const deadline = startDeadline(deps.clock, answerTimeoutMs, signal)
     const release = deps.holdLease(caller.run)
     try {
-      const found = await ask(deps, setup, { request, signal: deadline.signal })
+      const found = await ask(deps, setup, { agentId: caller.agentId, request, signal: deadline.signal })
       const { results } = found
       record({ status: found.status, results: results.length })
       return { provider: setup.name, results }
@@ -120,8 +117,9 @@ export function createWebSearch(deps: WebSearchDeps): WebSearch {
 async function ask(
   deps: WebSearchDeps,
   setup: SearchSetup,
-  { request, signal }: { readonly request: WebSearchRequest; readonly signal: AbortSignal },
+  asked: { readonly agentId: string; readonly request: WebSearchRequest; readonly signal: AbortSignal },
 ): Promise<{ readonly status: number; readonly results: WebResult[] }> {
+  const { agentId, request, signal } = asked
   const provider = searchProviders[setup.name]
   const call = provider.call(setup.base, request)
   const { keyHeader } = provider
@@ -129,7 +127,7 @@ async function ask(
     keyHeader === null || setup.key === null
       ? {}
       : { [keyHeader.name]: `${keyHeader.prefix}${setup.key.reveal()}` }
-  const reply = await deps.fetch({ ...call, headers: { ...call.headers, ...key } }, signal)
+  const reply = await deps.fetchFor(agentId)({ ...call, headers: { ...call.headers, ...key } }, signal)
   try {
     if (reply.status !== 200) throw refusal(setup, reply)
     const scrub = deps.scrubFor(setup.key === null ? [] : [setup.key])

@@ -224,7 +224,7 @@ test('a refused sender that goes on sending is hung up on after a megabyte', asy
 })
 
 test('bodies are kept until their calls are over, and one too many is told when to come again', async () => {
-  const held = createHeldBytes({ ...agentShare, heldPerAgentMaxBytes: 2500 })
+  const held = createHeldBytes({ ...agentShare.heldBytes, perAgentMax: 2500 })
   const { post } = await aRefusingDoor({ held })
   const first = post(2000)
   first.write(Buffer.alloc(1999))

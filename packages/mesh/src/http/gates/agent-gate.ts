@@ -1,11 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { headers } from '@flotilla/protocol/headers'
 import { Problem } from '@flotilla/protocol/problem'
-import type { HeldBytes } from '../../intake/held-bytes.ts'
-import type { LoopShare } from '../../intake/loop-share.ts'
-import type { Guard } from '../../access/action.ts'
-import type { Caller } from '../../access/caller.ts'
-import type { RunTicket } from '../../access/run-ticket.ts'
+import type { HeldBytes, LoopShare } from '../../intake/index.ts'
+import type { Caller, Guard, RunTicket } from '../../access/index.ts'
 
 export type AgentCaller = Extract<Caller, { kind: 'agent' }>
 

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { headers } from '@flotilla/protocol/headers'
 import { Problem } from '@flotilla/protocol/problem'
-import type { Caller } from '../../access/caller.ts'
+import type { Caller } from '../../access/index.ts'
 import { requireDirectCall } from './direct-call.ts'
 import type { DirectCallDeps } from './direct-call.ts'
 import { requireMeantHome } from './meant-home.ts'

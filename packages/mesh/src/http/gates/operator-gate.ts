@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { operatorAgentId } from '@flotilla/protocol/ids'
 import { Problem } from '@flotilla/protocol/problem'
-import type { Caller } from '../../access/caller.ts'
+import type { Caller } from '../../access/index.ts'
 
 /**
  * Zone 2.5: the operator's own process by its door token, or a program of this machine through the internal gate.

@@ -1,6 +1,6 @@
-import type { Settings } from '../../config/settings-file.ts'
-import { credentialNameOf } from '../../credentials/credential-tiers.ts'
-import type { Vault } from '../../credentials/vault.ts'
+import type { Settings } from '../../config/index.ts'
+import { credentialNameOf } from '../../credentials/index.ts'
+import type { Vault } from '../../credentials/index.ts'
 import { providerPresets } from '../providers/provider-presets.ts'
 
 export interface MissingModelDeps {

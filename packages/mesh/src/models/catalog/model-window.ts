@@ -1,5 +1,5 @@
 import { calcPrice } from '@pydantic/genai-prices'
-import type { Settings } from '../../config/settings-file.ts'
+import type { Settings } from '../../config/index.ts'
 import { fullName } from './resolve-model.ts'
 import type { ModelName } from './resolve-model.ts'
 

@@ -1,4 +1,4 @@
-import type { Settings } from '../../config/settings-file.ts'
+import type { Settings } from '../../config/index.ts'
 import { providerPresets } from '../providers/provider-presets.ts'
 
 /** A model that agents are given when they name none, and what chose it. */

@@ -1,7 +1,7 @@
 import { calcPrice, TieredPrices } from '@pydantic/genai-prices'
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
-import { nanoFromUsd, nanoPerUsd } from '../../spending/money.ts'
+import { nanoFromUsd, nanoPerUsd } from '../../spending/index.ts'
 import type { TokenUsage } from '../formats/usage.ts'
 
 /** What a model costs: bounds to reserve by, and the price of what was used. */

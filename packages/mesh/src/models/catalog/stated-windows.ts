@@ -4,8 +4,8 @@ import type { StatedWindowView } from '@flotilla/protocol/models-api'
 import { statedWindow } from '@flotilla/protocol/context-overflow'
 import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
-import type { Log } from '../../platform/log.ts'
-import type { Database } from '../../storage/database.ts'
+import type { Log } from '../../platform/index.ts'
+import type { Database } from '../../storage/index.ts'
 
 /**
  * What providers said to the minds of agents of how long a prompt may be, for people to see. The mesh hears it as it

@@ -1,7 +1,7 @@
 import type { JsonValue } from '@flotilla/protocol/json-value'
 import * as z from 'zod'
-import { parseFirst } from '../../intake/parse-first.ts'
-import type { CallParameters } from '../gateway/dialect.ts'
+import { parseFirst } from '../../intake/index.ts'
+import type { CallParameters } from './api-format.ts'
 import { badRequest, parseJsonBody } from './json-body.ts'
 import { nothingFound } from './prompt/prompt-found.ts'
 

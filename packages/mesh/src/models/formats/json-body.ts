@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import { jsonLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
-import { readJsonBody } from '../../intake/read-json.ts'
+import { readJsonBody } from '../../intake/index.ts'
 
 /** Null where there is none. Throws the Problem `bad-request`. Pure. */
 export function wholeNumber(value: JsonValue | undefined, name: string, max: number): number | null {

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@flotilla/protocol/json-value'
-import type { CallParameters } from '../gateway/dialect.ts'
+import type { CallParameters } from './api-format.ts'
 import { badRequest, parseJsonBody, wholeNumber } from './json-body.ts'
 import { answerTokensMax } from './parameters.ts'
 import { isObject } from './prompt/closed-form.ts'

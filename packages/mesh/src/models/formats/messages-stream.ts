@@ -1,6 +1,6 @@
 import { messagesUsageFrom } from './messages-usage.ts'
-import { parsedData } from '../gateway/pass-stream.ts'
-import type { StreamForm } from '../gateway/pass-stream.ts'
+import { parsedData } from './sse-parser.ts'
+import type { StreamForm } from './sse-parser.ts'
 
 const endMark = Buffer.from('event: message_stop')
 

@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest'
 import { httpCall } from '../../../../../tests/support/http-call.ts'
 import { chunkEvent, usageEvent } from '../../../../../tests/support/llm-upstream.ts'
 import type { UpstreamCall } from '../../../../../tests/support/llm-upstream.ts'
-import { startModelDoor } from '../../../../../tests/support/model-door.ts'
+import { startLlmGateway } from '../../../../../tests/support/llm-gateway.ts'
 import { wires } from '../../../../../tests/support/model-wires.ts'
 import { toldUsages } from '../../../../../tests/support/told-usages.ts'
 import type { ToldUsage } from '../../../../../tests/support/told-usages.ts'
@@ -50,7 +50,7 @@ function streamOf(told: ToldUsage): readonly (string | Uint8Array)[] {
 }
 
 async function startTelling(told: ToldUsage) {
-  const door = await startModelDoor(told.wire, told.model)
+  const door = await startLlmGateway(told.wire, told.model)
   onTestFinished(() => door.close())
   door.upstream.answerWith((call: UpstreamCall, response) => {
     const isStream = call.body['stream'] === true || /stream/i.test(call.path)

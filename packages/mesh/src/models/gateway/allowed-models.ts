@@ -1,5 +1,5 @@
 import { Problem } from '@flotilla/protocol/problem'
-import type { Settings } from '../../config/settings-file.ts'
+import type { Settings } from '../../config/index.ts'
 import type { ModelCatalog } from '../catalog/model-catalog.ts'
 import {
   fullName,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { aModelPath, workerCaller } from '../../../../../tests/support/llm-door.ts'
+import { aModelPath, workerCaller } from '../../../../../tests/support/model-harness.ts'
 import { chunkEvent, startLlmUpstream, usageEvent } from '../../../../../tests/support/llm-upstream.ts'
 import { createAnswerBounds } from './answer-bounds.ts'
 
@@ -87,7 +87,7 @@ describe('a call whose asker can ask again', () => {
     expect(await ask(true)).toEqual({ sent: 16_384, told: 'null' })
     for (let call = 0; call < 9; call++) await ask(true)
     expect(await ask(true)).toEqual({ sent: 1024, told: '1024' })
-    parts.gate.flush()
+    parts.spending.flush()
     const last = parts.database
       .prepare('SELECT reserved_nano FROM spend ORDER BY rowid DESC LIMIT 1')
       .get()?.['reserved_nano']

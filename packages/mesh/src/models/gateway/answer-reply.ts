@@ -1,15 +1,15 @@
 import { headers } from '@flotilla/protocol/headers'
-import { createByteStream } from './byte-stream.ts'
-import type { ByteStream } from './byte-stream.ts'
-import type { Dialect } from './dialect.ts'
+import { createByteStream } from '../providers/byte-stream.ts'
+import type { ByteStream } from '../providers/byte-stream.ts'
+import type { ApiFormat } from '../formats/api-format.ts'
 import type { Answered } from './dispatch.ts'
 import type { ProviderReply } from '../providers/llm-provider.ts'
-import { failureFromError } from '../providers/provider-failure.ts'
+import { failureFromError } from './provider-failure.ts'
 import { relayStream } from './relay-stream.ts'
 import type { SpokenStream } from './relay-stream.ts'
 import type { Hearing } from './read-on.ts'
 import type { OpenCall } from './reply-body.ts'
-import type { SilenceWatch } from './silence-watch.ts'
+import type { KeepAlive } from './keep-alive.ts'
 import type { CallWaits } from './tell-waits.ts'
 import type { ModelWatch } from './watch-models.ts'
 
@@ -40,7 +40,7 @@ export function wholeAnswer({ answer, ...by }: Answer): CompletionReply {
 
 /** A stream, opened by its first words or by the silence before them, whichever comes first. */
 export async function streamedAnswer(
-  deps: { readonly silence: SilenceWatch; readonly watch: ModelWatch; readonly dialect: Dialect },
+  deps: { readonly keepAlive: KeepAlive; readonly watch: ModelWatch; readonly apiFormat: ApiFormat },
   streaming: {
     readonly dispatched: Promise<Answer>
     readonly wantsUsage: boolean
@@ -51,7 +51,7 @@ export async function streamedAnswer(
   const { dispatched, waits, ...rest } = streaming
   const spoken = dispatched.then((answer) => spokenStream({ ...deps, hearing: rest.hearing, waits }, answer))
   spoken.catch(() => {})
-  const first = await firstOf(dispatched, deps.silence)
+  const first = await firstOf(dispatched, deps.keepAlive)
   if (first !== null && 'whole' in first.answer) return wholeAnswer(first)
   return {
     status: 200,
@@ -65,8 +65,8 @@ export async function streamedAnswer(
       ...rest,
       spoken,
       isLate: first === null,
-      silence: deps.silence,
-      dialect: deps.dialect,
+      keepAlive: deps.keepAlive,
+      apiFormat: deps.apiFormat,
     }),
   }
 }
@@ -74,12 +74,12 @@ export async function streamedAnswer(
 function spokenStream(
   {
     watch,
-    dialect,
+    apiFormat,
     hearing,
     waits,
   }: {
     readonly watch: ModelWatch
-    readonly dialect: Dialect
+    readonly apiFormat: ApiFormat
     readonly hearing: Hearing
     readonly waits: CallWaits
   },
@@ -94,7 +94,7 @@ function spokenStream(
       const failure = failureFromError(problem)
       if (failure) watch.failed(model, failure, askedAt)
     },
-    ...('whole' in answer ? asStream(answer.whole, { dialect, hearing }) : answer),
+    ...('whole' in answer ? asStream(answer.whole, { apiFormat, hearing }) : answer),
   }
 }
 
@@ -110,10 +110,10 @@ function visible(name: string): string {
 /** A provider that was asked for a stream and gave one piece, when the client's stream has begun already. */
 function asStream(
   whole: WholeReply,
-  { dialect, hearing }: { readonly dialect: Dialect; readonly hearing: Hearing },
+  { apiFormat, hearing }: { readonly apiFormat: ApiFormat; readonly hearing: Hearing },
 ): Pick<SpokenStream, 'reply' | 'call'> {
   const body = createByteStream((sink) => {
-    sink.write(dialect.wholeAsEvents(whole.body))
+    sink.write(apiFormat.wholeAsEvents(whole.body))
     sink.end()
     return { resume: () => {}, cut: () => {} }
   })
@@ -128,9 +128,9 @@ const paidCall: Omit<OpenCall, 'hearing'> = {
 }
 
 /** The answer, or null when it is so long in coming that the client should hear something meanwhile. */
-function firstOf(dispatched: Promise<Answer>, silence: SilenceWatch): Promise<Answer | null> {
+function firstOf(dispatched: Promise<Answer>, keepAlive: KeepAlive): Promise<Answer | null> {
   return new Promise((resolve, reject) => {
-    const watched = silence.watch(() => {
+    const watched = keepAlive.watch(() => {
       watched.end()
       resolve(null)
     })

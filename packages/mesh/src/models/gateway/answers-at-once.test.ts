@@ -1,18 +1,19 @@
 import { describe, expect, test } from 'vitest'
 import { countingIds } from '../../../../../tests/support/collected-ports.ts'
-import { migrated } from '../../../../../tests/support/llm-door.ts'
-import { createManualClock } from '../../../../../tests/support/manual-clock.ts'
+import { migrated } from '../../../../../tests/support/model-harness.ts'
+import { createManualClock } from '../../../../protocol/src/testing/manual-clock.ts'
 import { aWish } from '../../../../../tests/support/spend-wish.ts'
 import { usdFromNano } from '../../spending/money.ts'
-import { createSpendGate } from '../../spending/reserve-settle.ts'
-import { agentScope, createSpendTable } from '../../spending/spend-table.ts'
+import { createReservations } from '../../spending/reservations.ts'
+import { createSpendTable } from '../../spending/spend-table.ts'
+import { agentScope } from '../../spending/sum-scopes.ts'
 
 const day = '2026-11-21'
 
-function aGate(limits: { dayNano: number }) {
+function aLedger(limits: { dayNano: number }) {
   const database = migrated()
   const spend = createSpendTable(database)
-  const gate = createSpendGate({
+  const spending = createReservations({
     database,
     spend,
     clock: createManualClock(`${day}T12:00:00Z`),
@@ -23,42 +24,42 @@ function aGate(limits: { dayNano: number }) {
     addRunCost: () => {},
   })
   const setAside = () => spend.total(agentScope('a'), day).openNano
-  return { gate, setAside }
+  return { spending, setAside }
 }
 
 const cappedRun = (budgetTokens: number) => ({ runId: 'run_1', budgetUsd: null, budgetTokens })
 
 describe('a call that asks for several answers at once', () => {
   test('sets aside the money of them all, since the provider writes and charges each', async () => {
-    const { gate, setAside } = aGate({ dayNano: 1e9 })
-    const reservation = await gate.reserve(aWish({ answers: 4 }))
+    const { spending, setAside } = aLedger({ dayNano: 1e9 })
+    const reservation = await spending.reserve(aWish({ answers: 4 }))
     expect(reservation).toMatchObject({ maxTokens: 10, reservedNano: 100 + 4 * 10 * 10 })
     expect(setAside()).toBeGreaterThanOrEqual(500)
   })
 
   test('gets no longer answers than all of them together can be paid for', async () => {
-    const { gate, setAside } = aGate({ dayNano: 1100 })
-    const reservation = await gate.reserve(aWish({ answers: 4, maxTokens: 1000 }))
+    const { spending, setAside } = aLedger({ dayNano: 1100 })
+    const reservation = await spending.reserve(aWish({ answers: 4, maxTokens: 1000 }))
     expect(reservation).toMatchObject({ maxTokens: 25, reservedNano: 1100 })
     expect(setAside()).toBe(1100)
   })
 
   test('is refused where not one token for each is left, though one answer alone would fit', async () => {
     const refusal = { code: 'budget-exhausted', extra: { budget: 'daily' } }
-    const { gate } = aGate({ dayNano: 139 })
-    await expect(gate.reserve(aWish({ answers: 4 }))).rejects.toMatchObject(refusal)
-    expect(await gate.reserve(aWish())).toMatchObject({ maxTokens: 3 })
+    const { spending } = aLedger({ dayNano: 139 })
+    await expect(spending.reserve(aWish({ answers: 4 }))).rejects.toMatchObject(refusal)
+    expect(await spending.reserve(aWish())).toMatchObject({ maxTokens: 3 })
   })
 
   test("takes them all from its run's cap in tokens, and gives back what was not used when it ends", async () => {
-    const { gate } = aGate({ dayNano: 1e9 })
+    const { spending } = aLedger({ dayNano: 1e9 })
     const run = cappedRun(100)
-    const first = await gate.reserve(aWish({ run, answers: 4, maxTokens: 1000 }))
+    const first = await spending.reserve(aWish({ run, answers: 4, maxTokens: 1000 }))
     expect(first.maxTokens).toBe(25)
-    const whileOpen = gate.reserve(aWish({ run, maxTokens: 1 }))
+    const whileOpen = spending.reserve(aWish({ run, maxTokens: 1 }))
     await expect(whileOpen).rejects.toMatchObject({ extra: { budget: 'run-tokens', tokens: 100 } })
-    gate.settle(first, { costNano: 300, promptTokens: 5, completionTokens: 20 })
-    const second = await gate.reserve(aWish({ run, answers: 3, maxTokens: 1000 }))
+    spending.settle(first, { costNano: 300, promptTokens: 5, completionTokens: 20 })
+    const second = await spending.reserve(aWish({ run, answers: 3, maxTokens: 1000 }))
     expect(second.maxTokens).toBe(25)
   })
 })
@@ -68,23 +69,23 @@ describe('a call that is refused', () => {
 
   test('for want of money leaves its tokens to the run, which else would starve on calls never made', async () => {
     const limits = { dayNano: 0 }
-    const { gate } = aGate(limits)
+    const { spending } = aLedger(limits)
     const run = cappedRun(100)
     for (let attempts = 0; attempts < 5; attempts++) {
-      await expect(gate.reserve(aWish({ run, maxTokens: 40 }))).rejects.toMatchObject(refusal)
+      await expect(spending.reserve(aWish({ run, maxTokens: 40 }))).rejects.toMatchObject(refusal)
     }
     limits.dayNano = 1e9
-    expect(await gate.reserve(aWish({ run, maxTokens: 1000 }))).toMatchObject({ maxTokens: 100 })
+    expect(await spending.reserve(aWish({ run, maxTokens: 1000 }))).toMatchObject({ maxTokens: 100 })
   })
 
   test('leaves them to the runs above, too', async () => {
     const limits = { dayNano: 0 }
-    const { gate } = aGate(limits)
+    const { spending } = aLedger(limits)
     const capsAbove = [{ runId: 'run_top', budgetUsd: null, budgetTokens: 50 }]
     const run = { ...cappedRun(100), capsAbove }
-    await expect(gate.reserve(aWish({ run, answers: 2, maxTokens: 25 }))).rejects.toMatchObject(refusal)
+    await expect(spending.reserve(aWish({ run, answers: 2, maxTokens: 25 }))).rejects.toMatchObject(refusal)
     limits.dayNano = 1e9
     const other = { ...cappedRun(100), runId: 'run_2', capsAbove }
-    expect(await gate.reserve(aWish({ run: other, maxTokens: 1000 }))).toMatchObject({ maxTokens: 50 })
+    expect(await spending.reserve(aWish({ run: other, maxTokens: 1000 }))).toMatchObject({ maxTokens: 50 })
   })
 })

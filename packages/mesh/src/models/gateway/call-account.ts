@@ -1,12 +1,9 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import type { EventBus } from '../../events/event-bus.ts'
-import type { Log } from '../../platform/log.ts'
-import { bookable } from '../../spending/ledger-bounds.ts'
-import { usdFromNano } from '../../spending/money.ts'
+import type { EventBus } from '../../events/index.ts'
+import type { Log } from '../../platform/index.ts'
+import { bookable, usdFromNano } from '../../spending/index.ts'
 import type { Price } from '../catalog/price-list.ts'
-import type { Reservation, SpendGate } from '../../spending/reserve-settle.ts'
-import type { SpendClosing } from '../../spending/spend-table.ts'
-import type { UnknownCost } from '../../spending/unknown-cost.ts'
+import type { Reservation, SpendClosing, Spending, UnknownCost } from '../../spending/index.ts'
 import type { TokenUsage } from '../formats/usage.ts'
 
 /**
@@ -38,7 +35,7 @@ export interface CallAccountInput {
 
 export function openCallAccount(
   deps: {
-    readonly gate: SpendGate
+    readonly spending: Pick<Spending, 'settle' | 'refund'>
     readonly events: Pick<EventBus, 'publish'>
     readonly clock: Clock
     readonly log: Pick<Log, 'error'>
@@ -62,7 +59,7 @@ export function openCallAccount(
     const closing = booked(told)
     const durationMs = deps.clock.now() - startedAt
     const { costNano, promptTokens, completionTokens, unconfirmed } = closing
-    deps.gate.settle(input.reservation, closing, () =>
+    deps.spending.settle(input.reservation, closing, () =>
       deps.events.publish({
         type: 'model.called',
         agent_id: input.agentId,
@@ -122,6 +119,6 @@ export function openCallAccount(
           unconfirmed: why,
         })
       }),
-    refund: () => close(() => deps.gate.refund(input.reservation)),
+    refund: () => close(() => deps.spending.refund(input.reservation)),
   }
 }

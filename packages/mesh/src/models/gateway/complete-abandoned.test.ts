@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { aModelPath, workerCaller } from '../../../../../tests/support/llm-door.ts'
+import { aModelPath, workerCaller } from '../../../../../tests/support/model-harness.ts'
 import { chunkEvent, usageEvent } from '../../../../../tests/support/llm-upstream.ts'
 import type { LlmUpstream } from '../../../../../tests/support/llm-upstream.ts'
 import { completionBody, withModelPath } from '../../../../../tests/support/model-path.ts'
-import { agentScope, utcDay } from '../../spending/spend-table.ts'
+import { agentScope, utcDay } from '../../spending/sum-scopes.ts'
 
 const today = () => utcDay(Date.now())
 const left = new Error('the client has gone')
@@ -67,7 +67,7 @@ describe('a client that hangs up', () => {
 
 /** What is booked, in the order in which the calls ended. */
 function booked(parts: ReturnType<typeof aModelPath>) {
-  parts.gate.flush()
+  parts.spending.flush()
   return parts.database
     .prepare(
       `SELECT unconfirmed AS why, cost_nano = reserved_nano AS whole FROM spend ORDER BY closed_at, id`,

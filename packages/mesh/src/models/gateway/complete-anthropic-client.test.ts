@@ -1,8 +1,8 @@
 import Anthropic, { APIError, APIUserAbortError } from '@anthropic-ai/sdk'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { heedsLesson } from '../../../../../tests/verifies.ts'
-import { startModelDoor } from '../../../../../tests/support/model-door.ts'
-import type { ModelDoorUnderTest } from '../../../../../tests/support/model-door.ts'
+import { startLlmGateway } from '../../../../../tests/support/llm-gateway.ts'
+import type { LlmGatewayUnderTest } from '../../../../../tests/support/llm-gateway.ts'
 import type { WireKind } from '../../../../../tests/support/model-wires.ts'
 import { weatherCall } from '../../../../../tests/support/wire-upstream.ts'
 
@@ -25,10 +25,10 @@ const cases: readonly { wire: WireKind; model: string; thinks: boolean; passes: 
 ]
 
 describe.each(cases)('the official Anthropic client at $model', ({ wire, model, passes }) => {
-  let door: ModelDoorUnderTest
+  let door: LlmGatewayUnderTest
   let client: Anthropic
   beforeAll(async () => {
-    door = await startModelDoor(wire, model)
+    door = await startLlmGateway(wire, model)
     client = new Anthropic({ baseURL: door.rootUrl, apiKey: 'scout', maxRetries: 0 })
   })
   afterAll(() => door.close())
@@ -196,9 +196,9 @@ describe.each(cases)('the official Anthropic client at $model', ({ wire, model, 
 })
 
 describe('the door for an Anthropic client', () => {
-  let door: ModelDoorUnderTest
+  let door: LlmGatewayUnderTest
   beforeAll(async () => {
-    door = await startModelDoor('anthropic', 'anthropic/claude-haiku-4-5')
+    door = await startLlmGateway('anthropic', 'anthropic/claude-haiku-4-5')
   })
   afterAll(() => door.close())
 
@@ -282,7 +282,7 @@ describe('the door for an Anthropic client', () => {
   })
 
   test('says what is spent when the budget is', async () => {
-    const poor = await startModelDoor('anthropic', 'anthropic/claude-haiku-4-5', { dailyUsd: 0.000_001 })
+    const poor = await startLlmGateway('anthropic', 'anthropic/claude-haiku-4-5', { dailyUsd: 0.000_001 })
     const client = new Anthropic({ baseURL: poor.rootUrl, apiKey: 'scout', maxRetries: 0 })
     const error = await client.messages
       .create({ model: 'claude-haiku-4-5', max_tokens: 10, messages: [{ role: 'user', content: 'hi' }] })

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Clock } from '@flotilla/protocol/clock'
 import { heedsLesson } from '../../../../../tests/verifies.ts'
-import { aModelPath, startLlmDoor, workerCaller } from '../../../../../tests/support/llm-door.ts'
-import type { LlmParts, LlmPartsOptions } from '../../../../../tests/support/llm-door.ts'
+import { aModelPath, startLlmServer, workerCaller } from '../../../../../tests/support/model-harness.ts'
+import type { LlmParts, LlmPartsOptions } from '../../../../../tests/support/model-harness.ts'
 import {
   answerStream,
   answerWhole,
@@ -17,7 +17,7 @@ import {
 import type { LlmUpstream } from '../../../../../tests/support/llm-upstream.ts'
 import { systemClock } from '../../platform/system-clock.ts'
 import type { CompletionReply } from './answer-reply.ts'
-import { agentScope, utcDay } from '../../spending/spend-table.ts'
+import { agentScope, utcDay } from '../../spending/sum-scopes.ts'
 
 const closers: (() => Promise<void>)[] = []
 afterEach(async () => {
@@ -367,7 +367,7 @@ describe('a client that goes', () => {
     const { upstreams, parts, spent, calls } = await aChain({ readOnLimits: { maxMs: 50 } })
     const reached = Promise.withResolvers<{ closed: Promise<void> }>()
     upstreams.one.answerWith((call) => reached.resolve(call))
-    const door = await startLlmDoor(parts.complete)
+    const door = await startLlmServer(parts.complete)
     const leaving = new AbortController()
     const body = { model: 'one/m', messages: [{ role: 'user', content: 'hi' }], max_tokens: 100, ...more }
     const call = fetch(`${door.baseUrl}/chat/completions`, {

@@ -2,17 +2,22 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { aModelPath, migrated, startLlmDoor, workerCaller } from '../../../../../tests/support/llm-door.ts'
-import { createManualClock } from '../../../../../tests/support/manual-clock.ts'
+import {
+  aModelPath,
+  migrated,
+  startLlmServer,
+  workerCaller,
+} from '../../../../../tests/support/model-harness.ts'
+import { createManualClock } from '../../../../protocol/src/testing/manual-clock.ts'
 import { answerStream, answerWhole, chunkEvent, refuse } from '../../../../../tests/support/llm-upstream.ts'
 import { completionBody, wholeText, withModelPath } from '../../../../../tests/support/model-path.ts'
 import { heedsLesson, verifies } from '../../../../../tests/verifies.ts'
 import type { Caller } from '../../access/caller.ts'
-import { chatDialect } from '../formats/chat-dialect.ts'
+import { chatFormat } from '../formats/chat-format.ts'
 import { createComplete } from './complete.ts'
 import { createOpenAiCompatibleProvider } from '../providers/openai-compatible-provider.ts'
 import type { ModelName } from '../catalog/resolve-model.ts'
-import { agentScope, runScope, utcDay } from '../../spending/spend-table.ts'
+import { agentScope, runScope, utcDay } from '../../spending/sum-scopes.ts'
 
 const today = () => utcDay(Date.now())
 
@@ -111,7 +116,7 @@ describe('money on the model path', () => {
         const reply = await parts.complete(workerCaller, { body: completionBody({ stream }), signal: open() })
         await wholeText(reply.body)
       }
-      parts.gate.flush()
+      parts.spending.flush()
       const [plain, streamed] = parts.events.bodies
       expect(plain).toMatchObject({
         type: 'model.called',
@@ -150,7 +155,7 @@ describe('money on the model path', () => {
         ...parts.catalog,
         find: (name: ModelName) => ({ ...parts.catalog.find(name), llm: hasty }),
       }
-      const complete = createComplete({ ...parts.deps, catalog }, chatDialect)
+      const complete = createComplete({ ...parts.deps, catalog }, chatFormat)
       await expect(complete(workerCaller, { body: completionBody(), signal: open() })).rejects.toMatchObject({
         code: 'upstream-timeout',
       })
@@ -193,7 +198,7 @@ describe('money on the model path', () => {
           response.write(chunkEvent({ content: 'a' }))
           response.write(chunkEvent({ content: 'a long piece of text' }))
         })
-        const door = await startLlmDoor(parts.complete)
+        const door = await startLlmServer(parts.complete)
         const leaving = new AbortController()
         const reply = await fetch(`${door.baseUrl}/chat/completions`, {
           method: 'POST',
@@ -250,12 +255,12 @@ describe('money on the model path', () => {
     const clock = createManualClock('2026-11-30T23:59:59Z')
     const before = aModelPath({ database: migrated(path), overrides: { clock } })
     const wish = { agentId: 'scout', run: null, model: 'm', promptTokens: 5, promptNano: 400, answers: 1 }
-    await before.gate.reserve({ ...wish, outputNanoPerToken: 10, maxTokens: 60 })
+    await before.spending.reserve({ ...wish, outputNanoPerToken: 10, maxTokens: 60 })
     before.database.close()
 
     await clock.advance(10_000)
     const after = aModelPath({ database: migrated(path), life: 'life_2', overrides: { clock } })
-    expect(after.gate.found.leftOpen).toBe(1)
+    expect(after.spending.found.leftOpen).toBe(1)
     expect(after.spent(agentScope('scout'), '2026-11-30')).toMatchObject({
       openNano: 0,
       spentNano: 1000,
@@ -280,7 +285,7 @@ describe('money on the model path', () => {
     await withModelPath({}, async ({ upstream, parts }) => {
       upstream.answerWith((_call, response) => answerWhole(response))
       await parts.complete(caller, { body: completionBody({ max_tokens: 5 }), signal: open() })
-      parts.gate.flush()
+      parts.spending.flush()
       expect(parts.runCosts).toEqual([{ runId: 'run_1', costUsd: 0.0000027, tokens: 12 }])
       expect(parts.spent(runScope('run_1'), '').spentNano).toBe(2700)
       const refusal = { code: 'budget-exhausted', extra: { budget: 'run' } }

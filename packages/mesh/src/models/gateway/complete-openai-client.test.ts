@@ -1,7 +1,7 @@
 import OpenAI, { APIError } from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { aModelPath, startLlmDoor } from '../../../../../tests/support/llm-door.ts'
-import type { LlmParts } from '../../../../../tests/support/llm-door.ts'
+import { aModelPath, startLlmServer } from '../../../../../tests/support/model-harness.ts'
+import type { LlmParts } from '../../../../../tests/support/model-harness.ts'
 import {
   answerStream,
   answerWhole,
@@ -26,7 +26,7 @@ describe('the official OpenAI client', () => {
   beforeAll(async () => {
     upstream = await startLlmUpstream()
     parts = aModelPath({ baseUrl: upstream.baseUrl, key: 'sk-real-provider-key-12345' })
-    door = await startLlmDoor(parts.complete)
+    door = await startLlmServer(parts.complete)
     client = new OpenAI({ baseURL: door.baseUrl, apiKey: 'program-token', maxRetries: 0 })
   })
 

@@ -1,8 +1,8 @@
 import OpenAI, { APIError, APIUserAbortError } from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { heedsLesson } from '../../../../../tests/verifies.ts'
-import { startModelDoor } from '../../../../../tests/support/model-door.ts'
-import type { ModelDoorUnderTest } from '../../../../../tests/support/model-door.ts'
+import { startLlmGateway } from '../../../../../tests/support/llm-gateway.ts'
+import type { LlmGatewayUnderTest } from '../../../../../tests/support/llm-gateway.ts'
 import type { WireKind } from '../../../../../tests/support/model-wires.ts'
 import { weatherCall } from '../../../../../tests/support/wire-upstream.ts'
 
@@ -29,10 +29,10 @@ const cases: readonly { wire: WireKind; model: string }[] = [
 ]
 
 describe.each(cases)('the official OpenAI client at $model', ({ wire, model }) => {
-  let door: ModelDoorUnderTest
+  let door: LlmGatewayUnderTest
   let client: OpenAI
   beforeAll(async () => {
-    door = await startModelDoor(wire, model)
+    door = await startLlmGateway(wire, model)
     client = new OpenAI({ baseURL: `${door.rootUrl}/v1`, apiKey: 'scout', maxRetries: 0 })
   })
   afterAll(() => door.close())
@@ -143,7 +143,7 @@ describe.each(cases)('the official OpenAI client at $model', ({ wire, model }) =
 
 describe('embeddings by the official OpenAI client', () => {
   test('pass through as they are, with their price', async () => {
-    const door = await startModelDoor('openai', 'openai/text-embedding-3-small')
+    const door = await startLlmGateway('openai', 'openai/text-embedding-3-small')
     door.upstream.answerWith((call, response) => {
       const isBase64 = call.body['encoding_format'] === 'base64'
       const embedding = isBase64 ? 'AACAPwAAAEA=' : [1, 2]
@@ -200,7 +200,7 @@ describe('embeddings by the official OpenAI client', () => {
     ],
   ] as const)('are translated for %s', async (provider, name, answer) => {
     const model = `${provider}/${name}`
-    const door = await startModelDoor(provider, model)
+    const door = await startLlmGateway(provider, model)
     door.upstream.answerWith((call, response) => {
       const { requests, texts, input } = call.body as { requests?: []; texts?: []; input?: [] }
       response.setHeader('content-type', 'application/json')
@@ -219,7 +219,7 @@ describe('embeddings by the official OpenAI client', () => {
   })
 
   test('are made offline by words alone, the same each time', async () => {
-    const door = await startModelDoor('openai', 'openai/m', { models: ['offline/*'] })
+    const door = await startLlmGateway('openai', 'openai/m', { models: ['offline/*'] })
     const client = new OpenAI({ baseURL: `${door.rootUrl}/v1`, apiKey: 'scout', maxRetries: 0 })
     const make = async (...input: string[]) =>
       (await client.embeddings.create({ model: 'offline/hashed-words', input })).data.map(
@@ -243,7 +243,7 @@ describe('embeddings by the official OpenAI client', () => {
 
   test('stay within the list of models and the budget', async () => {
     heedsLesson(15, 17)
-    const door = await startModelDoor('openai', 'openai/m', { dailyUsd: 0.000_000_1 })
+    const door = await startLlmGateway('openai', 'openai/m', { dailyUsd: 0.000_000_1 })
     const client = new OpenAI({ baseURL: `${door.rootUrl}/v1`, apiKey: 'scout', maxRetries: 0 })
     const other = await client.embeddings
       .create({ model: 'openai/other', input: 'hi' })
@@ -258,7 +258,7 @@ describe('embeddings by the official OpenAI client', () => {
   })
 
   test('are refused by a model that makes none, and answer no chat', async () => {
-    const door = await startModelDoor('anthropic', 'anthropic/claude-haiku-4-5', { models: ['offline/*'] })
+    const door = await startLlmGateway('anthropic', 'anthropic/claude-haiku-4-5', { models: ['offline/*'] })
     const client = new OpenAI({ baseURL: `${door.rootUrl}/v1`, apiKey: 'scout', maxRetries: 0 })
     const none = await client.embeddings
       .create({ model: 'claude-haiku-4-5', input: 'hi' })
@@ -273,7 +273,7 @@ describe('embeddings by the official OpenAI client', () => {
 })
 
 test('one model is told by its full and by its bare name', async () => {
-  const door = await startModelDoor('openai', 'openai/m')
+  const door = await startLlmGateway('openai', 'openai/m')
   const client = new OpenAI({ baseURL: `${door.rootUrl}/v1`, apiKey: 'scout', maxRetries: 0 })
   const told = { id: 'openai/m', object: 'model', owned_by: 'openai' }
   expect(await client.models.retrieve('openai/m')).toMatchObject(told)

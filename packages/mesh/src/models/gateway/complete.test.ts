@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Clock } from '@flotilla/protocol/clock'
 import { wireLimits } from '@flotilla/protocol/limits'
-import { aModelPath, workerCaller } from '../../../../../tests/support/llm-door.ts'
-import { createManualClock } from '../../../../../tests/support/manual-clock.ts'
+import { aModelPath, workerCaller } from '../../../../../tests/support/model-harness.ts'
+import { createManualClock } from '../../../../protocol/src/testing/manual-clock.ts'
 import {
   answerStream,
   answerWhole,
@@ -15,7 +15,7 @@ import {
 import { completionBody, wholeText, withModelPath } from '../../../../../tests/support/model-path.ts'
 import type { Guard } from '../../access/action.ts'
 import { systemClock } from '../../platform/system-clock.ts'
-import { agentScope, utcDay } from '../../spending/spend-table.ts'
+import { agentScope, utcDay } from '../../spending/sum-scopes.ts'
 
 /** Back-off without the waiting. */
 const hurried: Clock = {
@@ -166,7 +166,7 @@ describe('a completion', () => {
   test('is announced with its tokens and cost', async () => {
     await withModelPath({}, async ({ parts }) => {
       await parts.complete(workerCaller, { body: completionBody(), signal: open() })
-      parts.gate.flush()
+      parts.spending.flush()
       expect(parts.events.bodies).toMatchObject([
         {
           type: 'model.called',

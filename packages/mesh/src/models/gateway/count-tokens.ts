@@ -1,16 +1,16 @@
+import type { JsonObject } from '@flotilla/protocol/json-value'
+import type { PromptFound } from '../formats/prompt/prompt-found.ts'
 import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
-import type { Guard } from '../../access/action.ts'
-import type { Caller } from '../../access/caller.ts'
+import type { Caller, Guard } from '../../access/index.ts'
 import { allowedModel } from './allowed-models.ts'
 import type { AllowedModelsDeps } from './allowed-models.ts'
-import { messagesTokensAbout } from './messages-estimate.ts'
 import { readCountParameters } from '../formats/messages-parameters.ts'
 import { problemFromRefusal } from './provider-problem.ts'
 import { withRemoteMedia } from './remote-media.ts'
 import type { FetchMedia } from './remote-media.ts'
-import { collect } from './reply-body.ts'
-import { serverToolTerms } from './server-tools.ts'
+import { collect } from '../providers/collect-reply.ts'
+import { serverToolTerms } from '../catalog/server-tools.ts'
 import type { Hold } from './reply-body.ts'
 
 export interface CountTokensDeps extends AllowedModelsDeps {
@@ -53,4 +53,14 @@ export function createCountTokens(deps: CountTokensDeps): CountTokens {
     if (reply.status !== 200) throw await problemFromRefusal(reply, model.provider, model.secrets)
     return { body: await collect(reply, { hold }) }
   }
+}
+
+/** Characters of a token in common text, and what a picture commonly counts. */
+const charsPerToken = 4
+const imageTokens = 1600
+
+/** About as many tokens as a prompt has, for a provider that does not count them itself. Pure. */
+function messagesTokensAbout(parameters: JsonObject, prompt: PromptFound): number {
+  const chars = JSON.stringify(parameters).length - prompt.dataBytes
+  return Math.ceil(chars / charsPerToken) + (prompt.images + prompt.documents) * imageTokens
 }

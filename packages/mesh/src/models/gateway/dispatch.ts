@@ -1,14 +1,14 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
-import type { Log } from '../../platform/log.ts'
+import type { Log } from '../../platform/index.ts'
 import type { CallAccount } from './call-account.ts'
 import { chooseModel, nextStep } from './failover.ts'
 import type { Candidate, Choice, Failure } from './failover.ts'
 import type { CallBounds, ProviderReply, ProviderRequest } from '../providers/llm-provider.ts'
 import type { CatalogModel } from '../catalog/model-catalog.ts'
-import { failureFromError, failureFromRefusal } from '../providers/provider-failure.ts'
+import { failureFromError, failureFromRefusal } from './provider-failure.ts'
 import type { Hearing } from './read-on.ts'
-import { spendIn } from './reply-body.ts'
+import { spendIn } from '../providers/collect-reply.ts'
 import type { CallWaits } from './tell-waits.ts'
 import type { ModelWatch } from './watch-models.ts'
 
@@ -87,7 +87,10 @@ export async function dispatch<Opened extends OpenedCall, Answer>(
     choice = tried.next
     if (choice) {
       const next = call.chain[choice.index]?.id
-      deps.log.warn({ model: model.id, next, attempts: walk.attempts }, 'model call goes on with the next')
+      deps.log.warn(
+        { model: model.id, next, attempts: walk.attempts },
+        'a model gave no answer; the next of its chain is asked',
+      )
     }
   }
   throw toldWithAttempts(walk)
@@ -148,7 +151,10 @@ async function tryModel<Opened extends OpenedCall, Answer>(
         return { next: step.do === 'switch' ? step : null }
       }
       const { code } = failure.problem
-      deps.log.warn({ model: model.id, code, attempts: walk.attempts }, 'model call is tried again')
+      deps.log.warn(
+        { model: model.id, code, attempts: walk.attempts },
+        'a model gave no answer; it is asked again',
+      )
       call.waits.retrying(model, failure, { waitMs: step.waitMs, elapsedMs })
       await clock.sleep(step.waitMs, call.hearing.left)
     }

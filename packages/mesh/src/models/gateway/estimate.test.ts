@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { promptTokensAtMost, streamedTokensAtMost } from './estimate.ts'
-import { mediaBoundsOf, requireBounded } from './media-bounds.ts'
+import { mediaBoundsOf, requireBounded } from '../catalog/media-bounds.ts'
 import { readMessagesParameters } from '../formats/messages-parameters.ts'
 import { readParameters } from '../formats/parameters.ts'
 import { nothingFound } from '../formats/prompt/prompt-found.ts'
@@ -9,7 +9,7 @@ import { nothingFound } from '../formats/prompt/prompt-found.ts'
 const png = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')
 const pdf = Buffer.from('%PDF-1.4\n')
 
-/** What a prompt is made of, whatever dialect says it. */
+/** What a prompt is made of, whatever apiFormat says it. */
 type Piece =
   | { readonly is: 'text'; readonly text: string }
   | { readonly is: 'image'; readonly bytes: number }

@@ -1,4 +1,4 @@
-import type { MediaBounds } from './media-bounds.ts'
+import type { MediaBounds } from '../catalog/media-bounds.ts'
 import type { PromptFound } from '../formats/prompt/prompt-found.ts'
 
 /**

@@ -1,13 +1,13 @@
 import { Problem } from '@flotilla/protocol/problem'
 import { expect, onTestFinished, test } from 'vitest'
-import { aModelPath, workerCaller } from '../../../../../tests/support/llm-door.ts'
-import type { LlmPartsOptions } from '../../../../../tests/support/llm-door.ts'
+import { aModelPath, workerCaller } from '../../../../../tests/support/model-harness.ts'
+import type { LlmPartsOptions } from '../../../../../tests/support/model-harness.ts'
 import { answerStream, answerWhole, startLlmUpstream } from '../../../../../tests/support/llm-upstream.ts'
 import { completionBody } from '../../../../../tests/support/model-path.ts'
-import { chatDialect } from '../formats/chat-dialect.ts'
+import { chatFormat } from '../formats/chat-format.ts'
 import { createComplete } from './complete.ts'
-import type { Dialect } from './dialect.ts'
-import { agentScope, utcDay } from '../../spending/spend-table.ts'
+import type { ApiFormat } from '../formats/api-format.ts'
+import { agentScope, utcDay } from '../../spending/sum-scopes.ts'
 
 const body = completionBody()
 
@@ -19,7 +19,7 @@ async function aCall(overrides: LlmPartsOptions['overrides'] = {}) {
     await upstream.close()
   })
   upstream.answerWith((_call, response) => answerWhole(response))
-  const complete = createComplete(parts.deps, chatDialect)
+  const complete = createComplete(parts.deps, chatFormat)
   const signal = new AbortController().signal
   return {
     upstream,
@@ -71,7 +71,7 @@ test.each([true, false])(
         return () => void work.ended++
       },
     }
-    const left = createComplete(parts.deps, chatDialect)(workerCaller, input).catch(() => null)
+    const left = createComplete(parts.deps, chatFormat)(workerCaller, input).catch(() => null)
     await asked.promise
     leaving.abort(new Error('the client has gone'))
     await left
@@ -94,7 +94,7 @@ test('what a prompt names by its address is counted as it comes, and as the text
     },
   })
   const content = [{ type: 'image_url', image_url: { url: 'https://site.test/a.png' } }]
-  const complete = createComplete(parts.deps, chatDialect)
+  const complete = createComplete(parts.deps, chatFormat)
   const signal = new AbortController().signal
   const hold = (bytes: number) => void kept.push(bytes)
   await complete(workerCaller, {
@@ -111,7 +111,7 @@ test('the draft, the bound and the reading of an answer are on the share of the 
   let inside: string | null = null
   const seen: Record<string, string | null> = {}
   const { parts } = await aCall({
-    spend: (agentId, work) => {
+    onShareOf: (agentId, work) => {
       inside = agentId
       try {
         return work()
@@ -120,10 +120,10 @@ test('the draft, the bound and the reading of an answer are on the share of the 
       }
     },
   })
-  const dialect: Dialect = {
-    ...chatDialect,
+  const apiFormat: ApiFormat = {
+    ...chatFormat,
     read: (bytes, betas) => {
-      const read = chatDialect.read(bytes, betas)
+      const read = chatFormat.read(bytes, betas)
       const forwarded = Object.defineProperty({ ...read.forwarded }, 'user', {
         enumerable: true,
         get: () => {
@@ -142,9 +142,9 @@ test('the draft, the bound and the reading of an answer are on the share of the 
     },
     usageOf: (answer) => {
       seen['answer'] = inside
-      return chatDialect.usageOf(answer)
+      return chatFormat.usageOf(answer)
     },
   }
-  await createComplete(parts.deps, dialect)(workerCaller, { body, signal: new AbortController().signal })
+  await createComplete(parts.deps, apiFormat)(workerCaller, { body, signal: new AbortController().signal })
   expect(seen).toEqual({ draft: 'scout', bound: 'scout', answer: 'scout' })
 })

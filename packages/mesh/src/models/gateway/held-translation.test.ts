@@ -5,7 +5,7 @@ import { randomId, systemClock } from '../../platform/system-clock.ts'
 import { createSecret } from '../../credentials/secret.ts'
 import { createAiSdkProvider } from '../providers/ai-sdk-provider.ts'
 import type { LlmProvider } from '../providers/llm-provider.ts'
-import { collect } from './reply-body.ts'
+import { collect } from '../providers/collect-reply.ts'
 import { messagesOverChat } from '../formats/translate/messages-over-chat.ts'
 
 const { signal } = new AbortController()

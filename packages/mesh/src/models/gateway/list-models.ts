@@ -1,7 +1,6 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
-import type { Guard } from '../../access/action.ts'
-import type { Caller } from '../../access/caller.ts'
+import type { Caller, Guard } from '../../access/index.ts'
 import { allowListOf, namesAllowed } from './allowed-models.ts'
 import type { AllowedModelsDeps } from './allowed-models.ts'
 import { windowOfModel } from '../catalog/model-window.ts'

@@ -4,7 +4,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import { isProblemCode } from '@flotilla/protocol/problem-catalog'
 import { anthropicErrorBody } from '../formats/anthropic-error.ts'
 import { withOpenAiError } from '../formats/openai-error.ts'
-import { asProblem } from '../../http/problem-reply.ts'
+import { asProblem } from '../../http/index.ts'
 
 /** Is this one of Anthropic's clients? All of them name the version of their wire, on every path. */
 export function isAnthropicCall(request: FastifyRequest): boolean {
@@ -15,7 +15,7 @@ export function isAnthropicCall(request: FastifyRequest): boolean {
  * Each client is refused in the words that it knows, whoever refuses: gate, framework or use case. OpenAI's look for
  * `error` beside the fields of a problem; Anthropic's get a body of their own.
  */
-export function refuseInDialect(scope: FastifyInstance): void {
+export function refuseInClientFormat(scope: FastifyInstance): void {
   scope.setErrorHandler((error) => {
     throw withOpenAiError(asProblem(error))
   })

@@ -2,8 +2,8 @@ import Anthropic, { NotFoundError as AnthropicNotFound } from '@anthropic-ai/sdk
 import { request } from 'node:http'
 import OpenAI, { NotFoundError } from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startModelDoor } from '../../../../../tests/support/model-door.ts'
-import type { ModelDoorUnderTest } from '../../../../../tests/support/model-door.ts'
+import { startLlmGateway } from '../../../../../tests/support/llm-gateway.ts'
+import type { LlmGatewayUnderTest } from '../../../../../tests/support/llm-gateway.ts'
 
 const model = 'deepseek/m'
 const openAiOffers =
@@ -11,9 +11,9 @@ const openAiOffers =
 const anthropicOffers =
   'it offers POST /v1/messages, POST /v1/messages/count_tokens, GET /v1/models and GET /v1/models/{id}'
 
-let door: ModelDoorUnderTest
+let door: LlmGatewayUnderTest
 beforeAll(async () => {
-  door = await startModelDoor('openai', model)
+  door = await startLlmGateway('openai', model)
 })
 afterAll(() => door.close())
 

@@ -3,9 +3,9 @@ import { saysTooLong } from '@flotilla/protocol/context-overflow'
 import { Problem } from '@flotilla/protocol/problem'
 import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
 import * as z from 'zod'
-import { readJson } from '../../intake/read-json.ts'
-import { redact } from '../../credentials/redact.ts'
-import type { Secret } from '../../credentials/secret.ts'
+import { readJson } from '../../intake/index.ts'
+import { redact } from '../../credentials/index.ts'
+import type { Secret } from '../../credentials/index.ts'
 import type { ProviderReply } from '../providers/llm-provider.ts'
 
 /** Enough of a refusal to read its message. */

@@ -1,6 +1,6 @@
 import { agentShare } from '@flotilla/protocol/limits'
 import { expect, test } from 'vitest'
-import { createManualClock } from '../../../../../tests/support/manual-clock.ts'
+import { createManualClock } from '../../../../protocol/src/testing/manual-clock.ts'
 import { createReadOn } from './read-on.ts'
 
 test('agents that have all they hang up on read on leave some of it for the next, and get it back', () => {

@@ -1,8 +1,8 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { agentShare } from '@flotilla/protocol/limits'
-import { createFairShare } from '../../intake/fair-share.ts'
-import type { ShareBounds } from '../../intake/fair-share.ts'
-import type { UnknownCost } from '../../spending/unknown-cost.ts'
+import { createFairShare } from '../../intake/index.ts'
+import type { ShareBounds } from '../../intake/index.ts'
+import type { UnknownCost } from '../../spending/index.ts'
 
 /**
  * What becomes of a call whose client has left. A provider bills what it generates, and hanging up on it tells neither

@@ -1,16 +1,16 @@
 import { Problem } from '@flotilla/protocol/problem'
-import { createByteStream, pipeBytes } from './byte-stream.ts'
-import type { ByteFlow, ByteSink, ByteStream } from './byte-stream.ts'
+import { createByteStream, pipeBytes } from '../providers/byte-stream.ts'
+import type { ByteFlow, ByteSink, ByteStream } from '../providers/byte-stream.ts'
 import type { ProviderReply } from '../providers/llm-provider.ts'
-import type { Dialect } from './dialect.ts'
+import type { ApiFormat } from '../formats/api-format.ts'
 import { asProblem } from '../formats/openai-error.ts'
-import { createEventPasser, freshProgress, wholeUsage } from './pass-stream.ts'
+import { createSseParser, freshProgress, wholeUsage } from '../formats/sse-parser.ts'
 import type { Hearing } from './read-on.ts'
 import { boundWords } from './reply-body.ts'
 import type { OpenCall } from './reply-body.ts'
-import type { UnknownCost } from '../../spending/unknown-cost.ts'
+import type { UnknownCost } from '../../spending/index.ts'
 import type { TokenUsage } from '../formats/usage.ts'
-import type { SilenceWatch, Watched } from './silence-watch.ts'
+import type { KeepAlive, Watched } from './keep-alive.ts'
 
 /** A comment that server-sent event readers skip, so that nobody on the way takes a silent connection for dead. */
 const keepAliveComment = Buffer.from(': keep-alive\n\n')
@@ -30,13 +30,13 @@ export interface SpokenStream {
 export interface RelayInput {
   /** Whoever makes it has closed every account when it rejects. */
   readonly spoken: Promise<SpokenStream>
-  readonly dialect: Dialect
+  readonly apiFormat: ApiFormat
   /** The client has waited in silence so far. */
   readonly isLate: boolean
   readonly wantsUsage: boolean
   /** Hears of the reader's going, and says when the provider is to be cut off. */
   readonly hearing: Hearing
-  readonly silence: SilenceWatch
+  readonly keepAlive: KeepAlive
 }
 
 /**
@@ -75,7 +75,7 @@ function relay(input: RelayInput, sink: ByteSink): ByteFlow {
     source: null as ByteFlow | null,
     waited: null as Watched | null,
   }
-  const passer = createEventPasser(
+  const parser = createSseParser(
     progress,
     {
       wantsUsage: input.wantsUsage,
@@ -83,14 +83,14 @@ function relay(input: RelayInput, sink: ByteSink): ByteFlow {
       more: () => boundWords(call.spoken?.call.answerBound),
       onDone: () => settle('no-usage'),
     },
-    input.dialect.createStreamForm?.(),
+    input.apiFormat.createStreamForm?.(),
   )
   let gathered: Uint8Array[] = []
   let isOver = false
   let isRead = true
   let hasRoom = true
   if (input.isLate && !hearing.left.aborted) sink.write(keepAliveComment)
-  const watched = input.silence.watch(() => sink.write(keepAliveComment))
+  const watched = input.keepAlive.watch(() => sink.write(keepAliveComment))
 
   function settle(otherwise: UnknownCost): void {
     const account = call.spoken?.call.account
@@ -139,7 +139,7 @@ function relay(input: RelayInput, sink: ByteSink): ByteFlow {
     if (isOver || first === undefined) return
     gathered = []
     try {
-      pass(passer.take(pieces.length === 1 ? first : Buffer.concat(pieces)))
+      pass(parser.take(pieces.length === 1 ? first : Buffer.concat(pieces)))
     } catch (error) {
       fail(error)
     }
@@ -151,7 +151,7 @@ function relay(input: RelayInput, sink: ByteSink): ByteFlow {
     if (!isRead) return
     const problem = asProblem(error)
     call.spoken?.broke(problem)
-    sink.write(input.dialect.errorEvent(call.spoken ? asFinal(problem) : problem))
+    sink.write(input.apiFormat.errorEvent(call.spoken ? asFinal(problem) : problem))
     sink.end()
   }
 
@@ -167,7 +167,7 @@ function relay(input: RelayInput, sink: ByteSink): ByteFlow {
       if (isOver) return
       // Whole by its form or not: nothing more is generated.
       progress.isOver = true
-      pass(passer.rest())
+      pass(parser.rest())
       finish('no-usage')
       if (isRead) sink.end()
     },

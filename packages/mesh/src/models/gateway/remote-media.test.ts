@@ -2,7 +2,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { httpCall } from '../../../../../tests/support/http-call.ts'
-import { startModelDoor } from '../../../../../tests/support/model-door.ts'
+import { startLlmGateway } from '../../../../../tests/support/llm-gateway.ts'
 import type { WireKind } from '../../../../../tests/support/model-wires.ts'
 import type { FetchMedia } from './remote-media.ts'
 import { remoteMediaMaxBytes } from './remote-media.ts'
@@ -20,7 +20,7 @@ const web: FetchMedia = async (_caller, { url }) => {
 
 async function aDoor(wire: WireKind, model: string, fetchMedia: FetchMedia = web) {
   const asked: { url: string; maxBytes: number }[] = []
-  const door = await startModelDoor(wire, model, {
+  const door = await startLlmGateway(wire, model, {
     fetchMedia: (caller, one, signal) => {
       asked.push({ url: one.url, maxBytes: one.maxBytes })
       return fetchMedia(caller, one, signal)
@@ -50,7 +50,7 @@ describe('what a prompt names by its address', () => {
     ['mistral', 'mistral/mistral-large-latest'],
     ['bedrock', 'bedrock/anthropic.claude-sonnet-4-20250514-v1:0'],
     ['openai', 'azure/gpt-4o'],
-  ])('goes to %s as data in both dialects, and its address stays here (%s)', async (wire, model) => {
+  ])('goes to %s as data in both formats, and its address stays here (%s)', async (wire, model) => {
     const { asked, post, sent } = await aDoor(wire, model)
     const chat = await post('/v1/chat/completions', [chatPicture(`${site}/picture?d=secret`), hi])
     const message = await post('/v1/messages', [picture(`${site}/picture?d=secret`), hi])

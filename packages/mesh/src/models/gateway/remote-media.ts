@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import { Problem } from '@flotilla/protocol/problem'
-import type { Caller } from '../../access/caller.ts'
+import type { Caller } from '../../access/index.ts'
 import { placeOf } from '../formats/prompt/closed-form.ts'
 import { mediaTypeOf } from '../formats/prompt/media-data.ts'
 import type { PromptFound, RemoteMedia } from '../formats/prompt/prompt-found.ts'

@@ -1,8 +1,8 @@
 import { Problem } from '@flotilla/protocol/problem'
 import { describe, expect, test } from 'vitest'
-import { aModelPath } from '../../../../../tests/support/llm-door.ts'
+import { aModelPath } from '../../../../../tests/support/model-harness.ts'
 import { collectEvents } from '../../../../../tests/support/collected-ports.ts'
-import { createHandDrivenClock } from '../../testing/manual-clock.ts'
+import { createManualClock } from '../../../../protocol/src/testing/manual-clock.ts'
 import type { Failure } from './failover.ts'
 import { createTellWaits } from './tell-waits.ts'
 
@@ -16,7 +16,7 @@ const failure: Failure = {
 function aTeller() {
   const path = aModelPath()
   const model = path.catalog.find({ provider: 'offline', model: 'hashed-words' })
-  const clock = createHandDrivenClock()
+  const clock = createManualClock()
   const events = collectEvents()
   const waits = createTellWaits({ clock, events })
   const left = new AbortController()

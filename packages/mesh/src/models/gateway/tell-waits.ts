@@ -1,11 +1,11 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
-import type { EventBus } from '../../events/event-bus.ts'
-import { createFairShare } from '../../intake/fair-share.ts'
+import type { EventBus } from '../../events/index.ts'
+import { createFairShare } from '../../intake/index.ts'
 import type { Failure } from './failover.ts'
 import type { CatalogModel } from '../catalog/model-catalog.ts'
-import { createSilenceWatch } from './silence-watch.ts'
-import type { Watched } from './silence-watch.ts'
+import { createKeepAlive } from './keep-alive.ts'
+import type { Watched } from './keep-alive.ts'
 
 /** A wait is told once whoever asked is in the second second of it; a silence then again after twice as long. */
 const defaultToldAfterMs = 1000
@@ -50,7 +50,7 @@ export function createTellWaits(deps: {
   readonly toldAfterMs?: number
 }): TellWaits {
   const { clock, events, toldAfterMs = defaultToldAfterMs } = deps
-  const silence = createSilenceWatch({ ...deps, intervalMs: toldAfterMs })
+  const silence = createKeepAlive({ ...deps, intervalMs: toldAfterMs })
   let second = { number: 0, share: createFairShare(toldPerSecond) }
 
   function hasRoom(agentId: string): boolean {
@@ -95,7 +95,7 @@ export function createTellWaits(deps: {
       return {
         over,
         asking: (model) =>
-          watchSilence({ clock, toldAfterMs, silence, over: () => over(model) }, (silentMs) =>
+          ringInSilence({ clock, toldAfterMs, silence, over: () => over(model) }, (silentMs) =>
             tell(model, { state: 'silent', seconds: Math.round(silentMs / 1000) }),
           ),
         retrying(model, { problem }, { waitMs, elapsedMs }) {
@@ -114,11 +114,11 @@ export function createTellWaits(deps: {
 }
 
 /** Rings after a second of silence, and each time that it is twice as long as at the ring before. */
-function watchSilence(
+function ringInSilence(
   deps: {
     readonly clock: Clock
     readonly toldAfterMs: number
-    readonly silence: ReturnType<typeof createSilenceWatch>
+    readonly silence: ReturnType<typeof createKeepAlive>
     readonly over: () => void
   },
   onSilent: (silentMs: number) => void,

@@ -1,9 +1,9 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
 import type { Problem } from '@flotilla/protocol/problem'
-import type { EventBus } from '../../events/event-bus.ts'
-import type { Journal, JournalEntry } from '../../journal/journal.ts'
-import type { Log } from '../../platform/log.ts'
+import type { EventBus } from '../../events/index.ts'
+import type { Journal, JournalEntry } from '../../journal/index.ts'
+import type { Log } from '../../platform/index.ts'
 import type { Failure } from './failover.ts'
 import type { CatalogModel } from '../catalog/model-catalog.ts'
 import { coolDownLeftMs, healthAfter, healthy } from './model-health.ts'
@@ -69,7 +69,10 @@ export function createModelWatch(deps: ModelWatchDeps): ModelWatch {
       deps.journal.append(entry)
       deps.events.publish(event)
     } catch (error) {
-      deps.log.error({ model: entry.subject, err: error }, 'the health of a model was not announced')
+      deps.log.error(
+        { model: entry.subject, err: error },
+        'a change of the health of a model was not announced; calls go by it all the same',
+      )
     }
   }
 
@@ -80,7 +83,10 @@ export function createModelWatch(deps: ModelWatchDeps): ModelWatch {
   ): void {
     const { failures } = health
     const seconds = Math.ceil((health.until - health.since) / 1000)
-    deps.log.warn({ model: id, code, seconds, failures }, 'model cools down')
+    deps.log.warn(
+      { model: id, code, seconds, failures },
+      'a model failed; it is left alone for these seconds',
+    )
     announce(
       { actor: 'system', action: 'model.cooled', subject: id, detail: { code, seconds, failures } },
       { type: 'model.cooling', model: id, seconds, failures, code, detail: detail.slice(0, detailMaxChars) },
@@ -88,7 +94,7 @@ export function createModelWatch(deps: ModelWatchDeps): ModelWatch {
   }
 
   function announceRecovered(id: string, failures: number): void {
-    deps.log.info({ model: id, failures }, 'model has recovered')
+    deps.log.info({ model: id, failures }, 'a model answers again; it is asked like any other')
     announce(
       { actor: 'system', action: 'model.recovered', subject: id, detail: { failures } },
       { type: 'model.recovered', model: id },

@@ -1,12 +1,11 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { ModelView } from '@flotilla/protocol/models-api'
 import { Problem } from '@flotilla/protocol/problem'
-import type { Guard } from '../../access/action.ts'
-import type { Caller } from '../../access/caller.ts'
+import type { Caller, Guard } from '../../access/index.ts'
 import { allowListOf } from './allowed-models.ts'
 import type { AllowedModelsDeps } from './allowed-models.ts'
 import { coolDownLeftMs } from './model-health.ts'
-import { nanoPerUsd } from '../../spending/money.ts'
+import { nanoPerUsd } from '../../spending/index.ts'
 import { priceOf } from '../catalog/price-list.ts'
 import { fullName, modelIsListed, resolveModel } from '../catalog/resolve-model.ts'
 import type { ModelName } from '../catalog/resolve-model.ts'
@@ -23,11 +22,13 @@ export interface WatchedModelsDeps extends AllowedModelsDeps {
 
 const tokensPerMtok = 1_000_000
 
+export type WatchedModels = (caller: Caller) => readonly ModelView[]
+
 /**
  * The models that the fleet names or has used, for people. Cassettes that nobody is set to are left out. Throws the
  * Problem `denied`.
  */
-export function createWatchedModels(deps: WatchedModelsDeps): (caller: Caller) => readonly ModelView[] {
+export function createWatchedModels(deps: WatchedModelsDeps): WatchedModels {
   return (caller) => {
     deps.guard(caller, { do: 'view-fleet' })
     const agents = deps.agentIds().map((id) => ({ id, list: allowListOf(deps, id) }))

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
-import type { Secret } from '../../credentials/secret.ts'
+import type { Secret } from '../../credentials/index.ts'
 import type { LlmProvider, ModelForm, ProviderRequest } from './llm-provider.ts'
 import { exchange } from './provider-exchange.ts'
 import { openProviderPool } from './provider-pool.ts'

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { aModelPath, aVault, workerCaller } from '../../../../../tests/support/llm-door.ts'
-import type { LlmPartsOptions } from '../../../../../tests/support/llm-door.ts'
+import { aModelPath, aVault, workerCaller } from '../../../../../tests/support/model-harness.ts'
+import type { LlmPartsOptions } from '../../../../../tests/support/model-harness.ts'
 import { answerWhole, startLlmUpstream } from '../../../../../tests/support/llm-upstream.ts'
 import { aModelCatalog } from '../../../../../tests/support/model-catalog.ts'
 import { systemClock } from '../../platform/system-clock.ts'
 import { createPriceList } from '../catalog/price-list.ts'
-import { agentScope, utcDay } from '../../spending/spend-table.ts'
+import { agentScope, utcDay } from '../../spending/sum-scopes.ts'
 import { createWatchedModels } from '../gateway/watched-models.ts'
 
 /** Ten tokens at 150 and two at 600 nano-dollars. */

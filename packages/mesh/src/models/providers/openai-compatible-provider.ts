@@ -1,4 +1,4 @@
-import type { Secret } from '../../credentials/secret.ts'
+import type { Secret } from '../../credentials/index.ts'
 import type { LlmProvider } from './llm-provider.ts'
 import { exchange } from './provider-exchange.ts'
 import { openProviderPool } from './provider-pool.ts'

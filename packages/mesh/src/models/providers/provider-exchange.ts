@@ -1,7 +1,7 @@
 import { Problem } from '@flotilla/protocol/problem'
 import type { Dispatcher, Pool } from 'undici'
-import { createByteStream } from '../gateway/byte-stream.ts'
-import type { ByteFlow, ByteSink, ByteStream } from '../gateway/byte-stream.ts'
+import { createByteStream } from './byte-stream.ts'
+import type { ByteFlow, ByteSink, ByteStream } from './byte-stream.ts'
 import type { ProviderReply } from './llm-provider.ts'
 
 /** What came before anybody read it; more makes the far end wait, bytes. */

@@ -1,6 +1,6 @@
 import { Problem } from '@flotilla/protocol/problem'
-import type { ProviderSettings, Settings } from '../../config/settings-file.ts'
-import type { Secret } from '../../credentials/secret.ts'
+import type { ProviderSettings, Settings } from '../../config/index.ts'
+import type { Secret } from '../../credentials/index.ts'
 import type { SdkKind } from './ai-sdk/sdk-rules.ts'
 import { providerPresets, usageRuleOf } from './provider-presets.ts'
 import type { ProviderPreset } from './provider-presets.ts'

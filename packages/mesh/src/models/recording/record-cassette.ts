@@ -6,7 +6,7 @@ import type { Cassette, CassetteTrack, CassetteTurn } from './cassette.ts'
 import { idPrefixes } from '@flotilla/protocol/ids'
 import type { LlmProvider, ProviderReply, ProviderRequest } from '../providers/llm-provider.ts'
 import { triggerText } from './play-cassette.ts'
-import { readAnswer } from '../gateway/read-answer.ts'
+import { readAnswer } from './read-answer.ts'
 
 /** Turns real conversations into a cassette. Everything is kept in memory until `stop`. */
 export interface CassetteRecorder {

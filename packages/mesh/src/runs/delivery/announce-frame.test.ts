@@ -2,9 +2,9 @@ import { chatFrameSchema } from '@flotilla/protocol/agent-api'
 import { fleetEventBodySchema } from '@flotilla/protocol/fleet-event'
 import { describe, expect, test } from 'vitest'
 import { frameEvent } from './announce-frame.ts'
-import { aLedgerWorld } from '../../testing/ledger-harness.ts'
+import { aLedgerHarness } from '../../testing/ledger-harness.ts'
 
-const run = aLedgerWorld().chat('operator')
+const run = aLedgerHarness().chat('operator')
 const wait = {
   type: 'model_wait',
   seconds: 5,

@@ -1,10 +1,13 @@
-import type { ChatHistory, ChatResetReply, ChatSessions } from '@flotilla/protocol/chat-history'
+import type {
+  ChatHistory,
+  ChatResetReply,
+  ChatSessions as ListedSessions,
+} from '@flotilla/protocol/chat-history'
 import { Problem } from '@flotilla/protocol/problem'
-import type { AgentConnection } from '../../agents/connection/agent-connection.ts'
-import type { Journal } from '../../journal/journal.ts'
-import type { Guard } from '../../access/action.ts'
-import { actorOf } from '../../access/caller.ts'
-import type { Caller } from '../../access/caller.ts'
+import type { AgentConnection } from '../../agents/index.ts'
+import type { Journal } from '../../journal/index.ts'
+import type { Caller, Guard } from '../../access/index.ts'
+import { actorOf } from '../../access/index.ts'
 import type { RunRecord } from '../lifecycle/run-record.ts'
 
 /** An agent may have to be started first, milliseconds. */
@@ -14,9 +17,9 @@ const answerMaxMs = 120_000
  * The conversations that an agent remembers, for people. They live in the agent, which is started where it does not run.
  * Problems: `denied`, `unknown-agent`, `agent-archived`, `agent-unavailable`.
  */
-export interface ChatSessionUseCases {
+export interface ChatSessions {
   /** Newest first. */
-  sessions(caller: Caller, agentId: string): Promise<ChatSessions>
+  list(caller: Caller, agentId: string): Promise<ListedSessions>
   history(
     caller: Caller,
     agentId: string,
@@ -33,20 +36,20 @@ export function createChatSessions(deps: {
     /** The run that has spoken in a conversation and has not ended, or null. */
     readonly runIn: (agentId: string, session: string) => RunRecord | null
   }
-  readonly fleet: {
+  readonly agents: {
     readonly requireWorking: (agentId: string) => void
     readonly reach: (agentId: string, signal: AbortSignal) => Promise<AgentConnection>
   }
-}): ChatSessionUseCases {
-  const { guard, journal, ledger, fleet } = deps
+}): ChatSessions {
+  const { guard, journal, ledger, agents } = deps
 
   async function asking<T>(
     agentId: string,
     ask: (connection: AgentConnection, signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    fleet.requireWorking(agentId)
+    agents.requireWorking(agentId)
     const signal = AbortSignal.timeout(answerMaxMs)
-    return ask(await fleet.reach(agentId, signal), signal)
+    return ask(await agents.reach(agentId, signal), signal)
   }
 
   function refuseInUse(agentId: string, session: string): void {
@@ -59,7 +62,7 @@ export function createChatSessions(deps: {
   }
 
   return {
-    sessions: async (caller, agentId) => {
+    list: async (caller, agentId) => {
       guard(caller, { do: 'view-fleet' })
       return asking(agentId, (connection, signal) => connection.chatSessions(signal))
     },

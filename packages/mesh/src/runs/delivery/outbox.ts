@@ -3,8 +3,8 @@ import type { JsonValue } from '@flotilla/protocol/json-value'
 import { jsonValueSchema } from '@flotilla/protocol/json-value'
 import type { NewId } from '@flotilla/protocol/ids'
 import * as z from 'zod'
-import type { Database } from '../../storage/database.ts'
-import { jsonColumn } from '../../storage/json-column.ts'
+import type { Database } from '../../storage/index.ts'
+import { jsonColumn } from '../../storage/index.ts'
 
 export const outboxStates = ['pending', 'delivered', 'undeliverable'] as const
 

@@ -3,8 +3,8 @@ import { approvalStates } from '@flotilla/protocol/agent-edit'
 import { taskStates } from '@flotilla/protocol/task'
 import { jsonValueSchema } from '@flotilla/protocol/json-value'
 import * as z from 'zod'
-import { jsonColumn } from '../../storage/json-column.ts'
-import type { Database } from '../../storage/database.ts'
+import { jsonColumn } from '../../storage/index.ts'
+import type { Database } from '../../storage/index.ts'
 
 /** What a run is told between its turns. */
 export const runNoteSchema = z.discriminatedUnion('kind', [

@@ -1,16 +1,16 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import { heedsLesson } from '../../../../../tests/verifies.ts'
-import { aLedgerWorld } from '../../testing/ledger-harness.ts'
-import type { LedgerWorld } from '../../testing/ledger-harness.ts'
+import { aLedgerHarness } from '../../testing/ledger-harness.ts'
+import type { LedgerHarness } from '../../testing/ledger-harness.ts'
 import type { RunFrame } from './subscribe-run.ts'
 
-const opened: LedgerWorld[] = []
+const opened: LedgerHarness[] = []
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((world) => world.ledger.close()))
 })
 
-async function aStartedWorld(): Promise<LedgerWorld> {
-  const world = aLedgerWorld()
+async function aStartedHarness(): Promise<LedgerHarness> {
+  const world = aLedgerHarness()
   opened.push(world)
   world.ledger.start()
   await world.clock.settle()
@@ -19,14 +19,14 @@ async function aStartedWorld(): Promise<LedgerWorld> {
 
 const never = new AbortController().signal
 
-async function read(world: LedgerWorld, runId: string, into: RunFrame[]): Promise<void> {
+async function read(world: LedgerHarness, runId: string, into: RunFrame[]): Promise<void> {
   for await (const frame of world.ledger.subscribe.frames(runId, never)) into.push(frame)
 }
 
 describe('a subscriber of a run', () => {
   test('hears the run and its descendants, then the outcome from the ledger, and counts as told when it says so', async () => {
     heedsLesson(53)
-    const world = await aStartedWorld()
+    const world = await aStartedHarness()
     const run = world.chat('operator')
     const other = world.chat('stranger')
     const frames: RunFrame[] = []
@@ -68,7 +68,7 @@ describe('a subscriber of a run', () => {
   })
 
   test('who comes late gets the outcome at once, and the note that nobody came for is delivered after all', async () => {
-    const world = await aStartedWorld()
+    const world = await aStartedHarness()
     const run = world.chat('operator')
     await world.clock.settle()
     world.agents.finish('operator', { response: 'four' })
@@ -81,7 +81,7 @@ describe('a subscriber of a run', () => {
   })
 
   test('who hangs up before the end is not told', async () => {
-    const world = await aStartedWorld()
+    const world = await aStartedHarness()
     const run = world.chat('operator')
     await world.clock.settle()
     const hangUp = new AbortController()
@@ -94,7 +94,7 @@ describe('a subscriber of a run', () => {
   })
 
   test('cannot say that it read an outcome before there is one', async () => {
-    const world = await aStartedWorld()
+    const world = await aStartedHarness()
     const run = world.chat('operator')
     await world.clock.settle()
     expect(() => world.ledger.subscribe.read(run.id)).toThrow(expect.objectContaining({ code: 'conflict' }))
@@ -104,7 +104,7 @@ describe('a subscriber of a run', () => {
   })
 
   test('of a run that does not exist is refused', async () => {
-    const world = await aStartedWorld()
+    const world = await aStartedHarness()
     await expect(world.ledger.subscribe.ended('run_none', never)).rejects.toMatchObject({ code: 'not-found' })
   })
 })

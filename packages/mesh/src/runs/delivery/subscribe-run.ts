@@ -1,7 +1,7 @@
 import type { FleetEvent, FleetEventBody } from '@flotilla/protocol/fleet-event'
 import { Problem } from '@flotilla/protocol/problem'
 import { isTerminal } from '@flotilla/protocol/run'
-import type { EventBus } from '../../events/event-bus.ts'
+import type { EventBus } from '../../events/index.ts'
 import type { Outbox } from './outbox.ts'
 import type { RunRecord } from '../lifecycle/run-record.ts'
 import type { RunTable } from '../lifecycle/run-table.ts'

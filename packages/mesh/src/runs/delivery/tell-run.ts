@@ -1,6 +1,6 @@
 import { isTerminal } from '@flotilla/protocol/run'
 import type { Clock } from '@flotilla/protocol/clock'
-import type { Database } from '../../storage/database.ts'
+import type { Database } from '../../storage/index.ts'
 import type { LaneBell } from '../queue/lane-bell.ts'
 import type { MoveRun } from '../lifecycle/move-run.ts'
 import type { Outbox } from './outbox.ts'

@@ -6,10 +6,13 @@ import type { FastifyInstance } from 'fastify'
 import { headers } from '@flotilla/protocol/headers'
 import { eventually } from '../../../../../tests/support/eventually.ts'
 import { silentLog } from '../../platform/log.ts'
-import { aLedgerWorld, person } from '../../testing/ledger-harness.ts'
+import { aLedgerHarness, person } from '../../testing/ledger-harness.ts'
 import { createServer } from '../../http/server.ts'
-import { runRoutes } from '../people.routes.ts'
-import type { RunUseCases } from '../people.routes.ts'
+import { openPeople } from '../../http/open-surfaces.ts'
+import { createHooks } from '../../kernel/hooks.ts'
+import { createLookUpRuns } from '../look-up-runs.ts'
+import { runPeopleRoutes } from '../people.routes.ts'
+import { createRunOutcomes } from './tell-outcome.ts'
 import type { RunView } from '@flotilla/protocol/run'
 import type { RunRecord } from '../lifecycle/run-record.ts'
 
@@ -25,7 +28,7 @@ afterEach(async () => {
 
 /** A person's door before a true ledger, and a client that speaks bytes and hangs up where it likes. */
 async function aDoor({ answer }: { readonly answer?: string } = {}) {
-  const world = aLedgerWorld()
+  const world = aLedgerHarness()
   world.ledger.start()
   const { ledger } = world
   const server: FastifyInstance = createServer(silentLog)
@@ -35,24 +38,14 @@ async function aDoor({ answer }: { readonly answer?: string } = {}) {
       ? view
       : { ...view, outcome: { ...view.outcome, text: answer } }
   }
-  const use: Partial<RunUseCases> = {
-    chat: (caller, { agentId, message, idempotencyKey }) =>
-      ledger.view(
-        ledger.submitRun(caller, {
-          agentId,
-          input: { kind: 'chat', message, session: 's' },
-          idempotencyKey,
-        }),
-      ),
-    follow: async function* (runId, signal) {
-      yield { type: 'accepted', run_id: runId }
-      for await (const frame of ledger.subscribe.frames(runId, signal))
-        yield frame.type === 'event' ? frame : { type: 'ended', run: viewOf(frame.run) }
-    },
-    outcomeRead: (_caller, runId) => ledger.subscribe.read(runId),
-  }
-  server.register(async (scope) =>
-    runRoutes(scope, { gate: () => person, use: use as RunUseCases, events: world.events, keepAliveMs }),
+  const guard = () => {}
+  const told = { ...ledger, view: viewOf }
+  const outcomes = createRunOutcomes({ guard, ledger: told, hooks: createHooks(silentLog) })
+  const lookUp = createLookUpRuns({ guard, ledger: told })
+  openPeople(
+    server,
+    [{ routes: { people: (surface) => runPeopleRoutes(surface, { ledger: told, lookUp, outcomes }) } }],
+    { gate: () => person, keepAliveMs },
   )
   const url = new URL(await server.listen({ port: 0, host: '127.0.0.1' }))
   closing.push(

@@ -1,7 +1,7 @@
 import type { TaskResult } from '@flotilla/protocol/agent-api'
 import type { RunOutcome } from '@flotilla/protocol/run'
 import type { Clock } from '@flotilla/protocol/clock'
-import type { Database } from '../../storage/database.ts'
+import type { Database } from '../../storage/index.ts'
 import type { InterruptRun } from './interrupt-run.ts'
 import type { MoveRun } from './move-run.ts'
 import { failedOutcome, outcomeOf } from './outcome-of.ts'

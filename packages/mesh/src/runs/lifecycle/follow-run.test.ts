@@ -1,15 +1,15 @@
 import { afterEach, expect, test } from 'vitest'
-import { aLedgerWorld } from '../../testing/ledger-harness.ts'
-import type { LedgerWorld } from '../../testing/ledger-harness.ts'
+import { aLedgerHarness } from '../../testing/ledger-harness.ts'
+import type { LedgerHarness } from '../../testing/ledger-harness.ts'
 import type { RunFrame } from '../delivery/subscribe-run.ts'
 
-const opened: LedgerWorld[] = []
+const opened: LedgerHarness[] = []
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((world) => world.ledger.close()))
 })
 
 test('an agent that floods makes 50 rows a second at most, and its next words and its end are still heard', async () => {
-  const world = aLedgerWorld()
+  const world = aLedgerHarness()
   opened.push(world)
   world.ledger.start()
   await world.clock.settle()

@@ -1,5 +1,5 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import type { Database } from '../../storage/database.ts'
+import type { Database } from '../../storage/index.ts'
 import type { LaneBell } from '../queue/lane-bell.ts'
 import type { MoveRun } from './move-run.ts'
 import { failedOutcome } from './outcome-of.ts'

@@ -1,6 +1,6 @@
 import { wireLimits } from '@flotilla/protocol/limits'
 import { describe, expect, test } from 'vitest'
-import { createManualClock } from '../../../../../tests/support/manual-clock.ts'
+import { createManualClock } from '../../../../protocol/src/testing/manual-clock.ts'
 import { createLease } from './lease.ts'
 import type { RunPulses } from './run-pulses.ts'
 import type { RunRecord } from './run-record.ts'

@@ -5,7 +5,7 @@ import type { FollowedRuns } from './followed-runs.ts'
 import type { LaneBell } from '../queue/lane-bell.ts'
 import type { RunPulses } from './run-pulses.ts'
 import type { RunTable } from './run-table.ts'
-import type { RunTicket } from '../../access/run-ticket.ts'
+import type { RunTicket } from '../../access/index.ts'
 
 /** A lease with more left than this is not written again, so that a busy agent costs few writes. */
 const renewBelowMs = wireLimits.leaseMs - 5000

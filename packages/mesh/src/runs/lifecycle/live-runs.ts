@@ -1,7 +1,7 @@
 import { Problem } from '@flotilla/protocol/problem'
 import type { RunRecord } from './run-record.ts'
 import type { RunTable } from './run-table.ts'
-import type { RunCap, RunTicket } from '../../access/run-ticket.ts'
+import type { RunCap, RunTicket } from '../../access/index.ts'
 
 /** Proof of place in a lane (R3). */
 export interface LiveRuns {

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { collectJournal } from '../../../../../tests/support/collected-ports.ts'
-import { aLedgerWorld } from '../../testing/ledger-harness.ts'
+import { aLedgerHarness } from '../../testing/ledger-harness.ts'
 import { createMoveRun } from './move-run.ts'
 import { createRunTable } from './run-table.ts'
 
 /** A queued run, and what is told of it from here on. */
 function aQueuedRun() {
-  const world = aLedgerWorld()
+  const world = aLedgerHarness()
   const run = world.chat('ada')
   const journal = collectJournal()
   const before = world.events.lastSeq()

@@ -1,7 +1,7 @@
 import { originSchema } from '@flotilla/protocol/origin'
 import { runInputSchema, runKinds, runOutcomeSchema, runStates } from '@flotilla/protocol/run'
 import * as z from 'zod'
-import { jsonColumn } from '../../storage/json-column.ts'
+import { jsonColumn } from '../../storage/index.ts'
 import type { RunRecord } from './run-record.ts'
 
 /** The columns that make a record, for every SELECT. A count of tokens from an earlier release may be beyond what can be read. */

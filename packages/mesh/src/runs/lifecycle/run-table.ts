@@ -1,6 +1,6 @@
 import { runStates } from '@flotilla/protocol/run'
 import type { RunState } from '@flotilla/protocol/run'
-import type { Database } from '../../storage/database.ts'
+import type { Database } from '../../storage/index.ts'
 import type { RunRecord } from './run-record.ts'
 import { parseRunRow, runColumns } from './run-row.ts'
 import { createRunningMarks } from './running-marks.ts'

@@ -1,4 +1,4 @@
-import type { Database } from '../../storage/database.ts'
+import type { Database } from '../../storage/index.ts'
 
 /** Id and fence of the run that holds a lane. */
 export interface RunningMark {

@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { Caller } from '../../access/caller.ts'
-import { aLedgerWorld, person } from '../../testing/ledger-harness.ts'
-import type { LedgerWorld } from '../../testing/ledger-harness.ts'
+import { aLedgerHarness, person } from '../../testing/ledger-harness.ts'
+import type { LedgerHarness } from '../../testing/ledger-harness.ts'
 import { createMoveRun } from './move-run.ts'
 import type { RunSettledHandler } from './run-tasks.ts'
 import { createRunTable } from './run-table.ts'
 import { createSettleRun } from './settle-run.ts'
 
-let world: LedgerWorld
+let world: LedgerHarness
 afterEach(() => world.ledger.close())
 
 const said = { kind: 'chat', message: 'look', session: 'main' } as const
@@ -16,7 +16,7 @@ const recipientsOf = (run: { readonly id: string }) =>
 
 describe('the end of a run', () => {
   test('is told to the person who asked for it, once', async () => {
-    world = aLedgerWorld()
+    world = aLedgerHarness()
     world.ledger.start()
     const inChat: Caller = { kind: 'human', channel: 'telegram' }
     const run = world.ledger.submitRun(inChat, { agentId: 'ada', input: said })
@@ -28,7 +28,7 @@ describe('the end of a run', () => {
   })
 
   test('that works for a run of ours is no note to a person, who else is answered twice for one question', async () => {
-    world = aLedgerWorld()
+    world = aLedgerHarness()
     world.ledger.start()
     const parent = world.chat('ada')
     await world.clock.settle()
@@ -46,7 +46,7 @@ describe('the end of a run', () => {
     ['an agent', { kind: 'agent', agentId: 'bob', token: 'door', run: null }],
     ['this machine', { kind: 'internal' }],
   ] as const)('that %s asked for is told to nobody outside', async (_who, caller) => {
-    world = aLedgerWorld()
+    world = aLedgerHarness()
     world.ledger.start()
     const run = world.ledger.submitRun(caller, { agentId: 'ada', input: said })
     await world.clock.settle()
@@ -67,7 +67,7 @@ describe('the end of a run', () => {
       { status: 'failed', text: 'no', code: 'rounds-exhausted' },
     ],
   ] as const)('as the agent told it, %j, is what the note says', async (said, body) => {
-    world = aLedgerWorld()
+    world = aLedgerHarness()
     world.ledger.start()
     const run = world.chat('ada')
     await world.clock.settle()
@@ -78,7 +78,7 @@ describe('the end of a run', () => {
   })
 
   test('gives up what still waits for it, which nobody will read, and nothing that waits for another', () => {
-    world = aLedgerWorld()
+    world = aLedgerHarness()
     const [run, other] = [world.chat('ada'), world.chat('ada')]
     const { outbox } = world.ledger
     for (const { id } of [run, other])
@@ -99,7 +99,7 @@ describe('the end of a run', () => {
 
     /** A queued run, and the one function that ends it, with what is to be written along. */
     function aQueuedRun(...handlers: RunSettledHandler[]) {
-      world = aLedgerWorld()
+      world = aLedgerHarness()
       return queuedBy(person, handlers)
     }
 
@@ -157,7 +157,7 @@ describe('the end of a run', () => {
     })
 
     test('is a note for a person who asked, and none without anybody to read it', () => {
-      world = aLedgerWorld()
+      world = aLedgerHarness()
       for (const [caller, notes] of [
         [person, ['human:cli']],
         [{ kind: 'internal' }, []],

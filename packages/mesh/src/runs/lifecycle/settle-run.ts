@@ -1,6 +1,6 @@
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { RunOutcome } from '@flotilla/protocol/run'
-import type { Database } from '../../storage/database.ts'
+import type { Database } from '../../storage/index.ts'
 import type { LaneBell } from '../queue/lane-bell.ts'
 import type { MoveRun } from './move-run.ts'
 import type { Outbox } from '../delivery/outbox.ts'

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { heedsLesson } from '../../../../../tests/verifies.ts'
 import { silentLog } from '../../platform/log.ts'
-import { createHandDrivenClock } from '../../testing/manual-clock.ts'
+import { createManualClock } from '../../../../protocol/src/testing/manual-clock.ts'
 import { runSweeps, sweepIntervalMs } from './sweeps.ts'
 
 test('a sweep that throws is heard of, and stops neither the others nor the next round', async () => {
   heedsLesson(63)
-  const clock = createHandDrivenClock()
+  const clock = createManualClock()
   const closing = new AbortController()
   const fault = new Error('defect')
   const heard: unknown[] = []

@@ -1,5 +1,5 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import type { Log } from '../../platform/log.ts'
+import type { Log } from '../../platform/index.ts'
 
 /** Time between two rounds, milliseconds. */
 export const sweepIntervalMs = 1000

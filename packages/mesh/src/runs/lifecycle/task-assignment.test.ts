@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { verifies } from '../../../../../tests/verifies.ts'
 import type { AgentConnection } from '../../agents/connection/agent-connection.ts'
 import { createFakeAgents } from '../../testing/fake-agents.ts'
-import { aLedgerWorld, person } from '../../testing/ledger-harness.ts'
+import { aLedgerHarness, person } from '../../testing/ledger-harness.ts'
 import { ticketFor } from './live-runs.ts'
 import type { RunTasks } from './run-tasks.ts'
 import { taskAssignment } from './task-assignment.ts'
@@ -21,7 +21,7 @@ test('an assignee gets a whole TaskAssignment under the fence of its run', async
     }
     return { ...connection, task }
   }
-  const world = aLedgerWorld({ agents })
+  const world = aLedgerHarness({ agents })
   world.ledger.start()
   world.chat('operator')
   await world.clock.settle()
@@ -55,7 +55,7 @@ test.each([
   ['the cap of the run that asks', 0.2, null, { max_tokens: null, max_cost_usd: 0.2 }],
   ['the lower of both', 0.2, { max_tokens: 900, max_cost_usd: 0.5 }, { max_tokens: 900, max_cost_usd: 0.2 }],
 ])('its token budget is %s', async (...[, runUsd, asked, told]) => {
-  const world = aLedgerWorld()
+  const world = aLedgerHarness()
   world.ledger.start()
   const input = { kind: 'chat', message: 'hello', session: 'main' } as const
   world.ledger.submitRun(person, { agentId: 'operator', input, budgetUsd: runUsd })
@@ -71,7 +71,7 @@ test.each([
 })
 
 test('work that a capped run gives away is held to the caps of all that it works for', async () => {
-  const world = aLedgerWorld()
+  const world = aLedgerHarness()
   world.ledger.start()
   const input = { kind: 'chat', message: 'hello', session: 'main' } as const
   const top = world.ledger.submitRun(person, {
@@ -105,7 +105,7 @@ test('a later turn of a task is told its budget, and what it and the work that i
     }
     return { ...connection, chatStream }
   }
-  const world = aLedgerWorld({ agents })
+  const world = aLedgerHarness({ agents })
   world.ledger.start()
   const first = world.chat('operator')
   await world.clock.settle()

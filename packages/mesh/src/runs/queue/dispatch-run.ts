@@ -1,4 +1,4 @@
-import type { Database } from '../../storage/database.ts'
+import type { Database } from '../../storage/index.ts'
 import type { MoveRun } from '../lifecycle/move-run.ts'
 import { notesForOneMessage } from '../lifecycle/continuation-text.ts'
 import type { Outbox } from '../delivery/outbox.ts'

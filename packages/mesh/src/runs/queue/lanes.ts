@@ -1,5 +1,5 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import type { Log } from '../../platform/log.ts'
+import type { Log } from '../../platform/index.ts'
 import type { LaneBell } from './lane-bell.ts'
 import type { PerformRun } from '../lifecycle/perform-run.ts'
 import type { RecoverRun } from '../lifecycle/recover-runs.ts'

@@ -1,6 +1,6 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import type { AgentConnections } from '../../agents/connection/agent-connection.ts'
-import type { Log } from '../../platform/log.ts'
+import type { AgentConnections } from '../../agents/index.ts'
+import type { Log } from '../../platform/index.ts'
 import type { RunRecord } from '../lifecycle/run-record.ts'
 import type { RunTable } from '../lifecycle/run-table.ts'
 import type { SteerTable } from './steer-table.ts'

@@ -1,5 +1,5 @@
-import type { EventBus } from '../../events/event-bus.ts'
-import type { Journal } from '../../journal/journal.ts'
+import type { EventBus } from '../../events/index.ts'
+import type { Journal } from '../../journal/index.ts'
 import type { SteerRecord } from './steer-table.ts'
 
 export interface SteerRecorders {

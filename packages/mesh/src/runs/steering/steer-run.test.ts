@@ -1,16 +1,16 @@
 import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { afterEach, describe, expect, test } from 'vitest'
-import { aLedgerWorld, person } from '../../testing/ledger-harness.ts'
-import type { LedgerWorld } from '../../testing/ledger-harness.ts'
+import { aLedgerHarness, person } from '../../testing/ledger-harness.ts'
+import type { LedgerHarness } from '../../testing/ledger-harness.ts'
 
-const opened: LedgerWorld[] = []
+const opened: LedgerHarness[] = []
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((world) => world.ledger.close()))
 })
 
-async function started(): Promise<LedgerWorld> {
-  const world = aLedgerWorld()
+async function started(): Promise<LedgerHarness> {
+  const world = aLedgerHarness()
   opened.push(world)
   world.ledger.start()
   await world.clock.settle()
@@ -33,10 +33,10 @@ const codeOf = (work: () => unknown): string => {
     return error instanceof Problem ? error.code : String(error)
   }
 }
-const heard = (world: LedgerWorld, agentId = 'ada') => [
+const heard = (world: LedgerHarness, agentId = 'ada') => [
   ...(world.agents.working(agentId)?.steers.keys() ?? []),
 ]
-const take = (world: LedgerWorld, ids: readonly string[], step = 3) =>
+const take = (world: LedgerHarness, ids: readonly string[], step = 3) =>
   world.ledger.takeSteers(world.callerOf('ada'), { ids, step })
 
 describe('a steer to an agent at work', () => {
@@ -76,13 +76,13 @@ describe('a steer to an agent at work', () => {
   })
 
   test.each([
-    ['done', (world: LedgerWorld) => void world.agents.finish('ada')],
+    ['done', (world: LedgerHarness) => void world.agents.finish('ada')],
     [
       'failed',
-      (world: LedgerWorld) =>
+      (world: LedgerHarness) =>
         void world.agents.finish('ada', { status: 'failed', error: { code: 'model-failed', detail: 'no' } }),
     ],
-    ['cancelled', (world: LedgerWorld, run: { id: string }) => void world.ledger.cancelRun(person, run.id)],
+    ['cancelled', (world: LedgerHarness, run: { id: string }) => void world.ledger.cancelRun(person, run.id)],
   ] as const)('that its run did not take is a run of its own when that is %s', async (state, end) => {
     const { world, run } = await atWork()
     const { id } = world.steer('ada')
@@ -387,7 +387,7 @@ describe('what an agent says it took', () => {
 })
 
 describe('one conversation and many runs', () => {
-  const conversation = (world: LedgerWorld, session: string) =>
+  const conversation = (world: LedgerHarness, session: string) =>
     world.ledger.submitRun(person, { agentId: 'ada', input: { kind: 'chat', message: 'x', session } })
 
   test('a run that waits for its children lets others into its conversation', async () => {

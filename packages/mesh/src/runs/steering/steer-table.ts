@@ -3,8 +3,8 @@ import type { Origin } from '@flotilla/protocol/origin'
 import { steerStates } from '@flotilla/protocol/steer'
 import type { SteerState } from '@flotilla/protocol/steer'
 import * as z from 'zod'
-import type { Database } from '../../storage/database.ts'
-import { jsonColumn } from '../../storage/json-column.ts'
+import type { Database } from '../../storage/index.ts'
+import { jsonColumn } from '../../storage/index.ts'
 import type { IdempotencyMark } from '../lifecycle/run-table.ts'
 
 /** A steer as the ledger keeps it. Times are milliseconds since 1970. */

@@ -1,4 +1,4 @@
-import type { Log } from '../../platform/log.ts'
+import type { Log } from '../../platform/index.ts'
 import type { Engine } from '../engine/connect-engine.ts'
 import { ensureAgentImage } from '../image/agent-image.ts'
 import type { AgentImageOptions } from '../image/agent-image.ts'

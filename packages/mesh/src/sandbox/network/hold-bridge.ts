@@ -4,13 +4,21 @@ import type { Engine } from '../engine/connect-engine.ts'
 import { isStatus } from '../image/engine-images.ts'
 import { lastWords, runCommand } from '../run-command.ts'
 import { SandboxError } from '../sandbox-error.ts'
-import type { PrivateNetwork } from './private-network.ts'
 
 const commandTimeoutMs = 10_000
 
 /** Name of the container that keeps a home's bridge up. */
 export function anchorName(network: string): string {
   return `${network}-anchor`
+}
+
+export interface PrivateNetwork {
+  readonly name: string
+  /** Interface of the host on it. */
+  readonly bridge: string
+  readonly subnet: string
+  /** The mesh's address on it. */
+  readonly gateway: string
 }
 
 /**

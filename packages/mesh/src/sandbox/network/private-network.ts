@@ -9,19 +9,12 @@ import type { SandboxNetwork } from '../sandbox-runtime.ts'
 import { applyRules, type RuleWorker } from './apply-rules.ts'
 import { freeSubnet, gatewayOf, ipv4Range, type Ipv4Range } from './free-subnet.ts'
 import { anchorName, holdBridge } from './hold-bridge.ts'
+import type { PrivateNetwork } from './hold-bridge.ts'
+
 import { applyScript, removeScript } from './network-rules.ts'
 
 /** A subnet may be taken between looking and creating; another home does the same. */
 const createAttempts = 5
-
-export interface PrivateNetwork {
-  readonly name: string
-  /** Interface of the host on it. */
-  readonly bridge: string
-  readonly subnet: string
-  /** The mesh's address on it. */
-  readonly gateway: string
-}
 
 const networkSchema = z.looseObject({
   Name: z.string().nullish(),

@@ -1,7 +1,7 @@
 import { Problem } from '@flotilla/protocol/problem'
 import { RE2JS } from 're2js'
 import { describe, expect, test } from 'vitest'
-import { conditionWords } from './condition-words.ts'
+import { conditionTokens } from './condition-tokens.ts'
 import { conditionHolds, matchedTextMaxChars } from './condition.ts'
 import {
   conditionDepthMax,
@@ -86,9 +86,9 @@ describe('the bounds of a condition', () => {
   })
 })
 
-describe('the words of a condition', () => {
+describe('the tokens of a condition', () => {
   test('know where they stand, so that a fault can say so', () => {
-    expect(conditionWords(' a1_-b  <=-1.5 "x"')).toEqual([
+    expect(conditionTokens(' a1_-b  <=-1.5 "x"')).toEqual([
       { kind: 'name', text: 'a1_-b', at: 1 },
       { kind: 'sign', text: '<=', at: 8 },
       { kind: 'number', value: -1.5, at: 10 },
@@ -105,7 +105,7 @@ describe('the words of a condition', () => {
     [`'say "x"'`, 'say "x"'],
     ['""', ''],
   ])('%s is the text %s', (quoted, text) => {
-    expect(conditionWords(quoted)).toEqual([{ kind: 'text', text, at: 0 }])
+    expect(conditionTokens(quoted)).toEqual([{ kind: 'text', text, at: 0 }])
   })
 
   test('end at a quote that is never closed, and at what is no number', () => {

@@ -1,7 +1,7 @@
 import { RE2JS, RE2JSException } from 're2js'
 import type { Comparison, Condition, FieldPath, Literal } from './condition.ts'
-import { conditionFault, conditionWords } from './condition-words.ts'
-import type { Word } from './condition-words.ts'
+import { conditionFault, conditionTokens } from './condition-tokens.ts'
+import type { ConditionToken } from './condition-tokens.ts'
 
 /** Of a whole condition, characters. */
 export const conditionMaxChars = 500
@@ -23,10 +23,10 @@ const comparisons: readonly string[] = ['==', '!=', '<', '<=', '>', '>='] satisf
 export function parseCondition(text: string): Condition {
   if (text.length > conditionMaxChars)
     throw conditionFault(conditionMaxChars, `a condition has ${conditionMaxChars} characters at most`)
-  const words = conditionWords(text)
+  const tokens = conditionTokens(text)
   let next = 0
 
-  const peek = (): Word | undefined => words[next]
+  const peek = (): ConditionToken | undefined => tokens[next]
   const place = (): number => peek()?.at ?? text.length
   const fault = (expected: string): Error =>
     conditionFault(place(), `${expected} is expected here, ${shown(peek())} is found`)
@@ -146,7 +146,7 @@ function isComparison(sign: string): sign is Comparison {
   return comparisons.includes(sign)
 }
 
-function shown(word: Word | undefined): string {
-  if (!word) return 'the end'
-  return JSON.stringify(word.kind === 'number' ? String(word.value) : word.text)
+function shown(token: ConditionToken | undefined): string {
+  if (!token) return 'the end'
+  return JSON.stringify(token.kind === 'number' ? String(token.value) : token.text)
 }

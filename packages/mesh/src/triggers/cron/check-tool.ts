@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
 import { Problem } from '@flotilla/protocol/problem'
 import { fromJSONSchema } from 'zod'
-import type { AgentTool } from '../../agents/connection/agent-connection.ts'
+import type { AgentTool } from '../../agents/index.ts'
 
 const namesShownMax = 40
 

@@ -1,9 +1,8 @@
 import { cronLimits } from '@flotilla/protocol/cron-api'
 import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
-import { readTextFile, sameStamp, stampOf } from '../../config/atomic-file.ts'
-import type { FileEditor, FileStamp } from '../../config/atomic-file.ts'
-import { readJsonDocument } from '../../config/json-document.ts'
+import { readJsonDocument, readTextFile, sameStamp, stampOf } from '../../config/index.ts'
+import type { FileEditor, FileStamp } from '../../config/index.ts'
 import { cronJobSchema } from './cron-job.ts'
 import type { CronJob } from './cron-job.ts'
 import { isOperatorHeartbeat, lockFault, lockedJob } from './operator-heartbeat.ts'
@@ -31,7 +30,7 @@ const fileSchema = z.strictObject({
  * 1. A file that is broken leaves the last whole set in force, and says its line and the reason; broken at start, no
  *    job is there until it is mended. A missing file has no jobs.
  * 2. Edits run one after the other on what stands on disk, and are refused while that is broken.
- * 3. A change by hand is seen by `look`.
+ * 3. A change by hand is seen by `poll`.
  * 4. A file whose operator's heartbeat is not as it was is broken like any other (1). One that a hand wrote while no
  *    mesh ran is put right by `putHeartbeatBack`, which knows no earlier one.
  */
@@ -42,10 +41,10 @@ export interface CronFile {
   edit(change: (jobs: readonly CronJob[]) => readonly CronJob[]): Promise<void>
   /** Problem `unprocessable` where what stands on the disk cannot be edited. */
   requireWhole(): Promise<void>
-  /** Before the first look: the operator's heartbeat as it has to be, where that alone is wrong; in words what was. */
+  /** Before the first poll: the operator's heartbeat as it has to be, where that alone is wrong; in words what was. */
   putHeartbeatBack(): Promise<string | null>
   /** Reads the file where a hand changed it; true where there is something new in it. */
-  look(): Promise<boolean>
+  poll(): Promise<boolean>
 }
 
 export function createCronFile(deps: {
@@ -55,7 +54,7 @@ export function createCronFile(deps: {
   readonly onBroken: (detail: string) => void
 }): CronFile {
   const { path, editor } = deps
-  /** Undefined before the first look. */
+  /** Undefined before the first poll. */
   let stamp: FileStamp | null | undefined
   let jobs: readonly CronJob[] = []
   let broken: string | null = null
@@ -90,7 +89,7 @@ export function createCronFile(deps: {
           ? null
           : writeJobs(written)
       })
-      // The next look reads it once more, which costs little and misses no hand that was quicker.
+      // The next poll reads it once more, which costs little and misses no hand that was quicker.
       keep(written)
     },
     requireWhole: async () => void wholeJobs(await readTextFile(path), lock()),
@@ -104,9 +103,9 @@ export function createCronFile(deps: {
       })
       return wrong
     },
-    async look() {
+    async poll() {
       try {
-        // The stamp is taken first: a write between the two is then seen by the next look.
+        // The stamp is taken first: a write between the two is then seen by the next poll.
         const found = await stampOf(path)
         if (stamp !== undefined && sameStamp(found, stamp)) return false
         const text = await readTextFile(path)

@@ -7,13 +7,13 @@ import type { Caller } from '../../access/caller.ts'
 import { checkToolCall } from './check-tool.ts'
 import { readJobs } from './cron-file.ts'
 import { firedPerTickMax } from './cron-ticker.ts'
-import type { HeartbeatFiring } from './cron-world.ts'
+import type { DueHeartbeat } from '../heartbeat/index.ts'
 import { heartbeatsAtOnceMax } from './fire-job.ts'
 import {
   aJob,
   noSignal,
   owner,
-  play,
+  startCron,
   problemOf,
   startOfTime,
   writeByHand,
@@ -53,14 +53,14 @@ const badZones = ['../etc/passwd', '/etc/localtime', '__proto__', 'constructor',
 
 describe('what is written wrongly', () => {
   it('is refused alike at a door, by an agent, in a change and in the file', async () => {
-    const played = await play()
-    played.permit('clerk', { can_manage_cron: true })
-    const made = await played.cron.create(
+    const harness = await startCron()
+    harness.permit('clerk', { can_manage_cron: true })
+    const made = await harness.cron.create(
       clerk,
       { agent: 'clerk', schedule: 'every 1h', message: 'x' },
       noSignal,
     )
-    const whole = await readFile(played.world.path, 'utf8')
+    const whole = await readFile(harness.path, 'utf8')
     const faults = [
       ...badSchedules.map((schedule) => ({ schedule })),
       ...badZones.map((timezone) => ({ timezone })),
@@ -70,17 +70,17 @@ describe('what is written wrongly', () => {
       const words = JSON.stringify(fault).slice(0, 80)
       for (const caller of [owner, clerk]) {
         const refused = newCronJobSchema.safeParse(job).success
-          ? (await problemOf(played.cron.create(caller, job, noSignal))).code
+          ? (await problemOf(harness.cron.create(caller, job, noSignal))).code
           : 'bad-request'
         expect(refused, words).toBe('bad-request')
       }
       if ('schedule' in fault && cronChangeSchema.safeParse(fault).success) {
-        const refused = await problemOf(played.cron.update(clerk, { id: made.id, change: fault }, noSignal))
+        const refused = await problemOf(harness.cron.update(clerk, { id: made.id, change: fault }, noSignal))
         expect(refused.detail, words).toMatch(/^schedule: /)
       }
       expect(readJobs(JSON.stringify({ jobs: [{ id: 'a', ...job }] })).ok, words).toBe(false)
     }
-    expect(await readFile(played.world.path, 'utf8')).toBe(whole)
+    expect(await readFile(harness.path, 'utf8')).toBe(whole)
   })
 
   it('makes no job of YAML, ids of prototypes, ids that stand twice, odd fields or ten megabytes of them', () => {
@@ -134,26 +134,26 @@ describe('the schema of a tool', () => {
 describe('a job that agents write', () => {
   it('is the job of the last one that said what it does, with no more rights or belief than that', async () => {
     verifies('resources:permission:can-manage-cron')
-    const played = await play()
-    const { id } = await played.add({ agent: 'writer', schedule: 'every 1m', message: 'sum up' })
-    played.permit('operator', mayAll)
+    const harness = await startCron()
+    const { id } = await harness.add({ agent: 'writer', schedule: 'every 1m', message: 'sum up' })
+    harness.permit('operator', mayAll)
     const slower = { id, change: { schedule: 'every 2m', enabled: true } }
-    expect(await played.cron.update(chief, slower, noSignal)).toMatchObject({ created_by: 'human:cli' })
+    expect(await harness.cron.update(chief, slower, noSignal)).toMatchObject({ created_by: 'human:cli' })
     const other = { id, change: { message: 'send me the keys' } }
-    expect(await played.cron.update(chief, other, noSignal)).toMatchObject({ created_by: 'agent:operator' })
-    played.permit('operator', {})
-    await played.tickAfter(2 * minute)
-    expect(played.rows(id)).toMatchObject([{ state: 'skipped', reason: 'maker' }])
-    played.permit('operator', mayAll)
-    await played.tickAfter(2 * minute)
-    expect(played.runs()).toMatchObject([{ origin: { kind: 'cron', user: 'agent:operator' } }])
+    expect(await harness.cron.update(chief, other, noSignal)).toMatchObject({ created_by: 'agent:operator' })
+    harness.permit('operator', {})
+    await harness.tickAfter(2 * minute)
+    expect(harness.rows(id)).toMatchObject([{ state: 'skipped', reason: 'maker' }])
+    harness.permit('operator', mayAll)
+    await harness.tickAfter(2 * minute)
+    expect(harness.runs()).toMatchObject([{ origin: { kind: 'cron', user: 'agent:operator' } }])
   })
 
   it('is not changed by who lost the right, or over the head of another, while tools are asked for', async () => {
     const asked = Promise.withResolvers<void>()
     const answered = Promise.withResolvers<never[]>()
     let slow = false
-    const played = await play({
+    const harness = await startCron({
       world: {
         toolsOf: async () => {
           if (!slow) return [{ name: 'a', description: '', parameters: { type: 'object' } }]
@@ -163,49 +163,49 @@ describe('a job that agents write', () => {
         },
       },
     })
-    const { id } = await played.add({ agent: 'clerk', schedule: 'every 1m', tool_name: 'a' })
+    const { id } = await harness.add({ agent: 'clerk', schedule: 'every 1m', tool_name: 'a' })
     slow = true
-    const changing = played.cron.update(owner, { id, change: { tool_params: {} } }, noSignal)
+    const changing = harness.cron.update(owner, { id, change: { tool_params: {} } }, noSignal)
     await asked.promise
-    await played.cron.remove(owner, id)
-    await played.clock.leap(minute)
+    await harness.cron.remove(owner, id)
+    await harness.clock.leap(minute)
     answered.resolve([])
     expect((await problemOf(changing)).code).toBe('not-found')
-    expect(played.runs()).toEqual([])
+    expect(harness.runs()).toEqual([])
   })
 
   it('is gone with the agent that it is for and with the one that made it, whoever comes after them', async () => {
-    const played = await play()
-    played.permit('clerk', { can_manage_cron: true, can_edit_agent_config: true })
+    const harness = await startCron()
+    harness.permit('clerk', { can_manage_cron: true, can_edit_agent_config: true })
     const forOther = { agent: 'writer', schedule: 'every 1m', message: 'x' }
-    await writeByHand(played, [
+    await writeByHand(harness, [
       aJob({ id: 'own' }),
       aJob({ id: 'made', ...forOther, created_by: 'agent:clerk' }),
       aJob({ id: 'other', ...forOther }),
     ])
     // Nobody has looked at the file yet.
-    await played.cron.forget('clerk')
-    expect(played.cron.list(owner).jobs.map(({ id }) => id)).toEqual(['other'])
-    await writeFile(played.world.path, '{"jobs": [')
-    expect((await problemOf(played.cron.requireWhole())).code).toBe('unprocessable')
-    expect((await problemOf(played.cron.forget('writer'))).detail).toMatch(/mend it by hand first/)
+    await harness.cron.forget('clerk')
+    expect(harness.cron.list(owner).jobs.map(({ id }) => id)).toEqual(['other'])
+    await writeFile(harness.path, '{"jobs": [')
+    expect((await problemOf(harness.cron.requireWhole())).code).toBe('unprocessable')
+    expect((await problemOf(harness.cron.forget('writer'))).detail).toMatch(/mend it by hand first/)
   })
 
   it('is not told of what stands in a file that is broken', async () => {
-    const played = await play()
-    played.permit('clerk', {})
-    await writeFile(played.world.path, JSON.stringify({ jobs: [aJob({ schedule: 'the secret word' })] }))
-    await played.cron.tick()
-    expect(played.cron.list(owner).broken).toMatch(/the secret word/)
-    expect(played.cron.list(clerk).broken).toMatch(/the owner has to mend it$/)
-    expect(played.cron.broken()).toMatch(/no job runs until it is mended$/)
+    const harness = await startCron()
+    harness.permit('clerk', {})
+    await writeFile(harness.path, JSON.stringify({ jobs: [aJob({ schedule: 'the secret word' })] }))
+    await harness.cron.tick()
+    expect(harness.cron.list(owner).broken).toMatch(/the secret word/)
+    expect(harness.cron.list(clerk).broken).toMatch(/the owner has to mend it$/)
+    expect(harness.cron.broken()).toMatch(/no job runs until it is mended$/)
   })
 })
 
 describe('a person', () => {
   it('who runs a job while its agent is paused is served; whose words they are does not change', async () => {
-    const asked: HeartbeatFiring[] = []
-    const played = await play({
+    const asked: DueHeartbeat[] = []
+    const harness = await startCron({
       world: {
         pausedReason: () => 'moving house',
         fireHeartbeat: async (_agentId, firing) => {
@@ -214,50 +214,50 @@ describe('a person', () => {
         },
       },
     })
-    await writeByHand(played, [
+    await writeByHand(harness, [
       aJob({ id: 'one' }),
       aJob({ id: 'two', created_by: 'agent:clerk' }),
       aJob({ id: 'beat', heartbeat: true, message: undefined }),
     ])
-    await played.cron.tick()
-    for (const id of ['one', 'two', 'beat']) await played.cron.runNow(owner, id)
-    expect(played.runs()).toMatchObject([
+    await harness.cron.tick()
+    for (const id of ['one', 'two', 'beat']) await harness.cron.runNow(owner, id)
+    expect(harness.runs()).toMatchObject([
       { proactive: false, origin: { kind: 'cron', user: 'human:cli' } },
       { proactive: false, origin: { kind: 'cron', user: 'agent:clerk' } },
     ])
     expect(asked).toMatchObject([{ manual: true, askedBy: owner }])
-    await played.tickAfter(minute)
-    expect(played.runs()).toHaveLength(2)
+    await harness.tickAfter(minute)
+    expect(harness.runs()).toHaveLength(2)
   })
 })
 
 describe('very many jobs', () => {
   it('that are heartbeats without room keep no other job from its turn', async () => {
-    const played = await play({ world: { fireHeartbeat: () => new Promise(() => {}) } })
+    const harness = await startCron({ world: { fireHeartbeat: () => new Promise(() => {}) } })
     const hearts = Array.from({ length: heartbeatsAtOnceMax * 2 + 10 }, (_, at) =>
       aJob({ id: `h${at}`, agent: `agent-${at}`, heartbeat: true, message: undefined }),
     )
-    await writeByHand(played, [...hearts, aJob({ id: 'last', schedule: 'every 2m' })])
-    await played.cron.tick()
-    await played.tickAfter(minute)
-    await played.tickAfter(minute)
-    expect(played.rows('last')).toMatchObject([{ state: 'fired', lateMs: 0 }])
+    await writeByHand(harness, [...hearts, aJob({ id: 'last', schedule: 'every 2m' })])
+    await harness.cron.tick()
+    await harness.tickAfter(minute)
+    await harness.tickAfter(minute)
+    expect(harness.rows('last')).toMatchObject([{ state: 'fired', lateMs: 0 }])
   })
 
   it(
     'that are due in one tick leave the event loop to others between them, and each has its turn',
     async () => {
       const total = process.env['FLOTILLA_SOAK'] === '1' ? 10_000 : 1000
-      const played = await play()
+      const harness = await startCron()
       const jobs = Array.from({ length: total }, (_, at) =>
         aJob({ id: `j${at}`, agent: `agent-${at % 400}` }),
       )
       await writeByHand(
-        played,
+        harness,
         jobs.map((job) => ({ ...job, schedule: 'every 1d' })),
       )
-      await played.cron.tick()
-      await played.clock.leap(24 * 60 * minute)
+      await harness.cron.tick()
+      await harness.clock.leap(24 * 60 * minute)
       let turns = 0
       const done = new AbortController()
       const door = (async () => {
@@ -265,17 +265,17 @@ describe('very many jobs', () => {
       })()
       let ticks = 0
       for (let acted = 1; acted > 0; ticks++) {
-        acted = await played.cron.tick()
+        acted = await harness.cron.tick()
         expect(acted).toBeLessThanOrEqual(firedPerTickMax)
       }
       done.abort()
       await door
       expect(ticks).toBe(total / firedPerTickMax + 1)
       expect(turns).toBeGreaterThanOrEqual(total / 10)
-      expect(played.database.prepare('SELECT count(DISTINCT job_id) AS jobs FROM cron_rows').get()).toEqual({
+      expect(harness.database.prepare('SELECT count(DISTINCT job_id) AS jobs FROM cron_rows').get()).toEqual({
         jobs: total,
       })
-      expect(startOfTime).toBeLessThan(played.clock.now())
+      expect(startOfTime).toBeLessThan(harness.clock.now())
     },
     patient(300_000),
   )

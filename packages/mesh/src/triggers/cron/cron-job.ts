@@ -1,6 +1,7 @@
 import { cronLimits } from '@flotilla/protocol/cron-api'
 import { agentIdSchema } from '@flotilla/protocol/ids'
 import { jsonObjectSchema } from '@flotilla/protocol/json-value'
+import type { JsonValue } from '@flotilla/protocol/json-value'
 import { limits, wireLimits } from '@flotilla/protocol/limits'
 import type { RunInput } from '@flotilla/protocol/run'
 import * as z from 'zod'
@@ -34,6 +35,9 @@ export const cronJobSchema = z
     }
   })
 export type CronJob = z.output<typeof cronJobSchema>
+
+/** Understands a `when`: whether a payload is as it says. Throws a Problem that says where it is wrong. */
+export type ReadCondition = (text: string) => (payload: JsonValue) => boolean
 
 export type CronMode = 'message' | 'tool' | 'heartbeat'
 

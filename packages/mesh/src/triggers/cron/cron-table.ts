@@ -1,11 +1,13 @@
 import { cronRowStates } from '@flotilla/protocol/cron-api'
 import * as z from 'zod'
-import type { Database } from '../../storage/database.ts'
+import type { Database } from '../../storage/index.ts'
+import { createCronStates, textMaxChars } from './cron-states.ts'
+import type { Change } from './cron-states.ts'
+
+export type { CronState } from './cron-states.ts'
 
 /** Rows that are kept of one job, newest first; those of a run that goes on stay beside them. */
 export const rowsPerJobMax = 200
-/** Of an answer; the run has the whole, characters. */
-const textMaxChars = 2000
 const detailMaxChars = 500
 
 /** Why a due time was let pass. */
@@ -38,22 +40,6 @@ export interface CronRow {
   readonly outcome: string | null
   readonly text: string
   readonly quiet: boolean
-}
-
-/** What is kept of a job beside its record. */
-export interface CronState {
-  readonly jobId: string
-  readonly agentId: string
-  readonly scheduleKey: string
-  /** Every due time until here has its row. */
-  readonly accountedUntil: number
-  readonly fired: number
-  readonly skipped: number
-  readonly failed: number
-  readonly failedInRow: number
-  readonly lastFiredAt: number | null
-  readonly lastOutcome: string | null
-  readonly lastText: string
 }
 
 export type NewSkip = Pick<CronRow, 'jobId' | 'dueAt' | 'dueUntil' | 'count' | 'countExact' | 'detail'> & {
@@ -99,34 +85,6 @@ const rowSchema = z
     quiet: row.quiet === 1,
   }))
 
-const stateSchema = z
-  .object({
-    job_id: z.string(),
-    agent_id: z.string(),
-    schedule_key: z.string(),
-    accounted_until: z.number(),
-    fired: z.number(),
-    skipped: z.number(),
-    failed: z.number(),
-    failed_in_row: z.number(),
-    last_fired_at: z.number().nullable(),
-    last_outcome: z.string().nullable(),
-    last_text: z.string(),
-  })
-  .transform((row): CronState => ({
-    jobId: row.job_id,
-    agentId: row.agent_id,
-    scheduleKey: row.schedule_key,
-    accountedUntil: row.accounted_until,
-    fired: row.fired,
-    skipped: row.skipped,
-    failed: row.failed,
-    failedInRow: row.failed_in_row,
-    lastFiredAt: row.last_fired_at,
-    lastOutcome: row.last_outcome,
-    lastText: row.last_text,
-  }))
-
 export type CronTable = ReturnType<typeof createCronTable>
 
 /** The history of jobs and their counts. All calls join the caller's transaction. */
@@ -140,7 +98,7 @@ export function createCronTable(database: Database) {
     Number(database.prepare(sql).run(...values).changes)
 
   return {
-    ...stateCalls(database, change),
+    ...createCronStates(database, change),
     ...skipCalls(rows, change),
     /** False where that due time has its row already. */
     insertFiring: (row: { jobId: string; dueAt: number; manual: boolean; at: number; lateMs: number }) =>
@@ -208,8 +166,6 @@ export function createCronTable(database: Database) {
   }
 }
 
-type Change = (sql: string, ...values: (string | number | null)[]) => number
-
 function skipCalls(
   rows: (sql: string, ...values: (string | number)[]) => readonly CronRow[],
   change: Change,
@@ -271,43 +227,5 @@ function skipCalls(
         seq,
       ),
     deleteRow: (seq: number) => change('DELETE FROM cron_rows WHERE seq = ?', seq),
-  }
-}
-
-function stateCalls(database: Database, change: Change) {
-  return {
-    states: (): readonly CronState[] =>
-      database
-        .prepare('SELECT * FROM cron_states')
-        .all()
-        .map((row) => stateSchema.parse(row)),
-    stateOf: (jobId: string): CronState | null => {
-      const row = database.prepare('SELECT * FROM cron_states WHERE job_id = ?').get(jobId)
-      return row ? stateSchema.parse(row) : null
-    },
-    putState: (state: Pick<CronState, 'jobId' | 'agentId' | 'scheduleKey' | 'accountedUntil'>) =>
-      change(
-        'INSERT INTO cron_states (job_id, agent_id, schedule_key, accounted_until) VALUES (?, ?, ?, ?) ON CONFLICT (job_id) DO UPDATE SET agent_id = excluded.agent_id, schedule_key = excluded.schedule_key, accounted_until = excluded.accounted_until',
-        state.jobId,
-        state.agentId,
-        state.scheduleKey,
-        state.accountedUntil,
-      ),
-    account: (jobId: string, until: number) =>
-      change('UPDATE cron_states SET accounted_until = ? WHERE job_id = ?', until, jobId),
-    countFired: (jobId: string, at: number) =>
-      change('UPDATE cron_states SET fired = fired + 1, last_fired_at = ? WHERE job_id = ?', at, jobId),
-    countSkipped: (jobId: string, count: number) =>
-      change('UPDATE cron_states SET skipped = skipped + ? WHERE job_id = ?', count, jobId),
-    /** A run that was cancelled is neither well nor failed. */
-    countEnd: (jobId: string, end: { outcome: string; text: string; failed: boolean; done: boolean }) =>
-      change(
-        'UPDATE cron_states SET failed = failed + ?1, failed_in_row = CASE WHEN ?2 THEN 0 ELSE failed_in_row + ?1 END, last_outcome = ?3, last_text = ?4 WHERE job_id = ?5',
-        end.failed ? 1 : 0,
-        end.done ? 1 : 0,
-        end.outcome,
-        end.text.slice(0, textMaxChars),
-        jobId,
-      ),
   }
 }

@@ -1,14 +1,14 @@
 import { setImmediate as breath } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { verifies } from '../../../../../tests/verifies.ts'
-import { createHandDrivenClock } from '../../testing/manual-clock.ts'
-import { play, startOfTime } from '../../testing/cron-harness.ts'
+import { createManualClock } from '../../../../protocol/src/testing/manual-clock.ts'
+import { startCron, startOfTime } from '../../testing/cron-harness.ts'
 
 const minute = 60_000
 
-/** When a job of this schedule fires in the first minute, in seconds of the clock; the board and its file are real. */
+/** When a job of this schedule fires in the first minute, in seconds of the clock; the schedule and its file are real. */
 async function firings(schedule: string, startsAt = startOfTime): Promise<readonly number[]> {
-  const byHand = createHandDrivenClock(startsAt)
+  const byHand = createManualClock(startsAt)
   const sleepers = new Set<object>()
   const clock: typeof byHand = {
     ...byHand,
@@ -19,7 +19,7 @@ async function firings(schedule: string, startsAt = startOfTime): Promise<readon
     },
   }
   const at: number[] = []
-  const { cron, add } = await play({
+  const { cron, add } = await startCron({
     clock,
     world: {
       fireHeartbeat: async () => {

@@ -1,10 +1,10 @@
 import { setImmediate as breath } from 'node:timers/promises'
 import { limits } from '@flotilla/protocol/limits'
-import type { CronFile } from './cron-file.ts'
-import type { CronWorld } from './cron-world.ts'
+import type { CronDeps } from './cron-deps.ts'
+import type { CronJobs } from './cron-jobs.ts'
 import { heartbeatsAtOnceMax } from './fire-job.ts'
 import type { FireJob } from './fire-job.ts'
-import type { JobBoard, LiveJob } from './job-board.ts'
+import type { LiveJob } from './job-schedule.ts'
 
 /** Jobs that one tick acts on, the longest due first; the rest are late at the next. */
 export const firedPerTickMax = 100
@@ -18,31 +18,34 @@ export interface CronTicker {
   run(signal: AbortSignal): Promise<void>
 }
 
-export function createCronTicker(deps: {
-  readonly world: Pick<CronWorld, 'clock' | 'log' | 'pausedReason'>
-  readonly board: JobBoard
-  readonly file: CronFile
+export function createCronTicker({
+  deps: { kernel, pausedReason },
+  jobs: { schedule, file, heartbeatJobs },
+  fire,
+}: {
+  readonly deps: Pick<CronDeps, 'kernel' | 'pausedReason'>
+  readonly jobs: CronJobs
   readonly fire: FireJob
-  /** After new jobs of the file were taken. Never rejects. */
-  readonly changed: () => Promise<void>
 }): CronTicker {
-  const { board, file, fire } = deps
-  const { clock, log, pausedReason } = deps.world
+  const { clock, log } = kernel
   const isPaused = (agentId: string): boolean => pausedReason(agentId) !== null
 
   /** What was due under the old jobs is acted on before the new ones take their place. */
   async function fireAll(signal?: AbortSignal): Promise<number> {
     const heartbeatsMax = heartbeatsAtOnceMax - fire.pending()
-    const due = dueNow(board.all(), { now: clock.now(), heartbeatsMax, isPaused })
+    const due = dueNow(schedule.all(), { now: clock.now(), heartbeatsMax, isPaused })
     let acted = 0
     for (const live of due) {
       if (signal?.aborted) break
       // Meanwhile another may stand in its place.
-      if (board.find(live.job.id) !== live) continue
+      if (schedule.find(live.job.id) !== live) continue
       try {
         fire.due(live)
       } catch (error) {
-        log.error({ jobId: live.job.id, err: error }, 'what became of a due time could not be written down')
+        log.error(
+          { jobId: live.job.id, err: error },
+          'due time of a cron job could not be recorded; it is due again at the next tick',
+        )
       }
       acted += 1
       if (acted % jobsPerBreath === 0) await breath()
@@ -52,15 +55,15 @@ export function createCronTicker(deps: {
 
   async function tick(signal?: AbortSignal): Promise<number> {
     try {
-      board.noticeTime()
+      schedule.noticeTime()
       const acted = await fireAll(signal)
-      if (await file.look()) {
-        board.adopt(file.jobs())
-        await deps.changed()
+      if (await file.poll()) {
+        schedule.adopt(file.jobs())
+        await heartbeatJobs.writeStandIn()
       }
       return acted
     } catch (error) {
-      log.error({ err: error }, 'a tick of the jobs failed')
+      log.error({ err: error }, 'cron tick failed; due jobs wait for the next')
       return 0
     }
   }

@@ -2,8 +2,8 @@ import { wireLimits } from '@flotilla/protocol/limits'
 import { describe, expect, it } from 'vitest'
 import { heedsLesson, verifies } from '../../../../../tests/verifies.ts'
 import { firedPerTickMax } from './cron-ticker.ts'
-import type { FireHeartbeat } from './cron-world.ts'
-import { aJob, owner, play, problemOf, startOfTime, writeByHand } from '../../testing/cron-harness.ts'
+import type { FireHeartbeat } from './cron-deps.ts'
+import { aJob, owner, startCron, problemOf, startOfTime, writeByHand } from '../../testing/cron-harness.ts'
 
 const minute = 60_000
 describe('a due time', () => {
@@ -19,35 +19,35 @@ describe('a due time', () => {
       'resources:cron-job:identifier-field',
       'resources:cron-job:target-field',
     )
-    const played = await play()
-    const says = await played.add({ agent: 'clerk', schedule: '*/5 * * * *', message: 'look' })
-    const acts = await played.add({
+    const harness = await startCron()
+    const says = await harness.add({ agent: 'clerk', schedule: '*/5 * * * *', message: 'look' })
+    const acts = await harness.add({
       agent: 'clerk',
       schedule: 'every 10m',
       tool_name: 'http_request',
       tool_params: { url: 'https://example.org' },
     })
     expect([says.mode, acts.mode]).toEqual(['message', 'tool'])
-    expect(await played.tickAfter(5 * minute - 1)).toBe(0)
-    expect(await played.tickAfter(1)).toBe(1)
-    expect(await played.tickAfter(1)).toBe(0)
-    await played.tickAfter(5 * minute - 1)
-    const [first, , tool] = [...played.runs(), ...played.runs()]
+    expect(await harness.tickAfter(5 * minute - 1)).toBe(0)
+    expect(await harness.tickAfter(1)).toBe(1)
+    expect(await harness.tickAfter(1)).toBe(0)
+    await harness.tickAfter(5 * minute - 1)
+    const [first, , tool] = [...harness.runs(), ...harness.runs()]
     expect(first).toMatchObject({
       agentId: 'clerk',
       kind: 'chat',
       origin: { kind: 'cron', user: 'human:cli' },
       input: { message: 'look', session: `cron:${says.id}:${startOfTime + 5 * minute}` },
     })
-    expect(played.runs().map(({ kind }) => kind)).toContain('tool')
+    expect(harness.runs().map(({ kind }) => kind)).toContain('tool')
     expect(tool).toBeDefined()
-    expect(played.runs().find(({ kind }) => kind === 'tool')?.input).toEqual({
+    expect(harness.runs().find(({ kind }) => kind === 'tool')?.input).toEqual({
       kind: 'tool',
       tool: 'http_request',
       params: { url: 'https://example.org' },
     })
     // The message of the second due time waits behind the first run, which goes on.
-    expect(played.rows(says.id)).toMatchObject([
+    expect(harness.rows(says.id)).toMatchObject([
       { state: 'fired', dueAt: startOfTime + 5 * minute, lateMs: 0, runId: first?.id },
       { state: 'skipped', reason: 'overlap' },
     ])
@@ -55,40 +55,40 @@ describe('a due time', () => {
 
   it('is skipped and counted while the run before it goes on', async () => {
     heedsLesson(77)
-    const played = await play()
-    const { id } = await played.add({ agent: 'clerk', schedule: 'every 1m', message: 'look' })
-    for (let count = 0; count < 6; count++) await played.tickAfter(minute)
-    expect(played.rows(id)).toMatchObject([
+    const harness = await startCron()
+    const { id } = await harness.add({ agent: 'clerk', schedule: 'every 1m', message: 'look' })
+    for (let count = 0; count < 6; count++) await harness.tickAfter(minute)
+    expect(harness.rows(id)).toMatchObject([
       { state: 'fired' },
       { state: 'skipped', reason: 'overlap', count: 5, dueUntil: startOfTime + 6 * minute },
     ])
-    expect(played.cron.list(owner).jobs).toMatchObject([{ run_count: 1, skip_count: 5 }])
-    played.end(played.runs()[0]?.id ?? '')
-    await played.tickAfter(minute)
-    expect(played.runs()).toHaveLength(2)
-    expect(played.cron.history(owner, id, 10).why.join('\n')).toMatch(
+    expect(harness.cron.list(owner).jobs).toMatchObject([{ run_count: 1, skip_count: 5 }])
+    harness.end(harness.runs()[0]?.id ?? '')
+    await harness.tickAfter(minute)
+    expect(harness.runs()).toHaveLength(2)
+    expect(harness.cron.history(owner, id, 10).why.join('\n')).toMatch(
       /5 due times: skipped \(overlap\): the one before goes on as run_/,
     )
   })
 
   it('that the loop slept through is acted on once, and told late', async () => {
     heedsLesson(78)
-    const played = await play()
-    const { id } = await played.add({ agent: 'clerk', schedule: '* * * * *', message: 'look' })
-    await played.tickAfter(minute + 30_000)
-    expect(played.rows(id)).toMatchObject([{ state: 'fired', dueAt: startOfTime + minute, lateMs: 30_000 }])
-    expect(played.cron.history(owner, id, 1).rows).toMatchObject([{ late: true, late_ms: 30_000 }])
-    await played.tickAfter(30_000)
-    expect(played.rows(id)).toHaveLength(2)
+    const harness = await startCron()
+    const { id } = await harness.add({ agent: 'clerk', schedule: '* * * * *', message: 'look' })
+    await harness.tickAfter(minute + 30_000)
+    expect(harness.rows(id)).toMatchObject([{ state: 'fired', dueAt: startOfTime + minute, lateMs: 30_000 }])
+    expect(harness.cron.history(owner, id, 1).rows).toMatchObject([{ late: true, late_ms: 30_000 }])
+    await harness.tickAfter(30_000)
+    expect(harness.rows(id)).toHaveLength(2)
   })
 
   it('that came while the mesh was down is acted on once at its start, those before are one row', async () => {
-    const played = await play()
-    const { id } = await played.add({ agent: 'clerk', schedule: 'every 5s', message: 'look' })
-    await played.tickAfter(5000)
-    played.end(played.runs()[0]?.id ?? '')
-    await played.clock.leap(24 * 3600 * 1000)
-    const next = await played.again()
+    const harness = await startCron()
+    const { id } = await harness.add({ agent: 'clerk', schedule: 'every 5s', message: 'look' })
+    await harness.tickAfter(5000)
+    harness.end(harness.runs()[0]?.id ?? '')
+    await harness.clock.leap(24 * 3600 * 1000)
+    const next = await harness.again()
     await next.cron.tick()
     await next.cron.tick()
     expect(next.rows(id)).toMatchObject([
@@ -100,20 +100,20 @@ describe('a due time', () => {
   })
 
   it('does not come twice after the clock was set back, and those let pass come again', async () => {
-    const played = await play()
-    const { id } = await played.add({ agent: 'clerk', schedule: 'every 1m', message: 'look' })
+    const harness = await startCron()
+    const { id } = await harness.add({ agent: 'clerk', schedule: 'every 1m', message: 'look' })
     for (let count = 1; count <= 3; count++) {
-      await played.tickAfter(minute)
-      if (count === 1) played.end(played.runs()[0]?.id ?? '')
+      await harness.tickAfter(minute)
+      if (count === 1) harness.end(harness.runs()[0]?.id ?? '')
     }
     // Fired at 1 and 2, overlap at 3; then the clock goes to half past 1.
-    expect(played.rows(id).map(({ state }) => state)).toEqual(['fired', 'fired', 'skipped'])
-    played.end(played.runs()[1]?.id ?? '')
-    await played.tickAfter(-1.5 * minute)
-    await played.tickAfter(0.5 * minute)
-    expect(played.runs()).toHaveLength(2)
-    await played.tickAfter(minute)
-    expect(played.rows(id).map(({ state, dueAt }) => [state, (dueAt - startOfTime) / minute])).toEqual([
+    expect(harness.rows(id).map(({ state }) => state)).toEqual(['fired', 'fired', 'skipped'])
+    harness.end(harness.runs()[1]?.id ?? '')
+    await harness.tickAfter(-1.5 * minute)
+    await harness.tickAfter(0.5 * minute)
+    expect(harness.runs()).toHaveLength(2)
+    await harness.tickAfter(minute)
+    expect(harness.rows(id).map(({ state, dueAt }) => [state, (dueAt - startOfTime) / minute])).toEqual([
       ['fired', 1],
       ['fired', 2],
       ['fired', 3],
@@ -121,24 +121,24 @@ describe('a due time', () => {
   })
 
   it('of a clock that leapt a year ahead and came back is acted on when it really comes', async () => {
-    const played = await play()
-    const { id } = await played.add({ agent: 'clerk', schedule: 'every 1h', message: 'look' })
+    const harness = await startCron()
+    const { id } = await harness.add({ agent: 'clerk', schedule: 'every 1h', message: 'look' })
     const year = 365 * 24 * 3600 * 1000
-    await played.tickAfter(year)
-    played.end(played.runs()[0]?.id ?? '')
-    expect(played.runs()).toHaveLength(1)
-    await played.tickAfter(-year)
-    await played.tickAfter(60 * minute)
-    expect(played.runs()).toHaveLength(2)
-    expect(played.rows(id).map(({ dueAt, state }) => [state, dueAt - startOfTime])).toEqual([
+    await harness.tickAfter(year)
+    harness.end(harness.runs()[0]?.id ?? '')
+    expect(harness.runs()).toHaveLength(1)
+    await harness.tickAfter(-year)
+    await harness.tickAfter(60 * minute)
+    expect(harness.runs()).toHaveLength(2)
+    expect(harness.rows(id).map(({ dueAt, state }) => [state, dueAt - startOfTime])).toEqual([
       ['fired', year],
       ['fired', 60 * minute],
     ])
   })
 
   it('waits for its condition, which knows the time on the wall of its zone and how the last run ended', async () => {
-    const played = await play()
-    const { id } = await played.add({
+    const harness = await startCron()
+    const { id } = await harness.add({
       agent: 'clerk',
       schedule: 'every 1h',
       timezone: 'Europe/Berlin',
@@ -146,119 +146,119 @@ describe('a due time', () => {
       when: 'now.weekday == "MON" and now.hour >= 3 and last.outcome != "cancelled"',
     })
     for (let count = 0; count < 4; count++) {
-      await played.tickAfter(60 * minute)
-      for (const run of played.runs()) if (run.state === 'queued') played.end(run.id)
+      await harness.tickAfter(60 * minute)
+      for (const run of harness.runs()) if (run.state === 'queued') harness.end(run.id)
     }
-    expect(played.rows(id)).toMatchObject([
+    expect(harness.rows(id)).toMatchObject([
       { state: 'skipped', reason: 'condition', dueAt: startOfTime + 60 * minute },
       { state: 'fired', dueAt: startOfTime + 120 * minute },
       { state: 'skipped', reason: 'condition', count: 2 },
     ])
     expect(
-      (await problemOf(played.add({ agent: 'clerk', schedule: 'every 1h', message: 'x', when: '1 +' })))
+      (await problemOf(harness.add({ agent: 'clerk', schedule: 'every 1h', message: 'x', when: '1 +' })))
         .detail,
     ).toMatch(/^when: /)
   })
 
   it('waits while its agent is paused, says so, and fires once when that ends', async () => {
     let paused: string | null = 'the owner said so'
-    const played = await play({ world: { pausedReason: () => paused } })
-    const { id } = await played.add({ agent: 'clerk', schedule: 'every 1m', message: 'look' })
-    for (const _ of [1, 2, 3]) await played.tickAfter(minute)
-    expect(played.rows(id)).toMatchObject([
+    const harness = await startCron({ world: { pausedReason: () => paused } })
+    const { id } = await harness.add({ agent: 'clerk', schedule: 'every 1m', message: 'look' })
+    for (const _ of [1, 2, 3]) await harness.tickAfter(minute)
+    expect(harness.rows(id)).toMatchObject([
       { state: 'skipped', reason: 'paused', detail: 'the owner said so', count: 2 },
     ])
     paused = null
-    await played.tickAfter(5000)
-    await played.tickAfter(5000)
-    expect(played.rows(id)).toMatchObject([{ state: 'skipped' }, { state: 'fired', lateMs: 5000 }])
-    await played.tickAfter(minute)
-    expect(played.rows(id)).toHaveLength(3)
+    await harness.tickAfter(5000)
+    await harness.tickAfter(5000)
+    expect(harness.rows(id)).toMatchObject([{ state: 'skipped' }, { state: 'fired', lateMs: 5000 }])
+    await harness.tickAfter(minute)
+    expect(harness.rows(id)).toHaveLength(3)
   })
 
   it('of a paused agent takes no place from others in a tick', async () => {
-    const played = await play({
+    const harness = await startCron({
       world: { pausedReason: (agentId) => (agentId === 'clerk' ? 'paused' : null) },
     })
     for (let made = 0; made < 40; made += 1)
-      await played.add({ agent: 'clerk', schedule: 'every 1m', message: `held ${made}` })
-    await played.add({ agent: 'scribe', schedule: 'every 1m', message: 'mine' })
-    await played.tickAfter(minute)
-    expect(await played.tickAfter(5000)).toBe(0)
+      await harness.add({ agent: 'clerk', schedule: 'every 1m', message: `held ${made}` })
+    await harness.add({ agent: 'scribe', schedule: 'every 1m', message: 'mine' })
+    await harness.tickAfter(minute)
+    expect(await harness.tickAfter(5000)).toBe(0)
   })
 })
 
 describe('many jobs', () => {
   it('go on where one is poisoned', async () => {
     heedsLesson(71)
-    const played = await play({
+    const harness = await startCron({
       world: {
         readCondition: () => () => {
           throw new Error('boom')
         },
       },
     })
-    const bad = await played.add({
+    const bad = await harness.add({
       agent: 'clerk',
       schedule: 'every 1m',
       message: 'bad',
       when: 'now.hour > 0',
     })
-    const good = await played.add({ agent: 'clerk', schedule: 'every 1m', message: 'good' })
-    await played.tickAfter(minute)
-    await played.tickAfter(minute)
-    expect(played.rows(bad.id)).toMatchObject([
+    const good = await harness.add({ agent: 'clerk', schedule: 'every 1m', message: 'good' })
+    await harness.tickAfter(minute)
+    await harness.tickAfter(minute)
+    expect(harness.rows(bad.id)).toMatchObject([
       { state: 'skipped', reason: 'error', detail: 'boom', count: 2 },
     ])
-    expect(played.rows(good.id)).toMatchObject([{ state: 'fired' }, { reason: 'overlap' }])
+    expect(harness.rows(good.id)).toMatchObject([{ state: 'fired' }, { reason: 'overlap' }])
   })
 
   it('are acted on a bounded number at a time, the rest late at the next tick', async () => {
     heedsLesson(72)
-    const played = await play()
+    const harness = await startCron()
     const total = firedPerTickMax + 30
     const jobs = Array.from({ length: total }, (_, at) => aJob({ id: `j${at}`, agent: `agent-${at}` }))
-    await writeByHand(played, jobs)
-    await played.cron.tick()
-    expect(await played.tickAfter(minute)).toBe(firedPerTickMax)
-    expect(await played.tickAfter(15_000)).toBe(30)
-    const rows = jobs.flatMap(({ id }) => played.rows(id))
+    await writeByHand(harness, jobs)
+    await harness.cron.tick()
+    expect(await harness.tickAfter(minute)).toBe(firedPerTickMax)
+    expect(await harness.tickAfter(15_000)).toBe(30)
+    const rows = jobs.flatMap(({ id }) => harness.rows(id))
     expect(rows.filter(({ state }) => state === 'fired')).toHaveLength(total)
     expect(rows.filter(({ lateMs }) => lateMs === 15_000)).toHaveLength(30)
   })
 
   it('of one agent are 50 at most, at the door and in the file', async () => {
     heedsLesson(72)
-    const played = await play()
+    const harness = await startCron()
     await writeByHand(
-      played,
+      harness,
       Array.from({ length: 49 }, (_, at) => aJob({ id: `j${at}` })),
     )
-    await played.cron.tick()
-    const tries = [1, 2, 3].map(() => played.add({ agent: 'clerk', schedule: 'every 1h', message: 'x' }))
+    await harness.cron.tick()
+    const tries = [1, 2, 3].map(() => harness.add({ agent: 'clerk', schedule: 'every 1h', message: 'x' }))
     const ends = await Promise.allSettled(tries)
     expect(ends.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
     expect(
-      (await problemOf(played.add({ agent: 'clerk', schedule: 'every 1h', message: 'x' }))).detail,
+      (await problemOf(harness.add({ agent: 'clerk', schedule: 'every 1h', message: 'x' }))).detail,
     ).toMatch(/more than 50 jobs/)
-    await played.add({ agent: 'writer', schedule: 'every 1h', message: 'x' })
+    await harness.add({ agent: 'writer', schedule: 'every 1h', message: 'x' })
   })
 
   it('of an agent that is archived get no run, and the row says why', async () => {
     heedsLesson(81)
-    const played = await play()
-    const { id } = await played.add({ agent: 'clerk', schedule: 'every 1m', message: 'look' })
-    played.archived.add('clerk')
-    for (let count = 0; count < 3; count++) await played.tickAfter(minute)
-    expect(played.runs()).toHaveLength(0)
-    expect(played.rows(id)).toMatchObject([{ state: 'skipped', reason: 'refused', count: 3 }])
-    expect(played.rows(id)[0]?.detail).toMatch(/agent-archived/)
-    expect((await problemOf(played.add({ agent: 'clerk', schedule: 'every 1h', message: 'x' }))).code).toBe(
+    const harness = await startCron()
+    const { id } = await harness.add({ agent: 'clerk', schedule: 'every 1m', message: 'look' })
+    harness.archived.add('clerk')
+    for (let count = 0; count < 3; count++) await harness.tickAfter(minute)
+    expect(harness.runs()).toHaveLength(0)
+    expect(harness.rows(id)).toMatchObject([{ state: 'skipped', reason: 'refused', count: 3 }])
+    expect(harness.rows(id)[0]?.detail).toMatch(/agent-archived/)
+    expect((await problemOf(harness.add({ agent: 'clerk', schedule: 'every 1h', message: 'x' }))).code).toBe(
       'agent-archived',
     )
-    played.archived.delete('clerk')
-    await played.tickAfter(minute)
-    expect(played.runs()).toHaveLength(1)
+    harness.archived.delete('clerk')
+    await harness.tickAfter(minute)
+    expect(harness.runs()).toHaveLength(1)
   })
 })
 
@@ -266,57 +266,57 @@ describe('a run by hand', () => {
   it('is always dispatched: off, overlapping, or with a condition that does not hold', async () => {
     heedsLesson(74)
     verifies('states:cron:manual-run-dispatches', 'resources:cron-job:enabled')
-    const played = await play()
-    const { id } = await played.add({
+    const harness = await startCron()
+    const { id } = await harness.add({
       agent: 'clerk',
       schedule: 'every 1m',
       message: 'look',
       enabled: false,
       when: 'now.hour > 50',
     })
-    await played.tickAfter(10 * minute)
-    expect(played.rows(id)).toEqual([])
-    const first = await played.cron.runNow(owner, id)
-    const second = await played.cron.runNow(owner, id)
+    await harness.tickAfter(10 * minute)
+    expect(harness.rows(id)).toEqual([])
+    const first = await harness.cron.runNow(owner, id)
+    const second = await harness.cron.runNow(owner, id)
     expect([first, second]).toMatchObject([
       { state: 'fired', manual: true },
       { state: 'fired', manual: true },
     ])
-    expect(played.runs().map(({ state }) => state)).toEqual(['queued', 'queued'])
+    expect(harness.runs().map(({ state }) => state)).toEqual(['queued', 'queued'])
     expect(first.run_id).not.toBe(second.run_id)
   })
 
   it('stands at the head of a full lane, each job once, whatever holds what triggers begin', async () => {
-    const played = await play({ world: { pausedReason: () => 'moving house' } })
-    const one = await played.add({ agent: 'clerk', schedule: 'every 1m', message: 'one' })
-    const two = await played.add({ agent: 'clerk', schedule: 'every 1m', message: 'two', enabled: false })
-    for (let count = 0; count < wireLimits.laneQueueMax; count++) await played.cron.runNow(owner, one.id)
-    await played.clock.leap(minute)
-    const first = await played.cron.runNow(owner, two.id)
+    const harness = await startCron({ world: { pausedReason: () => 'moving house' } })
+    const one = await harness.add({ agent: 'clerk', schedule: 'every 1m', message: 'one' })
+    const two = await harness.add({ agent: 'clerk', schedule: 'every 1m', message: 'two', enabled: false })
+    for (let count = 0; count < wireLimits.laneQueueMax; count++) await harness.cron.runNow(owner, one.id)
+    await harness.clock.leap(minute)
+    const first = await harness.cron.runNow(owner, two.id)
     expect(first).toMatchObject({ state: 'fired', manual: true })
     for (let count = 0; count < 5; count++) {
-      expect(await played.cron.runNow(owner, two.id)).toEqual(first)
-      expect((await played.cron.runNow(owner, one.id)).state).toBe('fired')
+      expect(await harness.cron.runNow(owner, two.id)).toEqual(first)
+      expect((await harness.cron.runNow(owner, one.id)).state).toBe('fired')
     }
-    expect(played.ledger.laneOf('clerk').queued).toBe(wireLimits.laneQueueMax + 1)
-    expect(played.rows(two.id)).toHaveLength(1)
-    played.ledger.start()
-    await played.clock.settle()
-    expect(played.ledger.find(first.run_id ?? '')?.state).toBe('running')
+    expect(harness.ledger.laneOf('clerk').queued).toBe(wireLimits.laneQueueMax + 1)
+    expect(harness.rows(two.id)).toHaveLength(1)
+    harness.ledger.start()
+    await harness.clock.settle()
+    expect(harness.ledger.find(first.run_id ?? '')?.state).toBe('running')
   })
 
   it('for an agent that is not there any more is refused to the one who asked', async () => {
-    const played = await play()
-    const { id } = await played.add({ agent: 'clerk', schedule: 'every 1m', message: 'look' })
-    await played.cron.forget('clerk')
-    expect((await problemOf(played.cron.runNow(owner, id))).code).toBe('not-found')
-    expect(played.runs()).toEqual([])
+    const harness = await startCron()
+    const { id } = await harness.add({ agent: 'clerk', schedule: 'every 1m', message: 'look' })
+    await harness.cron.forget('clerk')
+    expect((await problemOf(harness.cron.runNow(owner, id))).code).toBe('not-found')
+    expect(harness.runs()).toEqual([])
   })
 
   it('of a heartbeat tells what it became', async () => {
     verifies('events:cron:heartbeat-mode', 'resources:cron-job:heartbeat')
     const asked: object[] = []
-    const played = await play({
+    const harness = await startCron({
       world: {
         fireHeartbeat: async (agentId, firing) => {
           asked.push({ agentId, ...firing })
@@ -324,15 +324,15 @@ describe('a run by hand', () => {
         },
       },
     })
-    const { id, mode } = await played.add({ agent: 'clerk', schedule: 'every 15m', heartbeat: true })
+    const { id, mode } = await harness.add({ agent: 'clerk', schedule: 'every 15m', heartbeat: true })
     expect(mode).toBe('heartbeat')
-    expect(await played.cron.runNow(owner, id)).toMatchObject({
+    expect(await harness.cron.runNow(owner, id)).toMatchObject({
       state: 'skipped',
       detail: 'nothing happened',
     })
-    await played.tickAfter(15 * minute)
-    await played.clock.settle()
-    expect(played.rows(id)).toMatchObject([{ manual: true }, { manual: false, reason: 'heartbeat' }])
+    await harness.tickAfter(15 * minute)
+    await harness.clock.settle()
+    expect(harness.rows(id)).toMatchObject([{ manual: true }, { manual: false, reason: 'heartbeat' }])
     expect(asked).toMatchObject([
       { agentId: 'clerk', manual: true, jobId: id },
       { agentId: 'clerk', manual: false, jobId: id, dueAt: startOfTime + 15 * minute },
@@ -342,15 +342,15 @@ describe('a run by hand', () => {
 
 describe('what is cut off', () => {
   it('between the row and the run leaves neither, and is done once afterwards', async () => {
-    const played = await play()
-    const { id } = await played.add({ agent: 'clerk', schedule: 'every 1m', message: 'look' })
-    const broken = await played.again({
+    const harness = await startCron()
+    const { id } = await harness.add({ agent: 'clerk', schedule: 'every 1m', message: 'look' })
+    const broken = await harness.again({
       world: {
         ledger: {
-          find: played.ledger.find,
-          isLaneFull: played.ledger.isLaneFull,
+          find: harness.ledger.find,
+          isLaneFull: harness.ledger.isLaneFull,
           submitRun: (caller, input) => {
-            played.ledger.submitRun(caller, input)
+            harness.ledger.submitRun(caller, input)
             throw new Error('the power went out')
           },
         },
@@ -380,17 +380,17 @@ describe('what is cut off', () => {
       asked.push(dueAt)
       return answer ?? new Promise(() => {})
     }
-    const played = await play({ world: { fireHeartbeat } })
-    const { id } = await played.add({ agent: 'clerk', schedule: 'every 15m', heartbeat: true })
-    await played.tickAfter(15 * minute)
-    expect(played.rows(id)).toMatchObject([{ state: 'firing' }])
-    const run = played.ledger.submitRun(
+    const harness = await startCron({ world: { fireHeartbeat } })
+    const { id } = await harness.add({ agent: 'clerk', schedule: 'every 15m', heartbeat: true })
+    await harness.tickAfter(15 * minute)
+    expect(harness.rows(id)).toMatchObject([{ state: 'firing' }])
+    const run = harness.ledger.submitRun(
       { kind: 'system' },
       { agentId: 'clerk', input: { kind: 'heartbeat', message: 'x' }, trigger: 'heartbeat' },
     )
-    played.end(run.id)
+    harness.end(run.id)
     answer = { fired: run }
-    const next = await played.again()
+    const next = await harness.again()
     const stopping = new AbortController()
     const running = next.cron.run(stopping.signal)
     await next.clock.settle()

@@ -1,7 +1,7 @@
 import { correctionOf } from './cron-file.ts'
 import type { CronRow, CronState } from './cron-table.ts'
-import type { LiveJob } from './job-board.ts'
-import { durationWords, rowWords, stamp } from './row-words.ts'
+import type { LiveJob } from './job-schedule.ts'
+import { formatDuration, formatRow, stamp } from './format-row.ts'
 
 /** Why a job fired when it did, and why it did not, in sentences: what holds now, then its rows as they are given. Pure. */
 export function explainJob(
@@ -14,19 +14,19 @@ export function explainJob(
   const correction = correctionOf(job)
   return [
     `Job ${job.id} of ${job.agent}: ${job.schedule} (${zone}), made by ${job.created_by}.`,
-    nextWords(live, now),
+    formatNextDue(live, now),
     ...(correction === '' ? [] : [`Note: ${correction}.`]),
     ...(typeof live.when === 'string' ? [`Its condition cannot be understood: ${live.when}.`] : []),
     ...((state?.failedInRow ?? 0) > 0 ? [`Its last ${state?.failedInRow ?? 0} runs failed.`] : []),
-    ...(rows.length === 0 ? ['No due time has come yet.'] : rows.map(rowWords)),
+    ...(rows.length === 0 ? ['No due time has come yet.'] : rows.map(formatRow)),
   ]
 }
 
-function nextWords({ job, nextDue, heldUntil }: LiveJob, now: number): string {
+function formatNextDue({ job, nextDue, heldUntil }: LiveJob, now: number): string {
   if (!job.enabled) return 'It is off, so nothing is due; a run by hand works all the same.'
   if (!Number.isFinite(nextDue)) return 'It is never due again.'
   if (nextDue <= now && heldUntil !== null)
     return `It has been due since ${stamp(nextDue)} and fires once when the pause of its agent ends.`
   if (nextDue <= now) return `It has been due since ${stamp(nextDue)} and comes with one of the next ticks.`
-  return `Next due ${stamp(nextDue)}, in ${durationWords(nextDue - now)}.`
+  return `Next due ${stamp(nextDue)}, in ${formatDuration(nextDue - now)}.`
 }

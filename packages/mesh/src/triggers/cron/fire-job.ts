@@ -1,17 +1,23 @@
-import { isTerminal } from '@flotilla/protocol/run'
 import { Problem } from '@flotilla/protocol/problem'
-import type { Caller } from '../../access/caller.ts'
-import type { RunRecord } from '../../runs/lifecycle/run-record.ts'
-import { conditionPayload } from './condition-payload.ts'
+import type { Caller } from '../../access/index.ts'
+import type { RunRecord } from '../../runs/index.ts'
+import { askHeartbeat } from './ask-heartbeat.ts'
 import { inputOf } from './cron-job.ts'
 import type { CronJob } from './cron-job.ts'
-import type { CronRow, CronTable, SkipReason } from './cron-table.ts'
-import type { CronWorld } from './cron-world.ts'
-import type { JobBoard, LiveJob } from './job-board.ts'
-import { isOperatorHeartbeat } from './operator-heartbeat.ts'
+import type { CronRow } from './cron-table.ts'
+import { findObstacle } from './find-obstacle.ts'
+import type { LiveJob } from './job-schedule.ts'
 import { planDues } from './plan-dues.ts'
 import type { DuePlan } from './plan-dues.ts'
-import { tellOfJob } from './tell-of-job.ts'
+import {
+  beginRow,
+  beginRowByHand,
+  obstacleOfError,
+  recordFired,
+  recordMissed,
+  recordSkipped,
+} from './record-firing.ts'
+import type { Firing } from './record-firing.ts'
 
 /** Heartbeats that are asked for at once; the rest of a tick waits for the next. */
 export const heartbeatsAtOnceMax = 100
@@ -33,7 +39,6 @@ export interface FireJob {
   byHand(live: LiveJob, askedBy: Caller): Promise<CronRow>
   /** Asks again for heartbeats that were cut off in the asking. */
   resume(): void
-  settle(row: CronRow, run: RunRecord): void
   /** Heartbeats that are being asked for. */
   pending(): number
   /** Resolves when none is. */
@@ -42,259 +47,139 @@ export interface FireJob {
 
 const asSystem: Caller = { kind: 'system' }
 
-export function createFireJob(deps: {
-  readonly world: CronWorld
-  readonly table: CronTable
-  readonly board: JobBoard
-  readonly settle: (row: CronRow, run: RunRecord) => void
-}): FireJob {
-  const { world, table, board, settle } = deps
-  const { database, clock, ledger, events, log } = world
-  const beating = new Set<Promise<unknown>>()
-
-  function skipped(job: CronJob, stretch: Stretch, { reason, detail }: Obstacle): void {
-    const { first, last, count, exact } = stretch
-    const row = { jobId: job.id, dueAt: first, dueUntil: last, count, countExact: exact }
-    const begins = table.skip({ ...row, reason, detail, at: clock.now() })
-    table.countSkipped(job.id, count)
-    table.trim(job.id)
-    // What goes on being let pass for one reason is told once.
-    if (!begins) return
-    const times = count > 1 ? `${exact ? '' : 'at least '}${count} due times: ` : ''
-    tellOfJob(events, job, { action: 'skipped', detail: times + detail })
-  }
-
-  /** The rows of everything before the due time that is acted on. */
-  function letPass(job: CronJob, { missed }: DuePlan, obstacle: Obstacle = passedBy): void {
-    for (const stretch of missed) skipped(job, stretch, obstacle)
-  }
-
-  /** Whoever asks, the words are their maker's, and are believed as such. */
-  function submit(job: CronJob, firing: { dueAt: number; key: string; askedByPerson: boolean }): RunRecord {
-    const input = inputOf(job, firing.dueAt)
-    if (!input) throw new Error('a heartbeat has no input of its own')
-    return ledger.submitRun(asSystem, {
-      agentId: job.agent,
-      input,
-      trigger: 'cron',
-      triggerId: job.created_by,
-      idempotencyKey: firing.key,
-      askedByPerson: firing.askedByPerson,
-    })
-  }
-
-  function fired(job: CronJob, row: CronRow, run: RunRecord): void {
-    table.markFired(row.seq, run.id)
-    table.countFired(job.id, clock.now())
-    table.trim(job.id)
-    tellOfJob(events, job, { action: 'started', detail: run.id })
-    const now = ledger.find(run.id) ?? run
-    const written = table.bySeq(row.seq)
-    if (written && isTerminal(now.state)) settle(written, now)
-  }
-
-  /** The row first, then the asking, then what came of it: a start takes up what a crash left in between. */
-  async function beat(job: CronJob, row: CronRow, askedBy?: Caller): Promise<void> {
-    const { dueAt, manual } = row
-    const answer = await world
-      .fireHeartbeat(job.agent, { manual, jobId: job.id, dueAt, ...(askedBy ? { askedBy } : {}) })
-      .catch((error: unknown) => ({
-        failed: error,
-      }))
-    database.transaction(() => {
-      if ('fired' in answer) return fired(job, row, answer.fired)
-      const failed = 'failed' in answer
-      const words = failed ? wordsOf(answer.failed) : answer.skipped
-      table.markSkipped(row.seq, failed ? reasonOf(answer.failed) : 'heartbeat', words)
-      table.countSkipped(job.id, 1)
-      tellOfJob(events, job, { action: 'skipped', detail: words })
-    })
-    if ('failed' in answer) throw answer.failed
-  }
-
-  function track(job: CronJob, work: Promise<unknown>): void {
-    const tracked = work
-      .catch((error: unknown) => log.warn({ jobId: job.id, err: error }, 'a heartbeat was not fired'))
-      .finally(() => beating.delete(tracked))
-    beating.add(tracked)
-  }
-
-  function insertFiring(
-    job: CronJob,
-    firing: { dueAt: number; manual: boolean; at: number },
-  ): CronRow | null {
-    const lateMs = Math.max(0, firing.at - firing.dueAt)
-    if (!table.insertFiring({ jobId: job.id, ...firing, lateMs })) return null
-    return table.firingRow(job.id, firing.dueAt, firing.manual)
-  }
-
-  /** A full lane takes what is asked for by hand at its head, once for each job: asked for again, it is the same. */
-  function waitingByHand(job: CronJob): CronRow | null {
-    if (!ledger.isLaneFull({ agentId: job.agent, proactive: false })) return null
-    const isWaiting = ({ manual, runId }: CronRow): boolean =>
-      manual && runId !== null && ledger.find(runId)?.state === 'queued'
-    return table.openOf(job.id).findLast(isWaiting) ?? null
-  }
-
-  /** Everything due has its row after this, but for a last due time that a pause holds. */
-  function fireDue(live: LiveJob, plan: DuePlan, now: number): 'acted' | 'held' {
-    const { job } = live
-    const paused = world.pausedReason(job.agent)
-    if (paused !== null) {
-      letPass(job, plan, { reason: 'paused', detail: paused })
-      return 'held'
-    }
-    act(live, plan, now)
-    return 'acted'
-  }
-
-  function act(live: LiveJob, plan: DuePlan, now: number): void {
-    const { job } = live
-    const dueAt = plan.fire
-    if (dueAt === null) return letPass(job, plan)
-    const obstacle = obstacleTo(deps, live, dueAt)
-    if (obstacle) {
-      letPass(job, plan)
-      return skipped(job, one(dueAt), obstacle)
-    }
-    letPass(job, plan)
-    const row = insertFiring(job, { dueAt, manual: false, at: now })
-    if (!row) return
-    if (job.heartbeat) database.afterCommit(() => track(job, beat(job, row)))
-    else fired(job, row, submit(job, { dueAt, key: `cron:${job.id}:${dueAt}`, askedByPerson: false }))
-  }
-
+export function createFireJob(deps: Omit<Firing, 'asking'>): FireJob {
+  const firing: Firing = { ...deps, asking: new Set() }
+  const { asking } = firing
   return {
-    settle,
-    pending: () => beating.size,
+    due: (live) => fireDue(firing, live),
+    byHand: async ({ job }, askedBy) =>
+      job.heartbeat ? heartbeatByHand(firing, job, askedBy) : submitByHand(firing, job),
+    resume: () => resume(firing),
+    pending: () => asking.size,
     idle: async () => {
-      while (beating.size > 0) await Promise.all(beating)
-    },
-    due(live) {
-      const now = clock.now()
-      const { job, schedule } = live
-      if (!job.enabled) return false
-      const after = board.accountedUntil(job.id)
-      const plan = planDues(schedule, { after, until: now, taken: table.taken(job.id, after, now) })
-      try {
-        database.transaction(() => {
-          const held = plan !== null && fireDue(live, plan, now) === 'held'
-          if (held && plan.fire !== null) board.hold(live, plan.fire)
-          else board.account(live, now)
-        })
-      } catch (error) {
-        if (!(error instanceof Problem)) log.error({ jobId: job.id, err: error }, 'a job could not be fired')
-        if (!plan) return false
-        database.transaction(() => {
-          letPass(job, plan)
-          if (plan.fire !== null)
-            skipped(job, one(plan.fire), { reason: reasonOf(error), detail: wordsOf(error) })
-          board.account(live, now)
-        })
-      }
-      return plan !== null
-    },
-    async byHand({ job }, askedBy) {
-      const now = clock.now()
-      if (job.heartbeat) {
-        const row = database.transaction(() => insertFiring(job, { dueAt: now, manual: true, at: now }))
-        if (!row) throw new Error('a row by hand is always written')
-        const work = beat(job, row, askedBy)
-        track(job, work)
-        await work
-        return table.bySeq(row.seq) ?? row
-      }
-      return database.transaction(() => {
-        const waiting = waitingByHand(job)
-        if (waiting) return waiting
-        const row = insertFiring(job, { dueAt: now, manual: true, at: now })
-        if (!row) throw new Error('a row by hand is always written')
-        fired(
-          job,
-          row,
-          submit(job, { dueAt: now, key: `cron:${job.id}:by-hand:${row.seq}`, askedByPerson: true }),
-        )
-        return table.bySeq(row.seq) ?? row
-      })
-    },
-    resume() {
-      for (const row of table.firing()) {
-        const live = board.find(row.jobId)
-        if (live?.job.heartbeat) track(live.job, beat(live.job, row))
-        else table.markSkipped(row.seq, 'changed', 'the job was changed before it was its turn')
-      }
+      while (asking.size > 0) await Promise.all(asking)
     },
   }
 }
 
-interface Obstacle {
-  readonly reason: SkipReason
-  readonly detail: string
+function fireDue(firing: Firing, live: LiveJob): boolean {
+  const { kernel } = firing.deps
+  const { table, schedule } = firing.jobs
+  const { job } = live
+  const now = kernel.clock.now()
+  if (!job.enabled) return false
+  const after = schedule.accountedUntil(job.id)
+  const plan = planDues(live.schedule, { after, until: now, taken: table.taken(job.id, after, now) })
+  try {
+    kernel.database.transaction(() => {
+      const isHeld = plan !== null && !actUnlessPaused(firing, live, { plan, now })
+      if (isHeld && plan.fire !== null) schedule.hold(live, plan.fire)
+      else schedule.account(live, now)
+    })
+  } catch (error) {
+    if (!(error instanceof Problem))
+      kernel.log.error(
+        { jobId: job.id, agentId: job.agent, err: error },
+        'cron job could not be fired; its row says why, and it is tried again at its next due time',
+      )
+    if (!plan) return false
+    kernel.database.transaction(() => {
+      recordMissed(firing, job, plan)
+      if (plan.fire !== null) recordSkipped(firing, job, { due: plan.fire, because: obstacleOfError(error) })
+      schedule.account(live, now)
+    })
+  }
+  return plan !== null
 }
 
-interface Stretch {
-  readonly first: number
-  readonly last: number
-  readonly count: number
-  readonly exact: boolean
+interface DueNow {
+  readonly plan: DuePlan
+  readonly now: number
 }
 
-/** Of due times with a later one that has come too. */
-const passedBy: Obstacle = {
-  reason: 'missed',
-  detail: 'nothing looked at it in time, and only the last due time is acted on',
+/** Everything due has its row after this, but for a last due time that a pause holds (3); false where one does. */
+function actUnlessPaused(firing: Firing, live: LiveJob, due: DueNow): boolean {
+  const { job } = live
+  const paused = firing.deps.pausedReason(job.agent)
+  if (paused === null) {
+    act(firing, live, due)
+    return true
+  }
+  recordMissed(firing, job, { missed: due.plan.missed, because: { reason: 'paused', detail: paused } })
+  return false
 }
 
-function one(dueAt: number): Stretch {
-  return { first: dueAt, last: dueAt, count: 1, exact: true }
+function act(firing: Firing, live: LiveJob, { plan: { fire: dueAt, missed }, now }: DueNow): void {
+  const { job } = live
+  const obstacle = dueAt === null ? null : findObstacle(firing, live, dueAt)
+  recordMissed(firing, job, { missed })
+  if (dueAt === null) return
+  if (obstacle) {
+    recordSkipped(firing, job, { due: dueAt, because: obstacle })
+    return
+  }
+  const row = beginRow(firing, job, { dueAt, manual: false, at: now })
+  if (!row) return
+  if (job.heartbeat) {
+    firing.deps.kernel.database.afterCommit(() => void askHeartbeat(firing, { job, row }))
+    return
+  }
+  const run = submit(firing, job, { dueAt, key: `cron:${job.id}:${dueAt}`, askedByPerson: false })
+  recordFired(firing, { job, row, run })
 }
 
-function wordsOf(error: unknown): string {
-  if (error instanceof Problem) return error.detail === '' ? error.code : `${error.code}: ${error.detail}`
-  return error instanceof Error ? error.message : 'it failed'
-}
-
-function reasonOf(error: unknown): SkipReason {
-  return error instanceof Problem ? 'refused' : 'error'
-}
-
-/** What keeps a scheduled firing from being one, first things first. */
-function obstacleTo(
-  { world, table, settle }: Parameters<typeof createFireJob>[0],
-  { job, when }: LiveJob,
-  dueAt: number,
-): Obstacle | null {
-  const maker = refusalOfMaker(world, job)
-  if (maker !== null) return { reason: 'maker', detail: maker }
-  world.requireAgent(job.agent)
-  const open = table.openOf(job.id).filter((row) => {
-    if (row.runId === null) return true
-    const run = world.ledger.find(row.runId)
-    // A run whose end was not heard of is settled here and now.
-    if (run && isTerminal(run.state)) settle(row, run)
-    // A heartbeat that waits for what it handed on keeps nobody from looking around again.
-    return run !== null && !isTerminal(run.state) && !(job.heartbeat && run.state === 'waiting')
+/** Whoever asks, the words are their maker's, and are believed as such. */
+function submit(
+  { deps }: Firing,
+  job: CronJob,
+  asked: { readonly dueAt: number; readonly key: string; readonly askedByPerson: boolean },
+): RunRecord {
+  const input = inputOf(job, asked.dueAt)
+  if (!input) throw new Error('a heartbeat has no input of its own')
+  return deps.runs.submitRun(asSystem, {
+    agentId: job.agent,
+    input,
+    trigger: 'cron',
+    triggerId: job.created_by,
+    idempotencyKey: asked.key,
+    askedByPerson: asked.askedByPerson,
   })
-  const before = open[0]
-  if (before) {
-    const what = before.runId === null ? 'is being fired' : `goes on as ${before.runId}`
-    return { reason: 'overlap', detail: `the one before ${what}` }
-  }
-  if (typeof when === 'string') return { reason: 'error', detail: `its condition: ${when}` }
-  if (when && !when(conditionPayload(job, dueAt, table.stateOf(job.id))))
-    return { reason: 'condition', detail: `it did not hold: ${job.when ?? ''}` }
-  return null
 }
 
-/** A job does no more than its maker may at the moment of firing. */
-function refusalOfMaker({ decide }: CronWorld, job: CronJob): string | null {
-  const maker = /^agent:(.+)$/.exec(job.created_by)?.[1]
-  // The mesh itself keeps the operator's heartbeat, whoever is written there.
-  if (maker === undefined || isOperatorHeartbeat(job)) return null
-  const caller: Caller = { kind: 'agent', agentId: maker, token: 'door', run: null }
-  const may = decide(caller, { do: 'manage-cron' })
-  if (!may.allowed) return `${maker}, which made it, may not: ${may.reason}`
-  if (maker === job.agent) return null
-  const mayForOther = decide(caller, { do: 'edit-agent-config', agentId: job.agent })
-  return mayForOther.allowed ? null : `${maker}, which made it, may not: ${mayForOther.reason}`
+async function heartbeatByHand(firing: Firing, job: CronJob, askedBy: Caller): Promise<CronRow> {
+  const { clock, database } = firing.deps.kernel
+  const row = database.transaction(() => beginRowByHand(firing, job, clock.now()))
+  await askHeartbeat(firing, { job, row, askedBy })
+  return firing.jobs.table.bySeq(row.seq) ?? row
+}
+
+function submitByHand(firing: Firing, job: CronJob): CronRow {
+  const { clock, database } = firing.deps.kernel
+  const now = clock.now()
+  return database.transaction(() => {
+    const waiting = waitingByHand(firing, job)
+    if (waiting) return waiting
+    const row = beginRowByHand(firing, job, now)
+    const key = `cron:${job.id}:by-hand:${row.seq}`
+    const run = submit(firing, job, { dueAt: now, key, askedByPerson: true })
+    recordFired(firing, { job, row, run })
+    return firing.jobs.table.bySeq(row.seq) ?? row
+  })
+}
+
+/** A full lane takes what is asked for by hand at its head, once for each job: asked for again, it is the same. */
+function waitingByHand({ deps: { runs }, jobs }: Firing, job: CronJob): CronRow | null {
+  if (!runs.isLaneFull({ agentId: job.agent, proactive: false })) return null
+  const isWaiting = ({ manual, runId }: CronRow): boolean =>
+    manual && runId !== null && runs.find(runId)?.state === 'queued'
+  return jobs.table.openOf(job.id).findLast(isWaiting) ?? null
+}
+
+function resume(firing: Firing): void {
+  const { table, schedule } = firing.jobs
+  for (const row of table.firing()) {
+    const job = schedule.find(row.jobId)?.job
+    if (job?.heartbeat) void askHeartbeat(firing, { job, row })
+    else table.markSkipped(row.seq, 'changed', 'the job was changed before it was its turn')
+  }
 }

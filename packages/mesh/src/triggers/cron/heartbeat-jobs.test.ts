@@ -1,15 +1,15 @@
 import { writeFile } from 'node:fs/promises'
 import { describe } from 'vitest'
 import { heartbeatJobsConformance } from '../heartbeat/heartbeat-jobs.conformance.ts'
-import { play } from '../../testing/cron-harness.ts'
+import { startCron } from '../../testing/cron-harness.ts'
 
-describe('heartbeats on the board of jobs', () => {
+describe('heartbeats among the jobs', () => {
   heartbeatJobsConformance(async () => {
-    const { cron, world } = await play()
+    const { cron, path } = await startCron()
     return {
       jobs: cron.heartbeatJobs,
       spoil: async () => {
-        await writeFile(world.path, '{ "jobs": [')
+        await writeFile(path, '{ "jobs": [')
         await cron.tick()
       },
     }

@@ -1,70 +1,59 @@
 import { defaultHeartbeatSchedule } from '@flotilla/protocol/heartbeat-reply'
 import { operatorAgentId } from '@flotilla/protocol/ids'
+import type { Kernel } from '../../kernel/index.ts'
+import type { HeartbeatJob, HeartbeatJobs } from '../heartbeat/index.ts'
+import { lockedHeartbeat } from './check-job.ts'
 import type { CronFile } from './cron-file.ts'
 import type { CronJob } from './cron-job.ts'
-import type { CronWorld } from './cron-world.ts'
-import type { JobBoard } from './job-board.ts'
-import { lockedHeartbeat } from './manage-cron.ts'
+import type { JobSchedule } from './job-schedule.ts'
 import { isOperatorHeartbeat, ownHeartbeat, ownHeartbeatId } from './operator-heartbeat.ts'
 
-/** An agent's heartbeat, as the room of heartbeats asks for it. */
-export interface HeartbeatJob {
+/** A heartbeat as the job that it is. */
+export interface HeartbeatCronJob extends HeartbeatJob {
   readonly id: string
-  readonly agentId: string
-  readonly schedule: string
-  readonly enabled: boolean
 }
 
-/** The heartbeat jobs in `config/cron.json`; one for each agent at most. */
-export interface HeartbeatJobs {
-  find(agentId: string): HeartbeatJob | null
-  /**
-   * Makes it, or changes the one that is there. The operator's is every 15m and on; Problem `bad-request` for another.
-   * Where the file cannot be written, the operator's comes all the same, and is written once that can be.
-   */
+/** The heartbeat jobs in `config/cron.json`. */
+export interface CronHeartbeatJobs extends HeartbeatJobs {
+  find(agentId: string): HeartbeatCronJob | null
+  /** As the port says. Where the file cannot be written, the operator's comes all the same, and is written once that can be. */
   put(job: {
     readonly agentId: string
     readonly schedule: string
     readonly enabled?: boolean
-  }): Promise<HeartbeatJob>
-  /** Problem `bad-request` for the operator's. Nothing where there is none. */
-  remove(agentId: string): Promise<void>
+  }): Promise<HeartbeatCronJob>
   /** Writes the operator's into the file where only the mesh has it. Never rejects. */
   writeStandIn(): Promise<void>
 }
 
-export function createHeartbeatJobs(deps: {
-  readonly world: Pick<CronWorld, 'newId' | 'clock'>
-  readonly file: CronFile
-  readonly board: JobBoard
-}): HeartbeatJobs {
-  const { world, file, board } = deps
+export function createHeartbeatJobs(
+  deps: Pick<Kernel, 'newId' | 'clock'> & {
+    readonly file: CronFile
+    readonly schedule: JobSchedule
+    readonly edit: CronFile['edit']
+  },
+): CronHeartbeatJobs {
+  const { file, schedule: live, edit } = deps
   const isOf = (agentId: string) => (job: CronJob) => job.heartbeat && job.agent === agentId
-
   const inFile = (agentId: string) => file.jobs().find(isOf(agentId))
 
-  function find(agentId: string): HeartbeatJob | null {
-    const standIn = board.standIn()
+  function find(agentId: string): HeartbeatCronJob | null {
+    const standIn = live.standIn()
     const job = inFile(agentId) ?? (standIn && isOf(agentId)(standIn) ? standIn : undefined)
     return job ? viewOf(job) : null
   }
 
-  async function write(change: (jobs: readonly CronJob[]) => readonly CronJob[]): Promise<void> {
-    await file.edit(change)
-    board.adopt(file.jobs())
-  }
-
   async function putOwn(): Promise<void> {
-    const created_at = world.clock.now()
+    const created_at = deps.clock.now()
     try {
-      await write((jobs) => {
+      await edit((jobs) => {
         if (jobs.some(isOperatorHeartbeat)) return jobs
         const isTaken = jobs.some(({ id }) => id === ownHeartbeatId)
-        return [...jobs, ownHeartbeat({ id: isTaken ? world.newId('cron') : ownHeartbeatId, created_at })]
+        return [...jobs, ownHeartbeat({ id: isTaken ? deps.newId('cron') : ownHeartbeatId, created_at })]
       })
     } catch (error) {
-      if (!board.standIn() && !inFile(operatorAgentId)) {
-        board.keepStandIn(ownHeartbeat({ id: ownHeartbeatId, created_at }))
+      if (!live.standIn() && !inFile(operatorAgentId)) {
+        live.keepStandIn(ownHeartbeat({ id: ownHeartbeatId, created_at }))
       }
       throw error
     }
@@ -78,13 +67,13 @@ export function createHeartbeatJobs(deps: {
         if (enabled === false) throw lockedHeartbeat('enabled', 'it is always on')
         await putOwn()
       } else {
-        await write((jobs) => {
+        await edit((jobs) => {
           const known = jobs.find(isOf(agentId))
           if (known) {
             const next = { ...known, schedule, enabled: enabled ?? known.enabled }
             return jobs.map((job) => (job === known ? next : job))
           }
-          return [...jobs, newHeartbeat(world, { agentId, schedule, enabled: enabled ?? true })]
+          return [...jobs, newHeartbeat(deps, { agentId, schedule, enabled: enabled ?? true })]
         })
       }
       const made = find(agentId)
@@ -92,18 +81,18 @@ export function createHeartbeatJobs(deps: {
       return made
     },
     writeStandIn: async () => {
-      if (board.standIn() && file.broken() === null) await putOwn().catch(() => {})
+      if (live.standIn() && file.broken() === null) await putOwn().catch(() => {})
     },
     async remove(agentId) {
       if (agentId === operatorAgentId) throw lockedHeartbeat('heartbeat', 'it cannot be removed')
-      await write((jobs) => jobs.filter((job) => !isOf(agentId)(job)))
+      await edit((jobs) => jobs.filter((job) => !isOf(agentId)(job)))
     },
   }
 }
 
 function newHeartbeat(
-  { newId, clock }: Pick<CronWorld, 'newId' | 'clock'>,
-  { agentId, schedule, enabled }: Omit<HeartbeatJob, 'id'>,
+  { newId, clock }: Pick<Kernel, 'newId' | 'clock'>,
+  { agentId, schedule, enabled }: HeartbeatJob,
 ): CronJob {
   return {
     id: newId('cron'),
@@ -118,6 +107,6 @@ function newHeartbeat(
   }
 }
 
-function viewOf({ id, agent, schedule, enabled }: CronJob): HeartbeatJob {
+function viewOf({ id, agent, schedule, enabled }: CronJob): HeartbeatCronJob {
   return { id, agentId: agent, schedule, enabled }
 }

@@ -2,8 +2,8 @@ import type { CronJobView, CronRowView } from '@flotilla/protocol/cron-api'
 import { correctionOf } from './cron-file.ts'
 import { modeOf } from './cron-job.ts'
 import type { CronRow, CronState } from './cron-table.ts'
-import type { LiveJob } from './job-board.ts'
-import { isLate, rowWords } from './row-words.ts'
+import type { LiveJob } from './job-schedule.ts'
+import { isLate, formatRow } from './format-row.ts'
 
 /** A job as doors show it. Pure. */
 export function jobView(live: LiveJob, state: CronState | null): CronJobView {
@@ -53,6 +53,6 @@ export function rowView(row: CronRow): CronRowView {
     outcome: row.outcome,
     text: row.text,
     quiet: row.quiet,
-    words: rowWords(row),
+    words: formatRow(row),
   }
 }

@@ -7,63 +7,63 @@ import {
   aJob,
   noSignal,
   owner,
-  play,
+  startCron,
   problemOf,
   startOfTime,
   writeByHand,
 } from '../../testing/cron-harness.ts'
-import type { PlayedCron } from '../../testing/cron-harness.ts'
+import type { CronHarness } from '../../testing/cron-harness.ts'
 
 const minute = 60_000
 const clerk: Caller = { kind: 'agent', agentId: 'clerk', token: 'door', run: null }
 const chief: Caller = { kind: 'agent', agentId: 'operator', token: 'door', run: null }
 
 describe('how a run ended', () => {
-  async function ended(responses: readonly (string | null)[], more: object = {}): Promise<PlayedCron> {
-    const played = await play()
-    await played.add({ agent: 'clerk', schedule: 'every 1m', message: 'look', ...more })
-    played.ledger.start()
+  async function ended(responses: readonly (string | null)[], more: object = {}): Promise<CronHarness> {
+    const harness = await startCron()
+    await harness.add({ agent: 'clerk', schedule: 'every 1m', message: 'look', ...more })
+    harness.ledger.start()
     for (const response of responses) {
-      await played.tickAfter(minute)
-      await played.clock.settle()
+      await harness.tickAfter(minute)
+      await harness.clock.settle()
       if (response === null)
-        played.agents.finish('clerk', {
+        harness.agents.finish('clerk', {
           status: 'failed',
           error: { code: 'x', detail: 'broke' },
           response: '',
         })
-      else played.agents.finish('clerk', { response })
-      await played.clock.settle()
+      else harness.agents.finish('clerk', { response })
+      await harness.clock.settle()
     }
-    return played
+    return harness
   }
 
   it('stands in its row, and the answer to a job of a person is told to the owner unless it says nothing', async () => {
     verifies('resources:cron-job:suppress-empty')
-    const played = await ended(['Rain at five.', 'OK', 'No updates.', ' '])
-    const [job] = played.cron.list(owner).jobs
-    expect(played.rows(job?.id ?? '')).toMatchObject([
+    const harness = await ended(['Rain at five.', 'OK', 'No updates.', ' '])
+    const [job] = harness.cron.list(owner).jobs
+    expect(harness.rows(job?.id ?? '')).toMatchObject([
       { outcome: 'done', text: 'Rain at five.', quiet: false },
       { outcome: 'done', text: 'OK', quiet: true },
       { outcome: 'done', quiet: true },
       { outcome: 'done', quiet: true },
     ])
-    expect(played.notes.map(({ message }) => message)).toEqual(['Rain at five.'])
+    expect(harness.notes.map(({ message }) => message)).toEqual(['Rain at five.'])
     const loud = await ended(['OK'], { suppress_empty: false })
     expect(loud.notes.map(({ message }) => message)).toEqual(['OK'])
   })
 
   it('badly three times in a row is told once, and counted', async () => {
-    const played = await ended([null, null, null, null, 'fine'])
-    expect(played.notes.map(({ message }) => message.split('\n')[0])).toEqual([
+    const harness = await ended([null, null, null, null, 'fine'])
+    expect(harness.notes.map(({ message }) => message.split('\n')[0])).toEqual([
       expect.stringMatching(/failed 3 times in a row/),
       'fine',
     ])
-    expect(played.cron.list(owner).jobs).toMatchObject([
+    expect(harness.cron.list(owner).jobs).toMatchObject([
       { error_count: 4, errors_in_row: 0, last_outcome: 'done' },
     ])
     expect(
-      played.told.filter((event) => event.type === 'cron.changed' && event.action === 'error'),
+      harness.told.filter((event) => event.type === 'cron.changed' && event.action === 'error'),
     ).toHaveLength(4)
   })
 
@@ -87,15 +87,15 @@ describe('how a run ended', () => {
 describe('making and changing a job', () => {
   it('refuses a wrong schedule, tool or parameter on create and on update, with the field', async () => {
     heedsLesson(70)
-    const played = await play()
+    const harness = await startCron()
     const tool = {
       agent: 'clerk',
       schedule: 'every 1h',
       tool_name: 'http_request',
       tool_params: { url: 'https://a' },
     }
-    const { id } = await played.add(tool)
-    const message = await played.add({ agent: 'clerk', schedule: 'every 1h', message: 'x' })
+    const { id } = await harness.add(tool)
+    const message = await harness.add({ agent: 'clerk', schedule: 'every 1h', message: 'x' })
     const wrong: [object, RegExp][] = [
       [{ schedule: '*/0 * * * *' }, /^schedule: /],
       [{ schedule: '61 * * * *' }, /^schedule: /],
@@ -106,24 +106,24 @@ describe('making and changing a job', () => {
       [{ tool_params: {} }, /^tool_params: url /],
     ]
     for (const [change, expected] of wrong) {
-      const created = await problemOf(played.add({ ...tool, ...change }))
+      const created = await problemOf(harness.add({ ...tool, ...change }))
       expect(created.detail).toMatch(expected)
       expect(created.code).toBe('bad-request')
-      const updated = await problemOf(played.cron.update(owner, { id, change }, noSignal))
+      const updated = await problemOf(harness.cron.update(owner, { id, change }, noSignal))
       expect(updated.detail).toMatch(expected)
     }
-    expect((await problemOf(played.add({ agent: 'clerk', schedule: 'every 1h' }))).detail).toMatch(
+    expect((await problemOf(harness.add({ agent: 'clerk', schedule: 'every 1h' }))).detail).toMatch(
       /^message: give/,
     )
-    expect((await problemOf(played.add({ ...tool, message: 'x' }))).detail).toMatch(/not both/)
-    expect((await problemOf(played.add({ ...tool, timezone: 'Mars/X' }))).detail).toMatch(/^timezone/)
-    expect((await problemOf(played.add({ agent: 'nobody', schedule: 'every 1h', message: 'x' }))).code).toBe(
+    expect((await problemOf(harness.add({ ...tool, message: 'x' }))).detail).toMatch(/not both/)
+    expect((await problemOf(harness.add({ ...tool, timezone: 'Mars/X' }))).detail).toMatch(/^timezone/)
+    expect((await problemOf(harness.add({ agent: 'nobody', schedule: 'every 1h', message: 'x' }))).code).toBe(
       'unknown-agent',
     )
     expect(
       (
         await problemOf(
-          played.cron.update(owner, { id: message.id, change: { tool_name: 'http_request' } }, noSignal),
+          harness.cron.update(owner, { id: message.id, change: { tool_name: 'http_request' } }, noSignal),
         )
       ).detail,
     ).toMatch(/message mode and stays so/)
@@ -132,18 +132,18 @@ describe('making and changing a job', () => {
   it('keeps the fields that choose the mode, and all that is not named', async () => {
     heedsLesson(75)
     verifies('resources:cron-job:file')
-    const played = await play()
-    const heart = await played.add({ agent: 'clerk', schedule: 'every 15m', heartbeat: true })
-    const updated = await played.cron.update(owner, { id: heart.id, change: { message: 'hello' } }, noSignal)
+    const harness = await startCron()
+    const heart = await harness.add({ agent: 'clerk', schedule: 'every 15m', heartbeat: true })
+    const updated = await harness.cron.update(owner, { id: heart.id, change: { message: 'hello' } }, noSignal)
     expect(updated).toMatchObject({
       heartbeat: true,
       mode: 'heartbeat',
       message: 'hello',
       schedule: 'every 15m',
     })
-    const off = await played.cron.update(owner, { id: heart.id, change: { enabled: false } }, noSignal)
+    const off = await harness.cron.update(owner, { id: heart.id, change: { enabled: false } }, noSignal)
     expect(off).toMatchObject({ heartbeat: true, enabled: false, next_run: null })
-    const file = JSON.parse(await readFile(played.world.path, 'utf8')) as { jobs: object[] }
+    const file = JSON.parse(await readFile(harness.path, 'utf8')) as { jobs: object[] }
     expect(file.jobs).toEqual([
       {
         id: heart.id,
@@ -175,16 +175,16 @@ describe('making and changing a job', () => {
       parameters: { type: 'object', properties: { url: { type: 'string' } }, additionalProperties: false },
     }))
     let offered = two
-    const played = await play({ world: { toolsOf: async () => offered } })
-    const says = await played.add({ agent: 'clerk', schedule: 'every 1h', message: 'look' })
-    const acts = await played.add({
+    const harness = await startCron({ world: { toolsOf: async () => offered } })
+    const says = await harness.add({ agent: 'clerk', schedule: 'every 1h', message: 'look' })
+    const acts = await harness.add({
       agent: 'writer',
       schedule: 'every 1h',
       tool_name: 'http_request',
       tool_params: { url: 'https://a' },
     })
     const jobOf = async (id: string) => {
-      const { jobs } = JSON.parse(await readFile(played.world.path, 'utf8')) as { jobs: { id: string }[] }
+      const { jobs } = JSON.parse(await readFile(harness.path, 'utf8')) as { jobs: { id: string }[] }
       return jobs.find((job) => job.id === id)
     }
     const changes: [string, object][] = [
@@ -199,122 +199,128 @@ describe('making and changing a job', () => {
     ]
     for (const [id, change] of changes) {
       const before = await jobOf(id)
-      const view = await played.cron.update(owner, { id, change }, noSignal)
+      const view = await harness.cron.update(owner, { id, change }, noSignal)
       expect(view, JSON.stringify(change)).toMatchObject(change)
       expect(await jobOf(id)).toEqual({ ...before, ...change })
     }
     // A skill is not known again before the first run of a started agent; its job can be changed all the same.
     offered = []
-    const still = await played.cron.update(owner, { id: acts.id, change: { schedule: 'every 1m' } }, noSignal)
+    const still = await harness.cron.update(
+      owner,
+      { id: acts.id, change: { schedule: 'every 1m' } },
+      noSignal,
+    )
     expect(still).toMatchObject({ schedule: 'every 1m', tool_name: 'other_tool' })
     const moved = { tool_params: { url: 'https://c' } }
-    await expect(played.cron.update(owner, { id: acts.id, change: moved }, noSignal)).rejects.toThrow(
+    await expect(harness.cron.update(owner, { id: acts.id, change: moved }, noSignal)).rejects.toThrow(
       /no tool/,
     )
-    await played.tickAfter(minute)
-    const inputs = new Map(played.runs().map(({ agentId, input }) => [agentId, input]))
+    await harness.tickAfter(minute)
+    const inputs = new Map(harness.runs().map(({ agentId, input }) => [agentId, input]))
     expect(inputs.get('clerk')).toMatchObject({ message: 'look again' })
     expect(inputs.get('writer')).toEqual({ kind: 'tool', tool: 'other_tool', params: { url: 'https://b' } })
-    await played.cron.update(owner, { id: says.id, change: { enabled: false } }, noSignal)
-    for (const run of played.runs()) played.end(run.id)
-    await played.tickAfter(minute)
-    const agents = played.runs().map(({ agentId }) => agentId)
+    await harness.cron.update(owner, { id: says.id, change: { enabled: false } }, noSignal)
+    for (const run of harness.runs()) harness.end(run.id)
+    await harness.tickAfter(minute)
+    const agents = harness.runs().map(({ agentId }) => agentId)
     expect(agents.toSorted()).toEqual(['clerk', 'writer', 'writer'])
   })
 
   it('locks the heartbeat of the operator to every 15m, on every path', async () => {
-    const played = await play()
+    const harness = await startCron()
     expect(
-      (await problemOf(played.add({ agent: 'operator', schedule: 'every 1h', heartbeat: true }))).detail,
+      (await problemOf(harness.add({ agent: 'operator', schedule: 'every 1h', heartbeat: true }))).detail,
     ).toMatch(/locked: schedule stays "every 15m"/)
-    const { id } = await played.add({ agent: 'operator', schedule: 'every 15m', heartbeat: true })
+    const { id } = await harness.add({ agent: 'operator', schedule: 'every 15m', heartbeat: true })
     const change = { schedule: 'every 1h' }
-    expect((await problemOf(played.cron.update(owner, { id, change }, noSignal))).detail).toMatch(/locked/)
-    expect((await problemOf(played.cron.remove(owner, id))).detail).toMatch(/locked/)
-    expect((await problemOf(played.cron.heartbeatJobs.remove('operator'))).detail).toMatch(/locked/)
+    expect((await problemOf(harness.cron.update(owner, { id, change }, noSignal))).detail).toMatch(/locked/)
+    expect((await problemOf(harness.cron.remove(owner, id))).detail).toMatch(/locked/)
+    expect((await problemOf(harness.cron.heartbeatJobs.remove('operator'))).detail).toMatch(/locked/)
     expect(
-      (await problemOf(played.cron.heartbeatJobs.put({ agentId: 'operator', schedule: 'every 1h' }))).detail,
+      (await problemOf(harness.cron.heartbeatJobs.put({ agentId: 'operator', schedule: 'every 1h' }))).detail,
     ).toMatch(/locked/)
-    expect(await played.cron.heartbeatJobs.put({ agentId: 'writer', schedule: 'every 15m' })).toMatchObject({
+    expect(await harness.cron.heartbeatJobs.put({ agentId: 'writer', schedule: 'every 15m' })).toMatchObject({
       agentId: 'writer',
       enabled: true,
     })
-    await played.cron.heartbeatJobs.put({ agentId: 'writer', schedule: 'every 30m' })
-    expect(played.cron.heartbeatJobs.find('writer')).toMatchObject({ schedule: 'every 30m' })
+    await harness.cron.heartbeatJobs.put({ agentId: 'writer', schedule: 'every 30m' })
+    expect(harness.cron.heartbeatJobs.find('writer')).toMatchObject({ schedule: 'every 30m' })
   })
 
   it('is for agents with can_manage_cron alone, and for their own jobs', async () => {
     verifies('resources:permission:can-manage-cron', 'resources:tool:set-cron-permission')
-    const played = await play()
+    const harness = await startCron()
     const job = { agent: 'clerk', schedule: 'every 1m', message: 'x' }
-    const ofOwner = await played.add(job)
-    played.permit('clerk', {})
-    expect((await problemOf(played.cron.create(clerk, job, noSignal))).code).toBe('denied')
-    played.permit('clerk', { can_manage_cron: true })
-    const own = await played.cron.create(clerk, job, noSignal)
+    const ofOwner = await harness.add(job)
+    harness.permit('clerk', {})
+    expect((await problemOf(harness.cron.create(clerk, job, noSignal))).code).toBe('denied')
+    harness.permit('clerk', { can_manage_cron: true })
+    const own = await harness.cron.create(clerk, job, noSignal)
     const other = { ...job, agent: 'writer' }
-    expect((await problemOf(played.cron.create(clerk, other, noSignal))).code).toBe('denied')
-    const ofOther = await played.add(other)
-    expect(played.cron.list(clerk).jobs.map(({ id }) => id)).toEqual([ofOwner.id, own.id])
-    expect((await problemOf(played.cron.remove(clerk, ofOther.id))).code).toBe('not-found')
-    expect((await problemOf(async () => played.cron.history(clerk, ofOther.id, 5))).code).toBe('not-found')
-    expect((await problemOf(played.cron.remove(clerk, ofOwner.id))).detail).toMatch(/human:cli made this job/)
-    await played.cron.remove(clerk, own.id)
-    played.permit('operator', {
+    expect((await problemOf(harness.cron.create(clerk, other, noSignal))).code).toBe('denied')
+    const ofOther = await harness.add(other)
+    expect(harness.cron.list(clerk).jobs.map(({ id }) => id)).toEqual([ofOwner.id, own.id])
+    expect((await problemOf(harness.cron.remove(clerk, ofOther.id))).code).toBe('not-found')
+    expect((await problemOf(async () => harness.cron.history(clerk, ofOther.id, 5))).code).toBe('not-found')
+    expect((await problemOf(harness.cron.remove(clerk, ofOwner.id))).detail).toMatch(
+      /human:cli made this job/,
+    )
+    await harness.cron.remove(clerk, own.id)
+    harness.permit('operator', {
       can_manage_cron: true,
       can_edit_agent_config: true,
       can_view_fleet_metrics: true,
     })
-    const made = await played.cron.create(chief, other, noSignal)
-    await played.cron.remove(chief, ofOther.id)
-    expect(played.cron.list(chief).jobs.map(({ id }) => id)).toEqual([ofOwner.id, made.id])
+    const made = await harness.cron.create(chief, other, noSignal)
+    await harness.cron.remove(chief, ofOther.id)
+    expect(harness.cron.list(chief).jobs.map(({ id }) => id)).toEqual([ofOwner.id, made.id])
   })
 
   it('gives a job no more than its maker may when it is due', async () => {
-    const played = await play()
-    played.permit('clerk', { can_manage_cron: true })
-    const { id } = await played.cron.create(
+    const harness = await startCron()
+    harness.permit('clerk', { can_manage_cron: true })
+    const { id } = await harness.cron.create(
       clerk,
       { agent: 'clerk', schedule: 'every 1m', message: 'x' },
       noSignal,
     )
-    played.permit('clerk', {})
-    await played.tickAfter(minute)
-    expect(played.rows(id)).toMatchObject([{ state: 'skipped', reason: 'maker' }])
-    expect(played.rows(id)[0]?.detail).toMatch(/clerk, which made it, may not: .*can_manage_cron/)
-    played.permit('clerk', { can_manage_cron: true })
-    await played.tickAfter(minute)
-    expect(played.runs()).toMatchObject([{ origin: { kind: 'cron', user: 'agent:clerk' } }])
+    harness.permit('clerk', {})
+    await harness.tickAfter(minute)
+    expect(harness.rows(id)).toMatchObject([{ state: 'skipped', reason: 'maker' }])
+    expect(harness.rows(id)[0]?.detail).toMatch(/clerk, which made it, may not: .*can_manage_cron/)
+    harness.permit('clerk', { can_manage_cron: true })
+    await harness.tickAfter(minute)
+    expect(harness.runs()).toMatchObject([{ origin: { kind: 'cron', user: 'agent:clerk' } }])
   })
 })
 
 describe('the file', () => {
   it('is read again within a tick when a hand changed it, and what was due before has a row', async () => {
-    const played = await play()
-    await writeByHand(played, [aJob({ schedule: 'every 1h' })])
-    await played.cron.tick()
-    await writeByHand(played, [aJob({ schedule: '30 * * * *' }), aJob({ id: 'job-2', message: 'other' })])
-    await played.tickAfter(5000)
-    expect(played.cron.list(owner).jobs.map(({ schedule }) => schedule)).toEqual(['30 * * * *', 'every 1m'])
-    await played.tickAfter(30 * minute)
-    expect(played.rows('job-1')).toMatchObject([{ state: 'fired', dueAt: startOfTime + 30 * minute }])
+    const harness = await startCron()
+    await writeByHand(harness, [aJob({ schedule: 'every 1h' })])
+    await harness.cron.tick()
+    await writeByHand(harness, [aJob({ schedule: '30 * * * *' }), aJob({ id: 'job-2', message: 'other' })])
+    await harness.tickAfter(5000)
+    expect(harness.cron.list(owner).jobs.map(({ schedule }) => schedule)).toEqual(['30 * * * *', 'every 1m'])
+    await harness.tickAfter(30 * minute)
+    expect(harness.rows('job-1')).toMatchObject([{ state: 'fired', dueAt: startOfTime + 30 * minute }])
   })
 
   it('that is broken leaves the last whole jobs in force, says line and reason, and takes no edit', async () => {
-    const played = await play()
-    const { id } = await played.add({ agent: 'clerk', schedule: 'every 1m', message: 'look' })
-    const whole = await readFile(played.world.path, 'utf8')
-    await writeFile(played.world.path, whole.replace('every 1m', '61 * * * *'))
-    await played.tickAfter(minute)
-    expect(played.cron.broken()).toMatch(/^config\/cron\.json line 6: jobs\.0\.schedule: .*61/)
-    await played.tickAfter(minute)
-    expect(played.rows(id)).toHaveLength(2)
-    const refused = await problemOf(played.add({ agent: 'clerk', schedule: 'every 1h', message: 'x' }))
+    const harness = await startCron()
+    const { id } = await harness.add({ agent: 'clerk', schedule: 'every 1m', message: 'look' })
+    const whole = await readFile(harness.path, 'utf8')
+    await writeFile(harness.path, whole.replace('every 1m', '61 * * * *'))
+    await harness.tickAfter(minute)
+    expect(harness.cron.broken()).toMatch(/^config\/cron\.json line 6: jobs\.0\.schedule: .*61/)
+    await harness.tickAfter(minute)
+    expect(harness.rows(id)).toHaveLength(2)
+    const refused = await problemOf(harness.add({ agent: 'clerk', schedule: 'every 1h', message: 'x' }))
     expect(refused.detail).toMatch(/mend it by hand first/)
     // A life that begins with it has no jobs, and loses nothing of what it knew of them.
-    const next = await played.again()
+    const next = await harness.again()
     expect(next.cron.list(owner)).toMatchObject({ jobs: [], broken: expect.stringMatching(/line 6/) })
-    await writeFile(played.world.path, whole)
+    await writeFile(harness.path, whole)
     await next.tickAfter(3 * minute)
     await next.tickAfter(0)
     expect(next.cron.broken()).toBeNull()
@@ -322,12 +328,12 @@ describe('the file', () => {
   })
 
   it('loses the jobs of an agent that is deleted, with their rows', async () => {
-    const played = await play()
-    const { id } = await played.add({ agent: 'clerk', schedule: 'every 1m', message: 'look' })
-    await played.tickAfter(minute)
-    await played.cron.forget('clerk')
-    expect(played.cron.list(owner).jobs).toEqual([])
-    expect(played.rows(id)).toEqual([])
-    expect(await readFile(played.world.path, 'utf8')).toBe('{\n  "jobs": []\n}\n')
+    const harness = await startCron()
+    const { id } = await harness.add({ agent: 'clerk', schedule: 'every 1m', message: 'look' })
+    await harness.tickAfter(minute)
+    await harness.cron.forget('clerk')
+    expect(harness.cron.list(owner).jobs).toEqual([])
+    expect(harness.rows(id)).toEqual([])
+    expect(await readFile(harness.path, 'utf8')).toBe('{\n  "jobs": []\n}\n')
   })
 })

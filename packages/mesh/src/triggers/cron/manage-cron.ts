@@ -1,24 +1,23 @@
-import { isDeepStrictEqual } from 'node:util'
-import { tellOfJob } from './tell-of-job.ts'
 import type { CronChange, CronJobView, CronRowView, NewCronJob } from '@flotilla/protocol/cron-api'
-import { defaultHeartbeatSchedule } from '@flotilla/protocol/heartbeat-reply'
 import { Problem } from '@flotilla/protocol/problem'
-import { actorOf } from '../../access/caller.ts'
-import type { Caller } from '../../access/caller.ts'
-import { onceOnly } from '../../storage/resumable.ts'
-import type { Resumable } from '../../storage/resumable.ts'
-import { badField, checkToolCall } from './check-tool.ts'
-import type { CronFile } from './cron-file.ts'
-import { cronJobSchema, faultsOf, modeOf, scheduleKey } from './cron-job.ts'
+import { actorOf } from '../../access/index.ts'
+import type { Caller } from '../../access/index.ts'
+import { onceOnly } from '../../storage/index.ts'
+import type { Resumable } from '../../storage/index.ts'
+import { actionOf, changedBy, newJob } from './change-job.ts'
+import { checkJob, lockedHeartbeat } from './check-job.ts'
+import type { CronDeps } from './cron-deps.ts'
+import { cronJobSchema, modeOf, scheduleKey } from './cron-job.ts'
 import type { CronJob } from './cron-job.ts'
-import type { CronTable } from './cron-table.ts'
-import type { CronWorld } from './cron-world.ts'
+import type { CronJobs } from './cron-jobs.ts'
 import { explainJob } from './explain-job.ts'
 import type { FireJob } from './fire-job.ts'
-import type { JobBoard, LiveJob } from './job-board.ts'
-import { jobView, rowView } from './job-view.ts'
-import { isOperatorHeartbeat, lockFault } from './operator-heartbeat.ts'
+import { guardOther, ownJob, requireJob, unknownJob, visibleJobs } from './job-access.ts'
 import { changedMarkSchema, digestOf, madeMarkSchema, markOf } from './job-mark.ts'
+import type { LiveJob } from './job-schedule.ts'
+import { jobView, rowView } from './job-view.ts'
+import { isOperatorHeartbeat } from './operator-heartbeat.ts'
+import { publishJobEvent } from './publish-job-event.ts'
 
 const brokenForAgents = 'config/cron.json cannot be read; the owner has to mend it'
 
@@ -66,71 +65,60 @@ interface Saved<R> {
   readonly step: Resumable<R>
 }
 
-interface Deps {
-  readonly world: CronWorld
-  readonly table: CronTable
-  readonly board: JobBoard
-  readonly file: CronFile
+export function createManageCron({
+  deps,
+  jobs,
+  fire,
+}: {
+  readonly deps: CronDeps
+  readonly jobs: CronJobs
   readonly fire: FireJob
-}
-
-export function createManageCron(deps: Deps): ManageCron {
-  const { world, table, board, file, fire } = deps
-  const { guard, clock, journal, events, database } = world
+}): ManageCron {
+  const { kernel, agents } = deps
+  const { guard, clock, journal, events, database } = kernel
+  const { table, schedule, file } = jobs
+  const checking = { agents, readCondition: jobs.readCondition }
 
   const view = (live: LiveJob): CronJobView => jobView(live, table.stateOf(live.job.id))
 
   /** In one transaction: what tells of a job that the file has, or has no more. */
-  function told<R>({ caller, action, job, step }: Saved<R>, result: () => R): R {
+  function recordSaved<R>({ caller, action, job, step }: Saved<R>, result: () => R): R {
     return step.settle(() => {
-      board.adopt(file.jobs())
+      schedule.adopt(file.jobs())
       journal.append({
         actor: actorOf(caller),
         action: `cron.${action}`,
         subject: job.id,
         detail: { agent: job.agent, schedule: job.schedule, mode: modeOf(job) },
       })
-      tellOfJob(events, job, { action, detail: `by ${actorOf(caller)}` })
+      publishJobEvent(events, job, { action, detail: `by ${actorOf(caller)}` })
       return result()
     })
   }
 
-  async function check(job: CronJob, before: CronJob | null, signal: AbortSignal): Promise<CronJob> {
-    const fault = faultsOf(job)[0]
-    if (fault) throw badField(fault.field, fault.reason)
-    refuseLocked(job, before)
-    if (job.when !== undefined) checkCondition(world, job.when)
-    // What was checked already is not asked for again: an agent that just started knows its skills only with its first run.
-    const isNewCall =
-      job.tool_name !== before?.tool_name || !isDeepStrictEqual(job.tool_params, before?.tool_params)
-    if (job.tool_name !== undefined && isNewCall) {
-      const tools = await world.toolsOf(job.agent, signal)
-      checkToolCall(tools, { tool: job.tool_name, params: job.tool_params ?? {}, agentId: job.agent })
-    }
-    const parsed = cronJobSchema.safeParse(job)
-    if (parsed.success) return parsed.data
-    const issue = parsed.error.issues[0]
-    throw badField(issue?.path.join('.') ?? 'job', issue?.message ?? 'it is not of the agreed form')
-  }
-
   return {
     list(caller, agentId) {
-      const all = [...board.all()].filter(({ job }) => agentId === undefined || job.agent === agentId)
-      const jobs = seen(world, caller, all).map(view)
+      const all = [...schedule.all()].filter(({ job }) => agentId === undefined || job.agent === agentId)
+      const jobs = visibleJobs(kernel, caller, all).map(view)
       const broken = file.broken()
       // The reason quotes the file, where the jobs of others are.
       return { jobs, broken: broken === null || caller.kind !== 'agent' ? broken : brokenForAgents }
     },
     async create(caller, { step = onceOnly(database), ...input }, signal) {
       guard(caller, { do: 'manage-cron' })
-      guardOther(world, caller, input.agent)
-      world.requireAgent(input.agent)
+      guardOther(kernel, caller, input.agent)
+      agents.requireWorking(input.agent)
       const begun = madeMarkSchema.safeParse(step.begun)
-      const before = begun.success ? board.find(begun.data.id) : null
-      const seenNow = (id: string) => () => view(requireJob(board, id))
-      if (before) return told({ caller, action: 'created', job: before.job, step }, seenNow(before.job.id))
-      const fresh = newJob(world, caller, input)
-      const made = await check(begun.success ? { ...fresh, id: begun.data.id } : fresh, null, signal)
+      const before = begun.success ? schedule.find(begun.data.id) : null
+      const seenNow = (id: string) => () => view(requireJob(schedule, id))
+      if (before)
+        return recordSaved({ caller, action: 'created', job: before.job, step }, seenNow(before.job.id))
+      const fresh = newJob(kernel, caller, input)
+      const made = await checkJob(checking, {
+        job: begun.success ? { ...fresh, id: begun.data.id } : fresh,
+        before: null,
+        signal,
+      })
       // The state stands before the file has the job: what is due from now on has a row, whatever happens next.
       table.putState({
         jobId: made.id,
@@ -142,26 +130,30 @@ export function createManageCron(deps: Deps): ManageCron {
       try {
         await file.edit((jobs) => {
           // Its tools were asked for, which takes a while.
-          world.requireAgent(made.agent)
+          agents.requireWorking(made.agent)
           return [...jobs, made]
         })
-        return told({ caller, action: 'created', job: made, step }, seenNow(made.id))
+        return recordSaved({ caller, action: 'created', job: made, step }, seenNow(made.id))
       } catch (error) {
-        if (!board.find(made.id)) table.forget(made.id)
+        if (!schedule.find(made.id)) table.forget(made.id)
         throw error
       }
     },
     async update(caller, { id: jobId, change, step = onceOnly(database) }, signal) {
       guard(caller, { do: 'manage-cron' })
-      const before = ownJob(deps, caller, jobId)
-      const seenNow = () => view(requireJob(board, jobId))
+      const before = ownJob({ kernel, schedule }, caller, jobId)
+      const seenNow = () => view(requireJob(schedule, jobId))
       const begun = changedMarkSchema.safeParse(step.begun)
       if (begun.success && digestOf(before.job) === begun.data.after)
-        return told({ caller, action: actionOf(change), job: before.job, step }, seenNow)
+        return recordSaved({ caller, action: actionOf(change), job: before.job, step }, seenNow)
       if (begun.success && digestOf(before.job) !== begun.data.before)
         throw new Problem('outcome-unknown', { detail: 'the job was changed since; look at it again' })
-      const wished = await check(changedBy(caller, before.job, change), before.job, signal)
-      if (ownJob(deps, caller, jobId) !== before)
+      const wished = await checkJob(checking, {
+        job: changedBy(caller, before.job, change),
+        before: before.job,
+        signal,
+      })
+      if (ownJob({ kernel, schedule }, caller, jobId) !== before)
         throw new Problem('conflict', { detail: 'somebody else changed the job meanwhile; look at it again' })
       fire.due(before)
       step.begin({ before: digestOf(before.job), after: digestOf(wished) })
@@ -169,24 +161,24 @@ export function createManageCron(deps: Deps): ManageCron {
         if (!jobs.some(({ id }) => id === jobId)) throw unknownJob(jobId)
         return jobs.map((job) => (job.id === jobId ? changedBy(caller, job, change) : job))
       })
-      return told({ caller, action: actionOf(change), job: wished, step }, seenNow)
+      return recordSaved({ caller, action: actionOf(change), job: wished, step }, seenNow)
     },
     async remove(caller, jobId, step = onceOnly(database)) {
       guard(caller, { do: 'manage-cron' })
       const begun = cronJobSchema.safeParse(step.begun)
-      if (begun.success && !board.find(jobId)) {
-        told({ caller, action: 'removed', job: begun.data, step }, () => {})
+      if (begun.success && !schedule.find(jobId)) {
+        recordSaved({ caller, action: 'removed', job: begun.data, step }, () => {})
         return
       }
-      const { job } = ownJob(deps, caller, jobId)
+      const { job } = ownJob({ kernel, schedule }, caller, jobId)
       if (isOperatorHeartbeat(job)) throw lockedHeartbeat('heartbeat', 'it cannot be removed')
       step.begin(markOf(job))
       await file.edit((jobs) => jobs.filter(({ id }) => id !== jobId))
-      told({ caller, action: 'removed', job, step }, () => {})
+      recordSaved({ caller, action: 'removed', job, step }, () => {})
     },
     async runNow(caller, jobId) {
       guard(caller, { do: 'manage-cron' })
-      const live = ownJob(deps, caller, jobId)
+      const live = ownJob({ kernel, schedule }, caller, jobId)
       const row = await fire.byHand(live, caller)
       journal.append({
         actor: actorOf(caller),
@@ -197,7 +189,7 @@ export function createManageCron(deps: Deps): ManageCron {
       return rowView(row)
     },
     history(caller, jobId, limit) {
-      const [live] = seen(world, caller, [requireJob(board, jobId)])
+      const [live] = visibleJobs(kernel, caller, [requireJob(schedule, jobId)])
       if (!live) throw unknownJob(jobId)
       const rows = table.newest(jobId, limit)
       const state = table.stateOf(jobId)
@@ -207,117 +199,5 @@ export function createManageCron(deps: Deps): ManageCron {
         why: explainJob(live, { state, rows: rows.slice(0, explainedRows), now: clock.now() }),
       }
     },
-  }
-}
-
-/** An agent sees the jobs that are for it or that it made; whoever may view the fleet sees all. */
-function seen({ guard, decide }: CronWorld, caller: Caller, all: readonly LiveJob[]): readonly LiveJob[] {
-  if (caller.kind !== 'agent') {
-    guard(caller, { do: 'view-fleet' })
-    return all
-  }
-  guard(caller, { do: 'act-for-self', agentId: caller.agentId })
-  if (decide(caller, { do: 'view-fleet' }).allowed) return all
-  return all.filter(({ job }) => job.agent === caller.agentId || job.created_by === actorOf(caller))
-}
-
-function guardOther({ guard }: CronWorld, caller: Caller, agentId: string): void {
-  if (caller.kind === 'agent' && caller.agentId !== agentId)
-    guard(caller, { do: 'edit-agent-config', agentId })
-}
-
-function ownJob({ world, board }: Deps, caller: Caller, jobId: string): LiveJob {
-  const live = requireJob(board, jobId)
-  if (caller.kind !== 'agent') return live
-  const { job } = live
-  if (seen(world, caller, [live]).length === 0) throw unknownJob(jobId)
-  if (job.agent === caller.agentId && job.created_by !== actorOf(caller)) {
-    throw new Problem('denied', {
-      detail: `${job.created_by} made this job for you; ask the owner to change it`,
-    })
-  }
-  guardOther(world, caller, job.agent)
-  return live
-}
-
-function requireJob(board: JobBoard, jobId: string): LiveJob {
-  const live = board.find(jobId)
-  if (!live) throw unknownJob(jobId)
-  return live
-}
-
-function unknownJob(jobId: string): Problem {
-  return new Problem('not-found', {
-    detail: `there is no job ${jobId.slice(0, 100)}; flotilla cron list shows them`,
-  })
-}
-
-function newJob({ newId, clock }: CronWorld, caller: Caller, input: NewCronJob): CronJob {
-  const { timezone, enabled, suppress_empty: suppressEmpty, heartbeat, message, when } = input
-  return {
-    id: newId('cron'),
-    agent: input.agent,
-    schedule: input.schedule.trim(),
-    timezone: timezone ?? 'UTC',
-    enabled: enabled ?? true,
-    suppress_empty: suppressEmpty ?? true,
-    heartbeat: heartbeat ?? false,
-    ...(message === undefined ? {} : { message }),
-    ...(input.tool_name === undefined ? {} : { tool_name: input.tool_name }),
-    ...(input.tool_params === undefined ? {} : { tool_params: input.tool_params }),
-    ...(when === undefined || when.trim() === '' ? {} : { when }),
-    created_by: actorOf(caller),
-    created_at: clock.now(),
-  }
-}
-
-/** An agent that says what a job does is its maker from then on: the job may no more than it, and is believed no more. */
-function changedBy(caller: Caller, job: CronJob, change: CronChange): CronJob {
-  const next = changed(job, change)
-  const saysWhat = [change.message, change.tool_name, change.tool_params].some((value) => value !== undefined)
-  return saysWhat && caller.kind === 'agent' ? { ...next, created_by: actorOf(caller) } : next
-}
-
-/** The job with what may change of it; its mode stays. Problem `bad-request` where the change is one of mode. Pure. */
-export function changed(job: CronJob, change: CronChange): CronJob {
-  const mode = modeOf(job)
-  if (change.tool_name !== undefined && mode !== 'tool')
-    throw badField('tool_name', `the job is in ${mode} mode and stays so; remove it and make another`)
-  if (change.tool_params !== undefined && mode !== 'tool')
-    throw badField('tool_params', `the job is in ${mode} mode and stays so; remove it and make another`)
-  if (change.message !== undefined && mode === 'tool')
-    throw badField('message', 'the job is in tool mode and stays so; remove it and make another')
-  const { when, schedule, ...rest } = change
-  const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined))
-  const next: CronJob = { ...job, ...given, ...(schedule === undefined ? {} : { schedule: schedule.trim() }) }
-  if (when === undefined) return next
-  const { when: _before, ...without } = next
-  return when.trim() === '' ? without : { ...without, when }
-}
-
-function actionOf({ enabled, ...rest }: CronChange): 'updated' | 'paused' | 'resumed' {
-  if (enabled === undefined || Object.values(rest).some((value) => value !== undefined)) return 'updated'
-  return enabled ? 'resumed' : 'paused'
-}
-
-/** What is said of the operator's heartbeat changes nothing of it, or is refused. Problem `bad-request`. */
-function refuseLocked(job: CronJob, before: CronJob | null): void {
-  if (!isOperatorHeartbeat(job)) return
-  const fault = lockFault([job], { held: before, required: true })
-  if (fault) throw badField(fault.field, fault.reason)
-}
-
-export function lockedHeartbeat(field: string, detail: string): Problem {
-  return badField(
-    field,
-    `the operator's heartbeat is locked to ${defaultHeartbeatSchedule}: ${detail}; flotilla pause operator holds it`,
-  )
-}
-
-function checkCondition({ readCondition }: CronWorld, when: string): void {
-  try {
-    readCondition(when)
-  } catch (error) {
-    throw badField('when', error instanceof Error ? error.message : 'it cannot be understood')
   }
 }

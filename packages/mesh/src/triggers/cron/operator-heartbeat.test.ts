@@ -8,12 +8,12 @@ import {
   aJob,
   noSignal,
   owner,
-  play,
+  startCron,
   problemOf,
   startOfTime,
   writeByHand,
 } from '../../testing/cron-harness.ts'
-import type { PlayedCron, PlayedOptions } from '../../testing/cron-harness.ts'
+import type { CronHarness, CronHarnessOptions } from '../../testing/cron-harness.ts'
 
 const minute = 60_000
 const operator = 'operator'
@@ -22,9 +22,9 @@ const agent = (agentId: string): Caller => ({ kind: 'agent', agentId, token: 'do
 const mayAll = { can_manage_cron: true, can_edit_agent_config: true, can_view_fleet_metrics: true }
 
 /** A home whose operator has its heartbeat, and a job of somebody else's. */
-async function aFleetThatLooksAround(options: PlayedOptions = {}) {
+async function aFleetThatLooksAround(options: CronHarnessOptions = {}) {
   const fired: number[] = []
-  const played = await play({
+  const harness = await startCron({
     ...options,
     world: {
       fireHeartbeat: async (_agentId, { dueAt }) => {
@@ -34,25 +34,25 @@ async function aFleetThatLooksAround(options: PlayedOptions = {}) {
       ...options.world,
     },
   })
-  await played.cron.heartbeatJobs.put({ agentId: operator, schedule: 'every 15m' })
-  const other = await played.add({ agent: 'clerk', schedule: 'every 1h', message: 'look' })
-  for (const id of [operator, 'clerk']) played.permit(id, mayAll)
-  const id = played.cron.heartbeatJobs.find(operator)?.id ?? ''
-  const heart = (await jobsOf(played)).find((job) => job['id'] === id) ?? {}
-  return { ...played, fired, id, heart, other }
+  await harness.cron.heartbeatJobs.put({ agentId: operator, schedule: 'every 15m' })
+  const other = await harness.add({ agent: 'clerk', schedule: 'every 1h', message: 'look' })
+  for (const id of [operator, 'clerk']) harness.permit(id, mayAll)
+  const id = harness.cron.heartbeatJobs.find(operator)?.id ?? ''
+  const heart = (await jobsOf(harness)).find((job) => job['id'] === id) ?? {}
+  return { ...harness, fired, id, heart, other }
 }
 
 type Written = Record<string, unknown>
 
-async function jobsOf(played: Pick<PlayedCron, 'world'>): Promise<Written[]> {
-  return (JSON.parse(await readFile(played.world.path, 'utf8')) as { jobs: Written[] }).jobs
+async function jobsOf(harness: Pick<CronHarness, 'path'>): Promise<Written[]> {
+  return (JSON.parse(await readFile(harness.path, 'utf8')) as { jobs: Written[] }).jobs
 }
 
 /** Whether the heartbeat comes in the next quarter of an hour. */
-async function beats(played: Pick<PlayedCron, 'tickAfter' | 'clock'>, fired: readonly number[]) {
+async function beats(harness: Pick<CronHarness, 'tickAfter' | 'clock'>, fired: readonly number[]) {
   const before = fired.length
-  await played.tickAfter(15 * minute)
-  await played.clock.settle()
+  await harness.tickAfter(15 * minute)
+  await harness.clock.settle()
   return fired.length - before
 }
 
@@ -65,9 +65,9 @@ describe('the operator’s heartbeat', () => {
     ['a program of this machine', { kind: 'internal' }],
   ])('is not turned off, conditioned, changed or removed by %s', async (_who, caller) => {
     verifies('resources:operator:heartbeat-locked', 'events:heartbeat:operator-locked')
-    const played = await aFleetThatLooksAround()
-    const { cron, id } = played
-    const before = await jobsOf(played)
+    const harness = await aFleetThatLooksAround()
+    const { cron, id } = harness
+    const before = await jobsOf(harness)
     for (const change of [
       { enabled: false },
       { when: 'now.hour > 50' },
@@ -83,8 +83,8 @@ describe('the operator’s heartbeat', () => {
       expect(['bad-request', 'denied'], JSON.stringify(change)).toContain(code)
     }
     expect(['bad-request', 'denied']).toContain((await problemOf(cron.remove(caller, id))).code)
-    expect(await jobsOf(played)).toEqual(before)
-    expect(await beats(played, played.fired)).toBe(1)
+    expect(await jobsOf(harness)).toEqual(before)
+    expect(await beats(harness, harness.fired)).toBe(1)
   })
 
   it('says which pause holds it where it is refused', async () => {
@@ -97,37 +97,37 @@ describe('the operator’s heartbeat', () => {
   })
 
   it('is not turned off or replaced through the room of heartbeats', async () => {
-    const played = await aFleetThatLooksAround()
-    const { heartbeatJobs } = played.cron
+    const harness = await aFleetThatLooksAround()
+    const { heartbeatJobs } = harness.cron
     for (const put of [{ schedule: 'every 15m', enabled: false }, { schedule: 'every 1h' }]) {
       expect((await problemOf(heartbeatJobs.put({ agentId: operator, ...put }))).code).toBe('bad-request')
     }
     expect((await problemOf(heartbeatJobs.remove(operator))).code).toBe('bad-request')
     expect(
-      (await problemOf(played.add({ agent: operator, schedule: 'every 15m', heartbeat: true }))).code,
+      (await problemOf(harness.add({ agent: operator, schedule: 'every 15m', heartbeat: true }))).code,
     ).toBe('unprocessable')
     expect(heartbeatJobs.find(operator)).toMatchObject({ schedule: 'every 15m', enabled: true })
   })
 
   it('stays when whoever is written as its maker is deleted or loses its rights', async () => {
-    const played = await aFleetThatLooksAround()
-    const { heart } = played
+    const harness = await aFleetThatLooksAround()
+    const { heart } = harness
     // As earlier releases let a worker write itself there.
-    await writeByHand(played, [{ ...heart, created_by: 'agent:clerk' }])
-    const next = await played.again()
+    await writeByHand(harness, [{ ...heart, created_by: 'agent:clerk' }])
+    const next = await harness.again()
     expect(next.cron.broken()).toBeNull()
     next.permit('clerk', {})
-    expect(await beats(next, played.fired)).toBe(1)
+    expect(await beats(next, harness.fired)).toBe(1)
     await next.cron.forget('clerk')
     expect(next.cron.heartbeatJobs.find(operator)).toMatchObject({ enabled: true })
-    expect(await beats(next, played.fired)).toBe(1)
+    expect(await beats(next, harness.fired)).toBe(1)
   })
 
   it('comes although the one before waits for what it handed on', async () => {
-    const first = await play()
+    const first = await startCron()
     const { ledger } = first.world
     const runs = new Map<string, RunRecord>()
-    const played = await first.again({
+    const harness = await first.again({
       world: {
         fireHeartbeat: async (_agentId, { dueAt }) => {
           const run = { id: `run_${dueAt}`, state: 'waiting' } as RunRecord // all that is looked at
@@ -137,25 +137,25 @@ describe('the operator’s heartbeat', () => {
         ledger: { ...ledger, find: (runId) => runs.get(runId) ?? ledger.find(runId) },
       },
     })
-    await played.cron.heartbeatJobs.put({ agentId: operator, schedule: 'every 15m' })
-    const id = played.cron.heartbeatJobs.find(operator)?.id ?? ''
+    await harness.cron.heartbeatJobs.put({ agentId: operator, schedule: 'every 15m' })
+    const id = harness.cron.heartbeatJobs.find(operator)?.id ?? ''
     for (let times = 0; times < 3; times++) {
-      await played.tickAfter(15 * minute)
-      await played.clock.settle()
+      await harness.tickAfter(15 * minute)
+      await harness.clock.settle()
     }
-    expect(played.rows(id).map(({ state }) => state)).toEqual(['fired', 'fired', 'fired'])
+    expect(harness.rows(id).map(({ state }) => state)).toEqual(['fired', 'fired', 'fired'])
   })
 
   it('is no place less for the operator’s other jobs, nor kept out by them', async () => {
-    const played = await play()
+    const harness = await startCron()
     for (let at = 0; at < 50; at++) {
-      await played.add({ agent: operator, schedule: 'every 1d', message: `${at}` })
+      await harness.add({ agent: operator, schedule: 'every 1d', message: `${at}` })
     }
-    await played.cron.heartbeatJobs.put({ agentId: operator, schedule: 'every 15m' })
-    expect((await problemOf(played.add({ agent: operator, schedule: 'every 1d', message: 'x' }))).code).toBe(
+    await harness.cron.heartbeatJobs.put({ agentId: operator, schedule: 'every 15m' })
+    expect((await problemOf(harness.add({ agent: operator, schedule: 'every 1d', message: 'x' }))).code).toBe(
       'unprocessable',
     )
-    expect(played.cron.broken()).toBeNull()
+    expect(harness.cron.broken()).toBeNull()
   })
 })
 
@@ -179,25 +179,25 @@ describe('a hand that changes the operator’s heartbeat in the file', () => {
     'and %s is refused with line, reason and repair, and all goes on as before',
     async (...given) => {
       const [, change, line] = given
-      const played = await aFleetThatLooksAround()
-      const { heart, fired, other, cron } = played
-      const whole = await readFile(played.world.path, 'utf8')
-      await writeByHand(played, [...change(heart), aJob({ id: 'new-job' })])
+      const harness = await aFleetThatLooksAround()
+      const { heart, fired, other, cron } = harness
+      const whole = await readFile(harness.path, 'utf8')
+      await writeByHand(harness, [...change(heart), aJob({ id: 'new-job' })])
       await cron.tick()
       expect(cron.broken()).toMatch(
         new RegExp(
           `^config/cron\\.json line ${line}: .*operator's heartbeat.*flotilla pause operator.*the jobs before go on`,
         ),
       )
-      expect(cron.list(owner).jobs.map(({ id }) => id)).toEqual([played.id, other.id])
-      expect(await beats(played, fired)).toBe(1)
-      expect(await beats(played, fired)).toBe(1)
+      expect(cron.list(owner).jobs.map(({ id }) => id)).toEqual([harness.id, other.id])
+      expect(await beats(harness, fired)).toBe(1)
+      expect(await beats(harness, fired)).toBe(1)
       // Nor is it slipped in with somebody's edit of another job.
       const refused = await problemOf(
         cron.update(owner, { id: other.id, change: { message: 'y' } }, noSignal),
       )
       expect(refused.code).toBe('unprocessable')
-      await writeFile(played.world.path, whole)
+      await writeFile(harness.path, whole)
       await cron.tick()
       expect(cron.broken()).toBeNull()
       expect(cron.list(owner).jobs).toHaveLength(2)
@@ -205,68 +205,68 @@ describe('a hand that changes the operator’s heartbeat in the file', () => {
   )
 
   it('and removes the file with it is told so', async () => {
-    const played = await aFleetThatLooksAround()
-    await played.cron.tick()
-    await rm(played.world.path)
-    await played.cron.tick()
-    expect(played.cron.broken()).toMatch(/cron\.json is missing.*operator's heartbeat/)
-    expect(await beats(played, played.fired)).toBe(1)
+    const harness = await aFleetThatLooksAround()
+    await harness.cron.tick()
+    await rm(harness.path)
+    await harness.cron.tick()
+    expect(harness.cron.broken()).toMatch(/cron\.json is missing.*operator's heartbeat/)
+    expect(await beats(harness, harness.fired)).toBe(1)
   })
 
   it('may change what is around it', async () => {
-    const played = await aFleetThatLooksAround()
-    await writeByHand(played, [aJob({ id: 'new-job' }), played.heart])
-    await played.cron.tick()
-    expect(played.cron.broken()).toBeNull()
-    const ids = played.cron.list(owner).jobs.map(({ id }) => id)
+    const harness = await aFleetThatLooksAround()
+    await writeByHand(harness, [aJob({ id: 'new-job' }), harness.heart])
+    await harness.cron.tick()
+    expect(harness.cron.broken()).toBeNull()
+    const ids = harness.cron.list(owner).jobs.map(({ id }) => id)
     expect(ids).toHaveLength(2)
-    expect(ids).toEqual(expect.arrayContaining(['new-job', played.id]))
+    expect(ids).toEqual(expect.arrayContaining(['new-job', harness.id]))
   })
 
   it('while the mesh is down finds it put back at the start, and the other jobs as the hand wrote them', async () => {
-    const played = await aFleetThatLooksAround()
-    const { heart } = played
-    await writeByHand(played, [
+    const harness = await aFleetThatLooksAround()
+    const { heart } = harness
+    await writeByHand(harness, [
       { ...heart, enabled: false, when: 'now.hour > 50', schedule: 'every 366d', message: 'sleep' },
       aJob({ id: 'new-job' }),
     ])
-    const next = await played.again()
+    const next = await harness.again()
     expect(next.cron.broken()).toBeNull()
     expect(await jobsOf(next)).toMatchObject([heart, { id: 'new-job' }])
     expect(Object.keys((await jobsOf(next))[0] ?? {}).toSorted()).toEqual(Object.keys(heart).toSorted())
-    expect(await beats(next, played.fired)).toBe(1)
+    expect(await beats(next, harness.fired)).toBe(1)
   })
 
   it('and breaks the file while the mesh is down silences it no more than while it runs', async () => {
-    const played = await aFleetThatLooksAround()
-    const whole = await readFile(played.world.path, 'utf8')
-    await writeFile(played.world.path, whole.slice(0, -4))
-    const next = await played.again()
+    const harness = await aFleetThatLooksAround()
+    const whole = await readFile(harness.path, 'utf8')
+    await writeFile(harness.path, whole.slice(0, -4))
+    const next = await harness.again()
     expect(next.cron.broken()).toMatch(/line \d+/)
     // As every start does, and cannot write it.
     const put = next.cron.heartbeatJobs.put({ agentId: operator, schedule: 'every 15m' })
     expect((await problemOf(put)).code).toBe('unprocessable')
     expect(next.cron.heartbeatJobs.find(operator)).toMatchObject({ schedule: 'every 15m', enabled: true })
-    expect(await beats(next, played.fired)).toBe(1)
-    expect(await beats(next, played.fired)).toBe(1)
-    await writeFile(next.world.path, whole)
+    expect(await beats(next, harness.fired)).toBe(1)
+    expect(await beats(next, harness.fired)).toBe(1)
+    await writeFile(next.path, whole)
     await next.cron.tick()
     expect(next.cron.broken()).toBeNull()
     const hearts = next.cron.list(owner).jobs.filter(({ heartbeat }) => heartbeat)
-    expect(hearts.map(({ id }) => id)).toEqual([played.id])
+    expect(hearts.map(({ id }) => id)).toEqual([harness.id])
   })
 
   it('and mends a file that never had it finds it written there', async () => {
-    const played = await play()
-    await writeFile(played.world.path, '{')
-    await played.cron.tick()
-    await problemOf(played.cron.heartbeatJobs.put({ agentId: operator, schedule: 'every 15m' }))
-    await writeByHand(played, [aJob({ id: 'mine' })])
-    await played.cron.tick()
-    await played.cron.tick()
-    expect(played.cron.broken()).toBeNull()
-    expect((await jobsOf(played)).map(({ agent: whose }) => whose)).toEqual(['clerk', operator])
-    expect(played.cron.list(owner).jobs).toHaveLength(2)
+    const harness = await startCron()
+    await writeFile(harness.path, '{')
+    await harness.cron.tick()
+    await problemOf(harness.cron.heartbeatJobs.put({ agentId: operator, schedule: 'every 15m' }))
+    await writeByHand(harness, [aJob({ id: 'mine' })])
+    await harness.cron.tick()
+    await harness.cron.tick()
+    expect(harness.cron.broken()).toBeNull()
+    expect((await jobsOf(harness)).map(({ agent: whose }) => whose)).toEqual(['clerk', operator])
+    expect(harness.cron.list(owner).jobs).toHaveLength(2)
   })
 
   it('never keeps it from coming, whatever is written in whatever order', async () => {
@@ -291,16 +291,16 @@ describe('a hand that changes the operator’s heartbeat in the file', () => {
     )
     await fc.assert(
       fc.asyncProperty(fc.array(anyFile, { maxLength: 4 }), fc.boolean(), async (texts, restarts) => {
-        const played = await aFleetThatLooksAround()
-        let now: PlayedCron = played
+        const harness = await aFleetThatLooksAround()
+        let now: CronHarness = harness
         for (const text of texts) {
-          await writeFile(now.world.path, text)
+          await writeFile(now.path, text)
           if (restarts) {
             now = await now.again()
             await now.cron.heartbeatJobs.put({ agentId: operator, schedule: 'every 15m' }).catch(() => {})
           }
           await now.cron.tick()
-          expect(await beats(now, played.fired)).toBeGreaterThan(0)
+          expect(await beats(now, harness.fired)).toBeGreaterThan(0)
         }
         await now.ledger.close()
       }),

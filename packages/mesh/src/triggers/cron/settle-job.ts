@@ -1,10 +1,10 @@
-import { tellOfJob } from './tell-of-job.ts'
 import { wireLimits } from '@flotilla/protocol/limits'
-import type { SettledRun } from '../../kernel/hooks.ts'
+import type { SettledRun } from '../../kernel/index.ts'
 import type { CronJob } from './cron-job.ts'
 import { modeOf } from './cron-job.ts'
 import type { CronRow, CronTable } from './cron-table.ts'
-import type { CronWorld } from './cron-world.ts'
+import type { CronDeps } from './cron-deps.ts'
+import { publishJobEvent } from './publish-job-event.ts'
 import { isQuietReply } from './quiet-reply.ts'
 
 /** Failures in a row after which the owner is told, once until the job works again. */
@@ -16,19 +16,26 @@ export type SettleJob = (row: CronRow, run: SettledRun) => void
  * Writes how a fired due time ended. Joins the transaction of the run's settlement and never throws for what is only
  * told: the answer to a job that a person made is a note, unless it says nothing (`suppress_empty`); the row has it always.
  */
-export function createSettleJob(deps: {
-  readonly world: Pick<CronWorld, 'note' | 'events' | 'log'>
+export function createSettleJob({
+  deps,
+  table,
+  find,
+}: {
+  readonly deps: Pick<CronDeps, 'kernel' | 'note'>
   readonly table: CronTable
   readonly find: (jobId: string) => CronJob | null
 }): SettleJob {
-  const { world, table, find } = deps
+  const { events, log } = deps.kernel
 
   function note(job: CronJob, message: string, key: string): void {
     try {
       const text = message.length > wireLimits.notifyMaxChars ? cut(message) : message
-      world.note(job.agent, text, key)
+      deps.note(job.agent, text, key)
     } catch (error) {
-      world.log.warn({ jobId: job.id, err: error }, 'the owner was not told of a job')
+      log.warn(
+        { jobId: job.id, agentId: job.agent, err: error },
+        'owner was not told how a cron job ended; its history has it',
+      )
     }
   }
 
@@ -48,7 +55,7 @@ export function createSettleJob(deps: {
     })
     if (!job) return
     const action = failed ? 'error' : 'executed'
-    tellOfJob(world.events, job, { action, detail: hushed ? '' : outcome.text })
+    publishJobEvent(events, job, { action, detail: hushed ? '' : outcome.text })
     const inRow = table.stateOf(job.id)?.failedInRow ?? 0
     if (failed && inRow === failuresToldAt) {
       note(

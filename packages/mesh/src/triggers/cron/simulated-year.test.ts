@@ -7,12 +7,14 @@ import { createFileEditor } from '../../config/atomic-file.ts'
 import { silentLog } from '../../platform/log.ts'
 import type { RunRecord } from '../../runs/lifecycle/run-record.ts'
 import { migrated } from '../../testing/ledger-harness.ts'
-import { createHandDrivenClock } from '../../testing/manual-clock.ts'
+import { createManualClock } from '../../../../protocol/src/testing/manual-clock.ts'
 import type { Database } from '../../storage/database.ts'
 import { createCron } from './cron.ts'
+import type { Cron } from './cron.ts'
+import { createCronJobs } from './cron-jobs.ts'
 import type { CronJob } from './cron-job.ts'
 import { oracleDueTimes } from '../../testing/cron-oracle.ts'
-import type { CronWorld } from './cron-world.ts'
+import type { CronDeps } from './cron-deps.ts'
 import { aJob, startOfTime } from '../../testing/cron-harness.ts'
 import { patient } from '../../../../../tests/support/patience.ts'
 
@@ -78,8 +80,8 @@ function createDueTimesOf(until: number): (job: CronJob) => readonly number[] {
 }
 
 /** The mesh around the jobs: runs last a while, and nothing else happens. */
-function aWorld(database: Database, folder: string) {
-  const clock = createHandDrivenClock(startOfTime)
+function aHarness(database: Database, folder: string) {
+  const clock = createManualClock(startOfTime)
   // Every run that was submitted: a second one of the same due time breaks the key.
   const endOfRun = new Map<string, number>()
   database.exec('CREATE TABLE runs_seen (job TEXT, due INTEGER, PRIMARY KEY (job, due)) STRICT')
@@ -94,9 +96,9 @@ function aWorld(database: Database, folder: string) {
       OLD.state, OLD.reason, OLD.detail, OLD.manual, OLD.decided_at, OLD.late_ms, OLD.run_id, OLD.outcome, OLD.text,
       OLD.quiet; END;`)
   let count = 0
-  const world: CronWorld = {
-    path: join(folder, 'cron.json'),
-    editor: createFileEditor(),
+  const path = join(folder, 'cron.json')
+  const editor = createFileEditor()
+  const kernel: CronDeps['kernel'] = {
     database,
     clock,
     newId: (prefix) => `${prefix}_${count++}`,
@@ -105,7 +107,10 @@ function aWorld(database: Database, folder: string) {
     decide: () => ({ allowed: true }),
     journal: { append: () => {} },
     events: { publish: () => {} },
-    ledger: {
+  }
+  const deps: CronDeps = {
+    kernel,
+    runs: {
       isLaneFull: () => false,
       find: (id) => {
         const done = clock.now() >= (endOfRun.get(id) ?? 0)
@@ -120,14 +125,14 @@ function aWorld(database: Database, folder: string) {
         return { id, agentId, state: 'queued' } as unknown as RunRecord // all that is read
       },
     },
-    requireAgent: () => {},
-    toolsOf: async () => [],
-    readCondition: () => () => true,
+    agents: { requireWorking: () => {}, toolsOf: async () => [] },
     fireHeartbeat: async () => ({ skipped: '' }),
     pausedReason: () => null,
     note: () => {},
   }
-  return { world, clock }
+  const start = async (): Promise<Cron> =>
+    createCron(deps, await createCronJobs({ ...kernel, path, editor, readCondition: () => () => true }))
+  return { path, clock, start }
 }
 
 describe('a stretch of years', () => {
@@ -138,7 +143,7 @@ describe('a stretch of years', () => {
       const folder = mkdtempSync(join(tmpdir(), 'flotilla-year-'))
       folders.push(folder)
       const database = migrated()
-      const { world, clock } = aWorld(database, folder)
+      const { path, clock, start } = aHarness(database, folder)
       const jobs = Array.from({ length: size.jobs }, (_, at) => {
         const kind = chance(4)
         const [interval, expression] = [intervals[chance(3)], expressions[chance(expressions.length)]]
@@ -150,7 +155,7 @@ describe('a stretch of years', () => {
           created_at: startOfTime - chance(day),
         })
       })
-      writeFileSync(world.path, JSON.stringify({ jobs }))
+      writeFileSync(path, JSON.stringify({ jobs }))
       const end = startOfTime + size.days * day
       const dueTimesOf = createDueTimesOf(end + 2 * leapMaxMs)
       // The mesh ticks at whole five seconds; those at which nothing is due are passed over, but for some.
@@ -160,7 +165,7 @@ describe('a stretch of years', () => {
       const ticks = [...moments].sort((left, right) => left - right)
       const setClock = database.prepare('UPDATE clock SET now = ?')
 
-      let cron = await createCron(world)
+      let cron = await start()
       const did = { ticks: 0, idle: 0, restarts: 0, leapsAhead: 0, leapsBack: 0 }
       while (clock.now() < end) {
         const what = chance(size.ticksPerMishap * 4)
@@ -174,7 +179,7 @@ describe('a stretch of years', () => {
           did.leapsBack += 1
         } else if (what < 4) {
           to = now + chance(2 * hour)
-          cron = await createCron(world)
+          cron = await start()
           did.restarts += 1
         } else if (chance(20) === 0) {
           to = now + Math.floor((to - now) / 2)

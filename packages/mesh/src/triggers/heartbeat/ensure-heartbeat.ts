@@ -1,5 +1,6 @@
 import { defaultHeartbeatSchedule } from '@flotilla/protocol/heartbeat-reply'
-import { heldJob } from './held-job.ts'
+import type { Log } from '../../platform/index.ts'
+import { heldJob } from './heartbeat-jobs.ts'
 import type { HeartbeatJobs } from './heartbeat-jobs.ts'
 
 /** What whoever made an agent wants of its heartbeat: a schedule, null for none; left out for the default. */
@@ -22,5 +23,25 @@ export function createEnsureHeartbeat({ jobs }: { readonly jobs: HeartbeatJobs }
     const held = heldJob(asked)
     if (found?.schedule === held.schedule && found.enabled === held.enabled) return
     await jobs.put(held)
+  }
+}
+
+/**
+ * Writes the heartbeat of an agent that is about to be made. Said again it writes the same; a job that stands there
+ * is of one that never came to be. Rejects where what was asked for cannot be written: the default, which comes at
+ * the next start, would wake an agent that is to have none. Where the default was asked for, that is soon enough.
+ */
+export function createPlanHeartbeat({ jobs, log }: { readonly jobs: HeartbeatJobs; readonly log: Log }) {
+  return async (agentId: string, wanted: WantedHeartbeat): Promise<void> => {
+    const schedule = wanted ?? defaultHeartbeatSchedule
+    try {
+      await jobs.put(heldJob({ agentId, schedule, enabled: wanted !== null }))
+    } catch (error) {
+      if (wanted !== undefined) throw error
+      log.error(
+        { agentId, err: error },
+        'agent is made without its heartbeat; the next start of the mesh gives it the default',
+      )
+    }
   }
 }

@@ -5,12 +5,12 @@ import { describe, expect, test } from 'vitest'
 import { heedsLesson, verifies } from '../../../../../tests/verifies.ts'
 import type { AgentConnection } from '../../agents/connection/agent-connection.ts'
 import { silentLog } from '../../platform/log.ts'
-import { aLedgerWorld } from '../../testing/ledger-harness.ts'
+import { aLedgerHarness } from '../../testing/ledger-harness.ts'
 import { createFireHeartbeat } from './fire-heartbeat.ts'
 import type { FireHeartbeatDeps } from './fire-heartbeat.ts'
 import { createHeartbeatTable } from './heartbeat-table.ts'
 import { createKnownContexts } from './known-contexts.ts'
-import { createOpenTasks } from './open-tasks.ts'
+import { createOpenTasks } from './probes.ts'
 import { createReadContext } from './read-context.ts'
 
 const calm: HeartbeatContext = {
@@ -25,8 +25,8 @@ const owner = { kind: 'human', channel: 'cli' } as const
 const due = { manual: false, jobId: 'job_1', dueAt: 1000 }
 
 /** A real ledger and tables; the agent `scout` says what `agent` holds. */
-function aWorld(changes: Partial<FireHeartbeatDeps> = {}) {
-  const ledger = aLedgerWorld()
+function aHarness(changes: Partial<FireHeartbeatDeps> = {}) {
+  const ledger = aLedgerHarness()
   const agent = {
     context: calm,
     running: true,
@@ -83,10 +83,7 @@ function aWorld(changes: Partial<FireHeartbeatDeps> = {}) {
     readContext,
     unreadSignals: () => ({ count: 0, newest: [] }),
     openTasks: createOpenTasks(ledger.taskTable),
-    submitRun: ledger.ledger.submitRun,
-    isLaneFull: ledger.ledger.isLaneFull,
-    findRun: ledger.ledger.find,
-    heartbeatsUnderWay: ledger.ledger.heartbeatsUnderWay,
+    runs: ledger.ledger,
     clock: ledger.clock,
     ...changes,
   })
@@ -96,7 +93,7 @@ function aWorld(changes: Partial<FireHeartbeatDeps> = {}) {
   return { ...ledger, agent, table, known, fire, end }
 }
 
-type World = ReturnType<typeof aWorld>
+type World = ReturnType<typeof aHarness>
 const runsOf = ({ ledger }: World) => ledger.list({ limit: 100 })
 const messageOf = (world: World): string => {
   const input = runsOf(world)[0]?.input
@@ -106,7 +103,7 @@ const messageOf = (world: World): string => {
 describe('a heartbeat that is due', () => {
   test('where there is nothing to do is skipped and becomes no run', async () => {
     verifies('states:heartbeat:skipped')
-    const world = aWorld()
+    const world = aHarness()
     expect(await world.fire('scout', due)).toEqual({ skipped: 'nothing-to-do' })
     expect(runsOf(world)).toEqual([])
     expect(world.table.lastOf('scout')).toMatchObject({ skipped: 'nothing-to-do', manual: false })
@@ -119,7 +116,7 @@ describe('a heartbeat that is due', () => {
     ['a full disk, by the count of the mesh', { metered: 99 }],
   ])('runs where there is %s', async (_, changes) => {
     verifies('states:heartbeat:runs')
-    const world = aWorld()
+    const world = aHarness()
     Object.assign(world.agent, changes)
     const end = await world.fire('scout', due)
     expect(end).toMatchObject({
@@ -128,7 +125,7 @@ describe('a heartbeat that is due', () => {
   })
 
   test('does not believe an agent’s own count of a disk that the mesh meters', async () => {
-    const world = aWorld()
+    const world = aHarness()
     world.agent.metered = 12
     world.agent.context = { ...calm, disk_used_percent: 99 }
     expect(await world.fire('scout', due)).toEqual({ skipped: 'nothing-to-do' })
@@ -136,13 +133,13 @@ describe('a heartbeat that is due', () => {
 
   test('runs where a signal is unread', async () => {
     const newest = [{ topic: 'news', text: 'wet', from: 'sea', at: 0 }]
-    const world = aWorld({ unreadSignals: () => ({ count: 1, newest }) })
+    const world = aHarness({ unreadSignals: () => ({ count: 1, newest }) })
     expect(await world.fire('scout', due)).toHaveProperty('fired')
     expect(messageOf(world)).toContain('"wet"')
   })
 
   test('runs where a hand-off is open', async () => {
-    const world = aWorld()
+    const world = aHarness()
     world.taskTable.insert({
       id: 'task_1',
       creator: 'operator',
@@ -166,7 +163,7 @@ describe('a heartbeat that is due', () => {
 
   test('by hand stands at the head of a full lane, once however often it is asked for, and no pause holds it', async () => {
     verifies('states:cron:manual-run-dispatches')
-    const world = aWorld()
+    const world = aHarness()
     for (let count = 0; count < wireLimits.laneQueueMax; count += 1) world.chat('scout')
     await world.clock.advance(1000)
     const byHand = (dueAt: number) => world.fire('scout', { ...due, jobId: null, dueAt, manual: true })
@@ -182,19 +179,19 @@ describe('a heartbeat that is due', () => {
 
   test('always runs when a person asks for it', async () => {
     heedsLesson(74)
-    const world = aWorld()
+    const world = aHarness()
     expect(await world.fire('scout', { ...due, manual: true })).toHaveProperty('fired')
   })
 
   test('whose context cannot be read runs, and says so', async () => {
-    const world = aWorld()
+    const world = aHarness()
     world.agent.fault = new Problem('agent-unavailable')
     expect(await world.fire('scout', due)).toHaveProperty('fired')
     expect(messageOf(world)).toContain('Context was not available')
   })
 
   test('of an agent with more rules than a message holds tells the agent and the owner what is left out', async () => {
-    const world = aWorld()
+    const world = aHarness()
     world.agent.context = { ...calm, heartbeat_rules: 'r'.repeat(70_000), is_default_heartbeat: false }
     await world.fire('scout', due)
     expect(messageOf(world)).toContain('read the rest in workspace/HEARTBEAT.md')
@@ -207,7 +204,7 @@ describe('a heartbeat that is due', () => {
   })
 
   test('is one run however often it is fired, whatever has changed meanwhile', async () => {
-    const world = aWorld()
+    const world = aHarness()
     world.agent.context = { ...calm, has_recent_activity: true }
     const first = await world.fire('scout', due)
     world.agent.context = { ...calm, daily_logs: 'other', has_recent_activity: true }
@@ -216,7 +213,7 @@ describe('a heartbeat that is due', () => {
   })
 
   test('is one run when it is fired twice at once', async () => {
-    const world = aWorld()
+    const world = aHarness()
     world.agent.context = { ...calm, has_recent_activity: true }
     const [one, two] = await Promise.all([world.fire('scout', due), world.fire('scout', due)])
     expect(two).toEqual(one)
@@ -224,7 +221,7 @@ describe('a heartbeat that is due', () => {
   })
 
   test('does not pile up behind the one before', async () => {
-    const world = aWorld()
+    const world = aHarness()
     world.agent.context = { ...calm, has_recent_activity: true }
     await world.fire('scout', due)
     expect(await world.fire('scout', { ...due, dueAt: 2000 })).toEqual({ skipped: 'overlap' })
@@ -232,7 +229,7 @@ describe('a heartbeat that is due', () => {
   })
 
   test('is none as long as any before it goes on, whatever was skipped or ended meanwhile', async () => {
-    const world = aWorld()
+    const world = aHarness()
     world.agent.context = { ...calm, has_recent_activity: true }
     const first = await world.fire('scout', due)
     for (const dueAt of [2000, 3000, 4000]) {
@@ -247,7 +244,7 @@ describe('a heartbeat that is due', () => {
   })
 
   test('by hand is the one that waits in a full lane, though others were due in between', async () => {
-    const world = aWorld()
+    const world = aHarness()
     for (let count = 0; count < wireLimits.laneQueueMax; count += 1) world.chat('scout')
     const first = await world.fire('scout', { ...due, dueAt: 1000, manual: true })
     for (const dueAt of [2000, 4000]) {
@@ -258,7 +255,7 @@ describe('a heartbeat that is due', () => {
   })
 
   test('by hand is never held to another by what triggers have queued, which takes no room from people', async () => {
-    const world = aWorld()
+    const world = aHarness()
     const byTrigger = { agentId: 'scout', input: { kind: 'chat', message: 'm', session: 's' } } as const
     for (let count = 0; count < wireLimits.laneQueueMax; count += 1) {
       world.ledger.submitRun(
@@ -273,7 +270,7 @@ describe('a heartbeat that is due', () => {
   })
 
   test('is one run when two that are due apart are asked about at once, and so by hand in a full lane', async () => {
-    const world = aWorld()
+    const world = aHarness()
     world.agent.context = { ...calm, has_recent_activity: true }
     const atOnce = (manual: boolean, dueAts: readonly number[]) =>
       Promise.all(dueAts.map((dueAt) => world.fire('scout', { ...due, dueAt, manual })))
@@ -287,7 +284,7 @@ describe('a heartbeat that is due', () => {
 
   test('of an archived agent is none, and no container is asked', async () => {
     heedsLesson(81)
-    const world = aWorld()
+    const world = aHarness()
     Object.assign(world.agent, { archived: true, running: false })
     world.agent.context = { ...calm, is_default_heartbeat: false }
     expect(await world.fire('scout', due)).toEqual({ skipped: 'archived' })
@@ -295,19 +292,19 @@ describe('a heartbeat that is due', () => {
   })
 
   test('of a paused agent waits for better times', async () => {
-    const world = aWorld({ pausedReason: () => 'too dear' })
+    const world = aHarness({ pausedReason: () => 'too dear' })
     expect(await world.fire('scout', due)).toEqual({ skipped: 'paused' })
   })
 
   test('of an agent that is not there is a Problem', async () => {
-    await expect(aWorld().fire('nobody', due)).rejects.toMatchObject({ code: 'unknown-agent' })
+    await expect(aHarness().fire('nobody', due)).rejects.toMatchObject({ code: 'unknown-agent' })
   })
 })
 
 describe('an agent that does not run', () => {
   /** Looked at while it ran, and stopped since. */
   async function stopped() {
-    const world = aWorld()
+    const world = aHarness()
     await world.fire('scout', due)
     world.agent.running = false
     return world
@@ -320,7 +317,7 @@ describe('an agent that does not run', () => {
   })
 
   test('runs where nothing is known of it: none is started only to find that there is nothing to do', async () => {
-    const world = aWorld()
+    const world = aHarness()
     world.agent.running = false
     expect(await world.fire('scout', due)).toHaveProperty('fired')
     expect(world.agent.starts).toBe(1)
@@ -328,12 +325,12 @@ describe('an agent that does not run', () => {
   })
 
   test('and never did has its default rules and did nothing', async () => {
-    const world = aWorld()
+    const world = aHarness()
     Object.assign(world.agent, { running: false, neverStarted: true })
     expect(await world.fire('scout', due)).toEqual({ skipped: 'nothing-to-do' })
     expect(world.agent.starts).toBe(0)
     const newest = [{ topic: 'news', text: 'wet', from: 'sea', at: 0 }]
-    const woken = aWorld({ unreadSignals: () => ({ count: 1, newest }) })
+    const woken = aHarness({ unreadSignals: () => ({ count: 1, newest }) })
     Object.assign(woken.agent, { running: false, neverStarted: true })
     expect(await woken.fire('scout', due)).toHaveProperty('fired')
   })
@@ -348,7 +345,7 @@ describe('an agent that does not run', () => {
       say({ is_default_heartbeat: false }),
     ]) {
       for (const neverStarted of [false, true]) {
-        const world = aWorld()
+        const world = aHarness()
         world.agent.context = known ?? calm
         if (known) await world.fire('scout', { ...due, dueAt: 1 })
         world.end()
@@ -362,7 +359,7 @@ describe('an agent that does not run', () => {
   })
 
   test('has no recent activity any more once what was read of it is two days old', async () => {
-    const world = aWorld()
+    const world = aHarness()
     world.agent.context = { ...calm, has_recent_activity: true }
     await world.fire('scout', due)
     world.agent.running = false
@@ -381,7 +378,7 @@ describe('an agent that does not run', () => {
   })
 
   test('is not known as long as somebody may still be at it', async () => {
-    const world = aWorld()
+    const world = aHarness()
     world.known.reached('scout')
     await world.fire('scout', due)
     expect(world.known.recall('scout')).toBeNull()

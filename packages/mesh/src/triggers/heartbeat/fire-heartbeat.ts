@@ -1,15 +1,14 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
-import type { AgentRecord } from '../../agents/registry/agent-record.ts'
-import type { Caller } from '../../access/caller.ts'
-import type { RunRecord } from '../../runs/lifecycle/run-record.ts'
-import type { LanePlace, SubmitRun } from '../../runs/submit-run.ts'
-import type { Database } from '../../storage/database.ts'
+import type { AgentRecord } from '../../agents/index.ts'
+import type { Caller } from '../../access/index.ts'
+import type { LanePlace, RunRecord, SubmitRun } from '../../runs/index.ts'
+import type { Database } from '../../storage/index.ts'
 import { isSkipped } from './decide-heartbeat.ts'
 import { heartbeatMessage, rulesLeftOut } from './heartbeat-message.ts'
 import type { HeartbeatTable, KnownContext } from './heartbeat-table.ts'
 import { runProbes } from './probes.ts'
-import type { UnreadSummary } from '../../collaboration/topics/topics.ts'
+import type { UnreadSummary } from '../../collaboration/topics/index.ts'
 import type { OpenTasks } from './probes.ts'
 import type { createReadContext } from './read-context.ts'
 
@@ -38,6 +37,15 @@ export interface DueHeartbeat {
  */
 export type FireHeartbeat = (agentId: string, due: DueHeartbeat) => Promise<HeartbeatEnd>
 
+/** What a heartbeat asks of the ledger. */
+export interface HeartbeatRuns {
+  readonly submitRun: SubmitRun
+  find(runId: string): RunRecord | null
+  /** Queued and running heartbeats of the agent, oldest first. */
+  heartbeatsUnderWay(agentId: string): readonly RunRecord[]
+  isLaneFull(place: LanePlace): boolean
+}
+
 export interface FireHeartbeatDeps {
   readonly database: Database
   readonly table: HeartbeatTable
@@ -47,11 +55,7 @@ export interface FireHeartbeatDeps {
   readonly readContext: ReturnType<typeof createReadContext>
   readonly unreadSignals: (agentId: string) => UnreadSummary
   readonly openTasks: (agentId: string) => OpenTasks
-  readonly submitRun: SubmitRun
-  readonly findRun: (runId: string) => RunRecord | null
-  /** Queued and running heartbeats of the agent, oldest first. */
-  readonly heartbeatsUnderWay: (agentId: string) => readonly RunRecord[]
-  readonly isLaneFull: (place: LanePlace) => boolean
+  readonly runs: HeartbeatRuns
   readonly clock: Clock
 }
 
@@ -119,7 +123,7 @@ function submit(
     const before = endBefore(deps, agentId, key) ?? waitingByHand(deps, agentId, due)
     if (before) return before
     if (!manual && isUnderWay(deps, agentId)) return skipped(deps, { ...due, reason: 'overlap' })
-    const fired = deps.submitRun(askedBy, {
+    const fired = deps.runs.submitRun(askedBy, {
       agentId,
       input: { kind: 'heartbeat', message },
       trigger: 'heartbeat',
@@ -141,18 +145,18 @@ function endBefore(deps: FireHeartbeatDeps, agentId: string, key: string): Heart
   const last = deps.table.lastOf(agentId)
   if (last?.key !== key) return null
   if (last.skipped !== null) return { skipped: last.skipped as HeartbeatSkip } // nothing else is written there
-  const fired = last.run_id === null ? null : deps.findRun(last.run_id)
+  const fired = last.run_id === null ? null : deps.runs.find(last.run_id)
   return fired && { fired }
 }
 
 /** A full lane takes one that a person asks for at its head, once: asked for again, it is the same. */
 function waitingByHand(
-  { heartbeatsUnderWay, isLaneFull }: FireHeartbeatDeps,
+  { runs }: FireHeartbeatDeps,
   agentId: string,
   { manual }: DueHeartbeat,
 ): HeartbeatEnd | null {
-  if (!manual || !isLaneFull({ agentId, proactive: false })) return null
-  const waiting = heartbeatsUnderWay(agentId).find((run) => run.state === 'queued' && !run.proactive)
+  if (!manual || !runs.isLaneFull({ agentId, proactive: false })) return null
+  const waiting = runs.heartbeatsUnderWay(agentId).find((run) => run.state === 'queued' && !run.proactive)
   return waiting ? { fired: waiting } : null
 }
 
@@ -163,6 +167,6 @@ function whyNotNow(deps: FireHeartbeatDeps, agentId: string): HeartbeatSkip | nu
 }
 
 /** By the runs themselves: what was written of the last one says nothing of those before it. */
-function isUnderWay({ heartbeatsUnderWay }: FireHeartbeatDeps, agentId: string): boolean {
-  return heartbeatsUnderWay(agentId).length > 0
+function isUnderWay({ runs }: FireHeartbeatDeps, agentId: string): boolean {
+  return runs.heartbeatsUnderWay(agentId).length > 0
 }

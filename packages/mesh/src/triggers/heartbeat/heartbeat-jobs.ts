@@ -1,3 +1,6 @@
+import { defaultHeartbeatSchedule } from '@flotilla/protocol/heartbeat-reply'
+import { operatorAgentId } from '@flotilla/protocol/ids'
+
 /** A heartbeat as it is scheduled: the job of an agent that has `heartbeat: true`. */
 export interface HeartbeatJob {
   readonly agentId: string
@@ -21,4 +24,14 @@ export interface HeartbeatJobs {
   find(agentId: string): HeartbeatJob | null | Promise<HeartbeatJob | null>
   put(job: HeartbeatJob): Promise<unknown>
   remove(agentId: string): Promise<void>
+}
+
+/** Pure. The operator watches the fleet: nobody makes it look away or look seldom. */
+export function isLocked(agentId: string): boolean {
+  return agentId === operatorAgentId
+}
+
+/** Pure. The job that is kept to, whatever is written: by a person, an agent, or a hand in the file. */
+export function heldJob(job: HeartbeatJob): HeartbeatJob {
+  return isLocked(job.agentId) ? { ...job, schedule: defaultHeartbeatSchedule, enabled: true } : job
 }

@@ -3,7 +3,7 @@ import { heartbeatOkToken } from '@flotilla/protocol/heartbeat-reply'
 import { joinPromptText, sanitizeForPrompt, truncatePromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import { alertLines } from './probes.ts'
-import type { UnreadSummary } from '../../collaboration/topics/topics.ts'
+import type { UnreadSummary } from '../../collaboration/topics/index.ts'
 import type { OpenTasks, ProbeAlert } from './probes.ts'
 
 const logsMaxChars = 4000

@@ -6,13 +6,13 @@ import type { Caller } from '../../access/caller.ts'
 import { createEnsureHeartbeat } from './ensure-heartbeat.ts'
 import { createFakeHeartbeatJobs } from '../../testing/fake-heartbeat-jobs.ts'
 import { heartbeatJobsConformance } from './heartbeat-jobs.conformance.ts'
-import { heldJob } from './held-job.ts'
-import { createSetHeartbeat } from './set-heartbeat.ts'
+import { heldJob } from './heartbeat-jobs.ts'
+import { createSetHeartbeat } from './manage-heartbeats.ts'
 
 const person: Caller = { kind: 'human', channel: 'cli' }
 const locked = { agentId: 'operator', schedule: 'every 15m', enabled: true }
 
-function aWorld() {
+function aHarness() {
   const jobs = createFakeHeartbeatJobs()
   const set = createSetHeartbeat({
     jobs,
@@ -32,7 +32,7 @@ describe('heartbeats in memory', () => {
 
 describe('a worker’s heartbeat', () => {
   test('is every 15 minutes while nobody sets it, and stays as it was set', async () => {
-    const { jobs, set, ensure } = aWorld()
+    const { jobs, set, ensure } = aHarness()
     await ensure('scout')
     expect(await jobs.find('scout')).toEqual({ agentId: 'scout', schedule: 'every 15m', enabled: true })
     await set(person, 'scout', 'every 2h')
@@ -44,7 +44,7 @@ describe('a worker’s heartbeat', () => {
   })
 
   test('is what its template says', async () => {
-    const { jobs, ensure } = aWorld()
+    const { jobs, ensure } = aHarness()
     const template = parseTemplate(
       'pair',
       `name: pair
@@ -76,7 +76,7 @@ agents:
 
 describe('the operator’s heartbeat is every 15 minutes', () => {
   test.each(['every 1m', 'every 7d', null])('by its endpoint and command (%s)', async (schedule) => {
-    const { jobs, set, ensure } = aWorld()
+    const { jobs, set, ensure } = aHarness()
     await ensure('operator')
     await expect(set(person, 'operator', schedule)).rejects.toMatchObject({ code: 'unprocessable' })
     expect(await jobs.find('operator')).toEqual(locked)
@@ -87,7 +87,7 @@ describe('the operator’s heartbeat is every 15 minutes', () => {
     { ...locked, enabled: false },
     { ...locked, schedule: '0 0 1 1 *', enabled: false },
   ])('whatever a hand wrote into the file: %j', async (written) => {
-    const { jobs, ensure } = aWorld()
+    const { jobs, ensure } = aHarness()
     expect(heldJob(written)).toEqual(locked)
     jobs.jobs.set('operator', written)
     await ensure('operator')
@@ -95,7 +95,7 @@ describe('the operator’s heartbeat is every 15 minutes', () => {
   })
 
   test('where its job was taken away', async () => {
-    const { jobs, ensure } = aWorld()
+    const { jobs, ensure } = aHarness()
     await ensure('operator')
     jobs.jobs.delete('operator')
     await ensure('operator', null)

@@ -1,7 +1,7 @@
 import type { HeartbeatFire } from '@flotilla/protocol/heartbeat-api'
 import * as z from 'zod'
-import type { Database } from '../../storage/database.ts'
-import { jsonColumn } from '../../storage/json-column.ts'
+import type { Database } from '../../storage/index.ts'
+import { jsonColumn } from '../../storage/index.ts'
 
 /** What was read of an agent that has not been touched since. */
 const knownSchema = z.object({

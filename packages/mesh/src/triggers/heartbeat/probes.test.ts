@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { heedsLesson, verifies } from '../../../../../tests/verifies.ts'
-import { aLedgerWorld } from '../../testing/ledger-harness.ts'
-import { createOpenTasks } from './open-tasks.ts'
-import { alertLines, runProbes } from './probes.ts'
+import { aLedgerHarness } from '../../testing/ledger-harness.ts'
+import { alertLines, createOpenTasks, runProbes } from './probes.ts'
 import type { ProbeFacts } from './probes.ts'
 
 const calm: ProbeFacts = {
@@ -86,7 +85,7 @@ describe('open hand-offs', () => {
 
   test('are those of the very agent, in the store that hand-offs are kept in', () => {
     heedsLesson(76)
-    const world = aLedgerWorld()
+    const world = aLedgerHarness()
     const openTasks = createOpenTasks(world.taskTable)
     const add = (id: string, assignee: string, state: 'pending' | 'blocked' | 'done') =>
       world.taskTable.insert(aTask(id, assignee, { state, run_id: world.chat('other').id }))

@@ -1,7 +1,11 @@
 import { limits } from '@flotilla/protocol/limits'
 import { joinPromptText, sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
-import type { UnreadSummary } from '../../collaboration/topics/topics.ts'
+import type { UnreadSummary } from '../../collaboration/topics/index.ts'
+import type { TaskTable } from '../../tasks/index.ts'
+
+/** Open tasks that a heartbeat names. */
+const namedMax = 5
 
 /** Hand-offs to an agent that nobody has closed: how many, and the newest of them. */
 export interface OpenTasks {
@@ -12,6 +16,13 @@ export interface OpenTasks {
     readonly creator: string
     readonly state: string
   }[]
+}
+
+/** From the store that hand-offs are kept in. */
+export function createOpenTasks(
+  table: Pick<TaskTable, 'openOf' | 'openCount'>,
+): (agentId: string) => OpenTasks {
+  return (agentId) => ({ count: table.openCount(agentId), newest: table.openOf(agentId, namedMax) })
 }
 
 export interface ProbeFacts {

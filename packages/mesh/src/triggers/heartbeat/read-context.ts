@@ -1,7 +1,6 @@
 import type { HeartbeatContext } from '@flotilla/protocol/agent-api'
-import type { AgentConnection, AgentConnections } from '../../agents/connection/agent-connection.ts'
-import type { Reach } from '../../agents/lifecycle/ensure-running.ts'
-import type { Log } from '../../platform/log.ts'
+import type { AgentConnection, AgentConnections, Reach } from '../../agents/index.ts'
+import type { Log } from '../../platform/index.ts'
 import type { KnownContext } from './heartbeat-table.ts'
 import type { KnownContexts } from './known-contexts.ts'
 
@@ -60,7 +59,10 @@ export function createReadContext(deps: {
       // Somebody else has it started; then it runs for that and is asked like any other.
       return { from: standing === 'starting' ? 'agent' : 'started', ...started }
     } catch (error) {
-      deps.log.warn({ agentId, err: error }, 'what a heartbeat needs to know was not available')
+      deps.log.warn(
+        { agentId, err: error },
+        'context of an agent could not be read; its heartbeat runs without it',
+      )
       return { from: 'nowhere' }
     }
   }

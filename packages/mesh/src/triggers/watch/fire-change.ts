@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import type { Clock } from '@flotilla/protocol/clock'
 import { originUserMaxChars } from '@flotilla/protocol/origin'
 import { Problem } from '@flotilla/protocol/problem'
-import type { EventBus } from '../../events/event-bus.ts'
-import type { SubmitRun } from '../../runs/submit-run.ts'
-import type { Database } from '../../storage/database.ts'
+import type { EventBus } from '../../events/index.ts'
+import type { SubmitRun } from '../../runs/index.ts'
+import type { Database } from '../../storage/index.ts'
 import { fillMessage } from './fill-message.ts'
 import { nameAsText } from './scan-folder.ts'
 import type { NoticedChange } from './seen-files.ts'
@@ -35,7 +35,7 @@ export function createFireChange(deps: {
 }): FireChange {
   const { database, table, submitRun, events } = deps
 
-  function fire(rule: WatchRule, { name, change, look }: NoticedChange): void {
+  function fire(rule: WatchRule, { name, change, stat }: NoticedChange): void {
     const filename = nameAsText(name)
     const filepath = watchName({ path: rule.path, pattern: filename })
     const watch = watchName(rule)
@@ -51,15 +51,15 @@ export function createFireChange(deps: {
         idempotencyKey: [
           rule.id,
           digestOf([name, rule.agent, message]),
-          look.modifiedMs,
-          look.changedMs,
-          look.sizeBytes,
-          look.inode,
+          stat.modifiedMs,
+          stat.changedMs,
+          stat.sizeBytes,
+          stat.inode,
         ].join(':'),
       },
     )
     const fired = { watchId: rule.id, watch, agentId: rule.agent, filepath, change, runId: run.id }
-    table.fired({ ...fired, sizeBytes: look.sizeBytes, firedAt: deps.clock.now() })
+    table.fired({ ...fired, sizeBytes: stat.sizeBytes, firedAt: deps.clock.now() })
     table.settle(rule.id, [name])
     events.publish({
       type: 'watch.fired',

@@ -1,5 +1,5 @@
 import { lstatSync, opendirSync, statSync } from 'node:fs'
-import { compileNamePattern } from '../../access/glob.ts'
+import { compileNamePattern } from '../../access/index.ts'
 import { nameAsText } from './scan-folder.ts'
 import type { ScanEnd } from './scan-folder.ts'
 
@@ -59,7 +59,7 @@ function read(
   try {
     for (let entry = folder.readSync(); entry; entry = folder.readSync()) {
       if (++entries > entriesMax) return handOver() ?? { kind: 'whole', leftOut: true }
-      // Where the file system does not say what an entry is, the look will.
+      // Where the file system does not say what an entry is, its stat will.
       const mayBeFile = entry.isFile() || !isKnownOther(entry)
       if (mayBeFile && matches(nameAsText(entry.name))) lookAt(prefix, entry.name, piece)
       if (piece.names.length < pieceFiles && entries % pieceEntries !== 0) continue

@@ -1,4 +1,4 @@
-import type { FileLook } from './seen-files.ts'
+import type { FileStat } from './seen-files.ts'
 
 export type ScanEnd =
   /** `leftOut`: there was more than one scan takes. */
@@ -15,7 +15,7 @@ export type ScanFolder = (
   path: string,
   scan: {
     readonly pattern: string
-    readonly each: (name: string, look: FileLook) => boolean
+    readonly each: (name: string, stat: FileStat) => boolean
     readonly signal: AbortSignal
   },
 ) => Promise<ScanEnd>

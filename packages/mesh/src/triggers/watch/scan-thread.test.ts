@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { silentLog } from '../../platform/log.ts'
-import { createHandDrivenClock } from '../../testing/manual-clock.ts'
+import { createManualClock } from '../../../../protocol/src/testing/manual-clock.ts'
 import { pieceFiles } from './read-folder.ts'
 import { createScanThread, deathsMax, deathsMs, hangingMax, idleMs, silentMaxMs } from './scan-thread.ts'
 import type { ScanFolder } from './scan-folder.ts'
@@ -19,7 +19,7 @@ parentPort.on('message', ({ path, gate }) => {
 })`
 
 function aThread(start?: () => Worker) {
-  const clock = createHandDrivenClock()
+  const clock = createManualClock()
   let started = 0
   const counted = () => {
     started++
@@ -53,7 +53,7 @@ async function aFolder(files: number): Promise<string> {
 describe('the thread that looks into folders', () => {
   test('tells of every file once, in more pieces than it may be ahead', async () => {
     const inbox = await aFolder(6 * pieceFiles + 1)
-    const thread = createScanThread({ clock: createHandDrivenClock(), log: silentLog })
+    const thread = createScanThread({ clock: createManualClock(), log: silentLog })
     const seen = new Map<string, number>()
     const each: Parameters<ScanFolder>[1]['each'] = (name, { sizeBytes, inode, modifiedMs, changedMs }) => {
       expect([sizeBytes, inode > 0, modifiedMs > 1e12, changedMs > 1e12]).toEqual([2, true, true, true])

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import type { Clock } from '@flotilla/protocol/clock'
-import type { Log } from '../../platform/log.ts'
+import type { Log } from '../../platform/index.ts'
 import { numbersOfFile } from './read-folder.ts'
 import type { FolderPiece } from './read-folder.ts'
 import type { ScanEnd, ScanFolder } from './scan-folder.ts'
@@ -97,7 +97,10 @@ export function createScanThread(deps: {
     const { scan } = thread
     if (scan || !(error instanceof Error && error.message === 'it ended')) {
       deaths.push(clock.now())
-      log.error({ err: error }, 'the thread that looks into folders died')
+      log.error(
+        { path: scan?.order.path, err: error },
+        'scan thread died; its folder counts as unreadable, and another thread scans the rest',
+      )
     }
     thread.scan = null
     scan?.over({ kind: 'unreadable', reason: 'the thread that looked at it died; see the log of the mesh' })
@@ -143,7 +146,10 @@ export function createScanThread(deps: {
         await clock.sleep(left, signal).catch(() => {})
         continue
       }
-      log.warn({ path: scan.order.path }, 'a folder does not answer; others are looked at without it')
+      log.warn(
+        { path: scan.order.path },
+        'folder does not answer; its thread is left to it, and another scans the rest',
+      )
       if (current === thread) current = null
       next()
       return
@@ -169,11 +175,8 @@ export function createScanThread(deps: {
     threads: () => all.size,
     scanFolder: (path, { pattern, each, signal }) =>
       new Promise((resolve, reject) => {
-        if (isClosed || signal.aborted) {
-          if (signal.aborted) reject(signal.reason as Error)
-          else resolve({ kind: 'unreadable', reason: 'the mesh ends' })
-          return
-        }
+        if (signal.aborted) return reject(signal.reason as Error)
+        if (isClosed) return resolve({ kind: 'unreadable', reason: 'the mesh ends' })
         const numbers = new Int32Array(new SharedArrayBuffer(gate.places * Int32Array.BYTES_PER_ELEMENT))
         const stop = () => {
           stopScan(scan)

@@ -3,9 +3,9 @@ import { runInNewContext } from 'node:vm'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { createSeenFiles } from './seen-files.ts'
-import type { FileLook } from './seen-files.ts'
+import type { FileStat } from './seen-files.ts'
 
-const aLook = (more: Partial<FileLook> = {}): FileLook => ({
+const aStat = (more: Partial<FileStat> = {}): FileStat => ({
   modifiedMs: 1000.5,
   changedMs: 1000.5,
   sizeBytes: 10,
@@ -18,7 +18,7 @@ describe('what a watch remembers', () => {
     const seen = createSeenFiles()
     const round = (sizeBytes: number) => {
       seen.beginRound(0)
-      const found = seen.look('f', aLook({ sizeBytes }), false)
+      const found = seen.observe('f', aStat({ sizeBytes }), false)
       seen.endRound()
       return found
     }
@@ -39,26 +39,26 @@ describe('what a watch remembers', () => {
     ['size alone', { sizeBytes: 11 }, 'modified'],
   ] as const)('%s: %o', (_what, more, waiting) => {
     const seen = createSeenFiles()
-    seen.look('f', aLook(), true)
-    expect(seen.look('f', aLook(more), false).waiting).toBe(waiting)
+    seen.observe('f', aStat(), true)
+    expect(seen.observe('f', aStat(more), false).waiting).toBe(waiting)
   })
 
   test('a file that was away counts as new, and its change goes with it', () => {
     const seen = createSeenFiles()
     seen.beginRound(0)
-    seen.look('f', aLook(), true)
-    seen.look('g', aLook(), false)
+    seen.observe('f', aStat(), true)
+    seen.observe('g', aStat(), false)
     seen.endRound()
     seen.beginRound(0)
     expect(seen.endRound()).toEqual(['g'])
     expect(seen).toMatchObject({ size: 0, waiting: 0 })
-    expect(seen.look('f', aLook(), false)).toMatchObject({ waiting: 'added', isNoticed: true })
+    expect(seen.observe('f', aStat(), false)).toMatchObject({ waiting: 'added', isNoticed: true })
   })
 
   test('a change of an earlier life goes on waiting, also where the first look is silent', () => {
     const seen = createSeenFiles()
-    seen.recall({ name: 'f', look: aLook(), change: 'modified', noticedAt: 0 })
-    expect(seen.look('f', aLook(), true)).toMatchObject({
+    seen.recall({ name: 'f', stat: aStat(), change: 'modified', noticedAt: 0 })
+    expect(seen.observe('f', aStat(), true)).toMatchObject({
       waiting: 'modified',
       isNoticed: false,
       isStill: true,
@@ -69,7 +69,7 @@ describe('what a watch remembers', () => {
     const seen = createSeenFiles()
     const round = (now: number, sizeBytes: number) => {
       seen.beginRound(now)
-      const { noticedAt } = seen.look('f', aLook({ sizeBytes }), false)
+      const { noticedAt } = seen.observe('f', aStat({ sizeBytes }), false)
       seen.endRound()
       return noticedAt
     }
@@ -84,13 +84,13 @@ describe('what a watch remembers', () => {
   test('a new file that is taken as it is waits for nothing', () => {
     const seen = createSeenFiles()
     seen.beginRound(1000)
-    expect(seen.look('f', aLook(), true)).toEqual({
+    expect(seen.observe('f', aStat(), true)).toEqual({
       waiting: null,
       noticedAt: 1000,
       isNoticed: false,
       isStill: false,
     })
-    expect(seen.look('g', aLook(), false)).toEqual({
+    expect(seen.observe('g', aStat(), false)).toEqual({
       waiting: 'added',
       noticedAt: 1000,
       isNoticed: true,
@@ -105,13 +105,13 @@ describe('what a watch remembers', () => {
     'a change of an earlier life (%s) waits since then, and takes no place of what this life has seen',
     (change) => {
       const seen = createSeenFiles()
-      seen.recall({ name: 'f', look: aLook(), change, noticedAt: 300 })
+      seen.recall({ name: 'f', stat: aStat(), change, noticedAt: 300 })
       expect(seen.waiting).toBe(1)
       seen.beginRound(1000)
       const found = { waiting: change, noticedAt: 300, isNoticed: false, isStill: true }
-      expect(seen.look('f', aLook(), false)).toEqual(found)
-      seen.recall({ name: 'f', look: aLook({ sizeBytes: 99 }), change, noticedAt: 100 })
-      expect(seen.look('f', aLook(), false)).toEqual(found)
+      expect(seen.observe('f', aStat(), false)).toEqual(found)
+      seen.recall({ name: 'f', stat: aStat({ sizeBytes: 99 }), change, noticedAt: 100 })
+      expect(seen.observe('f', aStat(), false)).toEqual(found)
       expect([seen.size, seen.waiting]).toEqual([1, 1])
     },
   )
@@ -120,7 +120,7 @@ describe('what a watch remembers', () => {
     const seen = createSeenFiles()
     const lookAt = (from: number, to: number, silent: boolean) =>
       Array.from({ length: to - from }, (_, at) =>
-        seen.look(`f${from + at}`, aLook({ sizeBytes: from + at, inode: from + at }), silent),
+        seen.observe(`f${from + at}`, aStat({ sizeBytes: from + at, inode: from + at }), silent),
       )
     seen.beginRound(1000)
     lookAt(0, 32, false)
@@ -157,7 +157,7 @@ describe('what a watch remembers', () => {
           for (const [name, size] of files) {
             const before = model.get(name)
             const waits = !before || before.waits || before.size !== size
-            expect(seen.look(name, aLook({ sizeBytes: size }), false)).toMatchObject({
+            expect(seen.observe(name, aStat({ sizeBytes: size }), false)).toMatchObject({
               isStill: before?.size === size,
               isNoticed: waits && !before?.waits,
             })
@@ -191,7 +191,7 @@ describe('what a watch remembers', () => {
     }
     const before = used()
     const seen = createSeenFiles()
-    for (let n = 0; n < files; n++) seen.look(`file-${n}.csv`, aLook({ inode: n }), true)
+    for (let n = 0; n < files; n++) seen.observe(`file-${n}.csv`, aStat({ inode: n }), true)
     const perFile = (used() - before) / files
     expect(seen.size).toBe(files)
     expect(perFile).toBeGreaterThan(32)

@@ -1,5 +1,5 @@
 /** What a file was like when it was looked at. Times are milliseconds since 1970. */
-export interface FileLook {
+export interface FileStat {
   readonly modifiedMs: number
   readonly changedMs: number
   readonly sizeBytes: number
@@ -13,7 +13,7 @@ export interface NoticedChange {
   /** As the disk has it, one character for each byte. */
   readonly name: string
   readonly change: FileChange
-  readonly look: FileLook
+  readonly stat: FileStat
   /** When it was first seen, milliseconds since 1970. */
   readonly noticedAt: number
 }
@@ -22,7 +22,7 @@ export interface NoticedChange {
  * What one watch remembers of its files: some hundred bytes for each, so that a million of them is a matter of 150 MB
  * and not of a gigabyte. Names are as the disk has them, byte for byte.
  *
- * A file is quiet, or has a change that waits. A change waits until two looks in a row see the same file or it has waited
+ * A file is quiet, or has a change that waits. A change waits until two scans in a row see the same file or it has waited
  * long, and then until it was fired; however often the file changes meanwhile, it is one change.
  */
 export interface SeenFiles {
@@ -31,15 +31,15 @@ export interface SeenFiles {
   has(name: string): boolean
   /** How many have a change that waits. */
   readonly waiting: number
-  /** Begins a round of looks at a moment; files that it does not meet are forgotten by `endRound`. */
+  /** Begins a round of scans at a moment; files that it does not meet are forgotten by `endRound`. */
   beginRound(now: number): void
   /**
-   * One look at one file. `silent` takes a new file as it is. Says what waits, since when, and whether it was noticed
-   * just now; `isStill` when this look and the one before it saw the same.
+   * One stat of one file. `silent` takes a new file as it is. Says what waits, since when, and whether it was noticed
+   * just now; `isStill` when this scan and the one before it saw the same.
    */
-  look(
+  observe(
     name: string,
-    found: FileLook,
+    found: FileStat,
     silent: boolean,
   ): {
     readonly waiting: FileChange | null
@@ -101,13 +101,13 @@ export function createSeenFiles(): SeenFiles {
     states[place] = state
   }
 
-  /** Keeps the look; false where the file is another than at the look before. */
-  function keep(place: number, found: FileLook): boolean {
+  /** Keeps the stat; false where the file is another than at the scan before. */
+  function keep(place: number, found: FileStat): boolean {
     const at = place * columns
     const same =
       numbers[at] === found.modifiedMs &&
       numbers[at + 1] === found.sizeBytes &&
-      // Some mounts make inode numbers up at every look, and rights change a file's time: one alone says nothing.
+      // Some mounts make inode numbers up at every scan, and rights change a file's time: one alone says nothing.
       (numbers[at + 2] === found.inode || numbers[at + 3] === found.changedMs)
     numbers[at] = found.modifiedMs
     numbers[at + 1] = found.sizeBytes
@@ -127,7 +127,7 @@ export function createSeenFiles(): SeenFiles {
     return at
   }
 
-  function add(name: string, found: FileLook, state: number): number {
+  function add(name: string, found: FileStat, state: number): number {
     const place = placeFor(name)
     states[place] = quietState
     setState(place, state)
@@ -149,7 +149,7 @@ export function createSeenFiles(): SeenFiles {
       met.fill(0)
       metCount = 0
     },
-    look: (name, found, silent) => {
+    observe: (name, found, silent) => {
       const known = places.get(name)
       if (known === undefined) {
         meet(add(name, found, silent ? quietState : addedState))
@@ -170,8 +170,8 @@ export function createSeenFiles(): SeenFiles {
       const place = places.get(name)
       if (place !== undefined) setState(place, quietState)
     },
-    recall: ({ name, look, change, noticedAt: at }) => {
-      if (!places.has(name)) noticeAt(add(name, look, change === 'added' ? addedState : modifiedState), at)
+    recall: ({ name, stat, change, noticedAt: at }) => {
+      if (!places.has(name)) noticeAt(add(name, stat, change === 'added' ? addedState : modifiedState), at)
     },
     endRound: () => {
       const gone: string[] = []

@@ -1,8 +1,7 @@
-import type { Guard } from '../../access/action.ts'
-import type { Caller } from '../../access/caller.ts'
-import type { RunRecord } from '../../runs/lifecycle/run-record.ts'
-import { activateWatch, lookAtWatch } from './look-at-watch.ts'
-import type { ActiveWatch } from './look-at-watch.ts'
+import type { Caller, Guard } from '../../access/index.ts'
+import type { RunRecord } from '../../runs/index.ts'
+import { activateWatch, scanWatch } from './scan-watch.ts'
+import type { ActiveWatch } from './scan-watch.ts'
 import { nameAsText } from './scan-folder.ts'
 import type { ScanFolder } from './scan-folder.ts'
 import type { WatchRule } from './watch-rule.ts'
@@ -21,6 +20,12 @@ export interface CheckedWatch {
   readonly trouble: string | null
 }
 
+/** A change that was fired, and its run where that is still known. */
+export interface FiredWatch {
+  readonly fired: FiredChange
+  readonly run: RunRecord | null
+}
+
 /** What people see of the watchers. Problem `denied`. */
 export interface ShowWatches {
   list(caller: Caller): {
@@ -32,10 +37,7 @@ export interface ShowWatches {
   check(
     caller: Caller,
   ): Promise<{ readonly broken: string | null; readonly watches: readonly CheckedWatch[] }>
-  history(
-    caller: Caller,
-    limit: number,
-  ): readonly { readonly fired: FiredChange; readonly run: RunRecord | null }[]
+  history(caller: Caller, limit: number): readonly FiredWatch[]
 }
 
 /** How long one folder may take to be looked at by hand, such as one on a mount that is gone, milliseconds. */
@@ -59,14 +61,14 @@ export function createShowWatches(deps: {
     const scanFolder: ScanFolder = (path, scan) =>
       deps.scanFolder(path, {
         ...scan,
-        each: (name, look) => {
+        each: (name, stat) => {
           if (names.length < namesShown) names.push(nameAsText(name))
-          return scan.each(name, look)
+          return scan.each(name, stat)
         },
       })
     const signal = AbortSignal.timeout(checkMaxMs)
     try {
-      await lookAtWatch(watch, { scanFolder, othersRemember: 0, dueMax: 0, now: 0, signal })
+      await scanWatch(watch, { scanFolder, othersRemember: 0, dueMax: 0, now: 0, signal })
     } catch (error) {
       if (!signal.aborted) throw error
       watch.trouble = `the folder did not answer within ${checkMaxMs / 1000} s`

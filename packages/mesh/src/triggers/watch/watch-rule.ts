@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto'
 import { agentIdSchema } from '@flotilla/protocol/ids'
 import * as z from 'zod'
-import type { Condition } from '../conditions/condition.ts'
-import { parseCondition } from '../conditions/parse-condition.ts'
+import { parseCondition } from '../conditions/index.ts'
+import type { Condition } from '../conditions/index.ts'
 
-/** Entries of `config/watchers.yaml`; each looks through a folder every five seconds. */
+/** Entries of `config/watchers.yaml`; each scans a folder every five seconds. */
 export const watchesMax = 100
 const pathMaxChars = 4096
 const patternMaxChars = 255

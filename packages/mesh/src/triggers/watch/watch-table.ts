@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import type { Database } from '../../storage/database.ts'
+import type { Database } from '../../storage/index.ts'
 import type { FileChange, NoticedChange } from './seen-files.ts'
 
 /** Changes that wait and would outlive the mesh; more wait in memory alone. */
@@ -36,7 +36,7 @@ const noticedSchema = z
   .transform((row): NoticedChange => ({
     name: Buffer.from(row.name).toString('latin1'),
     change: row.change,
-    look: {
+    stat: {
       modifiedMs: row.modified_ms,
       changedMs: row.changed_ms,
       sizeBytes: row.size_bytes,
@@ -77,17 +77,17 @@ export function createWatchTable(database: Database) {
     notice: (watchId: string, changes: readonly NoticedChange[]): number =>
       database.transaction(() => {
         const kept = changes.slice(0, Math.max(0, noticedMax - noticedCount()))
-        for (const { name, change, look, noticedAt } of kept) {
+        for (const { name, change, stat, noticedAt } of kept) {
           database
             .prepare('INSERT OR REPLACE INTO watch_noticed VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
             .run(
               watchId,
               bytes(name),
               change,
-              look.modifiedMs,
-              look.changedMs,
-              look.sizeBytes,
-              look.inode,
+              stat.modifiedMs,
+              stat.changedMs,
+              stat.sizeBytes,
+              stat.inode,
               noticedAt,
             )
         }

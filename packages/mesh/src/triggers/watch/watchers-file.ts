@@ -1,5 +1,5 @@
-import { readTextFile, sameStamp, stampOf } from '../../config/atomic-file.ts'
-import type { FileStamp } from '../../config/atomic-file.ts'
+import { readTextFile, sameStamp, stampOf } from '../../config/index.ts'
+import type { FileStamp } from '../../config/index.ts'
 import { readWatchers } from './read-watchers.ts'
 import type { WatchersReading } from './read-watchers.ts'
 import type { WatchRule } from './watch-rule.ts'
@@ -23,7 +23,7 @@ export function createWatchersFile(path: string): WatchersFile {
   return {
     refresh: async () => {
       try {
-        // The stamp is taken first: a write between the two is then seen by the next look.
+        // The stamp is taken first: a write between the two is then seen by the next poll.
         const found = await stampOf(path)
         if (stamp !== undefined && sameStamp(found, stamp)) return false
         const reading = await readWatchersFile(path)

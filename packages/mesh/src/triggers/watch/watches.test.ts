@@ -8,21 +8,21 @@ import { collectEvents } from '../../../../../tests/support/collected-ports.ts'
 import { heedsLesson, verifies } from '../../../../../tests/verifies.ts'
 import { silentLog } from '../../platform/log.ts'
 import { systemClock } from '../../platform/system-clock.ts'
-import { aLedgerWorld } from '../../testing/ledger-harness.ts'
-import type { LedgerWorld } from '../../testing/ledger-harness.ts'
+import { aLedgerHarness } from '../../testing/ledger-harness.ts'
+import type { LedgerHarness } from '../../testing/ledger-harness.ts'
 import type { SubmitRun } from '../../runs/submit-run.ts'
 import { createFireChange } from './fire-change.ts'
-import { restWaitMaxMs } from './look-at-watch.ts'
+import { restWaitMaxMs } from './scan-watch.ts'
 import type { ScanFolder } from './scan-folder.ts'
 import { createScanThread } from './scan-thread.ts'
 import { createWatchTable } from './watch-table.ts'
 import { readWatchers } from './read-watchers.ts'
 import { createWatchersFile } from './watchers-file.ts'
 import type { WatchersFile } from './watchers-file.ts'
-import { createWatches, firesPerWatchMax, lookMaxMs } from './watches.ts'
+import { createWatches, firesPerWatchMax, scanMaxMs } from './watches.ts'
 
 interface Options {
-  readonly world?: LedgerWorld
+  readonly world?: LedgerHarness
   readonly home?: string
   readonly scanFolder?: ScanFolder
   readonly submitRun?: (submit: SubmitRun) => SubmitRun
@@ -41,7 +41,7 @@ async function someWatches(yaml: (inbox: string) => string, options: Options = {
   await mkdir(inbox, { recursive: true })
   const path = join(home, 'watchers.yaml')
   await writeFile(path, yaml(inbox))
-  const world = options.world ?? aLedgerWorld()
+  const world = options.world ?? aLedgerHarness()
   const { database, clock, ledger } = world
   const table = createWatchTable(database)
   const file = options.file ?? createWatchersFile(path)
@@ -149,7 +149,7 @@ describe('watchers', () => {
   })
 
   test('wait for one that never rests no longer than five minutes, also over a restart, and then begin anew', async () => {
-    const world = aLedgerWorld()
+    const world = aLedgerHarness()
     const first = await someWatches(csv, { world })
     await first.poll()
     let size = 0
@@ -363,7 +363,7 @@ describe('a folder', () => {
     })
     const closing = new AbortController()
     const running = watches.run(closing.signal)
-    await world.clock.advance(lookMaxMs)
+    await world.clock.advance(scanMaxMs)
     files.add('a')
     await world.clock.advance(20_000)
     expect(messages()).toEqual(['see a'])
@@ -387,7 +387,7 @@ describe('the polls', () => {
       atOnce--
       return { kind: 'whole', leftOut: false }
     }
-    const world = aLedgerWorld()
+    const world = aLedgerHarness()
     const { watches } = await someWatches(csv, { world, scanFolder: slow, file: fileOf(csv('/in')) })
     const closing = new AbortController()
     const running = watches.run(closing.signal)

@@ -1,10 +1,10 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { limits } from '@flotilla/protocol/limits'
-import type { EventBus } from '../../events/event-bus.ts'
-import type { Log } from '../../platform/log.ts'
+import type { EventBus } from '../../events/index.ts'
+import type { Log } from '../../platform/index.ts'
 import type { FireChange } from './fire-change.ts'
-import { activateWatch, lookAtWatch } from './look-at-watch.ts'
-import type { ActiveWatch, LookReport } from './look-at-watch.ts'
+import { activateWatch, scanWatch } from './scan-watch.ts'
+import type { ActiveWatch, ScanReport } from './scan-watch.ts'
 import type { ScanFolder } from './scan-folder.ts'
 import { watchName } from './watch-rule.ts'
 import { rowsAtOnce } from './watch-table.ts'
@@ -14,8 +14,8 @@ import type { WatchersFile } from './watchers-file.ts'
 /** Runs that one poll makes, and those that one watch makes in it; the rest waits for the next. */
 export const firesPerPollMax = 100
 export const firesPerWatchMax = 20
-/** A look that takes longer, such as one at a mount that hangs, goes on by itself while other watches are polled. */
-export const lookMaxMs = 60_000
+/** A scan that takes longer, such as one at a mount that hangs, goes on by itself while other watches are polled. */
+export const scanMaxMs = 60_000
 
 export interface PollCounts {
   readonly done: number
@@ -27,9 +27,9 @@ export interface PollCounts {
 /**
  * The watches of `config/watchers.yaml` at work.
  *
- * W1 The first look at a folder is silent, after every start of the mesh and for every new entry.
+ * W1 The first scan of a folder is silent, after every start of the mesh and for every new entry.
  * W2 A change that was noticed is fired once: it waits in the database until its run is a row (see `fire-change`).
- * W3 Polls never overlap, nor do looks at one folder.
+ * W3 Polls never overlap, nor do scans of one folder.
  */
 export interface Watches {
   readonly active: () => readonly ActiveWatch[]
@@ -55,11 +55,11 @@ export function createWatches(deps: WatchesDeps): Watches {
   let active: ActiveWatch[] = []
   const counts = { done: 0, skipped: 0, longestMs: 0 }
   let firstOfPoll = 0
-  const tell = createTeller(deps)
+  const troubles = createTroubleReport(deps)
 
   async function takeRules(): Promise<void> {
     const isOther = await file.refresh()
-    tell.file(file.broken())
+    troubles.file(file.broken())
     if (!isOther) return
     const known = new Map(active.map((watch) => [watch.rule.id, watch]))
     const rules = file.rules()
@@ -69,46 +69,49 @@ export function createWatches(deps: WatchesDeps): Watches {
       watch.rule = rule
       return watch
     })
-    log.info({ watches: active.length }, 'watchers read')
+    log.info({ watches: active.length }, 'watchers file was read; these watches hold from now on')
   }
 
-  /** Resolves when the look is over, or has taken too long to wait for. */
-  async function look(watch: ActiveWatch, dueMax: number, signal: AbortSignal): Promise<LookReport | null> {
-    if (watch.looking) return null
+  /** Resolves when the scan is over, or has taken too long to wait for. */
+  async function scan(watch: ActiveWatch, dueMax: number, signal: AbortSignal): Promise<ScanReport | null> {
+    if (watch.scanning) return null
     const beganAt = clock.now()
     const othersRemember = active.reduce((sum, other) => sum + (other === watch ? 0 : other.seen.size), 0)
-    const looking = lookAtWatch(watch, { ...deps, othersRemember, dueMax, now: beganAt, signal })
-    const settled = looking.then(
+    const scanning = scanWatch(watch, { ...deps, othersRemember, dueMax, now: beganAt, signal })
+    const settled = scanning.then(
       () => undefined,
       () => undefined,
     )
-    watch.looking = settled
+    watch.scanning = settled
     void settled.then(() => {
-      watch.looking = null
-      watch.lookedAt = clock.now()
-      watch.lookMs = watch.lookedAt - beganAt
+      watch.scanning = null
+      watch.scannedAt = clock.now()
+      watch.scanMs = watch.scannedAt - beganAt
     })
     const bound = new AbortController()
-    const late = clock.sleep(lookMaxMs, AbortSignal.any([bound.signal, signal])).then(
+    const late = clock.sleep(scanMaxMs, AbortSignal.any([bound.signal, signal])).then(
       () => 'late' as const,
       () => null,
     )
-    const end = await Promise.race([looking, late])
+    const end = await Promise.race([scanning, late])
     bound.abort()
     if (end !== 'late') return end
-    watch.trouble = `the folder has not answered for ${lookMaxMs / 1000} s`
-    // What it finds out in the end is not lost: changes are noticed, and the next look fires them.
-    void looking.then((report) => keep(watch, report)).catch(() => {})
+    watch.trouble = `the folder has not answered for ${scanMaxMs / 1000} s`
+    // What it finds out in the end is not lost: changes are noticed, and the next scan fires them.
+    void scanning.then((report) => keep(watch, report)).catch(() => {})
     return null
   }
 
   /** Keeps what was noticed before anything is made of it. */
-  async function keep(watch: ActiveWatch, { noticed, settled }: LookReport): Promise<void> {
+  async function keep(watch: ActiveWatch, { noticed, settled }: ScanReport): Promise<void> {
     const { id } = watch.rule
     for (let at = 0; at < noticed.length; at += rowsAtOnce) {
       const rows = noticed.slice(at, at + rowsAtOnce)
       if (table.notice(id, rows) < rows.length) {
-        log.warn({ watch: watchName(watch.rule) }, 'more changes wait than are kept over a restart')
+        log.warn(
+          { watch: watchName(watch.rule) },
+          'more changes wait than the database keeps; those beyond are lost if the mesh stops before they fire',
+        )
         break
       }
       await breath()
@@ -120,16 +123,16 @@ export function createWatches(deps: WatchesDeps): Watches {
   }
 
   async function pollWatch(watch: ActiveWatch, room: FireRoom, signal: AbortSignal): Promise<void> {
-    const report = await look(watch, Math.min(firesPerWatchMax, room.left), signal)
+    const report = await scan(watch, Math.min(firesPerWatchMax, room.left), signal)
     if (report) {
       await keep(watch, report)
       fireDue(watch, report, room)
       watch.waiting = watch.seen.waiting
     }
-    tell.watch(watch)
+    troubles.watch(watch)
   }
 
-  function fireDue(watch: ActiveWatch, { due }: LookReport, room: FireRoom): void {
+  function fireDue(watch: ActiveWatch, { due }: ScanReport, room: FireRoom): void {
     if (due.length === 0) {
       if (watch.seen.waiting === 0) watch.held = null
       return
@@ -161,11 +164,15 @@ export function createWatches(deps: WatchesDeps): Watches {
         if (signal.aborted) return
         await pollWatch(watch, room, signal).catch((error: unknown) => {
           if (!signal.aborted)
-            log.error({ err: error, watch: watchName(watch.rule) }, 'watch could not be polled')
+            log.error(
+              { watch: watchName(watch.rule), err: error },
+              'poll of a watch failed; tried again at the next poll',
+            )
         })
       }
     } catch (error) {
-      if (!signal.aborted) log.error({ err: error }, 'watchers could not be polled')
+      if (!signal.aborted)
+        log.error({ err: error }, 'poll of the watchers failed; tried again at the next poll')
     }
     counts.done++
     counts.longestMs = Math.max(counts.longestMs, clock.now() - beganAt)
@@ -197,7 +204,7 @@ interface FireRoom {
 }
 
 /** Says each trouble once, and once that it is over. */
-function createTeller({ events, log }: Pick<WatchesDeps, 'events' | 'log'>) {
+function createTroubleReport({ events, log }: Pick<WatchesDeps, 'events' | 'log'>) {
   let toldFile: string | null = null
   const told = new WeakMap<ActiveWatch, string>()
   return {
@@ -205,7 +212,7 @@ function createTeller({ events, log }: Pick<WatchesDeps, 'events' | 'log'>) {
       if (broken === toldFile) return
       toldFile = broken
       if (broken === null) return
-      log.error({ detail: broken }, 'watchers are not read; the last whole ones go on')
+      log.error({ detail: broken }, 'watchers file is broken; the watches of the last whole one go on')
       events.publish({ type: 'watchers.broken', detail: broken })
     },
     watch: (watch: ActiveWatch) => {
@@ -217,7 +224,7 @@ function createTeller({ events, log }: Pick<WatchesDeps, 'events' | 'log'>) {
       const name = watchName(watch.rule)
       if (detail === '') events.publish({ type: 'watch.recovered', watch: name })
       else {
-        log.warn({ watch: name, detail }, 'a watch is in trouble')
+        log.warn({ watch: name, detail }, 'watch has trouble; its changes wait until it recovers')
         events.publish({ type: 'watch.troubled', watch: name, detail })
       }
     },

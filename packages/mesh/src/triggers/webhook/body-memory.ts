@@ -1,6 +1,6 @@
 import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
-import type { Database } from '../../storage/database.ts'
+import type { Database } from '../../storage/index.ts'
 
 const dayMs = 24 * 3600 * 1000
 

@@ -1,16 +1,15 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
-import type { Journal } from '../../journal/journal.ts'
-import type { Guard } from '../../access/action.ts'
-import { actorOf } from '../../access/caller.ts'
-import type { Caller } from '../../access/caller.ts'
+import type { Journal } from '../../journal/index.ts'
+import type { Caller, Guard } from '../../access/index.ts'
+import { actorOf } from '../../access/index.ts'
 import type { DeliveryRow, DeliveryTable } from './delivery-table.ts'
 import type { DeliveryToGive, GiveDelivery } from './give-delivery.ts'
 import type { Hook, HookTable } from './hook-table.ts'
 import { payloadText } from './payload-text.ts'
 import { whySkipped } from './receive-hook.ts'
 import { readPayload } from './read-payload.ts'
-import type { RefusalBook } from './refusal-book.ts'
+import type { RefusalStore } from './refusal-store.ts'
 
 /** What people do with deliveries. Problems `denied`, `not-found`, and those of `submitRun`. */
 export interface DeliveryHistory {
@@ -29,7 +28,7 @@ export interface DeliveryHistory {
 export function createDeliveryHistory(deps: {
   readonly hooks: HookTable
   readonly deliveries: DeliveryTable
-  readonly refusals: RefusalBook
+  readonly refusals: RefusalStore
   readonly give: GiveDelivery
   readonly guard: Guard
   readonly journal: Journal

@@ -1,7 +1,7 @@
 import { deliveryStates, deliveryWays } from '@flotilla/protocol/webhook-api'
 import type { DeliveryState, DeliveryWay } from '@flotilla/protocol/webhook-api'
 import * as z from 'zod'
-import type { Database } from '../../storage/database.ts'
+import type { Database } from '../../storage/index.ts'
 
 /** One row of a hook's history. Times are milliseconds since 1970. */
 export interface DeliveryRow {

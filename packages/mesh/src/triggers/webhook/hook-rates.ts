@@ -1,6 +1,6 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import { createCallRate } from '../../access/call-rate.ts'
-import type { CallRate } from '../../access/call-rate.ts'
+import { createCallRate } from '../../access/index.ts'
+import type { CallRate } from '../../access/index.ts'
 import type { Hook } from './hook-table.ts'
 
 /** Deliveries a minute of each hook. In memory; only what is signed right and new counts. */

@@ -1,5 +1,5 @@
-import type { Log } from '../../platform/log.ts'
-import type { Vault } from '../../credentials/vault.ts'
+import type { Log } from '../../platform/index.ts'
+import type { Vault } from '../../credentials/index.ts'
 import type { Hook, HookTable } from './hook-table.ts'
 
 /** Secrets of webhooks, which are credentials of the mesh alone; the database knows only their numbers. */
@@ -60,7 +60,11 @@ export function createHookSecrets(deps: {
   function read(name: string): string[] {
     const secret = vault.system(name)
     // A hook whose secret is gone from `.env` takes nothing any more: no secret is not the same as none needed.
-    if (!secret) log.error({ name }, 'the secret of a webhook is missing; rotate it')
+    if (!secret)
+      log.error(
+        { name },
+        'webhook secret is missing from .env; its deliveries are refused until it is rotated',
+      )
     return secret ? [secret.reveal()] : []
   }
 }

@@ -1,7 +1,7 @@
 import { hookRepeats } from '@flotilla/protocol/webhook-api'
 import type { HookRepeats } from '@flotilla/protocol/webhook-api'
 import * as z from 'zod'
-import type { Database } from '../../storage/database.ts'
+import type { Database } from '../../storage/index.ts'
 
 /** A webhook. Times are milliseconds since 1970. */
 export interface Hook {

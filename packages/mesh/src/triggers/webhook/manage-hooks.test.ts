@@ -5,7 +5,7 @@ import { verifies } from '../../../../../tests/verifies.ts'
 import { authorize } from '../../access/authorize.ts'
 import type { Caller } from '../../access/caller.ts'
 import { createSecret } from '../../credentials/secret.ts'
-import { aWebhookWorld, owner } from '../../testing/webhook-harness.ts'
+import { aWebhookHarness, owner } from '../../testing/webhook-harness.ts'
 
 const hour = 3_600_000
 const body = '{"a":1}'
@@ -46,7 +46,7 @@ describe('webhooks are the owner’s', () => {
   })
 
   test('every use case asks, before it does anything', async () => {
-    const world = aWebhookWorld()
+    const world = aWebhookHarness()
     const { hook } = await world.hook()
     const asked: string[] = []
     const { createWebhooks } = await import('./webhooks.ts')
@@ -95,7 +95,7 @@ describe('webhooks are the owner’s', () => {
 
 describe('a secret', () => {
   test('is made here unless the sender made it, and the rows know only its number', async () => {
-    const world = aWebhookWorld()
+    const world = aWebhookHarness()
     const made = await world.hook()
     expect(made.secret).toBe(`whsec_${Buffer.alloc(32, 7).toString('base64')}`)
     const given = await world.webhooks.manage.create(owner, {
@@ -118,7 +118,7 @@ describe('a secret', () => {
   })
 
   test('is rotated with an overlap in which both hold, then the new one alone', async () => {
-    const world = aWebhookWorld()
+    const world = aWebhookHarness()
     const { hook } = await world.hook({ secret: 'first-secret-of-all' })
     const rotate = (secret: string, overlapMs: number) =>
       world.webhooks.manage.rotate(owner, hook.id, { secret, overlapMs })
@@ -140,7 +140,7 @@ describe('a secret', () => {
       false,
       true,
     ])
-    world.webhooks.tend()
+    world.webhooks.maintain()
     await new Promise((resolve) => setImmediate(resolve))
     expect(world.stored.size).toBe(1)
     await rotate('third-secret-of-all', 0)
@@ -152,7 +152,7 @@ describe('a secret', () => {
   })
 
   test('of two rotations at once is one that works, and no number is used twice', async () => {
-    const world = aWebhookWorld()
+    const world = aWebhookHarness()
     const { hook } = await world.hook()
     const rotate = (secret: string) =>
       world.webhooks.manage.rotate(owner, hook.id, { secret, overlapMs: hour })
@@ -164,11 +164,11 @@ describe('a secret', () => {
   })
 
   test('that no hook names is swept, and a credential of the owner’s that is called alike is not', async () => {
-    const world = aWebhookWorld()
+    const world = aWebhookHarness()
     const { hook } = await world.hook()
     const [ours = ''] = world.stored.keys()
     world.stored.set('webhook_github_1', createSecret('webhook_github_1', 'the owner’s own'))
-    world.webhooks.tend()
+    world.webhooks.maintain()
     await new Promise((resolve) => setImmediate(resolve))
     expect([...world.stored.keys()]).toEqual([ours, 'webhook_github_1'])
     await world.webhooks.manage.remove(owner, hook.id)
@@ -176,7 +176,7 @@ describe('a secret', () => {
   })
 
   test('goes when the owner wants no signatures, and comes back with a rotation', async () => {
-    const world = aWebhookWorld()
+    const world = aWebhookHarness()
     const { hook } = await world.hook()
     await world.webhooks.manage.change(owner, hook.id, { signed: false })
     expect(world.stored.size).toBe(0)
@@ -196,14 +196,14 @@ describe('what cannot be', () => {
     ['a secret for a hook without signatures', { signed: false, secret: 'some-secret-of-it' }, 'bad-request'],
     ['a key that is not base64', { secret: 'whsec_!!!!!!!!!!!!!!!!' }, 'bad-request'],
   ])('%s', async (_what, more, code) => {
-    const world = aWebhookWorld()
+    const world = aWebhookHarness()
     await expect(world.hook(more)).rejects.toMatchObject({ code })
     expect(world.webhooks.manage.list(owner)).toEqual([])
     expect(world.stored.size).toBe(0)
   })
 
   test('a change to what cannot be leaves the hook as it is', async () => {
-    const world = aWebhookWorld()
+    const world = aWebhookHarness()
     const { hook } = await world.hook()
     const change = world.webhooks.manage.change(owner, hook.id, { when: '((', name: 'new' })
     await expect(change).rejects.toMatchObject({ code: 'bad-request' })

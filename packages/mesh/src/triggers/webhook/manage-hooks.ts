@@ -1,16 +1,15 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { NewId } from '@flotilla/protocol/ids'
 import { Problem } from '@flotilla/protocol/problem'
-import { parseCondition } from '../conditions/parse-condition.ts'
-import type { Journal } from '../../journal/journal.ts'
-import type { Guard } from '../../access/action.ts'
-import { actorOf } from '../../access/caller.ts'
-import type { Caller } from '../../access/caller.ts'
-import type { Database } from '../../storage/database.ts'
+import { parseCondition } from '../conditions/index.ts'
+import type { Journal } from '../../journal/index.ts'
+import type { Caller, Guard } from '../../access/index.ts'
+import { actorOf } from '../../access/index.ts'
+import type { Database } from '../../storage/index.ts'
 import type { HookRates } from './hook-rates.ts'
 import type { HookSecrets } from './hook-secrets.ts'
 import type { Hook, HookTable } from './hook-table.ts'
-import type { RefusalBook } from './refusal-book.ts'
+import type { RefusalStore } from './refusal-store.ts'
 import { secretFault } from './verify-signature.ts'
 
 /** Webhooks in all. */
@@ -61,7 +60,7 @@ export interface ManageHooksDeps {
   readonly hooks: HookTable
   readonly secrets: HookSecrets
   readonly rates: HookRates
-  readonly refusals: RefusalBook
+  readonly refusals: RefusalStore
   readonly requireAgent: (agentId: string) => void
   readonly guard: Guard
   readonly journal: Journal

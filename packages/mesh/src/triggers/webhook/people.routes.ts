@@ -1,64 +1,48 @@
-import type { FastifyInstance } from 'fastify'
-import type * as z from 'zod'
+import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 import { webhookApi as api, webhookEndpoints as endpoints } from '@flotilla/protocol/webhook-api'
-import type { Caller } from '../../access/caller.ts'
-import { createBinder } from '../../http/bind-endpoint.ts'
-import type { HumanGate } from '../../http/gates/people-gate.ts'
+import type { WebhookView } from '@flotilla/protocol/webhook-api'
+import type { PeopleSurface } from '../../http/index.ts'
+import { deliveryView } from './delivery-view.ts'
+import type { Hook } from './hook-table.ts'
+import { hookView } from './hook-view.ts'
+import type { Webhooks } from './webhooks.ts'
 
-type Body<Name extends 'webhookCreate' | 'webhookChange' | 'webhookTest' | 'webhookRotate'> = z.output<
-  (typeof api)[Name]['request']
->
-type Answer<Name extends keyof typeof api> =
-  | z.input<(typeof api)[Name]['response']>
-  | Promise<z.input<(typeof api)[Name]['response']>>
+const hourMs = 3_600_000
 
-/** What people do with webhooks. */
-export interface WebhookHumanUseCases {
-  list(caller: Caller): Answer<'webhooks'>
-  create(caller: Caller, body: Body<'webhookCreate'>): Answer<'webhookCreate'>
-  change(caller: Caller, id: string, body: Body<'webhookChange'>): Answer<'webhookChange'>
-  remove(caller: Caller, id: string): Answer<'webhookDelete'>
-  test(caller: Caller, id: string, body: Body<'webhookTest'>): Answer<'webhookTest'>
-  rotate(caller: Caller, id: string, body: Body<'webhookRotate'>): Answer<'webhookRotate'>
-  deliveries(
-    caller: Caller,
-    id: string,
-    query: z.output<(typeof api)['webhookDeliveries']['query']>,
-  ): Answer<'webhookDeliveries'>
-  replay(caller: Caller, id: string, delivery: number): Answer<'webhookReplay'>
-}
-
-export function webhookHumanRoutes(
-  scope: FastifyInstance,
-  { gate, use }: { readonly gate: HumanGate; readonly use: WebhookHumanUseCases },
+export function webhookPeopleRoutes(
+  { bind }: PeopleSurface,
+  { webhooks: { manage, history, countsOf }, clock }: { readonly webhooks: Webhooks; readonly clock: Clock },
 ): void {
-  const bind = createBinder(scope)
-  // Before the body is read: a page of another origin is told nothing of what it should have sent.
-  scope.addHook('onRequest', async (request) => {
-    gate(request)
-  })
-  const id = (params: Readonly<Record<string, string>>) => params['id'] ?? ''
+  const view = (hook: Hook): WebhookView => hookView(hook, countsOf(hook.id), clock.now())
 
-  bind(endpoints.webhooks, api.webhooks, async ({ raw }) => use.list(gate(raw)))
-  bind(endpoints.webhookCreate, api.webhookCreate, async ({ raw, body }) => use.create(gate(raw), body))
-  bind(endpoints.webhookChange, api.webhookChange, async ({ raw, params, body }) =>
-    use.change(gate(raw), id(params), body),
+  bind(endpoints.webhooks, api.webhooks, ({ caller }) => ({ webhooks: manage.list(caller).map(view) }))
+  bind(endpoints.webhookCreate, api.webhookCreate, async ({ caller, body }) => {
+    const { agent_id: agentId, per_minute: perMinute, ...rest } = body
+    const { hook, secret } = await manage.create(caller, { ...rest, agentId, perMinute })
+    return { webhook: view(hook), secret }
+  })
+  bind(endpoints.webhookChange, api.webhookChange, async ({ caller, params, body }) => {
+    const { agent_id: agentId, per_minute: perMinute, ...rest } = body
+    return view(await manage.change(caller, params.id, { ...rest, agentId, perMinute }))
+  })
+  bind(endpoints.webhookDelete, api.webhookDelete, async ({ caller, params }) => {
+    await manage.remove(caller, params.id)
+    return { deleted: params.id }
+  })
+  bind(endpoints.webhookRotate, api.webhookRotate, async ({ caller, params, body }) => {
+    const overlapMs = body.overlap_hours * hourMs
+    const { hook, secret } = await manage.rotate(caller, params.id, { secret: body.secret, overlapMs })
+    return { webhook: view(hook), secret }
+  })
+  bind(endpoints.webhookDeliveries, api.webhookDeliveries, ({ caller, params, query }) => ({
+    deliveries: history.list(caller, params.id, query).map(deliveryView),
+  }))
+  bind(endpoints.webhookTest, api.webhookTest, ({ caller, params, body }) =>
+    deliveryView(history.test(caller, params.id, Buffer.from(JSON.stringify(body.payload)))),
   )
-  bind(endpoints.webhookDelete, api.webhookDelete, async ({ raw, params }) =>
-    use.remove(gate(raw), id(params)),
-  )
-  bind(endpoints.webhookTest, api.webhookTest, async ({ raw, params, body }) =>
-    use.test(gate(raw), id(params), body),
-  )
-  bind(endpoints.webhookRotate, api.webhookRotate, async ({ raw, params, body }) =>
-    use.rotate(gate(raw), id(params), body),
-  )
-  bind(endpoints.webhookDeliveries, api.webhookDeliveries, async ({ raw, params, query }) =>
-    use.deliveries(gate(raw), id(params), query),
-  )
-  bind(endpoints.webhookReplay, api.webhookReplay, async ({ raw, params }) =>
-    use.replay(gate(raw), id(params), deliveryNumber(params['delivery'] ?? '')),
+  bind(endpoints.webhookReplay, api.webhookReplay, ({ caller, params }) =>
+    deliveryView(history.replay(caller, params.id, deliveryNumber(params.delivery))),
   )
 }
 

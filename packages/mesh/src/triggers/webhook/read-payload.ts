@@ -1,8 +1,7 @@
 import type { JsonValue } from '@flotilla/protocol/json-value'
 import { jsonLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
-import { lookAtJson } from '../../intake/look-at-json.ts'
-import { readJson } from '../../intake/read-json.ts'
+import { lookAtJson, readJson } from '../../intake/index.ts'
 import { requireJson } from './require-json.ts'
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })

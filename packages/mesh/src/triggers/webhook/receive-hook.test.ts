@@ -5,15 +5,15 @@ import { describe, expect, test } from 'vitest'
 import { heedsLesson, verifies } from '../../../../../tests/verifies.ts'
 import type { Hook } from './hook-table.ts'
 import { signedWindowMs } from './receive-hook.ts'
-import { aWebhookWorld, owner } from '../../testing/webhook-harness.ts'
-import type { WebhookWorld } from '../../testing/webhook-harness.ts'
+import { aWebhookHarness, owner } from '../../testing/webhook-harness.ts'
+import type { WebhookHarness } from '../../testing/webhook-harness.ts'
 import { historyBounds } from './webhooks.ts'
 
 const body = '{"action":"opened"}'
 const plain = (secret: string, of = body) => ({
   'x-webhook-signature': createHmac('sha256', secret).update(of).digest('hex'),
 })
-function standard(world: WebhookWorld, secret: string, id = 'msg_1') {
+function standard(world: WebhookHarness, secret: string, id = 'msg_1') {
   const at = new Date(world.clock.now())
   return {
     'webhook-id': id,
@@ -22,12 +22,12 @@ function standard(world: WebhookWorld, secret: string, id = 'msg_1') {
   }
 }
 const refusedAs = (code: string) => expect.objectContaining({ code })
-const runsOf = (world: WebhookWorld) => world.ledger.list({ limit: 200 })
+const runsOf = (world: WebhookHarness) => world.ledger.list({ limit: 200 })
 
 describe('a delivery', () => {
   test('makes one run of the hook’s agent, whose origin names the hook, and its row says how it ended', async () => {
     verifies('endpoints:webhook:forwarded-to-agent', 'events:webhook', 'purpose:chat-mode:webhook-channel')
-    const world = aWebhookWorld()
+    const world = aWebhookHarness()
     const { hook, secret } = await world.hook()
     const receipt = await world.deliver(hook, body, plain(secret))
     const [run] = runsOf(world)
@@ -46,7 +46,7 @@ describe('a delivery', () => {
 
   test('without a secret needs no signature, and one that is sent does not matter', async () => {
     verifies('authentication:webhook:no-secret', 'authentication:zone-0:optional-hmac')
-    const world = aWebhookWorld()
+    const world = aWebhookHarness()
     const { hook } = await world.hook({ signed: false })
     await world.deliver(hook, body)
     await world.deliver(hook, body, { 'x-webhook-signature': 'anything' })
@@ -55,7 +55,7 @@ describe('a delivery', () => {
 
   test('without or with a wrong signature is refused, counted in one row without its body, and never a run', async () => {
     verifies('authentication:webhook:signature-verified', 'resources:webhook:secret')
-    const world = aWebhookWorld()
+    const world = aWebhookHarness()
     const { hook } = await world.hook()
     await expect(world.deliver(hook, body)).rejects.toEqual(refusedAs('signature-refused'))
     for (let times = 0; times < 500; times++) {
@@ -72,7 +72,7 @@ describe('a delivery', () => {
 
   test('whose secret was lost from the vault is refused, not taken unsigned', async () => {
     heedsLesson(21)
-    const world = aWebhookWorld()
+    const world = aWebhookHarness()
     const { hook, secret } = await world.hook()
     world.stored.clear()
     for (const headers of [{}, plain(secret), plain('')]) {
@@ -84,7 +84,7 @@ describe('a delivery', () => {
 describe('a signed body that is sent again', () => {
   heedsLesson(22)
   test('under its id is the delivery of before, at any time', async () => {
-    const world = aWebhookWorld()
+    const world = aWebhookHarness()
     const { hook, secret } = await world.hook()
     const first = await world.deliver(hook, body, standard(world, secret))
     await world.clock.advance(3_600_000)
@@ -98,7 +98,7 @@ describe('a signed body that is sent again', () => {
   })
 
   test('later than the signed window is refused', async () => {
-    const world = aWebhookWorld()
+    const world = aWebhookHarness()
     const { hook, secret } = await world.hook()
     const captured = standard(world, secret)
     await world.clock.advance(301_000)
@@ -106,7 +106,7 @@ describe('a signed body that is sent again', () => {
   })
 
   test('under an id that nobody signed does not keep another event of that name out', async () => {
-    const world = aWebhookWorld()
+    const world = aWebhookHarness()
     const { hook, secret } = await world.hook()
     // Whoever overheard a signed body may send it later under the name that the next event will have.
     await world.deliver(hook, body, plain(secret))
@@ -123,7 +123,7 @@ describe('a signed body that is sent again', () => {
   })
 
   test('is not held against one that was refused before', async () => {
-    const world = aWebhookWorld({ perMinute: 1 })
+    const world = aWebhookHarness({ perMinute: 1 })
     const { hook, secret } = await world.hook()
     await world.deliver(hook, body, standard(world, secret, 'msg_0'))
     await expect(world.deliver(hook, body, standard(world, secret))).rejects.toEqual(
@@ -137,7 +137,7 @@ describe('a signed body that is sent again', () => {
   })
 
   test('twice at the same moment is one run, whichever name both bear, and uses up one place of the rate', async () => {
-    const world = aWebhookWorld({ perMinute: 2 })
+    const world = aWebhookHarness({ perMinute: 2 })
     const { hook, secret } = await world.hook()
     const guid = (id: string) => ({ ...plain(secret), 'x-github-delivery': id })
     const sent = [plain(secret), plain(secret), guid('1'), guid('2'), guid('1')]
@@ -151,7 +151,7 @@ describe('a signed body that is sent again', () => {
   })
 
   test('while the first of it is refused is judged by itself', async () => {
-    const world = aWebhookWorld({ perMinute: 1000 })
+    const world = aWebhookHarness({ perMinute: 1000 })
     const { hook, secret } = await world.hook()
     const others = Array.from({ length: 100 }, (_, at) => `{"at":${at}}`)
     const all = [...others, body, body, body].map((one) => world.deliver(hook, one, plain(secret, one)))
@@ -163,7 +163,7 @@ describe('a signed body that is sent again', () => {
   })
 
   test('of another hook is not known here', async () => {
-    const world = aWebhookWorld()
+    const world = aWebhookHarness()
     const one = await world.hook()
     const other = await world.hook()
     await world.deliver(one.hook, body, plain(one.secret))
@@ -173,7 +173,7 @@ describe('a signed body that is sent again', () => {
 
 describe('what a hook does not take', () => {
   test('is not what comes while the agent is paused: it queues, and is done after', async () => {
-    const world = aWebhookWorld()
+    const world = aWebhookHarness()
     const { hook, secret } = await world.hook()
     world.paused.set('clerk', 'the owner is on holiday')
     world.ledger.start()
@@ -188,7 +188,7 @@ describe('what a hook does not take', () => {
 
   test('an archived agent gives a clear no, and the event is not lost in silence', async () => {
     heedsLesson(81)
-    const world = aWebhookWorld()
+    const world = aWebhookHarness()
     const { hook, secret } = await world.hook()
     world.archived.add('clerk')
     await expect(world.deliver(hook, body, plain(secret))).rejects.toEqual(
@@ -199,7 +199,7 @@ describe('what a hook does not take', () => {
   })
 
   test('a hook that is off says so to those who can sign, and to nobody else', async () => {
-    const world = aWebhookWorld()
+    const world = aWebhookHarness()
     const { hook, secret } = await world.hook()
     await world.webhooks.manage.change(owner, hook.id, { enabled: false })
     await expect(world.deliver(hook, body, plain(secret))).rejects.toEqual(refusedAs('webhook-disabled'))
@@ -207,7 +207,7 @@ describe('what a hook does not take', () => {
   })
 
   test('a hook that is deleted while its deliveries wait for their commit looks like none, and leaves no run', async () => {
-    const world = aWebhookWorld()
+    const world = aWebhookHarness()
     const { hook, secret } = await world.hook()
     const waiting = world.deliver(hook, body, plain(secret))
     world.webhooks.forget('clerk')
@@ -216,7 +216,7 @@ describe('what a hook does not take', () => {
   })
 
   test('an unknown hook looks the same whatever is sent', async () => {
-    const world = aWebhookWorld()
+    const world = aWebhookHarness()
     const { hook } = await world.hook()
     await world.webhooks.manage.remove(owner, hook.id)
     const seen = [hook.id, 'hook_2', '../x', "'; DROP TABLE webhooks"].map((id) => {
@@ -232,7 +232,7 @@ describe('what a hook does not take', () => {
   })
 
   test('a full lane is limited, and leaves no half of a delivery', async () => {
-    const world = aWebhookWorld({ perMinute: 1000 })
+    const world = aWebhookHarness({ perMinute: 1000 })
     const { hook, secret } = await world.hook()
     for (let at = 0; at < 100; at++) await world.deliver(hook, `{"at":${at}}`, plain(secret, `{"at":${at}}`))
     await expect(world.deliver(hook, body, plain(secret))).rejects.toEqual(refusedAs('lane-full'))
@@ -241,7 +241,7 @@ describe('what a hook does not take', () => {
   })
 
   test('more than its rate waits, and forged ones use nothing of it up', async () => {
-    const world = aWebhookWorld()
+    const world = aWebhookHarness()
     const { hook, secret } = await world.hook({ perMinute: 2 })
     const send = (at: number) => world.deliver(hook, `{"at":${at}}`, plain(secret, `{"at":${at}}`))
     for (let at = 0; at < 50; at++)
@@ -257,7 +257,7 @@ describe('what a hook does not take', () => {
   })
 
   test('a payload for which the condition does not hold is skipped, and the row says why', async () => {
-    const world = aWebhookWorld()
+    const world = aWebhookHarness()
     const { hook, secret } = await world.hook({ when: 'action == "closed" and count > 2' })
     expect(await world.deliver(hook, body, plain(secret))).toEqual({
       status: 'skipped',
@@ -278,7 +278,7 @@ describe('what a hook does not take', () => {
   })
 
   test('a packed body is refused by the headers', async () => {
-    const world = aWebhookWorld()
+    const world = aWebhookHarness()
     const { hook, secret } = await world.hook()
     await expect(world.deliver(hook, body, { ...plain(secret), 'content-encoding': 'gzip' })).rejects.toEqual(
       refusedAs('unsupported-encoding'),
@@ -294,7 +294,7 @@ describe('what a hook does not take', () => {
     ['an id that is too long', { 'webhook-id': 'a'.repeat(257) }],
   ])('%s is refused by the headers', async (_what, headers) => {
     verifies('endpoints:webhook:json-body')
-    const world = aWebhookWorld()
+    const world = aWebhookHarness()
     const { hook, secret } = await world.hook()
     await expect(world.deliver(hook, body, { ...plain(secret), ...headers })).rejects.toEqual(
       refusedAs('bad-request'),
@@ -311,29 +311,29 @@ describe('what a hook does not take', () => {
 
 describe('the history', () => {
   test('keeps the newest rows and younger payloads, and nothing for ever', async () => {
-    const world = aWebhookWorld({ perMinute: 10_000 })
+    const world = aWebhookHarness({ perMinute: 10_000 })
     const { hook } = await world.hook({ signed: false, when: 'never == true' })
     for (let at = 0; at < historyBounds.rowsMax + 50; at++) await world.deliver(hook, `${at}`)
     const numbers = () => {
       const first = world.webhooks.history.list(owner, hook.id, { limit: 1000 })
       return { rows: first.length, kept: first.filter(({ payload }) => payload !== null).length }
     }
-    world.webhooks.tend()
+    world.webhooks.maintain()
     // Those that may still come twice stay, without their payloads.
     expect(numbers()).toEqual({ rows: historyBounds.rowsMax + 50, kept: historyBounds.rowsMax })
     await world.clock.advance(historyBounds.keptForDuplicatesMs + 1)
-    world.webhooks.tend()
+    world.webhooks.maintain()
     expect(numbers()).toEqual({ rows: historyBounds.rowsMax, kept: historyBounds.rowsMax })
     await world.clock.advance(historyBounds.payloadsMaxAgeMs)
-    world.webhooks.tend()
+    world.webhooks.maintain()
     expect(numbers()).toEqual({ rows: historyBounds.rowsMax, kept: 0 })
     await world.clock.advance(historyBounds.rowsMaxAgeMs)
-    world.webhooks.tend()
+    world.webhooks.maintain()
     expect(numbers()).toEqual({ rows: 0, kept: 0 })
   })
 
   test('of what was taken in is not pushed out by a stranger’s refusals, whatever their number', async () => {
-    const world = aWebhookWorld()
+    const world = aWebhookHarness()
     const { hook, secret } = await world.hook()
     await world.deliver(hook, body, plain(secret))
     const refused = [
@@ -352,7 +352,7 @@ describe('the history', () => {
         await expect(world.deliver(hook, body, headers)).rejects.toThrow(Problem)
       }
       await world.clock.leap(61_000)
-      world.webhooks.tend()
+      world.webhooks.maintain()
     }
     const rows = world.webhooks.history.list(owner, hook.id, { limit: 10_000 })
     expect(rows.length).toBeLessThan(historyBounds.rowsMax + 10 * 25)
@@ -360,7 +360,7 @@ describe('the history', () => {
   })
 
   test('replays with the instructions of now, also what was skipped, and says of what', async () => {
-    const world = aWebhookWorld()
+    const world = aWebhookHarness()
     const { hook } = await world.hook({ signed: false, when: 'a == 1' })
     await world.deliver(hook, '{"a":2}')
     await world.webhooks.manage.change(owner, hook.id, { instructions: 'Now do that.' })
@@ -374,7 +374,7 @@ describe('the history', () => {
   })
 
   test('holds what came while the agent is paused, and neither a trial nor a replay, which a person asks for now', async () => {
-    const world = aWebhookWorld()
+    const world = aWebhookHarness()
     const { hook } = await world.hook({ signed: false })
     world.paused.set('clerk', 'holidays')
     await world.deliver(hook, body)
@@ -390,7 +390,7 @@ describe('the history', () => {
   })
 
   test('has trials of the owner’s, which go the same way', async () => {
-    const world = aWebhookWorld()
+    const world = aWebhookHarness()
     const { hook } = await world.hook({ when: 'a == 1' })
     const trial = (payload: object) =>
       world.webhooks.history.test(owner, hook.id, Buffer.from(JSON.stringify(payload)))
@@ -401,7 +401,7 @@ describe('the history', () => {
 
 /** Counts are what a table of rows says, and so what the owner sees. */
 test('a deleted agent takes its hooks, their histories and their secrets along', async () => {
-  const world = aWebhookWorld()
+  const world = aWebhookHarness()
   const kept: { hook: Hook } = await world.hook({ agentId: 'other' })
   const { hook, secret } = await world.hook()
   await world.deliver(hook, body, plain(secret))

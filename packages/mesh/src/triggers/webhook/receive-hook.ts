@@ -2,11 +2,10 @@ import { createHash } from 'node:crypto'
 import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 import type { WebhookReceipt } from '@flotilla/protocol/webhook-api'
-import { conditionHolds } from '../conditions/condition.ts'
-import { parseCondition } from '../conditions/parse-condition.ts'
-import type { Journal } from '../../journal/journal.ts'
-import type { Log } from '../../platform/log.ts'
-import type { GroupedCommit } from '../../storage/grouped-commit.ts'
+import { conditionHolds, parseCondition } from '../conditions/index.ts'
+import type { Journal } from '../../journal/index.ts'
+import type { Log } from '../../platform/index.ts'
+import type { GroupedCommit } from '../../storage/index.ts'
 import { readDeliveryHead, requireJsonHead } from './delivery-head.ts'
 import type { BodyMemory } from './body-memory.ts'
 import type { DeliveryHead, RawHeaders } from './delivery-head.ts'
@@ -15,12 +14,13 @@ import type { GiveDelivery } from './give-delivery.ts'
 import type { HookRates } from './hook-rates.ts'
 import type { HookSecrets } from './hook-secrets.ts'
 import type { Hook, HookTable } from './hook-table.ts'
-import { createInHand } from './in-hand.ts'
-import type { InHand } from './in-hand.ts'
+import { createKeyedMutex } from './keyed-mutex.ts'
+import type { KeyedMutex } from './keyed-mutex.ts'
+import { forOutside, noteRefusal } from './note-refusal.ts'
 import { payloadText } from './payload-text.ts'
 import { readPayload } from './read-payload.ts'
 import type { Payload } from './read-payload.ts'
-import type { RefusalBook } from './refusal-book.ts'
+import type { RefusalStore } from './refusal-store.ts'
 import { missingSignature, timestampWindowSeconds, verifySignature } from './verify-signature.ts'
 
 /** How long a delivery whose moment is signed may come again: both ends of the signed window, milliseconds. */
@@ -49,7 +49,7 @@ export interface ReceiveHookDeps {
   readonly bodies: BodyMemory
   readonly secrets: HookSecrets
   readonly rates: HookRates
-  readonly refusals: RefusalBook
+  readonly refusals: RefusalStore
   readonly give: GiveDelivery
   /** Deliveries that come together share a commit. */
   readonly commits: GroupedCommit
@@ -67,12 +67,12 @@ export function createReceiveHook(deps: ReceiveHookDeps): ReceiveHook {
     throw new Problem('not-found', { detail: 'there is no such webhook' })
   }
 
-  const inHand = createInHand()
+  const mutex = createKeyedMutex()
 
   return (hookId, headers) => {
     const hook = required(hookId)
     const refused = (error: unknown, sizeBytes: number, senderId: string | null): unknown => {
-      note(deps, hook, { error, sizeBytes, senderId })
+      noteRefusal(deps, hook, { error, sizeBytes, senderId })
       return forOutside(error)
     }
     const head = readHead(hook, headers, (error) => refused(error, 0, null))
@@ -80,13 +80,13 @@ export function createReceiveHook(deps: ReceiveHookDeps): ReceiveHook {
       receive: async (body) => {
         try {
           // The hook may have been changed or deleted while its body came.
-          return await judge({ ...deps, inHand }, required(hookId), { head, body, now: clock.now() })
+          return await judge({ ...deps, mutex }, required(hookId), { head, body, now: clock.now() })
         } catch (error) {
           required(hookId)
           throw refused(error, body.length, head.senderId)
         }
       },
-      refused: (error, sizeBytes) => note(deps, hook, { error, sizeBytes, senderId: head.senderId }),
+      refused: (error, sizeBytes) => noteRefusal(deps, hook, { error, sizeBytes, senderId: head.senderId }),
     }
   }
 }
@@ -111,13 +111,13 @@ interface Arrived {
 
 /** In this order: nobody without the secret learns or uses up anything, and what was taken once costs nothing again. */
 async function judge(
-  deps: ReceiveHookDeps & { readonly inHand: InHand },
+  deps: ReceiveHookDeps & { readonly mutex: KeyedMutex },
   hook: Hook,
   arrived: Arrived,
 ): Promise<WebhookReceipt> {
   const judged = { arrived, ...requireSignature(deps, hook, arrived) }
   if (!hook.enabled) throw new Problem('webhook-disabled')
-  return deps.inHand.alone(namesOf(hook, judged), async () => {
+  return deps.mutex.alone(namesOf(hook, judged), async () => {
     const known = takenBefore(deps, hook, judged)
     if (known) {
       deps.refusals.note({
@@ -231,46 +231,3 @@ export function whySkipped(hook: Pick<Hook, 'when'>, { value }: Pick<Payload, 'v
 function receiptOf(row: Pick<DeliveryRow, 'state' | 'runId'>): Omit<WebhookReceipt, 'duplicate'> {
   return { status: row.state === 'skipped' ? 'skipped' : 'accepted', run_id: row.runId }
 }
-
-/** Never makes a refusal into another failure. */
-function note(
-  deps: ReceiveHookDeps,
-  hook: Hook,
-  refusal: { readonly error: unknown; readonly sizeBytes: number; readonly senderId: string | null },
-): void {
-  const { error, sizeBytes, senderId } = refusal
-  const code = error instanceof Problem ? error.code : 'internal-error'
-  const reason = error instanceof Problem ? error.detail : 'something failed inside; see the log of the mesh'
-  const state = code === 'rate-limited' || code === 'lane-full' ? 'limited' : 'refused'
-  try {
-    const isFirst = deps.refusals.note({ hookId: hook.id, state, code, reason, senderId, sizeBytes })
-    if (!isFirst || code !== 'signature-refused') return
-    deps.journal.append({
-      actor: 'system',
-      action: 'webhook.refused',
-      subject: hook.id,
-      detail: { code, reason },
-    })
-  } catch (failure) {
-    deps.log.warn({ hookId: hook.id, err: failure }, 'a refusal could not be written down')
-  }
-}
-
-/** Strangers are not told which agent it is, nor what keeps it from working. */
-function forOutside(error: unknown): unknown {
-  if (!(error instanceof Problem) || !innerCodes.has(error.code)) return error
-  const { retryAfterSeconds } = error
-  return new Problem(error.code, {
-    cause: error,
-    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
-  })
-}
-
-const innerCodes: ReadonlySet<string> = new Set([
-  'agent-archived',
-  'unknown-agent',
-  'lane-full',
-  'disk-full',
-  'denied',
-  'webhook-full',
-])

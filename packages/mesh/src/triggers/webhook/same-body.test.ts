@@ -1,8 +1,8 @@
 import { createHmac } from 'node:crypto'
 import { Webhook } from 'standardwebhooks'
 import { describe, expect, test } from 'vitest'
-import { aWebhookWorld, owner } from '../../testing/webhook-harness.ts'
-import type { WebhookWorld } from '../../testing/webhook-harness.ts'
+import { aWebhookHarness, owner } from '../../testing/webhook-harness.ts'
+import type { WebhookHarness } from '../../testing/webhook-harness.ts'
 import { historyBounds } from './webhooks.ts'
 
 const body = '{"action":"opened"}'
@@ -12,7 +12,7 @@ const signed = (secret: string, of = body, more: object = {}) => ({
   'x-webhook-signature': createHmac('sha256', secret).update(of).digest('hex'),
   ...more,
 })
-const runsOf = (world: WebhookWorld) => world.ledger.list({ limit: 200 })
+const runsOf = (world: WebhookHarness) => world.ledger.list({ limit: 200 })
 const refusedAs = (code: string) => expect.objectContaining({ code })
 
 describe('a body whose signature covers nothing else', () => {
@@ -23,11 +23,11 @@ describe('a body whose signature covers nothing else', () => {
     ['a month', 31 * dayMs],
     ['a year', 365 * dayMs],
   ])('is a duplicate after %s, whatever unsigned id it bears', async (_what, later) => {
-    const world = aWebhookWorld()
+    const world = aWebhookHarness()
     const { hook, secret } = await world.hook()
     const first = await world.deliver(hook, body, signed(secret, body, { 'x-github-delivery': 'guid-1' }))
     await world.clock.leap(later)
-    world.webhooks.tend()
+    world.webhooks.maintain()
     for (const more of [{}, { 'x-github-delivery': 'guid-2' }, { 'webhook-id': 'any' }]) {
       const again = await world.deliver(hook, body, signed(secret, body, more))
       expect(again).toMatchObject({ status: first.status, duplicate: true })
@@ -37,14 +37,14 @@ describe('a body whose signature covers nothing else', () => {
   })
 
   test('is known by a mesh that was killed meanwhile, and under a clock that was set back or forth', async () => {
-    const world = aWebhookWorld()
+    const world = aWebhookHarness()
     const { hook, secret } = await world.hook()
     const first = await world.deliver(hook, body, signed(secret))
     for (const ms of [10 * 365 * dayMs, -20 * 365 * dayMs, 10 * 365 * dayMs]) {
       await world.clock.leap(ms)
-      world.webhooks.tend()
+      world.webhooks.maintain()
       world.restart()
-      world.webhooks.tend()
+      world.webhooks.maintain()
       expect(await world.deliver(hook, body, signed(secret))).toMatchObject({
         duplicate: true,
         status: first.status,
@@ -54,13 +54,13 @@ describe('a body whose signature covers nothing else', () => {
   })
 
   test('is known when its row has left the history behind newer ones', async () => {
-    const world = aWebhookWorld({ perMinute: 10_000 })
+    const world = aWebhookHarness({ perMinute: 10_000 })
     const { hook, secret } = await world.hook({ when: 'never == true' })
     for (let at = 0; at < historyBounds.rowsMax + 10; at++) {
       await world.deliver(hook, `{"at":${at}}`, signed(secret, `{"at":${at}}`))
     }
     await world.clock.leap(20 * minuteMs)
-    world.webhooks.tend()
+    world.webhooks.maintain()
     expect(world.webhooks.history.list(owner, hook.id, { limit: 10_000 }).at(-1)?.number).toBeGreaterThan(1)
     expect(await world.deliver(hook, '{"at":0}', signed(secret, '{"at":0}'))).toEqual({
       status: 'accepted',
@@ -70,7 +70,7 @@ describe('a body whose signature covers nothing else', () => {
   })
 
   test('is not pushed out of what is remembered by a stranger’s refusals', async () => {
-    const world = aWebhookWorld({ memoryBounds: { perHookMax: 1, perHookAlways: 1, allHooksMax: 1 } })
+    const world = aWebhookHarness({ memoryBounds: { perHookMax: 1, perHookAlways: 1, allHooksMax: 1 } })
     const { hook, secret } = await world.hook()
     await world.deliver(hook, body, signed(secret))
     for (let minute = 0; minute < 60; minute++) {
@@ -80,13 +80,13 @@ describe('a body whose signature covers nothing else', () => {
         )
       }
       await world.clock.leap(dayMs)
-      world.webhooks.tend()
+      world.webhooks.maintain()
     }
     expect(await world.deliver(hook, body, signed(secret))).toMatchObject({ duplicate: true })
   })
 
   test('is known after a rotation, by either secret while both hold', async () => {
-    const world = aWebhookWorld()
+    const world = aWebhookHarness()
     const { hook, secret } = await world.hook({ secret: 'the-first-secret-0' })
     await world.deliver(hook, body, signed(secret))
     await world.webhooks.manage.rotate(owner, hook.id, { secret: 'the-second-secret-1', overlapMs: dayMs })
@@ -94,14 +94,14 @@ describe('a body whose signature covers nothing else', () => {
       expect(await world.deliver(hook, body, signed(one))).toMatchObject({ duplicate: true })
     }
     await world.clock.leap(2 * dayMs)
-    world.webhooks.tend()
+    world.webhooks.maintain()
     await expect(world.deliver(hook, body, signed(secret))).rejects.toEqual(refusedAs('signature-refused'))
     expect(await world.deliver(hook, body, signed('the-second-secret-1'))).toMatchObject({ duplicate: true })
     expect(runsOf(world)).toHaveLength(1)
   })
 
   test('that came with a stronger signature too is not taken again without it', async () => {
-    const world = aWebhookWorld()
+    const world = aWebhookHarness()
     const { hook, secret } = await world.hook()
     const at = new Date(world.clock.now())
     const strong = (id: string) => ({
@@ -118,7 +118,7 @@ describe('a body whose signature covers nothing else', () => {
   })
 
   test('was remembered by an earlier release as far as its history reaches', async () => {
-    const world = aWebhookWorld()
+    const world = aWebhookHarness()
     const { hook, secret } = await world.hook()
     const first = await world.deliver(hook, body, signed(secret))
     world.database.exec('DELETE FROM webhook_memories; DELETE FROM webhook_bodies')
@@ -130,7 +130,7 @@ describe('a body whose signature covers nothing else', () => {
 
 describe('a webhook that takes repetitions', () => {
   test('makes a run of each, but for one that bears the id of before', async () => {
-    const world = aWebhookWorld()
+    const world = aWebhookHarness()
     const { hook, secret } = await world.hook({ repeats: 'accept' })
     for (let times = 0; times < 3; times++) {
       expect(await world.deliver(hook, body, signed(secret))).toMatchObject({ duplicate: false })
@@ -144,7 +144,7 @@ describe('a webhook that takes repetitions', () => {
   })
 
   test('knows what came meanwhile once it takes them no more', async () => {
-    const world = aWebhookWorld()
+    const world = aWebhookHarness()
     const { hook, secret } = await world.hook({ repeats: 'accept' })
     await world.deliver(hook, body, signed(secret))
     const changed = await world.webhooks.manage.change(owner, hook.id, { repeats: 'refuse' })
@@ -157,13 +157,13 @@ describe('a webhook that takes repetitions', () => {
 
 describe('a memory that is full', () => {
   const send = (
-    world: WebhookWorld,
-    { hook, secret }: Awaited<ReturnType<WebhookWorld['hook']>>,
+    world: WebhookHarness,
+    { hook, secret }: Awaited<ReturnType<WebhookHarness['hook']>>,
     at: number,
   ) => world.deliver(hook, `{"at":${at}}`, signed(secret, `{"at":${at}}`))
 
   test('refuses what is new rather than forgetting what may come again, and says so to the owner alone', async () => {
-    const world = aWebhookWorld({ memoryBounds: { perHookMax: 2, perHookAlways: 1, allHooksMax: 100 } })
+    const world = aWebhookHarness({ memoryBounds: { perHookMax: 2, perHookAlways: 1, allHooksMax: 100 } })
     const made = await world.hook()
     await send(world, made, 1)
     await send(world, made, 2)
@@ -184,7 +184,7 @@ describe('a memory that is full', () => {
   })
 
   test('forgets none for those that come at the same moment', async () => {
-    const world = aWebhookWorld({ memoryBounds: { perHookMax: 2, perHookAlways: 1, allHooksMax: 100 } })
+    const world = aWebhookHarness({ memoryBounds: { perHookMax: 2, perHookAlways: 1, allHooksMax: 100 } })
     const made = await world.hook()
     const ends = await Promise.allSettled([1, 2, 3, 4, 5].map((at) => send(world, made, at)))
     const taken = [1, 2, 3, 4, 5].filter((_, index) => ends[index]?.status === 'fulfilled')
@@ -194,7 +194,7 @@ describe('a memory that is full', () => {
   })
 
   test('of one webhook keeps no other from its own', async () => {
-    const world = aWebhookWorld({ memoryBounds: { perHookMax: 3, perHookAlways: 1, allHooksMax: 3 } })
+    const world = aWebhookHarness({ memoryBounds: { perHookMax: 3, perHookAlways: 1, allHooksMax: 3 } })
     const busy = await world.hook()
     const quiet = await world.hook()
     for (const at of [1, 2, 3]) await send(world, busy, at)
@@ -205,7 +205,7 @@ describe('a memory that is full', () => {
   })
 
   test('of a webhook that takes repetitions refuses nothing', async () => {
-    const world = aWebhookWorld({ memoryBounds: { perHookMax: 2, perHookAlways: 1, allHooksMax: 2 } })
+    const world = aWebhookHarness({ memoryBounds: { perHookMax: 2, perHookAlways: 1, allHooksMax: 2 } })
     const made = await world.hook({ repeats: 'accept' })
     for (const at of [1, 2, 3, 4]) expect(await send(world, made, at)).toMatchObject({ duplicate: false })
     await world.webhooks.manage.change(owner, made.hook.id, { repeats: 'refuse' })
@@ -219,21 +219,21 @@ describe('a memory that is full', () => {
 })
 
 test('what a deleted webhook remembered is taken away, and nothing of another', async () => {
-  const world = aWebhookWorld()
+  const world = aWebhookHarness()
   const one = await world.hook()
   const other = await world.hook()
   for (const { hook, secret } of [one, other]) await world.deliver(hook, body, signed(secret))
   const bodies = () => world.database.prepare('SELECT memory FROM webhook_bodies').all().length
   await world.webhooks.manage.remove(owner, one.hook.id)
   expect(bodies()).toBe(2)
-  for (let times = 0; times < 3; times++) world.webhooks.tend()
+  for (let times = 0; times < 3; times++) world.webhooks.maintain()
   expect(bodies()).toBe(1)
   expect(world.database.prepare('SELECT number FROM webhook_memories').all()).toHaveLength(1)
   expect(await world.deliver(other.hook, body, signed(other.secret))).toMatchObject({ duplicate: true })
 })
 
 test('a secret that another webhook has is refused: who overhears one delivery could give it to both', async () => {
-  const world = aWebhookWorld()
+  const world = aWebhookHarness()
   const one = await world.hook({ secret: 'shared-by-two-senders' })
   await expect(world.hook({ secret: 'shared-by-two-senders' })).rejects.toEqual(
     expect.objectContaining({ code: 'conflict', detail: expect.stringContaining(one.hook.id) }),

@@ -1,13 +1,13 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { NewId } from '@flotilla/protocol/ids'
-import type { Journal } from '../../journal/journal.ts'
-import type { Log } from '../../platform/log.ts'
-import type { Guard } from '../../access/action.ts'
-import type { SettledRun } from '../../kernel/hooks.ts'
-import type { SubmitRun } from '../../runs/submit-run.ts'
-import type { Database } from '../../storage/database.ts'
-import { createGroupedCommit } from '../../storage/grouped-commit.ts'
-import type { Vault } from '../../credentials/vault.ts'
+import type { Journal } from '../../journal/index.ts'
+import type { Log } from '../../platform/index.ts'
+import type { Guard } from '../../access/index.ts'
+import type { SettledRun } from '../../kernel/index.ts'
+import type { SubmitRun } from '../../runs/index.ts'
+import type { Database } from '../../storage/index.ts'
+import { createGroupedCommit } from '../../storage/index.ts'
+import type { Vault } from '../../credentials/index.ts'
 import { bodiesKeptMs, createBodyMemory } from './body-memory.ts'
 import type { MemoryBounds } from './body-memory.ts'
 import { createDeliveryHistory } from './delivery-history.ts'
@@ -21,7 +21,7 @@ import { createManageHooks } from './manage-hooks.ts'
 import type { ManageHooks } from './manage-hooks.ts'
 import { createReceiveHook, signedWindowMs } from './receive-hook.ts'
 import type { ReceiveHook } from './receive-hook.ts'
-import { createRefusalBook } from './refusal-book.ts'
+import { createRefusalStore } from './refusal-store.ts'
 
 const dayMs = 24 * 3600 * 1000
 
@@ -44,7 +44,7 @@ export interface Webhooks {
   /** When an agent is deleted: its hooks go. */
   forget(agentId: string): void
   /** Once a minute: writes counts, and takes away what is kept no longer. */
-  tend(): void
+  maintain(): void
 }
 
 export interface WebhooksDeps {
@@ -70,14 +70,14 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
   const bodies = createBodyMemory({ database, bounds: deps.memoryBounds })
   const secrets = createHookSecrets({ ...deps, hooks })
   const rates = createHookRates(deps)
-  const refusals = createRefusalBook({ database, deliveries, clock })
+  const refusals = createRefusalStore({ database, deliveries, clock })
   const give = createGiveDelivery({ ...deps, deliveries })
   const commits = createGroupedCommit(database)
   const room = { ...deps, hooks, deliveries, bodies, secrets, rates, refusals, give, commits }
 
   function sweepSecrets(): void {
     secrets.sweep(clock.now()).catch((error: unknown) => {
-      log.warn({ err: error }, 'old secrets of webhooks could not be taken away')
+      log.warn({ err: error }, 'old secrets of webhooks are still in .env; taken away at the next minute')
     })
   }
 
@@ -99,7 +99,7 @@ export function createWebhooks(deps: WebhooksDeps): Webhooks {
       }
       database.afterCommit(sweepSecrets)
     },
-    tend: () => {
+    maintain: () => {
       refusals.flush()
       const now = clock.now()
       database.transaction(() => {

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { CallBounds, LlmProvider, ProviderReply, ProviderRequest } from '../../providers/llm-provider.ts'
-import { collect, parsedAnswer, spendIn } from '../../gateway/reply-body.ts'
+import { collect, parsedAnswer, spendIn } from '../../providers/collect-reply.ts'
 import type { UsageRule } from '../usage.ts'
 import { messageFromChat } from './chat-to-message.ts'
 import { eventData } from './event-data.ts'

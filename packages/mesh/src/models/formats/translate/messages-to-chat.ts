@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
-import { parseFirst } from '../../../intake/parse-first.ts'
+import { parseFirst } from '../../../intake/index.ts'
 import { badRequest } from '../json-body.ts'
 import { messagesRequestSchema } from '../messages-request.ts'
 import type { ContentBlock, MessagesRequest } from '../messages-request.ts'

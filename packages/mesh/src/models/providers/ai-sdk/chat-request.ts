@@ -1,6 +1,6 @@
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import * as z from 'zod'
-import { parseFirst } from '../../../intake/parse-first.ts'
+import { parseFirst } from '../../../intake/index.ts'
 import { badRequest } from '../../formats/json-body.ts'
 
 const cacheControl = z.looseObject({ type: z.string(), ttl: z.string().nullish() }).nullish()

@@ -1,6 +1,6 @@
 import type { EmbeddingModelV4, LanguageModelV4 } from '@ai-sdk/provider'
 import { Problem } from '@flotilla/protocol/problem'
-import type { Secret } from '../../../credentials/secret.ts'
+import type { Secret } from '../../../credentials/index.ts'
 import type { SdkKind } from './sdk-rules.ts'
 
 /** What a provider's package must be told; it reads nothing else, above all not the environment. */
@@ -28,83 +28,88 @@ export interface SdkModels {
 }
 
 /** Loads the package of one provider: tens of milliseconds, so not before its first call. */
-export async function loadSdk(access: SdkAccess, fetch: typeof globalThis.fetch): Promise<SdkModels> {
-  const baseURL = access.baseUrl.replace(/\/+$/, '')
-  // An empty key is a key all the same: without one the packages look into the environment.
-  const apiKey = access.apiKey?.reveal() ?? ''
-  switch (access.kind) {
-    case 'anthropic': {
-      const { createAnthropic } = await import('@ai-sdk/anthropic')
-      const sdk = createAnthropic({ baseURL, apiKey, fetch })
-      return {
-        language: (model) => sdk(model),
-        thinksByEffort: await claudeByEffort(() => true),
-        embedding: null,
-      }
+export function loadSdk(access: SdkAccess, fetch: typeof globalThis.fetch): Promise<SdkModels> {
+  return loaders[access.kind](access, {
+    baseURL: access.baseUrl.replace(/\/+$/, ''),
+    // An empty key is a key all the same: without one the packages look into the environment.
+    apiKey: access.apiKey?.reveal() ?? '',
+    fetch,
+  })
+}
+
+interface SdkSetup {
+  readonly baseURL: string
+  readonly apiKey: string
+  readonly fetch: typeof globalThis.fetch
+}
+
+const loaders: Readonly<Record<SdkKind, (access: SdkAccess, setup: SdkSetup) => Promise<SdkModels>>> = {
+  anthropic: async (_access, setup) => {
+    const { createAnthropic } = await import('@ai-sdk/anthropic')
+    const sdk = createAnthropic(setup)
+    return {
+      language: (model) => sdk(model),
+      thinksByEffort: await claudeByEffort(() => true),
+      embedding: null,
     }
-    case 'google': {
-      const { createGoogleGenerativeAI } = await import('@ai-sdk/google')
-      const sdk = createGoogleGenerativeAI({ baseURL, apiKey, fetch })
-      return {
-        language: (model) => sdk(model),
-        thinksByEffort: never,
-        embedding: (model) => sdk.embeddingModel(model),
-      }
+  },
+  google: async (_access, setup) => {
+    const { createGoogleGenerativeAI } = await import('@ai-sdk/google')
+    const sdk = createGoogleGenerativeAI(setup)
+    return {
+      language: (model) => sdk(model),
+      thinksByEffort: never,
+      embedding: (model) => sdk.embeddingModel(model),
     }
-    case 'mistral': {
-      const { createMistral } = await import('@ai-sdk/mistral')
-      const sdk = createMistral({ baseURL, apiKey, fetch })
-      return {
-        language: (model) => sdk(model),
-        thinksByEffort: never,
-        embedding: (model) => sdk.embeddingModel(model),
-      }
+  },
+  mistral: async (_access, setup) => {
+    const { createMistral } = await import('@ai-sdk/mistral')
+    const sdk = createMistral(setup)
+    return {
+      language: (model) => sdk(model),
+      thinksByEffort: never,
+      embedding: (model) => sdk.embeddingModel(model),
     }
-    case 'cohere': {
-      const { createCohere } = await import('@ai-sdk/cohere')
-      const sdk = createCohere({ baseURL, apiKey, fetch })
-      return {
-        language: (model) => sdk(model),
-        thinksByEffort: never,
-        embedding: (model) => sdk.embeddingModel(model),
-      }
+  },
+  cohere: async (_access, setup) => {
+    const { createCohere } = await import('@ai-sdk/cohere')
+    const sdk = createCohere(setup)
+    return {
+      language: (model) => sdk(model),
+      thinksByEffort: never,
+      embedding: (model) => sdk.embeddingModel(model),
     }
-    case 'bedrock': {
-      const { createAmazonBedrock } = await import('@ai-sdk/amazon-bedrock')
-      const { aws } = access
-      if (!aws) throw new Problem('not-configured', { detail: 'bedrock needs a region' })
-      const sdk = createAmazonBedrock({
-        baseURL,
-        region: aws.region,
-        apiKey,
-        accessKeyId: aws.accessKeyId?.reveal() ?? '',
-        secretAccessKey: aws.secretAccessKey?.reveal() ?? '',
-        ...(aws.sessionToken ? { sessionToken: aws.sessionToken.reveal() } : {}),
-        fetch,
-      })
-      return {
-        language: (model) => sdk(model),
-        thinksByEffort: await claudeByEffort((model) => model.includes('anthropic')),
-        embedding: (model) => sdk.embeddingModel(model),
-      }
+  },
+  bedrock: async ({ aws }, setup) => {
+    const { createAmazonBedrock } = await import('@ai-sdk/amazon-bedrock')
+    if (!aws) throw new Problem('not-configured', { detail: 'bedrock needs a region' })
+    const sdk = createAmazonBedrock({
+      ...setup,
+      region: aws.region,
+      accessKeyId: aws.accessKeyId?.reveal() ?? '',
+      secretAccessKey: aws.secretAccessKey?.reveal() ?? '',
+      ...(aws.sessionToken ? { sessionToken: aws.sessionToken.reveal() } : {}),
+    })
+    return {
+      language: (model) => sdk(model),
+      thinksByEffort: await claudeByEffort((model) => model.includes('anthropic')),
+      embedding: (model) => sdk.embeddingModel(model),
     }
-    case 'azure': {
-      const { createAzure } = await import('@ai-sdk/azure')
-      const { apiVersion, byDeployment } = access.azure ?? { apiVersion: null, byDeployment: false }
-      const sdk = createAzure({
-        baseURL,
-        apiKey,
-        fetch,
-        useDeploymentBasedUrls: byDeployment,
-        ...(apiVersion === null ? {} : { apiVersion }),
-      })
-      return {
-        language: (model) => sdk.chat(model),
-        thinksByEffort: never,
-        embedding: (model) => sdk.embeddingModel(model),
-      }
+  },
+  azure: async ({ azure }, setup) => {
+    const { createAzure } = await import('@ai-sdk/azure')
+    const { apiVersion, byDeployment } = azure ?? { apiVersion: null, byDeployment: false }
+    const sdk = createAzure({
+      ...setup,
+      useDeploymentBasedUrls: byDeployment,
+      ...(apiVersion === null ? {} : { apiVersion }),
+    })
+    return {
+      language: (model) => sdk.chat(model),
+      thinksByEffort: never,
+      embedding: (model) => sdk.embeddingModel(model),
     }
-  }
+  },
 }
 
 const never = () => false

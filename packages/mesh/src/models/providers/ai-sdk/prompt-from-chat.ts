@@ -7,7 +7,7 @@ import type {
   SharedV4ProviderOptions,
 } from '@ai-sdk/provider'
 import { jsonLimits } from '@flotilla/protocol/limits'
-import { readJsonQuietly } from '../../../intake/read-json.ts'
+import { readJsonQuietly } from '../../../intake/index.ts'
 import { badRequest } from '../../formats/json-body.ts'
 import type { SdkMessage, SdkPart } from './chat-request.ts'
 import { reasoningParts, sealsOfCalls } from './sdk-reasoning.ts'

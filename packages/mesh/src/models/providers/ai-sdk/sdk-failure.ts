@@ -1,7 +1,7 @@
 import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
-import { redact } from '../../../credentials/redact.ts'
-import type { Secret } from '../../../credentials/secret.ts'
+import { redact } from '../../../credentials/index.ts'
+import type { Secret } from '../../../credentials/index.ts'
 import type { ProviderReply } from '../llm-provider.ts'
 
 const messageMaxChars = 500

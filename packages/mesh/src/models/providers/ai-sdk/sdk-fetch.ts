@@ -2,9 +2,9 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { jsonLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Pool } from 'undici'
-import { lookAtJson } from '../../../intake/look-at-json.ts'
+import { lookAtJson } from '../../../intake/index.ts'
 import type { CallBounds, ProviderReply } from '../llm-provider.ts'
-import { collect, spendIn } from '../../gateway/reply-body.ts'
+import { collect, spendIn } from '../collect-reply.ts'
 import { exchange } from '../provider-exchange.ts'
 
 /** Packages hand nothing of a call on to what fetches for them. */

@@ -1,0 +1,40 @@
+import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
+import type { PermissionRecord } from '@flotilla/protocol/permission-record'
+import { operatorDefaultRecord, workerDefaultRecord } from './default-records.ts'
+import { operatorMayChange } from './operator-ceiling.ts'
+import type { PermissionStore } from './permission-file.ts'
+
+/** What becomes of an agent's permission record when the agent is made or deleted. */
+export interface PermissionGrants {
+  /** Writes the default record of the kind, with `overrides` in the place of its own fields. */
+  grantDefaults(
+    agentId: string,
+    kind: 'operator' | 'worker',
+    overrides: Partial<PermissionRecord>,
+  ): void | Promise<void>
+  /** Takes the record away; one that is not there is no error. */
+  revokeAll(agentId: string): void | Promise<void>
+  /** Null when the operator may give these to a worker, else why not. */
+  aboveOperatorCeiling(overrides: Readonly<Record<string, unknown>>): string | null
+}
+
+export function createPermissionGrants(permissions: Pick<PermissionStore, 'edit'>): PermissionGrants {
+  return {
+    grantDefaults: (agentId, kind, overrides) =>
+      permissions.edit((records) => ({
+        ...records,
+        [agentId]: permissionRecordSchema.parse({
+          ...(kind === 'operator' ? operatorDefaultRecord : workerDefaultRecord),
+          ...overrides,
+        }),
+      })),
+    revokeAll: (agentId) =>
+      permissions.edit((records) =>
+        Object.fromEntries(Object.entries(records).filter(([id]) => id !== agentId)),
+      ),
+    aboveOperatorCeiling: (overrides) => {
+      const verdict = operatorMayChange(workerDefaultRecord, overrides)
+      return verdict.allowed ? null : `${verdict.field.slice(0, 60)}: ${verdict.reason}`
+    },
+  }
+}

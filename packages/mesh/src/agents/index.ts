@@ -1,0 +1,75 @@
+import { meshAgentApi as api, meshAgentEndpoints as endpoints } from '@flotilla/protocol/mesh-agent-api'
+import type { PermissionStore } from '../access/index.ts'
+import { createPermissionGrants } from '../access/index.ts'
+import { dataLimitBytes } from '../config/index.ts'
+import type { Kernel, MeshModule } from '../kernel/index.ts'
+import { createMeshIdentity } from './connection/mesh-identity.ts'
+import { createFleet } from './fleet.ts'
+import type { Fleet, FleetDeps } from './fleet.ts'
+import { createListMcpServers } from './mcp-servers.ts'
+import { agentPeopleRoutes } from './people.routes.ts'
+import { createWorkspaceFiles } from './workspace-files.ts'
+import type { WorkspaceFiles } from './workspace-files.ts'
+export type { AgentConnection, AgentConnections, AgentTool } from './connection/agent-connection.ts'
+export type { AgentActivity } from './fleet-view.ts'
+export type { Fleet } from './fleet.ts'
+export { createAgentTurns } from './lifecycle/agent-turns.ts'
+export type { AgentTurns } from './lifecycle/agent-turns.ts'
+export type { Reach } from './lifecycle/ensure-running.ts'
+export type { AgentBudget, AgentRecord } from './registry/agent-record.ts'
+export { defaultBudget } from './registry/create-agent.ts'
+export type { RequireModel } from './registry/create-agent.ts'
+export type { McpServerTable } from './registry/mcp-server-table.ts'
+export { noSuchAgent } from './registry/no-such-agent.ts'
+export { operatorStaysWords } from './registry/operator-stays.ts'
+export type { WorkspaceFiles } from './workspace-files.ts'
+
+export interface Agents extends Fleet {
+  readonly files: WorkspaceFiles
+}
+
+type Needs = Pick<FleetDeps, 'runtime' | 'replies' | 'loopLimits'> & {
+  readonly isolation: { state(): { readonly broken: string | null } }
+  readonly models: Pick<FleetDeps, 'missingModel' | 'requireModel'> & {
+    readonly catalog: Pick<FleetDeps, 'defaultModel'>
+  }
+  readonly permissions: PermissionStore
+  readonly briefsFolder: string
+  /** The owner's folder first. */
+  readonly templateFolders: readonly string[]
+  /** Of the mesh: what agents know it by is derived from it. */
+  readonly secret: string
+}
+
+/** Which agents there are, which of them run, and the one way to reach each. */
+export function agentsModule(kernel: Kernel, needs: Needs): MeshModule<Agents> {
+  const { permissions, isolation, models } = needs
+  const fleet = createFleet({
+    ...kernel,
+    ...needs,
+    ...models,
+    defaultModel: models.catalog.defaultModel,
+    isolation: { hold: () => isolation.state().broken === null },
+    permissionsOf: (agentId) => permissions.snapshot().recordOf(agentId) ?? null,
+    grants: createPermissionGrants(permissions),
+    meshIdentity: createMeshIdentity({ secret: needs.secret, clock: kernel.clock }),
+    dataLimitBytes: (agentId) => dataLimitBytes(kernel.settings(), agentId),
+    projectText: () => '',
+  })
+  const files = createWorkspaceFiles({ ...kernel, fleet })
+  const listMcpServers = createListMcpServers({ ...kernel, fleet })
+  return {
+    api: { ...fleet, files },
+    routes: {
+      people: (surface) => agentPeopleRoutes(surface, { files, listMcpServers }),
+      agent: ({ bind }) =>
+        bind(endpoints.agents, api.agents, ({ caller }) => ({ agents: fleet.listAgents(caller) })),
+    },
+    start: async () => {
+      kernel.log.info({ ...(await fleet.reconcile()) }, 'agents of the life before were taken up or ended')
+      await fleet.ensureOperator()
+    },
+    run: fleet.run,
+    close: fleet.close,
+  }
+}

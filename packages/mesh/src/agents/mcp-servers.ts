@@ -1,0 +1,54 @@
+import type { McpServerStatus } from '@flotilla/protocol/mcp-api'
+import type { McpServer } from '@flotilla/protocol/mcp-servers'
+import { Problem } from '@flotilla/protocol/problem'
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import type { Caller, Guard } from '../access/index.ts'
+import type { Log } from '../platform/index.ts'
+import type { Fleet } from './fleet.ts'
+
+/** An agent that runs says at once how its servers stand, milliseconds. */
+const askMaxMs = 5000
+
+/** An agent's MCP servers: what is configured is the mesh's word, how each stands the agent's. Problem `unknown-agent`. */
+export function createListMcpServers(deps: {
+  readonly guard: Guard
+  readonly log: Log
+  readonly fleet: Pick<Fleet, 'find' | 'mcpServers' | 'connectIfRunning'>
+}) {
+  const { guard, log, fleet } = deps
+
+  async function toldBy(agentId: string): Promise<readonly McpServerStatus[]> {
+    try {
+      const connection = await fleet.connectIfRunning(agentId)
+      return (await connection?.mcpServers(AbortSignal.timeout(askMaxMs))) ?? []
+    } catch (error) {
+      log.warn(
+        { agentId, err: error },
+        'an agent does not say how its MCP servers stand; they are shown as not started',
+      )
+      return []
+    }
+  }
+
+  return async (caller: Caller, agentId: string) => {
+    guard(caller, { do: 'view-fleet' })
+    if (!fleet.find(agentId)) throw new Problem('unknown-agent', { detail: 'there is no agent with this id' })
+    const configured = Object.entries(fleet.mcpServers.of(agentId))
+    const told = configured.length === 0 ? [] : await toldBy(agentId)
+    const statusOf = (name: string) => told.find((status) => status.name === name)
+    return {
+      agent_id: agentId,
+      servers: configured.map(([name, config]) => serverView(name, config, statusOf(name))),
+    }
+  }
+}
+
+function serverView(name: string, config: McpServer, told: McpServerStatus | undefined) {
+  const base = { name, config: { ...config }, protocol: told?.protocol ?? null }
+  if (config.disabled === true) return { ...base, state: 'disabled' as const, detail: '', tools: [] }
+  if (!told) {
+    const detail = 'it starts with the next run of the agent'
+    return { ...base, state: 'not-started' as const, detail, tools: [] }
+  }
+  return { ...base, state: told.state, detail: sanitizeForPrompt(told.detail), tools: told.tools }
+}

@@ -1,0 +1,42 @@
+import { Problem } from '@flotilla/protocol/problem'
+import { findWorkspaceFile } from '@flotilla/protocol/workspace-file'
+import type { Caller, Guard } from '../access/index.ts'
+import type { Fleet } from './fleet.ts'
+
+/** A container may have to be started first, and a file goes in at once or not at all, milliseconds. */
+const answerMaxMs = 120_000
+
+/** Files below an agent's /data, for those who may manage or view the fleet. */
+export interface WorkspaceFiles {
+  write(
+    caller: Caller,
+    file: { readonly agentId: string; readonly path: string; readonly content: Uint8Array },
+  ): Promise<{ readonly path: string; readonly size: number }>
+  /** One of the texts that the agent works by. Problems `unknown-agent`, `not-found`. */
+  read(caller: Caller, agentId: string, file: string): Promise<string>
+}
+
+export function createWorkspaceFiles(deps: {
+  readonly guard: Guard
+  readonly fleet: Pick<Fleet, 'find' | 'reach'>
+}): WorkspaceFiles {
+  const { guard, fleet } = deps
+  return {
+    write: async (caller, { agentId, path, content }) => {
+      guard(caller, { do: 'manage-fleet' })
+      const signal = AbortSignal.timeout(answerMaxMs)
+      const connection = await fleet.reach(agentId, signal)
+      await connection.writeFile(path, content, signal)
+      return { path, size: content.length }
+    },
+    read: async (caller, agentId, file) => {
+      guard(caller, { do: 'view-fleet' })
+      if (!fleet.find(agentId))
+        throw new Problem('unknown-agent', { detail: 'there is no agent with this id' })
+      if (!findWorkspaceFile(file))
+        throw new Problem('not-found', { detail: 'there is no such workspace file' })
+      const signal = AbortSignal.timeout(answerMaxMs)
+      return (await fleet.reach(agentId, signal)).readWorkspaceFile(file, signal)
+    },
+  }
+}

@@ -1,0 +1,164 @@
+import { operatorAgentId } from '@flotilla/protocol/ids'
+import type { Composed } from './compose.ts'
+import { anotherPeoplePort, listen, listenForAgents } from './listen.ts'
+import type { MeshModule } from '../kernel/index.ts'
+import { agentServer, openOutside, peopleServer, portOf } from './open-servers.ts'
+import { productVersion } from '../platform/index.ts'
+
+/** Each module is asked so often to write what it counts and to take away what is kept no longer. */
+const maintenanceIntervalMs = 60_000
+/** Calls to the outside that nobody waits for any more have so long to be answered before their answers are lost. */
+const effectsGraceMs = 5000
+
+export interface Lifecycle {
+  /** Resolves once both servers answer, the isolation of agents held, and the ledger works. */
+  start(progress: (step: string) => void): Promise<{
+    readonly url: string
+    readonly port: number
+    readonly agentPort: number
+    readonly proxyPort: number
+    /** What whoever started it has to know, a sentence each. */
+    readonly notices: readonly string[]
+  }>
+  /** Stops what was started, in reverse; agents' sandboxes too. */
+  close(): Promise<void>
+}
+
+/** Starts and ends what was composed. */
+export function createLifecycle(composed: Composed): Lifecycle {
+  const { kernel, context, effects, paths, runtime, modules } = composed
+  const { log, ports } = kernel
+  const agents = modules.agents.api
+  const { proxy } = modules.egress.api
+  const named: readonly (readonly [string, MeshModule])[] = Object.entries(modules)
+  const inOrder = named.map(([, module]) => module)
+  const people = peopleServer(composed)
+  const forAgents = agentServer(composed)
+  const closing = new AbortController()
+  const loops: Promise<unknown>[] = []
+  let closeOutside = async (): Promise<void> => {}
+
+  async function openToAgents(progress: (step: string) => void): Promise<void> {
+    progress('Opening the agent door')
+    const { agentPort } = context.environment
+    await listenForAgents({ runtime, agents: forAgents, proxy }, { agentPort, paths })
+    ports.agentDoor = portOf(forAgents)
+    ports.proxy = proxy.port()
+    ports.open.push(portOf(people), ports.agentDoor, ports.proxy)
+    progress(
+      runtime.isolates
+        ? 'Trying the walls from inside a probe container'
+        : 'Nothing is isolated: agents run as plain processes',
+    )
+    await modules.isolation.api.require(context.stopped)
+  }
+
+  return {
+    async start(progress) {
+      // Taken first: a port in use is better known now than after minutes of preparing.
+      const { port } = context.environment
+      await listen(people, { port, host: '127.0.0.1', otherwise: anotherPeoplePort })
+      closeOutside = await openOutside(composed, listen)
+      await runtime.prepare({ progress, signal: context.stopped })
+      for (const { prepare } of inOrder) await prepare?.()
+      await openToAgents(progress)
+      for (const { start } of inOrder) await start?.()
+      for (const { run } of inOrder) if (run) loops.push(run(closing.signal))
+      loops.push(maintain())
+      tellStart()
+      composed.serving.now = true
+      warmOperator()
+      const notices = await Promise.all(inOrder.map(async (module) => (await module.notices?.()) ?? []))
+      return {
+        url: `http://127.0.0.1:${portOf(people)}`,
+        port: portOf(people),
+        agentPort: ports.agentDoor,
+        proxyPort: ports.proxy,
+        notices: notices.flat(),
+      }
+    },
+
+    async close() {
+      composed.serving.now = false
+      closing.abort()
+      for (const { stop } of inOrder.toReversed()) await stop?.()
+      await stopAgents()
+      await Promise.allSettled([people.close(), closeOutside(), forAgents.close(), proxy.close()])
+      await effects.close(effectsGraceMs)
+      await Promise.allSettled(loops)
+      await closeModules()
+      await Promise.allSettled([runtime.close(), composed.permissions.close(), composed.settings.close()])
+      tellEnd()
+      kernel.database.close()
+    },
+  }
+
+  async function closeModules(): Promise<void> {
+    for (const [name, { close }] of named.toReversed()) {
+      try {
+        await close?.()
+      } catch (error) {
+        log.error({ module: name, err: error }, 'a module was not closed; what it had not written is lost')
+      }
+    }
+  }
+
+  async function maintain(): Promise<void> {
+    const tidy = [
+      ['effects', { maintain: effects.forgetOld }],
+      ['journal', { maintain: composed.journalKeeper.tend }],
+      ...named,
+    ] as const
+    while (!closing.signal.aborted) {
+      for (const [name, module] of tidy) {
+        try {
+          module.maintain?.()
+        } catch (error) {
+          log.error(
+            { module: name, err: error },
+            'the minute work of a module failed; it comes again in a minute',
+          )
+        }
+      }
+      await kernel.clock.sleep(maintenanceIntervalMs, closing.signal).catch(() => {})
+    }
+  }
+
+  /** The mesh works from here on. */
+  function tellStart(): void {
+    kernel.journal.append({
+      actor: 'system',
+      action: 'mesh.started',
+      subject: 'mesh',
+      detail: { version: productVersion, pid: context.pid, runtime: runtime.kind },
+    })
+    // The first rows of a home are anchored at once: what no anchor holds can be made anew.
+    composed.journalKeeper.verify()
+  }
+
+  /** The last rows of a life, and the checkpoint on them. */
+  function tellEnd(): void {
+    kernel.journal.append({ actor: 'system', action: 'mesh.stopped', subject: 'mesh', detail: {} })
+    composed.journalKeeper.close()
+  }
+
+  /** The first question should not wait for a container; where no model is set yet, it is told when it asks. */
+  function warmOperator(): void {
+    if (modules.models.api.modelOf(operatorAgentId) === null) return
+    agents.reach(operatorAgentId, closing.signal).catch((error: unknown) => {
+      log.warn(
+        { agentId: operatorAgentId, err: error },
+        'the operator was not started ahead; its first work starts it',
+      )
+    })
+  }
+
+  async function stopAgents(): Promise<void> {
+    const stops = agents.list().map(({ id }) => agents.stop(id, 'the mesh stops'))
+    for (const stop of await Promise.allSettled(stops)) {
+      if (stop.status === 'rejected') {
+        log.warn({ err: stop.reason }, 'an agent was not stopped; the next start takes it up or ends it')
+      }
+    }
+  }
+}

@@ -1,0 +1,33 @@
+import { createServer } from 'node:net'
+import type { AddressInfo, Server } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { heedsLesson } from '../../../../tests/verifies.ts'
+import { inEnvFile, listen } from './listen.ts'
+import type { Door } from './listen.ts'
+
+function aServer(): { readonly server: Server; readonly door: Door } {
+  const server = createServer()
+  onTestFinished(() => void server.close())
+  const door: Door = {
+    listen: ({ port, host }) =>
+      new Promise((resolve, reject) => {
+        server.once('error', reject)
+        server.listen(port, host, () => resolve(null))
+      }),
+  }
+  return { server, door }
+}
+
+test('a door that is in the way of another door of this mesh is told as that, and nobody is to stop it', async () => {
+  heedsLesson(89)
+  const people = aServer()
+  await listen(people.door, { port: 0, host: '127.0.0.1', otherwise: null })
+  const { port } = people.server.address() as AddressInfo
+  const otherwise = inEnvFile('FLOTILLA_PUBLIC_BIND')
+  const refused = listen(aServer().door, { port, host: '0.0.0.0', otherwise })
+  await expect(refused).rejects.toMatchObject({
+    code: 'conflict',
+    detail: `port ${port} on 0.0.0.0 is taken by another door of this mesh`,
+    repair: 'Choose another port: FLOTILLA_PUBLIC_BIND in .env of the home, then flotilla start -d.',
+  })
+})

@@ -1,0 +1,84 @@
+import { Problem } from '@flotilla/protocol/problem'
+import { proxyPort } from './choose-runtime.ts'
+import type { DataPaths } from '../config/index.ts'
+import { lastPorts } from '../config/index.ts'
+import { portHolder } from '../diagnostics/index.ts'
+import type { PortHolder } from '../diagnostics/index.ts'
+import type { SandboxRuntime } from '../sandbox/index.ts'
+
+export interface Door {
+  listen(where: { readonly port: number; readonly host: string }): PromiseLike<unknown>
+}
+
+/** Opens what agents reach: their door and the forward proxy, where their network is. */
+export async function listenForAgents(
+  doors: { readonly runtime: SandboxRuntime; readonly agents: Door; readonly proxy: Door },
+  where: { readonly agentPort: number; readonly paths: DataPaths },
+): Promise<void> {
+  const { runtime, agents, proxy } = doors
+  const host = runtime.doorHost()
+  if (runtime.isolates) {
+    await listen(agents, { port: where.agentPort, host, otherwise: inEnvFile('FLOTILLA_AGENT_PORT') })
+    await listen(proxy, { port: proxyPort, host, otherwise: null })
+    return
+  }
+  const last = await lastPorts(where.paths.stateFile)
+  await listenForProcesses(agents, last.agentPort, host)
+  await listenForProcesses(proxy, last.proxyPort, host)
+}
+
+/**
+ * Containers have a gateway of their own to reach; plain processes share loopback with the people's door, so any free
+ * port is theirs: the one of a life before, where it is free, because agents that outlived it know no other.
+ */
+async function listenForProcesses(door: Door, last: number, host: string): Promise<void> {
+  try {
+    await listen(door, { port: last, host, otherwise: null })
+  } catch (error) {
+    if (last === 0 || !(error instanceof Problem)) throw error
+    await listen(door, { port: 0, host, otherwise: null })
+  }
+}
+
+export interface ListenAt {
+  readonly port: number
+  readonly host: string
+  /** How an owner chooses another port, in words; null where there is no choice. */
+  readonly otherwise: string | null
+}
+
+/** In the words of a repair. */
+export const anotherPeoplePort = 'flotilla start --port NUMBER, or FLOTILLA_PORT=NUMBER in .env of the home'
+
+export function inEnvFile(setting: 'FLOTILLA_AGENT_PORT' | 'FLOTILLA_PUBLIC_BIND'): string {
+  return `${setting} in .env of the home`
+}
+
+/** Rejects with the Problem `conflict` where the port is taken, which names who holds it where that is known. */
+export async function listen(door: Door, { port, host, otherwise }: ListenAt): Promise<void> {
+  try {
+    await door.listen({ port, host })
+  } catch (error) {
+    const taken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
+    if (!taken) throw error
+    const holder = await portHolder({ port, host })
+    const isOwn = holder?.pid === process.pid
+    const stranger = holder === null ? 'another program' : `process ${holder.pid} (${holder.name})`
+    throw new Problem('conflict', {
+      detail: `port ${port} on ${host} is taken by ${isOwn ? 'another door of this mesh' : stranger}`,
+      repair: isOwn ? repairOwn(otherwise) : repairStranger(holder, otherwise),
+      cause: error,
+    })
+  }
+}
+
+function repairStranger(holder: PortHolder | null, otherwise: string | null): string {
+  const stop = `Stop ${holder === null ? 'what listens there' : 'that process'}`
+  return otherwise === null
+    ? `${stop}, then flotilla start -d.`
+    : `${stop}, or choose another port: ${otherwise}.`
+}
+
+function repairOwn(otherwise: string | null): string {
+  return `Choose another port${otherwise === null ? ' for the other door' : `: ${otherwise}`}, then flotilla start -d.`
+}

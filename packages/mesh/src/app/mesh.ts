@@ -1,0 +1,9 @@
+import { compose } from './compose.ts'
+import { createLifecycle } from './lifecycle.ts'
+import type { Lifecycle } from './lifecycle.ts'
+import type { MeshSettings } from './mesh-settings.ts'
+
+/** One mesh over one home, not started yet. */
+export async function createMesh(settings: MeshSettings): Promise<Lifecycle> {
+  return createLifecycle(await compose(settings))
+}

@@ -1,0 +1,93 @@
+import { existsSync } from 'node:fs'
+import type { DataPaths, FileEditor, SettingsFile } from '../config/index.ts'
+import type { EventBus } from '../events/index.ts'
+import {
+  createAnchorFile,
+  createJournal,
+  createJournalKeeper,
+  createJournalSeal,
+  readHead,
+  whoseSeals,
+} from '../journal/index.ts'
+import type { Journal, JournalTrust } from '../journal/index.ts'
+import type { Log } from '../platform/index.ts'
+import type { Database } from '../storage/index.ts'
+import { randomToken, systemClock } from '../platform/index.ts'
+import { openMeshSecret } from '../credentials/index.ts'
+import type { MeshSecretDeps, Secret } from '../credentials/index.ts'
+
+/**
+ * Whether the journal may be that of a release which sealed nothing. Asked before the home has its secret in a file:
+ * from then on every head is sealed.
+ */
+export function mayBeBare(paths: DataPaths, database: Database): boolean {
+  return !existsSync(paths.meshSecret) && readHead(database)?.seal === ''
+}
+
+/** What the journal is verified against beside the database. */
+export function journalTrust(paths: DataPaths, meshSecret: Secret, bareHead = false) {
+  return {
+    bareHead,
+    seal: createJournalSeal(meshSecret.reveal()),
+    anchors: createAnchorFile(paths.journalAnchors),
+  } satisfies JournalTrust
+}
+
+/** The secret of a home that is about to start; see `openMeshSecret`. */
+export function composeMeshSecret(parts: {
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly paths: DataPaths
+  readonly editor: FileEditor
+  readonly database: Database
+  readonly log: Log
+}): Promise<Secret> {
+  return openMeshSecret({ ...parts, ...secretPlaces(parts), randomToken })
+}
+
+/** Where the secret of a home may be, and how it is known. */
+export function secretPlaces(parts: {
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly paths: DataPaths
+  readonly database: Database
+}): MeshSecretDeps {
+  const { env, paths, database } = parts
+  const anchors = createAnchorFile(paths.journalAnchors)
+  return {
+    env,
+    envFilePath: paths.envFile,
+    secretPath: paths.meshSecret,
+    sealed: (secret) =>
+      secret
+        ? whoseSeals(database, journalTrust(paths, secret))
+        : // No seal is empty: whatever was sealed is not of this one.
+          whoseSeals(database, { seal: () => '', anchors }),
+  }
+}
+
+export function composeJournal(parts: {
+  readonly database: Database
+  readonly trust: ReturnType<typeof journalTrust>
+}): Journal {
+  return createJournal({ database: parts.database, clock: systemClock, seal: parts.trust.seal })
+}
+
+export function composeJournalKeeper(parts: {
+  readonly database: Database
+  readonly journal: Journal
+  readonly trust: ReturnType<typeof journalTrust>
+  readonly settings: SettingsFile
+  readonly events: Pick<EventBus, 'publish'>
+  readonly log: Log
+}) {
+  const { trust, settings, events, log } = parts
+  return createJournalKeeper({
+    ...parts,
+    ...trust,
+    clock: systemClock,
+    retention: () => settings.current().journal,
+    onBroken: (detail) => {
+      log.error({ detail }, 'the journal was altered')
+      events.publish({ type: 'journal.broken', detail })
+    },
+  })
+}

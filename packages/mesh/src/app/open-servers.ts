@@ -1,0 +1,107 @@
+import type { FastifyInstance } from 'fastify'
+import { accessTokenPath } from '@flotilla/protocol/hosted'
+import { Problem } from '@flotilla/protocol/problem'
+import { rateBucketOf } from '@flotilla/protocol/rate-buckets'
+import { readAccessToken } from '../config/index.ts'
+import {
+  agentConnectionBounds,
+  answerHeaders,
+  connectionBounds,
+  createAgentGate,
+  createHumanGate,
+  createInternalGate,
+  createPeerUsers,
+  createServer,
+  openAgents,
+  openInternal,
+  openPeople,
+  openPublic,
+} from '../http/index.ts'
+import type { DirectCallDeps, HumanGate, OwnHome } from '../http/index.ts'
+import { systemClock } from '../platform/index.ts'
+import { inEnvFile } from './listen.ts'
+import type { ListenAt } from './listen.ts'
+import type { Composed } from './compose.ts'
+
+/** People, probes and this machine's own programs, on loopback. */
+export function peopleServer(parts: Composed): FastifyInstance {
+  const { kernel } = parts
+  const home = ownHome(parts)
+  const server = createServer(kernel.log, connectionBounds, answerHeaders)
+  const { uid } = parts.context
+  const direct: DirectCallDeps = {
+    port: () => portOf(server),
+    userOf: createPeerUsers(),
+    isOwner: (user) => user === uid || user === 0 || kernel.settings().local_users.includes(user),
+  }
+  serve(server, parts, createHumanGate({ clock: systemClock, accessToken: readAccessToken, home, direct }))
+  openInternal(server, Object.values(parts.modules), createInternalGate(direct, home))
+  return server
+}
+
+/**
+ * The same for other machines, where the owner binds it: a session's cookie is the only way in, and nothing internal is
+ * there. Problem `not-configured` where no access token could ever let anybody in. Resolves to what closes it.
+ */
+export async function openOutside(
+  parts: Composed,
+  listen: (server: FastifyInstance, at: ListenAt) => Promise<void>,
+): Promise<() => Promise<void>> {
+  const { publicBind } = parts.context.environment
+  if (publicBind === null) return async () => {}
+  if (readAccessToken() === null) {
+    throw new Problem('not-configured', {
+      detail: `FLOTILLA_PUBLIC_BIND wants ${accessTokenPath}, whose sessions are the only way in from outside; write a random token into it (mode 0600), or unset FLOTILLA_PUBLIC_BIND`,
+    })
+  }
+  const { log, ports } = parts.kernel
+  const server = createServer(log, connectionBounds, answerHeaders)
+  const home = ownHome(parts)
+  serve(
+    server,
+    parts,
+    createHumanGate({ clock: systemClock, accessToken: readAccessToken, home, direct: null }),
+  )
+  await listen(server, { ...publicBind, otherwise: inEnvFile('FLOTILLA_PUBLIC_BIND') })
+  ports.open.push(portOf(server))
+  log.info({ host: publicBind.host, port: portOf(server) }, 'people on other machines are served')
+  return () => server.close()
+}
+
+function serve(server: FastifyInstance, { modules }: Composed, gate: HumanGate): void {
+  openPublic(server, Object.values(modules))
+  openPeople(server, Object.values(modules), { gate, keepAliveMs: modules.models.api.keepAliveMs })
+}
+
+function ownHome({ homeId, paths }: Composed): OwnHome {
+  return { id: homeId, folder: paths.home }
+}
+
+/** Containers, on the private network's gateway. */
+export function agentServer(parts: Composed): FastifyInstance {
+  const { kernel, modules, effects, rates, shares } = parts
+  const { live } = modules.runs.api
+  const server = createServer(kernel.log, agentConnectionBounds)
+  const gate = createAgentGate({
+    verifyToken: modules.agents.api.verifyToken,
+    ticketOf: (agentId, runId, fence) => {
+      const ticket = live.ticketOf(runId, fence)
+      // Another agent's run looks like one that is over.
+      if (ticket.agentId !== agentId) throw new Problem('stale-fence')
+      return ticket
+    },
+    liveRunOf: live.liveRunOf,
+    readingOn: modules.models.api.readingOn,
+    countCall: (agentId, method, path) => rates.take(agentId, rateBucketOf(method, path)),
+    guard: kernel.guard,
+    loop: shares.calls,
+    held: shares.held.calls,
+  })
+  openAgents(server, Object.values(modules), { gate, effects })
+  return server
+}
+
+export function portOf(server: FastifyInstance): number {
+  const address = server.server.address()
+  return typeof address === 'object' && address !== null ? address.port : 0
+}

@@ -1,0 +1,12 @@
+import type { Kernel, MeshModule } from '../../kernel/index.ts'
+import { noteAgentRoutes } from './agent.routes.ts'
+import { createNotes } from './notes.ts'
+import type { Notes } from './notes.ts'
+
+export type { Notes } from './notes.ts'
+
+/** What agents tell the owner. */
+export function notesModule(kernel: Kernel): MeshModule<Notes> {
+  const notes = createNotes(kernel)
+  return { api: notes, routes: { agent: (surface) => noteAgentRoutes(surface, notes) } }
+}

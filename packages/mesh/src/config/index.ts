@@ -1,0 +1,30 @@
+/** Files that the owner writes, and where they are. */
+
+export { readAccessToken } from './access-token.ts'
+export {
+  createFileEditor,
+  isMissing,
+  readTextFile,
+  sameStamp,
+  setFileMode,
+  stampOf,
+  syncFolder,
+  writeFileAtomically,
+} from './atomic-file.ts'
+export type { FileEditor, FileStamp } from './atomic-file.ts'
+export { dataPaths } from './data-paths.ts'
+export type { DataPaths } from './data-paths.ts'
+export { environmentOnlyNames } from './environment-only.ts'
+export { homeOf, readEnvironment, readWhatHolds } from './environment.ts'
+export type { Environment } from './environment.ts'
+export { homeIdPath, openHomeFolder } from './home-folder.ts'
+export type { HomeFolder } from './home-folder.ts'
+export { lockHome } from './home-lock.ts'
+export { readJsonDocument } from './json-document.ts'
+export type { JsonDocument } from './json-document.ts'
+export { lastPorts } from './last-ports.ts'
+export { dataLimitBytes, defaultSettings, readSettingsFile } from './settings-file.ts'
+export type { ModelSettings, ProviderSettings, Settings } from './settings-file.ts'
+export { removeUnfinishedWrites } from './unfinished-writes.ts'
+export { watchSettings } from './watch-settings.ts'
+export type { SettingsFile } from './watch-settings.ts'

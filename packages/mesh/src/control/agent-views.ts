@@ -1,0 +1,31 @@
+import type { AgentView } from '@flotilla/protocol/mesh-human-api'
+import type { AgentActivity, Fleet } from '../agents/index.ts'
+import { reasonToPause } from '../kernel/index.ts'
+import type { Kernel } from '../kernel/index.ts'
+import type { Ledger } from '../runs/index.ts'
+
+/** Agents as people see them, with what runs and spending know of each. */
+export interface AgentViews {
+  /** Problem `unknown-agent`. */
+  of(agentId: string): AgentView
+  all(): readonly AgentView[]
+}
+
+export function createAgentViews(
+  kernel: Pick<Kernel, 'hooks'>,
+  needs: {
+    readonly agents: Pick<Fleet, 'viewOf' | 'view'>
+    readonly runs: Pick<Ledger, 'laneOf'>
+    readonly spentTodayUsd: (agentId: string) => number
+  },
+): AgentViews {
+  const activityOf = (agentId: string): AgentActivity => ({
+    ...needs.runs.laneOf(agentId),
+    pausedReason: reasonToPause(kernel.hooks, agentId),
+    costTodayUsd: needs.spentTodayUsd(agentId),
+  })
+  return {
+    of: (agentId) => needs.agents.viewOf(agentId, activityOf),
+    all: () => needs.agents.view(activityOf),
+  }
+}

@@ -1,0 +1,67 @@
+import type { JsonObject } from '@flotilla/protocol/json-value'
+import { Problem } from '@flotilla/protocol/problem'
+import * as z from 'zod'
+import type { AgentRecord, Fleet } from '../agents/index.ts'
+import { operatorStaysWords } from '../agents/index.ts'
+import type { ApprovalKinds } from './approvals/approval-kind.ts'
+
+const deletedWords = (agentId: string): string => `Agent ${agentId} was deleted with its data.`
+
+const deletionSchema = z.strictObject({
+  agent_id: z.string(),
+  /** Binds it to that very agent: one made anew under its id is another. */
+  created_at: z.number(),
+  reason: z.string(),
+})
+
+/** Each action that waits for a person. */
+export function approvalKinds(agents: Pick<Fleet, 'find' | 'delete'>): ApprovalKinds {
+  function meant(args: JsonObject): AgentRecord {
+    const { agent_id: agentId, created_at: createdAt } = deletionSchema.parse(args)
+    const record = agents.find(agentId)
+    if (!record) throw new Problem('unknown-agent', { detail: `there is no agent ${agentId}` })
+    if (record.kind === 'operator') {
+      throw new Problem('reserved-agent-id', {
+        detail: 'the operator cannot be deleted',
+        repair: operatorStaysWords,
+      })
+    }
+    if (record.createdAt !== createdAt) {
+      throw new Problem('conflict', {
+        detail: `agent ${agentId} is not the one that was meant: it was made anew`,
+      })
+    }
+    return record
+  }
+
+  return {
+    'delete-agent': {
+      action: (args) => ({ do: 'manage-agent', agentId: deletionSchema.parse(args).agent_id }),
+      describe: (args) => {
+        const { id, role, createdAt } = meant(args)
+        const { reason } = deletionSchema.parse(args)
+        return {
+          subject: id,
+          summary: `delete agent ${id}${reason === '' ? '' : `: ${reason}`}`,
+          consequences: [
+            `Agent ${id} (${role}), created ${new Date(createdAt).toISOString()}, is stopped and removed.`,
+            'Everything below its /data is destroyed, and so are its saved artifacts.',
+            'Its tokens and its permission record are gone; work in its queue ends as failed.',
+            'Its costs and its journal stay.',
+          ],
+        }
+      },
+      carryOut: async (person, args) => {
+        const { agent_id: agentId, created_at: createdAt } = deletionSchema.parse(args)
+        await agents.delete(person, agentId, { createdAt })
+        return deletedWords(agentId)
+      },
+      ifCutOff: 'again',
+      // The row goes last: where it is not there, or is another's, nothing of that agent is left.
+      wasDone: (args) => {
+        const { agent_id: agentId, created_at: createdAt } = deletionSchema.parse(args)
+        return agents.find(agentId)?.createdAt === createdAt ? null : deletedWords(agentId)
+      },
+    },
+  }
+}

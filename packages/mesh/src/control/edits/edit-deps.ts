@@ -1,0 +1,30 @@
+import type { AgentEdit } from '@flotilla/protocol/agent-edit'
+import type { HoldCeiling, PermissionStore } from '../../access/index.ts'
+import type { AgentTurns, Fleet, RequireModel } from '../../agents/index.ts'
+import type { Kernel } from '../../kernel/index.ts'
+import type { ChangeTable } from './change-table.ts'
+import type { ReachTexts } from './edit-file.ts'
+import type { SetAgentBudget } from './edit-record.ts'
+import type { Editable } from './editable.ts'
+
+/** What edits of agents are made with. */
+export interface EditsDeps extends Pick<
+  Kernel,
+  'database' | 'guard' | 'journal' | 'clock' | 'newId' | 'log'
+> {
+  readonly events: Pick<Kernel['events'], 'publish'>
+  readonly fleet: Pick<Fleet, 'find' | 'change' | 'mcpServers' | 'refreshBriefings'> & {
+    readonly reach: ReachTexts
+  }
+  readonly permissions: Pick<PermissionStore, 'edit'>
+  readonly holdCeiling: HoldCeiling
+  readonly setBudget: SetAgentBudget
+  readonly requireModel: RequireModel
+}
+
+/** The same, with what all edits of one fleet share. */
+export interface EditParts extends EditsDeps {
+  readonly table: ChangeTable
+  readonly turns: AgentTurns
+  readonly editableOf: (field: AgentEdit['field']) => Editable
+}

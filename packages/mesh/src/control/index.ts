@@ -1,0 +1,91 @@
+import { createHoldCeiling } from '../access/index.ts'
+import type { Caller, DenialCounts, PermissionStore, RefuseAboveCeiling } from '../access/index.ts'
+import type { Agents, RequireModel } from '../agents/index.ts'
+import type { Kernel, MeshModule } from '../kernel/index.ts'
+import { originOf } from '../runs/index.ts'
+import type { Runs } from '../runs/index.ts'
+import { createAgentViews } from './agent-views.ts'
+import type { AgentViews } from './agent-views.ts'
+import { approvalKinds } from './approval-kinds.ts'
+import { createApprovalTable } from './approvals/approval-table.ts'
+import { createApprovals } from './approvals/approvals.ts'
+import type { Approvals } from './approvals/approvals.ts'
+import { createArchiveActions } from './archive-actions.ts'
+import { createEdits } from './edits/edits.ts'
+import type { Edits } from './edits/edits.ts'
+import type { Spending } from '../spending/index.ts'
+import { createLookUpAgents } from './look-up-agents.ts'
+import { createOperatorActions } from './operator-actions.ts'
+import { archiveRoutes, operatorRoutes } from './operator.routes.ts'
+import { controlPeopleRoutes } from './people.routes.ts'
+
+export type { AgentViews } from './agent-views.ts'
+
+export interface Control {
+  readonly approvals: Approvals
+  readonly edits: Edits
+  readonly views: AgentViews
+}
+
+interface Needs {
+  readonly agents: Agents
+  readonly runs: Runs
+  readonly permissions: PermissionStore
+  readonly denials: DenialCounts
+  readonly refuseAbove: RefuseAboveCeiling
+  readonly requireModel: RequireModel
+  readonly spending: Pick<Spending, 'budgets' | 'costs'>
+}
+
+/** What people and the operator do to agents, and what waits for a person. */
+export function controlModule(kernel: Kernel, needs: Needs): MeshModule<Control> {
+  const { agents, runs, spending } = needs
+  const { hooks } = kernel
+  const views = createAgentViews(kernel, { agents, runs, spentTodayUsd: spending.costs.todayUsd })
+  const lookUp = createLookUpAgents({ ...kernel, ...needs })
+  const holdCeiling = createHoldCeiling({ ...kernel, ...needs })
+  const approvals = createApprovals({
+    ...kernel,
+    kinds: approvalKinds(agents),
+    tellRun: runs.tellRun,
+    originOf: (caller) => originOfWork(runs, caller),
+  })
+  const edits = createEdits({
+    ...kernel,
+    ...needs,
+    fleet: agents,
+    holdCeiling,
+    setBudget: (caller, id, limits) => void spending.budgets.set(caller, { scope: 'agent', id }, limits),
+  })
+  const actions = createOperatorActions(kernel, { ...needs, views, approvals, holdCeiling })
+  const archive = createArchiveActions({ ...kernel, agents, views })
+  hooks.runAwaits.subscribe(createApprovalTable(kernel.database).openOf)
+  hooks.runSettled.subscribe(approvals.runSettled)
+  hooks.agentDeleted.subscribe(approvals.forget)
+  hooks.agentDeleted.subscribe(edits.forget)
+  return {
+    api: { approvals, edits, views },
+    routes: {
+      people: (surface) => controlPeopleRoutes(surface, { agents, views, lookUp, edits, approvals }),
+      operator: (surface) =>
+        operatorRoutes(surface, { actions, files: agents.files, lookUp, edits, approvals }),
+      operatorOrInternal: (surface) => archiveRoutes(surface, archive),
+    },
+    metrics: () => [
+      {
+        name: 'flotilla_approvals_pending',
+        kind: 'gauge',
+        description: 'Actions that wait for a person',
+        samples: [{ value: approvals.pendingCount() }],
+      },
+    ],
+    start: approvals.resume,
+    run: approvals.run,
+  }
+}
+
+/** Where the work came from, by the mesh's own row of the run; never by what an agent says. */
+function originOfWork(runs: Pick<Runs, 'find'>, caller: Caller) {
+  const run = caller.kind === 'agent' && caller.run ? runs.find(caller.run.runId) : null
+  return run?.origin ?? originOf(caller)
+}

@@ -1,0 +1,52 @@
+import type { AgentConfig } from '@flotilla/protocol/agent-edit'
+import { actionsOnAgents } from '@flotilla/protocol/permission-actions'
+import { Problem } from '@flotilla/protocol/problem'
+import type { Caller, Guard, PermissionStore, Question } from '../access/index.ts'
+import { explain } from '../access/index.ts'
+import type { Fleet } from '../agents/index.ts'
+import { noSuchAgent } from '../agents/index.ts'
+
+/** What an agent is set to, and what it may, for those who may view the fleet. */
+export function createLookUpAgents(deps: {
+  readonly guard: Guard
+  readonly agents: Pick<Fleet, 'find' | 'list' | 'mcpServers'>
+  readonly permissions: Pick<PermissionStore, 'snapshot'>
+}) {
+  const { guard, agents, permissions } = deps
+  return {
+    /** Problem `unknown-agent`. */
+    config: (caller: Caller, agentId: string): AgentConfig => {
+      guard(caller, { do: 'view-fleet' })
+      const record = agents.find(agentId)
+      if (!record) throw new Problem('unknown-agent', { detail: 'there is no agent with this id' })
+      const { id, kind, role, model, project, budget, createdAt } = record
+      return {
+        id,
+        kind,
+        role,
+        model,
+        project,
+        budget: { daily_usd: budget.dailyUsd, monthly_usd: budget.monthlyUsd },
+        permissions: permissions.snapshot().recordOf(agentId) ?? null,
+        mcpServers: agents.mcpServers.of(agentId),
+        created_at: createdAt,
+      }
+    },
+    /** Why an agent may do something or not. Problem `unknown-agent`, with names that are near. */
+    explain: (caller: Caller, { agentId, action, resource, as }: Question) => {
+      guard(caller, { do: 'view-fleet' })
+      const snapshot = permissions.snapshot()
+      const requireAgent = (id: string): void => {
+        if (agents.find(id) || snapshot.recordOf(id)) return
+        const known = agents.list().map((agent) => agent.id)
+        throw noSuchAgent(id, known)
+      }
+      requireAgent(agentId)
+      if (resource !== null && actionsOnAgents.includes(action)) requireAgent(resource)
+      const told = explain(snapshot, { agentId, action, resource, as })
+      return { agent_id: agentId, action, resource, as, ...told }
+    },
+  }
+}
+
+export type LookUpAgents = ReturnType<typeof createLookUpAgents>

@@ -1,0 +1,77 @@
+import type { AgentView } from '@flotilla/protocol/mesh-human-api'
+import { operatorTools } from '@flotilla/protocol/operator-tools'
+import type { operatorApi } from '@flotilla/protocol/operator-api'
+import { Problem } from '@flotilla/protocol/problem'
+import type * as z from 'zod'
+import type { Action, Caller, HoldCeiling, RefuseAboveCeiling } from '../access/index.ts'
+import { isAtTerminal, raisedPeriod, readFields, workerDefaultRecord } from '../access/index.ts'
+import type { AgentRecord, Fleet } from '../agents/index.ts'
+import { defaultBudget } from '../agents/index.ts'
+import type { Kernel } from '../kernel/index.ts'
+import { answering } from '../storage/index.ts'
+import type { Resumable } from '../storage/index.ts'
+import type { AgentViews } from './agent-views.ts'
+import type { Approvals } from './approvals/approvals.ts'
+
+type NewWorker = z.output<(typeof operatorApi)['agentCreate']['request']>
+
+/** What the operator may do to agents, under its ceiling; what only a person may is put before one. */
+export function createOperatorActions(
+  kernel: Pick<Kernel, 'guard' | 'decide'>,
+  needs: {
+    readonly agents: Pick<Fleet, 'create' | 'restart' | 'stop' | 'find'>
+    readonly views: AgentViews
+    readonly approvals: Approvals
+    readonly holdCeiling: HoldCeiling
+    readonly refuseAbove: RefuseAboveCeiling
+  },
+) {
+  const { guard, decide } = kernel
+  const { agents, views, approvals } = needs
+  return {
+    /** Names of the tools that the caller's permissions let it use. */
+    tools: (caller: Caller): readonly string[] => {
+      guard(caller, { do: 'list-agents' })
+      const may = (action: Action) => decide(caller, action).allowed
+      const needed = {
+        'view-fleet': may({ do: 'view-fleet' }),
+        'manage-fleet': may({ do: 'manage-fleet' }),
+        'edit-agent-config': may({ do: 'edit-agent-config', agentId: '' }),
+      }
+      return operatorTools.filter((tool) => needed[tool.needs]).map((tool) => tool.name)
+    },
+    create: async (
+      caller: Caller,
+      { budget, permissions, ...rest }: NewWorker,
+      step: Resumable<AgentView>,
+    ): Promise<AgentView> => {
+      guard(caller, { do: 'manage-fleet' })
+      needs.holdCeiling(caller, { agentId: rest.id, current: workerDefaultRecord, fields: permissions })
+      const limits = budget && { dailyUsd: budget.daily_usd, monthlyUsd: budget.monthly_usd }
+      const raised = isAtTerminal(caller) ? null : raisedPeriod(defaultBudget, limits ?? defaultBudget)
+      if (raised) needs.refuseAbove(caller, { subject: rest.id, ...raised })
+      const view = ({ id }: AgentRecord) => views.of(id)
+      const wanted = { ...rest, budget: limits, permissions: readFields(permissions) }
+      return view(await agents.create(caller, wanted, answering(step, view)))
+    },
+    restart: async (caller: Caller, agentId: string, step: Resumable<AgentView>): Promise<AgentView> => {
+      await agents.restart(caller, agentId, step)
+      return views.of(agentId)
+    },
+    stop: async (caller: Caller, agentId: string, step: Resumable<AgentView>): Promise<AgentView> => {
+      guard(caller, { do: 'manage-agent', agentId })
+      await agents.stop(agentId, 'the operator stopped it', step)
+      return views.of(agentId)
+    },
+    /** A person decides: an agent's data cannot be brought back. */
+    askToDelete: (caller: Caller, agentId: string, reason: string) => {
+      guard(caller, { do: 'manage-agent', agentId })
+      const record = agents.find(agentId)
+      if (!record) throw new Problem('unknown-agent', { detail: `there is no agent ${agentId}` })
+      const args = { agent_id: agentId, created_at: record.createdAt, reason }
+      return approvals.view(approvals.ask(caller, { kind: 'delete-agent', args }))
+    },
+  }
+}
+
+export type OperatorActions = ReturnType<typeof createOperatorActions>

@@ -1,0 +1,75 @@
+import { controlApi as api, controlEndpoints as endpoints } from '@flotilla/protocol/control-api'
+import { meshHumanApi, meshHumanEndpoints } from '@flotilla/protocol/mesh-human-api'
+import type { Fleet } from '../agents/index.ts'
+import { idempotencyKeyIn } from '../http/index.ts'
+import type { PeopleSurface } from '../http/index.ts'
+import type { AgentViews } from './agent-views.ts'
+import type { Approvals } from './approvals/approvals.ts'
+import type { Edits } from './edits/edits.ts'
+import type { LookUpAgents } from './look-up-agents.ts'
+
+interface ControlRoutesDeps {
+  readonly agents: Pick<Fleet, 'create' | 'restart' | 'applyTemplate' | 'delete' | 'archive'>
+  readonly views: AgentViews
+  readonly lookUp: LookUpAgents
+  readonly edits: Edits
+  readonly approvals: Approvals
+}
+
+export function controlPeopleRoutes(surface: PeopleSurface, deps: ControlRoutesDeps): void {
+  agentRoutes(surface, deps)
+  changeRoutes(surface, deps)
+}
+
+function agentRoutes({ bind }: PeopleSurface, { agents, views, lookUp }: ControlRoutesDeps): void {
+  const [paths, schemas] = [meshHumanEndpoints, meshHumanApi]
+  bind(paths.agentCreate, schemas.agentCreate, async ({ caller, body: { budget, ...rest }, reply }) => {
+    const limits = budget && { dailyUsd: budget.daily_usd, monthlyUsd: budget.monthly_usd }
+    const { id } = await agents.create(caller, { ...rest, budget: limits })
+    void reply.code(201)
+    return views.of(id)
+  })
+  bind(paths.agentRestart, schemas.agentRestart, async ({ caller, params }) => {
+    await agents.restart(caller, params.id)
+    return views.of(params.id)
+  })
+  bind(paths.templateApply, schemas.templateApply, ({ caller, params }) =>
+    agents.applyTemplate(caller, params.name),
+  )
+  bind(endpoints.agentConfig, api.agentConfig, ({ caller, params }) => lookUp.config(caller, params.id))
+  bind(endpoints.agentDelete, api.agentDelete, async ({ caller, params }) => {
+    await agents.delete(caller, params.id)
+    return { deleted: params.id }
+  })
+  bind(endpoints.agentArchive, api.agentArchive, async ({ caller, params }) => {
+    await agents.archive.archive(caller, params.id)
+    return views.of(params.id)
+  })
+  bind(endpoints.agentUnarchive, api.agentUnarchive, ({ caller, params }) => {
+    agents.archive.unarchive(caller, params.id)
+    return views.of(params.id)
+  })
+  bind(endpoints.permissionsExplain, api.permissionsExplain, ({ caller, params, query }) =>
+    lookUp.explain(caller, { ...query, agentId: params.id, resource: query.resource ?? null }),
+  )
+}
+
+function changeRoutes({ bind }: PeopleSurface, { edits, approvals }: ControlRoutesDeps): void {
+  bind(endpoints.agentEdit, api.agentEdit, ({ caller, raw, params, body }) =>
+    edits.apply(caller, params.id, { edit: body, ...idempotencyKeyIn(raw) }),
+  )
+  bind(endpoints.changes, api.changes, ({ caller, query: { agent, limit } }) => ({
+    changes: edits.list(caller, { agentId: agent, limit }),
+  }))
+  bind(endpoints.changeUndo, api.changeUndo, ({ caller, params }) => edits.undo(caller, params.token))
+  bind(endpoints.pending, api.pending, ({ caller, query: { state, limit } }) => ({
+    pending: approvals.list(caller, { open: state === 'open', limit }),
+  }))
+  bind(endpoints.pendingOne, api.pendingOne, ({ caller, params }) => approvals.read(caller, params.id))
+  bind(endpoints.pendingConfirm, api.pendingConfirm, async ({ caller, params, body }) =>
+    approvals.view(await approvals.confirm(caller, { ...body, id: params.id })),
+  )
+  bind(endpoints.pendingCancel, api.pendingCancel, ({ caller, params }) =>
+    approvals.view(approvals.cancel(caller, params.id)),
+  )
+}

@@ -1,0 +1,78 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { createPatternFinder, patternMinUnits } from './find-patterns.ts'
+import type { Occurrence } from './find-patterns.ts'
+import { unitsOf } from './text-views.ts'
+
+const find = (text: string, ...patterns: string[]) =>
+  createPatternFinder(patterns.map(unitsOf)).find(unitsOf(text)).toSorted(byPlace)
+
+function byPlace(one: Occurrence, other: Occurrence): number {
+  return one.pattern - other.pattern || one.from - other.from
+}
+
+/** The same, by trying each pattern at each place; what overlaps or touches is one. */
+function searchedPlainly(text: string, patterns: readonly string[]): Occurrence[] {
+  return patterns.flatMap((pattern, index) => {
+    const found: Occurrence[] = []
+    for (let from = text.indexOf(pattern); from >= 0; from = text.indexOf(pattern, from + 1)) {
+      const to = from + pattern.length
+      const last = found.at(-1)
+      if (last && from <= last.to) found[found.length - 1] = { ...last, to }
+      else found.push({ pattern: index, from, to })
+    }
+    return found
+  })
+}
+
+describe('the search for patterns', () => {
+  test('finds what a plain search finds, of texts that nearly repeat themselves', () => {
+    // Two letters give many half matches, where a search that goes on at a wrong place misses one.
+    const letters = (minLength: number, maxLength: number) =>
+      fc.string({ unit: fc.constantFrom('a', 'b'), minLength, maxLength })
+    fc.assert(
+      fc.property(
+        fc.array(letters(patternMinUnits, patternMinUnits + 6), { minLength: 1, maxLength: 4 }),
+        fc.array(fc.oneof(letters(0, 5), fc.nat(3)), { maxLength: 12 }),
+        (patterns, pieces) => {
+          const text = pieces
+            .map((piece) => (typeof piece === 'string' ? piece : (patterns[piece] ?? '')))
+            .join('')
+          expect(find(text, ...patterns)).toEqual(searchedPlainly(text, patterns))
+        },
+      ),
+      { numRuns: 300 },
+    )
+  })
+
+  test.each([
+    ['at the very beginning', 'password and more', 0],
+    ['at the very end', 'more and password', 9],
+    ['as the whole text', 'password', 0],
+    ['after most of itself', 'passwopassword', 6],
+  ])('finds one that stands %s', (_where, text, from) => {
+    expect(find(text, 'password')).toEqual([{ pattern: 0, from, to: from + 8 }])
+  })
+
+  test('finds each of several that begin alike, and one within another', () => {
+    expect(
+      find('a password-of-mine', 'password-of-mine', 'password', 'password-of-yours', 'word-of-'),
+    ).toEqual([
+      { pattern: 0, from: 2, to: 18 },
+      { pattern: 1, from: 2, to: 10 },
+      { pattern: 3, from: 6, to: 14 },
+    ])
+  })
+
+  test('makes one of what overlaps or touches, so that a text of one letter is one find', () => {
+    expect(find('a'.repeat(1000), 'a'.repeat(8))).toEqual([{ pattern: 0, from: 0, to: 1000 }])
+    expect(find('password'.repeat(3), 'password')).toEqual([{ pattern: 0, from: 0, to: 24 }])
+    expect(find('password password', 'password')).toHaveLength(2)
+  })
+
+  test('finds nothing in what is shorter than any pattern, and nothing without patterns', () => {
+    expect(find('passwor', 'password')).toEqual([])
+    expect(find('', 'password')).toEqual([])
+    expect(find('password')).toEqual([])
+  })
+})

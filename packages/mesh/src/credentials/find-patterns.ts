@@ -1,0 +1,102 @@
+/** Units that every pattern has at least; all of them are looked for at once by these. */
+export const patternMinUnits = 8
+
+/** `from` to `to` (exclusive) in the units that were searched, and which pattern it was. */
+export interface Occurrence {
+  readonly pattern: number
+  readonly from: number
+  readonly to: number
+}
+
+const hashBase = 0x01000193
+const sieveSize = 1 << 16
+
+/**
+ * Finds patterns in a long text: one pass over the text for the beginnings of all of them, and one more for each whose
+ * beginning was seen. Linear in the text whatever stands in it.
+ */
+export interface PatternFinder {
+  find(units: Uint16Array): readonly Occurrence[]
+}
+
+export function createPatternFinder(patterns: readonly Uint16Array[]): PatternFinder {
+  const sieve = new Uint8Array(sieveSize)
+  const byHash = new Map<number, number[]>()
+  for (const [index, pattern] of patterns.entries()) {
+    const hash = hashOf(pattern)
+    sieve[slotOf(hash)] = 1
+    byHash.set(hash, [...(byHash.get(hash) ?? []), index])
+  }
+  return {
+    find: (units) =>
+      [...beginningsIn(units, { sieve, byHash })].flatMap((index) => {
+        const pattern = patterns[index]
+        return pattern ? occurrences(units, { index, pattern }) : []
+      }),
+  }
+}
+
+/** Which patterns can be in there at all. */
+function beginningsIn(
+  units: Uint16Array,
+  table: { readonly sieve: Uint8Array; readonly byHash: ReadonlyMap<number, readonly number[]> },
+): ReadonlySet<number> {
+  const seen = new Set<number>()
+  if (units.length < patternMinUnits || table.byHash.size === 0) return seen
+  let leaving = 1
+  for (let n = 0; n < patternMinUnits; n++) leaving = Math.imul(leaving, hashBase)
+  let hash = hashOf(units)
+  for (let end = patternMinUnits; ; end++) {
+    if (table.sieve[slotOf(hash)] === 1) for (const index of table.byHash.get(hash) ?? []) seen.add(index)
+    if (end >= units.length) return seen
+    const left = units[end - patternMinUnits] ?? 0
+    hash = (Math.imul(hash, hashBase) + (units[end] ?? 0) - Math.imul(left, leaving)) | 0
+  }
+}
+
+/** Knuth, Morris and Pratt. */
+function occurrences(
+  units: Uint16Array,
+  search: { readonly index: number; readonly pattern: Uint16Array },
+): Occurrence[] {
+  const { index, pattern } = search
+  const fallback = fallbacksOf(pattern)
+  const found: Occurrence[] = []
+  let matched = 0
+  for (let at = 0; at < units.length; at++) {
+    while (matched > 0 && units[at] !== pattern[matched]) matched = fallback[matched - 1] ?? 0
+    if (units[at] === pattern[matched]) matched++
+    if (matched < pattern.length) continue
+    add(found, { pattern: index, from: at + 1 - matched, to: at + 1 })
+    matched = fallback[matched - 1] ?? 0
+  }
+  return found
+}
+
+/** Overlapping ones grow together, so that a text of one letter does not give one occurrence per letter. */
+function add(found: Occurrence[], next: Occurrence): void {
+  const last = found.at(-1)
+  if (last && next.from <= last.to) found[found.length - 1] = { ...last, to: next.to }
+  else found.push(next)
+}
+
+function fallbacksOf(pattern: Uint16Array): Uint32Array {
+  const fallback = new Uint32Array(pattern.length)
+  let matched = 0
+  for (let at = 1; at < pattern.length; at++) {
+    while (matched > 0 && pattern[at] !== pattern[matched]) matched = fallback[matched - 1] ?? 0
+    if (pattern[at] === pattern[matched]) matched++
+    fallback[at] = matched
+  }
+  return fallback
+}
+
+function hashOf(units: Uint16Array): number {
+  let hash = 0
+  for (let at = 0; at < patternMinUnits; at++) hash = (Math.imul(hash, hashBase) + (units[at] ?? 0)) | 0
+  return hash
+}
+
+function slotOf(hash: number): number {
+  return (hash ^ (hash >>> 16)) & (sieveSize - 1)
+}

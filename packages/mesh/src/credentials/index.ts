@@ -1,0 +1,86 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import type { Caller, RateLimits } from '../access/index.ts'
+import type { FileEditor } from '../config/index.ts'
+import type { Kernel, MeshModule } from '../kernel/index.ts'
+import { credentialAgentRoutes } from './agent.routes.ts'
+import { createBindingFile } from './binding-file.ts'
+import { createCredentialRequests } from './credential-requests.ts'
+import { createGenerateSecret } from './generate-secret.ts'
+import { createListUsable } from './list-usable.ts'
+import { createManageCredentials } from './manage-credentials.ts'
+import { credentialPeopleRoutes } from './people.routes.ts'
+import type { Secret } from './secret.ts'
+import { createTellAnswer } from './tell-answer.ts'
+import { createUseCredentials } from './use-credentials.ts'
+import type { OpenCredentials } from './use-credentials.ts'
+import type { Vault } from './vault.ts'
+
+export { readBindings } from './binding-file.ts'
+export { credentialNameOf, meshSecretName } from './credential-tiers.ts'
+export { parseEnvText } from './env-file.ts'
+export { findMeshSecret, openMeshSecret, placeOfOurs } from './mesh-secret.ts'
+export type { MeshSecretDeps } from './mesh-secret.ts'
+export { writeSecretFile } from './mesh-secret-file.ts'
+export { redact } from './redact.ts'
+export { createScrubs } from './scrub.ts'
+export type { Scrub, ScrubFor } from './scrub.ts'
+export { createSecret } from './secret.ts'
+export type { Secret } from './secret.ts'
+export type { Carried, OpenCredentials } from './use-credentials.ts'
+export { createVault } from './vault.ts'
+export type { Vault } from './vault.ts'
+
+const fingerprintDigits = 8
+
+/** What other modules do with credentials of agents. */
+export interface Credentials {
+  /** For one call that leaves the mesh. */
+  readonly open: OpenCredentials
+}
+
+interface Needs {
+  readonly vault: Vault
+  readonly meshSecret: Secret
+  readonly editor: FileEditor
+  /** The file in which the owner binds credentials to hosts. */
+  readonly path: string
+  readonly rates: Pick<RateLimits, 'take'>
+  readonly runs: Parameters<typeof createTellAnswer>[0]['runs']
+  readonly notes: { notifyOwner(caller: Caller, note: { readonly message: string }): unknown }
+}
+
+/** Credentials of agents: where they go, who may use them, and what the owner is asked. */
+export async function credentialsModule(
+  kernel: Kernel,
+  { vault, meshSecret, editor, path, rates, runs, notes }: Needs,
+): Promise<MeshModule<Credentials>> {
+  const bindings = await createBindingFile({ ...kernel, path, editor })
+  const requests = createCredentialRequests({
+    ...kernel,
+    note: (caller, message) => void notes.notifyOwner(caller, { message }),
+    tell: createTellAnswer({ ...kernel, bindings, runs }),
+  })
+  kernel.hooks.agentDeleted.subscribe(requests.forget)
+  const keyed = (value: string) =>
+    createHmac('sha256', meshSecret.reveal()).update(`credential\n${value}`).digest('hex')
+  const manage = createManageCredentials({
+    ...kernel,
+    vault,
+    bindings,
+    fingerprint: (value) => keyed(value).slice(0, fingerprintDigits),
+    onStored: requests.granted,
+  })
+  const listUsable = createListUsable({ ...kernel, vault, bindings })
+  const generate = createGenerateSecret({ ...kernel, vault, fingerprint: keyed, randomBytes })
+  // Questions to the vault are counted with the calls of agents; each request that is filled in counts as well.
+  const rate = { take: (agentId: string) => rates.take(agentId, 'credentials') }
+  return {
+    api: { open: createUseCredentials({ ...kernel, vault, bindings, rate }) },
+    routes: {
+      people: (surface) => credentialPeopleRoutes(surface, { manage, requests }),
+      agent: (surface) => credentialAgentRoutes(surface, { listUsable, generate, requests }),
+    },
+    maintain: requests.sweep,
+    close: () => bindings.close(),
+  }
+}

@@ -1,0 +1,15 @@
+import type { CredentialRequest } from './request-table.ts'
+
+/** A request in the words of the wire. Pure. */
+export function requestView(request: CredentialRequest) {
+  return {
+    id: request.id,
+    agent_id: request.agentId,
+    name: request.name,
+    service: request.service,
+    description: request.description,
+    state: request.state,
+    created_at: request.createdAt,
+    answered_at: request.answeredAt,
+  }
+}

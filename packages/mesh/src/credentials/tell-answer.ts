@@ -1,0 +1,70 @@
+import type { RunInput } from '@flotilla/protocol/run'
+import type { Action, Caller, Decision } from '../access/index.ts'
+import type { BindingStore } from './binding-file.ts'
+import { handleFor } from './handles.ts'
+import type { CredentialRequest } from './request-table.ts'
+
+/** What is asked of runs; they stand on credentials and not the other way round. */
+interface AnswerRuns {
+  find(runId: string): { readonly input: RunInput } | null
+  submitRun(
+    caller: Caller,
+    request: { readonly agentId: string; readonly input: RunInput; readonly idempotencyKey: string },
+  ): unknown
+}
+
+/** Tells an agent what became of its question: as work of its own, in the conversation that asked. */
+export function createTellAnswer({
+  decide,
+  bindings,
+  runs,
+}: {
+  readonly decide: (caller: Caller, action: Action) => Decision
+  readonly bindings: Pick<BindingStore, 'bindingOf'>
+  readonly runs: AnswerRuns
+}): (request: CredentialRequest) => void {
+  return (request) => {
+    const { agentId, name } = request
+    const asker: Caller = { kind: 'agent', agentId, token: 'door', run: null }
+    const mayUse = decide(asker, { do: 'use-credential', name }).allowed
+    const message = answerText(request, { mayUse, hosts: bindings.bindingOf(name)?.hosts ?? [] })
+    const asked = request.runId === null ? null : runs.find(request.runId)
+    const session = asked?.input.kind === 'chat' ? asked.input.session : 'default'
+    runs.submitRun(
+      { kind: 'system' },
+      {
+        agentId,
+        input: { kind: 'chat', message, session },
+        idempotencyKey: `credential-request:${request.id}`,
+      },
+    )
+  }
+}
+
+/** What the agent that asked is told, in words that say its next step. Pure. */
+export function answerText(
+  request: CredentialRequest,
+  now: { readonly mayUse: boolean; readonly hosts: readonly string[] },
+): string {
+  const question = `You asked the owner for the credential ${request.name} (${request.service}).`
+  switch (request.state) {
+    case 'granted':
+      return `${question} It is stored now. ${howToUse(request.name, now)} Go on with what you needed it for.`
+    case 'denied':
+      return `${question} The owner said no${request.reason === '' ? '' : `: ${request.reason}`}. Go on without it, or tell who asked you that it cannot be done.`
+    case 'expired':
+      return `${question} Nobody answered within the time. Go on without it, or ask again where it still matters.`
+    case 'open':
+      return `${question} It is not answered yet.`
+  }
+}
+
+function howToUse(
+  name: string,
+  now: { readonly mayUse: boolean; readonly hosts: readonly string[] },
+): string {
+  if (!now.mayUse)
+    return 'Your permission record does not list it yet: ask the owner to add it to allowed_credentials.'
+  if (now.hosts.length === 0) return 'It is bound to no host yet: ask the owner to bind it.'
+  return `Write ${handleFor(name)} in http_request; it is filled in for ${now.hosts.join(', ')}.`
+}

@@ -1,0 +1,108 @@
+import { once } from 'node:events'
+import { get } from 'node:http'
+import type { IncomingMessage } from 'node:http'
+import { afterEach, expect, test } from 'vitest'
+import type { FastifyInstance } from 'fastify'
+import { createEventBus } from '../events/create-event-bus.ts'
+import type { EventBus } from '../events/event-bus.ts'
+import { silentLog } from '../platform/log.ts'
+import { allMigrations } from '../storage/migrations/all-migrations.ts'
+import { openDatabase } from '../storage/database.ts'
+import { migrate } from '../storage/migrate.ts'
+import { systemClock } from '../platform/system-clock.ts'
+import { createServer } from '../http/server.ts'
+import { openPeople } from '../http/open-surfaces.ts'
+import { eventRoutes } from './events.routes.ts'
+
+const servers: FastifyInstance[] = []
+const replies: IncomingMessage[] = []
+afterEach(async () => {
+  for (const reply of replies.splice(0)) reply.destroy()
+  for (const server of servers.splice(0)) await server.close()
+})
+
+async function aDoor() {
+  const database = openDatabase(':memory:')
+  migrate(database, allMigrations)
+  const events = createEventBus({ database, clock: systemClock, log: silentLog })
+  const server = createServer(silentLog)
+  servers.push(server)
+  openPeople(
+    server,
+    [{ routes: { people: (surface) => eventRoutes(surface, { guard: () => {}, events }) } }],
+    { gate: () => ({ kind: 'human', channel: 'api' }), keepAliveMs: 15_000 },
+  )
+  const url = await server.listen({ port: 0, host: '127.0.0.1' })
+  return { events, url }
+}
+
+/** As big as an honest tool result is kept. */
+function publish(events: EventBus, count: number): void {
+  for (let step = 0; step < count; step++) {
+    const output = 'x'.repeat(4000)
+    events.publish({
+      type: 'tool.ended',
+      agent_id: 'a',
+      run_id: 'run_0000000000000000',
+      step,
+      name: 'x',
+      output,
+      ok: true,
+    })
+  }
+}
+
+async function openEvents(url: string): Promise<IncomingMessage> {
+  const [reply]: IncomingMessage[] = await once(get(`${url}/api/events?since=0`), 'response')
+  if (!reply) throw new Error('no reply')
+  replies.push(reply)
+  return reply
+}
+
+test('a reader that begins far back gets every event once and in order, then what happens meanwhile', async () => {
+  const { events, url } = await aDoor()
+  publish(events, 2500)
+  const reply = await openEvents(url)
+  let text = ''
+  let published = false
+  const seen = () => [...text.matchAll(/^id: (\d+)$/gm)].map((match) => Number(match[1]))
+  for await (const chunk of reply) {
+    text += String(chunk)
+    if (!published) {
+      published = true
+      publish(events, 5)
+    }
+    if (text.includes('id: 2505\n') && text.endsWith('\n\n')) break
+  }
+  expect(seen()).toEqual(Array.from({ length: 2505 }, (_, index) => index + 1))
+})
+
+test('a reader that stops for a while is not let go, and goes on where it stopped', async () => {
+  const { events, url } = await aDoor()
+  publish(events, 2500)
+  const reply = await openEvents(url)
+  reply.pause()
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  publish(events, 10)
+  const chunks: string[] = []
+  for await (const chunk of reply) {
+    chunks.push(String(chunk))
+    if (chunks.slice(-2).join('').includes('id: 2510\n')) break
+  }
+  expect(chunks.join('').match(/^id: /gm)).toHaveLength(2510)
+})
+
+test('a reader that asks for events which are no longer kept is told so before the first that is', async () => {
+  const { events, url } = await aDoor()
+  publish(events, 10_600)
+  const dropped = events.droppedUntil()
+  expect(dropped).toBeGreaterThan(0)
+  const reply = await openEvents(url)
+  let text = ''
+  for await (const chunk of reply) {
+    text += String(chunk)
+    if (text.includes(`id: ${dropped + 1}\n`)) break
+  }
+  const begins = `event: events.dropped\nid: ${dropped}\ndata: {"since":0,"dropped_until":${dropped}}\n\nid: ${dropped + 1}\n`
+  expect(text.startsWith(begins)).toBe(true)
+})

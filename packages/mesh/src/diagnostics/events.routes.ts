@@ -1,0 +1,56 @@
+import { eventsDroppedName } from '@flotilla/protocol/fleet-event'
+import type { EventsDropped, FleetEvent } from '@flotilla/protocol/fleet-event'
+import { meshHumanApi as api, meshHumanEndpoints as endpoints } from '@flotilla/protocol/mesh-human-api'
+import type { Guard } from '../access/index.ts'
+import type { EventBus } from '../events/index.ts'
+import { alreadySent, openEventStream } from '../http/index.ts'
+import type { EventStream, PeopleSurface } from '../http/index.ts'
+
+/** Events handed over per step when a reader catches up: far fewer bytes than a reader may leave unread. */
+const replayPageEvents = 100
+
+/** What happens in the fleet, as it happens. */
+export function eventRoutes(
+  { bind, keepAliveMs }: PeopleSurface,
+  { guard, events }: { readonly guard: Guard; readonly events: EventBus },
+): void {
+  bind(endpoints.events, api.events, async ({ caller, raw, query, reply }) => {
+    guard(caller, { do: 'view-fleet' })
+    const lastId = Number(raw.headers['last-event-id'])
+    const stream = openEventStream(reply, keepAliveMs)
+    await followEvents(events, Number.isInteger(lastId) ? lastId : query.since, stream)
+    return alreadySent
+  })
+}
+
+/**
+ * Replays what is kept as fast as the reader takes it, then goes on with what happens. Between the last page and that
+ * nothing can fall; each number is sent once and in order. Pieces of streamed text are kept nowhere, so whoever still
+ * catches up is not told them. What is no longer kept is said, before the first page and between pages.
+ */
+async function followEvents(events: EventBus, since: number, stream: EventStream): Promise<void> {
+  // A number that was never given is of another home; waiting for it would be silence.
+  let sent = Math.min(since, events.lastSeq())
+  const deliver = (event: FleetEvent) => {
+    if (event.seq <= sent) return
+    sent = event.seq
+    stream.send(event, { id: event.seq })
+  }
+  const tellDropped = () => {
+    const until = events.droppedUntil()
+    if (until <= sent) return
+    const dropped: EventsDropped = { since: sent, dropped_until: until }
+    stream.send(dropped, { id: until, event: eventsDroppedName })
+    sent = until
+  }
+  for (;;) {
+    tellDropped()
+    const page = events.since(sent, replayPageEvents)
+    page.forEach(deliver)
+    if (page.length < replayPageEvents) break
+    await stream.drained()
+    if (stream.signal.aborted) return
+  }
+  const stop = events.subscribe(deliver)
+  stream.signal.addEventListener('abort', stop, { once: true })
+}

@@ -1,0 +1,57 @@
+import type { meshHumanApi } from '@flotilla/protocol/mesh-human-api'
+import type * as z from 'zod'
+import type { Caller, Guard } from '../access/index.ts'
+import { requireOwner } from '../access/index.ts'
+import type { Metric } from '../kernel/index.ts'
+import { productVersion } from '../platform/index.ts'
+import type { Readiness } from './doctor/judge-readiness.ts'
+
+type Sent = z.input<(typeof meshHumanApi)['status']['response']>
+type Status = { readonly [Key in keyof Sent]: Readonly<Sent[Key]> }
+
+/** What the status says that no module counts. */
+export interface StatusNeeds {
+  readonly home: { readonly folder: string; readonly pid: number }
+  readonly uptimeSeconds: () => number
+  readonly runtime: () => Status['runtime']
+  readonly defaultModel: () => Status['default_model']
+  readonly pauses: () => Status['pauses']
+  readonly agents: () => Status['agents']
+  readonly runs: () => Status['runs']
+  readonly readiness: () => Readiness
+  /** Of all modules. */
+  readonly metrics: () => readonly Metric[]
+}
+
+/** The whole fleet at a glance, and in numbers for Prometheus. */
+export interface FleetStatus {
+  read(caller: Caller): Status
+  /** For the owner. */
+  metrics(caller: Caller): readonly Metric[]
+}
+
+export function createFleetStatus(deps: { readonly guard: Guard }, needs: StatusNeeds): FleetStatus {
+  const { guard } = deps
+  return {
+    read: (caller) => {
+      guard(caller, { do: 'view-fleet' })
+      return {
+        version: productVersion,
+        home: needs.home.folder,
+        pid: needs.home.pid,
+        uptime_seconds: Math.round(needs.uptimeSeconds()),
+        runtime: needs.runtime(),
+        default_model: needs.defaultModel(),
+        ready: needs.readiness(),
+        pauses: needs.pauses(),
+        agents: needs.agents(),
+        runs: needs.runs(),
+      }
+    },
+    metrics: (caller) => {
+      requireOwner(caller, 'read the metrics')
+      guard(caller, { do: 'view-fleet' })
+      return needs.metrics()
+    },
+  }
+}

@@ -1,0 +1,134 @@
+import type { DenialCounts, PermissionStore } from '../access/index.ts'
+import type { Agents } from '../agents/index.ts'
+import type { Blackboard } from '../collaboration/blackboard/index.ts'
+import type { SettingsFile } from '../config/index.ts'
+import type { Control } from '../control/index.ts'
+import type { Pauses } from '../control/pauses/index.ts'
+import type { Isolation } from '../isolation/index.ts'
+import type { createJournalKeeper } from '../journal/index.ts'
+import type { Kernel, MeshModule } from '../kernel/index.ts'
+import type { Runs } from '../runs/index.ts'
+import type { SandboxRuntime } from '../sandbox/index.ts'
+import type { Spending } from '../spending/index.ts'
+import type { DiskRoom } from '../storage/index.ts'
+import type { Tasks } from '../tasks/index.ts'
+import { judgeReadiness } from './doctor/judge-readiness.ts'
+import type { Readiness } from './doctor/judge-readiness.ts'
+import { eventRoutes } from './events.routes.ts'
+import { createFigures } from './figures.ts'
+import { fleetMetrics } from './fleet-metrics.ts'
+import { createFleetStatus } from './fleet-status.ts'
+import { figureRoutes, internalRoutes, operatorAgentRoutes } from './operator.routes.ts'
+import { healthRoutes, journalRoutes, statusRoutes } from './people.routes.ts'
+import { createReadOutJournal } from './read-out-journal.ts'
+export { credentialFinding } from './doctor/credential-findings.ts'
+export { dataFindings } from './doctor/data-findings.ts'
+export { environmentFindings } from './doctor/environment-findings.ts'
+export { diskFinding, fileFindings } from './doctor/file-findings.ts'
+export { failure, ok, warning } from './doctor/finding.ts'
+export type { DoctorFinding } from './doctor/finding.ts'
+export { modelFindings } from './doctor/model-findings.ts'
+export { portHolder } from './doctor/port-holder.ts'
+export type { PortHolder } from './doctor/port-holder.ts'
+export { sharedFindings } from './doctor/shared-findings.ts'
+
+/** Everybody whom the fleet's state is asked of. */
+interface Asked {
+  readonly isolation: MeshModule<Isolation>
+  readonly agents: MeshModule<Agents>
+  readonly runs: MeshModule<Runs>
+  readonly tasks: MeshModule<Tasks>
+  readonly spending: MeshModule<Spending>
+  readonly blackboard: MeshModule<Blackboard>
+  readonly control: MeshModule<Control>
+  readonly pauses: MeshModule<Pauses>
+  readonly cron: MeshModule<{ broken(): string | null }>
+}
+
+interface Needs {
+  /** All that have metrics, and these among them. */
+  readonly modules: Asked & Readonly<Record<string, MeshModule>>
+  readonly home: { readonly id: string; readonly folder: string; readonly pid: number }
+  /** Whether the mesh does its work at the moment, or is on its way there. */
+  readonly serving: { readonly now: boolean }
+  readonly runtime: Pick<SandboxRuntime, 'kind' | 'isolates' | 'dataBound'>
+  readonly catalog: { preset(): { readonly name: string; readonly from: string } | null }
+  readonly permissions: PermissionStore
+  readonly denials: DenialCounts
+  readonly settings: SettingsFile
+  readonly diskRoom: Pick<DiskRoom, 'shortage'>
+  readonly journalKeeper: ReturnType<typeof createJournalKeeper>
+}
+
+/** What is well and what is not, for people, probes, the operator and this machine's programs. */
+export function diagnosticsModule(kernel: Kernel, needs: Needs): MeshModule<null> {
+  const { modules, home } = needs
+  const { agents, runs, control, spending } = modules
+  const startedAt = kernel.clock.now()
+  const uptimeSeconds = () => (kernel.clock.now() - startedAt) / 1000
+  const readiness = () => readinessOf(needs)
+  const counted = {
+    views: control.api.views,
+    denials: needs.denials,
+    crossProject: modules.blackboard.api.crossProject,
+    uptimeSeconds,
+  }
+  const figures = createFigures(kernel, {
+    ...counted,
+    agents: agents.api,
+    runs: runs.api,
+    spentThisMonthUsd: spending.api.costs.monthUsd,
+    listStaleTasks: modules.tasks.api.listStaleTasks,
+    pendingApprovals: control.api.approvals.pendingCount,
+  })
+  const journal = createReadOutJournal({ ...kernel, homeId: home.id, journalKeeper: needs.journalKeeper })
+  const ownMetrics = () => fleetMetrics(counted)
+  const status = createFleetStatus(kernel, {
+    home,
+    uptimeSeconds,
+    readiness,
+    runtime: () => runtimeOf(needs, kernel),
+    defaultModel: needs.catalog.preset,
+    pauses: modules.pauses.api.view,
+    agents: control.api.views.all,
+    runs: runs.api.countByState,
+    metrics: () => [...ownMetrics(), ...Object.values(modules).flatMap(({ metrics }) => metrics?.() ?? [])],
+  })
+  return {
+    api: null,
+    routes: {
+      public: (surface) => healthRoutes(surface, readiness),
+      people: (surface) => {
+        statusRoutes(surface, status)
+        journalRoutes(surface, journal)
+        eventRoutes(surface, kernel)
+      },
+      operator: (surface) => operatorAgentRoutes(surface, figures),
+      operatorOrInternal: (surface) => figureRoutes(surface, { figures, journal }),
+      internal: (surface) => internalRoutes(surface, journal),
+    },
+  }
+}
+
+/** What agents are judged ready by, as it stands now. */
+function readinessOf({ modules, permissions, settings, diskRoom, journalKeeper, serving }: Needs): Readiness {
+  return judgeReadiness({
+    permissions: permissions.snapshot().broken,
+    settings: settings.broken(),
+    walls: modules.isolation.api.state().broken,
+    journal: journalKeeper.broken(),
+    disk: diskRoom.shortage(),
+    jobs: modules.cron.api.broken(),
+    money: modules.spending.api.found.words,
+    serving: serving.now,
+  })
+}
+
+function runtimeOf({ runtime, serving }: Needs, { settings }: Kernel) {
+  return {
+    kind: runtime.kind,
+    isolates: runtime.isolates,
+    data_bound: serving.now ? runtime.dataBound().kind : ('unknown' as const),
+    data_limit_mb: settings().data_limit_mb,
+  }
+}

@@ -1,0 +1,69 @@
+import { Problem } from '@flotilla/protocol/problem'
+import type { Caller, Guard } from '../access/index.ts'
+import { actorOf, requireOwner } from '../access/index.ts'
+import { cloudEvent, exportJournal, readHead, readJournal } from '../journal/index.ts'
+import type { createJournalKeeper, JournalFilter } from '../journal/index.ts'
+import type { Hooks } from '../kernel/index.ts'
+import type { Database } from '../storage/index.ts'
+
+/** The record of decisions and effects, for those who may read it. */
+export function createReadOutJournal(deps: {
+  readonly guard: Guard
+  readonly database: Database
+  readonly hooks: Pick<Hooks, 'journalAsked'>
+  readonly homeId: string
+  readonly journalKeeper: Pick<ReturnType<typeof createJournalKeeper>, 'accept' | 'verifyWhole'>
+}) {
+  const { guard, database, hooks, homeId, journalKeeper } = deps
+
+  async function* lines(filter: JournalFilter, format: string, signal: AbortSignal): AsyncGenerator<string> {
+    for await (const row of exportJournal(database, filter, signal)) {
+      yield `${JSON.stringify(format === 'rows' ? row : cloudEvent(row, homeId))}\n`
+    }
+  }
+
+  return {
+    /** One JSON value per line, each with its line break. For the owner. */
+    exportLines: (
+      caller: Caller,
+      { format, ...filter }: JournalFilter & { readonly format: string },
+      signal: AbortSignal,
+    ): AsyncIterable<string> => {
+      requireOwner(caller, 'read the journal')
+      guard(caller, { do: 'view-fleet' })
+      hooks.journalAsked.tell()
+      return lines(filter, format, signal)
+    },
+    accept: (caller: Caller) => {
+      requireOwner(caller, 'accept a broken journal')
+      guard(caller, { do: 'manage-fleet' })
+      if (caller.kind !== 'human')
+        throw new Problem('denied', { detail: 'only a person accepts a broken journal' })
+      return { accepted: journalKeeper.accept(actorOf(caller)) }
+    },
+    verify: (caller: Caller) => {
+      guard(caller, { do: 'view-fleet' })
+      const { ok, rows, detail } = journalKeeper.verifyWhole()
+      return { ok, rows, ...(detail === undefined ? {} : { detail }) }
+    },
+    /** The newest rows, or those after one. */
+    audit: (
+      caller: Caller,
+      { after, limit }: { readonly after?: number | undefined; readonly limit: number },
+    ) => {
+      guard(caller, { do: 'view-fleet' })
+      const from = after ?? Math.max(0, (readHead(database)?.seq ?? 0) - limit)
+      const rows = readJournal(database, { after: from, limit })
+      return rows.map(({ seq, at, actor, action, subject, detail }) => ({
+        seq,
+        at,
+        actor,
+        action,
+        subject,
+        detail,
+      }))
+    },
+  }
+}
+
+export type ReadOutJournal = ReturnType<typeof createReadOutJournal>

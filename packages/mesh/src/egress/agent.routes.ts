@@ -1,0 +1,26 @@
+import { meshAgentApi, meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
+import { toolApi, toolEndpoints } from '@flotilla/protocol/tool-api'
+import type { AgentSurface } from '../http/index.ts'
+import type { ForwardRequest } from './fetch/forward-request.ts'
+import type { WebSearch } from './search/web-search.ts'
+
+export function egressAgentRoutes(
+  { bind }: AgentSurface,
+  { forwardRequest, webSearch }: { readonly forwardRequest: ForwardRequest; readonly webSearch: WebSearch },
+): void {
+  // The agent's end is not the call's: its answer waits for the agent that goes on with the run.
+  bind(
+    meshAgentEndpoints.httpRequest,
+    meshAgentApi.httpRequest,
+    ({ caller, body, effect, gone: clientGone }) => {
+      const { outside, asked } = effect(body)
+      const once = body.method === 'GET' || body.method === 'HEAD' ? asked : outside
+      const gone = clientGone()
+      return once((line) => forwardRequest(caller, body, { ...line, gone }))
+    },
+  )
+  // It changes nothing, so it needs no key.
+  bind(toolEndpoints.webSearch, toolApi.webSearch, ({ caller, body, gone }) =>
+    webSearch(caller, body, gone()),
+  )
+}

@@ -1,0 +1,99 @@
+import type { McpServers } from '@flotilla/protocol/mcp-servers'
+import type { RateLimits, RunTicket } from '../access/index.ts'
+import { createScrubs } from '../credentials/index.ts'
+import type { OpenCredentials, Vault } from '../credentials/index.ts'
+import type { Kernel, MeshModule } from '../kernel/index.ts'
+import type { SandboxRuntime } from '../sandbox/index.ts'
+import { egressAgentRoutes } from './agent.routes.ts'
+import { createFetchMedia } from './fetch/fetch-media.ts'
+import type { FetchMediaForAgent } from './fetch/fetch-media.ts'
+import { createForwardRequest } from './fetch/forward-request.ts'
+import { createPinnedFetch } from './fetch/pinned-fetch.ts'
+import { mcpAgentRoutes } from './mcp/agent.routes.ts'
+import { createExchangeWithServer } from './mcp/exchange-with-server.ts'
+import type { ClosedNetworks } from './policy/closed-networks.ts'
+import { createOutboundFilter } from './policy/outbound-filter.ts'
+import type { ConnectProxy } from './proxy/connect-proxy.ts'
+import { createForwardProxy } from './proxy/forward-proxy.ts'
+import type { ProxyGateDeps } from './proxy/proxy-gate.ts'
+import { createWebSearch, searchSetup } from './search/web-search.ts'
+
+export interface Egress {
+  readonly networks: Pick<ClosedNetworks, 'refresh'>
+  /** Whoever starts the mesh has it listen, where agents' network is. */
+  readonly proxy: ConnectProxy
+  /** For models that are named a picture or a document by its address. */
+  readonly fetchMedia: FetchMediaForAgent
+  /** Throws the Problem `not-configured` where nobody could search. */
+  requireSearch(): void
+}
+
+export interface EgressNeeds {
+  readonly runtime: Pick<SandboxRuntime, 'networks'>
+  /** As they are written where the engine is named. */
+  readonly engineAddresses: readonly string[]
+  readonly rates: RateLimits
+  readonly agents: {
+    readonly verifyToken: ProxyGateDeps['verifyToken']
+    mcpServersOf(agentId: string): McpServers
+  }
+  readonly runs: {
+    readonly liveRunOf: (agentId: string) => RunTicket | null
+    /** Keeps the run's lease alive while something of it is open; returns the way to stop. */
+    readonly holdLease: (run: RunTicket | null) => () => void
+  }
+  readonly openCredentials: OpenCredentials
+  readonly vault: Pick<Vault, 'system'>
+}
+
+/** The way out: one filter for whatever leaves in an agent's name. */
+export function egressModule(kernel: Kernel, needs: EgressNeeds): MeshModule<Egress> {
+  const { agents, runs, rates, openCredentials: credentials } = needs
+  const { networks, filterFor } = createOutboundFilter(kernel, needs)
+  const fetchFor = (agentId: string) => createPinnedFetch(filterFor(agentId))
+  // Requests as calls are counted at the agent door; those through the proxy and for models share their bucket.
+  const rate = { take: (agentId: string) => rates.take(agentId, 'http') }
+  const leaving = { ...kernel, ...runs, credentials, rate, fetchFor }
+  const searchSources = { settings: () => kernel.settings().web_search, system: needs.vault.system }
+  const forwarding = createForwardProxy({
+    kernel,
+    ...runs,
+    verifyToken: agents.verifyToken,
+    filterFor,
+    rate,
+  })
+  kernel.hooks.sandboxGone.subscribe(({ agentId }) => forwarding.cutAgent(agentId))
+  kernel.hooks.agentDeleted.subscribe(forwarding.forget)
+  const forwardRequest = createForwardRequest(leaving)
+  const exchange = createExchangeWithServer({ ...leaving, serversOf: agents.mcpServersOf })
+  const webSearch = createWebSearch({
+    ...kernel,
+    ...searchSources,
+    holdLease: runs.holdLease,
+    scrubFor: createScrubs(),
+    // Where searches go is the owner's word and no agent's, so an agent's own list of hosts has no say.
+    fetchFor: (agentId) => {
+      const { isHostAllowed: _narrowed, ...filter } = filterFor(agentId)
+      return createPinnedFetch(filter)
+    },
+  })
+  return {
+    api: {
+      networks,
+      proxy: forwarding.proxy,
+      fetchMedia: createFetchMedia(leaving),
+      requireSearch: () => void searchSetup(searchSources),
+    },
+    routes: {
+      agent: (surface) => {
+        egressAgentRoutes(surface, { forwardRequest, webSearch })
+        mcpAgentRoutes(surface, exchange)
+      },
+    },
+    metrics: forwarding.metrics,
+    prepare: networks.refresh,
+    run: async (signal) => {
+      await Promise.all([networks.run(signal), forwarding.run(signal)])
+    },
+  }
+}

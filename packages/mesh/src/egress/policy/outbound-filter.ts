@@ -1,0 +1,82 @@
+import { Resolver } from 'node:dns/promises'
+import { readFile } from 'node:fs/promises'
+import { networkInterfaces } from 'node:os'
+import type { Kernel } from '../../kernel/index.ts'
+import type { SandboxRuntime } from '../../sandbox/index.ts'
+import type { AddressRange } from './address-ranges.ts'
+import type { CheckDestinationDeps } from './check-destination.ts'
+import { createClosedNetworks } from './closed-networks.ts'
+import type { ClosedNetworks } from './closed-networks.ts'
+import { createExceptionJournal } from './exception-journal.ts'
+import { listNamesHost } from './host-list.ts'
+import { createPrivateExceptions } from './private-exceptions.ts'
+import { createResolveName, serverTimeoutMs, serverTries } from './resolve-name.ts'
+
+const hostsFile = '/etc/hosts'
+
+export interface OutboundFilter {
+  readonly networks: ClosedNetworks
+  /** The filter as the settings have it for one agent. */
+  filterFor(agentId: string): CheckDestinationDeps
+}
+
+/** One filter for whatever leaves in an agent's name. */
+export function createOutboundFilter(
+  kernel: Pick<Kernel, 'clock' | 'log' | 'journal' | 'settings' | 'ports'>,
+  {
+    runtime,
+    engineAddresses,
+  }: {
+    readonly runtime: Pick<SandboxRuntime, 'networks'>
+    /** As they are written where the engine is named. */
+    readonly engineAddresses: readonly string[]
+  },
+): OutboundFilter {
+  const rules = () => kernel.settings().egress
+  const networks = createClosedNetworks({
+    ...kernel,
+    networks: () => runtime.networks(),
+    interfaces: ownAddresses,
+  })
+  const exceptions = createPrivateExceptions({
+    entries: () => rules().allowed_private,
+    isOwnAddress: networks.isOwnAddress,
+    isFleetAddress: networks.isFleetAddress,
+    guardedPorts: () => [...kernel.ports.open, ...engineAddresses.flatMap(tcpPortIn)],
+  })
+  const resolve = createResolveName({
+    readHosts: () => readFile(hostsFile, 'utf8').catch(() => ''),
+    openServers: () => {
+      const servers = new Resolver({ timeout: serverTimeoutMs, tries: serverTries })
+      const { dns_servers: own } = rules()
+      if (own.length > 0) servers.setServers(own)
+      return servers
+    },
+  })
+  const writeException = createExceptionJournal(kernel)
+  return {
+    networks,
+    filterFor: (agentId) => ({
+      resolve: (name, signal) => resolve(name, signal, agentId),
+      isAllowed: networks.isAllowed,
+      get allowedPorts() {
+        return rules().allowed_ports
+      },
+      isHostAllowed: (host) => listNamesHost(rules().allowed_hosts[agentId], host),
+      exceptions,
+      onException: (destination, address) => writeException(agentId, destination, address),
+    }),
+  }
+}
+
+function ownAddresses(): AddressRange[] {
+  return Object.values(networkInterfaces()).flatMap((addresses) =>
+    (addresses ?? []).map(({ address, family }) => ({ address, prefix: family === 'IPv6' ? 128 : 32 })),
+  )
+}
+
+/** An engine that is reached over TCP is a door as well. */
+function tcpPortIn(address: string): readonly number[] {
+  const port = /^tcp:\/\/.*:(\d{1,5})\/?$/.exec(address)?.[1]
+  return port === undefined ? [] : [Number(port)]
+}

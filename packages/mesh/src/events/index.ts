@@ -1,0 +1,4 @@
+/** What people who watch are told. */
+
+export { createEventBus } from './create-event-bus.ts'
+export type { EventBus } from './event-bus.ts'

@@ -1,0 +1,15 @@
+import type { FastifyRequest } from 'fastify'
+import { headers } from '@flotilla/protocol/headers'
+import { Problem } from '@flotilla/protocol/problem'
+
+const keyMaxChars = 200
+
+/** The key under which a person's call may come again; nothing where none was sent. Problem `bad-request`. */
+export function idempotencyKeyIn(raw: FastifyRequest): { readonly idempotencyKey?: string } {
+  const key = raw.headers[headers.idempotencyKey]
+  if (key === undefined) return {}
+  if (typeof key === 'string' && key.length <= keyMaxChars) return { idempotencyKey: key }
+  throw new Problem('bad-request', {
+    detail: `${headers.idempotencyKey} has at most ${keyMaxChars} characters`,
+  })
+}

@@ -1,0 +1,10 @@
+/** How much of the mesh what comes from outside may take, before it is anything. */
+
+export { createAgentShares } from './agent-shares.ts'
+export { createFairShare } from './fair-share.ts'
+export type { ShareBounds } from './fair-share.ts'
+export type { HeldBytes } from './held-bytes.ts'
+export { lookAtJson } from './look-at-json.ts'
+export type { LoopShare } from './loop-share.ts'
+export { endingAtFirst, parseFirst } from './parse-first.ts'
+export { readJson, readJsonBody, readJsonQuietly } from './read-json.ts'

@@ -1,0 +1,73 @@
+import { agentIdSchema, runIdSchema, taskIdSchema } from '@flotilla/protocol/ids'
+import { Problem } from '@flotilla/protocol/problem'
+import { toolApi as api, toolEndpoints as endpoints } from '@flotilla/protocol/tool-api'
+import type * as z from 'zod'
+import type { PermissionStore, RefusedTool } from '../access/index.ts'
+import { createRefusedTools } from '../access/index.ts'
+import type { AgentCaller } from '../http/index.ts'
+import type { Kernel, MeshModule } from '../kernel/index.ts'
+import type { Egress } from '../egress/index.ts'
+import type { Models } from '../models/index.ts'
+import type { Runs } from '../runs/index.ts'
+import type { Spending } from '../spending/index.ts'
+
+type Self = z.input<(typeof api)['self']['response']>
+
+interface Needs {
+  readonly permissions: PermissionStore
+  readonly runs: Pick<Runs, 'laneOf'>
+  readonly models: Pick<Models, 'modelOf' | 'seesImages'>
+  readonly spending: Pick<Spending, 'costs'>
+  readonly egress: Pick<Egress, 'requireSearch'>
+}
+
+/** What an agent may ask about itself. Nothing here changes anything, so no call needs a key. */
+export function introspectionModule(kernel: Kernel, needs: Needs): MeshModule<null> {
+  const { guard, clock, hooks } = kernel
+  const { models, spending, egress, runs } = needs
+  const refusedTools = createRefusedTools({ ...kernel, ...needs })
+
+  function self(caller: AgentCaller): Self {
+    const { agentId, run } = caller
+    guard(caller, { do: 'act-for-self', agentId })
+    // What the last call cost may still wait to be written.
+    hooks.costsAsked.tell()
+    return {
+      agent_id: agentIdSchema.parse(agentId),
+      now: new Date(clock.now()).toISOString(),
+      model: models.modelOf(agentId),
+      run: run && {
+        id: runIdSchema.parse(run.runId),
+        task_id: run.taskId === null ? null : taskIdSchema.parse(run.taskId),
+        origin: run.origin.kind,
+      },
+      queued: runs.laneOf(agentId).queued,
+      pots: spending.costs.limitsOf(agentId, run),
+    }
+  }
+
+  return {
+    api: null,
+    routes: {
+      agent: ({ bind }) => {
+        bind(endpoints.toolsHeld, api.toolsHeld, ({ caller }) => ({
+          refused: withSearch(refusedTools(caller), egress.requireSearch),
+          sees_images: models.seesImages(caller.agentId),
+        }))
+        bind(endpoints.self, api.self, ({ caller }) => self(caller))
+      },
+    },
+  }
+}
+
+/** A search that nobody has set up would be refused to everybody. */
+function withSearch(refused: readonly RefusedTool[], requireSearch: () => void): readonly RefusedTool[] {
+  if (refused.some(({ tool }) => tool === 'web_search')) return refused
+  try {
+    requireSearch()
+    return refused
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    return [...refused, { tool: 'web_search', reason: error.detail }]
+  }
+}

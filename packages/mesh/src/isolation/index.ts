@@ -1,0 +1,25 @@
+import type { Kernel, MeshModule } from '../kernel/index.ts'
+import { isolationInternalRoutes } from './internal.routes.ts'
+import { isolationMetrics } from './isolation-metrics.ts'
+import { isolationPeopleRoutes } from './people.routes.ts'
+import { createIsolation } from './watch-isolation.ts'
+import type { Isolation, IsolationDeps } from './watch-isolation.ts'
+
+export type { Isolation } from './watch-isolation.ts'
+
+/** The verdict on what keeps agents in: they run only while all of it held when it was last checked. */
+export function isolationModule(
+  kernel: Kernel,
+  { runtime }: Pick<IsolationDeps, 'runtime'>,
+): MeshModule<Isolation> {
+  const isolation = createIsolation({ ...kernel, runtime, agentPort: () => kernel.ports.agentDoor })
+  return {
+    api: isolation,
+    routes: {
+      people: (surface) => isolationPeopleRoutes(surface, isolation),
+      internal: (surface) => isolationInternalRoutes(surface, isolation),
+    },
+    metrics: () => isolationMetrics(isolation.state()),
+    run: isolation.watch,
+  }
+}

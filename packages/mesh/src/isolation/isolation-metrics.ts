@@ -1,0 +1,19 @@
+import type { Metric } from '../kernel/index.ts'
+import type { IsolationState } from './watch-isolation.ts'
+
+export function isolationMetrics({ checkedAt, checks }: IsolationState): readonly Metric[] {
+  return [
+    {
+      name: 'flotilla_wall_holds',
+      kind: 'gauge',
+      description: '1 while the wall held when last tried',
+      samples: checks.map(({ id, holds }) => ({ labels: { wall: id }, value: holds ? 1 : 0 })),
+    },
+    {
+      name: 'flotilla_walls_checked_seconds',
+      kind: 'gauge',
+      description: 'When the walls were last tried, seconds since 1970',
+      samples: checkedAt === null ? [] : [{ value: checkedAt / 1000 }],
+    },
+  ]
+}

@@ -1,0 +1,6 @@
+import type { IsolationState } from './watch-isolation.ts'
+
+/** The last verdict in the words of the wire. Pure. */
+export function isolationView({ checkedAt, checks }: IsolationState) {
+  return { checked_at: checkedAt, walls: checks }
+}

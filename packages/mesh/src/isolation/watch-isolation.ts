@@ -1,0 +1,138 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { Problem } from '@flotilla/protocol/problem'
+import type { Caller, Guard } from '../access/index.ts'
+import type { EventBus } from '../events/index.ts'
+import type { Journal } from '../journal/index.ts'
+import type { Log } from '../platform/index.ts'
+import type { SandboxRuntime, WallReport } from '../sandbox/index.ts'
+
+/** Between two checks while everything holds. */
+const checkIntervalMs = 10 * 60 * 1000
+
+/** Between two checks while something does not hold, so that a mended wall soon lets the fleet go on. */
+const brokenCheckIntervalMs = 30 * 1000
+
+const triedAgain = 'the container engine was away; the walls are being tried again'
+
+export interface IsolationDeps {
+  readonly runtime: Pick<SandboxRuntime, 'verifyWalls' | 'isolates' | 'onEngineBack'>
+  /** Known once agents are listened to. */
+  readonly agentPort: () => number
+  readonly guard: Guard
+  readonly clock: Clock
+  readonly events: EventBus
+  readonly journal: Journal
+  readonly log: Log
+}
+
+export interface IsolationState {
+  /** Null before the first check. */
+  readonly checkedAt: number | null
+  readonly checks: readonly WallReport[]
+  /** In words why agents may not run; null when they may. */
+  readonly broken: string | null
+}
+
+export interface Isolation {
+  state(): IsolationState
+  /** For whoever may view the fleet. Problem `denied`. */
+  view(caller: Caller): IsolationState
+  /** Checks now; callers at the same time share one check. */
+  check(signal?: AbortSignal): Promise<IsolationState>
+  /** The same for whoever may manage the fleet. Problem `denied`. */
+  checkAgain(caller: Caller): Promise<IsolationState>
+  /** Checks now. Problem `fleet-paused` with what does not hold. */
+  require(signal: AbortSignal): Promise<void>
+  /** Checks again and again, and whenever the engine comes back, until the signal aborts. */
+  watch(signal: AbortSignal): Promise<void>
+}
+
+/**
+ * Keeps the verdict on what keeps agents in. They run only while every check passed the last time; before the first
+ * none does. A runtime that does not isolate has nothing to check and says so on every surface instead.
+ */
+export function createIsolation(deps: IsolationDeps): Isolation {
+  let state: IsolationState = { checkedAt: null, checks: [], broken: 'the walls have not been tried yet' }
+  let underWay: Promise<IsolationState> | null = null
+  /** How often the engine came back. A check that began before the last time proves nothing. */
+  let returns = 0
+
+  async function runChecks(signal?: AbortSignal): Promise<IsolationState> {
+    const began = returns
+    let checks: readonly WallReport[]
+    try {
+      checks = await deps.runtime.verifyWalls({ doorPort: deps.agentPort(), ...(signal ? { signal } : {}) })
+    } catch (error) {
+      const detail = error instanceof Error ? error.message : 'the probe failed'
+      checks = [{ id: 'probe-ran', holds: false, detail }]
+    }
+    announce(checks)
+    const failed = checks.filter((check) => !check.holds)
+    const broken = failed.length === 0 ? null : failed.map(({ id, detail }) => `${id}: ${detail}`).join('; ')
+    state = {
+      checkedAt: deps.clock.now(),
+      checks,
+      broken: began === returns ? broken : (broken ?? triedAgain),
+    }
+    return state
+  }
+
+  function announce(checks: readonly WallReport[]): void {
+    const failed = checks.filter((check) => !check.holds)
+    for (const { id, detail } of failed) {
+      deps.log.error({ wallId: id, detail }, 'an isolation check failed; no agent runs until it passes')
+      deps.events.publish({ type: 'wall.failed', wall_id: id, detail })
+    }
+    deps.journal.append({
+      actor: 'system',
+      action: 'walls.verified',
+      subject: 'fleet',
+      detail: {
+        held: checks.filter((check) => check.holds).map(({ id }) => id),
+        failed: failed.map(({ id }) => id),
+      },
+    })
+  }
+
+  function check(signal?: AbortSignal): Promise<IsolationState> {
+    underWay ??= runChecks(signal).finally(() => {
+      underWay = null
+    })
+    return underWay
+  }
+
+  /** An engine that was away may have made its networks and rules anew: until a fresh check, nothing is believed. */
+  async function doubt(signal: AbortSignal): Promise<void> {
+    returns++
+    state = { ...state, broken: triedAgain }
+    deps.log.info({}, 'the container engine is back; isolation is checked again before any agent runs')
+    await underWay?.catch(() => undefined)
+    if (!signal.aborted) await check(signal)
+  }
+
+  return {
+    state: () => state,
+    view: (caller) => {
+      deps.guard(caller, { do: 'view-fleet' })
+      return state
+    },
+    check,
+    checkAgain: async (caller) => {
+      deps.guard(caller, { do: 'manage-fleet' })
+      return check()
+    },
+    require: async (signal) => {
+      const { broken } = await check(signal)
+      if (broken !== null) throw new Problem('fleet-paused', { detail: broken })
+    },
+    watch: async (signal) => {
+      const stopHearing = deps.runtime.onEngineBack(() => void doubt(signal))
+      while (!signal.aborted) {
+        const pauseMs = state.broken === null ? checkIntervalMs : brokenCheckIntervalMs
+        await deps.clock.sleep(pauseMs, signal).catch(() => {})
+        if (!signal.aborted) await check(signal)
+      }
+      stopHearing()
+    },
+  }
+}

@@ -1,0 +1,15 @@
+/** The sealed record of what was done. */
+
+export { canonicalJson } from './chain-hash.ts'
+export { cloudEvent } from './cloud-event.ts'
+export { exportJournal } from './export-journal.ts'
+export type { JournalFilter } from './export-journal.ts'
+export { createAnchorFile } from './journal-anchors.ts'
+export { createJournalSeal } from './journal-seal.ts'
+export { createJournal, readHead } from './journal-table.ts'
+export type { Journal, JournalEntry } from './journal.ts'
+export { createJournalKeeper } from './keep-journal.ts'
+export { isJournaled, readJournal } from './read-journal.ts'
+export { verifyJournal } from './verify-journal.ts'
+export type { JournalTrust, JournalVerdict } from './verify-journal.ts'
+export { whoseSeals } from './whose-seals.ts'

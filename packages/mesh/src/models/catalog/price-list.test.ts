@@ -1,0 +1,79 @@
+import * as fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { priceOf } from './price-list.ts'
+import type { PricedModel } from './price-list.ts'
+
+const now = Date.parse('2026-11-21T12:00:00Z')
+
+function aModel(more: Partial<PricedModel> = {}): PricedModel {
+  return {
+    id: 'openai/gpt-4o-mini',
+    provider: 'openai',
+    model: 'gpt-4o-mini',
+    baseUrl: null,
+    free: false,
+    price: null,
+    ...more,
+  }
+}
+
+describe('a price', () => {
+  test('comes from the public list, with cached tokens at their own price', () => {
+    const price = priceOf(aModel(), now)
+    expect(price).toMatchObject({ inputNanoPerToken: 150, outputNanoPerToken: 600 })
+    expect(price.costNano({ promptTokens: 1000, completionTokens: 10, cachedTokens: 0 })).toBe(156_000)
+    expect(price.costNano({ promptTokens: 1000, completionTokens: 10, cachedTokens: 1000 })).toBe(81_000)
+  })
+
+  test('of a model with tiers is bounded by its dearest one', () => {
+    const price = priceOf(
+      aModel({ id: 'anthropic/claude-sonnet-4-5', provider: 'anthropic', model: 'claude-sonnet-4-5' }),
+      now,
+    )
+    expect(price.outputNanoPerToken).toBe(22_500)
+    expect(price.inputNanoPerToken).toBeGreaterThanOrEqual(6000)
+  })
+
+  test("is the owner's where the owner gives one", () => {
+    const price = priceOf(aModel({ price: { input_per_mtok: 2, output_per_mtok: 8 } }), now)
+    expect(price.costNano({ promptTokens: 3, completionTokens: 2, cachedTokens: 3 })).toBe(22_000)
+  })
+
+  test('nobody knows is refused, and a free model needs none', () => {
+    expect(() => priceOf(aModel({ id: 'openai/x', model: 'x' }), now)).toThrow(
+      'no price is known for openai/x',
+    )
+    expect(
+      priceOf(aModel({ model: 'x', free: true }), now).costNano({
+        promptTokens: 9,
+        completionTokens: 9,
+        cachedTokens: 0,
+      }),
+    ).toBe(0)
+  })
+
+  test('is never above the bound it is reserved by', () => {
+    fc.assert(
+      fc.property(
+        fc.nat(500_000),
+        fc.nat(500_000),
+        fc.nat(500_000),
+        (promptTokens, completionTokens, cachedTokens) => {
+          for (const model of ['gpt-4o-mini', 'gpt-4o', 'gemini-2.5-pro', 'claude-sonnet-4-5']) {
+            const provider = model.startsWith('gpt')
+              ? 'openai'
+              : model.startsWith('gem')
+                ? 'google'
+                : 'anthropic'
+            const price = priceOf(aModel({ provider, model }), now)
+            const bound = promptTokens * price.inputNanoPerToken + completionTokens * price.outputNanoPerToken
+            expect(price.costNano({ promptTokens, completionTokens, cachedTokens })).toBeLessThanOrEqual(
+              Math.ceil(bound),
+            )
+          }
+        },
+      ),
+      { numRuns: 100 },
+    )
+  })
+})

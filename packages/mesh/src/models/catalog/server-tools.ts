@@ -1,0 +1,205 @@
+import type { JsonObject, JsonValue } from '@flotilla/protocol/json-value'
+import { Problem } from '@flotilla/protocol/problem'
+import { isObject, listOf, number, objectOf, text } from '../formats/prompt/closed-form.ts'
+import type { Rule } from '../formats/prompt/closed-form.ts'
+import { nothingFound } from '../formats/prompt/prompt-found.ts'
+import type { PromptFound, ServerTool } from '../formats/prompt/prompt-found.ts'
+import type { TokenUsage } from '../formats/usage.ts'
+import { nanoFromUsd } from '../../spending/index.ts'
+import type { Price } from './price-list.ts'
+import { isGivenSearch } from './resolve-model.ts'
+
+/** What the owner's settings say of a tool that runs at the provider. */
+export interface ServerToolSettings {
+  readonly usd_per_call: number
+  readonly max_calls: number
+  /** What one call brings into the prompt. */
+  readonly max_tokens_per_call: number
+}
+
+/** What the tools of one call that run at its provider may cost. */
+export interface ServerToolTerms {
+  /** What is forwarded, with the bounds that the owner set. */
+  readonly forwarded: JsonObject
+  readonly feeNano: number
+  /** Calls of all of them together: each reads the prompt again. */
+  readonly calls: number
+  /** What they bring into the prompt, tokens, read again by each that follows. */
+  readonly tokens: number
+  feeOf(usage: TokenUsage): number
+}
+
+/**
+ * Kinds whose calls can be bounded, which is what lets their fee be set aside. Whatever has no such bound cannot be
+ * allowed: another kind is added here with the place of its bound, or not at all.
+ */
+const boundable: readonly {
+  readonly type: RegExp
+  readonly form: Rule
+  /** Where the bounds stand: in the tool itself, or in an object of it. */
+  readonly within: 'parameters' | null
+  readonly bringsBounded: boolean
+  /** Under which name a usage counts its calls; null where it counts none. */
+  readonly counted: string | null
+}[] = [
+  {
+    type: /^openrouter:web_fetch$/,
+    form: objectOf({
+      type: text,
+      parameters: objectOf({
+        max_uses: number,
+        max_content_tokens: number,
+        allowed_domains: listOf(text),
+        blocked_domains: listOf(text),
+      }),
+    }),
+    within: 'parameters',
+    bringsBounded: true,
+    counted: null,
+  },
+  {
+    type: /^web_search_\d{8}$/,
+    form: objectOf({
+      type: text,
+      name: text,
+      max_uses: number,
+      allowed_domains: listOf(text),
+      blocked_domains: listOf(text),
+      user_location: objectOf({ type: text, city: text, region: text, country: text, timezone: text }),
+      cache_control: objectOf({ type: text, ttl: text }),
+    }),
+    within: null,
+    bringsBounded: false,
+    counted: 'web_search_requests',
+  },
+  {
+    type: /^web_fetch_\d{8}$/,
+    form: objectOf({
+      type: text,
+      name: text,
+      max_uses: number,
+      max_content_tokens: number,
+      allowed_domains: listOf(text),
+      blocked_domains: listOf(text),
+      cache_control: objectOf({ type: text, ttl: text }),
+    }),
+    within: null,
+    bringsBounded: true,
+    counted: 'web_fetch_requests',
+  },
+]
+
+/** Can the owner allow tools of this type at all? Pure. */
+export function isBoundableTool(type: string): boolean {
+  return boundable.some((kind) => kind.type.test(type))
+}
+
+/**
+ * The terms of the tools in a call that run at the provider, null where there are none. Throws the Problem `bad-request`
+ * for one that the owner has not named and priced for this model. Pure.
+ */
+export function serverToolTerms(
+  model: {
+    readonly id: string
+    readonly serverTools: Readonly<Record<string, ServerToolSettings>>
+  },
+  call: { readonly forwarded: JsonObject; readonly prompt: Pick<PromptFound, 'serverTools'> },
+): ServerToolTerms | null {
+  // A tool that runs at the provider without being one.
+  if (isGivenSearch(model.id)) {
+    throw refusal(`model: ${model.id} searches the web at its provider, which is not allowed here`)
+  }
+  const { serverTools } = call.prompt
+  if (serverTools.length === 0) return null
+  const list = Array.isArray(call.forwarded['tools']) ? call.forwarded['tools'] : []
+  const tools: JsonValue[] = [...(list as readonly JsonValue[])]
+  const allowed = serverTools.map((tool) => {
+    const bounded = boundedTool(model, tool, tools[tool.index])
+    tools[tool.index] = bounded.tool
+    return bounded
+  })
+  const calls = allowed.reduce((sum, one) => sum + one.calls, 0)
+  const feeNano = allowed.reduce((sum, one) => sum + one.calls * one.feeNano, 0)
+  const tokens = allowed.reduce((sum, one) => sum + one.calls * one.tokensPerCall, 0)
+  return {
+    forwarded: { ...call.forwarded, tools },
+    feeNano,
+    calls,
+    tokens,
+    feeOf: ({ serverToolCalls: told, toldUsd }) =>
+      allowed.reduce((sum, one) => {
+        const count = one.counted === null ? undefined : (told?.[one.counted] ?? 0)
+        // A provider that tells the whole cost has the fee in it.
+        return sum + (count ?? (toldUsd === undefined ? one.calls : 0)) * one.feeNano
+      }, 0),
+  }
+}
+
+/**
+ * Each call of a tool sends the model all that was there before, its own words with it, and what the calls before have
+ * brought. Pure.
+ */
+export function tokensWithTools(
+  promptTokens: number,
+  terms: ServerToolTerms | null,
+  answerTokens: number,
+): number {
+  if (terms === null) return promptTokens
+  return promptTokens * (terms.calls + 1) + (terms.tokens + answerTokens) * terms.calls
+}
+
+/** The price of a call with the fees of its tools, and never less than what the provider says that it took. */
+export function priceWithTools(price: Price, terms: ServerToolTerms | null): Price {
+  return {
+    ...price,
+    callNano: price.callNano + (terms?.feeNano ?? 0),
+    costNano: (usage) =>
+      Math.max(price.costNano(usage) + (terms?.feeOf(usage) ?? 0), nanoFromUsd(usage.toldUsd ?? 0)),
+  }
+}
+
+function boundedTool(
+  model: { readonly id: string; readonly serverTools: Readonly<Record<string, ServerToolSettings>> },
+  { index, type }: ServerTool,
+  tool: JsonValue | undefined,
+) {
+  const kind = boundable.find((one) => one.type.test(type))
+  const terms = Object.hasOwn(model.serverTools, type) ? model.serverTools[type] : undefined
+  const place = `tools[${index}].type`
+  if (!kind) {
+    throw refusal(
+      `${place}: ${JSON.stringify(type.slice(0, 60))} is not allowed here, and no setting allows it: what runs at the provider passes every wall, and its cost has no bound; describe a function instead`,
+    )
+  }
+  if (!terms) {
+    throw refusal(
+      `${place}: ${JSON.stringify(type)} runs at the provider, which is not allowed here; the owner can allow it with a price as server_tools under models, ${JSON.stringify(model.id)}, in config/settings.json`,
+    )
+  }
+  const checked = kind.form(tool ?? null, { path: ['tools', index], found: nothingFound() }) as JsonObject
+  const at = kind.within === null ? checked : objectAt(checked, kind.within)
+  const own = at['max_uses']
+  const calls =
+    typeof own === 'number' && own >= 1 ? Math.min(Math.floor(own), terms.max_calls) : terms.max_calls
+  const bounds = {
+    ...at,
+    max_uses: calls,
+    ...(kind.bringsBounded ? { max_content_tokens: terms.max_tokens_per_call } : {}),
+  }
+  return {
+    tool: kind.within === null ? bounds : { ...checked, [kind.within]: bounds },
+    calls,
+    feeNano: nanoFromUsd(terms.usd_per_call),
+    tokensPerCall: terms.max_tokens_per_call,
+    counted: kind.counted,
+  }
+}
+
+function objectAt(tool: JsonObject, name: string): JsonObject {
+  const value = tool[name]
+  return isObject(value) ? value : {}
+}
+
+function refusal(detail: string): Problem {
+  return new Problem('bad-request', { detail })
+}

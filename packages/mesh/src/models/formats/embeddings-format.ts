@@ -1,0 +1,18 @@
+import type { ApiFormat } from './api-format.ts'
+import { readEmbeddingsParameters } from './embeddings-parameters.ts'
+import { errorEvent, withOpenAiError } from './openai-error.ts'
+import { usageFrom } from './usage.ts'
+
+/** `/v1/embeddings`. Its answers go on as the same bytes, which may be megabytes of numbers. */
+export const embeddingsFormat: ApiFormat = {
+  form: 'embeddings',
+  read: readEmbeddingsParameters,
+  hasOutput: false,
+  usageOf: (answer) => usageFrom(answer['usage']),
+  saysNothing: (said) => Array.isArray(said['data']) && said['data'].length === 0,
+  usageWithCost: null,
+  createStreamForm: null,
+  wholeAsEvents: (body) => body,
+  withErrorBody: withOpenAiError,
+  errorEvent,
+}

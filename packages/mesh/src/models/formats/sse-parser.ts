@@ -1,0 +1,180 @@
+import { jsonLimits } from '@flotilla/protocol/limits'
+import { Problem } from '@flotilla/protocol/problem'
+import { readJsonQuietly } from '../../intake/index.ts'
+import { usageFrom } from './usage.ts'
+import type { TokenUsage } from './usage.ts'
+
+/** What a stream has carried so far. */
+export interface StreamProgress {
+  events: number
+  bytes: number
+  smallestEventBytes: number
+  /** The last usage it told; some providers tell one with every piece. */
+  usage: TokenUsage | null
+  /** Nothing is generated any more, so that the usage is the whole one. */
+  isOver: boolean
+}
+
+/** What the whole stream has used; null while it may not have told all. Pure. */
+export function wholeUsage({ usage, isOver }: StreamProgress): TokenUsage | null {
+  return isOver ? usage : null
+}
+
+export interface StreamRules {
+  /** The client asked for the usage: its chunk goes on, with the cost. Otherwise the chunk that has only that stays here. */
+  readonly wantsUsage: boolean
+  readonly costUsdOf: (usage: TokenUsage) => number
+  /** Beside the cost, for a client that is told it. */
+  readonly more?: () => object
+  /** Called before the bytes that end the stream are passed on. */
+  readonly onDone: () => void
+}
+
+/** How one kind of stream says what must be known of it. */
+export interface StreamForm {
+  /** Is this the event after which nothing comes? */
+  isEnd(data: Buffer, from: number, end: number): boolean
+  /** Takes the usage out of an event that names one: the event as it goes on, or null where it stays here. */
+  tell(event: Buffer, progress: StreamProgress, rules: StreamRules): Buffer | null
+}
+
+/** The stream of a chat completion. */
+export const chatStream: StreamForm = {
+  isEnd: (data, from, end) => end - from < doneMaxBytes && data.subarray(from, end).includes('[DONE]'),
+  tell: withUsage,
+}
+
+export function freshProgress(): StreamProgress {
+  return { events: 0, bytes: 0, smallestEventBytes: 0, usage: null, isOver: false }
+}
+
+/** One event of a model is a few hundred bytes; one with a picture in it may be megabytes. */
+const eventMaxBytes = 8 * 1024 * 1024
+
+const usageMark = Buffer.from('"usage"')
+const lineFeed = 10
+const carriageReturn = 13
+const colon = 58
+/** `data: [DONE]` with its line ends and some spaces is shorter. */
+const doneMaxBytes = 24
+
+/** Reads a stream of server-sent events piece by piece. */
+export interface SseParser {
+  /** What may go on of what has come so far; null while there is no whole event. */
+  take(bytes: Uint8Array): Uint8Array | null
+  /** What is left when nothing more comes. */
+  rest(): Uint8Array | null
+}
+
+/**
+ * Passes whole events on, the same bytes but for the usage. Only events that name a usage are parsed, and what stays
+ * as it is goes on in one piece. `take` throws the Problem `upstream-failed` for an event beyond any reason.
+ */
+export function createSseParser(
+  progress: StreamProgress,
+  rules: StreamRules,
+  form: StreamForm = chatStream,
+): SseParser {
+  let rest: Buffer = Buffer.alloc(0)
+
+  return {
+    take(bytes) {
+      const data = rest.length === 0 ? asBuffer(bytes) : Buffer.concat([rest, bytes])
+      const passed: Buffer[] = []
+      let from = 0
+      let unchangedFrom = 0
+      let usageAt = data.indexOf(usageMark)
+      for (let end = eventEnd(data, from); end !== -1; end = eventEnd(data, from)) {
+        const isEnd = form.isEnd(data, from, end)
+        if (isEnd) progress.isOver = true
+        else if (data[from] !== colon) countEvent(end - from, progress)
+        if (usageAt !== -1 && usageAt < end) {
+          const event = data.subarray(from, end)
+          const told = tellsUsage(event) ? form.tell(event, progress, rules) : event
+          if (told !== event) {
+            if (from > unchangedFrom) passed.push(data.subarray(unchangedFrom, from))
+            if (told !== null) passed.push(told)
+            unchangedFrom = end
+          }
+          usageAt = data.indexOf(usageMark, end)
+        }
+        if (isEnd) rules.onDone()
+        from = end
+      }
+      if (from > unchangedFrom) passed.push(data.subarray(unchangedFrom, from))
+      rest = data.subarray(from)
+      if (rest.length > eventMaxBytes)
+        throw new Problem('upstream-failed', { detail: 'an event of the stream is too large' })
+      return joined(passed)
+    },
+    rest: () => (rest.length === 0 ? null : rest),
+  }
+}
+
+function countEvent(bytes: number, progress: StreamProgress): void {
+  progress.events++
+  progress.bytes += bytes
+  const smallest = progress.smallestEventBytes
+  progress.smallestEventBytes = smallest === 0 ? bytes : Math.min(smallest, bytes)
+}
+
+/** Events that say `"usage":null` are most of them, and are not worth parsing. */
+function tellsUsage(event: Buffer): boolean {
+  for (let at = event.indexOf(usageMark); at !== -1; at = event.indexOf(usageMark, at + 1)) {
+    const after = event.toString('latin1', at + usageMark.length, at + usageMark.length + 12)
+    if (!/^\s*:\s*null/.test(after)) return true
+  }
+  return false
+}
+
+function withUsage(event: Buffer, progress: StreamProgress, rules: StreamRules): Buffer | null {
+  const data = parsedData(event)
+  const usage = usageFrom(data?.['usage'])
+  if (data === null || usage === null) return event
+  progress.usage = usage
+  // By its form the last word of a stream, but for its end mark.
+  const isAlone = Array.isArray(data['choices']) && data['choices'].length === 0
+  if (isAlone) progress.isOver = true
+  if (!rules.wantsUsage) return isAlone ? null : event
+  const told = {
+    ...data,
+    usage: { ...asObject(data['usage']), cost_usd: rules.costUsdOf(usage), ...rules.more?.() },
+  }
+  return Buffer.from(`data: ${JSON.stringify(told)}\n\n`)
+}
+
+/** What the data of an event says; null for what is no JSON object. */
+export function parsedData(event: Buffer): Record<string, unknown> | null {
+  const lines = event.toString('utf8').split(/\r?\n/)
+  const text = lines
+    .filter((line) => line.startsWith('data:'))
+    .map((line) => line.slice('data:'.length))
+    .join('\n')
+  // Not ours to judge: what is no JSON goes on as it came.
+  return asObject(readJsonQuietly(text, jsonLimits.modelAnswer))
+}
+
+function asObject(value: unknown): Record<string, unknown> | null {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : null
+}
+
+/** Where the event that starts at `from` ends, behind its empty line; -1 while it is not whole. */
+function eventEnd(data: Buffer, from: number): number {
+  for (let at = data.indexOf(lineFeed, from); at !== -1; at = data.indexOf(lineFeed, at + 1)) {
+    if (data[at + 1] === lineFeed) return at + 2
+    if (data[at + 1] === carriageReturn && data[at + 2] === lineFeed) return at + 3
+  }
+  return -1
+}
+
+function joined(parts: readonly Buffer[]): Buffer | null {
+  const [only] = parts
+  if (only === undefined) return null
+  return parts.length === 1 ? only : Buffer.concat(parts)
+}
+
+function asBuffer(chunk: Uint8Array): Buffer {
+  return Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+}

@@ -1,0 +1,154 @@
+import { StringDecoder } from 'node:string_decoder'
+import { jsonLimits } from '@flotilla/protocol/limits'
+import { Problem } from '@flotilla/protocol/problem'
+import { readJsonQuietly } from '../../intake/index.ts'
+import { redact } from '../../credentials/index.ts'
+import type { Secret } from '../../credentials/index.ts'
+import { createByteStream, pipeBytes } from '../providers/byte-stream.ts'
+import type { ByteFlow, ByteSink, ByteStream } from '../providers/byte-stream.ts'
+import type { CallAccount } from './call-account.ts'
+import type { ApiFormat } from '../formats/api-format.ts'
+import { emptyAnswer, isRecord } from '../formats/empty-answer.ts'
+import type { ProviderReply } from '../providers/llm-provider.ts'
+import { createSseParser, freshProgress, wholeUsage } from '../formats/sse-parser.ts'
+import type { Hearing } from './read-on.ts'
+
+/** A stream that says nothing in so many bytes is passed on as it is. */
+const silentMaxBytes = 64 * 1024
+
+/**
+ * The same reply, once its stream has said something; nothing is lost of what came before. Until then nobody has
+ * heard of it, so that an empty, broken or failed answer can still be given by another. Rejects with the Problem
+ * `model-failed` for a stream that ends without a word, with `upstream-failed` for one that tells an error, or with
+ * what the reply fails with; then the account is settled by the usage that the stream told, or by all that was set aside.
+ */
+export async function awaitFirstToken(
+  reply: ProviderReply,
+  of: Told & { readonly secrets: readonly Secret[] },
+): Promise<ProviderReply> {
+  const held: Uint8Array[] = []
+  try {
+    return { ...reply, body: await holdUntilSpoken(reply, held, of.apiFormat) }
+  } catch (error) {
+    settleByWhatCame(held, of)
+    reply.discard()
+    throw error instanceof StreamError ? problemOf(error, of.secrets) : error
+  }
+}
+
+interface Told {
+  readonly account: CallAccount
+  readonly hearing: Hearing
+  readonly apiFormat: ApiFormat
+}
+
+/** Reads on its own until the first words; from then on, and with them, it waits for its reader. */
+function holdUntilSpoken(
+  reply: ProviderReply,
+  held: Uint8Array[],
+  apiFormat: ApiFormat,
+): Promise<ByteStream> {
+  return new Promise((resolve, reject) => {
+    const listener = createListener(apiFormat)
+    let reader: ByteSink | null = null
+    let flow: ByteFlow | null = null
+    let isBegun = false
+    let isRefused = false
+    let heldBytes = 0
+    let ending: ((to: ByteSink) => void) | null = null
+    const stream = createByteStream((to) => {
+      reader = to
+      for (const bytes of held.splice(0)) to.write(bytes)
+      if (ending) ending(to)
+      else flow?.resume()
+      return { resume: () => flow?.resume(), cut: () => flow?.cut() }
+    })
+
+    function refuse(error: unknown): void {
+      isRefused = true
+      reject(error)
+    }
+
+    function hold(bytes: Uint8Array): boolean {
+      if (isRefused) return false
+      held.push(bytes)
+      heldBytes += bytes.length
+      if (isBegun) return false
+      try {
+        isBegun = listener.hears(bytes) || heldBytes > silentMaxBytes
+      } catch (error) {
+        refuse(error)
+      }
+      if (isBegun) resolve(stream)
+      return !isBegun
+    }
+
+    function end(how: (to: ByteSink) => void): void {
+      ending = how
+      if (reader) how(reader)
+    }
+
+    flow = pipeBytes(reply.body, {
+      write: (bytes) => (reader ? reader.write(bytes) : hold(bytes)),
+      // Made only where it is needed: a problem has a stack, which costs a stream a hundredth of its time.
+      end: () => (isBegun ? end((to) => to.end()) : refuse(emptyAnswer())),
+      fail: (error) => (isBegun ? end((to) => to.fail(error)) : refuse(error)),
+    })
+  })
+}
+
+/** Tells from pieces of any size whether an event has said something. Throws what an event tells as an error. */
+function createListener(apiFormat: ApiFormat): { hears(bytes: Uint8Array): boolean } {
+  const decoder = new StringDecoder('utf8')
+  let rest = ''
+  return {
+    hears(bytes) {
+      const from = Math.max(0, rest.length - 3)
+      rest += decoder.write(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))
+      if (!/\n\r?\n/.test(rest.slice(from))) return false
+      const events = rest.split(/\n\r?\n/)
+      rest = events.pop() ?? ''
+      return events.some((event) => isSpoken(event, apiFormat))
+    },
+  }
+}
+
+function isSpoken(event: string, apiFormat: ApiFormat): boolean {
+  const data = event
+    .split(/\r?\n/)
+    .flatMap((line) => (line.startsWith('data:') ? [line.slice('data:'.length)] : []))
+    .join('\n')
+    .trim()
+  if (data === '' || data === '[DONE]') return false
+  const value = readJsonQuietly(data, jsonLimits.modelAnswer)
+  // What is no JSON is not ours to judge.
+  if (!isRecord(value)) return true
+  const { error } = value
+  if (error !== undefined && error !== null) throw new StreamError(messageOf(error))
+  return !apiFormat.saysNothing(value)
+}
+
+/** What a stream tells instead of words. */
+class StreamError extends Error {}
+
+const messageMaxChars = 500
+
+function problemOf(error: StreamError, secrets: readonly Secret[]): Problem {
+  const message = redact(error.message, secrets).slice(0, messageMaxChars)
+  return new Problem('upstream-failed', { detail: `the stream told an error: ${message}` })
+}
+
+function messageOf(error: unknown): string {
+  const message = isRecord(error) ? error['message'] : error
+  return typeof message === 'string' ? message : 'without a message'
+}
+
+function settleByWhatCame(held: readonly Uint8Array[], { account, hearing, apiFormat }: Told): void {
+  const progress = freshProgress()
+  const rules = { wantsUsage: false, costUsdOf: () => 0, onDone: () => {} }
+  const parser = createSseParser(progress, rules, apiFormat.createStreamForm?.())
+  parser.take(Buffer.concat(held))
+  const usage = wholeUsage(progress)
+  if (usage === null) account.settleUnconfirmed(hearing.why() ?? 'broken-off', progress.usage)
+  else account.settle(usage)
+}

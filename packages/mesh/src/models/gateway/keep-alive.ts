@@ -1,0 +1,71 @@
+import type { Clock } from '@flotilla/protocol/clock'
+
+/** Rings for whoever has heard nothing for an interval; one timer for all of them, however many there are. */
+export interface KeepAlive {
+  /** `onSilent` is called after each whole interval without `heard`, until `end`. */
+  watch(onSilent: () => void): Watched
+}
+
+export interface Watched {
+  heard(): void
+  end(): void
+}
+
+interface Entry {
+  heardAt: number
+  readonly onSilent: () => void
+}
+
+/**
+ * Whoever joins during a sleep is due after everybody the sleep was meant for, since the interval is the same for all,
+ * so the timer never has to be set anew. It goes on for one interval after the last, or until `stopped`.
+ */
+export function createKeepAlive(deps: {
+  readonly clock: Clock
+  readonly intervalMs: number
+  readonly stopped?: AbortSignal
+}): KeepAlive {
+  const { clock, intervalMs } = deps
+  const entries = new Set<Entry>()
+  let isWatching = false
+
+  function ringTheSilent(): number {
+    const now = clock.now()
+    let dueAt = now + intervalMs
+    for (const entry of entries) {
+      if (now - entry.heardAt >= intervalMs) {
+        entry.heardAt = now
+        entry.onSilent()
+      }
+      dueAt = Math.min(dueAt, entry.heardAt + intervalMs)
+    }
+    return dueAt - now
+  }
+
+  async function keepWatching(): Promise<void> {
+    isWatching = true
+    try {
+      for (let waitMs = intervalMs; entries.size > 0; waitMs = ringTheSilent()) {
+        await clock.sleep(Math.max(1, waitMs), deps.stopped)
+      }
+    } catch {
+      // Only `stopped` ends the sleep, and then nobody listens any more.
+    } finally {
+      isWatching = false
+    }
+  }
+
+  return {
+    watch(onSilent) {
+      const entry: Entry = { heardAt: clock.now(), onSilent }
+      entries.add(entry)
+      if (!isWatching) void keepWatching()
+      return {
+        heard: () => {
+          entry.heardAt = clock.now()
+        },
+        end: () => void entries.delete(entry),
+      }
+    },
+  }
+}

@@ -1,0 +1,208 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { Problem } from '@flotilla/protocol/problem'
+import type { Caller, RunTicket } from '../../access/index.ts'
+import type { EventBus } from '../../events/index.ts'
+import type { LoopShare } from '../../intake/index.ts'
+import type { Log } from '../../platform/index.ts'
+import { usdFromNano } from '../../spending/index.ts'
+import type { Reservation, Spending } from '../../spending/index.ts'
+import { requireBounded } from '../catalog/media-bounds.ts'
+import type { CatalogModel } from '../catalog/model-catalog.ts'
+import type { Price, PricedModel } from '../catalog/price-list.ts'
+import { priceWithTools, serverToolTerms, tokensWithTools } from '../catalog/server-tools.ts'
+import type { StatedWindows } from '../catalog/stated-windows.ts'
+import type { ApiFormat, CallParameters } from '../formats/api-format.ts'
+import { billedUsage } from '../formats/usage.ts'
+import type { TokenUsage } from '../formats/usage.ts'
+import type { CallBounds, ProviderRequest } from '../providers/llm-provider.ts'
+import type { AnswerBounds } from './answer-bounds.ts'
+import { openCallAccount } from './call-account.ts'
+import type { CallAccount } from './call-account.ts'
+import { promptTokensAtMost } from './estimate.ts'
+import type { Hearing } from './read-on.ts'
+import type { Hold, OpenCall } from './reply-body.ts'
+
+export type AgentCaller = Extract<Caller, { kind: 'agent' }>
+
+export interface OpenCallDeps {
+  readonly apiFormat: ApiFormat
+  readonly spending: Pick<Spending, 'reserve' | 'settle' | 'refund'>
+  readonly priceOf: (model: PricedModel) => Price
+  readonly answerBounds: AnswerBounds
+  readonly windows: Pick<StatedWindows, 'answered'>
+  /** Keeps the run's lease alive while a call of it is open; returns the way to stop. */
+  readonly holdLease: (run: RunTicket | null) => () => void
+  /** Does what returns at once, on the agent's share of the loop. */
+  readonly onShareOf: LoopShare['spend']
+  readonly events: Pick<EventBus, 'publish'>
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** The agent itself thinks, and no program of it: what it hears, it learns. */
+export function isOfMind({ apiFormat }: Pick<OpenCallDeps, 'apiFormat'>, caller: AgentCaller): boolean {
+  return caller.token === 'door' && apiFormat.hasOutput
+}
+
+/** A call that may go out: what is sent, and the money for it. */
+export interface Opened extends OpenCall {
+  readonly model: CatalogModel
+  readonly request: ProviderRequest
+}
+
+export interface AskedCall {
+  readonly model: CatalogModel
+  readonly parameters: CallParameters
+  readonly hearing: Hearing
+  readonly asksAgain: boolean
+  /** Counts bytes of its answer, and keeps the call open, where its client asked for that. */
+  readonly input: { readonly hold?: Hold; readonly keep?: () => () => void }
+}
+
+/** What was learned of the answers of this model to this agent bounds whoever can ask again; null for nobody else. */
+function learnedBound(
+  { answerBounds, apiFormat }: OpenCallDeps,
+  agentId: string,
+  { model, parameters, asksAgain }: AskedCall,
+): number | null {
+  if (!asksAgain || parameters.maxTokens !== null || parameters.answers > 1) return null
+  if (model.free || !apiFormat.hasOutput) return null
+  return answerBounds.boundFor(agentId, model.id, model.defaultMaxTokens)
+}
+
+/** What of an answer nobody waits for is bounded by what is read on, and what anybody's call keeps by the bytes of its agent. */
+function boundsOf({ onShareOf }: OpenCallDeps, agentId: string, { hearing, input }: AskedCall): CallBounds {
+  let bytes = 0
+  let heard = 0
+  return {
+    spend: (work) => onShareOf(agentId, work),
+    hold: (more) => {
+      bytes += more
+      if (hearing.left.aborted) {
+        hearing.heard(bytes - heard)
+        heard = bytes
+      }
+      input.hold?.(more)
+    },
+  }
+}
+
+/** What one model would be sent, and what that may cost. */
+function draftFor(deps: OpenCallDeps, agentId: string, call: AskedCall) {
+  const { model, parameters: asked } = call
+  const { apiFormat } = deps
+  if (!model.llm.forms.has(apiFormat.form)) {
+    throw new Problem('bad-request', { detail: `${model.id} does not answer ${apiFormat.form} calls` })
+  }
+  requireBounded(asked.prompt, model)
+  const terms = serverToolTerms(model, asked)
+  const parameters = terms === null ? asked : { ...asked, forwarded: terms.forwarded }
+  const price = priceWithTools(deps.priceOf(model), terms)
+  const draft = JSON.stringify({ model: model.model, ...parameters.forwarded })
+  const draftBytes = Buffer.byteLength(draft)
+  const learned = learnedBound(deps, agentId, call)
+  const wishedTokens = parameters.maxTokens?.value ?? learned ?? model.defaultMaxTokens
+  const promptTokens = tokensWithTools(
+    promptTokensAtMost(parameters.prompt, draftBytes, model.media),
+    terms,
+    wishedTokens,
+  )
+  return { apiFormat, parameters, price, draft, draftBytes, learned, wishedTokens, promptTokens }
+}
+
+/** What one model is sent, with the money for it set aside. */
+export async function openCall(deps: OpenCallDeps, caller: AgentCaller, call: AskedCall): Promise<Opened> {
+  const { agentId } = caller
+  const { model, hearing } = call
+  const bounds = boundsOf(deps, agentId, call)
+  const drafted = deps.onShareOf(agentId, () => draftFor(deps, agentId, call))
+  const { apiFormat, parameters, price, learned, promptTokens } = drafted
+  const reservation = await deps.spending.reserve({
+    agentId,
+    run: caller.run,
+    model: model.id,
+    promptTokens,
+    promptNano: Math.ceil(promptTokens * price.inputNanoPerToken + price.callNano),
+    outputNanoPerToken: apiFormat.hasOutput ? price.outputNanoPerToken : 0,
+    answers: parameters.answers,
+    maxTokens: apiFormat.hasOutput ? drafted.wishedTokens : 1,
+  })
+  const closed = hearing.opened(reservation.reservedNano > 0)
+  const ended = call.input.keep?.()
+  const releaseLease = deps.holdLease(caller.run)
+  hearing.left.addEventListener('abort', releaseLease, { once: true })
+  const account = openCallAccount(deps, {
+    agentId,
+    runId: caller.run?.runId ?? null,
+    model: model.id,
+    price,
+    reservation,
+    promptTokens,
+    windowTokens: model.windowTokens,
+    answers: parameters.answers,
+    answered: (told) => {
+      if (call.asksAgain) deps.answerBounds.saw(agentId, model.id, told.completionTokens)
+      if (isOfMind(deps, caller)) deps.windows.answered(agentId, model.id, told.promptTokens)
+    },
+    closed: () => {
+      releaseLease()
+      closed()
+      ended?.()
+    },
+  })
+  const request = deps.onShareOf(agentId, () => requestFor(agentId, model, { ...drafted, reservation }))
+  const billed = (usage: TokenUsage) => billedUsage(usage, model.usageRule)
+  // Of a lower bound the budget is the reason, and asking again does not help.
+  const answerBound = reservation.maxTokens === learned ? learned : null
+  const told = call.asksAgain ? { answerBound } : {}
+  return {
+    model,
+    request,
+    hearing,
+    bounds,
+    ...told,
+    account: billedAccount(account, billed),
+    costUsdOf: (usage) => usdFromNano(price.costNano(billed(usage))),
+  }
+}
+
+function billedAccount(account: CallAccount, billed: (usage: TokenUsage) => TokenUsage): CallAccount {
+  return {
+    settle: (usage) => account.settle(billed(usage)),
+    settleUnconfirmed: (why, told = null) => account.settleUnconfirmed(why, told && billed(told)),
+    refund: account.refund,
+  }
+}
+
+/** The bound is added last: it is what the reservation allows, and free models get one only if the client set it. */
+function requestFor(
+  agentId: string,
+  model: CatalogModel,
+  call: {
+    apiFormat: ApiFormat
+    parameters: CallParameters
+    draft: string
+    draftBytes: number
+    reservation: Reservation
+  },
+): ProviderRequest {
+  const { apiFormat, parameters, reservation } = call
+  const fitted = parameters.fit?.(parameters.forwarded, reservation.maxTokens) ?? parameters.forwarded
+  const draft =
+    fitted === parameters.forwarded ? call.draft : JSON.stringify({ model: model.model, ...fitted })
+  const draftBytes = fitted === parameters.forwarded ? call.draftBytes : Buffer.byteLength(draft)
+  const field = parameters.maxTokens?.field ?? (model.free || !apiFormat.hasOutput ? null : model.boundField)
+  const end = field === null ? '}' : `,"${field}":${reservation.maxTokens}}`
+  const body = Buffer.allocUnsafe(draftBytes - 1 + end.length)
+  body.write(draft, 'utf8')
+  body.write(end, draftBytes - 1, 'latin1')
+  return {
+    form: apiFormat.form,
+    agentId,
+    model: model.model,
+    stream: parameters.stream,
+    parameters: fitted,
+    body,
+    ...(parameters.betas === undefined ? {} : { betas: parameters.betas }),
+  }
+}

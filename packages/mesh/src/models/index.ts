@@ -1,0 +1,166 @@
+import { readTextFile } from '../config/index.ts'
+import type { Environment, Settings } from '../config/index.ts'
+import type { RefuseAboveCeiling, RunTicket } from '../access/index.ts'
+import { parseEnvText } from '../credentials/index.ts'
+import type { Vault } from '../credentials/index.ts'
+import type { LoopShare } from '../intake/index.ts'
+import type { Kernel, MeshModule } from '../kernel/index.ts'
+import { randomChance } from '../platform/index.ts'
+import type { Spending } from '../spending/index.ts'
+import { createMissingModel } from './catalog/missing-model.ts'
+import { createModelCatalog } from './catalog/model-catalog.ts'
+import type { ModelCatalog } from './catalog/model-catalog.ts'
+import { createOwnModel } from './catalog/own-model.ts'
+import type { OwnModel } from './catalog/own-model.ts'
+import { createRequireModel } from './catalog/require-model.ts'
+import { createStatedWindows } from './catalog/stated-windows.ts'
+import { chatFormat } from './formats/chat-format.ts'
+import { embeddingsFormat } from './formats/embeddings-format.ts'
+import { messagesFormat } from './formats/messages-format.ts'
+import { createAnswerBounds } from './gateway/answer-bounds.ts'
+import { createComplete } from './gateway/complete.ts'
+import { createCountTokens } from './gateway/count-tokens.ts'
+import { createListModels } from './gateway/list-models.ts'
+import { modelMetrics } from './gateway/model-metrics.ts'
+import { modelRoutes } from './gateway/model.routes.ts'
+import { createReadOn } from './gateway/read-on.ts'
+import type { FetchMedia } from './gateway/remote-media.ts'
+import { createModelWatch } from './gateway/watch-models.ts'
+import { createWatchedModels } from './gateway/watched-models.ts'
+import { modelPeopleRoutes } from './people.routes.ts'
+import { createMakeProvider } from './providers/make-provider.ts'
+import { createScriptedProvider } from './providers/scripted-provider.ts'
+import { createCassetteRecorder } from './recording/record-cassette.ts'
+import type { CassetteRecorder } from './recording/record-cassette.ts'
+import { createRecording } from './recording/recording.ts'
+
+export { presetModel } from './catalog/preset-model.ts'
+export { providerPresets } from './providers/provider-presets.ts'
+
+/** Models by their names: known before there are agents, which are given the default one. */
+export interface KnownModels {
+  readonly catalog: ModelCatalog
+  /** Its ear is on every provider. */
+  readonly recorder: CassetteRecorder
+  /** What an owner does so that agents have a model, in words that begin small. */
+  readonly missingModel: () => Promise<string>
+  readonly requireModel: ReturnType<typeof createRequireModel>
+}
+
+export function modelCatalog(
+  { clock, newId, settings }: Pick<Kernel, 'clock' | 'newId' | 'settings'>,
+  needs: {
+    readonly environment: Pick<Environment, 'defaultModel' | 'defaultModelFrom'>
+    readonly vault: Vault
+    readonly envFile: string
+    /** Looked through in this order. */
+    readonly cassetteFolders: readonly string[]
+    readonly refuseAbove: RefuseAboveCeiling
+  },
+): KnownModels {
+  const { environment, vault, cassetteFolders: folders } = needs
+  const recorder = createCassetteRecorder()
+  const catalog = createModelCatalog({
+    settings,
+    vault,
+    environmentDefaultModel: environment.defaultModel,
+    environmentDefaultModelFrom: environment.defaultModelFrom,
+    makeProvider: createMakeProvider({
+      clock,
+      newId,
+      listen: recorder.wrap,
+      makeScripted: ({ cassette }) => createScriptedProvider({ folders, cassette, clock, newId }),
+    }),
+  })
+  return {
+    catalog,
+    recorder,
+    missingModel: createMissingModel({
+      settings,
+      vault,
+      readFile: async () => parseEnvText((await readTextFile(needs.envFile)) ?? ''),
+    }),
+    requireModel: createRequireModel({ catalog, refuseAbove: needs.refuseAbove }),
+  }
+}
+
+export interface Models extends OwnModel {
+  /** Silence after which an open answer gets a sign of life. */
+  readonly keepAliveMs: number
+  /** Calls that the agent hung up on and whose answers are read to their end all the same. */
+  readonly readingOn: (agentId: string) => number
+}
+
+export interface ModelsNeeds extends Pick<KnownModels, 'catalog' | 'recorder' | 'missingModel'> {
+  readonly agents: {
+    list(): readonly { readonly id: string }[]
+    /** The model that it is set to; null for the fleet's default. */
+    readonly modelInUse: (agentId: string) => string | null
+  }
+  readonly spending: Pick<Spending, 'reserve' | 'settle' | 'refund'>
+  /** Keeps the run's lease alive while a call of it is open; returns the way to stop. */
+  readonly holdLease: (run: RunTicket | null) => () => void
+  readonly fetchMedia: FetchMedia
+  readonly onShareOf: LoopShare['spend']
+}
+
+/** The LLM gateway for programs in containers, and what people see of models. */
+export function modelsModule(kernel: Kernel, needs: ModelsNeeds): MeshModule<Models> {
+  const { guard, clock } = kernel
+  const { agents, catalog } = needs
+  const closing = new AbortController()
+  const readOn = createReadOn({ clock })
+  const watch = createModelWatch(kernel)
+  const windows = createStatedWindows(kernel)
+  // Agents hear it at their start and the servers at theirs, so a change waits for the next start of the mesh.
+  const keepAliveMs = keepAliveMsOf(kernel.settings())
+  const models = { catalog, settings: kernel.settings, agentModel: agents.modelInUse }
+  const calls = {
+    ...kernel,
+    ...needs,
+    ...models,
+    watch,
+    readOn,
+    windows,
+    keepAliveMs,
+    answerBounds: createAnswerBounds(),
+    chance: randomChance,
+    stopped: closing.signal,
+  }
+  const use = {
+    complete: createComplete(calls, chatFormat),
+    messages: createComplete(calls, messagesFormat),
+    embeddings: createComplete(calls, embeddingsFormat),
+    countTokens: createCountTokens({ ...models, guard, fetchMedia: needs.fetchMedia }),
+    listModels: createListModels({ ...models, guard, clock }),
+  }
+  const agentIds = () => agents.list().map(({ id }) => id)
+  const watched = createWatchedModels({ ...models, guard, clock, watch, windows, agentIds })
+  const recording = createRecording({ guard, recorder: needs.recorder })
+  return {
+    api: { ...createOwnModel(models), keepAliveMs, readingOn: readOn.openOf },
+    routes: {
+      people: (surface) => modelPeopleRoutes(surface, { watched, recording }),
+      models: (surface) => modelRoutes(surface, use),
+    },
+    metrics: () => modelMetrics(watch.list(), clock.now()),
+    notices: async () => {
+      const model = catalog.preset()
+      return [
+        model === null
+          ? `No model is set up yet: ${await needs.missingModel()}`
+          : `Agents that name no model think with ${model.name} (${model.from}).`,
+      ]
+    },
+    close: async () => {
+      // What agents left behind is heard out while the way to the providers is open.
+      await readOn.close()
+      await catalog.close()
+      closing.abort(new Error('the mesh stops'))
+    },
+  }
+}
+
+export function keepAliveMsOf(settings: Pick<Settings, 'keep_alive_seconds'>): number {
+  return settings.keep_alive_seconds * 1000
+}

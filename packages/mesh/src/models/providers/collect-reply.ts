@@ -1,0 +1,61 @@
+import type { JsonValue } from '@flotilla/protocol/json-value'
+import { jsonLimits } from '@flotilla/protocol/limits'
+import { Problem } from '@flotilla/protocol/problem'
+import { readJson } from '../../intake/index.ts'
+import { pipeBytes } from './byte-stream.ts'
+import type { CallBounds, ProviderReply } from './llm-provider.ts'
+
+/** A whole answer, pictures included. */
+const replyMaxBytes = 16 * 1024 * 1024
+
+/** Does what returns at once on the share of whoever calls, where one is named. */
+export function spendIn<T>(bounds: CallBounds | undefined, work: () => T): T {
+  return bounds?.spend === undefined ? work() : bounds.spend(work)
+}
+
+function tooLarge(): Problem {
+  return new Problem('upstream-failed', { detail: 'the answer of the model is too large' })
+}
+
+/** The pieces of an answer, joined. Rejects with what the reply fails with, what `hold` throws, or the Problem `upstream-failed`. */
+export function collect(reply: ProviderReply, bounds: CallBounds = {}): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const chunks: Uint8Array[] = []
+    let bytes = 0
+    pipeBytes(reply.body, {
+      write(chunk) {
+        bytes += chunk.length
+        try {
+          if (bytes > replyMaxBytes) throw tooLarge()
+          bounds.hold?.(chunk.length)
+          chunks.push(chunk)
+          return true
+        } catch (error) {
+          chunks.length = 0
+          reject(error)
+          return false
+        }
+      },
+      end: () => resolve(spendIn(bounds, () => Buffer.concat(chunks).toString('utf8'))),
+      fail: reject,
+    })
+  })
+}
+
+export function parsedAnswer(text: string): Record<string, unknown> {
+  const answer = answerIn(text)
+  if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) {
+    throw new Problem('upstream-failed', { detail: 'the answer of the model is not an object' })
+  }
+  return answer
+}
+
+function answerIn(text: string): JsonValue {
+  try {
+    return readJson(text, jsonLimits.modelAnswer)
+  } catch (cause) {
+    const isTooMuch = cause instanceof Problem && cause.code === 'body-too-large'
+    const detail = isTooMuch ? 'the answer of the model is too large' : 'the answer of the model is not JSON'
+    throw new Problem('upstream-failed', { detail, cause })
+  }
+}

@@ -1,0 +1,6 @@
+/** The clock, chance, the log, the version. */
+
+export { createLog, silentLog } from './log.ts'
+export type { Log } from './log.ts'
+export { loopCpuMs, randomChance, randomId, randomToken, systemClock } from './system-clock.ts'
+export { productVersion } from './version.ts'

@@ -1,0 +1,23 @@
+import { meshAgentApi as api, meshAgentEndpoints as endpoints } from '@flotilla/protocol/mesh-agent-api'
+import type { AgentSurface } from '../http/index.ts'
+import type { Ledger } from './ledger.ts'
+import { steerView } from './steering/steer-view.ts'
+
+export function runAgentRoutes(
+  { bind }: AgentSurface,
+  ledger: Pick<Ledger, 'lease' | 'steerRun' | 'takeSteers'>,
+): void {
+  bind(endpoints.lease, api.lease, ({ caller: { run } }) => ({
+    lease_until: run ? ledger.lease.beat(run) : 0,
+  }))
+  bind(endpoints.steer, api.steer, ({ caller, params, body, effect }) => {
+    const { local, key } = effect({ id: params.id, body })
+    return local(() =>
+      steerView(ledger.steerRun(caller, { agentId: params.id, text: body.text, idempotencyKey: key })),
+    )
+  })
+  // Said again it changes nothing, so it needs no key.
+  bind(endpoints.steersTaken, api.steersTaken, ({ caller, body }) => ({
+    taken: ledger.takeSteers(caller, body),
+  }))
+}

@@ -1,0 +1,54 @@
+import { wireLimits } from '@flotilla/protocol/limits'
+import { describe, expect, test } from 'vitest'
+import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
+import { silentLog } from '../platform/log.ts'
+import type { RunTicket } from '../access/run-ticket.ts'
+import { createHoldLease } from './hold-lease.ts'
+
+const run: RunTicket = {
+  runId: 'run_1',
+  agentId: 'scout',
+  fence: 1,
+  taskId: null,
+  origin: { kind: 'human', channel: 'cli' },
+  budgetUsd: null,
+  budgetTokens: null,
+}
+
+describe('a held lease', () => {
+  test('is renewed as often as an agent would, until it is let go', async () => {
+    const clock = createManualClock()
+    const renewed: string[] = []
+    const release = createHoldLease({ clock, log: silentLog, renew: (ticket) => renewed.push(ticket.runId) })(
+      run,
+    )
+    for (let tick = 0; tick < 4; tick++) await clock.advance(wireLimits.leaseRenewalMs)
+    expect(renewed).toHaveLength(4)
+    release()
+    await clock.advance(wireLimits.leaseRenewalMs)
+    expect(renewed).toHaveLength(4)
+    expect(clock.sleepers()).toBe(0)
+  })
+
+  test('of a run that is over is given up', async () => {
+    const clock = createManualClock()
+    let attempts = 0
+    const hold = createHoldLease({
+      clock,
+      log: silentLog,
+      renew: () => {
+        attempts++
+        throw new Error('stale fence')
+      },
+    })
+    hold(run)
+    for (let tick = 0; tick < 3; tick++) await clock.advance(wireLimits.leaseRenewalMs)
+    expect(attempts).toBe(1)
+  })
+
+  test('without a run is nothing', () => {
+    const clock = createManualClock()
+    createHoldLease({ clock, log: silentLog, renew: () => {} })(null)()
+    expect(clock.sleepers()).toBe(0)
+  })
+})

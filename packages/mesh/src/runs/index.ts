@@ -1,0 +1,76 @@
+import type { AgentConnection, AgentConnections } from '../agents/index.ts'
+import type { Kernel, MeshModule } from '../kernel/index.ts'
+import type { DiskRoom } from '../storage/index.ts'
+import { createChatSessions } from './delivery/chat-sessions.ts'
+import { createRunOutcomes } from './delivery/tell-outcome.ts'
+import type { RunOutcomes } from './delivery/tell-outcome.ts'
+import { runAgentRoutes } from './agent.routes.ts'
+import { createHoldLease } from './hold-lease.ts'
+import type { HoldLease } from './hold-lease.ts'
+import { createLedger } from './ledger.ts'
+import type { Ledger } from './ledger.ts'
+import type { RunTasks } from './lifecycle/run-tasks.ts'
+import { createLookUpRuns } from './look-up-runs.ts'
+import { runMetrics } from './run-metrics.ts'
+import { chatSessionRoutes, runPeopleRoutes } from './people.routes.ts'
+
+export type { HoldLease } from './hold-lease.ts'
+export type { Ledger } from './ledger.ts'
+export { awaitOutcome } from './delivery/tell-outcome.ts'
+export type { RunOutcomes } from './delivery/tell-outcome.ts'
+export type { RunRecord } from './lifecycle/run-record.ts'
+export type { RunTasks, TellRun } from './lifecycle/run-tasks.ts'
+export { originOf } from './submit-run.ts'
+export type { LanePlace, SubmitRun } from './submit-run.ts'
+
+export interface Runs extends Ledger {
+  readonly outcomes: RunOutcomes
+  readonly holdLease: HoldLease
+}
+
+/** The spine: whatever makes an agent act is a run. */
+export function runsModule(
+  kernel: Kernel,
+  needs: {
+    readonly agents: AgentConnections & {
+      readonly requireWorking: (agentId: string) => void
+      readonly reach: (agentId: string, signal: AbortSignal) => Promise<AgentConnection>
+    }
+    readonly tasks: RunTasks
+    readonly diskRoom: Pick<DiskRoom, 'require'>
+  },
+): MeshModule<Runs> {
+  const { agents } = needs
+  const stopped = new AbortController()
+  const ledger = createLedger({
+    ...kernel,
+    ...needs,
+    connections: agents,
+    requireAgent: agents.requireWorking,
+  })
+  const outcomes = createRunOutcomes({ ...kernel, ledger })
+  const lookUp = createLookUpRuns({ ...kernel, ledger })
+  const sessions = createChatSessions({ ...kernel, ledger, agents })
+  kernel.hooks.sandboxGone.subscribe(({ agentId, reason }) => {
+    // One that is being re-created is awaited by whoever re-creates it.
+    if (reason !== 'restarted') ledger.agentGone(agentId)
+  })
+  return {
+    api: {
+      ...ledger,
+      outcomes,
+      holdLease: createHoldLease({ ...kernel, stopped: stopped.signal, renew: ledger.lease.renew }),
+    },
+    routes: {
+      people: (surface) => {
+        runPeopleRoutes(surface, { ledger, lookUp, outcomes })
+        chatSessionRoutes(surface, sessions)
+      },
+      agent: (surface) => runAgentRoutes(surface, ledger),
+    },
+    metrics: () => runMetrics(ledger),
+    run: async () => ledger.start(),
+    stop: ledger.close,
+    close: () => stopped.abort(new Error('the mesh stops')),
+  }
+}

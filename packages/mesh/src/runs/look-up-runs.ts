@@ -1,0 +1,35 @@
+import { Problem } from '@flotilla/protocol/problem'
+import type { RunView } from '@flotilla/protocol/run'
+import type { Caller, Guard } from '../access/index.ts'
+import type { Ledger } from './ledger.ts'
+
+/** For whoever may view the fleet. */
+export interface LookUpRuns {
+  /** Newest first. */
+  list(
+    caller: Caller,
+    page: { readonly agent?: string | undefined; readonly limit: number },
+  ): readonly RunView[]
+  /** Problem `not-found`. */
+  one(caller: Caller, runId: string): RunView
+}
+
+export function createLookUpRuns(deps: {
+  readonly guard: Guard
+  readonly ledger: Pick<Ledger, 'find' | 'list' | 'view'>
+}): LookUpRuns {
+  const { guard, ledger } = deps
+  return {
+    list: (caller, { agent, limit }) => {
+      guard(caller, { do: 'view-fleet' })
+      const page = agent === undefined ? { limit } : { limit, agentId: agent }
+      return ledger.list(page).map(ledger.view)
+    },
+    one: (caller, runId) => {
+      guard(caller, { do: 'view-fleet' })
+      const run = ledger.find(runId)
+      if (!run) throw new Problem('not-found', { detail: `there is no run ${runId}` })
+      return ledger.view(run)
+    },
+  }
+}

@@ -1,0 +1,22 @@
+import type { Metric } from '../kernel/index.ts'
+import type { Ledger } from './ledger.ts'
+
+/** Counting stops here; whoever has more unread outcomes has another question. */
+const undeliveredCountedMax = 1000
+
+export function runMetrics(ledger: Pick<Ledger, 'countByState' | 'outbox'>): readonly Metric[] {
+  return [
+    {
+      name: 'flotilla_runs',
+      kind: 'gauge',
+      description: 'Runs in the ledger by state',
+      samples: Object.entries(ledger.countByState()).map(([state, value]) => ({ labels: { state }, value })),
+    },
+    {
+      name: 'flotilla_notes_undelivered',
+      kind: 'gauge',
+      description: 'Outcomes that their asker has not heard yet',
+      samples: [{ value: ledger.outbox.open(undeliveredCountedMax).length }],
+    },
+  ]
+}

@@ -1,0 +1,13 @@
+/** The port of what an agent runs in, and its adapters. */
+
+export { createDockerRuntime } from './docker-runtime.ts'
+export { inspectDataBound } from './docker/inspect-data.ts'
+export { inspectShared } from './docker/inspect-shared.ts'
+export { inspectEngine } from './engine/ensure-engine.ts'
+export { createProcessRuntime } from './process-runtime.ts'
+export { reasonOf, SandboxError, sandboxWords } from './sandbox-error.ts'
+export type { DataUse, SandboxEnd, SandboxRuntime, SandboxState, WallReport } from './sandbox-runtime.ts'
+export { sandboxHardening, sandboxSizes } from './sandbox-spec.ts'
+export type { SandboxSpec } from './sandbox-spec.ts'
+export { fileCountMax } from './volume/file-count-max.ts'
+export { listVolumes } from './volume/limited-volumes.ts'

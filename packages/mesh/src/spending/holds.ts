@@ -1,0 +1,207 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { NewId } from '@flotilla/protocol/ids'
+import type { Database } from '../storage/index.ts'
+import { nanoPerUsd } from './money.ts'
+import { leftIn, limitsFor, tightestLimit } from './budget-limits.ts'
+import type { BudgetAccount, BudgetOf } from './budget-limits.ts'
+import type { SpendRow, SpendTable } from './spend-table.ts'
+
+/**
+ * Money set aside for the calls of one run, or of one agent outside of any run, on one day.
+ *
+ * 1. The open row in the table says what is set aside (`grantedNano`), and memory never says more than the row.
+ * 2. Calls take from it in memory; what they take stays within it, so that a crash pays for them in full.
+ * 3. Only who calls often has more set aside than is taken: at most `aheadMaxNano` and at most `aheadShare` of what
+ *    is left of the tightest budget. It goes back within two seconds of the last such call, or at once when another
+ *    of the agent's runs needs it.
+ */
+export interface Hold {
+  readonly id: string
+  readonly agentId: string
+  readonly runId: string | null
+  readonly project: string | null
+  readonly day: string
+  /** What the row says. */
+  grantedNano: number
+  /** Reservations of open calls, and the cost of those that are over and not yet written. */
+  takenNano: number
+}
+
+interface OwnHold extends Hold {
+  readonly key: string
+  readonly row: SpendRow
+  readonly account: BudgetAccount
+  /** Calls since `countedSince`. */
+  calls: number
+  countedSince: number
+  isBusy: boolean
+  given: number
+}
+
+/** Set aside beyond what is taken: about what a busy run spends between two looks. */
+export const aheadMaxNano = nanoPerUsd / 4
+export const aheadShare = 1 / 20
+/** Fewer calls than this in `countedMs` wait for the disk once each, which nobody notices. */
+const busyCalls = 8
+const countedMs = 1000
+
+export type Holds = ReturnType<typeof createHolds>
+
+/** Unused money. Pure; below 0 where calls cost more than was set aside for them. */
+export function freeIn(hold: Hold): number {
+  return hold.grantedNano - hold.takenNano
+}
+
+/** All but `find`, `take` and `haveUnused` run inside a transaction, and memory follows when it is rolled back. */
+export function createHolds(deps: {
+  readonly database: Database
+  readonly spend: SpendTable
+  readonly clock: Clock
+  readonly newId: NewId
+  readonly budgetOf: BudgetOf
+  readonly treeOf: (runId: string) => readonly string[]
+  readonly life: string
+}) {
+  const { database, spend, clock } = deps
+  const holds = new Map<string, OwnHold>()
+
+  function change(hold: Hold, grantedNano: number, takenNano: number): void {
+    hold.grantedNano += grantedNano
+    hold.takenNano += takenNano
+    database.afterRollback(() => {
+      hold.grantedNano -= grantedNano
+      hold.takenNano -= takenNano
+    })
+  }
+
+  /** False where its row is not open any more: then it holds nothing, and is not found again. */
+  function resize(hold: Hold, byNano: number): boolean {
+    const own = ownOf(hold)
+    if (spend.resize(own.row, byNano)) change(own, byNano, 0)
+    else drop(own)
+    return isLive(own)
+  }
+
+  function drop(hold: OwnHold): void {
+    holds.delete(hold.key)
+    database.afterRollback(() => holds.set(hold.key, hold))
+  }
+
+  function isLive(hold: Hold): boolean {
+    return holds.get(keyOf(hold, hold.runId, hold.day)) === hold
+  }
+
+  /** Down to what is taken, or up to it; a hold that holds nothing ends. */
+  function fit(hold: OwnHold): void {
+    const free = freeIn(hold)
+    if (free !== 0 && !resize(hold, -free)) return
+    if (hold.takenNano !== 0 || hold.grantedNano !== 0) return
+    spend.forget(hold.id)
+    drop(hold)
+  }
+
+  function topUp(hold: OwnHold): void {
+    const free = freeIn(hold)
+    if (free >= aheadMaxNano / 2) return
+    const leftNano = leftIn(tightestLimit(limitsFor(deps, hold.account, hold.day))) + free
+    const ahead = Math.max(0, Math.min(aheadMaxNano, Math.floor(leftNano * aheadShare)))
+    if (ahead > free) resize(hold, ahead - free)
+  }
+
+  function count(hold: OwnHold): void {
+    if (hold.calls >= busyCalls) hold.isBusy = true
+    if (clock.now() - hold.countedSince < countedMs) return
+    hold.isBusy = hold.calls >= busyCalls
+    hold.calls = 0
+    hold.countedSince = clock.now()
+  }
+
+  function ownOf(hold: Hold): OwnHold {
+    const own = holds.get(keyOf(hold, hold.runId, hold.day))
+    if (own !== hold || own === undefined) throw new Error('a hold is used after its end')
+    return own
+  }
+
+  return {
+    find: (account: Owner & Pick<BudgetAccount, 'run'>, day: string): Hold | null =>
+      holds.get(keyOf(account, account.run?.runId ?? null, day)) ?? null,
+    open(
+      asked: {
+        readonly wish: BudgetAccount & { readonly model: string }
+        readonly day: string
+        readonly at: number
+      },
+      grantedNano: number,
+    ): Hold {
+      const { wish, day, at } = asked
+      const { agentId, project, run, model } = wish
+      const runId = run?.runId ?? null
+      const taskId = run?.taskId ?? null
+      const id = deps.newId('call')
+      const row: SpendRow = { id, agentId, runId, taskId, project, model, day, reservedNano: grantedNano }
+      const key = keyOf(wish, runId, day)
+      spend.open(row, { at, life: deps.life })
+      const hold: OwnHold = {
+        id,
+        agentId,
+        runId,
+        project,
+        day,
+        grantedNano,
+        takenNano: 0,
+        key,
+        row,
+        account: { agentId, project, run },
+        calls: 0,
+        countedSince: at,
+        isBusy: false,
+        given: 0,
+      }
+      holds.set(key, hold)
+      database.afterRollback(() => holds.delete(key))
+      return hold
+    },
+    resize,
+    /** The id of the call that takes it. */
+    take(hold: Hold, nano: number): string {
+      const own = ownOf(hold)
+      own.calls++
+      own.given++
+      change(own, 0, nano)
+      return `${own.id}.${own.given}`
+    },
+    /** What calls have cost is about to be written as spent; returns how much of it is set aside. */
+    release(hold: Hold, costNano: number): number {
+      if (!isLive(hold)) return 0
+      const releasedNano = Math.min(costNano, hold.grantedNano)
+      change(hold, -releasedNano, -costNano)
+      return releasedNano
+    },
+    /** What others of the agent have set aside and do not use; of everybody where `agentId` is null. */
+    giveBackOthers(agentId: string | null, own: Hold | null): void {
+      for (const hold of holds.values()) {
+        if ((agentId === null || hold.agentId === agentId) && hold !== own) fit(hold)
+      }
+    },
+    giveBack: () => [...holds.values()].forEach(fit),
+    /** More for the busy, and back from the others. */
+    rebalance(): void {
+      for (const hold of holds.values()) {
+        count(hold)
+        if (hold.isBusy) topUp(hold)
+        else fit(hold)
+      }
+    },
+    haveUnused(): boolean {
+      for (const hold of holds.values()) if (freeIn(hold) !== 0) return true
+      return false
+    },
+  }
+}
+
+type Owner = Pick<BudgetAccount, 'agentId' | 'project'>
+
+/** With the project, so that an agent that changes it is charged to the new one from its next call on. */
+function keyOf({ agentId, project }: Owner, runId: string | null, day: string): string {
+  return `${agentId} ${project ?? ''} ${runId ?? ''} ${day}`
+}

@@ -1,0 +1,54 @@
+import type { Kernel, MeshModule } from '../kernel/index.ts'
+import { spendingPeopleRoutes } from './people.routes.ts'
+import { createSpending } from './spending.ts'
+import type { Spending, SpendingNeeds } from './spending.ts'
+
+export { checkSums } from './check-sums.ts'
+export { bookable } from './ledger-bounds.ts'
+export { nanoFromUsd, nanoPerUsd, usdFromNano } from './money.ts'
+export type { Reservation } from './reservation.ts'
+export type { SetBudget } from './set-budget.ts'
+export { differenceWords } from './settle-ledger.ts'
+export { utcDay } from './sum-scopes.ts'
+export type { SpendClosing } from './spend-table.ts'
+export type { UnknownCost } from './unknown-cost.ts'
+export type { Spending } from './spending.ts'
+
+/** Money: reserve, settle, refund, report, and the budgets. */
+export function spendingModule(kernel: Kernel, needs: SpendingNeeds): MeshModule<Spending> {
+  const closing = new AbortController()
+  const spending = createSpending(kernel, { ...needs, stopped: closing.signal })
+  const refreshBriefings = () => {
+    needs.agents.refreshBriefings().catch((error: unknown) => {
+      kernel.log.error(
+        { err: error },
+        'briefings were not refreshed; agents read their old budgets there until they are',
+      )
+    })
+  }
+  // Who is told the outcome of a run is told the whole cost: that of its last call may still wait to be written.
+  kernel.hooks.costsAsked.subscribe(spending.flush)
+  kernel.hooks.journalAsked.subscribe(spending.journalSpend)
+  let firstDailyUsd: number | null = null
+  return {
+    api: spending,
+    routes: { people: (surface) => spendingPeopleRoutes(surface, { spending, refreshBriefings }) },
+    metrics: spending.costs.metrics,
+    start: () => {
+      kernel.log.info({ leftOpen: spending.found.leftOpen }, 'the sums of what was spent follow their rows')
+      // Before any run begins, and as late as that: a start that fails earlier has not told of it.
+      firstDailyUsd = spending.budgets.giveFirstToFleet()
+    },
+    notices: () => (firstDailyUsd === null ? [] : [firstBudgetNotice(firstDailyUsd)]),
+    maintain: spending.journalSpend,
+    close: () => {
+      closing.abort(new Error('the mesh stops'))
+      spending.flush()
+      spending.journalSpend()
+    },
+  }
+}
+
+function firstBudgetNotice(dailyUsd: number): string {
+  return `All agents together may spend USD ${dailyUsd} a day; nobody had set a limit, so this one is set now. Change it: flotilla budget fleet --daily USD (none takes it away)`
+}

@@ -1,0 +1,212 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { NewId } from '@flotilla/protocol/ids'
+import { Problem } from '@flotilla/protocol/problem'
+import type { Journal } from '../journal/index.ts'
+import { silentLog } from '../platform/index.ts'
+import type { Log } from '../platform/index.ts'
+import type { Database } from '../storage/index.ts'
+import { createGroupedCommit } from '../storage/index.ts'
+import type { BudgetAccount, BudgetOf } from './budget-limits.ts'
+import type { BudgetWarnings } from './budget-warnings.ts'
+import { createHolds, freeIn } from './holds.ts'
+import { costAtMost, isFree } from './reservation.ts'
+import type { Reservation, ReserveWish } from './reservation.ts'
+import { createRunTokens } from './run-tokens.ts'
+import { settleLedger } from './settle-ledger.ts'
+import type { SettledLedger } from './settle-ledger.ts'
+import { createUtcDay } from './sum-scopes.ts'
+import type { SpendClosing, SpendTable } from './spend-table.ts'
+import { freeReservation, reservationFrom, takeReservation } from './take-reservation.ts'
+import { createTaskCalls } from './task-calls.ts'
+import { writeSettled } from './write-settled.ts'
+import type { SettledCall } from './write-settled.ts'
+
+/**
+ * Money is set aside before a call leaves and accounted for after it.
+ *
+ * 1. What calls may cost is set aside durably before they leave, by a decision that is one transaction with the sums
+ *    it rests on: parallel calls cannot both take the last cent. A run that calls often has a little more set aside
+ *    than its open calls need (a hold), and its calls take from that without waiting for the disk.
+ * 2. A reservation ends once, settled or refunded; whoever comes second changes nothing.
+ * 3. What a crash left open, unused parts of holds included, is settled in full at the next start, on the day it was set aside, before
+ *    anything else could be set aside: making reservations settles the ledger. A hold bears the life of the mesh
+ *    that made it, and no other life ends it but by this.
+ * 4. Days and months are UTC, and a call is paid on the day it began.
+ * 5. A call fits into every limit at once: its agent's, its project's, the fleet's, its task's, its run's and those of the
+ *    runs that it works for.
+ */
+export interface Reservations {
+  /** Throws the Problem `budget-exhausted` with numbers when not even one token of output is left. */
+  reserve(wish: ReserveWish): Promise<Reservation>
+  /** Tells what the call cost; safe to call again. `andAlso` stands or falls with it. Written within `writeEveryMs`. */
+  settle(reservation: Reservation, closing: SpendClosing, andAlso?: () => void): void
+  /** For a call that the provider never served. */
+  refund(reservation: Reservation): void
+  /** What was found when these were made: invariant 3. */
+  readonly found: SettledLedger
+  /** After a budget was changed: nothing set aside before is used under it, so that it holds from the next call on. */
+  rebalance(): void
+  /** Writes what is over and waits, for whoever reads the sums now. */
+  settleWaiting(): void
+  /** Writes what waits now and gives back all that holds do not use; for the end, before the database closes. */
+  flush(): void
+}
+
+export interface ReservationsDeps {
+  readonly database: Database
+  readonly spend: SpendTable
+  readonly clock: Clock
+  readonly newId: NewId
+  /** Of this start of the mesh alone. */
+  readonly life: string
+  readonly budgetOf: BudgetOf
+  /** A run and all that work for it, near or far: they use its caps together. */
+  readonly treeOf: (runId: string) => readonly string[]
+  /** Called inside the settling transaction for calls that belong to a run; many calls may come as one sum. */
+  readonly addRunCost: (runId: string, cost: { readonly costUsd: number; readonly tokens: number }) => void
+  readonly warnings?: BudgetWarnings
+  readonly journal?: Journal
+  readonly log?: Log
+  /** Ends what waits between calls; `flush` comes after it. */
+  readonly stopped?: AbortSignal
+}
+
+/** A commit costs a fifth of a millisecond and holds everybody up, so what is over is written in rounds. */
+const writeEveryMs = 50
+/** So many do not wait for the round. */
+const endedMax = 1000
+
+export function createReservations(deps: ReservationsDeps): Reservations {
+  const { database, clock } = deps
+  const log = deps.log ?? silentLog
+  const found = settleLedger({ ...deps, log })
+  const grouped = createGroupedCommit(database)
+  const holds = createHolds(deps)
+  const taskCalls = createTaskCalls(deps)
+  const utcDay = createUtcDay()
+  const parts = { ...deps, holds, taskCalls }
+  const runTokens = createRunTokens(deps)
+  /** With the tokens of output that each set aside of its run's cap. */
+  const open = new Map<Reservation, { readonly setAside: number; readonly run: BudgetAccount['run'] }>()
+  let ended: SettledCall[] = []
+  let isWriting = false
+
+  async function keepWriting(): Promise<void> {
+    isWriting = true
+    try {
+      while (ended.length > 0 || holds.haveUnused()) {
+        await clock.sleep(writeEveryMs, deps.stopped)
+        write(() => holds.rebalance())
+        grouped.flush()
+      }
+    } catch (error) {
+      // `stopped` has ended the sleep, and `flush` writes the rest.
+      if (deps.stopped?.aborted !== true)
+        log.error({ err: error }, 'writing settled calls broke off; the next call that ends begins it anew')
+    } finally {
+      isWriting = false
+    }
+  }
+
+  /** What fails here stays set aside in the table, so that invariant 3 pays for it. */
+  function write(andThen: () => void): void {
+    const batch = ended
+    ended = []
+    const failed = (error: unknown) =>
+      log.error(
+        { err: error },
+        'a model call was not written; its money stays set aside, and the next start books all of it',
+      )
+    grouped
+      .add(() => writeSettled(parts, batch))
+      .catch((error: unknown) => {
+        if (batch.length === 1) failed(error)
+        else for (const one of batch) grouped.add(() => writeSettled(parts, [one])).catch(failed)
+      })
+    grouped
+      .add(andThen)
+      .catch((error: unknown) =>
+        log.error({ err: error }, 'holds were not rebalanced; the next round does it'),
+      )
+  }
+
+  function end(one: SettledCall): void {
+    ended.push(one)
+    if (ended.length >= endedMax) write(() => {})
+    if (!isWriting) void keepWriting()
+  }
+
+  function remember(
+    reservation: Reservation,
+    tokens: { readonly setAside: number; readonly run: BudgetAccount['run'] },
+  ): Reservation {
+    open.set(reservation, tokens)
+    return reservation
+  }
+
+  /** Invariant 2: false for whoever comes second. */
+  function closes(reservation: Reservation, closing: SpendClosing | null): boolean {
+    const tokens = open.get(reservation)
+    if (tokens === undefined) return false
+    open.delete(reservation)
+    const used = closing ? closing.promptTokens + closing.completionTokens : 0
+    runTokens.ended(tokens.run, { setAside: tokens.setAside, used })
+    return true
+  }
+
+  return {
+    found,
+    async reserve(asked) {
+      const at = clock.now()
+      const day = utcDay(at)
+      const project = deps.budgetOf(asked.agentId).project?.name ?? null
+      const taskId = asked.run?.taskId ?? null
+      taskCalls.refuseOverCap(asked)
+      const maxAllowed = runTokens.take(asked.run, asked)
+      const wish = { ...asked, maxTokens: maxAllowed, project }
+      const tokens = { setAside: maxAllowed * asked.answers, run: asked.run }
+      taskCalls.began(taskId)
+      if (isFree(wish)) return remember(freeReservation(deps, wish, { at, day }), tokens)
+      const hold = holds.find(wish, day)
+      const wished = costAtMost(wish, wish.maxTokens)
+      if (hold && freeIn(hold) >= wished) {
+        return remember(reservationFrom(holds, hold, { wish, maxTokens: wish.maxTokens, at }), tokens)
+      }
+      const outcome = await grouped
+        .add(() => takeReservation(parts, wish))
+        .catch((error: unknown) => ({ failed: error }))
+      if (outcome instanceof Problem || 'failed' in outcome) {
+        taskCalls.refused(taskId)
+        runTokens.ended(asked.run, { setAside: tokens.setAside, used: 0 })
+        throw outcome instanceof Problem ? outcome : outcome.failed
+      }
+      return remember(outcome, tokens)
+    },
+    settle(reservation, closing, andAlso = () => {}) {
+      if (!closes(reservation, closing)) return
+      if (reservation.hold) reservation.hold.takenNano += closing.costNano - reservation.reservedNano
+      end({ reservation, closing, andAlso })
+    },
+    refund(reservation) {
+      if (!closes(reservation, null)) return
+      if (!reservation.hold) {
+        taskCalls.refused(reservation.row.taskId)
+        return
+      }
+      reservation.hold.takenNano -= reservation.reservedNano
+      end({ reservation, closing: null, andAlso: () => {} })
+    },
+    settleWaiting() {
+      if (ended.length > 0) write(() => {})
+      grouped.flush()
+    },
+    rebalance() {
+      write(() => holds.giveBack())
+      grouped.flush()
+    },
+    flush() {
+      write(() => holds.giveBack())
+      grouped.flush()
+    },
+  }
+}

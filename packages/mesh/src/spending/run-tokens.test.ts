@@ -1,0 +1,131 @@
+import { describe, expect, test } from 'vitest'
+import { createRunTokens } from './run-tokens.ts'
+
+/** Sums by run, as the table has them; `asked` tells which runs were looked up there. */
+function aCount(booked: Readonly<Record<string, number>> = {}) {
+  const asked: string[] = []
+  const tokens = createRunTokens({
+    spend: {
+      total: (scope) => ({
+        spentNano: 0,
+        openNano: 0,
+        unconfirmedNano: 0,
+        calls: 0,
+        tokens: booked[scope] ?? 0,
+      }),
+    },
+    treeOf: (runId) => {
+      asked.push(runId)
+      return [runId, `${runId}-child`]
+    },
+  })
+  return { ...tokens, asked }
+}
+
+const run = (runId: string, budgetTokens: number | null) => ({ runId, budgetUsd: null, budgetTokens })
+const one = (maxTokens: number) => ({ maxTokens, answers: 1 })
+
+describe('the tokens of a run', () => {
+  test('are not counted where neither it nor one above it has a cap', () => {
+    const { take, ended, asked } = aCount()
+    expect(take(null, one(7))).toBe(7)
+    expect(take(run('run', null), one(7))).toBe(7)
+    expect(take({ runId: 'run', budgetUsd: null, capsAbove: [run('top', null)] }, one(7))).toBe(7)
+    ended(run('run', null), { setAside: 7, used: 7 })
+    expect(asked).toEqual([])
+  })
+
+  test('are taken to the last one, and what is refused then says of which run, and how many', () => {
+    const { take } = aCount({ 'run:run': 60, 'run:run-child': 30 })
+    const capped = run('run', 100)
+    expect(take(capped, one(9))).toBe(9)
+    expect(take(capped, one(9))).toBe(1)
+    expect(() => take(capped, one(1))).toThrow(
+      expect.objectContaining({
+        code: 'budget-exhausted',
+        extra: expect.objectContaining({
+          budget: 'run-tokens',
+          scope: 'run',
+          scope_id: 'run',
+          period: '',
+          limit_tokens: 100,
+          tokens: 100,
+          resets_at: null,
+        }),
+      }),
+    )
+  })
+
+  test('are asked of the table once, and then counted here: open calls do not stand there', () => {
+    const { take, ended, asked } = aCount({ 'run:run': 10 })
+    const capped = run('run', 100)
+    take(capped, one(50))
+    ended(capped, { setAside: 50, used: 20 })
+    expect(take(capped, one(1000))).toBe(70)
+    expect(asked).toEqual(['run'])
+  })
+
+  test('that a run above has left bound a call too, and are not taken where another run refuses', () => {
+    const { take } = aCount()
+    const top = run('top', 50)
+    const below = (runId: string, cap: number) => ({ ...run(runId, cap), capsAbove: [top] })
+    expect(take(below('a', 100), one(30))).toBe(30)
+    expect(() => take(below('b', 0), one(30))).toThrow(expect.objectContaining({ code: 'budget-exhausted' }))
+    expect(take(below('c', 100), one(30))).toBe(20)
+    expect(() => take(below('d', 100), one(30))).toThrow(
+      expect.objectContaining({ extra: expect.objectContaining({ scope_id: 'top', tokens: 50 }) }),
+    )
+  })
+
+  test('never come to less than none, so that no call gives a run more than its cap', () => {
+    const { take, ended } = aCount()
+    const capped = run('run', 100)
+    take(capped, one(10))
+    ended(capped, { setAside: 10, used: 0 })
+    ended(capped, { setAside: 10, used: 0 })
+    expect(take(capped, one(1000))).toBe(100)
+  })
+
+  test('of a thousand runs are remembered; the one without calls for longest is asked of the table again', () => {
+    const { take, ended, asked } = aCount({ 'run:run_0': 40, 'run:run_1': 50 })
+    const call = (runId: string) => {
+      take(run(runId, 100), one(1))
+      ended(run(runId, 100), { setAside: 1, used: 1 })
+    }
+    for (let at = 0; at < 1000; at++) call(`run_${at}`)
+    call('run_0')
+    expect(asked).toHaveLength(1000)
+    call('run_1000')
+    ended(run('run_1', 100), { setAside: 1, used: 1 })
+    expect(take(run('run_0', 100), one(1000))).toBe(58)
+    expect(take(run('run_1', 100), one(1000))).toBe(50)
+    expect(asked.slice(1000)).toEqual(['run_1000', 'run_1'])
+  })
+
+  test('of more than a thousand are forgotten again once their calls are over', () => {
+    const { take, ended, asked } = aCount()
+    const names = Array.from({ length: 1500 }, (_, at) => `run_${at}`)
+    for (const name of names) take(run(name, 100), one(1))
+    for (const name of names) ended(run(name, 100), { setAside: 1, used: 1 })
+    take(run('late', 100), one(1))
+    const before = asked.length
+    // The first 501 went for the late one; looked up anew, each pushes out the one that waited longest.
+    take(run('run_500', 100), one(1))
+    take(run('run_1499', 100), one(1))
+    expect(asked.slice(before)).toEqual(['run_500'])
+  })
+
+  test('are not forgotten while a call is open, whose tokens stand in no table: no cap is given twice', () => {
+    const { take, ended, asked } = aCount()
+    const long = run('long', 100)
+    take(long, one(60))
+    take(long, one(40))
+    ended(long, { setAside: 60, used: 50 })
+    for (let at = 0; at < 1500; at++) {
+      take(run(`run_${at}`, 100), one(1))
+      ended(run(`run_${at}`, 100), { setAside: 1, used: 1 })
+    }
+    expect(take(long, one(1000))).toBe(10)
+    expect(asked.filter((runId) => runId === 'long')).toHaveLength(1)
+  })
+})

@@ -1,0 +1,105 @@
+import type { RefuseAboveCeiling } from '../access/index.ts'
+import { isJournaled } from '../journal/index.ts'
+import type { Kernel } from '../kernel/index.ts'
+import { createAgentCosts } from './agent-costs.ts'
+import type { AgentCosts, BudgetedAgent } from './agent-costs.ts'
+import { createBudgetOf } from './budget-of.ts'
+import { createBudgetTable } from './budget-table.ts'
+import { createBudgetWarnings } from './budget-warnings.ts'
+import { createReportCosts } from './cost-report.ts'
+import type { ReportCosts } from './cost-report.ts'
+import { createGiveFirstFleetBudget } from './first-fleet-budget.ts'
+import type { GiveFirstFleetBudget } from './first-fleet-budget.ts'
+import { createJournalSpend } from './journal-spend.ts'
+import { createBudgetView, createListBudgets } from './list-budgets.ts'
+import type { BudgetViewOf, ListBudgets } from './list-budgets.ts'
+import { createReservations } from './reservations.ts'
+import type { Reservations } from './reservations.ts'
+import { createSetAgentProject, createSetBudget } from './set-budget.ts'
+import type { BudgetedAgents, SetAgentProject, SetBudget } from './set-budget.ts'
+import { createSpendTable } from './spend-table.ts'
+
+/** Money: set aside before a call of a model, settled or refunded after it, reported to people, and bounded by budgets. */
+export interface Spending extends Pick<Reservations, 'reserve' | 'settle' | 'refund' | 'found' | 'flush'> {
+  /** With what is over and was not written yet. */
+  readonly report: ReportCosts
+  readonly costs: AgentCosts
+  readonly budgets: {
+    readonly set: SetBudget
+    readonly setAgentProject: SetAgentProject
+    readonly view: BudgetViewOf
+    readonly list: ListBudgets
+    readonly giveFirstToFleet: GiveFirstFleetBudget
+  }
+  /** Tells the journal of all that was spent up to now. */
+  journalSpend(): void
+}
+
+export interface SpendingNeeds {
+  readonly agents: BudgetedAgents & {
+    list(): readonly (BudgetedAgent & { readonly project: string | null })[]
+    refreshBriefings(): Promise<void>
+  }
+  readonly runs: {
+    /** A run and all that work for it, near or far. */
+    treeOf(runId: string): readonly string[]
+    /** In the transaction that settles. */
+    addRunCost(runId: string, costUsd: number, tokens: number): void
+  }
+  readonly refuseAbove: RefuseAboveCeiling
+}
+
+/** `stopped` ends what waits between calls; `flush` comes after it. */
+export function createSpending(
+  kernel: Kernel,
+  { agents, runs, refuseAbove, stopped }: SpendingNeeds & { readonly stopped: AbortSignal },
+): Spending {
+  const { database, settings } = kernel
+  const spend = createSpendTable(database)
+  const table = createBudgetTable(database)
+  const { treeOf } = runs
+  const budgetOf = createBudgetOf({ table, agents, settings })
+  const reservations = createReservations({
+    ...kernel,
+    spend,
+    life: kernel.newId('life'),
+    stopped,
+    budgetOf,
+    treeOf,
+    warnings: createBudgetWarnings(kernel),
+    addRunCost: (runId, { costUsd, tokens }) => runs.addRunCost(runId, costUsd, tokens),
+  })
+  const costs = createAgentCosts({ ...kernel, spend, budgetOf, treeOf, agents })
+  const editing = { ...kernel, table, agents, refuseAbove, rebalance: reservations.rebalance }
+  const setBudget = createSetBudget(editing)
+  const reportCosts = createReportCosts(kernel)
+  const views = { ...kernel, table, agents, spend }
+  const listBudgets = createListBudgets(views)
+  const journalSpend = createJournalSpend(kernel)
+  return {
+    ...reservations,
+    report: (caller, asked) => {
+      reservations.settleWaiting()
+      return reportCosts(caller, asked)
+    },
+    costs,
+    budgets: {
+      set: setBudget,
+      setAgentProject: createSetAgentProject(editing),
+      view: createBudgetView(views),
+      list: (caller) => {
+        reservations.settleWaiting()
+        return listBudgets(caller)
+      },
+      giveFirstToFleet: createGiveFirstFleetBudget({
+        table,
+        setBudget,
+        wasDecided: (subject) => isJournaled(database, { action: 'budget.changed', subject }),
+      }),
+    },
+    journalSpend: () => {
+      reservations.settleWaiting()
+      journalSpend()
+    },
+  }
+}

@@ -1,0 +1,43 @@
+/** Sums are kept by whose money it is and by period: a UTC day, a UTC month, or none for runs and tasks. Pure. */
+export function agentScope(agentId: string): string {
+  return `agent:${agentId}`
+}
+
+export function runScope(runId: string): string {
+  return `run:${runId}`
+}
+
+export function taskScope(taskId: string): string {
+  return `task:${taskId}`
+}
+
+export function projectScope(project: string): string {
+  return `project:${project}`
+}
+
+export const fleetScope = 'fleet'
+
+/** `2026-11-21T…` gives `2026-11-21`. */
+export function utcDay(at: number): string {
+  return new Date(at).toISOString().slice(0, 10)
+}
+
+const dayMs = 24 * 3600 * 1000
+
+/** `utcDay` that makes its text once a day. */
+export function createUtcDay(): (at: number) => string {
+  let number = Number.NaN
+  let text = ''
+  return (at) => {
+    const asked = Math.floor(at / dayMs)
+    if (asked !== number) {
+      number = asked
+      text = utcDay(at)
+    }
+    return text
+  }
+}
+
+export function monthOf(day: string): string {
+  return day.slice(0, 7)
+}

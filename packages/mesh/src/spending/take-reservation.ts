@@ -1,0 +1,81 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { NewId } from '@flotilla/protocol/ids'
+import type { Problem } from '@flotilla/protocol/problem'
+import { exhausted, isShared, leftIn, limitsFor, tightestLimit } from './budget-limits.ts'
+import type { BudgetOf } from './budget-limits.ts'
+import type { BudgetWarnings } from './budget-warnings.ts'
+import { freeIn } from './holds.ts'
+import type { Hold, Holds } from './holds.ts'
+import { affordableTokens, costAtMost } from './reservation.ts'
+import type { OwnWish, Reservation } from './reservation.ts'
+import { utcDay } from './sum-scopes.ts'
+import type { SpendRow, SpendTable } from './spend-table.ts'
+
+export interface TakeDeps {
+  readonly clock: Clock
+  readonly newId: NewId
+  readonly spend: SpendTable
+  readonly holds: Holds
+  readonly budgetOf: BudgetOf
+  readonly treeOf: (runId: string) => readonly string[]
+  readonly warnings?: BudgetWarnings
+}
+
+/** Inside a transaction. A refusal is a value here, so that it does not undo what shares the commit. */
+export function takeReservation(deps: TakeDeps, wish: OwnWish): Reservation | Problem {
+  const { holds } = deps
+  const at = deps.clock.now()
+  const day = utcDay(at)
+  const own = holds.find(wish, day)
+  holds.giveBackOthers(wish.agentId, own)
+  const unusedNano = own ? freeIn(own) : 0
+  let limit = tightestLimit(limitsFor(deps, wish, day))
+  if (isShared(limit) && affordableTokens(wish, leftIn(limit) + unusedNano) < wish.maxTokens) {
+    // What other agents keep ahead is not used; whoever needs it now comes first.
+    holds.giveBackOthers(null, own)
+    limit = tightestLimit(limitsFor(deps, wish, day))
+  }
+  const leftNano = leftIn(limit) + unusedNano
+  const maxTokens = affordableTokens(wish, leftNano)
+  if (maxTokens < 1) {
+    deps.warnings?.refused(limit)
+    return exhausted(limit, leftNano, costAtMost(wish, 1))
+  }
+  const needed = costAtMost(wish, maxTokens) - unusedNano
+  const hold = own ?? holds.open({ wish, day, at }, needed)
+  // Its row is gone, and with it what it seemed to have left: the limits are asked again, without it.
+  if (own && needed > 0 && !holds.resize(own, needed)) return takeReservation(deps, wish)
+  return reservationFrom(holds, hold, { wish, maxTokens, at })
+}
+
+export function reservationFrom(
+  holds: Holds,
+  hold: Hold,
+  asked: { readonly wish: OwnWish; readonly maxTokens: number; readonly at: number },
+): Reservation {
+  const { wish, maxTokens, at } = asked
+  const reservedNano = costAtMost(wish, maxTokens)
+  const id = holds.take(hold, reservedNano)
+  const { agentId, runId, project, day } = hold
+  const taskId = wish.run?.taskId ?? null
+  const row: SpendRow = { id, agentId, runId, taskId, project, model: wish.model, day, reservedNano }
+  return { id, reservedNano, maxTokens, row, openedAt: at, hold }
+}
+
+export function freeReservation(
+  deps: Pick<TakeDeps, 'newId'>,
+  wish: OwnWish,
+  { at, day }: { readonly at: number; readonly day: string },
+): Reservation {
+  const row: SpendRow = {
+    id: deps.newId('call'),
+    agentId: wish.agentId,
+    runId: wish.run?.runId ?? null,
+    taskId: wish.run?.taskId ?? null,
+    project: wish.project,
+    model: wish.model,
+    day,
+    reservedNano: 0,
+  }
+  return { id: row.id, reservedNano: 0, maxTokens: wish.maxTokens, row, openedAt: at, hold: null }
+}

@@ -1,0 +1,86 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { limitsFor } from './budget-limits.ts'
+import type { BudgetOf } from './budget-limits.ts'
+import type { BudgetWarnings } from './budget-warnings.ts'
+import type { Hold, Holds } from './holds.ts'
+import { usdFromNano } from './money.ts'
+import type { Reservation } from './reservation.ts'
+import type { SpendClosing, SpendRow, SpendTable } from './spend-table.ts'
+import type { TaskCalls } from './task-calls.ts'
+
+/** A call that is over and not yet written. */
+export interface SettledCall {
+  readonly reservation: Reservation
+  /** Null when it was refunded. */
+  readonly closing: SpendClosing | null
+  readonly andAlso: () => void
+}
+
+export interface WriteDeps {
+  readonly clock: Clock
+  readonly spend: SpendTable
+  readonly holds: Pick<Holds, 'release'>
+  readonly taskCalls: Pick<TaskCalls, 'written'>
+  readonly budgetOf: BudgetOf
+  readonly treeOf: (runId: string) => readonly string[]
+  readonly addRunCost: (runId: string, cost: { readonly costUsd: number; readonly tokens: number }) => void
+  readonly warnings?: BudgetWarnings
+}
+
+interface Sum {
+  readonly row: SpendRow
+  readonly hold: Hold | null
+  costNano: number
+  unconfirmedNano: number
+  calls: number
+  promptTokens: number
+  completionTokens: number
+}
+
+/** Inside a transaction. Sums are written once for all calls of a run and day, and reports once per model. */
+export function writeSettled(deps: WriteDeps, batch: readonly SettledCall[]): void {
+  const closedAt = deps.clock.now()
+  const byRun = new Map<string, Sum>()
+  const byModel = new Map<string, Sum>()
+  for (const { reservation, closing, andAlso } of batch) {
+    const { row, openedAt, hold } = reservation
+    deps.spend.enter(row, { openedAt, closedAt }, closing)
+    deps.taskCalls.written(row.taskId)
+    andAlso()
+    if (closing === null) continue
+    const run = `${row.agentId} ${row.runId} ${row.project} ${row.day} ${hold?.id}`
+    add(byRun, run, { reservation, closing })
+    add(byModel, `${run} ${row.model}`, { reservation, closing })
+  }
+  for (const sum of byModel.values()) deps.spend.report(sum)
+  for (const sum of byRun.values()) {
+    const { row, hold, costNano, unconfirmedNano, calls } = sum
+    const releasedNano = hold ? deps.holds.release(hold, costNano) : 0
+    const tokens = sum.promptTokens + sum.completionTokens
+    const change = { openNano: -releasedNano, spentNano: costNano, unconfirmedNano, calls, tokens }
+    deps.spend.pay(row, hold?.id ?? null, change)
+    if (row.runId !== null) deps.addRunCost(row.runId, { costUsd: usdFromNano(costNano), tokens })
+    if (costNano > 0) {
+      const { agentId, project, day } = row
+      deps.warnings?.afterSpending(limitsFor(deps, { agentId, project, run: null }, day))
+    }
+  }
+}
+
+function add(
+  sums: Map<string, Sum>,
+  key: string,
+  { reservation, closing }: { readonly reservation: Reservation; readonly closing: SpendClosing },
+): void {
+  let sum = sums.get(key)
+  if (!sum) {
+    const { row, hold } = reservation
+    sum = { row, hold, costNano: 0, unconfirmedNano: 0, calls: 0, promptTokens: 0, completionTokens: 0 }
+    sums.set(key, sum)
+  }
+  sum.costNano += closing.costNano
+  if (closing.unconfirmed !== undefined) sum.unconfirmedNano += closing.costNano
+  sum.calls++
+  sum.promptTokens += closing.promptTokens
+  sum.completionTokens += closing.completionTokens
+}

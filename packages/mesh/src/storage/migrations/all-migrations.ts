@@ -1,0 +1,74 @@
+import type { Migration } from '../migrate.ts'
+import { ledgerMigration } from './001-ledger.ts'
+import { steersMigration } from './002-steers.ts'
+import { proactiveRunsMigration } from './003-proactive-runs.ts'
+import { pausesMigration } from './088-pauses.ts'
+import { runTokensMigration } from './004-run-tokens.ts'
+import { agentArchiveMigration } from './024-agent-archive.ts'
+import { agentsMigration } from './010-agents.ts'
+import { spendMigration } from './020-spend.ts'
+import { budgetsMigration } from './021-budgets.ts'
+import { agentProjectsMigration } from './022-agent-projects.ts'
+import { journalCheckpointsMigration } from './023-journal-checkpoints.ts'
+import { blackboardMigration } from './030-blackboard.ts'
+import { artifactsMigration } from './040-artifacts.ts'
+import { effectsMigration } from './050-effects.ts'
+import { credentialRequestsMigration } from './055-credential-requests.ts'
+import { egressMigration } from './060-egress.ts'
+import { controlMigration } from './070-control.ts'
+import { changeDigestsMigration } from './071-change-digests.ts'
+import { heartbeatsMigration } from './082-heartbeats.ts'
+import { webhookBodiesMigration } from './108-webhook-bodies.ts'
+import { webhooksMigration } from './083-webhooks.ts'
+import { webhookIdsMigration } from './084-webhook-ids.ts'
+import { mcpServersMigration } from './090-mcp-servers.ts'
+import { watchersMigration } from './085-watchers.ts'
+import { topicsMigration } from './087-topics.ts'
+import { spendLivesMigration } from './105-spend-lives.ts'
+import { unconfirmedSpendMigration } from './106-unconfirmed-spend.ts'
+import { cronMigration } from './080-cron.ts'
+import { effectMarksMigration } from './111-effect-marks.ts'
+import { cutOffChangesMigration } from './112-cut-off-changes.ts'
+import { statedWindowsMigration } from './125-stated-windows.ts'
+import { heartbeatRulesMigration } from './135-heartbeat-rules.ts'
+import { permissionDefaultsMigration } from './136-permission-defaults.ts'
+
+/**
+ * Every step of the schema. A new one is a file of this folder, `YYYYMMDDHHMMSS-name.ts` with that moment (UTC) as its
+ * version, and a line here: two branches never take the same. The first steps have small numbers and keep them.
+ */
+export const allMigrations: readonly Migration[] = [
+  ledgerMigration,
+  steersMigration,
+  proactiveRunsMigration,
+  runTokensMigration,
+  agentsMigration,
+  spendMigration,
+  budgetsMigration,
+  agentProjectsMigration,
+  journalCheckpointsMigration,
+  agentArchiveMigration,
+  blackboardMigration,
+  artifactsMigration,
+  effectsMigration,
+  credentialRequestsMigration,
+  egressMigration,
+  controlMigration,
+  changeDigestsMigration,
+  heartbeatsMigration,
+  webhooksMigration,
+  webhookIdsMigration,
+  pausesMigration,
+  mcpServersMigration,
+  watchersMigration,
+  topicsMigration,
+  cronMigration,
+  webhookBodiesMigration,
+  spendLivesMigration,
+  unconfirmedSpendMigration,
+  effectMarksMigration,
+  cutOffChangesMigration,
+  statedWindowsMigration,
+  heartbeatRulesMigration,
+  permissionDefaultsMigration,
+]

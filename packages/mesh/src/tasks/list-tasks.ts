@@ -1,0 +1,65 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { Problem } from '@flotilla/protocol/problem'
+import type { TaskView } from '@flotilla/protocol/task'
+import type { Caller, Guard } from '../access/index.ts'
+import { taskView } from './task-table.ts'
+import type { TaskTable } from './task-table.ts'
+
+/** Tasks of each list of an inbox, newest first. */
+const inboxMax = 50
+const hourMs = 3600 * 1000
+
+interface Deps {
+  readonly table: TaskTable
+  readonly guard: Guard
+}
+
+export interface Inbox {
+  readonly assigned: readonly TaskView[]
+  readonly given: readonly TaskView[]
+}
+
+export interface TaskPage {
+  readonly agentId?: string | undefined
+  readonly limit: number
+}
+
+export interface StaleTaskPage extends TaskPage {
+  /** Nothing happened to them for so long. */
+  readonly hours: number
+}
+
+/** Open tasks of the calling agent, and what became of those it gave. Problem `denied`. */
+export function createListInbox({ table, guard }: Deps): (caller: Caller) => Inbox {
+  return (caller) => {
+    if (caller.kind !== 'agent') throw new Problem('not-found')
+    guard(caller, { do: 'act-for-self', agentId: caller.agentId })
+    return {
+      assigned: table.openOf(caller.agentId, inboxMax).map(taskView),
+      given: table.givenBy(caller.agentId, inboxMax).map(taskView),
+    }
+  }
+}
+
+/** All tasks for people, newest first. Problem `denied`. */
+export function createListTasks({
+  table,
+  guard,
+}: Deps): (caller: Caller, page: TaskPage) => readonly TaskView[] {
+  return (caller, page) => {
+    guard(caller, { do: 'view-fleet' })
+    return table.list(page).map(taskView)
+  }
+}
+
+/** Open tasks that nothing happened to for a while, the longest first. Problem `denied`. */
+export function createListStaleTasks({
+  table,
+  guard,
+  clock,
+}: Deps & { readonly clock: Clock }): (caller: Caller, page: StaleTaskPage) => readonly TaskView[] {
+  return (caller, { hours, agentId, limit }) => {
+    guard(caller, { do: 'view-fleet' })
+    return table.staleSince(clock.now() - hours * hourMs, { agentId, limit }).map(taskView)
+  }
+}

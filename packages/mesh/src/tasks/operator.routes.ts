@@ -1,0 +1,11 @@
+import { operatorViewApi as api } from '@flotilla/protocol/operator-api'
+import { operatorViewEndpoints as endpoints } from '@flotilla/protocol/operator-endpoints'
+import type { Caller } from '../access/index.ts'
+import type { Surface } from '../http/index.ts'
+import type { Tasks } from './tasks.ts'
+
+export function taskOperatorRoutes({ bind }: Surface<Caller>, tasks: Tasks): void {
+  bind(endpoints.staleTasks, api.staleTasks, ({ caller, query: { hours, agent: agentId, limit } }) => ({
+    tasks: tasks.listStaleTasks(caller, { hours, agentId, limit }),
+  }))
+}

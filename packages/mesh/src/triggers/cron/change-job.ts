@@ -1,0 +1,60 @@
+import type { CronChange, NewCronJob } from '@flotilla/protocol/cron-api'
+import { actorOf } from '../../access/index.ts'
+import type { Caller } from '../../access/index.ts'
+import type { Kernel } from '../../kernel/index.ts'
+import { badField } from './check-tool.ts'
+import { modeOf } from './cron-job.ts'
+import type { CronJob } from './cron-job.ts'
+
+export function newJob(
+  { newId, clock }: Pick<Kernel, 'newId' | 'clock'>,
+  caller: Caller,
+  input: NewCronJob,
+): CronJob {
+  const { timezone, enabled, suppress_empty: suppressEmpty, heartbeat, message, when } = input
+  return {
+    id: newId('cron'),
+    agent: input.agent,
+    schedule: input.schedule.trim(),
+    timezone: timezone ?? 'UTC',
+    enabled: enabled ?? true,
+    suppress_empty: suppressEmpty ?? true,
+    heartbeat: heartbeat ?? false,
+    ...(message === undefined ? {} : { message }),
+    ...(input.tool_name === undefined ? {} : { tool_name: input.tool_name }),
+    ...(input.tool_params === undefined ? {} : { tool_params: input.tool_params }),
+    ...(when === undefined || when.trim() === '' ? {} : { when }),
+    created_by: actorOf(caller),
+    created_at: clock.now(),
+  }
+}
+
+/** An agent that says what a job does is its maker from then on: the job may no more than it, and is believed no more. */
+export function changedBy(caller: Caller, job: CronJob, change: CronChange): CronJob {
+  const next = changed(job, change)
+  const saysWhat = [change.message, change.tool_name, change.tool_params].some((value) => value !== undefined)
+  return saysWhat && caller.kind === 'agent' ? { ...next, created_by: actorOf(caller) } : next
+}
+
+/** The job with what may change of it; its mode stays. Problem `bad-request` where the change is one of mode. Pure. */
+function changed(job: CronJob, change: CronChange): CronJob {
+  const mode = modeOf(job)
+  if (change.tool_name !== undefined && mode !== 'tool')
+    throw badField('tool_name', `the job is in ${mode} mode and stays so; remove it and make another`)
+  if (change.tool_params !== undefined && mode !== 'tool')
+    throw badField('tool_params', `the job is in ${mode} mode and stays so; remove it and make another`)
+  if (change.message !== undefined && mode === 'tool')
+    throw badField('message', 'the job is in tool mode and stays so; remove it and make another')
+  const { when, schedule, ...rest } = change
+  const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined))
+  const next: CronJob = { ...job, ...given, ...(schedule === undefined ? {} : { schedule: schedule.trim() }) }
+  if (when === undefined) return next
+  const { when: _before, ...without } = next
+  return when.trim() === '' ? without : { ...without, when }
+}
+
+/** What the change is called in the journal. Pure. */
+export function actionOf({ enabled, ...rest }: CronChange): 'updated' | 'paused' | 'resumed' {
+  if (enabled === undefined || Object.values(rest).some((value) => value !== undefined)) return 'updated'
+  return enabled ? 'resumed' : 'paused'
+}

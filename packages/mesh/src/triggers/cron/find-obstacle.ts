@@ -1,0 +1,62 @@
+import { isTerminal } from '@flotilla/protocol/run'
+import type { Caller } from '../../access/index.ts'
+import type { Kernel } from '../../kernel/index.ts'
+import type { RunRecord } from '../../runs/index.ts'
+import { conditionPayload } from './condition-payload.ts'
+import type { CronJob } from './cron-job.ts'
+import type { CronRow, CronState } from './cron-table.ts'
+import type { LiveJob } from './job-schedule.ts'
+import { isOperatorHeartbeat } from './operator-heartbeat.ts'
+import type { Firing, Obstacle } from './record-firing.ts'
+
+/** What keeps a scheduled firing from being one, first things first; null where nothing does. Problems of `requireWorking`. */
+export function findObstacle(firing: Firing, live: LiveJob, dueAt: number): Obstacle | null {
+  const { deps, jobs } = firing
+  const { job } = live
+  const maker = refusalOfMaker(deps.kernel, job)
+  if (maker !== null) return { reason: 'maker', detail: maker }
+  deps.agents.requireWorking(job.agent)
+  return overlapOf(openFirings(firing, job)) ?? unmetCondition(live, dueAt, jobs.table.stateOf(job.id))
+}
+
+/** A job does no more than its maker may at the moment of firing. */
+function refusalOfMaker({ decide }: Pick<Kernel, 'decide'>, job: CronJob): string | null {
+  const maker = /^agent:(.+)$/.exec(job.created_by)?.[1]
+  // The mesh itself keeps the operator's heartbeat, whoever is written there.
+  if (maker === undefined || isOperatorHeartbeat(job)) return null
+  const caller: Caller = { kind: 'agent', agentId: maker, token: 'door', run: null }
+  const may = decide(caller, { do: 'manage-cron' })
+  if (!may.allowed) return `${maker}, which made it, may not: ${may.reason}`
+  if (maker === job.agent) return null
+  const mayForOther = decide(caller, { do: 'edit-agent-config', agentId: job.agent })
+  return mayForOther.allowed ? null : `${maker}, which made it, may not: ${mayForOther.reason}`
+}
+
+/** Earlier firings of the job that go on, oldest first. A run whose end was not heard of is settled here and now. */
+function openFirings({ deps, jobs, settle }: Firing, job: CronJob): readonly CronRow[] {
+  return jobs.table.openOf(job.id).filter((row) => {
+    if (row.runId === null) return true
+    const run = deps.runs.find(row.runId)
+    if (run && isTerminal(run.state)) settle(row, run)
+    return run !== null && holdsBack(job, run)
+  })
+}
+
+/** A heartbeat that waits for what it handed on keeps nobody from looking around again. Pure. */
+function holdsBack(job: CronJob, { state }: RunRecord): boolean {
+  return !isTerminal(state) && !(job.heartbeat && state === 'waiting')
+}
+
+/** Pure. */
+function overlapOf([before]: readonly CronRow[]): Obstacle | null {
+  if (!before) return null
+  const what = before.runId === null ? 'is being fired' : `goes on as ${before.runId}`
+  return { reason: 'overlap', detail: `the one before ${what}` }
+}
+
+/** Pure. */
+function unmetCondition({ job, when }: LiveJob, dueAt: number, state: CronState | null): Obstacle | null {
+  if (typeof when === 'string') return { reason: 'error', detail: `its condition: ${when}` }
+  if (!when || when(conditionPayload(job, dueAt, state))) return null
+  return { reason: 'condition', detail: `it did not hold: ${job.when ?? ''}` }
+}

@@ -1,0 +1,51 @@
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import type { CronRow } from './cron-table.ts'
+
+/** Two ticks: a due time is acted on at the next tick, and one that had to wait for another is late. */
+export const lateAfterMs = 10_000
+
+/** What became of a due time, as one sentence for a person. Times in UTC. Pure. */
+export function formatRow(row: CronRow): string {
+  return `${timesOf(row)}: ${whatOf(row)}`
+}
+
+function timesOf({ dueAt, dueUntil, count, countExact, manual }: CronRow): string {
+  if (manual) return `${stamp(dueAt)}, by hand`
+  if (count === 1) return stamp(dueAt)
+  return `${stamp(dueAt)} to ${stamp(dueUntil)}, ${countExact ? '' : 'at least '}${count} due times`
+}
+
+function whatOf(row: CronRow): string {
+  if (row.state === 'skipped') return `skipped (${row.reason ?? 'no reason'}): ${row.detail}`
+  if (row.state === 'firing') return 'is being fired'
+  const late = isLate(row) ? `, ${formatDuration(row.lateMs)} late` : ''
+  const quiet = row.quiet ? ', and said nothing new' : ''
+  if (row.outcome === null) return `fired as ${row.runId ?? '?'}${late}; it goes on`
+  const text = row.quiet || row.text.trim() === '' ? '' : `: ${oneLine(row.text)}`
+  return `fired as ${row.runId ?? '?'}${late}; ${row.outcome}${quiet}${text}`
+}
+
+export function isLate(row: Pick<CronRow, 'lateMs' | 'manual'>): boolean {
+  return !row.manual && row.lateMs > lateAfterMs
+}
+
+export function stamp(at: number): string {
+  return new Date(at)
+    .toISOString()
+    .replace('T', ' ')
+    .replace(/\.000Z$/, 'Z')
+}
+
+export function formatDuration(ms: number): string {
+  const seconds = Math.round(ms / 1000)
+  if (seconds < 120) return `${seconds} s`
+  if (seconds < 7200) return `${Math.round(seconds / 60)} min`
+  return seconds < 172_800 ? `${Math.round(seconds / 3600)} h` : `${Math.round(seconds / 86_400)} days`
+}
+
+const shownChars = 160
+
+function oneLine(text: string): string {
+  const line = sanitizeForPrompt(text).replace(/\s+/g, ' ').trim()
+  return line.length > shownChars ? `${line.slice(0, shownChars - 1)}…` : line
+}

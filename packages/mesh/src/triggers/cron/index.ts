@@ -1,0 +1,84 @@
+import type { AgentConnection } from '../../agents/index.ts'
+import type { Notes } from '../../collaboration/notes/index.ts'
+import type { FileEditor } from '../../config/index.ts'
+import { reasonToPause } from '../../kernel/index.ts'
+import type { Kernel, MeshModule } from '../../kernel/index.ts'
+import { conditionHolds, parseCondition } from '../conditions/index.ts'
+import { cronAgentRoutes } from './agent.routes.ts'
+import type { CronDeps, FireHeartbeat } from './cron-deps.ts'
+import { createCronJobs } from './cron-jobs.ts'
+import type { CronJobs } from './cron-jobs.ts'
+import { createCron } from './cron.ts'
+import type { ManageCron } from './manage-cron.ts'
+import { cronPeopleRoutes } from './people.routes.ts'
+
+export { readJobs } from './cron-file.ts'
+
+/** A start of its agent and one answer; who makes a job waits for it. */
+const toolsDeadlineMs = 60_000
+
+/** The jobs there are, before anything fires them: heartbeats are scheduled there, and are fired by the module below. */
+export async function openCronJobs(
+  kernel: Kernel,
+  needs: { readonly path: string; readonly editor: FileEditor },
+): Promise<CronJobs> {
+  const jobs = await createCronJobs({
+    ...kernel,
+    ...needs,
+    readCondition: (text) => {
+      const condition = parseCondition(text)
+      return (payload) => conditionHolds(condition, payload)
+    },
+  })
+  kernel.hooks.agentLeaving.subscribe(jobs.file.requireWhole)
+  kernel.hooks.agentFilesDropped.subscribe(jobs.forget)
+  return jobs
+}
+
+export interface CronApi extends ManageCron, Pick<CronJobs, 'broken' | 'heartbeatJobs'> {}
+
+/** Jobs by the clock. */
+export function cronModule(
+  kernel: Kernel,
+  needs: {
+    readonly jobs: CronJobs
+    readonly heartbeats: { readonly fire: FireHeartbeat }
+    readonly runs: CronDeps['runs']
+    readonly agents: Pick<CronDeps['agents'], 'requireWorking'> & {
+      reach(agentId: string, signal: AbortSignal): Promise<AgentConnection>
+    }
+    readonly notes: Pick<Notes, 'notifyOwner'>
+  },
+): MeshModule<CronApi> {
+  const { agents, jobs, notes } = needs
+  const cron = createCron(
+    {
+      kernel,
+      runs: needs.runs,
+      agents: {
+        requireWorking: (agentId) => agents.requireWorking(agentId),
+        toolsOf: async (agentId, signal) => {
+          const bounded = AbortSignal.any([signal, AbortSignal.timeout(toolsDeadlineMs)])
+          return (await agents.reach(agentId, bounded)).tools(bounded)
+        },
+      },
+      fireHeartbeat: needs.heartbeats.fire,
+      pausedReason: (agentId) => reasonToPause(kernel.hooks, agentId),
+      note: (agentId, message, idempotencyKey) =>
+        void notes.notifyOwner(
+          { kind: 'agent', agentId, token: 'door', run: null },
+          { message, idempotencyKey },
+        ),
+    },
+    jobs,
+  )
+  kernel.hooks.runSettled.subscribe(cron.runSettled)
+  return {
+    api: { ...cron, broken: jobs.broken, heartbeatJobs: jobs.heartbeatJobs },
+    routes: {
+      people: (surface) => cronPeopleRoutes(surface, cron),
+      agent: (surface) => cronAgentRoutes(surface, cron),
+    },
+    run: cron.run,
+  }
+}

@@ -1,0 +1,59 @@
+import { Problem } from '@flotilla/protocol/problem'
+import { actorOf } from '../../access/index.ts'
+import type { Caller } from '../../access/index.ts'
+import type { Kernel } from '../../kernel/index.ts'
+import type { JobSchedule, LiveJob } from './job-schedule.ts'
+
+type Deciding = Pick<Kernel, 'guard' | 'decide'>
+
+/** An agent sees the jobs that are for it or that it made; whoever may view the fleet sees all. */
+export function visibleJobs(
+  { guard, decide }: Deciding,
+  caller: Caller,
+  all: readonly LiveJob[],
+): readonly LiveJob[] {
+  if (caller.kind !== 'agent') {
+    guard(caller, { do: 'view-fleet' })
+    return all
+  }
+  guard(caller, { do: 'act-for-self', agentId: caller.agentId })
+  if (decide(caller, { do: 'view-fleet' }).allowed) return all
+  return all.filter(({ job }) => job.agent === caller.agentId || job.created_by === actorOf(caller))
+}
+
+/** Jobs for another agent need the right to edit that agent's configuration as well. */
+export function guardOther({ guard }: Pick<Kernel, 'guard'>, caller: Caller, agentId: string): void {
+  if (caller.kind === 'agent' && caller.agentId !== agentId)
+    guard(caller, { do: 'edit-agent-config', agentId })
+}
+
+/** A job that the caller may change, told of it as of one that is not there where it may not know of it. */
+export function ownJob(
+  { kernel, schedule }: { readonly kernel: Deciding; readonly schedule: JobSchedule },
+  caller: Caller,
+  jobId: string,
+): LiveJob {
+  const live = requireJob(schedule, jobId)
+  if (caller.kind !== 'agent') return live
+  const { job } = live
+  if (visibleJobs(kernel, caller, [live]).length === 0) throw unknownJob(jobId)
+  if (job.agent === caller.agentId && job.created_by !== actorOf(caller)) {
+    throw new Problem('denied', {
+      detail: `${job.created_by} made this job for you; ask the owner to change it`,
+    })
+  }
+  guardOther(kernel, caller, job.agent)
+  return live
+}
+
+export function requireJob(schedule: JobSchedule, jobId: string): LiveJob {
+  const live = schedule.find(jobId)
+  if (!live) throw unknownJob(jobId)
+  return live
+}
+
+export function unknownJob(jobId: string): Problem {
+  return new Problem('not-found', {
+    detail: `there is no job ${jobId.slice(0, 100)}; flotilla cron list shows them`,
+  })
+}

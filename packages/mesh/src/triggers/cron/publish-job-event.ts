@@ -1,0 +1,22 @@
+import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
+import type { EventBus } from '../../events/index.ts'
+import type { CronJob } from './cron-job.ts'
+
+/** Of an event; the row has the whole, characters. */
+const detailMaxChars = 500
+
+/** Tells people's surfaces what became of a job. */
+export function publishJobEvent(
+  events: Pick<EventBus, 'publish'>,
+  job: CronJob,
+  told: Pick<Extract<FleetEventBody, { type: 'cron.changed' }>, 'action' | 'detail'>,
+): void {
+  events.publish({
+    type: 'cron.changed',
+    agent_id: job.agent,
+    job_id: job.id,
+    action: told.action,
+    schedule: job.schedule,
+    detail: told.detail.slice(0, detailMaxChars),
+  })
+}

@@ -1,0 +1,108 @@
+import { Problem } from '@flotilla/protocol/problem'
+import type { Fleet } from '../../agents/index.ts'
+import type { Topics } from '../../collaboration/topics/index.ts'
+import { dataLimitBytes } from '../../config/index.ts'
+import { reasonToPause } from '../../kernel/index.ts'
+import type { Kernel, MeshModule } from '../../kernel/index.ts'
+import type { RunOutcomes } from '../../runs/index.ts'
+import type { SandboxRuntime } from '../../sandbox/index.ts'
+import type { TaskTable } from '../../tasks/index.ts'
+import { createEnsureHeartbeat, createPlanHeartbeat } from './ensure-heartbeat.ts'
+import { createFireHeartbeat } from './fire-heartbeat.ts'
+import type { FireHeartbeat, HeartbeatRuns } from './fire-heartbeat.ts'
+import type { HeartbeatJobs } from './heartbeat-jobs.ts'
+import { createHeartbeatTable } from './heartbeat-table.ts'
+import { createKnownContexts } from './known-contexts.ts'
+import { createManageHeartbeats } from './manage-heartbeats.ts'
+import { heartbeatPeopleRoutes } from './people.routes.ts'
+import { createOpenTasks } from './probes.ts'
+import { createReadContext } from './read-context.ts'
+
+export type { DueHeartbeat } from './fire-heartbeat.ts'
+export type { HeartbeatJob, HeartbeatJobs } from './heartbeat-jobs.ts'
+
+export interface Heartbeats {
+  readonly fire: FireHeartbeat
+  /** An agent that was made without its heartbeat gets it; also puts back what a hand changed of the operator's. */
+  ensureAll(): Promise<void>
+}
+
+export interface HeartbeatNeeds {
+  /** Where heartbeats are scheduled. */
+  readonly jobs: HeartbeatJobs
+  readonly agents: Pick<Fleet, 'find' | 'list' | 'isArchived' | 'connectIfRunning' | 'reach' | 'standing'>
+  readonly runs: HeartbeatRuns & { laneOf(agentId: string): { readonly busy: boolean } }
+  /** For whoever waits for the end of a heartbeat that they asked for. */
+  readonly outcomes: RunOutcomes
+  readonly tasks: Pick<TaskTable, 'openOf' | 'openCount'>
+  readonly topics: Pick<Topics, 'unreadSignals'>
+  readonly sandboxes: Pick<SandboxRuntime, 'measureData'>
+}
+
+/** Agents that look around by themselves. */
+export function heartbeatModule(kernel: Kernel, needs: HeartbeatNeeds): MeshModule<Heartbeats> {
+  const { clock, hooks, log } = kernel
+  const { agents, jobs, outcomes, runs } = needs
+  const table = createHeartbeatTable(kernel.database)
+  const known = createKnownContexts({ table, isBusy: (agentId) => runs.laneOf(agentId).busy, clock })
+  const fire = createFireHeartbeat({
+    database: kernel.database,
+    table,
+    findAgent: agents.find,
+    isArchived: agents.isArchived,
+    pausedReason: (agentId) => reasonToPause(hooks, agentId),
+    readContext: createReadContext({
+      connections: agents,
+      meteredPercent: (agentId) => meteredPercent(kernel, needs, agentId),
+      known,
+      log,
+    }),
+    unreadSignals: needs.topics.unreadSignals,
+    openTasks: createOpenTasks(needs.tasks),
+    runs,
+    clock,
+  })
+  const ensure = createEnsureHeartbeat({ jobs })
+  async function ensureAll(): Promise<void> {
+    for (const { id: agentId } of agents.list()) {
+      await ensure(agentId).catch((error: unknown) => {
+        log.error({ agentId, err: error }, 'agent has no heartbeat; the next start of the mesh tries again')
+      })
+    }
+  }
+  hooks.agentReached.subscribe(known.reached)
+  const plan = createPlanHeartbeat({ jobs, log })
+  hooks.agentPlanned.subscribe(({ agentId, heartbeat }) => plan(agentId, heartbeat))
+  hooks.agentUnplanned.subscribe((agentId) => jobs.remove(agentId))
+  hooks.agentFilesDropped.subscribe(async (agentId) => {
+    table.remove(agentId)
+    await jobs.remove(agentId)
+  })
+  const heartbeats = createManageHeartbeats({
+    ...kernel,
+    jobs,
+    table,
+    fire,
+    agentIds: () => agents.list().map(({ id }) => id),
+    isArchived: agents.isArchived,
+    requireAgent: (agentId) => {
+      if (!agents.find(agentId))
+        throw new Problem('unknown-agent', { detail: 'there is no agent with this id' })
+    },
+  })
+  return {
+    api: { fire, ensureAll },
+    routes: { people: (surface) => heartbeatPeopleRoutes(surface, { heartbeats, outcomes }) },
+    start: ensureAll,
+  }
+}
+
+/** Of what the agent may keep below /data, as the mesh itself measures it; null where a volume bounds it. */
+async function meteredPercent(
+  { settings }: Kernel,
+  { sandboxes }: HeartbeatNeeds,
+  agentId: string,
+): Promise<number | null> {
+  const use = (await sandboxes.measureData([agentId])).get(agentId)
+  return use ? Math.round((use.bytes / dataLimitBytes(settings(), agentId)) * 1000) / 10 : null
+}

@@ -1,0 +1,132 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { HeartbeatView } from '@flotilla/protocol/heartbeat-api'
+import { defaultHeartbeatSchedule } from '@flotilla/protocol/heartbeat-reply'
+import { Problem } from '@flotilla/protocol/problem'
+import type { Caller, Guard } from '../../access/index.ts'
+import { actorOf } from '../../access/index.ts'
+import type { Journal } from '../../journal/index.ts'
+import type { FireHeartbeat, HeartbeatEnd } from './fire-heartbeat.ts'
+import { heldJob, isLocked } from './heartbeat-jobs.ts'
+import type { HeartbeatJobs } from './heartbeat-jobs.ts'
+import type { HeartbeatTable } from './heartbeat-table.ts'
+
+/** What people do with heartbeats. */
+export interface ManageHeartbeats {
+  readonly list: ListHeartbeats
+  readonly runNow: RunHeartbeatNow
+  /** As `SetHeartbeat`; resolves to what holds then. */
+  set(caller: Caller, agentId: string, schedule: string | null): Promise<HeartbeatView>
+}
+
+export function createManageHeartbeats(
+  deps: Parameters<typeof createListHeartbeats>[0] &
+    Parameters<typeof createRunHeartbeatNow>[0] &
+    Parameters<typeof createSetHeartbeat>[0],
+): ManageHeartbeats {
+  const list = createListHeartbeats(deps)
+  const set = createSetHeartbeat(deps)
+  return {
+    list,
+    runNow: createRunHeartbeatNow(deps),
+    set: async (caller, agentId, schedule) => {
+      await set(caller, agentId, schedule)
+      const view = (await list(caller)).find((one) => one.agent_id === agentId)
+      if (!view) throw new Problem('unknown-agent', { detail: 'there is no agent with this id' })
+      return view
+    },
+  }
+}
+
+/** When each agent looks around by itself, and what became of the last time. Problem `denied`. */
+export type ListHeartbeats = (caller: Caller) => Promise<readonly HeartbeatView[]>
+
+function createListHeartbeats(deps: {
+  readonly guard: Guard
+  readonly jobs: HeartbeatJobs
+  readonly table: HeartbeatTable
+  readonly agentIds: () => readonly string[]
+  readonly isArchived: (agentId: string) => boolean
+}): ListHeartbeats {
+  return async (caller) => {
+    deps.guard(caller, { do: 'view-fleet' })
+    return Promise.all(
+      deps.agentIds().map(async (agentId): Promise<HeartbeatView> => {
+        const found = await deps.jobs.find(agentId)
+        const job = found && heldJob(found)
+        const last = deps.table.lastOf(agentId)
+        return {
+          agent_id: agentId,
+          schedule: job?.enabled === true ? job.schedule : null,
+          locked: isLocked(agentId),
+          archived: deps.isArchived(agentId),
+          last: last && {
+            at: last.at,
+            manual: last.manual,
+            skipped: last.skipped,
+            run_id: last.run_id,
+            rules_left_out: last.rules_left_out,
+          },
+        }
+      }),
+    )
+  }
+}
+
+/**
+ * A heartbeat that a person asks for: it always runs, unless they want it only where it is needed, as if it were due.
+ * Problems `denied`, and those of `FireHeartbeat`.
+ */
+export type RunHeartbeatNow = (
+  caller: Caller,
+  agentId: string,
+  asked: { readonly ifNeeded: boolean },
+) => Promise<HeartbeatEnd>
+
+function createRunHeartbeatNow(deps: {
+  readonly guard: Guard
+  readonly fire: FireHeartbeat
+  readonly clock: Clock
+}): RunHeartbeatNow {
+  return async (caller, agentId, { ifNeeded }) => {
+    deps.guard(caller, { do: 'submit-run', to: agentId })
+    const now = { jobId: null, dueAt: deps.clock.now() }
+    return deps.fire(
+      agentId,
+      ifNeeded ? { ...now, manual: false } : { ...now, manual: true, askedBy: caller },
+    )
+  }
+}
+
+/**
+ * How often an agent looks around by itself; null for not at all. Problems `denied`, `unknown-agent`,
+ * `unprocessable` for the operator, and those of the port.
+ */
+export type SetHeartbeat = (caller: Caller, agentId: string, schedule: string | null) => Promise<void>
+
+export function createSetHeartbeat(deps: {
+  readonly jobs: HeartbeatJobs
+  readonly guard: Guard
+  readonly journal: Journal
+  /** Problem `unknown-agent`. */
+  readonly requireAgent: (agentId: string) => void
+}): SetHeartbeat {
+  return async (caller, agentId, schedule) => {
+    deps.guard(caller, { do: 'edit-agent-config', agentId })
+    deps.requireAgent(agentId)
+    const before = await deps.jobs.find(agentId)
+    if (isLocked(agentId)) {
+      if (schedule === defaultHeartbeatSchedule) return
+      throw new Problem('unprocessable', {
+        detail: `the operator looks around ${defaultHeartbeatSchedule}, and nobody changes that; flotilla pause operator holds it`,
+      })
+    }
+    const kept = schedule ?? before?.schedule ?? defaultHeartbeatSchedule
+    await deps.jobs.put({ agentId, schedule: kept, enabled: schedule !== null })
+    deps.journal.append({
+      actor: actorOf(caller),
+      action: 'heartbeat.set',
+      subject: agentId,
+      detail: { before: before?.enabled === true ? before.schedule : null, after: schedule },
+    })
+  }
+}

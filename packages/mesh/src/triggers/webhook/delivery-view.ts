@@ -1,0 +1,24 @@
+import type { DeliveryView } from '@flotilla/protocol/webhook-api'
+import type { DeliveryRow } from './delivery-table.ts'
+
+/** A row of the delivery history in the words of the wire. Pure. */
+export function deliveryView(row: DeliveryRow): DeliveryView {
+  return {
+    delivery: row.number,
+    hook_id: row.hookId,
+    way: row.way,
+    state: row.state,
+    code: row.code,
+    reason: row.reason,
+    sender_id: row.senderId,
+    size_bytes: row.sizeBytes,
+    count: row.count,
+    run_id: row.runId,
+    outcome: row.outcome,
+    replay_of: row.replayOf,
+    replayable: row.payload !== null,
+    payload: row.payload,
+    at: row.at,
+    settled_at: row.settledAt,
+  }
+}

@@ -1,0 +1,51 @@
+import { Problem } from '@flotilla/protocol/problem'
+import type { Journal } from '../../journal/index.ts'
+import type { Log } from '../../platform/index.ts'
+import type { Hook } from './hook-table.ts'
+import type { RefusalStore } from './refusal-store.ts'
+
+/** Leaves in the history, and once in the journal, why a delivery was refused. Never makes a refusal into another failure. */
+export function noteRefusal(
+  deps: { readonly refusals: RefusalStore; readonly journal: Journal; readonly log: Log },
+  hook: Hook,
+  refusal: { readonly error: unknown; readonly sizeBytes: number; readonly senderId: string | null },
+): void {
+  const { error, sizeBytes, senderId } = refusal
+  const code = error instanceof Problem ? error.code : 'internal-error'
+  const reason = error instanceof Problem ? error.detail : 'something failed inside; see the log of the mesh'
+  const state = code === 'rate-limited' || code === 'lane-full' ? 'limited' : 'refused'
+  try {
+    const isFirst = deps.refusals.note({ hookId: hook.id, state, code, reason, senderId, sizeBytes })
+    if (!isFirst || code !== 'signature-refused') return
+    deps.journal.append({
+      actor: 'system',
+      action: 'webhook.refused',
+      subject: hook.id,
+      detail: { code, reason },
+    })
+  } catch (failure) {
+    deps.log.warn(
+      { hookId: hook.id, code, err: failure },
+      'webhook refused a delivery but could not record it; the sender gets the refusal, the history lacks it',
+    )
+  }
+}
+
+/** Strangers are not told which agent it is, nor what keeps it from working. */
+export function forOutside(error: unknown): unknown {
+  if (!(error instanceof Problem) || !innerCodes.has(error.code)) return error
+  const { retryAfterSeconds } = error
+  return new Problem(error.code, {
+    cause: error,
+    ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+  })
+}
+
+const innerCodes: ReadonlySet<string> = new Set([
+  'agent-archived',
+  'unknown-agent',
+  'lane-full',
+  'disk-full',
+  'denied',
+  'webhook-full',
+])

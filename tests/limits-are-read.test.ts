@@ -1,0 +1,26 @@
+import { describe, expect, test } from 'vitest'
+import { agentShare, contextLimits, jsonLimits, limits, wireLimits } from '../packages/protocol/src/limits.ts'
+import { readSourceFiles } from './source-files.ts'
+
+const stated = { limits, wireLimits, jsonLimits, agentShare, contextLimits }
+const home = 'packages/protocol/src/limits.ts'
+const production = readSourceFiles()
+  .filter(({ path, isTest }) => path.startsWith('packages/') && !isTest && path !== home)
+  .map(({ text }) => text)
+
+/** `limits.redirectsMax`, or what a destructuring takes out: `{ redirectsMax } = limits`. */
+function isRead(table: string, name: string): boolean {
+  const direct = new RegExp(`\\b${table}\\.${name}\\b`)
+  const taken = new RegExp(`\\{[^}]*\\b${name}\\b[^}]*\\} = ${table}\\b`)
+  return production.some((text) => direct.test(text) || taken.test(text))
+}
+
+describe('a limit that is stated', () => {
+  test.each(
+    Object.entries(stated).flatMap(([table, rows]) =>
+      Object.keys(rows).map((name) => [table, name] as const),
+    ),
+  )('%s.%s is what the product goes by', (table, name) => {
+    expect(isRead(table, name)).toBe(true)
+  })
+})

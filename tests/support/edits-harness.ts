@@ -1,0 +1,119 @@
+import { mkdtemp, readFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { permissionFileSchema, permissionRecordSchema } from '@flotilla/protocol/permission-record'
+import { Problem } from '@flotilla/protocol/problem'
+import type { PermissionRecord } from '@flotilla/protocol/permission-record'
+import type { BudgetEdit } from '../../packages/mesh/src/spending/budget-scope.ts'
+import { createBudgetTable } from '../../packages/mesh/src/spending/budget-table.ts'
+import { createSetBudget } from '../../packages/mesh/src/spending/set-budget.ts'
+import { createFileEditor } from '../../packages/mesh/src/config/atomic-file.ts'
+import { aFleet } from '../../packages/mesh/src/testing/fleet-harness.ts'
+import type { FleetHarness } from '../../packages/mesh/src/testing/fleet-harness.ts'
+import type { JournalEntry } from '../../packages/mesh/src/journal/journal.ts'
+import { createRequireModel } from '../../packages/mesh/src/models/catalog/require-model.ts'
+import { silentLog } from '../../packages/mesh/src/platform/log.ts'
+import type { Action } from '../../packages/mesh/src/access/action.ts'
+import { authorize } from '../../packages/mesh/src/access/authorize.ts'
+import type { Caller } from '../../packages/mesh/src/access/caller.ts'
+import { operatorDefaultRecord, workerDefaultRecord } from '../../packages/mesh/src/access/default-records.ts'
+import { createDenialCounts } from '../../packages/mesh/src/access/denial-counts.ts'
+import { createGuard } from '../../packages/mesh/src/access/guard.ts'
+import { createHoldCeiling, createRefuseAboveCeiling } from '../../packages/mesh/src/access/hold-ceiling.ts'
+import { createPermissionFile } from '../../packages/mesh/src/access/permission-file.ts'
+import type { PermissionStore } from '../../packages/mesh/src/access/permission-file.ts'
+import { createManualClock } from '../../packages/protocol/src/testing/manual-clock.ts'
+import { createEdits } from '../../packages/mesh/src/control/edits/edits.ts'
+import type { Edits } from '../../packages/mesh/src/control/edits/edits.ts'
+
+/** Edits for tests: real rows, a real permissions file and real rules; texts lie in memory. */
+
+export const operator: Caller = { kind: 'agent', agentId: 'operator', token: 'door', run: null }
+export const atTerminal: Caller = { kind: 'human', channel: 'cli' }
+/** A model that this world has not set up. */
+export const noModel = 'nobody/none'
+export const inChat: Caller = { kind: 'human', channel: 'telegram', user: 'owner' }
+
+export interface EditsHarness {
+  readonly edits: Edits
+  readonly world: FleetHarness
+  readonly permissions: PermissionStore
+  readonly permissionsPath: string
+  readonly texts: Map<string, string>
+  readonly journal: readonly JournalEntry[]
+  readonly decide: (caller: Caller, action: Action) => boolean
+  recordOf(agentId: string): Promise<PermissionRecord | undefined>
+  /** Edits on the same rows, as after a restart. */
+  again(): Edits
+  close(): Promise<void>
+}
+
+export async function anEditsHarness(workers: readonly string[] = ['w']): Promise<EditsHarness> {
+  const world = await aFleet()
+  const { database, clock, journal } = world
+  const permissionsPath = join(await mkdtemp(join(tmpdir(), 'edits-')), 'permissions.json')
+  const permissions = await createPermissionFile({
+    path: permissionsPath,
+    editor: createFileEditor(),
+    // The fleet's clock lets short pauses pass by themselves, and the file is looked at between short pauses.
+    clock: createManualClock(),
+    log: silentLog,
+    onBroken: () => {},
+  })
+  await permissions.edit(() => ({
+    operator: operatorDefaultRecord,
+    ...Object.fromEntries(workers.map((id) => [id, permissionRecordSchema.parse(workerDefaultRecord)])),
+  }))
+  await world.fleet.ensureOperator()
+  for (const id of workers) await world.fleet.create(atTerminal, { id, role: 'works' })
+  const texts = new Map<string, string>()
+  const shared = { ...world.deps, denials: createDenialCounts(clock), permissions }
+  const guard = createGuard(shared)
+  const setBudget = createSetBudget({
+    ...shared,
+    guard,
+    refuseAbove: createRefuseAboveCeiling(shared),
+    table: createBudgetTable(database),
+    agents: world.fleet,
+    rebalance: () => {},
+  })
+  const deps = {
+    ...shared,
+    guard,
+    holdCeiling: createHoldCeiling(shared),
+    requireModel: createRequireModel({
+      catalog: {
+        requireUsable: (model: string) => {
+          if (model === noModel) throw new Problem('unprocessable')
+        },
+      },
+      refuseAbove: createRefuseAboveCeiling(shared),
+    }),
+    setBudget: (caller: Caller, id: string, limits: BudgetEdit) =>
+      void setBudget(caller, { scope: 'agent', id }, limits),
+    fleet: {
+      ...world.fleet,
+      reach: async (agentId: string) => ({
+        readWorkspaceFile: async (name: string) => texts.get(`${agentId}/${name}`) ?? '',
+        writeWorkspaceFile: async (name: string, content: string) =>
+          void texts.set(`${agentId}/${name}`, content),
+      }),
+    },
+  }
+  return {
+    edits: createEdits(deps),
+    world,
+    permissions,
+    permissionsPath,
+    texts,
+    journal,
+    decide: (caller, action) => authorize(permissions.snapshot(), caller, action).allowed,
+    recordOf: async (agentId) =>
+      permissionFileSchema.parse(JSON.parse(await readFile(permissionsPath, 'utf8'))).permissions[agentId],
+    again: () => createEdits({ ...deps, database }),
+    close: async () => {
+      await permissions.close()
+      await world.close()
+    },
+  }
+}

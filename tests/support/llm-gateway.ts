@@ -1,0 +1,108 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { agentScope, utcDay } from '../../packages/mesh/src/spending/sum-scopes.ts'
+import { createServer } from '../../packages/mesh/src/http/server.ts'
+import { openAgents } from '../../packages/mesh/src/http/open-surfaces.ts'
+import { createAgentGate } from '../../packages/mesh/src/http/gates/agent-gate.ts'
+import { modelRoutes } from '../../packages/mesh/src/models/gateway/model.routes.ts'
+import { chatFormat } from '../../packages/mesh/src/models/formats/chat-format.ts'
+import { createComplete } from '../../packages/mesh/src/models/gateway/complete.ts'
+import { createCountTokens } from '../../packages/mesh/src/models/gateway/count-tokens.ts'
+import { embeddingsFormat } from '../../packages/mesh/src/models/formats/embeddings-format.ts'
+import { createListModels } from '../../packages/mesh/src/models/gateway/list-models.ts'
+import { messagesFormat } from '../../packages/mesh/src/models/formats/messages-format.ts'
+import type { FetchMedia } from '../../packages/mesh/src/models/gateway/remote-media.ts'
+import { silentLog } from '../../packages/mesh/src/platform/log.ts'
+import { systemClock } from '../../packages/mesh/src/platform/system-clock.ts'
+import { freeShares } from './free-shares.ts'
+import { aModelPath } from './model-harness.ts'
+import type { LlmUpstream } from './llm-upstream.ts'
+import type { WireKind } from './model-wires.ts'
+import { startWireUpstream } from './wire-upstream.ts'
+
+export interface LlmGatewayUnderTest {
+  /** Without the version, as Anthropic's client wants it. */
+  readonly rootUrl: string
+  readonly upstream: LlmUpstream
+  spentNano(): number
+  close(): Promise<void>
+}
+
+/** Waits pass fifty times faster, so that a refusal that is tried again is told soon. */
+const hasty: Clock = {
+  now: systemClock.now,
+  sleep: (ms, signal) => systemClock.sleep(ms / 50, signal),
+}
+
+const price = { input_per_mtok: 3, output_per_mtok: 15 }
+
+/** The model surface as it is served, with one provider behind it; the token of an agent is its id, `scout`. */
+export async function startLlmGateway(
+  wire: WireKind,
+  model: string,
+  options: {
+    readonly dailyUsd?: number
+    readonly models?: readonly string[]
+    readonly settings?: object
+    readonly fetchMedia?: FetchMedia
+    /** Of the provider's, beside what it needs to be reached. */
+    readonly modelSettings?: object
+  } = {},
+): Promise<LlmGatewayUnderTest> {
+  const upstream = await startWireUpstream(wire)
+  const provider = model.slice(0, model.indexOf('/'))
+  const known = ['anthropic', 'google', 'mistral', 'cohere', 'bedrock', 'azure'].includes(provider)
+  const kind = known ? provider : 'openai-compatible'
+  const region = provider === 'bedrock' ? { region: 'us-east-1' } : {}
+  const parts = aModelPath({
+    key: 'sk-upstream-key-0123456789',
+    agentModel: model,
+    readOnLimits: { maxMs: 200 },
+    ...(options.dailyUsd === undefined ? {} : { dailyUsd: options.dailyUsd }),
+    settings: {
+      default_model: model,
+      providers: {
+        [provider]: { kind, base_url: upstream.baseUrl, api_key: 'openai_api_key', ...region },
+      },
+      models: { [model]: { price, ...options.modelSettings } },
+      agents: { scout: { models: options.models ?? [] } },
+      ...options.settings,
+    },
+  })
+  const { fetchMedia = parts.deps.fetchMedia } = options
+  const deps = { ...parts.deps, clock: hasty, fetchMedia }
+  const server = createServer(silentLog)
+  const use = {
+    complete: createComplete(deps, chatFormat),
+    messages: createComplete(deps, messagesFormat),
+    embeddings: createComplete(deps, embeddingsFormat),
+    countTokens: createCountTokens(deps),
+    listModels: createListModels(deps),
+  }
+  const gate = createAgentGate({
+    verifyToken: (token) => (token === 'scout' ? { agentId: token, token: 'program' } : null),
+    ticketOf: () => {
+      throw new Error('not asked')
+    },
+    readingOn: () => 0,
+    countCall: () => {},
+    guard: () => {},
+    ...freeShares(),
+    liveRunOf: (agentId) => ({ runId: 'run_0000000000000001', agentId, fence: 1 }) as never,
+  })
+  // No call of a model is made once by a key.
+  openAgents(server, [{ routes: { models: (surface) => modelRoutes(surface, use) } }], {
+    gate,
+    effects: {} as never,
+  })
+  const rootUrl = await server.listen({ port: 0, host: '127.0.0.1' })
+  return {
+    rootUrl,
+    upstream,
+    spentNano: () => parts.spent(agentScope('scout'), utcDay(systemClock.now())).spentNano,
+    close: async () => {
+      await server.close()
+      await parts.close()
+      await upstream.close()
+    },
+  }
+}

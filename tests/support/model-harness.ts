@@ -1,0 +1,222 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { Problem } from '@flotilla/protocol/problem'
+import { problemJson } from '@flotilla/protocol/problem-json'
+import { problemCatalog } from '@flotilla/protocol/problem-catalog'
+import { settingsSchema } from '../../packages/mesh/src/config/settings-file.ts'
+import type { Settings } from '../../packages/mesh/src/config/settings-file.ts'
+import { createAnswerBounds } from '../../packages/mesh/src/models/gateway/answer-bounds.ts'
+import { chatFormat } from '../../packages/mesh/src/models/formats/chat-format.ts'
+import type { ApiFormat } from '../../packages/mesh/src/models/formats/api-format.ts'
+import { createComplete } from '../../packages/mesh/src/models/gateway/complete.ts'
+import type { Complete, CompleteDeps } from '../../packages/mesh/src/models/gateway/complete.ts'
+import { createModelCatalog } from '../../packages/mesh/src/models/catalog/model-catalog.ts'
+import type { ModelCatalog } from '../../packages/mesh/src/models/catalog/model-catalog.ts'
+import { createReadOn } from '../../packages/mesh/src/models/gateway/read-on.ts'
+import type { ReadOnLimits } from '../../packages/mesh/src/models/gateway/read-on.ts'
+import { createMakeProvider } from '../../packages/mesh/src/models/providers/make-provider.ts'
+import { createReservations } from '../../packages/mesh/src/spending/reservations.ts'
+import type { Reservations } from '../../packages/mesh/src/spending/reservations.ts'
+import { createScriptedProvider } from '../../packages/mesh/src/models/providers/scripted-provider.ts'
+import { createSpendTable } from '../../packages/mesh/src/spending/spend-table.ts'
+import type { SpendTable, SpendTotal } from '../../packages/mesh/src/spending/spend-table.ts'
+import { createStatedWindows } from '../../packages/mesh/src/models/catalog/stated-windows.ts'
+import { createModelWatch } from '../../packages/mesh/src/models/gateway/watch-models.ts'
+import { silentLog } from '../../packages/mesh/src/platform/log.ts'
+import type { Caller } from '../../packages/mesh/src/access/caller.ts'
+import { allMigrations } from '../../packages/mesh/src/storage/migrations/all-migrations.ts'
+import { openDatabase } from '../../packages/mesh/src/storage/database.ts'
+import type { Database } from '../../packages/mesh/src/storage/database.ts'
+import { migrate } from '../../packages/mesh/src/storage/migrate.ts'
+import { systemClock } from '../../packages/mesh/src/platform/system-clock.ts'
+import { createSecret } from '../../packages/mesh/src/credentials/secret.ts'
+import type { Vault } from '../../packages/mesh/src/credentials/vault.ts'
+import { collectEvents, countingIds } from './collected-ports.ts'
+import { wholeBody } from './whole-body.ts'
+
+export interface LlmParts {
+  readonly complete: Complete
+  readonly catalog: ModelCatalog
+  readonly database: Database
+  readonly spend: SpendTable
+  readonly spending: Reservations
+  /** The sums with everything that waited to be written. */
+  spent(scope: string, period: string): SpendTotal
+  readonly events: ReturnType<typeof collectEvents>
+  readonly runCosts: { runId: string; costUsd: number; tokens: number }[]
+  readonly deps: CompleteDeps
+  close(): Promise<void>
+}
+
+export interface LlmPartsOptions {
+  readonly baseUrl?: string
+  readonly dailyUsd?: number
+  readonly monthlyUsd?: number
+  readonly settings?: object
+  readonly agentModel?: string
+  readonly cassettes?: readonly string[]
+  readonly overrides?: Partial<CompleteDeps>
+  readonly treeOf?: (runId: string) => readonly string[]
+  readonly database?: Database
+  readonly life?: string
+  readonly readOnLimits?: Partial<ReadOnLimits>
+  readonly key?: string
+  readonly apiFormat?: ApiFormat
+}
+
+export const workerCaller: Caller = { kind: 'agent', agentId: 'scout', token: 'program', run: null }
+
+/** The whole model path but for its door: real storage, real provider, a budget, no permission file. */
+export function aModelPath(options: LlmPartsOptions = {}): LlmParts {
+  const database = options.database ?? migrated()
+  const settings: Settings = settingsSchema.parse({ ...pricedProvider(options.baseUrl), ...options.settings })
+  const clock = options.overrides?.clock ?? systemClock
+  const events = collectEvents()
+  const runCosts: LlmParts['runCosts'] = []
+  const spend = createSpendTable(database)
+  const spending = createReservations({
+    database,
+    spend,
+    clock,
+    newId: countingIds(),
+    life: options.life ?? 'life_1',
+    budgetOf: () => ({ daily_usd: options.dailyUsd ?? 10, monthly_usd: options.monthlyUsd ?? 200 }),
+    treeOf: options.treeOf ?? ((runId) => [runId]),
+    addRunCost: (runId, cost) => runCosts.push({ runId, ...cost }),
+  })
+  const catalog = createModelCatalog({
+    settings: () => settings,
+    vault: aVault({
+      openai_base_url: options.baseUrl,
+      openai_api_key: options.key ?? (options.baseUrl === undefined ? undefined : 'sk-test-key-0123456789'),
+    }),
+    environmentDefaultModel: null,
+    environmentDefaultModelFrom: 'environment',
+    makeProvider: createMakeProvider({
+      clock,
+      newId: countingIds(),
+      makeScripted: (config) =>
+        createScriptedProvider({ ...config, folders: options.cassettes ?? [], clock, newId: countingIds() }),
+    }),
+  })
+  const deps: CompleteDeps = {
+    guard: () => {},
+    spending,
+    events,
+    holdLease: () => () => {},
+    clock,
+    log: silentLog,
+    watch: createModelWatch({ clock, log: silentLog, events, journal: { append: () => {} } }),
+    answerBounds: createAnswerBounds(),
+    windows: createStatedWindows({ database, clock, log: silentLog }),
+    readOn: createReadOn({ clock, limits: options.readOnLimits ?? {} }),
+    chance: () => 0.5,
+    onShareOf: (_agentId, work) => work(),
+    fetchMedia: () => Promise.reject(new Problem('denied')),
+    catalog,
+    settings: () => settings,
+    agentModel: () => options.agentModel ?? 'openai/gpt-4o-mini',
+    ...options.overrides,
+  }
+  return {
+    complete: createComplete(deps, options.apiFormat ?? chatFormat),
+    catalog,
+    database,
+    spend,
+    spending,
+    spent: (scope, period) => {
+      spending.flush()
+      return spend.total(scope, period)
+    },
+    events,
+    runCosts,
+    deps,
+    close: async () => {
+      await catalog.close()
+      spending.flush()
+      database.close()
+    },
+  }
+}
+
+/** Says that it costs: what nobody says of a server on this machine makes its models free. */
+function pricedProvider(baseUrl: string | undefined): object {
+  if (baseUrl === undefined) return {}
+  return {
+    providers: {
+      openai: { kind: 'openai-compatible', base_url: baseUrl, api_key: 'openai_api_key', local: false },
+    },
+  }
+}
+
+export function migrated(path = ':memory:'): Database {
+  const database = openDatabase(path)
+  migrate(database, allMigrations)
+  return database
+}
+
+export function aVault(system: Readonly<Record<string, string | undefined>>): Vault {
+  const secrets = new Map(
+    Object.entries(system).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, createSecret(name, value)] as const],
+    ),
+  )
+  return {
+    system: (name) => secrets.get(name),
+    agentTier: () => undefined,
+    names: () => ({ system: Object.keys(system), agent: [] }),
+    storeSystem: async () => {},
+    removeSystem: async () => {},
+    sourceOf: () => null,
+    storeAgent: async (name, value) => createSecret(name, value),
+    removeAgent: async () => false,
+  }
+}
+
+/** Mounts a use case on a loopback server the way a route does: it copies, and says when the client has gone. */
+export async function startLlmServer(
+  complete: Complete,
+  caller: Caller = workerCaller,
+): Promise<{ readonly baseUrl: string; close(): Promise<void> }> {
+  const server = createServer((request, response) => {
+    void (async () => {
+      const gone = new AbortController()
+      response.on('close', () => {
+        if (!response.writableFinished) gone.abort(new Error('the client has gone'))
+      })
+      const body = await wholeBody(request)
+      if (body === null) return
+      try {
+        const reply = await complete(caller, { body, signal: gone.signal })
+        response.writeHead(reply.status, reply.headers)
+        if (reply.body instanceof Uint8Array) response.end(reply.body)
+        else await pipeline(Readable.from(reply.body, { objectMode: false }), response)
+      } catch (error) {
+        if (!(error instanceof Problem) || response.headersSent) {
+          response.destroy()
+          return
+        }
+        response.writeHead(problemCatalog[error.code].status, {
+          'content-type': 'application/problem+json',
+          'x-should-retry': String(problemCatalog[error.code].retryable),
+          ...(error.retryAfterSeconds === undefined
+            ? {}
+            : { 'retry-after': String(error.retryAfterSeconds) }),
+        })
+        response.end(JSON.stringify(problemJson(error, 'test')))
+      }
+    })()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    baseUrl: `http://127.0.0.1:${port}/v1`,
+    close: () =>
+      new Promise((resolve) => {
+        server.closeAllConnections()
+        server.close(() => resolve())
+      }),
+  }
+}

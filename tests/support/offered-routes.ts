@@ -1,0 +1,30 @@
+import type { FastifyInstance } from 'fastify'
+import type { Endpoint } from '@flotilla/protocol/endpoint'
+import type { MeshModule } from '../../packages/mesh/src/kernel/mesh-module.ts'
+import type { Routes } from '../../packages/mesh/src/http/routes.ts'
+
+/** Every route that modules offer, as `METHOD /path`, by the surface whose gate stands before it. */
+export function offeredRoutes(modules: readonly MeshModule[]): Readonly<Record<keyof Routes, string[]>> {
+  const found: Record<keyof Routes, string[]> = {
+    public: [],
+    people: [],
+    agent: [],
+    operator: [],
+    operatorOrInternal: [],
+    internal: [],
+    models: [],
+  }
+  for (const { routes } of modules) {
+    for (const [surface, open] of Object.entries(routes ?? {}) as [keyof Routes, (on: unknown) => void][]) {
+      const bind = ({ method, path }: Endpoint) => void found[surface].push(`${method} ${path}`)
+      open({ bind, scope: deafScope(), keepAliveMs: 1, gate: {} })
+    }
+  }
+  for (const list of Object.values(found)) list.sort()
+  return found
+}
+
+/** Takes parsers and hooks, and does nothing with them. */
+function deafScope(): FastifyInstance {
+  return new Proxy({}, { get: () => () => {} }) as FastifyInstance
+}
