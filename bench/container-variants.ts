@@ -2,6 +2,8 @@ import { join } from 'node:path'
 import type Dockerode from 'dockerode'
 import { agentSandbox } from '../packages/mesh/src/agents/lifecycle/agent-sandbox.ts'
 import { containerOptions } from '../packages/mesh/src/sandbox/docker/container-options.ts'
+import { atStartShare } from '../packages/mesh/src/sandbox/docker/own-share.ts'
+import { startShareOf } from '../packages/mesh/src/sandbox/start-shares.ts'
 import { writeFileAtomically } from '../packages/mesh/src/config/atomic-file.ts'
 import { randomToken } from '../packages/mesh/src/platform/system-clock.ts'
 import type { BenchGround } from './container-ground.ts'
@@ -51,7 +53,10 @@ export function containerVariants(ground: BenchGround): Readonly<Record<VariantN
       loopLimits: {},
     }),
   })
-  const agentOptions = (agentId: string, kind: AgentKind) => containerOptions(ground, specOf(agentId, kind))
+  const agentOptions = (agentId: string, kind: AgentKind) => {
+    const spec = specOf(agentId, kind)
+    return containerOptions(ground, atStartShare(spec, startShareOf(spec.cpu)))
+  }
   const other =
     (program: { source: string; path: string; command: (agent: readonly string[]) => readonly string[] }) =>
     (agentId: string, kind: AgentKind): Dockerode.ContainerCreateOptions => {

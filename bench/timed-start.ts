@@ -2,7 +2,8 @@ import { request } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import type Dockerode from 'dockerode'
 import { volumeName } from '../packages/mesh/src/sandbox/docker/container-options.ts'
-import { sandboxName } from '../packages/mesh/src/sandbox/sandbox-spec.ts'
+import { holdToShare } from '../packages/mesh/src/sandbox/docker/own-share.ts'
+import { sandboxName, sandboxSizes } from '../packages/mesh/src/sandbox/sandbox-spec.ts'
 import { containerGroup } from './cgroup.ts'
 import type { ContainerGroup } from './cgroup.ts'
 import type { BenchGround } from './container-ground.ts'
@@ -16,12 +17,17 @@ const agentPort = 8400
 export interface TimedStart {
   readonly container: Dockerode.Container
   readonly group: ContainerGroup
-  /** From before the engine is asked to create until the first 200 on `/status`. */
+  /**
+   * From before the engine is asked to create until the first 200 on `/status`; of an agent, until it is held to its
+   * share as well, since only then it is given work.
+   */
   readonly readyMs: number
   readonly createMs: number
   readonly startMs: number
   /** From the engine's word that it runs until the first 200. */
   readonly answerMs: number
+  /** What the engine takes to hold it to its share. */
+  readonly holdMs: number
   /** Of the whole container until the first 200, what the engine's runtime spends inside it included. */
   readonly cpuMs: number
 }
@@ -48,16 +54,20 @@ export async function timedStart(
     const state = await container.inspect()
     const host = state.NetworkSettings.Networks[ground.network.name]?.IPAddress ?? ''
     await firstAnswer(container, { host, headers, signal: asked.signal })
-    const readyAt = performance.now()
+    const answeredAt = performance.now()
     const group = containerGroup(state.State.Pid)
+    const cpuMs = group.cpuMs()
+    await holdToShare(ground.engine, container.id, sandboxSizes[kind].cpu)
+    const heldAt = performance.now()
     return {
       container,
       group,
-      cpuMs: group.cpuMs(),
-      readyMs: readyAt - startedAt,
+      cpuMs,
+      readyMs: (variant.name === 'agent' ? heldAt : answeredAt) - startedAt,
       createMs: createdAt - startedAt,
       startMs: runningAt - createdAt,
-      answerMs: readyAt - runningAt,
+      answerMs: answeredAt - runningAt,
+      holdMs: heldAt - answeredAt,
     }
   } catch (error) {
     await removeContainer(ground, agentId)

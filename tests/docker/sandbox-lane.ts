@@ -18,7 +18,7 @@ import {
   writeSubject,
 } from '../../packages/mesh/src/sandbox/sandbox-runtime.conformance.ts'
 import type { SandboxRuntime, SandboxState } from '../../packages/mesh/src/sandbox/sandbox-runtime.ts'
-import { homeTag, type SandboxSpec } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
+import { homeTag, sandboxName, type SandboxSpec } from '../../packages/mesh/src/sandbox/sandbox-spec.ts'
 import { silentLog } from '../../packages/mesh/src/platform/log.ts'
 import { systemClock } from '../../packages/mesh/src/platform/system-clock.ts'
 
@@ -67,8 +67,10 @@ export interface DockerHome {
   readonly specOf: (spec: Partial<SandboxSpec> & { readonly agentId: string }) => SandboxSpec
   /** Another runtime over the same home, prepared. */
   readonly again: (changes?: Partial<DockerRuntimeOptions>) => Promise<SandboxRuntime>
-  /** Starts an agent that runs the subject and waits until it answers. */
+  /** Starts an agent that runs the subject, waits until it answers and holds it to its share, as the fleet does. */
   readonly start: (spec: Partial<SandboxSpec> & { readonly agentId: string }) => Promise<SandboxState>
+  /** What the engine says of an agent's processor share. */
+  readonly shareOf: (agentId: string) => Promise<SandboxSpec['cpu']>
   /** Runs a shell command inside as the agent would. */
   readonly run: (
     state: SandboxState,
@@ -123,10 +125,15 @@ export async function openDockerHome(
     volumesFolder: options.volumesFolder,
     specOf,
     again,
+    shareOf: async (agentId) => {
+      const { HostConfig } = await engine.docker.getContainer(sandboxName(homeId, agentId)).inspect()
+      return { quotaUs: HostConfig.CpuQuota ?? 0, periodUs: HostConfig.CpuPeriod ?? 0 }
+    },
     run: subjectHands.run,
     async start(spec) {
       const state = await runtime.start(specOf(spec))
       await subjectHands.answers(state)
+      await runtime.endStartShare(spec.agentId)
       return state
     },
     async close() {

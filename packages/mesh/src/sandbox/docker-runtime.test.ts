@@ -17,7 +17,8 @@ withEngine(
   (engine) =>
     sandboxRuntimeConformance('docker', async () => {
       const home = await openDockerHome(engine)
-      return { runtime: home.runtime, again: home.again, ...subjectHands, close: home.close }
+      const { runtime, again, shareOf, close } = home
+      return { runtime, again, shareOf, ...subjectHands, close }
     }),
   found,
 )

@@ -1,40 +1,37 @@
-import { Readable } from 'node:stream'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { Log } from '../platform/index.ts'
-import {
-  containerOptions,
-  labelKeys,
-  volumeLabels,
-  volumeName,
-  type ContainerGround,
-} from './docker/container-options.ts'
-import { inspectSchema, logText, runningState, stateOf } from './docker/container-state.ts'
-import { openAgentVolume, type AgentVolume } from './docker/agent-volume.ts'
+import { labelKeys, volumeName } from './docker/container-options.ts'
+import { logText, runningState } from './docker/container-state.ts'
 import { eraseHome } from './docker/erase-home.ts'
-import { engineDialect, type EngineDialect } from './docker/engine-dialect.ts'
-import { seedEntries } from './docker/seed-files.ts'
+import {
+  inspectContainer,
+  inspectedOf,
+  removeContainer,
+  startContainer,
+  type PreparedEngine,
+} from './docker/agent-container.ts'
+import { engineDialect } from './docker/engine-dialect.ts'
 import { leftovers, listContainers, renameContainers } from './docker/list-containers.ts'
 import { measureVolumes } from './docker/measure-volumes.ts'
 import { tryVolumes } from './docker/try-volumes.ts'
 import { warmPageCache } from './docker/warm-page-cache.ts'
+import { restoreShare } from './docker/own-share.ts'
 import { createRestoreImage } from './docker/restore-image.ts'
 import { unlessStatus } from './docker/unless-status.ts'
 import { watchEngine, type EngineEvent } from './docker/watch-ends.ts'
-import type { Engine } from './engine/connect-engine.ts'
 import { ensureEngine } from './engine/ensure-engine.ts'
 import { findEngine } from './engine/find-engine.ts'
 import { ensureAgentImage } from './image/agent-image.ts'
 import { bundleAgent } from './image/bundle-agent.ts'
 import { isStatus } from './image/engine-images.ts'
 import { closeNameServer, nameServerState } from './network/close-name-server.ts'
-import type { PrivateNetwork } from './network/hold-bridge.ts'
 import { engineNetworks, ensurePrivateNetwork } from './network/private-network.ts'
-import { reasonOf, SandboxError } from './sandbox-error.ts'
-import type { DataBound, SandboxEnd, SandboxRuntime, SandboxState } from './sandbox-runtime.ts'
-import { homeTag, sandboxName, type SandboxSpec } from './sandbox-spec.ts'
+import { SandboxError } from './sandbox-error.ts'
+import type { SandboxEnd, SandboxRuntime } from './sandbox-runtime.ts'
+import { homeTag, sandboxName } from './sandbox-spec.ts'
 import { createStartGate } from './start-gate.ts'
-import { tarArchive } from './tar-archive.ts'
-import { createLimitedVolumes, type LimitedVolumes } from './volume/limited-volumes.ts'
+import { createStartShares } from './start-shares.ts'
+import { createLimitedVolumes } from './volume/limited-volumes.ts'
 import { findVolumePrograms } from './volume/volume-facts.ts'
 import type { VolumePrograms } from './volume/volume-image.ts'
 import { verifyWalls } from './isolation/verify-walls.ts'
@@ -73,18 +70,6 @@ export interface DockerRuntimeOptions {
   readonly log: Log
 }
 
-/** What `prepare` found or made. */
-interface Ready {
-  readonly engine: Engine
-  readonly dialect: EngineDialect
-  readonly network: PrivateNetwork
-  readonly ground: ContainerGround
-  readonly bound: DataBound
-  readonly volumes: LimitedVolumes
-  /** Takes away the engine's name server from a container that runs, where that can be done. */
-  readonly closeNames: (networkFile: string | null | undefined) => Promise<void>
-}
-
 /** ADAPTER of `sandbox-runtime.ts`: one hardened container per agent, through the API of Docker or Podman. */
 export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRuntime {
   const tag = homeTag(options.homeId)
@@ -96,13 +81,15 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
   const restoreImage = createRestoreImage(options, closing.signal)
   let programs: VolumePrograms = new Map()
   const volumes = createLimitedVolumes({ folder: options.volumesFolder, programs: () => programs })
-  let ready: Ready | null = null
+  let ready: PreparedEngine | null = null
   let watching: Promise<void> | null = null
   let lost = false
   let connectedBefore = false
   let gate = createStartGate(startsPerCore)
+  const sharesOf = (processors: number) => createStartShares({ ...options, processors })
+  let shares = sharesOf(1)
 
-  function prepared(): Ready {
+  function prepared(): PreparedEngine {
     if (ready) return ready
     throw new SandboxError(
       'not-prepared',
@@ -111,7 +98,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
   }
 
   /** With its image in the engine. */
-  async function standing(): Promise<Ready> {
+  async function standing(): Promise<PreparedEngine> {
     const before = prepared()
     const image = await restoreImage(before.engine, before.ground.image)
     const now = prepared()
@@ -123,6 +110,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
     const agentId = running.get(containerId)
     if (agentId === undefined) return
     running.delete(containerId)
+    shares.release(agentId)
     const state = await inspectContainer(prepared(), containerId).catch(() => null)
     // A container that is gone altogether was removed by force, which ends its process by signal 9.
     const exit = state?.exit ?? { code: 137, outOfMemory: false }
@@ -137,26 +125,32 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
     if (prepared().dialect.endActions.includes(event.action)) void reportEnd(event.containerId)
   }
 
-  /** One of an earlier life or release, or that the engine started anew, may have its name server open. */
-  async function closeNamesIn(containerId: string): Promise<void> {
+  /**
+   * One of an earlier life or release, or that the engine started anew, may have its name server open, and one of a
+   * mesh that died may have the share of its start.
+   */
+  async function putRight(containerId: string, agentId: string): Promise<void> {
     const { engine, closeNames } = prepared()
-    const found = await engine.docker
-      .getContainer(containerId)
-      .inspect()
-      .catch(unlessStatus([404]))
-    if (!found) return
-    const { State, NetworkSettings } = inspectSchema.parse(found)
-    if (State.Running) await closeNames(NetworkSettings.SandboxKey)
+    const inspected = await inspectedOf(engine, containerId)
+    if (!inspected?.State.Running) return
+    await closeNames(inspected.NetworkSettings.SandboxKey)
+    if (shares.of(agentId) !== null) return
+    await restoreShare(engine, inspected).catch((error: unknown) => {
+      options.log.warn(
+        { agentId, err: error },
+        'agent keeps the processor share of its start until it is adopted',
+      )
+    })
   }
 
-  /** Containers that run are adopted, closed to names first; those that ended while nobody listened are reported. */
+  /** Containers that run are adopted, put right first; those that ended while nobody listened are reported. */
   async function catchUp(): Promise<void> {
     const live = new Map<string, string>()
     for (const container of await listContainers(prepared().engine, tag)) {
       const agentId = container.Labels?.[labelKeys.agent]
       if (agentId !== undefined && container.State === 'running') live.set(container.Id, agentId)
     }
-    await Promise.all([...live.keys()].map((id) => gate(() => closeNamesIn(id))))
+    await Promise.all([...live].map(([id, agentId]) => gate(() => putRight(id, agentId))))
     const ended = [...running.keys()].filter((id) => !live.has(id))
     for (const [id, agentId] of live) running.set(id, agentId)
     await Promise.all(ended.map(reportEnd))
@@ -207,6 +201,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
       if (!first) return
       await renameContainers(engine, options.homeId, tag)
       gate = createStartGate(startsPerCore * engine.cpus)
+      shares = sharesOf(engine.cpus)
       for (const id of await leftovers(engine, tag)) await removeContainer(engine, id)
       programs = await findVolumePrograms(options.path)
       if (options.uid === 0) await volumes.sweep()
@@ -247,21 +242,33 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
       gate(async () => {
         forget(spec.agentId)
         return startContainer(await standing(), spec, {
+          shares,
           onCreated: (id) => running.set(id, spec.agentId),
           onFailed: (id) => running.delete(id),
         })
       }),
 
+    async endStartShare(agentId) {
+      const share = shares.of(agentId)
+      if (share !== null) return share.end()
+      const { engine } = prepared()
+      const inspected = await inspectedOf(engine, sandboxName(options.homeId, agentId))
+      if (inspected?.State.Running) await restoreShare(engine, inspected)
+    },
+
     async stop(agentId, { graceMs }) {
       forget(agentId)
       const container = prepared().engine.docker.getContainer(sandboxName(options.homeId, agentId))
       await container.stop({ t: Math.ceil(graceMs / 1000) }).catch(unlessStatus([304, 404]))
+      // Not before: until it is gone it has what it was lent.
+      shares.release(agentId)
     },
 
     async remove(agentId, { data }) {
       forget(agentId)
       const { engine } = prepared()
       await removeContainer(engine, sandboxName(options.homeId, agentId))
+      shares.release(agentId)
       if (!data) return
       await engine.docker
         .getVolume(volumeName(options.homeId, agentId))
@@ -335,64 +342,8 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
 
     async close() {
       closing.abort()
+      await shares.close()
       await watching
     },
   }
-}
-
-async function startContainer(
-  { engine, dialect, ground, volumes, bound, closeNames }: Ready,
-  spec: SandboxSpec,
-  track: { readonly onCreated: (id: string) => void; readonly onFailed: (id: string) => void },
-): Promise<SandboxState> {
-  const { docker } = engine
-  const files = seedEntries(spec.files)
-  let created: string | null = null
-  let volume: AgentVolume | null = null
-  try {
-    await removeContainer(engine, sandboxName(ground.homeId, spec.agentId))
-    volume = await openAgentVolume(engine, volumes, { homeId: ground.homeId, spec, bound })
-    if (dialect.createsVolumesFirst && !volume.limited) {
-      await docker.createVolume({
-        Name: volumeName(ground.homeId, spec.agentId),
-        Labels: volumeLabels(ground.homeId, spec.agentId),
-      })
-    }
-    const container = await docker.createContainer(containerOptions(ground, spec, volume.limited))
-    created = container.id
-    if (files.length > 0) await container.putArchive(Readable.from(tarArchive(files)), { path: '/data' })
-    track.onCreated(container.id)
-    await container.start()
-    const inspected = inspectSchema.parse(await container.inspect())
-    await closeNames(inspected.NetworkSettings.SandboxKey)
-    const state = stateOf(inspected, ground.network.name)
-    if (state === null) throw new TypeError('a container without its label')
-    return volume.warnings.length === 0 ? state : { ...state, warnings: volume.warnings }
-  } catch (cause) {
-    if (created !== null) {
-      track.onFailed(created)
-      await removeContainer(engine, created).catch(() => undefined)
-    }
-    throw new SandboxError(
-      'sandbox-start-failed',
-      `The sandbox of ${spec.agentId} could not be started: ${reasonOf(cause)}\nRepair: run \`flotilla doctor\`, then start the agent again.`,
-      { cause },
-    )
-  } finally {
-    await volume?.release()
-  }
-}
-
-async function inspectContainer({ engine, network }: Ready, idOrName: string): Promise<SandboxState | null> {
-  try {
-    return stateOf(inspectSchema.parse(await engine.docker.getContainer(idOrName).inspect()), network.name)
-  } catch (error) {
-    if (isStatus(error, 404)) return null
-    throw error
-  }
-}
-
-async function removeContainer(engine: Engine, idOrName: string): Promise<void> {
-  const container = engine.docker.getContainer(idOrName)
-  await container.remove({ force: true, v: false }).catch(unlessStatus([404]))
 }

@@ -41,6 +41,7 @@ sandboxRuntimeConformance('process', async () => {
     runtime,
     again: open,
     ...subjectHands,
+    shareOf: async () => null,
     close: async () => {
       for (const state of await runtime.list()) await runtime.remove(state.agentId, { data: true })
       await runtime.close()

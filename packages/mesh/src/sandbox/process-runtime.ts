@@ -165,6 +165,8 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
       }
     },
 
+    // Nothing bounds the processor of a plain process, so nothing is lent to one.
+    endStartShare: async () => {},
     stop: (agentId, { graceMs }) => halt(agentId, graceMs),
 
     async remove(agentId, { data }) {

@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { SandboxEnd, SandboxRuntime, SandboxState } from './sandbox-runtime.ts'
 import { sandboxHardening, sandboxSizes, type SandboxSpec } from './sandbox-spec.ts'
+import { startShareMs } from './start-shares.ts'
 
 /** A home with sandboxes in it, and hands inside the processes that run there. */
 export interface ConformanceHome {
@@ -17,6 +18,8 @@ export interface ConformanceHome {
   readonly answers: (state: SandboxState) => Promise<void>
   readonly readFile: (state: SandboxState, path: string) => Promise<string | null>
   readonly writeFile: (state: SandboxState, path: string, text: string) => Promise<void>
+  /** What bounds the processor of a sandbox that runs; null where nothing ever does. */
+  readonly shareOf: (agentId: string) => Promise<SandboxSpec['cpu'] | null>
   /** Makes the process end by itself. */
   readonly endWith: (state: SandboxState, code: number) => Promise<void>
   readonly close: () => Promise<void>
@@ -62,6 +65,7 @@ export function sandboxRuntimeConformance(name: string, open: () => Promise<Conf
     ): Promise<SandboxState> {
       const state = await home.runtime.start(spec(fields))
       await home.answers(state)
+      await home.runtime.endStartShare(fields.agentId)
       return state
     }
 
@@ -192,6 +196,30 @@ export function sandboxRuntimeConformance(name: string, open: () => Promise<Conf
         expect(use?.files).toBeGreaterThanOrEqual(1)
         expect(use?.complete).toBe(true)
       }
+    })
+
+    it('has its own share of the processor once the share of its start was ended (S8)', async () => {
+      await home.runtime.start(spec({ agentId: 'lender' }))
+      await home.runtime.endStartShare('lender')
+      await home.runtime.endStartShare('lender')
+      expect([sandboxSizes.worker.cpu, null]).toContainEqual(await home.shareOf('lender'))
+      await home.runtime.stop('lender', { graceMs: 10 })
+      await home.runtime.endStartShare('lender')
+      await home.runtime.endStartShare('never-was')
+    })
+
+    it('has it after two seconds, though nobody asked for it (S8)', async () => {
+      await home.runtime.start(spec({ agentId: 'forgotten' }))
+      if ((await home.shareOf('forgotten')) !== null) await delay(startShareMs)
+      expect([sandboxSizes.worker.cpu, null]).toContainEqual(await home.shareOf('forgotten'))
+    })
+
+    it('can be brought to it by a later runtime (S8)', async () => {
+      await home.runtime.start(spec({ agentId: 'left-behind' }))
+      const later = await home.again()
+      await later.endStartShare('left-behind')
+      expect([sandboxSizes.worker.cpu, null]).toContainEqual(await home.shareOf('left-behind'))
+      await later.close()
     })
 
     it('ids that differ by a dash or a capital alone share nothing', async () => {

@@ -12,6 +12,11 @@ import type { SandboxSpec } from './sandbox-spec.ts'
  * - S6 anything that cannot be done rejects with `SandboxError`, whose message names the repair.
  * - S7 data that is there is kept whatever its limit: a limit that cannot be had is a warning of the state that `start`
  *   gives, and data that was limited once is never started without its limit.
+ * - S8 a sandbox may have more of the processor than its spec says until `endStartShare` resolves, or for 2 s from when
+ *   its process began, whichever is first; then it has what the spec says for the rest of its life, also where the mesh
+ *   that started it is gone: `endStartShare` brings one back that an earlier process of ours left with more. All that
+ *   have more at once leave a part of the machine free, and one that starts over and over gets no more than its share
+ *   again.
  */
 export interface SandboxRuntime {
   readonly kind: string
@@ -32,6 +37,11 @@ export interface SandboxRuntime {
     readonly signal?: AbortSignal
   }): Promise<readonly WallReport[]>
   start(spec: SandboxSpec): Promise<SandboxState>
+  /**
+   * Resolves when the sandbox is bounded as its spec says. Idempotent; one that is unknown or ended is no error. To be
+   * awaited before an agent is given work.
+   */
+  endStartShare(agentId: string): Promise<void>
   stop(agentId: string, options: { readonly graceMs: number }): Promise<void>
   /** Stops and deletes; with `data` also what the agent kept. */
   remove(agentId: string, options: { readonly data: boolean }): Promise<void>

@@ -8,6 +8,7 @@ sandboxRuntimeConformance('fake', async () => {
     runtime: open(),
     again: async () => open(),
     answers: async () => {},
+    shareOf: async (agentId) => engine.sandboxes.get(agentId)?.cpu ?? null,
     readFile: async (state, path) => engine.data.get(state.agentId)?.get(path) ?? null,
     writeFile: async (state, path, text) => void engine.data.get(state.agentId)?.set(path, text),
     endWith: async (state, code) =>

@@ -1,3 +1,5 @@
+import { silentLog } from '../platform/log.ts'
+import { systemClock } from '../platform/system-clock.ts'
 import { seedEntries } from '../sandbox/docker/seed-files.ts'
 import { reasonOf, SandboxError } from '../sandbox/sandbox-error.ts'
 import type {
@@ -8,6 +10,7 @@ import type {
   WallReport,
 } from '../sandbox/sandbox-runtime.ts'
 import type { SandboxSpec } from '../sandbox/sandbox-spec.ts'
+import { createStartShares } from '../sandbox/start-shares.ts'
 
 /** What fake sandboxes share, as containers share an engine: it outlives the runtimes that look at it. */
 export interface FakeEngine {
@@ -23,6 +26,8 @@ export interface FakeSandbox {
   readonly spec: SandboxSpec
   readonly state: SandboxState
   readonly log: string
+  /** What bounds its processor now. */
+  readonly cpu: SandboxSpec['cpu']
 }
 
 export interface FakeRuntimeOptions {
@@ -55,6 +60,11 @@ export function createFakeRuntime(options: FakeRuntimeOptions): SandboxRuntime {
     for (const listener of listeners) listener(end)
   }
   engine.watchers.add(watcher)
+  const shares = createStartShares({ processors: 4, clock: systemClock, log: silentLog })
+  const bound = (agentId: string) => {
+    const sandbox = engine.sandboxes.get(agentId)
+    if (sandbox) engine.sandboxes.set(agentId, { ...sandbox, cpu: sandbox.spec.cpu })
+  }
 
   return {
     kind: 'fake',
@@ -81,16 +91,26 @@ export function createFakeRuntime(options: FakeRuntimeOptions): SandboxRuntime {
       engine.data.set(spec.agentId, kept)
       const address = options.addressOf?.(spec) ?? { host: '127.0.0.1', port: 8400 }
       const state = { agentId: spec.agentId, running: true, address, labels: spec.labels }
-      engine.sandboxes.set(spec.agentId, { spec, state, log: `started ${spec.agentId}\n` })
+      const share = shares.lend(spec.agentId, spec.cpu)
+      const log = `started ${spec.agentId}\n`
+      engine.sandboxes.set(spec.agentId, { spec, state, log, cpu: share?.cpu ?? spec.cpu })
+      share?.begin(async () => bound(spec.agentId))
       return state
     },
 
+    endStartShare: async (agentId) => {
+      await shares.of(agentId)?.end()
+      bound(agentId)
+    },
+
     async stop(agentId) {
+      shares.release(agentId)
       const sandbox = engine.sandboxes.get(agentId)
       if (sandbox?.state.running) halt(engine, sandbox, { agentId, code: 143, outOfMemory: false })
     },
 
     async remove(agentId, { data }) {
+      shares.release(agentId)
       engine.sandboxes.delete(agentId)
       if (data) engine.data.delete(agentId)
     },
@@ -125,6 +145,7 @@ export function createFakeRuntime(options: FakeRuntimeOptions): SandboxRuntime {
 
     async close() {
       engine.watchers.delete(watcher)
+      await shares.close()
     },
   }
 }

@@ -49,6 +49,10 @@ export interface ManualRuntime extends SandboxRuntime {
   /** What each start found in its briefing. */
   readonly doorTokens: string[]
   readonly removed: { agentId: string; data: boolean }[]
+  /** Agents whose sandbox was brought to its own share, each time. */
+  readonly held: string[]
+  /** Called before a sandbox is brought to its own share; a rejection is an engine that cannot. */
+  beforeHold: (agentId: string) => Promise<void>
   /** Agents whose process runs and does not answer. */
   readonly mute: Set<string>
   /** What agents keep, as it is measured. */
@@ -109,6 +113,8 @@ export function createManualRuntime(): ManualRuntime {
     measured: [],
     warnings: [],
     mute,
+    held: [],
+    beforeHold: async () => {},
     beforeStart: async () => {},
     doorHost: () => '127.0.0.1',
     networks: async () => [],
@@ -121,6 +127,10 @@ export function createManualRuntime(): ManualRuntime {
       await runtime.beforeStart(spec)
       await run(spec)
       return { ...stateOf(sandboxes.get(spec.agentId)!), warnings: runtime.warnings }
+    },
+    endStartShare: async (agentId) => {
+      await runtime.beforeHold(agentId)
+      runtime.held.push(agentId)
     },
     stop: async (agentId) => {
       const sandbox = sandboxes.get(agentId)

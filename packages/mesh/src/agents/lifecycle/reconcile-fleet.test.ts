@@ -86,6 +86,23 @@ describe('a mesh that starts again', () => {
     expect(next.verifyToken(doorTokenOf(0)) !== null).toBe(!isMute)
   })
 
+  test.each(['ready', 'starting'])(
+    'adopts one that was %s at its own processor share, or not at all',
+    async (was) => {
+      world = await aWorker()
+      await world.fleet.ensureRunning('w', patient)
+      const leave = () => world.database.prepare('UPDATE agents SET state = ?').run(was)
+      leave()
+      expect((await world.again().reconcile()).adopted).toEqual(['w'])
+      expect(world.runtime.held).toEqual(['w', 'w'])
+      leave()
+      world.runtime.beforeHold = () => Promise.reject(new Error('the engine refused'))
+      const next = world.again()
+      expect(await next.reconcile()).toEqual({ adopted: [], removed: ['w'], stopped: ['w'] })
+      expect([world.runtime.isRunning('w'), stateOf(next, 'w')]).toEqual([false, 'stopped'])
+    },
+  )
+
   test('a sandbox that outlived its stop is stopped', async () => {
     world = await aWorker()
     await world.fleet.ensureRunning('w', patient)

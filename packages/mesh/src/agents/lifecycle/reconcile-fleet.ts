@@ -16,7 +16,8 @@ const probeDeadlineMs = 5000
 
 /**
  * At the mesh's start, before anything else is asked of the fleet: brings what the engine holds and what the table
- * says together. A sandbox is adopted when it runs, bears the agent's last start id and knows our door and key.
+ * says together. A sandbox is adopted when it runs, bears the agent's last start id and knows our door and key. A mesh
+ * that died while it started an agent left it with more of the processor than its share, so that is put right first.
  */
 export async function reconcileFleet(life: AgentLife): Promise<ReconcileReport> {
   const report = { adopted: [] as string[], removed: [] as string[], stopped: [] as string[] }
@@ -27,7 +28,7 @@ export async function reconcileFleet(life: AgentLife): Promise<ReconcileReport> 
     await life.turns.take(id, async () => {
       // A mesh that was killed in mid-start may have left it behind.
       await life.briefings.takeDoorToken(id)
-      if (sandbox && (await isOurs(life, row, sandbox))) {
+      if (sandbox && (await isOurs(life, row, sandbox)) && (await hasOwnShare(life, id))) {
         adopt(life, row, sandbox)
         report.adopted.push(id)
         return
@@ -54,6 +55,19 @@ async function isOurs(life: AgentLife, row: AgentRow, sandbox: SandboxState): Pr
   // One that was ready may be slow over its work: the health sweep is patient with it. A half-made start is not kept.
   if (row.state.kind === 'ready') return true
   return life.connect(row.record.id, sandbox.address).healthy(AbortSignal.timeout(probeDeadlineMs))
+}
+
+async function hasOwnShare(life: AgentLife, agentId: string): Promise<boolean> {
+  try {
+    await life.runtime.endStartShare(agentId)
+    return true
+  } catch (error) {
+    life.log.error(
+      { agentId, err: error },
+      'agent could not be brought to its processor share; it is taken away',
+    )
+    return false
+  }
 }
 
 function adopt(life: AgentLife, row: AgentRow, sandbox: SandboxState): void {

@@ -111,6 +111,24 @@ describe('starting an agent', () => {
     await slow
   })
 
+  test('nobody reaches it before it has its own processor share and no more', async () => {
+    world = await aWorker()
+    const gate = promiseGate()
+    const { promise: asked, resolve: ask } = Promise.withResolvers<void>()
+    world.runtime.beforeHold = () => (ask(), gate.passed)
+    let isReached = false
+    const reached = world.fleet.ensureRunning('w', patient).then(() => (isReached = true))
+    await asked
+    for (let turns = 0; turns < 20; turns++) await new Promise((resolve) => setImmediate(resolve))
+    expect([isReached, stateOf(world.fleet, 'w')]).toEqual([false, 'starting'])
+    expect(await world.fleet.connectIfRunning('w')).toBeNull()
+    gate.open()
+    await reached
+    await world.fleet.stop('w', 'idle')
+    await world.fleet.ensureRunning('w', patient)
+    expect(world.runtime.held).toEqual(['w', 'w'])
+  })
+
   test('the briefing is there before the sandbox, readable by any user', async () => {
     world = await aWorker()
     let brief = ''
@@ -162,6 +180,13 @@ describe('a start that fails', () => {
     expect(world.clock.now() - before).toBeGreaterThanOrEqual(60_000)
     expect(world.clock.now() - before).toBeLessThan(62_000)
     expect(world.runtime.isRunning('w')).toBe(false)
+  })
+
+  test('an agent that cannot be held to its processor share is not started', async () => {
+    world = await aWorker()
+    world.runtime.beforeHold = () => Promise.reject(new Error('the engine refused'))
+    await expect(world.fleet.ensureRunning('w', patient)).rejects.toThrow('the engine refused')
+    expect([world.runtime.isRunning('w'), stateOf(world.fleet, 'w')]).toEqual([false, 'failed'])
   })
 
   test('a process that ends at once is noticed long before the minute is over', async () => {

@@ -3,26 +3,37 @@ import type { SandboxRuntime } from '../../sandbox/index.ts'
 import type { AgentConnection } from '../connection/agent-connection.ts'
 
 const firstPollMs = 25
+/** Most agents answer within this; until then none waits for a poll that comes late. */
+const eagerMs = 500
 const pollMaxMs = 500
 const readyDeadlineMs = 60_000
 /** From this pause on the engine is asked whether the process lives at all; asking costs more than a poll. */
 const inspectFromMs = 200
 
-/** Resolves when the agent that was given this door token answers. Rejects after 60 s, when its process has ended, or when the signal aborts. */
+/** Resolves when the agent that was given this door token answers and has its own processor share. Rejects after 60 s, when its process has ended, or when the signal aborts. */
 export async function waitUntilReady(
   deps: { readonly clock: Clock; readonly runtime: SandboxRuntime },
   agent: { readonly connection: AgentConnection; readonly doorToken: string },
   signal: AbortSignal,
 ): Promise<void> {
   const { connection, doorToken } = agent
-  const deadline = deps.clock.now() + readyDeadlineMs
-  for (let pauseMs = firstPollMs; ; pauseMs = Math.min(pollMaxMs, pauseMs * 2)) {
+  const startedAt = deps.clock.now()
+  const deadline = startedAt + readyDeadlineMs
+  let pauseMs = firstPollMs
+  for (;;) {
     // The first says that it is this start's process, the second that it can work.
-    if ((await connection.started(doorToken, signal)) && (await connection.healthy(signal))) return
+    if (await connection.started(doorToken, signal)) {
+      const [healthy] = await Promise.all([
+        connection.healthy(signal),
+        deps.runtime.endStartShare(connection.agentId),
+      ])
+      if (healthy) return
+    }
     signal.throwIfAborted()
     if (deps.clock.now() >= deadline) throw new Error(`it did not answer within ${readyDeadlineMs / 1000} s`)
     if (pauseMs >= inspectFromMs) await requireRunning(deps.runtime, connection.agentId)
     await deps.clock.sleep(pauseMs, signal)
+    if (deps.clock.now() - startedAt >= eagerMs) pauseMs = Math.min(pollMaxMs, pauseMs * 2)
   }
 }
 

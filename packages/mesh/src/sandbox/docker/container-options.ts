@@ -8,6 +8,8 @@ export const labelKeys = {
   role: 'flotilla.role',
   agent: 'flotilla.agent',
   kind: 'flotilla.kind',
+  /** Processor share, quota over period, of a container that was made with the larger one of a start. */
+  ownShare: 'flotilla.cpu',
 } as const
 
 /** What the container of every agent stands on, beside its own spec. */

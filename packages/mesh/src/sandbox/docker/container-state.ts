@@ -10,12 +10,15 @@ export const inspectSchema = z.looseObject({
   Id: z.string(),
   State: z.looseObject({ Running: z.boolean(), ExitCode: z.number(), OOMKilled: z.boolean().nullish() }),
   Config: z.looseObject({ Labels: z.record(z.string(), z.string()).nullish() }),
+  HostConfig: z.looseObject({ CpuQuota: z.number().nullish(), CpuPeriod: z.number().nullish() }).nullish(),
   NetworkSettings: z.looseObject({
     Networks: networksSchema.nullish(),
     /** Where the engine keeps the container's network namespace. */
     SandboxKey: z.string().nullish(),
   }),
 })
+
+export type InspectedContainer = z.infer<typeof inspectSchema>
 
 export const listSchema = z.array(
   z.looseObject({
@@ -29,7 +32,7 @@ export const listSchema = z.array(
 )
 
 /** Null where the container is not an agent's. Pure. */
-export function stateOf(inspected: z.infer<typeof inspectSchema>, network: string): SandboxState | null {
+export function stateOf(inspected: InspectedContainer, network: string): SandboxState | null {
   const labels = inspected.Config.Labels ?? {}
   const agentId = labels[labelKeys.agent]
   if (agentId === undefined) return null

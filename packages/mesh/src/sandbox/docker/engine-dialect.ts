@@ -15,6 +15,8 @@ export interface EngineDialect {
   readonly createsVolumesFirst: boolean
   /** A bridge goes away with the last container on it. */
   readonly holdsBridge: boolean
+  /** The processor share of a container that runs can be changed; Podman's compatible socket has it since late releases only. */
+  readonly changesShares: boolean
   /** Events that mean the end of a container's process. */
   readonly endActions: readonly string[]
 }
@@ -40,6 +42,7 @@ export async function engineDialect(engine: Engine, recipeDirectory: string): Pr
       logOptions: { Type: 'k8s-file', Config: { 'max-size': '5m' } },
       createsVolumesFirst: true,
       holdsBridge: true,
+      changesShares: false,
       endActions: ['die', 'died'],
     }
   }
@@ -50,6 +53,7 @@ export async function engineDialect(engine: Engine, recipeDirectory: string): Pr
     logOptions: { Type: 'json-file', Config: { 'max-size': '5m', 'max-file': '2' } },
     createsVolumesFirst: false,
     holdsBridge: false,
+    changesShares: true,
     endActions: ['die'],
   }
 }

@@ -1,0 +1,35 @@
+import type { Engine } from '../engine/connect-engine.ts'
+import type { SandboxSpec } from '../sandbox-spec.ts'
+import { labelKeys } from './container-options.ts'
+import type { InspectedContainer } from './container-state.ts'
+import { unlessStatus } from './unless-status.ts'
+
+type CpuShare = SandboxSpec['cpu']
+
+/** The spec with the larger share of a start, and with its own written down for whoever finds the container later. Pure. */
+export function atStartShare(spec: SandboxSpec, cpu: CpuShare): SandboxSpec {
+  const own = `${spec.cpu.quotaUs}/${spec.cpu.periodUs}`
+  return { ...spec, cpu, labels: { ...spec.labels, [labelKeys.ownShare]: own } }
+}
+
+/** The share that a container has too much of; null where it has its own. Pure. */
+export function shareToRestore({ Config, HostConfig }: InspectedContainer): CpuShare | null {
+  const [quotaUs, periodUs] = (Config.Labels?.[labelKeys.ownShare] ?? '').split('/').map(Number)
+  if (!quotaUs || !periodUs) return null
+  const isOwn = HostConfig?.CpuQuota === quotaUs && HostConfig.CpuPeriod === periodUs
+  return isOwn ? null : { quotaUs, periodUs }
+}
+
+/** One that a mesh left at the share of its start, or could not bring back. */
+export async function restoreShare(engine: Engine, inspected: InspectedContainer): Promise<void> {
+  const own = shareToRestore(inspected)
+  if (own !== null) await holdToShare(engine, inspected.Id, own)
+}
+
+/** One that is gone has no share. */
+export async function holdToShare(engine: Engine, containerId: string, cpu: CpuShare): Promise<void> {
+  await engine.docker
+    .getContainer(containerId)
+    .update({ CpuQuota: cpu.quotaUs, CpuPeriod: cpu.periodUs })
+    .catch(unlessStatus([404]))
+}

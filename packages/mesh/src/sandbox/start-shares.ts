@@ -1,0 +1,146 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { Log } from '../platform/log.ts'
+import type { SandboxSpec } from './sandbox-spec.ts'
+
+/** Longest that a sandbox has more than its own share, from when its process began. */
+export const startShareMs = 2_000
+/** Processors that one start may take. */
+const startProcessors = 1
+/** What an engine takes to change a share on a busy machine: by so much earlier it is asked to. */
+const changeMs = 300
+const retryMs = 250
+
+type CpuShare = SandboxSpec['cpu']
+
+/**
+ * Lends processor time to agents that start: most of a start is the start of Node, and a tenth of a processor would
+ * take a second over it.
+ *
+ * - One processor is always left to the rest of the machine, whoever starts; who comes when none is left to lend starts
+ *   at its own share.
+ * - It is paid back: an agent is lent the next one when its own share would have come to what it had of the last. So
+ *   one that starts over and over has twice its share, however it goes about it.
+ */
+export interface StartShares {
+  /** Null where nothing is lent. One that has been lent something before gives that back first. */
+  lend(agentId: string, own: CpuShare): StartShare | null
+  of(agentId: string): StartShare | null
+  /** Its process is gone, or never began. */
+  release(agentId: string): void
+  /** Resolves when nothing is lent any more, or what is cannot be taken back. */
+  close(): Promise<void>
+}
+
+export interface StartShare {
+  readonly cpu: CpuShare
+  /** The process has begun. `takeBack` brings it to its own share, and is tried until it succeeds or the process is gone. */
+  begin(takeBack: () => Promise<void>): void
+  /** Resolves when a process that has begun has its own share and no more; rejects with what the engine said. */
+  end(): Promise<void>
+}
+
+interface Loan extends StartShare {
+  readonly own: CpuShare
+  readonly over: AbortController
+  begunAt: number | null
+}
+
+export function createStartShares({
+  processors,
+  clock,
+  log,
+}: {
+  /** Of the machine that the sandboxes run on. */
+  readonly processors: number
+  readonly clock: Clock
+  readonly log: Log
+}): StartShares {
+  const each = Math.min(startProcessors, processors / 2)
+  const atOnceMax = Math.max(1, Math.floor(processors - 1))
+  const loans = new Map<string, Loan>()
+  /** When those who have had one may have the next. */
+  const dueAt = new Map<string, number>()
+
+  function release(agentId: string): void {
+    const loan = loans.get(agentId)
+    if (loan === undefined) return
+    loans.delete(agentId)
+    loan.over.abort()
+    if (loan.begunAt === null) return
+    const hadMs = clock.now() - loan.begunAt
+    dueAt.set(agentId, clock.now() + hadMs * (each / processorsOf(loan.own)))
+  }
+
+  function mayLend(agentId: string, own: CpuShare): boolean {
+    for (const [id, at] of dueAt) if (at <= clock.now()) dueAt.delete(id)
+    return loans.size < atOnceMax && !dueAt.has(agentId) && processorsOf(own) < each
+  }
+
+  async function endInTime(agentId: string, loan: Loan): Promise<void> {
+    await clock.sleep(startShareMs - changeMs, loan.over.signal)
+    while (loans.get(agentId) === loan) {
+      const failure = await loan.end().then(
+        () => null,
+        (error: unknown) => error,
+      )
+      if (failure === null) return
+      log.warn(
+        { agentId, err: failure },
+        'agent keeps the processor share of its start; ending it is tried again',
+      )
+      await clock.sleep(retryMs, loan.over.signal)
+    }
+  }
+
+  function newLoan(agentId: string, own: CpuShare): Loan {
+    let takeBack: (() => Promise<void>) | null = null
+    let ending: Promise<void> | null = null
+    const loan: Loan = {
+      own,
+      cpu: startShareOf(own, each),
+      over: new AbortController(),
+      begunAt: null,
+      begin: (how) => {
+        takeBack = how
+        loan.begunAt = clock.now()
+        // It rejects when the loan is over, and then there is nothing to do.
+        endInTime(agentId, loan).catch(() => undefined)
+      },
+      end: () => {
+        if (loans.get(agentId) !== loan || takeBack === null) return Promise.resolve()
+        ending ??= takeBack()
+          .then(() => {
+            if (loans.get(agentId) === loan) release(agentId)
+          })
+          .finally(() => {
+            ending = null
+          })
+        return ending
+      },
+    }
+    return loan
+  }
+
+  return {
+    lend(agentId, own) {
+      release(agentId)
+      if (!mayLend(agentId, own)) return null
+      const loan = newLoan(agentId, own)
+      loans.set(agentId, loan)
+      return loan
+    },
+    of: (agentId) => loans.get(agentId) ?? null,
+    release,
+    async close() {
+      await Promise.allSettled([...loans.values()].map((loan) => loan.end()))
+      for (const agentId of loans.keys()) release(agentId)
+    },
+  }
+}
+
+/** Over the own period, so that a change is one of the quota alone. Pure. */
+export function startShareOf({ periodUs }: CpuShare, processors = startProcessors): CpuShare {
+  return { quotaUs: Math.round(processors * periodUs), periodUs }
+}
+
+const processorsOf = ({ quotaUs, periodUs }: CpuShare): number => quotaUs / periodUs
