@@ -2,10 +2,13 @@ import type { RunOutcome } from '@flotilla/protocol/run'
 
 /** Deepest nesting of an outcome that is looked into. */
 const depthMax = 6
-const marker = /^RESULT (\{.*\})$/m
 
-/** What an attempt's program reported, wherever the outcome of its tool run carries the output; null without a report. Pure. */
-export function attemptResult(outcome: RunOutcome | null): unknown {
+/**
+ * What an attempt's program reported, wherever the outcome of its tool run carries the output; null without a report.
+ * With an id, of that one among others that reported into the same output. Pure.
+ */
+export function attemptResult(outcome: RunOutcome | null, id?: string): unknown {
+  const marker = new RegExp(`^${id === undefined ? '' : `${id} `}RESULT (\\{.*\\})$`, 'm')
   for (const text of textsIn(outcome, 0)) {
     const json = marker.exec(text)?.[1]
     if (json === undefined) continue

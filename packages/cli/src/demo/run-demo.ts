@@ -16,7 +16,7 @@ import type { JobReport } from './do-job.ts'
 import { showLedger } from './show-ledger.ts'
 import type { LedgerReport } from './show-ledger.ts'
 import { showWalls } from './show-walls.ts'
-import { tryWalls } from './try-walls.ts'
+import { prepareVictim, tryWalls } from './try-walls.ts'
 import type { TriedWall } from './try-walls.ts'
 
 export interface DemoOptions {
@@ -64,9 +64,12 @@ export async function runDemo(context: CommandContext, options: DemoOptions): Pr
       `Ready after ${formatDuration(readyMs)}: operator, auditor, writer (runtime ${fleet.runtime}).`,
     )
     terminal.print(...heading(terminal, '2  Do a real job'))
+    const other = prepareVictim({ ...context, client: fleet.client })
+    // Told where it is waited for.
+    other.catch(() => undefined)
     const job = await doJob(context, { client: fleet.client, exact: model === scriptedModel })
     terminal.print(...heading(terminal, '3  Attack the walls from inside the worker auditor'))
-    const walls = await attack(context, { fleet, secrets: canaries.secrets })
+    const walls = await attack(context, { fleet, other, secrets: canaries.secrets })
     showWalls(terminal, { walls, runtime: fleet.runtime })
     terminal.print(...heading(terminal, '4  The ledger'))
     const ledger = await showLedger(context, { client: fleet.client, elapsedMs: clock.now() - startedAt })
@@ -111,7 +114,15 @@ function makeCanaries({ environment, newKey }: CommandContext) {
 
 async function attack(
   context: CommandContext,
-  { fleet, secrets }: { fleet: DemoFleet; secrets: ReturnType<typeof makeCanaries>['secrets'] },
+  {
+    fleet,
+    other,
+    secrets,
+  }: {
+    fleet: DemoFleet
+    other: ReturnType<typeof prepareVictim>
+    secrets: ReturnType<typeof makeCanaries>['secrets']
+  },
 ): Promise<readonly TriedWall[]> {
   const { terminal } = context
   const walls = await tryWalls(
@@ -119,13 +130,17 @@ async function attack(
     {
       isolates: fleet.runtime !== 'process',
       secrets,
+      other,
       control: { name: 'control', value: `ctl-${context.newKey()}` },
-      onStep: (title) => terminal.progress.step(`From inside the auditor: ${title}`),
+      onStep: (titles) => terminal.progress.step(`From inside the auditor: ${stepWords(titles)}`),
     },
   )
   terminal.progress.done()
   return walls
 }
+
+const stepWords = (titles: readonly string[]) =>
+  titles.length > 1 ? `${titles.length} attempts side by side` : titles.join('')
 
 function verdictWords(
   { terminal }: CommandContext,

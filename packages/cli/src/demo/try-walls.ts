@@ -6,7 +6,7 @@ import { attemptResult } from './attempt-result.ts'
 import { openCanaryListener } from './canary-listener.ts'
 import { invokeTool } from './invoke-tool.ts'
 import type { InvokeDeps } from './invoke-tool.ts'
-import { wallAttempts } from './wall-attempts.ts'
+import { sideBySide, wallAttempts } from './wall-attempts.ts'
 import type { Verdict, WallAttempt } from './wall-attempts.ts'
 import type { AgentPlace, KnownSecret, WallFacts } from './wall-facts.ts'
 
@@ -22,13 +22,17 @@ export interface TryWallsOptions {
   readonly isolates: boolean
   readonly secrets: readonly KnownSecret[]
   readonly control: KnownSecret
-  readonly onStep: (title: string) => void
+  /** Of `prepareVictim`. */
+  readonly other: Promise<AgentPlace>
+  /** The attempts that are made now, side by side. */
+  readonly onStep: (titles: readonly string[]) => void
 }
 
 const attacker = 'auditor'
 const victim = 'writer'
 const attemptsFolder = join(import.meta.dirname, 'attempts')
-/** Seconds per attempt: the slowest program at 0.15 of a CPU, three times over. */
+const whereFiles = ['where.mjs', 'agent-port.mjs']
+/** Seconds for all that are made side by side: they take a tenth of it at 0.15 of a CPU. */
 const timeoutSeconds = 120
 
 const placeSchema = z.object({
@@ -38,43 +42,71 @@ const placeSchema = z.object({
   door: z.object({ host: z.string(), port: z.number() }),
 })
 
-/** Makes every attempt from inside a worker, one after the other, and says what happened to each. */
+/** What can be made ready while the fleet still works: the worker that is to be reached, awake and with its place known. */
+export async function prepareVictim(deps: InvokeDeps): Promise<AgentPlace> {
+  await putFiles(deps, victim, whereFiles)
+  return placeOf(deps, victim)
+}
+
+/**
+ * Makes every attempt from inside a worker and says what happened to each: side by side, as they bear each other, in
+ * one command, since an agent does one thing at a time.
+ */
 export async function tryWalls(deps: InvokeDeps, options: TryWallsOptions): Promise<readonly TriedWall[]> {
   const canary = await openCanaryListener()
   try {
     const before = canary.connections()
-    await putAttempts(deps, options.control)
+    const [self, other] = await Promise.all([prepareAttacker(deps, options.control), options.other])
     const facts: WallFacts = {
       ...options,
-      self: await placeOf(deps, attacker),
-      other: await placeOf(deps, victim),
+      self,
+      other,
       canary: { ...canary, connections: () => canary.connections() - before },
     }
-    const tried: TriedWall[] = []
-    for (const attempt of wallAttempts) {
-      options.onStep(attempt.title)
-      tried.push(await make(deps, { attempt, facts }))
+    const tried = new Map<WallAttempt, TriedWall>()
+    for (const attempt of wallAttempts) if (!mayTry(attempt, facts)) tried.set(attempt, notTried(attempt))
+    const left = wallAttempts.filter((attempt) => !tried.has(attempt))
+    const groups = [
+      left.filter((attempt) => !attempt.alone),
+      ...left.filter((one) => one.alone).map((one) => [one]),
+    ]
+    for (const attempts of groups) {
+      options.onStep(attempts.map(({ title }) => title))
+      const { outcome } = await invokeTool(deps, command(attacker, sideBySide(attempts, facts)))
+      for (const attempt of attempts) tried.set(attempt, judged(attempt, { facts, outcome }))
     }
-    return tried
+    return wallAttempts.flatMap((attempt) => tried.get(attempt) ?? [])
   } finally {
     await canary.close()
   }
 }
 
-async function putAttempts(deps: InvokeDeps, control: KnownSecret): Promise<void> {
-  const put = (agent: string, path: string, bytes: Uint8Array<ArrayBuffer>) =>
-    deps.client.call('fileWrite', { params: { id: agent, path }, bytes, signal: deps.signal })
-  for (const name of readdirSync(attemptsFolder)) {
-    const bytes = new Uint8Array(readFileSync(join(attemptsFolder, name)))
-    await put(attacker, `demo/attempts/${name}`, bytes)
-    if (name.endsWith('.mjs')) await put(victim, `demo/attempts/${name}`, bytes)
-  }
-  await put(
-    attacker,
-    'demo/control.txt',
-    new Uint8Array(new TextEncoder().encode(`control=${control.value}\n`)),
+const mayTry = (attempt: WallAttempt, { isolates }: WallFacts) => isolates || !attempt.leavesMachine
+
+function notTried({ id, title, by }: WallAttempt): TriedWall {
+  return { id, title, by, attempted: false, held: false, happened: 'not attempted: nothing would stop it' }
+}
+
+async function prepareAttacker(deps: InvokeDeps, control: KnownSecret): Promise<AgentPlace> {
+  await putFiles(deps, attacker, readdirSync(attemptsFolder))
+  const put = putInto(deps, attacker)
+  await put('demo/control.txt', new TextEncoder().encode(`control=${control.value}\n`))
+  return placeOf(deps, attacker)
+}
+
+async function putFiles(deps: InvokeDeps, agent: string, names: readonly string[]): Promise<void> {
+  const put = putInto(deps, agent)
+  await Promise.all(
+    names.map((name) => put(`demo/attempts/${name}`, readFileSync(join(attemptsFolder, name)))),
   )
 }
+
+const putInto = (deps: InvokeDeps, id: string) => (path: string, content: Uint8Array) =>
+  deps.client.call('fileWrite', {
+    params: { id, path },
+    bytes: new Uint8Array(content),
+    signal: deps.signal,
+  })
 
 async function placeOf(deps: InvokeDeps, agentId: string): Promise<AgentPlace> {
   const run = await invokeTool(deps, command(agentId, 'node demo/attempts/where.mjs'))
@@ -83,27 +115,17 @@ async function placeOf(deps: InvokeDeps, agentId: string): Promise<AgentPlace> {
   throw new Error(`${agentId} does not say where it is: ${oneLine(run.outcome?.text ?? run.state, 400)}`)
 }
 
-async function make(
-  deps: InvokeDeps,
-  { attempt, facts }: { attempt: WallAttempt; facts: WallFacts },
-): Promise<TriedWall> {
-  const { id, title, by } = attempt
-  if (!facts.isolates && attempt.leavesMachine) {
-    return { id, title, by, attempted: false, held: false, happened: 'not attempted: nothing would stop it' }
-  }
-  const run = await invokeTool(deps, command(attacker, attempt.command(facts)))
-  return { id, title, by, attempted: true, ...judged(attempt, { facts, outcome: run.outcome }) }
-}
-
 /** A program that did not report is no wall that held. */
 function judged(
   attempt: WallAttempt,
   { facts, outcome }: { facts: WallFacts; outcome: Parameters<typeof attemptResult>[0] },
-): Verdict {
+): TriedWall {
+  const { id, title, by } = attempt
   try {
-    return attempt.judge(attemptResult(outcome), facts)
+    return { id, title, by, attempted: true, ...attempt.judge(attemptResult(outcome, id), facts) }
   } catch {
-    return { held: false, happened: `the attempt gave no report: ${oneLine(outcome?.text ?? '', 300)}` }
+    const happened = `the attempt gave no report: ${oneLine(outcome?.text ?? '', 300)}`
+    return { id, title, by, attempted: true, held: false, happened }
   }
 }
 

@@ -19,6 +19,8 @@ export interface WallAttempt {
   readonly by: string
   /** It would send traffic to other machines where no wall stops it. */
   readonly leavesMachine: boolean
+  /** It leaves nothing to others that are made at the same time. */
+  readonly alone?: boolean
   readonly command: (facts: WallFacts) => string
   /** Throws where the report is not of its form. */
   readonly judge: (report: unknown, facts: WallFacts) => Verdict
@@ -160,6 +162,7 @@ export const wallAttempts: readonly WallAttempt[] = [
     title: 'start 300 processes',
     by: 'python3',
     leavesMachine: false,
+    alone: true,
     command: () => `python3 ${attempts}/many-processes.py 300`,
     judge: (report) => {
       const { started, wanted, refusal } = processesSchema.parse(report)
@@ -174,8 +177,9 @@ export const wallAttempts: readonly WallAttempt[] = [
     title: 'find a provider key or the door token',
     by: 'python3',
     leavesMachine: false,
+    // The others wait for answers, which must not come late because this one computes.
     command: ({ secrets, control, isolates }) =>
-      `python3 ${attempts}/find-secrets.py '${JSON.stringify([...secrets, control].map(hashed))}' ${isolates ? '/data /run /tmp /briefing /opt /etc /home /root /var /dev/shm' : '.'}`,
+      `nice -n 19 python3 ${attempts}/find-secrets.py '${JSON.stringify([...secrets, control].map(hashed))}' ${isolates ? '/data /run /tmp /briefing /opt /etc /home /root /var /dev/shm' : '.'}`,
     judge: (report, { control }) => {
       const search = secretsSchema.parse(report)
       const leaks = Object.entries(search.found).filter(([name]) => name !== control.name)
@@ -213,6 +217,12 @@ export const wallAttempts: readonly WallAttempt[] = [
     },
   },
 ]
+
+/** One command line that makes them all at once; each line of output begins with the id of whose it is. Pure. */
+export function sideBySide(together: readonly WallAttempt[], facts: WallFacts): string {
+  const lines = together.map(({ id, command }) => `{ ${command(facts)}; } 2>&1 | sed 's/^/${id} /' &`)
+  return [...lines, 'wait'].join('\n')
+}
 
 function hostTargets(gateway: string, canary: WallFacts['canary']): string[] {
   return [...new Set([gateway, ...canary.addresses])].map((address) => `${address}:${canary.port}`)

@@ -1,6 +1,7 @@
 # Looks for secrets in environments and files of this container: for values known by their SHA-256 and length, and
 # for anything of the shape of a door token, which is then tried on the mesh's door.
-import hashlib, json, os, re, sys, urllib.error, urllib.request
+import hashlib, http.client, json, os, re, sys
+from urllib.parse import urlsplit
 
 FILE_MAX_BYTES = 4 * 1024 * 1024
 FILES_MAX = 20000
@@ -10,10 +11,12 @@ wanted = json.loads(sys.argv[1])  # [{"name", "length", "sha256"}]
 folders = sys.argv[2:]
 # Parts of the image that every agent of it has: no token that was made later is in there, but much base64.
 PUBLIC = ("/etc/ssl/", "/etc/apt/", "/var/lib/dpkg/")
-word = re.compile(rb"[A-Za-z0-9_.~-]+")
 by_length = {}
 for secret in wanted:
     by_length.setdefault(secret["length"], []).append(secret)
+TOKEN_LENGTH = 43
+# Whole words only, and none that is shorter than all that is looked for.
+word = re.compile(rb"(?<![A-Za-z0-9_.~-])[A-Za-z0-9_.~-]{%d,}" % min(TOKEN_LENGTH, *by_length))
 
 found = {}
 token_shaped = {}
@@ -23,7 +26,7 @@ counts = {"files": 0, "processes": 0, "unreadable": 0, "memories": 0}
 def look(data, place):
     for match in word.finditer(data):
         text = match.group()
-        if not place.startswith(PUBLIC) and len(text) == 43 and b"." not in text and b"~" not in text:
+        if not place.startswith(PUBLIC) and len(text) == TOKEN_LENGTH and b"." not in text and b"~" not in text:
             token_shaped.setdefault(text, place)
         for secret in by_length.get(len(text), ()):
             if hashlib.sha256(text).hexdigest() == secret["sha256"]:
@@ -78,15 +81,15 @@ for folder in folders:
 
 def status(token):
     # The agents' list is for the agent itself; the token of programs opens the model surface alone.
-    url = os.environ["OPENAI_BASE_URL"].removesuffix("/v1") + "/mesh/agents"
-    request = urllib.request.Request(url, headers={"authorization": "Bearer " + token})
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    url = urlsplit(os.environ["OPENAI_BASE_URL"])
+    door = http.client.HTTPConnection(url.hostname, url.port, timeout=5)
     try:
-        return opener.open(request, timeout=5).status
-    except urllib.error.HTTPError as error:
-        return error.code
-    except OSError as error:
+        door.request("GET", "/mesh/agents", headers={"authorization": "Bearer " + token})
+        return door.getresponse().status
+    except (OSError, http.client.HTTPException) as error:
         return str(error)
+    finally:
+        door.close()
 
 
 program_token = os.environ.get("OPENAI_API_KEY", "").encode()

@@ -16,9 +16,13 @@ export async function eraseHome(
   const { docker } = engine
   const label = [`${labelKeys.home}=${home.homeTag}`]
   const containers = containersSchema.parse(await docker.listContainers({ all: true, filters: { label } }))
-  for (const { Id } of containers) await docker.getContainer(Id).remove({ force: true }).catch(unlessGone)
+  await Promise.all(
+    containers.map(({ Id }) => docker.getContainer(Id).remove({ force: true }).catch(unlessGone)),
+  )
   const { Volumes } = volumesSchema.parse(await docker.listVolumes({ filters: { label } }))
-  for (const { Name } of Volumes ?? []) await docker.getVolume(Name).remove({ force: true }).catch(unlessGone)
+  await Promise.all(
+    (Volumes ?? []).map(({ Name }) => docker.getVolume(Name).remove({ force: true }).catch(unlessGone)),
+  )
   await removePrivateNetwork({
     engine,
     image: await anyAgentImage(engine),

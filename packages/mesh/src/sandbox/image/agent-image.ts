@@ -88,7 +88,12 @@ export async function ensureAgentImage(options: AgentImageOptions): Promise<Agen
       ?.content.toString('utf8')
       .split(/\s+/)
       .filter(Boolean) ?? []
+  // Made while the base is fetched, which takes longer.
+  const parts = Promise.all([strippedNode(node, options), npmArchive(options)])
+  // Told where it is waited for.
+  parts.catch(() => undefined)
   const base = await ensureBaseImage({ ...options, packages })
+  const [nodePath, npmPath] = await parts
   options.progress('Building the agent image')
   const root = { uid: 0, mode: 0o644 }
   const context = [
@@ -96,8 +101,8 @@ export async function ensureAgentImage(options: AgentImageOptions): Promise<Agen
     tarDirectory('ca', { uid: 0, mode: 0o755 }),
     ...authorities.map((file) => tarFile(`ca/${file.name}`, file.content, root)),
     // Execute only: what cannot be read cannot be looked into while it runs either, see the recipe.
-    await tarFileFrom('node', await strippedNode(node, options), 0o711),
-    await tarFileFrom('npm.tgz', await npmArchive(options), 0o644),
+    await tarFileFrom('node', nodePath, 0o711),
+    await tarFileFrom('npm.tgz', npmPath, 0o644),
     tarDirectory('agent', { uid: 0, mode: 0o755 }),
     tarDirectory('agent/parts', { uid: 0, mode: 0o755 }),
     ...bundle.map((file) => tarFile(`agent/${file.name}`, file.content, root)),

@@ -75,6 +75,7 @@ export async function npmArchive(options: {
 }): Promise<string> {
   const archive = join(options.cacheDirectory, `npm-${npmVersion}.tgz`)
   if (await exists(archive)) return archive
+  await mkdir(options.cacheDirectory, { recursive: true })
   options.progress(`Fetching npm ${npmVersion} for the agents`)
   const args = ['--pack-destination', options.cacheDirectory, '--ignore-scripts', '--loglevel=error']
   const timing = { timeoutMs: packTimeoutMs, signal: options.signal }

@@ -24,6 +24,17 @@ describe('network rules', () => {
     expect(wallRules(place).find((rules) => rules.tool === 'ip6tables')?.rules).toEqual(['-j DROP'])
   })
 
+  it('answer what they do not forward, and drop what the answer is not for', () => {
+    const script = applyScript(place)
+    for (const chain of ['FORWARD', 'DOCKER-USER']) {
+      const into = (rule: string) => script.indexOf(`-I ${chain} 1 ${rule}`)
+      // Each is put before the others, so the last one is met first.
+      expect(into('-i flt-abcdef01 -j DROP')).toBeGreaterThan(0)
+      expect(into('-i flt-abcdef01 -j REJECT')).toBeGreaterThan(into('-i flt-abcdef01 -j DROP'))
+      expect(into('-o flt-abcdef01 -j DROP')).toBeGreaterThan(0)
+    }
+  })
+
   it('replace the chain in one commit, so that it never stands empty', () => {
     const script = applyScript(place)
     expect(script).toContain('iptables-restore -w 5 --noflush')
