@@ -16,7 +16,7 @@ import type { JobReport } from './do-job.ts'
 import { showLedger } from './show-ledger.ts'
 import type { LedgerReport } from './show-ledger.ts'
 import { showWalls } from './show-walls.ts'
-import { prepareVictim, tryWalls } from './try-walls.ts'
+import { tryWalls, wakeVictim } from './try-walls.ts'
 import type { TriedWall } from './try-walls.ts'
 
 export interface DemoOptions {
@@ -64,12 +64,12 @@ export async function runDemo(context: CommandContext, options: DemoOptions): Pr
       `Ready after ${formatDuration(readyMs)}: operator, auditor, writer (runtime ${fleet.runtime}).`,
     )
     terminal.print(...heading(terminal, '2  Do a real job'))
-    const other = prepareVictim({ ...context, client: fleet.client })
+    const victimAwake = wakeVictim({ ...context, client: fleet.client })
     // Told where it is waited for.
-    other.catch(() => undefined)
+    victimAwake.catch(() => undefined)
     const job = await doJob(context, { client: fleet.client, exact: model === scriptedModel })
     terminal.print(...heading(terminal, '3  Attack the walls from inside the worker auditor'))
-    const walls = await attack(context, { fleet, other, secrets: canaries.secrets })
+    const walls = await attack(context, { fleet, victimAwake, secrets: canaries.secrets })
     showWalls(terminal, { walls, runtime: fleet.runtime })
     terminal.print(...heading(terminal, '4  The ledger'))
     const ledger = await showLedger(context, { client: fleet.client, elapsedMs: clock.now() - startedAt })
@@ -116,11 +116,11 @@ async function attack(
   context: CommandContext,
   {
     fleet,
-    other,
+    victimAwake,
     secrets,
   }: {
     fleet: DemoFleet
-    other: ReturnType<typeof prepareVictim>
+    victimAwake: Promise<void>
     secrets: ReturnType<typeof makeCanaries>['secrets']
   },
 ): Promise<readonly TriedWall[]> {
@@ -130,7 +130,7 @@ async function attack(
     {
       isolates: fleet.runtime !== 'process',
       secrets,
-      other,
+      victimAwake,
       control: { name: 'control', value: `ctl-${context.newKey()}` },
       onStep: (titles) => terminal.progress.step(`From inside the auditor: ${stepWords(titles)}`),
     },

@@ -22,8 +22,8 @@ export interface TryWallsOptions {
   readonly isolates: boolean
   readonly secrets: readonly KnownSecret[]
   readonly control: KnownSecret
-  /** Of `prepareVictim`. */
-  readonly other: Promise<AgentPlace>
+  /** Of `wakeVictim`. */
+  readonly victimAwake: Promise<void>
   /** The attempts that are made now, side by side. */
   readonly onStep: (titles: readonly string[]) => void
 }
@@ -42,11 +42,8 @@ const placeSchema = z.object({
   door: z.object({ host: z.string(), port: z.number() }),
 })
 
-/** What can be made ready while the fleet still works: the worker that is to be reached, awake and with its place known. */
-export async function prepareVictim(deps: InvokeDeps): Promise<AgentPlace> {
-  await putFiles(deps, victim, whereFiles)
-  return placeOf(deps, victim)
-}
+/** What can be made ready while the fleet still works: the worker that is to be reached is awake and can say where it is. */
+export const wakeVictim = (deps: InvokeDeps): Promise<void> => putFiles(deps, victim, whereFiles)
 
 /**
  * Makes every attempt from inside a worker and says what happened to each: side by side, as they bear each other, in
@@ -56,7 +53,11 @@ export async function tryWalls(deps: InvokeDeps, options: TryWallsOptions): Prom
   const canary = await openCanaryListener()
   try {
     const before = canary.connections()
-    const [self, other] = await Promise.all([prepareAttacker(deps, options.control), options.other])
+    const [self, other] = await Promise.all([
+      prepareAttacker(deps, options.control),
+      // Asked now, so that it is known to be up when it cannot be reached.
+      options.victimAwake.then(() => placeOf(deps, victim)),
+    ])
     const facts: WallFacts = {
       ...options,
       self,

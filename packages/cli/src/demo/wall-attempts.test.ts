@@ -1,10 +1,12 @@
+import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { repositoryRoot } from '../mesh-process/mesh-paths.ts'
 import { attemptResult } from './attempt-result.ts'
 import { questionWithDefinitions, permissiveLicences } from './permissive-licences.ts'
-import { wallAttempts } from './wall-attempts.ts'
+import { sideBySide, wallAttempts } from './wall-attempts.ts'
+import type { WallAttempt } from './wall-attempts.ts'
 import type { WallFacts } from './wall-facts.ts'
 
 const place = { addresses: ['10.1.0.3'], port: 8400, healthz: 200, door: { host: '10.1.0.1', port: 8420 } }
@@ -102,6 +104,18 @@ describe('wall attempts', () => {
     ).toBe(false)
     expect(judge('find-secrets', { ...search, opened: ['/proc/1/environ'] }).held).toBe(false)
     expect(judge('find-secrets', { ...search, program_token_status: 200 }).held).toBe(false)
+  })
+
+  it('those that are made at once report each for themselves, whoever of them fails or is silent', () => {
+    const say = (id: string, line: string): WallAttempt => ({ ...wallAttempts[0]!, id, command: () => line })
+    const together = [
+      say('first', `echo noise; echo 'RESULT {"a":1}'; exit 3`),
+      say('silent', 'sleep 0.1'),
+      say('last', `echo 'RESULT {"b":2}' >&2`),
+    ]
+    const text = execFileSync('bash', ['-c', sideBySide(together, facts)], { encoding: 'utf8' })
+    const reports = together.map(({ id }) => attemptResult({ status: 'done', text }, id))
+    expect(reports).toEqual([{ a: 1 }, null, { b: 2 }])
   })
 
   it('no secret goes into the container that is searched for it', () => {
