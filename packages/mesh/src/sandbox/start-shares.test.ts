@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { silentLog } from '../platform/log.ts'
-import { handClock } from '../testing/fleet-harness.ts'
+import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
 import { sandboxSizes, type SandboxSpec } from './sandbox-spec.ts'
 import { createStartShares, startShareMs } from './start-shares.ts'
 
@@ -8,7 +8,7 @@ const worker: SandboxSpec['cpu'] = sandboxSizes.worker.cpu
 const operator: SandboxSpec['cpu'] = sandboxSizes.operator.cpu
 
 function aMachine(processors = 4) {
-  const clock = handClock()
+  const clock = createManualClock(1_000_000, { passesMs: 500 })
   const shares = createStartShares({ processors, clock, log: silentLog })
   const takenBack: string[] = []
   const start = (agentId: string, own = worker) => {

@@ -1,5 +1,5 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import type { Log } from '../platform/log.ts'
+import type { Log } from '../platform/index.ts'
 import type { SandboxSpec } from './sandbox-spec.ts'
 
 /** Longest that a sandbox has more than its own share, from when its process began. */

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { Engine } from '../engine/connect-engine.ts'
 import { isStatus } from '../image/engine-images.ts'
-import type { PrivateNetwork } from '../network/private-network.ts'
+import type { PrivateNetwork } from '../network/hold-bridge.ts'
 import { reasonOf, SandboxError } from '../sandbox-error.ts'
 import type { DataBound, SandboxState } from '../sandbox-runtime.ts'
 import { sandboxName, type SandboxSpec } from '../sandbox-spec.ts'
