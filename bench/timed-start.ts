@@ -26,7 +26,7 @@ export interface TimedStart {
   readonly startMs: number
   /** From the engine's word that it runs until the first 200. */
   readonly answerMs: number
-  /** What the engine takes to hold it to its share. */
+  /** What is left, after the first answer, of the engine's time to hold it to its share. */
   readonly holdMs: number
   /** Of the whole container until the first 200, what the engine's runtime spends inside it included. */
   readonly cpuMs: number
@@ -53,11 +53,14 @@ export async function timedStart(
     const runningAt = performance.now()
     const state = await container.inspect()
     const host = state.NetworkSettings.Networks[ground.network.name]?.IPAddress ?? ''
-    await firstAnswer(container, { host, headers, signal: asked.signal })
+    let held: Promise<void> | undefined
+    const hold = () => (held ??= holdToShare(ground.engine, container.id, sandboxSizes[kind].cpu))
+    const onTaken = variant.name === 'agent' ? () => void hold() : () => {}
+    await firstAnswer(container, { host, headers, signal: asked.signal, onTaken })
     const answeredAt = performance.now()
     const group = containerGroup(state.State.Pid)
     const cpuMs = group.cpuMs()
-    await holdToShare(ground.engine, container.id, sandboxSizes[kind].cpu)
+    await hold()
     const heldAt = performance.now()
     return {
       container,
@@ -86,6 +89,8 @@ interface Question {
   readonly host: string
   readonly headers: Readonly<Record<string, string>>
   readonly signal: AbortSignal
+  /** Somebody listens: from here on the mesh holds an agent to its share. */
+  readonly onTaken: () => void
 }
 
 async function firstAnswer(container: Dockerode.Container, question: Question): Promise<void> {
@@ -104,13 +109,14 @@ async function firstAnswer(container: Dockerode.Container, question: Question): 
 }
 
 /** The status, or null where nobody listens. */
-function askStatus({ host, headers }: Question): Promise<number | null> {
+function askStatus({ host, headers, onTaken }: Question): Promise<number | null> {
   return new Promise((resolve) => {
     const asked = request({ host, port: agentPort, path: '/status', headers, agent: false }, (reply) => {
       reply.resume()
       reply.once('end', () => resolve(reply.statusCode ?? null))
       reply.once('error', () => resolve(null))
     })
+    asked.once('socket', (socket) => socket.once('connect', onTaken))
     asked.setTimeout(answerTimeoutMs, () => asked.destroy())
     asked.once('error', () => resolve(null))
     asked.end()

@@ -28,8 +28,11 @@ export interface AgentTool {
 export interface AgentConnection {
   readonly agentId: string
   healthy(signal: AbortSignal): Promise<boolean>
-  /** Whether the process that was started with this door token answers; asked until the first run is sent. */
-  started(doorToken: string, signal: AbortSignal): Promise<boolean>
+  /**
+   * Whether the process that was started with this door token answers; asked until the first run is sent. `onTaken` is
+   * called as soon as anything listens there, if that shows before the answer.
+   */
+  started(doorToken: string, signal: AbortSignal, onTaken?: () => void): Promise<boolean>
   status(signal: AbortSignal): Promise<AgentStatus>
   /** How the agent's MCP servers stand. */
   mcpServers(signal: AbortSignal): Promise<readonly McpServerStatus[]>

@@ -12,6 +12,8 @@ export interface AgentCall {
   /** Silence after which the line counts as broken, milliseconds. */
   readonly idleTimeoutMs: number
   readonly signal: AbortSignal
+  /** Called when somebody listens there; whether and what is answered shows later. */
+  readonly onTaken?: (() => void) | undefined
 }
 
 export interface AgentAddress {
@@ -59,6 +61,13 @@ function openOnce(http: Agent, address: AgentAddress, call: AgentCall): Promise<
       timeout: call.idleTimeoutMs,
       maxHeaderSize: replyHeadersMaxBytes,
     })
+    const { onTaken } = call
+    if (onTaken) {
+      request.once('socket', (socket) => {
+        if (socket.connecting) socket.once('connect', onTaken)
+        else onTaken()
+      })
+    }
     request.on('timeout', () => request.destroy(new BrokenLine(`silent for ${call.idleTimeoutMs} ms`)))
     request.on('response', resolve)
     request.on('error', (error: NodeJS.ErrnoException) => {

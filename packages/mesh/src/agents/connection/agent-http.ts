@@ -83,6 +83,7 @@ interface Send {
   /** What proves the mesh instead of a signature. */
   readonly proof?: string
   readonly signal: AbortSignal
+  readonly onTaken?: (() => void) | undefined
 }
 
 /** The line to an agent's process over HTTP. What comes back is from a hostile place: bounded and parsed. */
@@ -105,6 +106,7 @@ export function createAgentHttp(deps: AgentHttpDeps): AgentConnection {
       ...(body === undefined ? {} : { body }),
       idleTimeoutMs,
       signal: send.signal,
+      onTaken: send.onTaken,
     })
   }
 
@@ -170,9 +172,10 @@ export function createAgentHttp(deps: AgentHttpDeps): AgentConnection {
         return false
       }
     },
-    started: async (doorToken, signal) => {
+    started: async (doorToken, signal, onTaken) => {
       try {
-        const send = { endpoint: 'status', signal, proof: doorToken, deadlineMs: healthDeadlineMs } as const
+        const deadlineMs = healthDeadlineMs
+        const send = { endpoint: 'status', signal, proof: doorToken, deadlineMs, onTaken } as const
         return (await call(send, agentApi.status.response)).agent_id === deps.agentId
       } catch {
         return false

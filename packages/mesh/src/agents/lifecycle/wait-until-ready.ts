@@ -20,13 +20,18 @@ export async function waitUntilReady(
   const startedAt = deps.clock.now()
   const deadline = startedAt + readyDeadlineMs
   let pauseMs = firstPollMs
+  let held: Promise<void> | undefined
+  /** As soon as it listens: the engine takes about as long over it as the agent over its first answer. */
+  const hold = (): Promise<void> => {
+    held ??= deps.runtime.endStartShare(connection.agentId)
+    // Told where it is waited for.
+    held.catch(() => undefined)
+    return held
+  }
   for (;;) {
     // The first says that it is this start's process, the second that it can work.
-    if (await connection.started(doorToken, signal)) {
-      const [healthy] = await Promise.all([
-        connection.healthy(signal),
-        deps.runtime.endStartShare(connection.agentId),
-      ])
+    if (await connection.started(doorToken, signal, () => void hold())) {
+      const [healthy] = await Promise.all([connection.healthy(signal), hold()])
       if (healthy) return
     }
     signal.throwIfAborted()
