@@ -177,9 +177,10 @@ export const wallAttempts: readonly WallAttempt[] = [
     title: 'find a provider key or the door token',
     by: 'python3',
     leavesMachine: false,
-    // The others wait for answers, which must not come late because this one computes.
+    // The others wait for answers, which must not come late because this one computes. Without a container it would
+    // come after all of the machine's work.
     command: ({ secrets, control, isolates }) =>
-      `nice -n 19 python3 ${attempts}/find-secrets.py '${JSON.stringify([...secrets, control].map(hashed))}' ${isolates ? '/data /run /tmp /briefing /opt /etc /home /root /var /dev/shm' : '.'}`,
+      `${isolates ? 'nice -n 19 ' : ''}python3 ${attempts}/find-secrets.py '${JSON.stringify([...secrets, control].map(hashed))}' ${isolates ? '/data /run /tmp /briefing /opt /etc /home /root /var /dev/shm' : '.'}`,
     judge: (report, { control }) => {
       const search = secretsSchema.parse(report)
       const leaks = Object.entries(search.found).filter(([name]) => name !== control.name)
