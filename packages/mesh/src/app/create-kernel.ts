@@ -6,7 +6,16 @@ import { createEventBus } from '../events/index.ts'
 import { createAgentShares } from '../intake/index.ts'
 import { createHooks } from '../kernel/index.ts'
 import type { Kernel } from '../kernel/index.ts'
-import { authorize, createDenialCounts, createGuard, createJournalGrants, createPermissionFile, createRateLimits, createRefuseAboveCeiling, writeFirstPermissions } from '../access/index.ts'
+import {
+  authorize,
+  createDenialCounts,
+  createGuard,
+  createJournalGrants,
+  createPermissionFile,
+  createRateLimits,
+  createRefuseAboveCeiling,
+  writeFirstPermissions,
+} from '../access/index.ts'
 import type { Log } from '../platform/index.ts'
 import { loopCpuMs, randomId, randomToken, systemClock } from '../platform/index.ts'
 import { openStorage } from '../storage/index.ts'

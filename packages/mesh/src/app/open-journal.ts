@@ -1,7 +1,14 @@
 import { existsSync } from 'node:fs'
 import type { DataPaths, FileEditor, SettingsFile } from '../config/index.ts'
 import type { EventBus } from '../events/index.ts'
-import { createAnchorFile, createJournal, createJournalKeeper, createJournalSeal, readHead, whoseSeals } from '../journal/index.ts'
+import {
+  createAnchorFile,
+  createJournal,
+  createJournalKeeper,
+  createJournalSeal,
+  readHead,
+  whoseSeals,
+} from '../journal/index.ts'
 import type { Journal, JournalTrust } from '../journal/index.ts'
 import type { Log } from '../platform/index.ts'
 import type { Database } from '../storage/index.ts'

@@ -3,7 +3,20 @@ import { accessTokenPath } from '@flotilla/protocol/hosted'
 import { Problem } from '@flotilla/protocol/problem'
 import { rateBucketOf } from '@flotilla/protocol/rate-buckets'
 import { readAccessToken } from '../config/index.ts'
-import { agentConnectionBounds, answerHeaders, connectionBounds, createAgentGate, createHumanGate, createInternalGate, createPeerUsers, createServer, openAgents, openInternal, openPeople, openPublic } from '../http/index.ts'
+import {
+  agentConnectionBounds,
+  answerHeaders,
+  connectionBounds,
+  createAgentGate,
+  createHumanGate,
+  createInternalGate,
+  createPeerUsers,
+  createServer,
+  openAgents,
+  openInternal,
+  openPeople,
+  openPublic,
+} from '../http/index.ts'
 import type { DirectCallDeps, HumanGate, OwnHome } from '../http/index.ts'
 import { systemClock } from '../platform/index.ts'
 import { inEnvFile } from './listen.ts'

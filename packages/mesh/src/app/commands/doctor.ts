@@ -8,9 +8,29 @@ import { meshHumanApi, meshHumanEndpoints } from '@flotilla/protocol/mesh-human-
 import { meshInternalApi, meshInternalEndpoints } from '@flotilla/protocol/mesh-internal-api'
 import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
-import { createFileEditor, dataLimitBytes, dataPaths, defaultSettings, homeIdPath, readSettingsFile, readTextFile } from '../../config/index.ts'
+import {
+  createFileEditor,
+  dataLimitBytes,
+  dataPaths,
+  defaultSettings,
+  homeIdPath,
+  readSettingsFile,
+  readTextFile,
+} from '../../config/index.ts'
 import type { DataPaths } from '../../config/index.ts'
-import { credentialFinding, dataFindings, diskFinding, environmentFindings, failure, fileFindings, modelFindings, ok, portHolder, sharedFindings, warning } from '../../diagnostics/index.ts'
+import {
+  credentialFinding,
+  dataFindings,
+  diskFinding,
+  environmentFindings,
+  failure,
+  fileFindings,
+  modelFindings,
+  ok,
+  portHolder,
+  sharedFindings,
+  warning,
+} from '../../diagnostics/index.ts'
 import type { DoctorFinding } from '../../diagnostics/index.ts'
 import { presetModel, providerPresets } from '../../models/index.ts'
 import { journalTrust, mayBeBare, secretPlaces } from '../open-journal.ts'

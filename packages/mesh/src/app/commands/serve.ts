@@ -1,6 +1,13 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { createMesh } from '../mesh.ts'
-import { dataPaths, lockHome, openHomeFolder, readTextFile, removeUnfinishedWrites, writeFileAtomically } from '../../config/index.ts'
+import {
+  dataPaths,
+  lockHome,
+  openHomeFolder,
+  readTextFile,
+  removeUnfinishedWrites,
+  writeFileAtomically,
+} from '../../config/index.ts'
 import { createLog, productVersion, systemClock } from '../../platform/index.ts'
 import { closeAfter } from './close-after.ts'
 import type { CommandContext } from './command-context.ts'
