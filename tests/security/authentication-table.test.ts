@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { allEndpoints } from '../support/all-endpoints.ts'
 import { aCutHome } from '../support/cut-door.ts'
 import type { CutHome } from '../support/cut-door.ts'
-import { offeredRoutes } from '../support/offered-routes.ts'
+import { neededActions, offeredRoutes } from '../support/offered-routes.ts'
 import { authenticationTable } from './authentication-table.ts'
 
 let home: CutHome
@@ -16,4 +16,21 @@ test('every route stands behind the gate that the table names, and none behind t
   expect(new Set(all).size).toBe(all.length)
   const declared = await allEndpoints()
   expect(all.filter((route) => !declared.has(route))).toEqual([])
+})
+
+test('no body is read of a call that method and path refuse already', async () => {
+  const needed = await home.with(({ modules }) => neededActions(Object.values(modules)))
+  const llm = { do: 'call-api', api: 'llm' }
+  expect(needed).toEqual({
+    'POST /mesh/tasks': { do: 'route-tasks' },
+    'POST /mesh/http': { do: 'call-api', api: 'http' },
+    'POST /mesh/mcp': { do: 'call-api', api: 'http' },
+    'POST /mesh/web-search': { do: 'call-api', api: 'web_search' },
+    'POST /mesh/credentials/requests': { do: 'request-credential' },
+    'PUT /mesh/blackboard/{*key}': { do: 'write-blackboard', key: 'a/b' },
+    'POST /v1/chat/completions': llm,
+    'POST /v1/messages': llm,
+    'POST /v1/embeddings': llm,
+    'POST /v1/messages/count_tokens': llm,
+  })
 })

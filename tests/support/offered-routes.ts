@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Endpoint } from '@flotilla/protocol/endpoint'
+import type { BindOptions } from '../../packages/mesh/src/http/bind-endpoint.ts'
 import type { MeshModule } from '../../packages/mesh/src/kernel/mesh-module.ts'
 import type { Routes } from '../../packages/mesh/src/http/routes.ts'
 
@@ -21,6 +22,20 @@ export function offeredRoutes(modules: readonly MeshModule[]): Readonly<Record<k
     }
   }
   for (const list of Object.values(found)) list.sort()
+  return found
+}
+
+/** What calls of a route need, as it is known before their bodies are read; by `METHOD /path`. */
+export function neededActions(modules: readonly MeshModule[]): Readonly<Record<string, unknown>> {
+  const found: Record<string, unknown> = {}
+  const bind = ({ method, path }: Endpoint, { needs }: BindOptions) => {
+    if (needs) found[`${method} ${path}`] = needs({ key: 'a/b' })
+  }
+  for (const { routes } of modules) {
+    for (const open of Object.values(routes ?? {}) as ((on: unknown) => void)[]) {
+      open({ bind, scope: deafScope(), keepAliveMs: 1, gate: {} })
+    }
+  }
   return found
 }
 

@@ -16,7 +16,8 @@ export function credentialAgentRoutes(
   bind(endpoints.vaultGenerate, api.vaultGenerate, ({ caller, body, effect }) =>
     effect(body).resumable<GeneratedSecret>((step) => use.generate(caller, body, step)),
   )
-  bind(endpoints.credentialRequest, api.credentialRequest, ({ caller, body, effect }) =>
+  const requested = { ...api.credentialRequest, needs: () => ({ do: 'request-credential' }) as const }
+  bind(endpoints.credentialRequest, requested, ({ caller, body, effect }) =>
     effect(body).local(() => {
       const { id, state } = use.requests.request(caller, body)
       return { request_id: id, state }

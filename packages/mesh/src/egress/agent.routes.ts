@@ -11,7 +11,7 @@ export function egressAgentRoutes(
   // The agent's end is not the call's: its answer waits for the agent that goes on with the run.
   bind(
     meshAgentEndpoints.httpRequest,
-    meshAgentApi.httpRequest,
+    { ...meshAgentApi.httpRequest, needs: () => ({ do: 'call-api', api: 'http' }) },
     ({ caller, body, effect, gone: clientGone }) => {
       const { outside, asked } = effect(body)
       const once = body.method === 'GET' || body.method === 'HEAD' ? asked : outside
@@ -20,7 +20,9 @@ export function egressAgentRoutes(
     },
   )
   // It changes nothing, so it needs no key.
-  bind(toolEndpoints.webSearch, toolApi.webSearch, ({ caller, body, gone }) =>
-    webSearch(caller, body, gone()),
+  bind(
+    toolEndpoints.webSearch,
+    { ...toolApi.webSearch, needs: () => ({ do: 'call-api', api: 'web_search' }) },
+    ({ caller, body, gone }) => webSearch(caller, body, gone()),
   )
 }

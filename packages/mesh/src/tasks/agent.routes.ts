@@ -4,7 +4,8 @@ import type { Tasks } from './tasks.ts'
 
 export function taskAgentRoutes({ bind }: AgentSurface, tasks: Tasks): void {
   bind(endpoints.inbox, api.inbox, ({ caller }) => tasks.listInbox(caller))
-  bind(endpoints.handOff, api.handOff, ({ caller, body, effect }) => {
+  const handedOff = { ...api.handOff, needs: () => ({ do: 'route-tasks' }) as const }
+  bind(endpoints.handOff, handedOff, ({ caller, body, effect }) => {
     const { key, local } = effect(body)
     const { token_budget: tokenBudget, ...task } = body
     return local(() => tasks.handOff(caller, { ...task, tokenBudget, idempotencyKey: key }))

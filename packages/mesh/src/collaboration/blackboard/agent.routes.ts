@@ -9,7 +9,11 @@ export function blackboardAgentRoutes({ bind }: AgentSurface, blackboard: Blackb
   bind(endpoints.blackboardRead, api.blackboardRead, ({ caller, params }) =>
     blackboard.read(caller, params.key),
   )
-  bind(endpoints.blackboardWrite, api.blackboardWrite, ({ caller, params: { key }, body, effect }) => {
+  const written = {
+    ...api.blackboardWrite,
+    needs: ({ key = '' }: Readonly<Record<string, string>>) => ({ do: 'write-blackboard', key }) as const,
+  }
+  bind(endpoints.blackboardWrite, written, ({ caller, params: { key }, body, effect }) => {
     const { value, expected_version: expectedVersion, ttl_s: ttlSeconds } = body
     return effect({ key, body }).local(() =>
       blackboard.write(caller, { key, value, expectedVersion, ttlSeconds }),

@@ -8,7 +8,12 @@ const bodyMaxBytes = 6 * 1024 * 1024
 
 /** Exchanges with MCP servers, streamed as they come. Each is made once: what it did is not known when it breaks off. */
 export function mcpAgentRoutes({ bind }: AgentSurface, exchange: ExchangeWithServer): void {
-  bind(endpoints.mcpExchange, { ...api.mcpExchange, bodyMaxBytes }, async ({ caller, body, reply, gone }) => {
+  const exchanged = {
+    ...api.mcpExchange,
+    bodyMaxBytes,
+    needs: () => ({ do: 'call-api', api: 'http' }) as const,
+  }
+  bind(endpoints.mcpExchange, exchanged, async ({ caller, body, reply, gone }) => {
     const answer = await exchange(caller, body, gone())
     const farEnd = { status: answer.status, headers: answer.headers }
     reply.hijack()

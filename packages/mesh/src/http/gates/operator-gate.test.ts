@@ -4,19 +4,24 @@ import { expect, onTestFinished, test } from 'vitest'
 import { silentLog } from '../../platform/log.ts'
 import type { Caller } from '../../access/caller.ts'
 import { createServer } from '../server.ts'
-import { guardOperatorScope } from './operator-gate.ts'
+import { openInternal } from '../open-surfaces.ts'
+import type { Routes } from '../routes.ts'
 
-/** A door whose gate lets in who is given, and what its route was asked by. */
-async function aDoor(caller: Caller, admit: () => Promise<void> = async () => {}) {
+/** A server with a route of zone 2.5, whose first gate lets in who is given, and what the route was asked by. */
+async function aDoor(caller: Caller, refusal: Problem | null = null) {
   const server = createServer(silentLog)
   onTestFinished(() => server.close())
   const callers: Caller[] = []
-  server.register(async (scope) => {
-    const callerOf = guardOperatorScope(scope, { identify: () => caller, admit })
-    scope.post('/x', async (raw) => {
-      callers.push(callerOf(raw))
-      return {}
-    })
+  const routes: Routes = {
+    operatorOrInternal: ({ bind }) =>
+      bind({ method: 'POST', path: '/x', summary: 'Tried' }, {}, (request) => {
+        callers.push(request.caller)
+        return {}
+      }),
+  }
+  openInternal(server, [{ routes }], () => {
+    if (refusal) throw refusal
+    return caller
   })
   return { url: await server.listen({ port: 0, host: '127.0.0.1' }), callers }
 }
@@ -55,6 +60,6 @@ test.each<[string, Caller, number]>([
 })
 
 test('who is not admitted is answered before a body is read', async () => {
-  const { url } = await aDoor(internal, () => Promise.reject(new Problem('unauthenticated')))
+  const { url } = await aDoor(internal, new Problem('unauthenticated'))
   expect(await statusOf(url)).toBe(401)
 })

@@ -26,7 +26,10 @@ export interface ModelUseCases {
 
 /** The model surface: what any OpenAI or Anthropic client inside a container talks to. */
 export function modelRoutes({ scope, bind, gate }: ModelSurface, use: ModelUseCases): void {
-  const bounds = { bodyMaxBytes: wireLimits.modelBodyMaxBytes }
+  const bounds = {
+    bodyMaxBytes: wireLimits.modelBodyMaxBytes,
+    needs: () => ({ do: 'call-api', api: 'llm' }) as const,
+  }
   takeBodies(scope, gate, (body) => body)
   refuseInClientFormat(scope)
   refuseOtherSurfaces(scope)
