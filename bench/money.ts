@@ -48,7 +48,7 @@ const decision = 'authorize: a message, 50 agents'
 const keyDecision = 'authorize: a blackboard key, 5 globs'
 const seldom = 'reserve + settle, one after the other'
 const atOnce = `reserve + settle, ${parallel} at once`
-const busy = 'reserve + settle, a busy run with credit'
+const busy = 'reserve + settle, a busy run with a hold'
 
 function contendersIn(folder: string): readonly Contender[] {
   let files = 0
@@ -115,7 +115,7 @@ function authorizations(action: Parameters<typeof authorize>[2]): number {
   return rate
 }
 
-/** Every pot is in play: agent, project, fleet, run and task. A run more than its calls has no credit to take from. */
+/** Every limit is in play: agent, project, fleet, run and task. A run more than its calls has no hold to take from. */
 async function reservations(
   path: string,
   { calls, together, runs }: { readonly calls: number; readonly together: number; readonly runs: number },
@@ -187,7 +187,7 @@ function tablesOf(rates: ReadonlyMap<string, readonly number[]>): readonly Table
       'Reservations with their settlements',
       [floors.commit, seldom, atOnce, busy],
       [
-        'Each counts in all pots: agent, project, fleet (day and month of each), run and task; written rows, sums and reports are in the time.',
+        'Each counts in all limits: agent, project, fleet (day and month of each), run and task; written rows, sums and reports are in the time.',
         'One after the other, each call waits for the disk before it leaves; at once, calls share a commit; a busy run takes from money that was set aside ahead.',
       ],
     ),

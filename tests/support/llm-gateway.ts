@@ -2,6 +2,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 import { agentScope, utcDay } from '../../packages/mesh/src/spending/sum-scopes.ts'
 import { createServer } from '../../packages/mesh/src/http/server.ts'
 import { openAgents } from '../../packages/mesh/src/http/open-surfaces.ts'
+import type { Guard } from '../../packages/mesh/src/access/action.ts'
 import { createAgentGate } from '../../packages/mesh/src/http/gates/agent-gate.ts'
 import { modelRoutes } from '../../packages/mesh/src/models/gateway/model.routes.ts'
 import { chatFormat } from '../../packages/mesh/src/models/formats/chat-format.ts'
@@ -43,6 +44,8 @@ export async function startLlmGateway(
     readonly dailyUsd?: number
     readonly models?: readonly string[]
     readonly settings?: object
+    /** Of the gate: what a call needs where method and path tell. */
+    readonly guard?: Guard
     readonly fetchMedia?: FetchMedia
     /** Of the provider's, beside what it needs to be reached. */
     readonly modelSettings?: object
@@ -85,7 +88,7 @@ export async function startLlmGateway(
     },
     readingOn: () => 0,
     countCall: () => {},
-    guard: () => {},
+    guard: options.guard ?? (() => {}),
     ...freeShares(),
     liveRunOf: (agentId) => ({ runId: 'run_0000000000000001', agentId, fence: 1 }) as never,
   })

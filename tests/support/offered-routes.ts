@@ -41,5 +41,10 @@ export function neededActions(modules: readonly MeshModule[]): Readonly<Record<s
 
 /** Takes parsers and hooks, and does nothing with them. */
 function deafScope(): FastifyInstance {
-  return new Proxy({}, { get: () => () => {} }) as FastifyInstance
+  return new Proxy(
+    {},
+    {
+      get: (_none, name) => (name === 'supportedMethods' ? [] : () => {}),
+    },
+  ) as FastifyInstance
 }

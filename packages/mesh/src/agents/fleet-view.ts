@@ -1,7 +1,7 @@
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
 import type { AgentRow } from './registry/agent-table.ts'
 
-/** What other rooms know of an agent. */
+/** What other modules know of an agent. */
 export interface AgentActivity {
   /** Whether a run of its lane is running now. */
   readonly busy: boolean

@@ -43,16 +43,16 @@ type Needs = Pick<FleetDeps, 'runtime' | 'replies' | 'loopLimits'> & {
 
 /** Which agents there are, which of them run, and the one way to reach each. */
 export function agentsModule(kernel: Kernel, needs: Needs): MeshModule<Agents> {
-  const { permissions, isolation, models } = needs
+  const { permissions, isolation, models, secret, ...given } = needs
   const fleet = createFleet({
     ...kernel,
-    ...needs,
+    ...given,
     ...models,
     defaultModel: models.catalog.defaultModel,
     isolation: { hold: () => isolation.state().broken === null },
     permissionsOf: (agentId) => permissions.snapshot().recordOf(agentId) ?? null,
     grants: createPermissionGrants(permissions),
-    meshIdentity: createMeshIdentity({ secret: needs.secret, clock: kernel.clock }),
+    meshIdentity: createMeshIdentity({ secret, clock: kernel.clock }),
     dataLimitBytes: (agentId) => dataLimitBytes(kernel.settings(), agentId),
     projectText: () => '',
   })

@@ -63,12 +63,16 @@ export function createLifecycle(composed: Composed): Lifecycle {
       for (const { prepare } of inOrder) await prepare?.()
       await openToAgents(progress)
       for (const { start } of inOrder) await start?.()
+      for (const { begin } of inOrder) await begin?.()
       for (const { run } of inOrder) if (run) loops.push(run(closing.signal))
       loops.push(maintain())
       tellStart()
       composed.serving.now = true
       warmOperator()
-      const notices = await Promise.all(inOrder.map(async (module) => (await module.notices?.()) ?? []))
+      // What stands on the most comes first: models before their money.
+      const notices = await Promise.all(
+        inOrder.toReversed().map(async (module) => (await module.notices?.()) ?? []),
+      )
       return {
         url: `http://127.0.0.1:${portOf(people)}`,
         port: portOf(people),

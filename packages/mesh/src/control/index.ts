@@ -79,7 +79,7 @@ export function controlModule(kernel: Kernel, needs: Needs): MeshModule<Control>
         samples: [{ value: approvals.pendingCount() }],
       },
     ],
-    start: approvals.resume,
+    begin: approvals.resume,
     run: approvals.run,
   }
 }

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { headers } from '@flotilla/protocol/headers'
 import { Problem } from '@flotilla/protocol/problem'
 import type { EffectOnce, EffectStep, OutsideLine } from '../effects/index.ts'
-import type { AgentCaller, AgentGate } from './gates/agent-gate.ts'
+import type { AgentCaller } from './gates/agent-gate.ts'
 
 /** The ways to do the work of a keyed call once; see `createEffectOnce`. */
 export interface EffectOnCall {
@@ -39,14 +39,4 @@ export function effectOnCall(
     outside: (work) => effects.outside(call, work),
     asked: (work) => effects.asked(call, work),
   }
-}
-
-/** For routes that are not bound by a surface yet. */
-export function effectOf(
-  { gate, effects }: { readonly gate: AgentGate; readonly effects: EffectOnce },
-  raw: FastifyRequest,
-  request: unknown,
-) {
-  const caller = gate.doorOnly(raw)
-  return { caller, ...effectOnCall(effects, { caller, raw, asked: request }) }
 }

@@ -13,6 +13,8 @@ export interface MeshModule<Api = unknown> {
   readonly prepare?: () => Promise<void>
   /** Once the mesh listens, the isolation of agents held, and before anything runs. */
   readonly start?: () => void | Promise<void>
+  /** After all have started: takes up work, which may begin runs from here on. */
+  readonly begin?: () => void | Promise<void>
   /** From then on, until the signal aborts. */
   readonly run?: (signal: AbortSignal) => Promise<void>
   /** What whoever started the mesh has to know, a sentence each. Asked once, after the start. */

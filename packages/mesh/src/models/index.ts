@@ -154,9 +154,12 @@ export function modelsModule(kernel: Kernel, needs: ModelsNeeds): MeshModule<Mod
     },
     close: async () => {
       // What agents left behind is heard out while the way to the providers is open.
-      await readOn.close()
-      await catalog.close()
-      closing.abort(new Error('the mesh stops'))
+      try {
+        await readOn.close()
+        await catalog.close()
+      } finally {
+        closing.abort(new Error('the mesh stops'))
+      }
     },
   }
 }

@@ -69,7 +69,7 @@ export function runsModule(
       agent: (surface) => runAgentRoutes(surface, ledger),
     },
     metrics: () => runMetrics(ledger),
-    run: async () => ledger.start(),
+    begin: ledger.start,
     stop: ledger.close,
     close: () => stopped.abort(new Error('the mesh stops')),
   }

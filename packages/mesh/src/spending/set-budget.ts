@@ -8,7 +8,7 @@ import { edited, requireScope, scopeText } from './budget-scope.ts'
 import type { BudgetEdit, BudgetLimits, BudgetScope } from './budget-scope.ts'
 import type { BudgetTable } from './budget-table.ts'
 
-/** How this room asks for what stands in the fleet's rows. */
+/** How this module asks for what stands in the fleet's rows. */
 export interface BudgetedAgents {
   find(agentId: string): {
     readonly budget: { readonly dailyUsd: number; readonly monthlyUsd: number }

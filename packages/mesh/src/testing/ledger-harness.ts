@@ -31,7 +31,7 @@ export interface LedgerHarnessOptions {
   readonly clock?: ManualClock
   readonly newId?: NewId
   readonly onRunSettled?: readonly ((run: SettledRun) => void)[]
-  /** What other rooms add to what a run waits for. */
+  /** What other modules add to what a run waits for. */
   readonly wrapTasks?: (book: RunTasks) => RunTasks
   readonly pausedReason?: (agentId: string) => string | null
   readonly requireDiskRoom?: () => void

@@ -16,7 +16,7 @@ import type { McpServerTable } from '../registry/mcp-server-table.ts'
 import type { Hooks } from '../../kernel/index.ts'
 
 /**
- * What the use cases of this room share.
+ * What the use cases of this module share.
  *
  * - F1 Changes of one agent's life happen in its turn (`turns`), with what the engine holds and what the table says
  *   brought together before the turn ends.

@@ -17,6 +17,6 @@ export function artifactsModule(
       people: (surface) => artifactPeopleRoutes(surface, artifacts),
       agent: (surface) => artifactAgentRoutes(surface, artifacts),
     },
-    start: artifacts.sweep,
+    prepare: artifacts.sweep,
   }
 }

@@ -12,8 +12,8 @@ export interface ApprovalWords {
 }
 
 /**
- * One kind of action that waits for a person: who may ask, what it will do, and how it is done. A room that has such
- * an action adds a row to the table that `compose` gives to this room.
+ * One kind of action that waits for a person: who may ask, what it will do, and how it is done. A new
+ * one is a row of `control/approval-kinds.ts`.
  */
 export interface ApprovalKind {
   /** What whoever asks must be allowed. */

@@ -11,7 +11,7 @@ import { overtaken } from './overtaken.ts'
 type Edit<Field extends AgentEdit['field']> = Extract<AgentEdit, { field: Field }>
 type RecordFleet = Pick<Fleet, 'find' | 'change'>
 
-/** The room of budgets, which holds the ranges and gives back what was set aside under the old limits. */
+/** The module of spending, which holds the ranges and gives back what was set aside under the old limits. */
 export type SetAgentBudget = (
   caller: Caller,
   agentId: string,

@@ -2,6 +2,7 @@ import Anthropic, { NotFoundError as AnthropicNotFound } from '@anthropic-ai/sdk
 import { request } from 'node:http'
 import OpenAI, { NotFoundError } from 'openai'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Problem } from '@flotilla/protocol/problem'
 import { startLlmGateway } from '../../../../../tests/support/llm-gateway.ts'
 import type { LlmGatewayUnderTest } from '../../../../../tests/support/llm-gateway.ts'
 
@@ -130,4 +131,21 @@ describe('a surface that is not offered', () => {
     expect(text).not.toContain('secret')
     expect(text.length).toBeLessThan(1500)
   })
+})
+
+test('an agent that may call no model is refused as that where it sends something, and told what is offered where it reads', async () => {
+  const denied = await startLlmGateway('openai', model, {
+    guard: () => {
+      throw new Problem('denied', { detail: 'no models for this one' })
+    },
+  })
+  try {
+    const headers = { authorization: 'Bearer scout', 'content-type': 'application/json' }
+    const ask = (method: string) => fetch(`${denied.rootUrl}/v1/responses`, { method, headers })
+    expect((await ask('POST')).status).toBe(403)
+    expect((await ask('DELETE')).status).toBe(403)
+    expect((await ask('GET')).status).toBe(404)
+  } finally {
+    await denied.close()
+  }
 })

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { meshAgentEndpoints } from '@flotilla/protocol/mesh-agent-api'
 import { modelEndpoints } from '@flotilla/protocol/model-api'
 import { Problem } from '@flotilla/protocol/problem'
@@ -22,12 +22,21 @@ const surfaceMaxChars = 100
  * line and to whoever the gate has let in, so that neither a body is read nor a stranger told anything.
  */
 export function refuseOtherSurfaces(scope: FastifyInstance): void {
-  scope.all(`${modelSurface}*`, {
-    onRequest: async (request) => {
-      throw notOffered(`${request.method} ${request.url}`, isAnthropicCall(request) ? 'anthropic' : 'openai')
-    },
-    handler: async () => undefined,
-  })
+  const refused = async (request: FastifyRequest): Promise<void> => {
+    throw notOffered(`${request.method} ${request.url}`, isAnthropicCall(request) ? 'anthropic' : 'openai')
+  }
+  const [reads, others] = [
+    scope.supportedMethods.filter(isRead),
+    scope.supportedMethods.filter((one) => !isRead(one)),
+  ]
+  const route = { url: `${modelSurface}*`, onRequest: refused, handler: async () => undefined }
+  scope.route({ ...route, method: reads })
+  scope.route({ ...route, method: others, config: { needs: () => ({ do: 'call-api', api: 'llm' }) } })
+}
+
+/** What an agent without the permission may ask all the same. */
+function isRead(method: string): boolean {
+  return method === 'GET' || method === 'HEAD'
 }
 
 function notOffered(line: string, form: keyof typeof offered): Problem {

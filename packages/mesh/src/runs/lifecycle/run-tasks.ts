@@ -9,7 +9,7 @@ export type TellRun = (runId: string, source: string, note: RunNote) => void
 export type RunSettledHandler = (run: RunRecord) => void
 
 /**
- * What the ledger asks of the room of tasks, which it does not know. All calls are synchronous and in the
+ * What the ledger asks of tasks, which it does not know. All calls are synchronous and in the
  * ledger's transaction where it has one.
  */
 export interface RunTasks {
