@@ -13,7 +13,6 @@ import { agentServer } from '../../packages/mesh/src/app/open-servers.ts'
 import { dataPaths } from '../../packages/mesh/src/config/data-paths.ts'
 import { readEnvironment } from '../../packages/mesh/src/config/environment.ts'
 import { openHomeFolder } from '../../packages/mesh/src/config/home-folder.ts'
-import type { MeshModule } from '../../packages/mesh/src/kernel/mesh-module.ts'
 import { silentLog } from '../../packages/mesh/src/platform/log.ts'
 import { permissionRecordSchema } from '../../packages/protocol/src/permission-record.ts'
 import { repositoryRoot } from './mesh-process.ts'
@@ -110,9 +109,11 @@ function openHome(home: string, tokens: ReadonlyMap<string, string>): CutHome {
   }
 
   async function shut(parts: Composed): Promise<void> {
-    const closable: readonly MeshModule[] = Object.values(parts.modules)
+    const { models, credentials } = parts.modules
+    // What polls files alone: what the power cut off in the midst of never ends, and would be waited for.
     await Promise.allSettled([
-      ...closable.map(async ({ close }) => close?.()),
+      models.close?.(),
+      credentials.close?.(),
       parts.permissions.close(),
       parts.settings.close(),
     ])
