@@ -4,6 +4,8 @@
  * sources.
  */
 export type ProgramName = 'mesh' | 'cli'
+/** What is built: the programs, and the pages that the mesh serves, whose `main` is their document. */
+export type BuildName = ProgramName | 'dashboard'
 
 /** What of a file tells that it was written again: bytes, and milliseconds since 1970 with their fraction. */
 export type FileStamp = readonly [sizeBytes: number, modifiedMs: number]
@@ -35,7 +37,7 @@ export const programsFolder: string
 export function programFile(files: BuildFiles, root: string, name: ProgramName): string
 
 /** The path of the file as it was built; null where there is no whole build of just these sources. */
-export function builtProgram(files: BuildFiles, root: string, name: ProgramName): string | null
+export function builtProgram(files: BuildFiles, root: string, name: BuildName): string | null
 
 /** Null where there is no such file. */
 export function stampOf(files: BuildFiles, file: string): FileStamp | null

@@ -30,6 +30,16 @@ export const controlEndpoints = {
     path: '/api/agents/{id}/unarchive',
     summary: 'Takes an archived agent back',
   },
+  agentStop: {
+    method: 'POST',
+    path: '/api/agents/{id}/stop',
+    summary: 'Stops the container of an agent; the next work starts it',
+  },
+  agentHibernate: {
+    method: 'POST',
+    path: '/api/agents/{id}/hibernate',
+    summary: 'Puts an idle agent to sleep; the next work wakes it',
+  },
   permissionsExplain: {
     method: 'GET',
     path: '/api/agents/{id}/permissions/explain',
@@ -77,6 +87,8 @@ export const controlApi = {
   agentDelete: { response: z.strictObject({ deleted: z.string() }) },
   agentArchive: { response: agentViewSchema },
   agentUnarchive: { response: agentViewSchema },
+  agentStop: { response: agentViewSchema },
+  agentHibernate: { response: agentViewSchema },
   permissionsExplain: {
     query: z.strictObject({
       action: z.string().check(z.maxLength(100)),

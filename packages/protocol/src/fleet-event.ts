@@ -1,5 +1,6 @@
 import * as z from 'zod/mini'
 import { approvalStates } from './agent-edit.ts'
+import { agentStates } from './agent-lifecycle.ts'
 import { jsonValueSchema } from './json-value.ts'
 import { runOutcomeSchema, runStates } from './run.ts'
 import { steerStates } from './steer.ts'
@@ -18,6 +19,21 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     agent_id: agentId,
     exit_code: z.number(),
     out_of_memory: z.boolean(),
+  }),
+  /** An agent had it made for one task; it ends by itself, at `ends_at` at the latest. */
+  z.strictObject({
+    type: z.literal('agent.spawned'),
+    agent_id: agentId,
+    parent_id: agentId,
+    ends_at: z.number(),
+  }),
+  /** It moved on in its life; `reason` says why it shall stop, or what is wrong with it. */
+  z.strictObject({
+    type: z.literal('agent.changed'),
+    agent_id: agentId,
+    from: z.enum(agentStates),
+    to: z.enum(agentStates),
+    reason: z.nullable(z.string()),
   }),
   /** It runs, and not quite as asked. */
   z.strictObject({ type: z.literal('agent.warned'), agent_id: agentId, message: z.string() }),
@@ -72,6 +88,25 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     creator: z.string(),
     title: z.string(),
     state: z.string(),
+    /** What was done; missing in events that older releases kept. */
+    action: z.optional(z.string()),
+  }),
+  /** A project was made, put away, taken back, or one of its texts written. */
+  z.strictObject({
+    type: z.literal('project.changed'),
+    project: z.string(),
+    action: z.string(),
+    actor: z.string(),
+  }),
+  /** An agent asked another something, or was answered. */
+  z.strictObject({
+    type: z.literal('message.changed'),
+    message_id: z.string(),
+    from: agentId,
+    to: agentId,
+    capability: z.nullable(z.string()),
+    state: z.string(),
+    text: z.string(),
   }),
   z.strictObject({
     type: z.literal('blackboard.written'),
@@ -79,6 +114,7 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     version: z.number(),
     written_by: z.string(),
   }),
+  z.strictObject({ type: z.literal('blackboard.deleted'), key: z.string(), deleted_by: z.string() }),
   z.strictObject({
     type: z.literal('artifact.saved'),
     agent_id: agentId,
@@ -90,6 +126,8 @@ export const fleetEventBodySchema = z.discriminatedUnion('type', [
     agent_id: agentId,
     run_id: z.nullable(z.string()),
     model: z.string(),
+    /** Missing in events that older releases kept. */
+    operation: z.optional(z.enum(['chat', 'embeddings'])),
     tokens: z.number(),
     /** Missing in events that older releases kept. */
     prompt_tokens: z.optional(z.number()),

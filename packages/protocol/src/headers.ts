@@ -17,6 +17,8 @@ export const headers = {
   attempts: 'x-flotilla-attempts',
   /** On a model call: whoever sends `1` asks again where a bound that the mesh chose cut the answer off. */
   asksAgain: 'x-flotilla-asks-again',
+  /** On a model call of an agent's own loop: `subagent` or `aside` where it is no part of the run's conversation. */
+  callPurpose: 'x-flotilla-call-purpose',
   /** On a streamed answer from outside: status and headers of the far end, as JSON in base64url. */
   farEnd: 'x-flotilla-far-end',
   webhookSignature: 'x-webhook-signature',
@@ -28,5 +30,8 @@ export const headers = {
   hubSignature: 'x-hub-signature-256',
   hubDelivery: 'x-github-delivery',
 } as const
+
+/** What the dashboard calls itself in `requestedWith`: a page cannot name itself in `User-Agent`. */
+export const dashboardSurface = 'flotilla-dashboard'
 
 export const sessionCookieName = 'ol_session'

@@ -32,7 +32,10 @@ export const idPrefixes = [
   'change',
   'hook',
   'sig',
+  'spawn',
   'cron',
+  'apply',
+  'watch',
 ] as const
 export type IdPrefix = (typeof idPrefixes)[number]
 

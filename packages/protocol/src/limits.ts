@@ -59,6 +59,8 @@ export const wireLimits = {
   modelBodyMaxBytes: 4 * 1024 * 1024,
   artifactMaxBytes: 2 * 1024 * 1024,
   uploadMaxBytes: 50 * 1024 * 1024,
+  /** Parts of one trace that are shown at once; the earliest are. */
+  traceSpansMax: 5000,
   chatMessageMaxChars: 100_000,
   blackboardKeyMaxChars: 512,
   blackboardValueMaxBytes: 262_144,
@@ -135,7 +137,57 @@ export const agentShare = {
   loopMsPerMinute: 6000,
 } as const
 
+/** How agents live beside each other. */
+export const lifecycleLimits = {
+  /** Agents of one fleet; a machine that could run more wants more than one database. */
+  agentsMax: 1000,
+  /** Questions for its health in a row that an agent may leave unanswered. */
+  missesMax: 3,
+  /** After which an agent that is lost again is in quarantine; a setting. */
+  restartsPerHour: { default: 3, min: 0, max: 1000 },
+  /** Idle for so long, a worker sleeps until its next work; a setting, for the fleet and for one agent. */
+  hibernateAfterMinutes: { default: 30, min: 1, max: 525_600 },
+  /** A mesh that stops waits so long for what is under way with its agents, and lets go of the rest. */
+  shutdownMs: 30_000,
+} as const
+
+/** Agents that agents make for one task. How many there may be at once are settings. */
+export const spawnLimits = {
+  ttlSeconds: { default: 3600, min: 60, max: 86_400 },
+  roleMaxChars: 64,
+  promptMaxChars: 10_000,
+  budgetUsd: { default: 1, min: 0.01, max: 1000 },
+  /** A child, and a child of that; neither makes more. */
+  depthMax: 2,
+  /** Of one agent at once. */
+  perParentMax: { default: 3, min: 0, max: 50 },
+  /** Of all agents at once. */
+  fleetMax: { default: 20, min: 0, max: 500 },
+} as const
+
 export const contextLimits = {
   /** How long a window is believed that a refusal has shown. It may have been wrong, and asking again costs one call. */
   learnedWindowMs: 60 * 60 * 1000,
+} as const
+
+/** A fleet as a file. */
+export const templateLimits = {
+  fileMaxChars: 256 * 1024,
+  agentsMax: 50,
+  webhooksMax: 50,
+  schedulesMax: 100,
+  /** Files and skills of one agent. */
+  filesPerAgentMax: 50,
+  fileContentMaxChars: 64 * 1024,
+} as const
+
+/** What is kept of the conversations of runs with models, so that a run can be looked at, replayed and forked. */
+export const recordLimits = {
+  /** Of one run, bytes; what comes after is not kept, and the record says so. */
+  runMaxBytes: 8 * 1024 * 1024,
+  exchangesPerRunMax: 1000,
+  /** Of one run, in all its exchanges when they are whole: what a reader goes through. */
+  messagesPerRunMax: 1_000_000,
+  /** Part of all records that those of one agent may take. */
+  agentShareMax: 0.5,
 } as const

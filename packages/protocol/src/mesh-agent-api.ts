@@ -7,6 +7,14 @@ import { wireLimits } from './limits.ts'
 import { outboundHeadersSchema } from './outbound-headers.ts'
 import { steerIdSchema, steerTextSchema, steerViewSchema } from './steer.ts'
 import { taskViewSchema, tokenBudgetSchema } from './task.ts'
+import { taskLimits } from './task-actions.ts'
+import {
+  manageTaskSchema,
+  reviewTaskSchema,
+  reviewSchema,
+  taskDetailSchema,
+  updateTaskSchema,
+} from './task-api.ts'
 
 /** The agent door: what a container may ask of the mesh. Plain values; schemas stand below under the same names. */
 export const meshAgentEndpoints = {
@@ -40,6 +48,22 @@ export const meshAgentEndpoints = {
     summary: 'Open tasks of the caller and what became of those it gave',
   },
   completeTask: { method: 'POST', path: '/mesh/tasks/{id}/complete', summary: 'Closes a task of the caller' },
+  readTask: { method: 'GET', path: '/mesh/tasks/{id}', summary: 'One task with what happened to it' },
+  updateTask: {
+    method: 'POST',
+    path: '/mesh/tasks/{id}/update',
+    summary: 'Takes a task of the caller on, tells how far it is, or asks its giver',
+  },
+  manageTask: {
+    method: 'POST',
+    path: '/mesh/tasks/{id}/manage',
+    summary: 'Answers, tries again, reroutes or cancels a task',
+  },
+  reviewTask: {
+    method: 'POST',
+    path: '/mesh/tasks/{id}/review',
+    summary: 'Says what the end of a task is worth',
+  },
   saveArtifact: { method: 'POST', path: '/mesh/artifacts', summary: 'Keeps a file outside the container' },
   notify: { method: 'POST', path: '/mesh/notify', summary: 'Tells the owner something' },
   httpRequest: { method: 'POST', path: '/mesh/http', summary: 'Fetches a public address for the agent' },
@@ -55,6 +79,8 @@ export type MeshAgentEndpointName = keyof typeof meshAgentEndpoints
 
 const text = (maxChars: number) => z.string().check(z.minLength(1), z.maxLength(maxChars))
 
+const taskArtifactNames = z.array(text(200)).check(z.maxLength(taskLimits.artifactsMax))
+
 export const handOffRequestSchema = z.strictObject({
   to: agentIdSchema,
   title: text(200),
@@ -62,12 +88,28 @@ export const handOffRequestSchema = z.strictObject({
   data: z._default(jsonObjectSchema, {}),
   /** What the other agent may use for it; never more than is left to whoever asks. */
   token_budget: z._default(z.nullable(tokenBudgetSchema), null),
+  /** Answers of the model that it may take, over all runs; the fleet's own cap holds too. */
+  max_turns: z._default(z.nullable(z.int().check(z.positive())), null),
+  /** It begins when all of these are done. */
+  needs: z._default(z.array(taskIdSchema).check(z.maxLength(taskLimits.needsMax)), []),
+  /** Files that the caller has saved, for the other agent to read. */
+  artifacts: z._default(taskArtifactNames, []),
+})
+
+export const handOffReplySchema = z.strictObject({
+  task_id: taskIdSchema,
+  /** Null while it waits. */
+  run_id: z.nullable(runIdSchema),
+  state: z.string(),
+  /** Why it does not begin at once; it is kept all the same. */
+  note: z.nullable(z.string()),
 })
 
 export const completeTaskRequestSchema = z.strictObject({
   status: z._default(z.enum(['done', 'failed', 'blocked']), 'done'),
   summary: text(20_000),
   result: z._default(z.nullable(jsonValueSchema), null),
+  artifacts: z._default(taskArtifactNames, []),
 })
 
 export const httpRequestSchema = z.strictObject({
@@ -92,6 +134,8 @@ export const agentSummarySchema = z.strictObject({
   kind: z.enum(['operator', 'worker']),
   role: z.string(),
   state: z.string(),
+  /** What it declares that it can. */
+  capabilities: z.array(z.string()),
 })
 
 export const meshAgentApi = {
@@ -113,7 +157,7 @@ export const meshAgentApi = {
   },
   handOff: {
     request: handOffRequestSchema,
-    response: z.strictObject({ task_id: taskIdSchema, run_id: runIdSchema, state: z.string() }),
+    response: handOffReplySchema,
   },
   steer: { request: z.strictObject({ text: steerTextSchema }), response: steerViewSchema },
   steersTaken: {
@@ -125,6 +169,10 @@ export const meshAgentApi = {
   },
   inbox: { response: z.strictObject({ assigned: z.array(taskViewSchema), given: z.array(taskViewSchema) }) },
   completeTask: { request: completeTaskRequestSchema, response: taskViewSchema },
+  readTask: { response: taskDetailSchema },
+  updateTask: { request: updateTaskSchema, response: taskViewSchema },
+  manageTask: { request: manageTaskSchema, response: taskViewSchema },
+  reviewTask: { request: reviewTaskSchema, response: reviewSchema },
   saveArtifact: {
     request: z.strictObject({
       name: z
@@ -134,6 +182,8 @@ export const meshAgentApi = {
         ),
       content_base64: z.string().check(z.maxLength(Math.ceil((wireLimits.artifactMaxBytes * 4) / 3) + 4)),
       description: z._default(z.string().check(z.maxLength(2000)), ''),
+      /** For the members of the caller's project too. */
+      shared: z._default(z.boolean(), false),
     }),
     response: z.strictObject({ name: z.string(), size_bytes: z.int(), sha256: z.string() }),
   },

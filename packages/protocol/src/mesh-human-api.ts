@@ -1,4 +1,5 @@
 import * as z from 'zod/mini'
+import { agentStates } from './agent-lifecycle.ts'
 import { pauseViewSchema } from './pause-api.ts'
 import { blackboardEntrySchema } from './blackboard-entry.ts'
 import { sessionNameSchema } from './chat-history.ts'
@@ -13,6 +14,7 @@ import { projectNameSchema } from './money-api.ts'
 import { runViewSchema } from './run.ts'
 import { steerTextSchema, steerViewSchema } from './steer.ts'
 import { taskViewSchema } from './task.ts'
+import { taskStates } from './task-actions.ts'
 
 /** The people's door on loopback (command line today, dashboard later), and the public pair of probes. */
 export const meshHumanEndpoints = {
@@ -29,11 +31,6 @@ export const meshHumanEndpoints = {
     method: 'POST',
     path: '/api/agents/{id}/restart',
     summary: 'Re-creates the container of an agent',
-  },
-  templateApply: {
-    method: 'POST',
-    path: '/api/templates/{name}/apply',
-    summary: 'Creates the workers of a template',
   },
   chat: {
     method: 'POST',
@@ -86,8 +83,13 @@ export const agentViewSchema = z.strictObject({
   kind: z.enum(['operator', 'worker']),
   role: z.string(),
   model: z.string(),
-  /** `stopped | starting | ready | failed` and whether it works on a run now. */
-  state: z.enum(['stopped', 'starting', 'ready', 'failed']),
+  /** Where it stands in its life. */
+  state: z.enum(agentStates),
+  /** Since when, milliseconds since 1970; null for one that was never started. */
+  state_since: z.nullable(z.number()),
+  /** When one that was lost is started again, or tried; null for any other. */
+  retry_at: z.nullable(z.number()),
+  /** Whether it works on a run now. */
   busy: z.boolean(),
   queued: z.int(),
   waiting: z.int(),
@@ -177,14 +179,13 @@ export const meshHumanApi = {
   },
   agentCreate: { request: agentCreateSchema, response: agentViewSchema },
   agentRestart: { response: agentViewSchema },
-  templateApply: {
-    response: z.strictObject({ created: z.array(z.string()), existing: z.array(z.string()) }),
-  },
   chat: {
     request: z.strictObject({
       message: z.string().check(z.minLength(1), z.maxLength(wireLimits.chatMessageMaxChars)),
       /** Without it the conversation of whoever asks: the terminal's own, or one for each channel and person. */
       session: z.optional(sessionNameSchema),
+      /** What this run and all that it gives away may spend, US dollars. */
+      max_usd: z.optional(z.number().check(z.minimum(0.000_001), z.maximum(1_000_000))),
     }),
     response: runViewSchema,
   },
@@ -205,7 +206,13 @@ export const meshHumanApi = {
   run: { response: runViewSchema },
   runCancel: { response: runViewSchema },
   runRead: { response: z.strictObject({ read: z.literal(true) }) },
-  tasks: { ...list, response: z.strictObject({ tasks: z.array(taskViewSchema) }) },
+  tasks: {
+    query: z.extend(list.query, {
+      state: z.optional(z.enum(taskStates)),
+      project: z.optional(projectNameSchema),
+    }),
+    response: z.strictObject({ tasks: z.array(taskViewSchema) }),
+  },
   blackboard: {
     query: z.strictObject({ prefix: z._default(z.string(), '') }),
     response: z.strictObject({ entries: z.array(blackboardEntrySchema) }),
@@ -220,6 +227,7 @@ export const meshHumanApi = {
           size_bytes: z.int(),
           sha256: z.string(),
           saved_at: z.number(),
+          project: z.nullable(z.string()),
         }),
       ),
     }),

@@ -10,6 +10,11 @@ export const meshInternalEndpoints = {
     path: '/internal/journal/verify',
     summary: 'Checks the hash chain of the journal',
   },
+  agentData: {
+    method: 'GET',
+    path: '/internal/agents/{id}/data',
+    summary: 'What an agent keeps, as a POSIX archive, at one moment; 204 where it keeps nothing',
+  },
 } as const satisfies Record<string, Endpoint>
 
 export type MeshInternalEndpointName = keyof typeof meshInternalEndpoints
@@ -26,4 +31,5 @@ export const meshInternalApi = {
     response: z.strictObject({ checked_at: z.nullable(z.number()), walls: z.array(wallReportSchema) }),
   },
   journalVerify: { response: journalReportSchema },
+  agentData: {},
 } as const satisfies Record<MeshInternalEndpointName, EndpointSchemas>

@@ -8,7 +8,13 @@ import type {
   OperatorEndpointName,
   OperatorViewEndpointName,
 } from './operator-endpoints.ts'
+import { budgetViewSchema } from './money-api.ts'
+import { agentIdSchema } from './ids.ts'
+import { heartbeatApi } from './heartbeat-api.ts'
+import { messageHumanApi } from './message-api.ts'
+import { runViewSchema } from './run.ts'
 import { taskViewSchema } from './task.ts'
+import { taskStates } from './task-actions.ts'
 
 const counts = z.record(z.string(), z.int())
 const crossProject = z.strictObject({ read: z.int(), write: z.int() })
@@ -57,6 +63,15 @@ export const operatorViewApi = {
     }),
     response: z.strictObject({ tasks: z.array(taskViewSchema) }),
   },
+  tasks: {
+    query: z.strictObject({
+      agent: z.optional(z.string()),
+      project: z.optional(z.string()),
+      state: z.optional(z.enum(taskStates)),
+      limit: z._default(z.coerce.number().check(z.minimum(1), z.maximum(200)), 20),
+    }),
+    response: z.strictObject({ tasks: z.array(taskViewSchema) }),
+  },
   audit: {
     query: z.strictObject({
       /** Rows after this number; the newest ones when left out. */
@@ -72,6 +87,26 @@ export const operatorArchiveApi = {
   archive: { response: agentViewSchema },
   unarchive: { response: agentViewSchema },
 } as const satisfies Record<OperatorArchiveEndpointName, EndpointSchemas>
+
+/** A run as far as whoever looks after the fleet needs it. */
+export const queuedRunSchema = z.strictObject({
+  ...z.pick(runViewSchema, {
+    id: true,
+    kind: true,
+    origin: true,
+    state: true,
+    task_id: true,
+    waiting_on: true,
+    created_at: true,
+    started_at: true,
+    ended_at: true,
+    cost_usd: true,
+  }).shape,
+  /** The first words of what it is about, and of how it ended. */
+  about: z.string(),
+  outcome: z.nullable(z.string()),
+})
+export type QueuedRun = z.infer<typeof queuedRunSchema>
 
 const listLimit = z._default(z.coerce.number().check(z.minimum(1), z.maximum(200)), 20)
 
@@ -91,6 +126,7 @@ export const operatorApi = {
   agentEdit: { request: agentEditSchema, response: changeViewSchema },
   agentRestart: { response: agentViewSchema },
   agentStop: { response: agentViewSchema },
+  agentHibernate: { response: agentViewSchema },
   agentDelete: {
     request: z.strictObject({ reason: z._default(z.string().check(z.maxLength(500)), '') }),
     response: approvalViewSchema,
@@ -100,6 +136,17 @@ export const operatorApi = {
     response: z.strictObject({ changes: z.array(changeViewSchema) }),
   },
   changeUndo: { response: changeViewSchema },
+  templates: { response: z.strictObject({ templates: z.array(z.string()) }) },
+  templateApply: {
+    response: z.strictObject({ created: z.array(agentIdSchema), existing: z.array(agentIdSchema) }),
+  },
+  agentRuns: {
+    query: z.strictObject({ limit: listLimit }),
+    response: z.strictObject({ runs: z.array(queuedRunSchema) }),
+  },
+  budgets: { response: z.strictObject({ budgets: z.array(budgetViewSchema) }) },
+  messages: messageHumanApi.messages,
+  agentHeartbeat: heartbeatApi.heartbeatSet,
   pending: {
     query: z.strictObject({ limit: listLimit }),
     response: z.strictObject({ pending: z.array(approvalViewSchema) }),

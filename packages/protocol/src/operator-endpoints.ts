@@ -16,6 +16,7 @@ export const operatorViewEndpoints = {
     path: '/mesh/operator/stale-tasks',
     summary: 'Open tasks that nothing happened to for hours',
   },
+  tasks: { method: 'GET', path: '/mesh/operator/tasks', summary: 'Tasks of the fleet, newest first' },
   audit: { method: 'GET', path: '/mesh/operator/audit', summary: 'Rows of the journal, oldest first' },
 } as const satisfies Record<string, Endpoint>
 
@@ -72,6 +73,11 @@ export const operatorEndpoints = {
     path: '/mesh/operator/agents/{id}/stop',
     summary: 'Stops the container of an agent',
   },
+  agentHibernate: {
+    method: 'POST',
+    path: '/mesh/operator/agents/{id}/hibernate',
+    summary: 'Puts an idle agent to sleep',
+  },
   agentDelete: {
     method: 'POST',
     path: '/mesh/operator/agents/{id}/delete',
@@ -86,6 +92,24 @@ export const operatorEndpoints = {
     method: 'POST',
     path: '/mesh/operator/changes/{token}/undo',
     summary: 'Takes back a change of the operator',
+  },
+  templates: { method: 'GET', path: '/mesh/operator/templates', summary: 'Names of the templates' },
+  templateApply: {
+    method: 'POST',
+    path: '/mesh/operator/templates/{name}/apply',
+    summary: 'Creates those agents of a template that are not there, below the ceiling',
+  },
+  agentRuns: {
+    method: 'GET',
+    path: '/mesh/operator/agents/{id}/runs',
+    summary: 'The newest runs of an agent, what waits among them',
+  },
+  budgets: { method: 'GET', path: '/mesh/operator/budgets', summary: 'Every budget and what is spent of it' },
+  messages: { method: 'GET', path: '/mesh/operator/messages', summary: 'What agents asked each other' },
+  agentHeartbeat: {
+    method: 'PUT',
+    path: '/mesh/operator/agents/{id}/heartbeat',
+    summary: 'How often a worker looks around by itself',
   },
   pending: { method: 'GET', path: '/mesh/operator/pending', summary: 'What the operator asked a person for' },
   pendingCancel: {

@@ -1,10 +1,15 @@
 import type { PermissionActionName } from './permission-actions.ts'
 import type { ControlPlaneFlag } from './permission-record.ts'
 
+/** Kinds of work that the operator is told more of while it is at them: `operator-playbooks.ts`. */
+export type Playbook = 'team_build' | 'edit' | 'monitor' | 'credentials'
+
 export interface OperatorTool {
   readonly name: string
   /** What the operator must be allowed; the tool is offered only then. */
   readonly needs: PermissionActionName
+  /** What it is told of how such work is done, once it has used the tool. */
+  readonly playbook: Playbook
   /** One line for the operator's briefing. */
   readonly summary: string
 }
@@ -17,39 +22,141 @@ export const operatorTools = [
   {
     name: 'inspect_fleet',
     needs: 'view-fleet',
+    playbook: 'monitor',
     summary: 'every agent with its state, queue, cost and refusals',
   },
-  { name: 'inspect_agent', needs: 'view-fleet', summary: 'how one agent is set up, and one of its texts' },
-  { name: 'list_stale_tasks', needs: 'view-fleet', summary: 'open tasks that nothing happened to for hours' },
-  { name: 'read_audit', needs: 'view-fleet', summary: 'what was decided and done, from the journal' },
-  { name: 'create_agent', needs: 'manage-fleet', summary: 'a new worker' },
-  { name: 'restart_agent', needs: 'manage-fleet', summary: 're-creates the container of an agent' },
+  {
+    name: 'inspect_agent',
+    needs: 'view-fleet',
+    playbook: 'edit',
+    summary: 'how one agent is set up, and one of its texts',
+  },
+  {
+    name: 'list_tasks',
+    needs: 'view-fleet',
+    playbook: 'monitor',
+    summary: 'tasks of the fleet, newest first',
+  },
+  {
+    name: 'list_stale_tasks',
+    needs: 'view-fleet',
+    playbook: 'monitor',
+    summary: 'open tasks that nothing happened to for hours',
+  },
+  {
+    name: 'read_audit',
+    needs: 'view-fleet',
+    playbook: 'monitor',
+    summary: 'what was decided and done, from the journal',
+  },
+  { name: 'create_agent', needs: 'manage-fleet', playbook: 'team_build', summary: 'a new worker' },
+  {
+    name: 'restart_agent',
+    needs: 'manage-fleet',
+    playbook: 'monitor',
+    summary: 're-creates the container of an agent',
+  },
   {
     name: 'stop_agent',
     needs: 'manage-fleet',
+    playbook: 'monitor',
     summary: 'stops the container of an agent until work reaches it',
+  },
+  {
+    name: 'hibernate_agent',
+    needs: 'manage-fleet',
+    playbook: 'monitor',
+    summary: 'puts an idle agent to sleep until work reaches it',
+  },
+  {
+    name: 'archive_agent',
+    needs: 'manage-fleet',
+    playbook: 'edit',
+    summary: 'puts a worker away with everything it has; it is given no work',
+  },
+  {
+    name: 'restore_agent',
+    needs: 'manage-fleet',
+    playbook: 'edit',
+    summary: 'takes an archived worker back',
   },
   {
     name: 'delete_agent',
     needs: 'manage-fleet',
+    playbook: 'edit',
     summary: 'asks a person to delete an agent; nothing happens until they confirm it',
   },
-  { name: 'list_pending', needs: 'manage-fleet', summary: 'what you asked for that waits for a person' },
-  { name: 'cancel_pending', needs: 'manage-fleet', summary: 'takes back what you asked for' },
+  {
+    name: 'list_pending',
+    needs: 'manage-fleet',
+    playbook: 'edit',
+    summary: 'what you asked for that waits for a person',
+  },
+  {
+    name: 'cancel_pending',
+    needs: 'manage-fleet',
+    playbook: 'edit',
+    summary: 'takes back what you asked for',
+  },
   {
     name: 'edit_agent',
     needs: 'edit-agent-config',
+    playbook: 'edit',
     summary: 'changes a text, role, model, budget or permissions of an agent, at once',
   },
   {
     name: 'undo_change',
     needs: 'edit-agent-config',
+    playbook: 'edit',
     summary: 'takes one of your changes back while it stands',
   },
   {
     name: 'list_changes',
     needs: 'edit-agent-config',
+    playbook: 'edit',
     summary: 'your changes and until when they can be undone',
+  },
+  {
+    name: 'set_heartbeat',
+    needs: 'edit-agent-config',
+    playbook: 'edit',
+    summary: 'how often a worker looks around by itself, or not at all',
+  },
+  {
+    name: 'list_templates',
+    needs: 'manage-fleet',
+    playbook: 'team_build',
+    summary: 'ready teams by name',
+  },
+  {
+    name: 'apply_template',
+    needs: 'manage-fleet',
+    playbook: 'team_build',
+    summary: 'creates those agents of a ready team that are not there',
+  },
+  {
+    name: 'list_queue',
+    needs: 'view-fleet',
+    playbook: 'monitor',
+    summary: 'what one agent works on, what waits in its lane, what ended last',
+  },
+  {
+    name: 'read_costs',
+    needs: 'view-fleet',
+    playbook: 'monitor',
+    summary: 'every budget and what is spent of it',
+  },
+  {
+    name: 'read_messages',
+    needs: 'view-fleet',
+    playbook: 'monitor',
+    summary: 'what agents asked each other, and the answers',
+  },
+  {
+    name: 'save_observations',
+    needs: 'view-fleet',
+    playbook: 'monitor',
+    summary: 'keeps what you saw of the fleet for your next heartbeats',
   },
 ] as const satisfies readonly OperatorTool[]
 

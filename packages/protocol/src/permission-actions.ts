@@ -33,6 +33,8 @@ export const permissionActions = [
   { name: 'request-credential', resource: null, example: null },
   { name: 'manage-credentials', resource: null, example: null },
   { name: 'pause-work', resource: null, example: null },
+  { name: 'manage-people', resource: null, example: null },
+  { name: 'back-up', resource: null, example: null },
   { name: 'manage-webhooks', resource: null, example: null },
   { name: 'make-webhooks', resource: null, example: null },
   { name: 'list-agents', resource: null, example: null },

@@ -1,3 +1,4 @@
+import { agentProblems } from './agent-problems.ts'
 import { modelProblems } from './model-problems.ts'
 import type { ProblemKind } from './problem-kind.ts'
 import { runProblems } from './run-problems.ts'
@@ -17,19 +18,6 @@ export const problemCatalog = {
     repair:
       'Correct what the detail names; flotilla COMMAND --help says what each field takes, and fields that nobody knows are refused.',
   },
-  'agent-archived': {
-    status: 409,
-    title: 'That agent is archived',
-    retryable: false,
-    repair: 'Give the work to another agent, or take this one back with flotilla unarchive.',
-  },
-  'reserved-agent-id': {
-    status: 400,
-    title: 'That agent id is reserved',
-    retryable: false,
-    repair:
-      'Choose another id in the field id; mesh, operator and canary-probe are taken (flotilla status shows who is there).',
-  },
   'path-refused': {
     status: 400,
     title: 'The path leaves /data',
@@ -42,7 +30,7 @@ export const problemCatalog = {
     title: 'No identity, or a wrong one',
     retryable: false,
     repair:
-      'Send the token of this door as Authorization: Bearer TOKEN, or as a person the cookie ol_session (FLOTILLA_SESSION); an agent gets new tokens at every start.',
+      'Send the token of this door as Authorization: Bearer TOKEN, or as a person your own token (FLOTILLA_TOKEN) or the cookie ol_session (FLOTILLA_SESSION); an agent gets new tokens at every start.',
   },
   'signature-refused': {
     status: 401,
@@ -130,13 +118,7 @@ export const problemCatalog = {
     title: 'There is no such thing, or you may not know of it',
     retryable: false,
     repair:
-      'Check the id: flotilla status lists agents, flotilla runs the runs, flotilla tasks the tasks, flotilla webhooks list the webhooks.',
-  },
-  'unknown-agent': {
-    status: 404,
-    title: 'There is no such agent',
-    retryable: false,
-    repair: 'List the agents with flotilla status.',
+      'Check the id: flotilla status lists agents, flotilla runs the runs, flotilla webhooks list the webhooks; tasks are listed by flotilla tasks.',
   },
   'proxy-unauthenticated': {
     status: 407,
@@ -163,6 +145,13 @@ export const problemCatalog = {
     retryable: true,
     repair:
       'See it with flotilla status once it answers, end it with flotilla stop, or name another home with --home.',
+  },
+  'home-unusable': {
+    status: 500,
+    title: 'The home cannot be made or used',
+    retryable: false,
+    repair:
+      'Name a folder of a plain disk that the user of the mesh may write to, with --home or FLOTILLA_HOME, or make room for this one.',
   },
   'wrong-home': {
     status: 409,
@@ -234,7 +223,7 @@ export const problemCatalog = {
     title: 'This hand-off would loop or go too deep',
     retryable: false,
     repair:
-      'Do the work here, or hand it to an agent outside the chain (flotilla tasks shows who works for whom).',
+      'Do the work here, or hand it to an agent outside the chain (who works for whom: flotilla tasks).',
   },
   'agent-busy': {
     status: 409,
@@ -306,6 +295,7 @@ export const problemCatalog = {
     repair:
       'Wait as long as the header Retry-After says; for agents the owner sets rate_limits in config/settings.json.',
   },
+  ...agentProblems,
   ...modelProblems,
   ...runProblems,
   'upstream-failed': {

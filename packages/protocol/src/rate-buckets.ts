@@ -11,10 +11,12 @@ export const ratePerMinute = {
   blackboard_write: 3000,
   notify: 300,
   tasks: 300,
+  messages: 300,
   artifacts: 300,
   skills: 300,
   publish: 1200,
   cron: 300,
+  spawn: 60,
   other: 3000,
 } as const
 
@@ -31,11 +33,13 @@ const rows: readonly { readonly method?: string; readonly path: string; readonly
   { path: '/mesh/credentials', bucket: 'credentials' },
   { path: '/mesh/notify', bucket: 'notify' },
   { path: '/mesh/tasks', bucket: 'tasks' },
+  { path: '/mesh/messages', bucket: 'messages' },
   { path: '/mesh/artifacts', bucket: 'artifacts' },
   { path: '/mesh/skills', bucket: 'skills' },
   { path: '/mesh/signals/read', bucket: 'other' },
   { path: '/mesh/signals', bucket: 'publish' },
   { path: '/mesh/cron', bucket: 'cron' },
+  { path: '/mesh/spawn', bucket: 'spawn' },
 ]
 
 /** Pure. */

@@ -35,6 +35,19 @@ export const runProblems = {
     repair:
       'Try again, or choose another model: flotilla models shows how they do, default_model in config/settings.json names the usual one.',
   },
+  'no-capable-agent': {
+    status: 404,
+    title: 'No agent that may be messaged declares this',
+    retryable: false,
+    repair:
+      'Name an agent by its id, or let one declare it; flotilla permissions AGENT shows whom the asker may message.',
+  },
+  'messages-exhausted': {
+    status: 429,
+    title: 'No more messages may be sent for this',
+    retryable: false,
+    repair: 'Go on with what was answered so far, and say what is missing; flotilla messages shows them.',
+  },
   cancelled: {
     status: 499,
     title: 'The run was cancelled',

@@ -3,36 +3,7 @@ import { agentIdSchema, runIdSchema, taskIdSchema } from './ids.ts'
 import { jsonObjectSchema, jsonValueSchema } from './json-value.ts'
 import { originSchema } from './origin.ts'
 import { steerMessagesSchema } from './steer.ts'
-
-export const taskStates = [
-  'pending',
-  'accepted',
-  'working',
-  'blocked',
-  'done',
-  'failed',
-  'cancelled',
-] as const
-export type TaskState = (typeof taskStates)[number]
-
-/** Which state may follow which; the terminal ones are followed by none. One table for tool, door and ledger. */
-export const taskTransitions = {
-  pending: ['accepted', 'working', 'blocked', 'done', 'failed', 'cancelled'],
-  accepted: ['working', 'blocked', 'done', 'failed', 'cancelled'],
-  working: ['blocked', 'done', 'failed', 'cancelled'],
-  blocked: ['working', 'done', 'failed', 'cancelled'],
-  done: [],
-  failed: [],
-  cancelled: [],
-} as const satisfies Record<TaskState, readonly TaskState[]>
-
-export function isTaskOpen(state: TaskState): boolean {
-  return taskTransitions[state].length > 0
-}
-
-export function canMoveTask(from: TaskState, to: TaskState): boolean {
-  return (taskTransitions[from] as readonly TaskState[]).includes(to)
-}
+import { blockers, taskOutcomes, taskStates } from './task-actions.ts'
 
 /** What one task may use, over all its turns; null where nobody capped it. */
 export const tokenBudgetSchema = z.strictObject({
@@ -69,6 +40,10 @@ export const taskAssignmentSchema = z.strictObject({
 })
 export type TaskAssignment = z.infer<typeof taskAssignmentSchema>
 
+/** A saved file that belongs to a task: giver and assignee may read it, whoever saved it. */
+export const taskArtifactSchema = z.strictObject({ agent_id: agentIdSchema, name: z.string() })
+export type TaskArtifact = z.infer<typeof taskArtifactSchema>
+
 /** A task as doors show it. Times are milliseconds since 1970. */
 export const taskViewSchema = z.strictObject({
   id: taskIdSchema,
@@ -78,10 +53,35 @@ export const taskViewSchema = z.strictObject({
   description: z.string(),
   data: jsonObjectSchema,
   state: z.enum(taskStates),
+  /** How often it was given anew: after an answer, a retry, to another agent. */
+  round: z.int(),
+  project: z.nullable(z.string()),
+  /** The task in whose work it was given. */
+  parent_task_id: z.nullable(taskIdSchema),
+  /** The task that it is done again for. */
+  previous_task_id: z.nullable(taskIdSchema),
+  /** It begins when all of these are done. */
+  needs: z.array(taskIdSchema),
+  artifacts: z.array(taskArtifactSchema),
   parent_run_id: z.nullable(runIdSchema),
+  /** Null while it waits for others or for room. */
   run_id: z.nullable(runIdSchema),
+  /** Why it has not begun, in words. */
+  waits_for: z.nullable(z.string()),
+  blocked_by: z.nullable(z.enum(blockers)),
+  /** The last note on how far it is. */
+  progress: z.nullable(z.string()),
+  /** Its caps over all runs; null where only the fleet's hold. */
+  max_turns: z.nullable(z.int()),
+  max_cost_usd: z.nullable(z.number()),
+  max_tokens: z.nullable(z.int()),
   result: z.nullable(jsonValueSchema),
   summary: z.nullable(z.string()),
+  /** What whoever gave it said of its end. */
+  outcome: z.nullable(z.enum(taskOutcomes)),
+  feedback: z.nullable(z.string()),
+  outcome_by: z.nullable(z.string()),
+  outcome_at: z.nullable(z.number()),
   created_at: z.number(),
   updated_at: z.number(),
   completed_at: z.nullable(z.number()),

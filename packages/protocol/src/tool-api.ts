@@ -57,6 +57,8 @@ const artifactSchema = z.strictObject({
   size_bytes: z.int(),
   sha256: z.string(),
   saved_at: z.number(),
+  /** Whose members may read it too. */
+  project: z.nullable(z.string()),
 })
 
 const potSchema = z.strictObject({
@@ -104,7 +106,10 @@ export const toolApi = {
     response: z.strictObject({ provider: z.string(), results: z.array(webResultSchema) }),
   },
   artifacts: {
-    query: artifactOwner,
+    query: z.extend(artifactOwner, {
+      /** What members of the caller's project share, whoever saved it. */
+      shared: z.optional(z.enum(['true', 'false'])),
+    }),
     response: z.strictObject({ artifacts: z.array(artifactSchema), more: z.int() }),
   },
   artifact: {

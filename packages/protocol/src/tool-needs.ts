@@ -11,6 +11,8 @@ export type ToolNeed =
         | 'allowed_credentials'
         | 'can_request_user_credentials'
         | 'can_manage_cron'
+        | 'can_spawn'
+        | 'can_manage_projects'
       readonly flag?: 'can_route_tasks'
     }
 
@@ -23,7 +25,10 @@ export const toolNeeds = {
   http_request: { api: 'http' },
   web_search: { api: 'web_search' },
   hand_off: { field: 'can_message', flag: 'can_route_tasks' },
+  review_task: { field: 'can_message', flag: 'can_route_tasks' },
+  manage_task: { field: 'can_message', flag: 'can_route_tasks' },
   steer_agent: { field: 'can_message' },
+  message_agent: { field: 'can_message' },
   publish_signal: { field: 'can_publish' },
   subscribe_topic: { field: 'can_subscribe' },
   unsubscribe_topic: { field: 'can_subscribe' },
@@ -32,7 +37,12 @@ export const toolNeeds = {
   list_blackboard: { field: 'blackboard_read' },
   write_blackboard: { field: 'blackboard_write' },
   vault_generate_secret: { field: 'allowed_credentials' },
+  inspect_projects: { field: 'can_manage_projects' },
+  manage_project: { field: 'can_manage_projects' },
+  write_project: { field: 'can_manage_projects' },
+  watch_blackboard: { field: 'blackboard_read' },
   set_cron: { field: 'can_manage_cron' },
   remove_cron: { field: 'can_manage_cron' },
+  spawn_fleet_agent: { field: 'can_spawn' },
   request_credential: { field: 'can_request_user_credentials' },
 } as const satisfies Readonly<Record<string, ToolNeed>>

@@ -1,0 +1,88 @@
+import * as z from 'zod/mini'
+import { blackboardEntrySchema } from './blackboard-entry.ts'
+import type { Endpoint, EndpointSchemas } from './endpoint.ts'
+import { agentIdSchema, idSchema } from './ids.ts'
+import { jsonValueSchema } from './json-value.ts'
+import { watchLimits, watchTells } from './blackboard-limits.ts'
+
+/** Watches of an agent: which keys it is told of, and how. */
+export const blackboardWatchEndpoints = {
+  blackboardWatches: {
+    method: 'GET',
+    path: '/mesh/blackboard-watches',
+    summary: 'What of the blackboard the caller is told of',
+  },
+  blackboardWatch: {
+    method: 'POST',
+    path: '/mesh/blackboard-watches',
+    summary: 'Has the caller told of changes under a pattern, or ends that',
+  },
+} as const satisfies Record<string, Endpoint>
+
+/** The people's door. */
+export const blackboardHumanEndpoints = {
+  blackboardEntry: { method: 'GET', path: '/api/blackboard/{*key}', summary: 'One entry' },
+  blackboardPut: { method: 'PUT', path: '/api/blackboard/{*key}', summary: 'Writes one entry' },
+  blackboardDelete: { method: 'DELETE', path: '/api/blackboard/{*key}', summary: 'Takes one entry away' },
+  blackboardWatchList: {
+    method: 'GET',
+    path: '/api/blackboard-watches',
+    summary: 'Which agents are told of what',
+  },
+  blackboardWatchSet: {
+    method: 'POST',
+    path: '/api/blackboard-watches',
+    summary: 'Has an agent told of changes under a pattern, or ends that',
+  },
+} as const satisfies Record<string, Endpoint>
+
+const patternSchema = z
+  .string()
+  .check(
+    z.maxLength(watchLimits.patternMaxChars),
+    z.regex(
+      /^[\p{L}\p{N}_.:@ *-]+(?:\/[\p{L}\p{N}_.:@ *-]+)*$/u,
+      'a pattern is a key in which * stands for part of a segment and ** for any number of segments',
+    ),
+  )
+
+export const blackboardWatchSchema = z.strictObject({
+  id: idSchema('watch'),
+  agent_id: agentIdSchema,
+  pattern: z.string(),
+  tell: z.enum(watchTells),
+  created_by: z.string(),
+  created_at: z.number(),
+  /** Changes that it has not been told of yet. */
+  waiting: z.int(),
+  /** Why they wait, in words; null where nothing waits. */
+  held: z.nullable(z.string()),
+})
+export type BlackboardWatchView = z.infer<typeof blackboardWatchSchema>
+
+const watches = z.strictObject({ watches: z.array(blackboardWatchSchema) })
+/** `off` ends it. */
+const tell = z.enum([...watchTells, 'off'])
+
+export const blackboardWatchApi = {
+  blackboardWatches: { response: watches },
+  blackboardWatch: { request: z.strictObject({ pattern: patternSchema, tell }), response: watches },
+} as const satisfies Record<keyof typeof blackboardWatchEndpoints, EndpointSchemas>
+
+export const blackboardHumanApi = {
+  blackboardEntry: { response: blackboardEntrySchema },
+  blackboardPut: {
+    request: z.strictObject({
+      value: jsonValueSchema,
+      expected_version: z.optional(z.int().check(z.minimum(0))),
+      ttl_s: z.optional(z.int().check(z.positive())),
+    }),
+    response: blackboardEntrySchema,
+  },
+  blackboardDelete: { response: z.strictObject({ deleted: z.string() }) },
+  blackboardWatchList: { response: watches },
+  blackboardWatchSet: {
+    request: z.strictObject({ agent_id: agentIdSchema, pattern: patternSchema, tell }),
+    response: watches,
+  },
+} as const satisfies Record<keyof typeof blackboardHumanEndpoints, EndpointSchemas>

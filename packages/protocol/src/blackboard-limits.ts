@@ -1,0 +1,20 @@
+/** Plain values, so that an agent reads them without the schema library. */
+export const watchLimits = {
+  /** Each write is held against every pattern, and one may be made to be slow. */
+  patternMaxChars: 128,
+  perAgentMax: 20,
+  max: 300,
+  /** Keys of one watch whose changes wait. */
+  changesMax: 200,
+  /**
+   * Runs and steers of all watches of one agent in an hour, ended ones too: two agents that watch each other come to an
+   * end here.
+   */
+  toldPerAgentAndHourMax: 60,
+  /** Entries that nobody may write over. */
+  historyMax: 10_000,
+} as const
+
+/** By a run of its own, or within the work that the agent is at; where it is at none, that is a run too. */
+export const watchTells = ['run', 'steer'] as const
+export type WatchTell = (typeof watchTells)[number]

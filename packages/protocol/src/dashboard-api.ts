@@ -1,0 +1,58 @@
+import * as z from 'zod/mini'
+import type { Endpoint, EndpointSchemas } from './endpoint.ts'
+import { eventsDroppedSchema, fleetEventSchema } from './fleet-event.ts'
+
+/** The people's door: the pages of the dashboard, the files they are made of, and what only they ask for. */
+export const dashboardPageEndpoints = {
+  home: { method: 'GET', path: '/', summary: 'The dashboard' },
+  chat: { method: 'GET', path: '/chat', summary: 'Page: conversations' },
+  chatAgent: { method: 'GET', path: '/chat/{agent}', summary: 'Page: conversations with one agent' },
+  fleet: { method: 'GET', path: '/fleet', summary: 'Page: all agents' },
+  runs: { method: 'GET', path: '/runs', summary: 'Page: runs' },
+  run: { method: 'GET', path: '/runs/{id}', summary: 'Page: one run' },
+  approvals: { method: 'GET', path: '/approvals', summary: 'Page: what waits for a person' },
+  costs: { method: 'GET', path: '/costs', summary: 'Page: spend and budgets' },
+  triggers: { method: 'GET', path: '/triggers', summary: 'Page: what starts work by itself' },
+  journal: { method: 'GET', path: '/journal', summary: 'Page: the record of decisions and effects' },
+  design: { method: 'GET', path: '/design', summary: 'Page: the parts that pages are made of' },
+} as const satisfies Record<string, Endpoint>
+
+export const dashboardEndpoints = {
+  dashboardAsset: { method: 'GET', path: '/assets/{name}', summary: 'A file of the dashboard' },
+  eventSocket: {
+    method: 'GET',
+    path: '/ws/events',
+    summary: 'Fleet events over a WebSocket, from a sequence number',
+  },
+  runEvents: {
+    method: 'GET',
+    path: '/api/runs/{id}/events',
+    summary: 'What is still kept of the events of one run, oldest first',
+  },
+} as const satisfies Record<string, Endpoint>
+
+/** Events of one run that one answer holds at most. */
+export const runEventsMax = 500
+
+/** One message of the socket. `alive` comes in silence, and once a reader has caught up: all events up to its number were sent. */
+export const eventFrameSchema = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('event'), event: fleetEventSchema }),
+  z.strictObject({ type: z.literal('dropped'), dropped: eventsDroppedSchema }),
+  z.strictObject({ type: z.literal('alive'), seq: z.int() }),
+])
+export type EventFrame = z.infer<typeof eventFrameSchema>
+
+export const dashboardApi = {
+  dashboardAsset: {},
+  /** A number below 0 asks for so many of the newest that are kept. */
+  eventSocket: { query: z.strictObject({ since: z._default(z.coerce.number(), 0) }) },
+  runEvents: {
+    response: z.strictObject({
+      events: z.array(fleetEventSchema),
+      /** Whether the run has more than are shown. */
+      more: z.boolean(),
+      /** Whether older events of the fleet, and perhaps of this run, are no longer kept. */
+      forgotten: z.boolean(),
+    }),
+  },
+} as const satisfies Record<keyof typeof dashboardEndpoints, EndpointSchemas>

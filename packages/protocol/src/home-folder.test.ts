@@ -1,0 +1,50 @@
+import * as fs from 'node:fs'
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { makeHome } from './home-folder.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'flotilla-home-folder-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+describe('making the home', () => {
+  it('makes what is missing on the way, for the owner alone, and is content with what is there', () => {
+    const home = join(folder, 'a', 'b')
+    makeHome(fs, home)
+    makeHome(fs, home)
+    expect(statSync(home).mode & 0o777).toBe(0o700)
+    expect(statSync(join(folder, 'a')).mode & 0o777).toBe(0o700)
+  })
+
+  it('says what stands in the way where a file does', () => {
+    writeFileSync(join(folder, 'file'), '')
+    expect(() => makeHome(fs, join(folder, 'file', 'home'))).toThrow(
+      expect.objectContaining({
+        code: 'home-unusable',
+        detail: expect.stringContaining(join(folder, 'file')),
+      }),
+    )
+  })
+
+  it('gives up where a file system takes no folder, instead of trying for ever', () => {
+    expect(() => makeHome(fs, '/proc/flotilla/home')).toThrow(
+      expect.objectContaining({
+        code: 'home-unusable',
+        detail: expect.stringContaining('/proc/flotilla cannot'),
+      }),
+    )
+  })
+
+  it('is content with a folder that somebody else made in the same moment', () => {
+    let made = false
+    const files = {
+      mkdirSync: () => {
+        made = true
+        throw Object.assign(new Error('exists'), { code: 'EEXIST' })
+      },
+      statSync: () => (made ? { isDirectory: () => true } : undefined),
+    }
+    expect(() => makeHome(files, '/home')).not.toThrow()
+  })
+})

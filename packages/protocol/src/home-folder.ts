@@ -1,0 +1,45 @@
+import { Problem } from './problem.ts'
+
+/** The part of `node:fs` that it takes, so that both programs can make the home and neither imports the other. */
+export interface FolderFiles {
+  mkdirSync(path: string, options: { readonly mode: number }): unknown
+  statSync(path: string, options: { readonly throwIfNoEntry: false }): Found | undefined
+}
+
+interface Found {
+  isDirectory(): boolean
+}
+
+/**
+ * Makes the home, and what is missing on the way to it, for its owner alone. `path` is absolute. Throws the Problem
+ * `home-unusable`, with what stands in the way. One folder after the other: Node's own way to make them all tries for
+ * ever where a file system takes no folders, as below /proc.
+ */
+export function makeHome(files: FolderFiles, path: string): void {
+  const names = path.split('/').filter((name) => name !== '')
+  for (let length = 1; length <= names.length; length += 1) {
+    const folder = `/${names.slice(0, length).join('/')}`
+    try {
+      const found = files.statSync(folder, { throwIfNoEntry: false })
+      if (found?.isDirectory() === true) continue
+      if (found !== undefined) throw unusable(path, `${folder} is not a folder`)
+      files.mkdirSync(folder, { mode: 0o700 })
+    } catch (error) {
+      if (error instanceof Problem) throw error
+      if (codeOf(error) === 'EEXIST' && isFolder(files, folder)) continue
+      throw unusable(path, `${folder} cannot be made (${codeOf(error)})`, error)
+    }
+  }
+}
+
+function isFolder(files: FolderFiles, folder: string): boolean {
+  return files.statSync(folder, { throwIfNoEntry: false })?.isDirectory() === true
+}
+
+function unusable(home: string, why: string, cause?: unknown): Problem {
+  return new Problem('home-unusable', { detail: `${home} cannot be the home: ${why}`, cause })
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : String(error)
+}

@@ -1,0 +1,32 @@
+import type { Endpoint } from './endpoint.ts'
+
+/**
+ * What agents ask each other, and what they declare that they can. Plain values without schemas, which stand in
+ * `message-api.ts`: an agent that says nothing need not load them.
+ */
+export const messageAgentEndpoints = {
+  messageSend: {
+    method: 'POST',
+    path: '/mesh/messages',
+    summary: 'Asks another agent something, by its id or by what it can; never waits for the answer',
+  },
+  messageAwait: {
+    method: 'POST',
+    path: '/mesh/messages/{id}/await',
+    summary: 'Waits a while for the answer to a message of the run in the headers',
+  },
+  capabilitiesDeclare: {
+    method: 'PUT',
+    path: '/mesh/capabilities',
+    summary: 'What the caller can, in the place of what it declared before',
+  },
+} as const satisfies Record<string, Endpoint>
+
+export type MessageAgentEndpointName = keyof typeof messageAgentEndpoints
+
+/** What people see of it. */
+export const messageHumanEndpoints = {
+  messages: { method: 'GET', path: '/api/messages', summary: 'What agents asked each other, newest first' },
+} as const satisfies Record<string, Endpoint>
+
+export type MessageHumanEndpointName = keyof typeof messageHumanEndpoints

@@ -1,0 +1,72 @@
+import * as z from 'zod/mini'
+import type { Endpoint, EndpointSchemas } from './endpoint.ts'
+import { grantSchema, identitySchema, peopleLimits, personNameSchema, personRoles } from './people.ts'
+
+/** Who may come to the people's door, and as what. */
+export const peopleAdminEndpoints = {
+  me: { method: 'GET', path: '/api/me', summary: 'Who the caller is, and what they may' },
+  people: { method: 'GET', path: '/api/people', summary: 'Everybody whom config/people.json names' },
+  personAdd: { method: 'POST', path: '/api/people', summary: 'Adds a person; the reply has the token, once' },
+  personChange: {
+    method: 'PATCH',
+    path: '/api/people/{name}',
+    summary: 'Role, agents or identities of a person',
+  },
+  personRotate: {
+    method: 'POST',
+    path: '/api/people/{name}/token',
+    summary: 'A new token in the place of the old one; the reply has it, once',
+  },
+  personRemove: {
+    method: 'DELETE',
+    path: '/api/people/{name}',
+    summary: 'Removes a person with their token',
+  },
+} as const satisfies Record<string, Endpoint>
+
+export type PeopleAdminEndpointName = keyof typeof peopleAdminEndpoints
+
+const agents = z.array(grantSchema).check(z.maxLength(peopleLimits.agentsPerPersonMax))
+const identities = z.array(identitySchema).check(z.maxLength(peopleLimits.identitiesPerPersonMax))
+
+export const personViewSchema = z.strictObject({
+  name: personNameSchema,
+  role: z.enum(personRoles),
+  agents,
+  identities,
+  has_token: z.boolean(),
+})
+export type PersonView = z.infer<typeof personViewSchema>
+
+const withToken = z.strictObject({ person: personViewSchema, token: z.string() })
+
+export const peopleAdminApi = {
+  me: {
+    response: z.strictObject({
+      /** Null for the owner of this machine, whom no entry names. */
+      name: z.nullable(personNameSchema),
+      role: z.enum(personRoles),
+      agents,
+    }),
+  },
+  people: { response: z.strictObject({ people: z.array(personViewSchema) }) },
+  personAdd: {
+    request: z.strictObject({
+      name: personNameSchema,
+      role: z.enum(personRoles),
+      agents: z._default(agents, []),
+      identities: z._default(identities, []),
+    }),
+    response: withToken,
+  },
+  personChange: {
+    request: z.strictObject({
+      role: z.optional(z.enum(personRoles)),
+      agents: z.optional(agents),
+      identities: z.optional(identities),
+    }),
+    response: personViewSchema,
+  },
+  personRotate: { response: withToken },
+  personRemove: { response: z.strictObject({ removed: personNameSchema }) },
+} as const satisfies Record<PeopleAdminEndpointName, EndpointSchemas>

@@ -1,0 +1,109 @@
+import * as z from 'zod/mini'
+import { agentIdSchema } from './ids.ts'
+
+/** What a person may, from the least to the most: each may what those before it may. */
+export const personRoles = ['viewer', 'member', 'owner'] as const
+export type PersonRole = (typeof personRoles)[number]
+
+/** Whether `role` is at least `wanted`. Pure. */
+export function roleReaches(role: PersonRole, wanted: PersonRole): boolean {
+  return personRoles.indexOf(role) >= personRoles.indexOf(wanted)
+}
+
+/** How a personal access token begins: nothing that an agent holds does. */
+export const personTokenPrefix = 'flp_'
+
+export const peopleLimits = {
+  peopleMax: 200,
+  agentsPerPersonMax: 500,
+  identitiesPerPersonMax: 20,
+  nameMaxChars: 32,
+} as const
+
+export const personNameSchema = z
+  .string()
+  .check(
+    z.maxLength(peopleLimits.nameMaxChars),
+    z.regex(/^[a-z0-9][a-z0-9_.-]*$/, 'a name is lower-case letters, digits and _ . -'),
+  )
+
+/** Agents by id; a lone `*` is every worker, and never the operator, which acts on all others. */
+export const grantSchema = z.union([z.literal('*'), agentIdSchema])
+
+/**
+ * How somebody is known without a token: `user:NUMBER`, whose programs run under that account of this machine; `local`, who
+ * owns this machine's mesh; `session`, who holds the cookie of a hosted one. The last two are owners, whatever they are
+ * called.
+ */
+export const ownerIdentities = ['local', 'session'] as const
+export type OwnerIdentity = (typeof ownerIdentities)[number]
+export const identitySchema = z
+  .string()
+  .check(
+    z.regex(
+      /^(?:local|session|user:\d{1,10})$/,
+      'an identity is user:NUMBER (an account of this machine), local or session',
+    ),
+  )
+
+const tokenDigest = z.string().check(z.regex(/^[0-9a-f]{64}$/, 'the SHA-256 of a token as 64 hex digits'))
+
+/** One entry of `config/people.json`. */
+export const personSchema = z.strictObject({
+  name: personNameSchema,
+  role: z.enum(personRoles),
+  /** For members: what they may act on. Owners act on all, viewers on nothing. */
+  agents: z._default(z.array(grantSchema).check(z.maxLength(peopleLimits.agentsPerPersonMax)), []),
+  identities: z._default(z.array(identitySchema).check(z.maxLength(peopleLimits.identitiesPerPersonMax)), []),
+  /** Null for one who has none. The token itself is printed once and kept nowhere. */
+  token_sha256: z._default(z.nullable(tokenDigest), null),
+})
+export type Person = z.infer<typeof personSchema>
+
+export const peopleFileSchema = z
+  .strictObject({ people: z.array(personSchema).check(z.maxLength(peopleLimits.peopleMax)) })
+  .check(
+    unique('two people have the name', ({ name }) => [name]),
+    unique('two people have the token with the digest', ({ token_sha256: digest }) =>
+      digest === null ? [] : [digest],
+    ),
+    unique('two people have the identity', ({ identities }) => identities),
+    ownersOnly(),
+  )
+export type PeopleFile = z.infer<typeof peopleFileSchema>
+
+/** Whoever owns the machine can take the role back: an entry that says less would not hold. */
+function ownersOnly() {
+  return z.superRefine<{ people: Person[] }>(({ people }, context) => {
+    const index = people.findIndex(
+      ({ role, identities }) => role !== 'owner' && ownerIdentities.some((one) => identities.includes(one)),
+    )
+    if (index === -1) return
+    context.addIssue({
+      code: 'custom',
+      path: ['people', index],
+      message: `${ownerIdentities.join(' and ')} are identities of owners alone`,
+      input: people[index],
+    })
+  })
+}
+
+function unique(words: string, valuesOf: (person: Person) => readonly string[]) {
+  return z.superRefine<{ people: Person[] }>(({ people }, context) => {
+    const seen = new Set<string>()
+    for (const [index, person] of people.entries()) {
+      for (const value of valuesOf(person)) {
+        if (seen.has(value)) {
+          context.addIssue({
+            code: 'custom',
+            path: ['people', index],
+            message: `${words} ${value}`,
+            input: person,
+          })
+          return
+        }
+        seen.add(value)
+      }
+    }
+  })
+}

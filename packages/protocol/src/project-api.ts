@@ -1,0 +1,103 @@
+import * as z from 'zod/mini'
+import type { Endpoint, EndpointSchemas } from './endpoint.ts'
+import { agentIdSchema, taskIdSchema } from './ids.ts'
+import { projectNameSchema } from './money-api.ts'
+import { manageProjectActions, projectLimits } from './project-limits.ts'
+
+/** What both doors say of projects; the guard decides who may. */
+const [list, one, manage, write] = [
+  { method: 'GET', summary: 'Projects: all that the caller may see, or its own' },
+  { method: 'GET', summary: 'One project with its texts, members and tasks' },
+  { method: 'POST', summary: 'Makes, archives or takes back a project, and decides who belongs to it' },
+  { method: 'PUT', summary: 'Writes the goal or one section of a project, over the version that was read' },
+] as const
+
+export const projectAgentEndpoints = {
+  projects: { ...list, path: '/mesh/projects' },
+  project: { ...one, path: '/mesh/projects/{name}' },
+  projectManage: { ...manage, path: '/mesh/projects/{name}/manage' },
+  projectWrite: { ...write, path: '/mesh/projects/{name}/text' },
+} as const satisfies Record<string, Endpoint>
+
+export const projectHumanEndpoints = {
+  projects: { ...list, path: '/api/projects' },
+  project: { ...one, path: '/api/projects/{name}' },
+  projectManage: { ...manage, path: '/api/projects/{name}/manage' },
+  projectWrite: { ...write, path: '/api/projects/{name}/text' },
+} as const satisfies Record<string, Endpoint>
+
+const sectionNameSchema = z
+  .string()
+  .check(
+    z.regex(
+      /^[\p{L}\p{N}][\p{L}\p{N} _.-]{0,63}$/u,
+      'a section has a name of 1 to 64 letters, digits, spaces and _ . -',
+    ),
+  )
+
+export const projectSummarySchema = z.strictObject({
+  name: projectNameSchema,
+  goal: z.string(),
+  members: z.array(agentIdSchema),
+  /** Milliseconds since 1970; null while it is in use. */
+  archived_at: z.nullable(z.number()),
+  /** Tasks by state. */
+  tasks: z.record(z.string(), z.int()),
+  updated_at: z.number(),
+})
+
+const textMarks = {
+  version: z.int(),
+  updated_by: z.string(),
+  updated_at: z.number(),
+}
+
+export const projectViewSchema = z.strictObject({
+  ...projectSummarySchema.shape,
+  criteria: z.array(z.string()),
+  /** Of goal and criteria together; 0 while nobody has written them. */
+  goal_version: z.int(),
+  sections: z.array(z.strictObject({ name: z.string(), text: z.string(), ...textMarks })),
+  /** Open tasks that cannot go on, the newest. */
+  blocked: z.array(z.strictObject({ id: taskIdSchema, title: z.string(), summary: z.string() })),
+  /** What was done last, newest first. */
+  done: z.array(z.strictObject({ id: taskIdSchema, title: z.string(), summary: z.string() })),
+  budget: z.strictObject({
+    daily_usd: z.nullable(z.number()),
+    monthly_usd: z.nullable(z.number()),
+    today_usd: z.number(),
+    month_usd: z.number(),
+  }),
+})
+export type ProjectView = z.infer<typeof projectViewSchema>
+export type ProjectSummary = z.infer<typeof projectSummarySchema>
+
+export const manageProjectSchema = z.strictObject({
+  action: z.enum(manageProjectActions),
+  /** Who comes in or goes. */
+  agents: z._default(z.array(agentIdSchema).check(z.maxLength(projectLimits.membersMax)), []),
+})
+
+export const writeProjectSchema = z.strictObject({
+  /** Left out, the goal. */
+  section: z.optional(sectionNameSchema),
+  /** An empty text takes a section away. */
+  text: z.string().check(z.maxLength(projectLimits.sectionMaxChars)),
+  /** Of the goal. Left out, they stay. */
+  criteria: z.optional(
+    z
+      .array(z.string().check(z.minLength(1), z.maxLength(projectLimits.criterionMaxChars)))
+      .check(z.maxLength(projectLimits.criteriaMax)),
+  ),
+  /** The version that was read; 0 where there was none. Another writer's words are never written over unseen. */
+  expected_version: z.int().check(z.minimum(0)),
+})
+
+const schemas = {
+  projects: { response: z.strictObject({ projects: z.array(projectSummarySchema) }) },
+  project: { response: projectViewSchema },
+  projectManage: { request: manageProjectSchema, response: projectViewSchema },
+  projectWrite: { request: writeProjectSchema, response: projectViewSchema },
+} as const
+export const projectAgentApi = schemas satisfies Record<keyof typeof projectAgentEndpoints, EndpointSchemas>
+export const projectHumanApi = schemas satisfies Record<keyof typeof projectHumanEndpoints, EndpointSchemas>

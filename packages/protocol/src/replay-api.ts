@@ -1,0 +1,135 @@
+import * as z from 'zod/mini'
+import type { Endpoint, EndpointSchemas } from './endpoint.ts'
+import { wireLimits } from './limits.ts'
+import { recordedCallPattern } from './replay-endpoints.ts'
+import type { replayAgentEndpoints } from './replay-endpoints.ts'
+import { runViewSchema } from './run.ts'
+
+/** What a run said to models and heard, and the same once more. For people. */
+export const replayEndpoints = {
+  runRecord: {
+    method: 'GET',
+    path: '/api/runs/{id}/record',
+    summary: 'What models answered in a run, step by step, with the calls of tools and their results',
+  },
+  runReplay: {
+    method: 'POST',
+    path: '/api/runs/{id}/replay',
+    summary: 'Plays one turn of a run again from its record; nothing outside is touched',
+  },
+  runFork: {
+    method: 'POST',
+    path: '/api/runs/{id}/fork',
+    summary: 'Lets another model go on from a step of a run, as a run of its own',
+  },
+  runComparison: {
+    method: 'GET',
+    path: '/api/runs/{id}/comparison',
+    summary: 'Where a replay or a fork differs from the run that it was made of',
+  },
+} as const satisfies Record<string, Endpoint>
+
+const recordedCall = z.strictObject({
+  tool: z.string(),
+  /** JSON, as the model wrote it. */
+  arguments: z.string(),
+  /** What the model read; null where the record has none, as of the call that ended the run. */
+  result: z.nullable(z.string()),
+})
+
+export const recordStepSchema = z.strictObject({
+  /** From 1, over all turns. */
+  step: z.int(),
+  turn: z.int(),
+  /** Milliseconds since 1970. */
+  at: z.number(),
+  model: z.string(),
+  text: z.string(),
+  calls: z.array(recordedCall),
+})
+export type RecordStep = z.infer<typeof recordStepSchema>
+
+export const runRecordSchema = z.strictObject({
+  run_id: z.string(),
+  agent_id: z.string(),
+  /** Why something of it is missing; null where nothing is. */
+  cut: z.nullable(z.string()),
+  /** What was asked at the beginning of each turn; a run has a second one when it waited for something. */
+  turns: z.array(z.strictObject({ turn: z.int(), asked: z.string() })),
+  steps: z.array(recordStepSchema),
+  /** Answers beside the conversation: of sub-agents, and to questions about the conversation itself. */
+  beside: z.int(),
+})
+export type RunRecordView = z.infer<typeof runRecordSchema>
+
+export const differenceSchema = z.strictObject({
+  /** From 1, as in the record; 0 where no step is meant. */
+  step: z.int(),
+  what: z.enum(['prompt', 'tools', 'call', 'result', 'text', 'missing', 'more', 'outcome']),
+  detail: z.string(),
+  before: z.nullable(z.string()),
+  after: z.nullable(z.string()),
+})
+export type Difference = z.infer<typeof differenceSchema>
+
+export const comparisonSchema = z.strictObject({
+  run_id: z.string(),
+  of_run: z.string(),
+  kind: z.enum(['replay', 'fork']),
+  model: z.nullable(z.string()),
+  turn: z.int(),
+  turns: z.int(),
+  /** Steps that were played, and calls of tools in them. */
+  steps: z.int(),
+  calls: z.int(),
+  /** Differences that a replay must not have come first; those in what the agent was told are for information. */
+  same: z.boolean(),
+  differences: z.array(differenceSchema),
+})
+export type Comparison = z.infer<typeof comparisonSchema>
+
+export const replayApi = {
+  runRecord: { response: runRecordSchema },
+  runReplay: {
+    request: z.strictObject({ turn: z._default(z.int().check(z.minimum(1), z.maximum(1000)), 1) }),
+    response: z.strictObject({ run: runViewSchema, turns: z.int() }),
+  },
+  runFork: {
+    request: z.strictObject({
+      model: z.string().check(z.minLength(1), z.maxLength(200)),
+      /** The first step that the other model answers. */
+      step: z._default(z.int().check(z.minimum(1), z.maximum(100_000)), 1),
+      /** Of this run and what it gives away, US dollars. */
+      max_usd: z.optional(z.number().check(z.minimum(0.000_001), z.maximum(1_000_000))),
+    }),
+    response: z.strictObject({ run: runViewSchema }),
+  },
+  runComparison: { response: comparisonSchema },
+} as const satisfies Record<keyof typeof replayEndpoints, EndpointSchemas>
+
+const historyMessage = z.discriminatedUnion('role', [
+  z.strictObject({ role: z.literal('user'), content: z.string() }),
+  z.strictObject({
+    role: z.literal('assistant'),
+    content: z.string(),
+    calls: z.array(z.strictObject({ id: z.string(), name: z.string(), arguments: z.string() })),
+  }),
+  z.strictObject({ role: z.literal('tool'), content: z.string(), call_id: z.string() }),
+])
+export type RecordedMessage = z.infer<typeof historyMessage>
+
+export const replayAgentApi = {
+  recordedCall: {
+    request: z.strictObject({
+      call_id: z.string().check(z.regex(recordedCallPattern)),
+      tool: z.string().check(z.maxLength(200)),
+    }),
+    response: z.strictObject({
+      output: z.string().check(z.maxLength(wireLimits.chatMessageMaxChars)),
+      ok: z.boolean(),
+      /** The record has no result: the call ended the run. */
+      ended: z.boolean(),
+    }),
+  },
+  recordedHistory: { response: z.strictObject({ messages: z.array(historyMessage) }) },
+} as const satisfies Record<keyof typeof replayAgentEndpoints, EndpointSchemas>

@@ -1,0 +1,21 @@
+import type { Endpoint } from './endpoint.ts'
+
+/** The same as seen by the agent that plays it. */
+export const replayAgentEndpoints = {
+  recordedCall: {
+    method: 'POST',
+    path: '/mesh/replay/call',
+    summary: 'The result of a call of a tool as it was recorded',
+  },
+  recordedHistory: {
+    method: 'GET',
+    path: '/mesh/replay/history',
+    summary: 'The conversation before the turn that is played again',
+  },
+} as const satisfies Record<string, Endpoint>
+
+/** Ids of calls that a model once asked for: `recorded_<answer>_<call>`, both from 0. Models make no such ids. */
+export const recordedCallPattern = /^recorded_(\d{1,6})_(\d{1,4})$/
+
+/** Conversations of runs that play others again; the agent asks for what was said before in these alone. */
+export const replaySessionPattern = /^(?:replay|fork):/

@@ -1,0 +1,46 @@
+import * as z from 'zod/mini'
+import type { Endpoint, EndpointSchemas } from './endpoint.ts'
+import { agentIdSchema, runIdSchema, taskIdSchema } from './ids.ts'
+import { jsonValueSchema } from './json-value.ts'
+import { spawnLimits } from './limits.ts'
+
+/** The agent door, continued: agents that an agent has made for one task. */
+export const spawnEndpoints = {
+  spawn: {
+    method: 'POST',
+    path: '/mesh/spawn',
+    summary: 'Makes an agent for one task, with a life that ends; never waits for it',
+  },
+} as const satisfies Record<string, Endpoint>
+
+const { ttlSeconds, roleMaxChars, promptMaxChars, budgetUsd } = spawnLimits
+
+export const spawnRequestSchema = z.strictObject({
+  role: z.string().check(z.minLength(1), z.maxLength(roleMaxChars)),
+  /** How it works: its INSTRUCTIONS.md. */
+  system_prompt: z._default(z.string().check(z.maxLength(promptMaxChars)), ''),
+  /** What it is to do. */
+  task: z.string().check(z.minLength(1), z.maxLength(50_000)),
+  /** After which it ends, whatever it does. */
+  ttl: z._default(z.int().check(z.minimum(ttlSeconds.min), z.maximum(ttlSeconds.max)), ttlSeconds.default),
+  /** What it may spend, of what its parent may. */
+  budget_usd: z._default(
+    z.number().check(z.minimum(budgetUsd.min), z.maximum(budgetUsd.max)),
+    budgetUsd.default,
+  ),
+  /** Fields of its permission record; what its parent may not do it may not either, whatever is written here. */
+  permissions: z._default(z.record(z.string(), jsonValueSchema), {}),
+})
+
+export const spawnApi = {
+  spawn: {
+    request: spawnRequestSchema,
+    response: z.strictObject({
+      agent_id: agentIdSchema,
+      task_id: taskIdSchema,
+      run_id: runIdSchema,
+      /** Milliseconds since 1970. */
+      ends_at: z.number(),
+    }),
+  },
+} as const satisfies Record<keyof typeof spawnEndpoints, EndpointSchemas>

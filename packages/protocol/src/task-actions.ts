@@ -1,0 +1,188 @@
+/**
+ * Who may do what with a task, and where it leads. One table for the states that may follow each other, for the tools
+ * that agents are offered, the words of those tools, and what the command line says: so none of them can promise what
+ * another refuses. Plain values: an agent reads it without the schema library.
+ */
+export const taskStates = [
+  'pending',
+  'accepted',
+  'working',
+  'blocked',
+  'done',
+  'failed',
+  'cancelled',
+] as const
+export type TaskState = (typeof taskStates)[number]
+
+/** `giver`: who gave it, and people. `router`: who may route tasks, and people. */
+export type TaskActor = 'assignee' | 'giver' | 'router' | 'mesh'
+
+export interface TaskAction {
+  readonly from: readonly TaskState[]
+  readonly to: TaskState
+  readonly by: TaskActor
+  /** The tool of agents; null for what the mesh does by itself. */
+  readonly tool: 'update_task' | 'complete_task' | 'manage_task' | null
+  /** What it means, for whoever may do it. */
+  readonly words: string
+}
+
+const notWorked = ['pending', 'accepted'] as const
+const unblocked = [...notWorked, 'working'] as const
+const open = [...unblocked, 'blocked'] as const
+
+export const taskActions = {
+  accept: {
+    from: ['pending'],
+    to: 'accepted',
+    by: 'assignee',
+    tool: 'update_task',
+    words: 'you take it on and will come to it',
+  },
+  progress: {
+    from: unblocked,
+    to: 'working',
+    by: 'assignee',
+    tool: 'update_task',
+    words: 'a note on how far you are; whoever gave it can read it',
+  },
+  block: {
+    from: unblocked,
+    to: 'blocked',
+    by: 'assignee',
+    tool: 'update_task',
+    words:
+      'you cannot go on without an answer: the note is your question, whoever gave the task is asked it at once; then end your turn, you are called again with the answer',
+  },
+  done: { from: open, to: 'done', by: 'assignee', tool: 'complete_task', words: 'it is done' },
+  fail: { from: open, to: 'failed', by: 'assignee', tool: 'complete_task', words: 'it cannot be done' },
+  blocked: {
+    from: unblocked,
+    to: 'blocked',
+    by: 'assignee',
+    tool: 'complete_task',
+    words: 'something is missing that only others can give; the summary says what',
+  },
+  answer: {
+    from: ['blocked'],
+    to: 'pending',
+    by: 'giver',
+    tool: 'manage_task',
+    words: 'answers what a blocked task asks: its agent goes on with your note',
+  },
+  retry: {
+    from: ['blocked'],
+    to: 'pending',
+    by: 'router',
+    tool: 'manage_task',
+    words: 'lets a blocked task go on as it is; of a failed or cancelled one it makes a new task',
+  },
+  reroute: {
+    from: open,
+    to: 'pending',
+    by: 'router',
+    tool: 'manage_task',
+    words: 'takes an open task from its agent and gives it to the agent `to`',
+  },
+  cancel: {
+    from: open,
+    to: 'cancelled',
+    by: 'giver',
+    tool: 'manage_task',
+    words: 'ends an open task, with what was handed on below it',
+  },
+  begin: { from: [...notWorked, 'blocked'], to: 'working', by: 'mesh', tool: null, words: 'its run began' },
+  lose: {
+    from: unblocked,
+    to: 'blocked',
+    by: 'mesh',
+    tool: null,
+    words: 'the fleet could not work on it, or what it needs did not come',
+  },
+} as const satisfies Record<string, TaskAction>
+export type TaskActionName = keyof typeof taskActions
+
+type NamesFor<Tool extends TaskAction['tool']> = {
+  [Name in TaskActionName]: (typeof taskActions)[Name]['tool'] extends Tool ? Name : never
+}[TaskActionName]
+
+export const updateActions = ['accept', 'progress', 'block'] as const satisfies NamesFor<'update_task'>[]
+export type UpdateAction = (typeof updateActions)[number]
+export const manageActions = [
+  'answer',
+  'retry',
+  'reroute',
+  'cancel',
+] as const satisfies NamesFor<'manage_task'>[]
+export type ManageAction = (typeof manageActions)[number]
+
+/** What `complete_task` may say, in its own words, and the action of each. */
+export const completeStatuses = {
+  done: 'done',
+  failed: 'fail',
+  blocked: 'blocked',
+} as const satisfies Record<string, NamesFor<'complete_task'>>
+
+/** `- name: words`, one line each, as tools and help say it. */
+export function actionWords(names: readonly TaskActionName[]): string {
+  return names.map((name) => `${name}: ${taskActions[name].words}`).join('; ')
+}
+
+/** Which state may follow which; the terminal ones are followed by none. */
+export const taskTransitions: Readonly<Record<TaskState, readonly TaskState[]>> = {
+  pending: followers('pending'),
+  accepted: followers('accepted'),
+  working: followers('working'),
+  blocked: followers('blocked'),
+  done: followers('done'),
+  failed: followers('failed'),
+  cancelled: followers('cancelled'),
+}
+
+function followers(state: TaskState): readonly TaskState[] {
+  const actions: readonly TaskAction[] = Object.values(taskActions)
+  return taskStates.filter((to) => actions.some((action) => action.to === to && action.from.includes(state)))
+}
+
+export function isTaskOpen(state: TaskState): boolean {
+  return taskTransitions[state].length > 0
+}
+
+/** Whether the action may be taken in that state. */
+export function mayAct(name: TaskActionName, state: TaskState): boolean {
+  const action: TaskAction = taskActions[name]
+  return action.from.includes(state)
+}
+
+/** What whoever gave a task says of its end. */
+export const taskOutcomes = ['accepted', 'rework', 'rejected'] as const
+export type TaskOutcome = (typeof taskOutcomes)[number]
+
+export const outcomeWords: Readonly<Record<TaskOutcome, string>> = {
+  accepted: 'it is what was wanted',
+  rework: 'it must be done again with your comment: the same agent gets a new task',
+  rejected: 'it is of no use',
+}
+
+/** Why a task is blocked: by a question of its agent, by the fleet, by what it needs, or by its money. */
+export const blockers = ['question', 'infrastructure', 'dependency', 'budget'] as const
+export type Blocker = (typeof blockers)[number]
+
+export const taskLimits = {
+  noteMaxChars: 4000,
+  feedbackMaxChars: 2000,
+  /** Tasks that one may wait for. */
+  needsMax: 20,
+  artifactsMax: 20,
+  /** Notes of progress on one task. */
+  progressMax: 200,
+  /** Tasks that wait for others or for room in a lane: of one agent, and of all. */
+  waitingPerAgentMax: 200,
+  waitingMax: 5000,
+  /** Rows of one task's history that are shown. */
+  historyMax: 200,
+  /** What became of work, as its agent learns it: the newest so many. */
+  feedbackKeptMax: 50,
+  /** Ended tasks are kept so long. */
+  retentionMs: 90 * 24 * 3600 * 1000,
+} as const

@@ -1,0 +1,85 @@
+import * as z from 'zod/mini'
+import type { Endpoint, EndpointSchemas } from './endpoint.ts'
+import { agentIdSchema, taskIdSchema } from './ids.ts'
+import { jsonObjectSchema } from './json-value.ts'
+import { manageActions, taskLimits, taskOutcomes, taskStates, updateActions } from './task-actions.ts'
+import { taskViewSchema, tokenBudgetSchema } from './task.ts'
+
+/** What both doors say of one task. */
+
+const note = z._default(z.string().check(z.maxLength(taskLimits.noteMaxChars)), '')
+const artifactNames = z
+  .array(z.string().check(z.minLength(1), z.maxLength(200)))
+  .check(z.maxLength(taskLimits.artifactsMax))
+
+export const updateTaskSchema = z.strictObject({
+  action: z.enum(updateActions),
+  note,
+  artifacts: z._default(artifactNames, []),
+})
+
+export const manageTaskSchema = z.strictObject({
+  action: z.enum(manageActions),
+  note,
+  /** Whom a rerouted task goes to. */
+  to: z.optional(agentIdSchema),
+})
+
+export const reviewTaskSchema = z.strictObject({
+  outcome: z.enum(taskOutcomes),
+  comment: z._default(z.string().check(z.maxLength(taskLimits.feedbackMaxChars)), ''),
+})
+
+/** `rework` is what is done again; null where nothing is. */
+export const reviewSchema = z.strictObject({ task: taskViewSchema, rework: z.nullable(taskViewSchema) })
+
+export const taskDetailSchema = z.strictObject({
+  task: taskViewSchema,
+  /** Oldest first. */
+  history: z.array(
+    z.strictObject({
+      at: z.number(),
+      actor: z.string(),
+      action: z.string(),
+      state: z.enum(taskStates),
+      words: z.string(),
+    }),
+  ),
+  /** Tasks that were given in the work on it. */
+  children: z.array(taskIdSchema),
+})
+export type TaskDetailView = z.infer<typeof taskDetailSchema>
+
+/** The people's door. */
+export const taskHumanEndpoints = {
+  taskGive: { method: 'POST', path: '/api/tasks', summary: 'Gives a task to an agent' },
+  task: { method: 'GET', path: '/api/tasks/{id}', summary: 'One task with what happened to it' },
+  taskManage: {
+    method: 'POST',
+    path: '/api/tasks/{id}/manage',
+    summary: 'Answers, tries again, reroutes or cancels a task',
+  },
+  taskReview: {
+    method: 'POST',
+    path: '/api/tasks/{id}/review',
+    summary: 'Says what the end of a task is worth',
+  },
+} as const satisfies Record<string, Endpoint>
+
+export const taskHumanApi = {
+  taskGive: {
+    request: z.strictObject({
+      to: agentIdSchema,
+      title: z.string().check(z.minLength(1), z.maxLength(200)),
+      description: z._default(z.string().check(z.maxLength(50_000)), ''),
+      data: z._default(jsonObjectSchema, {}),
+      token_budget: z._default(z.nullable(tokenBudgetSchema), null),
+      max_turns: z._default(z.nullable(z.int().check(z.positive())), null),
+      needs: z._default(z.array(taskIdSchema).check(z.maxLength(taskLimits.needsMax)), []),
+    }),
+    response: z.strictObject({ task: taskViewSchema, note: z.nullable(z.string()) }),
+  },
+  task: { response: taskDetailSchema },
+  taskManage: { request: manageTaskSchema, response: taskViewSchema },
+  taskReview: { request: reviewTaskSchema, response: reviewSchema },
+} as const satisfies Record<keyof typeof taskHumanEndpoints, EndpointSchemas>

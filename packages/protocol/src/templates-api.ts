@@ -1,0 +1,104 @@
+import * as z from 'zod/mini'
+import type { Endpoint, EndpointSchemas } from './endpoint.ts'
+import { templateLimits } from './limits.ts'
+
+/** Fleets as files, at the people's door: looked at, planned, applied, written out. */
+export const templateEndpoints = {
+  templates: { method: 'GET', path: '/api/templates', summary: 'Ready fleets, by name' },
+  template: { method: 'GET', path: '/api/templates/{name}', summary: 'The text of one template' },
+  templatePlan: {
+    method: 'POST',
+    path: '/api/templates/plan',
+    summary: 'What applying a template would create and change; changes nothing',
+  },
+  templateApplyPlan: {
+    method: 'POST',
+    path: '/api/templates/apply',
+    summary: 'Applies a template wholly or not at all',
+  },
+  templateApply: {
+    method: 'POST',
+    path: '/api/templates/{name}/apply',
+    summary: 'Creates what a template names and is not there yet',
+  },
+  fleetExport: {
+    method: 'GET',
+    path: '/api/export',
+    summary: 'The workers as a template, with their webhooks, schedules, files and budgets',
+  },
+} as const satisfies Record<string, Endpoint>
+
+export type TemplateEndpointName = keyof typeof templateEndpoints
+
+const templateName = z
+  .string()
+  .check(z.regex(/^[a-z0-9][a-z0-9-]{0,63}$/, 'a template is named by a-z 0-9 and -, 64 at most'))
+
+export const planItemSchema = z.strictObject({
+  kind: z.enum(['project', 'agent', 'schedule', 'webhook']),
+  /** Of the agent, the schedule or the project; a webhook is its agent and its name. */
+  id: z.string(),
+  /** `by-hand` is what this caller may not do: webhooks are made at the dashboard or by its API alone. */
+  action: z.enum(['create', 'change', 'keep', 'by-hand']),
+  /** What is new, and what stood there before; null where nothing did. */
+  changes: z.array(z.strictObject({ field: z.string(), before: z.nullable(z.string()), after: z.string() })),
+})
+export type PlanItem = z.infer<typeof planItemSchema>
+
+export const templatePlanSchema = z.strictObject({
+  name: z.string(),
+  description: z.string(),
+  items: z.array(planItemSchema),
+  /** Of the template and of what it would do; an application with it does this or nothing. */
+  digest: z.string(),
+})
+export type TemplatePlan = z.infer<typeof templatePlanSchema>
+
+/** A template by its name, or the text of one. */
+const source = {
+  name: z.optional(templateName),
+  text: z.optional(z.string().check(z.maxLength(templateLimits.fileMaxChars))),
+}
+
+/** Something that cannot stand in a template, and the command that sets it by hand. */
+const leftOutSchema = z.strictObject({ what: z.string(), why: z.string(), command: z.nullable(z.string()) })
+export type LeftOut = z.infer<typeof leftOutSchema>
+
+export const templatesApi = {
+  templates: {
+    response: z.strictObject({
+      templates: z.array(
+        z.strictObject({
+          name: z.string(),
+          /** `home` where the owner wrote it, in `templates/` of the home folder. */
+          from: z.enum(['home', 'shipped']),
+          description: z.string(),
+          agents: z.array(z.string()),
+          /** Why it cannot be applied as it stands; null where it can. */
+          broken: z.nullable(z.string()),
+        }),
+      ),
+    }),
+  },
+  template: { response: z.strictObject({ name: z.string(), text: z.string() }) },
+  templatePlan: { request: z.strictObject(source), response: templatePlanSchema },
+  templateApplyPlan: {
+    request: z.strictObject({ ...source, digest: z.optional(z.string().check(z.maxLength(64))) }),
+    response: z.strictObject({
+      plan: templatePlanSchema,
+      /** Of webhooks that are signed and new: shown this once. */
+      secrets: z.array(z.strictObject({ webhook: z.string(), path: z.string(), secret: z.string() })),
+    }),
+  },
+  templateApply: {
+    response: z.strictObject({ created: z.array(z.string()), existing: z.array(z.string()) }),
+  },
+  fleetExport: {
+    query: z.strictObject({
+      name: z._default(templateName, 'fleet'),
+      /** Ids with commas between; left out for all workers. */
+      agents: z.optional(z.string().check(z.maxLength(10_000))),
+    }),
+    response: z.strictObject({ text: z.string(), left_out: z.array(leftOutSchema) }),
+  },
+} as const satisfies Record<TemplateEndpointName, EndpointSchemas>

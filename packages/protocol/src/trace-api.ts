@@ -1,0 +1,46 @@
+import * as z from 'zod/mini'
+import type { Endpoint, EndpointSchemas } from './endpoint.ts'
+
+/** The people's door: what a run and all that worked for it did, and when. */
+export const traceEndpoints = {
+  runTrace: {
+    method: 'GET',
+    path: '/api/runs/{id}/trace',
+    summary: 'The trace that a run is part of, from what the mesh itself has kept',
+  },
+} as const satisfies Record<string, Endpoint>
+
+export type TraceEndpointName = keyof typeof traceEndpoints
+
+/** Times are milliseconds since 1970; ids are those that OTLP has. */
+export const spanViewSchema = z.strictObject({
+  span_id: z.string(),
+  parent_id: z.nullable(z.string()),
+  run_id: z.string(),
+  agent_id: z.string(),
+  name: z.string(),
+  kind: z.enum(['internal', 'client']),
+  status: z.enum(['unset', 'ok', 'error']),
+  started_at: z.number(),
+  /** Null while it goes on. */
+  ended_at: z.nullable(z.number()),
+  attributes: z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])),
+})
+export type SpanView = z.infer<typeof spanViewSchema>
+
+export const traceViewSchema = z.strictObject({
+  trace_id: z.string(),
+  /** The run that was asked for. */
+  run_id: z.string(),
+  /** By their beginning. */
+  spans: z.array(spanViewSchema),
+  /** There are more than are shown. */
+  truncated: z.boolean(),
+  /** Traces are kept for so many days; parts of an older run are gone, and its runs are left. */
+  kept_days: z.int(),
+})
+export type TraceView = z.infer<typeof traceViewSchema>
+
+export const traceApi = {
+  runTrace: { response: traceViewSchema },
+} as const satisfies Record<TraceEndpointName, EndpointSchemas>
