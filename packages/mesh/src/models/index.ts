@@ -19,6 +19,7 @@ import { embeddingsFormat } from './formats/embeddings-format.ts'
 import { messagesFormat } from './formats/messages-format.ts'
 import { createAnswerBounds } from './gateway/answer-bounds.ts'
 import { createComplete } from './gateway/complete.ts'
+import type { StandIn } from './gateway/stand-in.ts'
 import { createCountTokens } from './gateway/count-tokens.ts'
 import { createListModels } from './gateway/list-models.ts'
 import { modelMetrics } from './gateway/model-metrics.ts'
@@ -28,12 +29,18 @@ import type { FetchMedia } from './gateway/remote-media.ts'
 import { createModelWatch } from './gateway/watch-models.ts'
 import { createWatchedModels } from './gateway/watched-models.ts'
 import { modelPeopleRoutes } from './people.routes.ts'
+import type { LlmProvider } from './providers/llm-provider.ts'
 import { createMakeProvider } from './providers/make-provider.ts'
 import { createScriptedProvider } from './providers/scripted-provider.ts'
 import { createCassetteRecorder } from './recording/record-cassette.ts'
 import type { CassetteRecorder } from './recording/record-cassette.ts'
 import { createRecording } from './recording/recording.ts'
 
+export { readSaidAnswer } from './recording/read-answer.ts'
+export type { SaidAnswer } from './recording/read-answer.ts'
+export { scriptedChunks, scriptedCompletion } from './providers/scripted-reply.ts'
+export type { CallPurpose, LlmProvider, ProviderRequest, RunCall } from './providers/llm-provider.ts'
+export type { StandIn } from './gateway/stand-in.ts'
 export { presetModel } from './catalog/preset-model.ts'
 export { providerPresets } from './providers/provider-presets.ts'
 
@@ -56,6 +63,8 @@ export function modelCatalog(
     /** Looked through in this order. */
     readonly cassetteFolders: readonly string[]
     readonly refuseAbove: RefuseAboveCeiling
+    /** One more ear on every provider: the record of runs. */
+    readonly listen: (provider: LlmProvider) => LlmProvider
   },
 ): KnownModels {
   const { environment, vault, cassetteFolders: folders } = needs
@@ -68,7 +77,7 @@ export function modelCatalog(
     makeProvider: createMakeProvider({
       clock,
       newId,
-      listen: recorder.wrap,
+      listen: (provider) => needs.listen(recorder.wrap(provider)),
       makeScripted: ({ cassette }) => createScriptedProvider({ folders, cassette, clock, newId }),
     }),
   })
@@ -102,6 +111,7 @@ export interface ModelsNeeds extends Pick<KnownModels, 'catalog' | 'recorder' | 
   readonly holdLease: (run: RunTicket | null) => () => void
   readonly fetchMedia: FetchMedia
   readonly onShareOf: LoopShare['spend']
+  readonly standIn: StandIn
 }
 
 /** The LLM gateway for programs in containers, and what people see of models. */

@@ -61,12 +61,15 @@ const plainRoutedName = /^[a-z0-9._/+-]+(?::free)?$/i
  * web by itself, or whose suffix may make it so, is allowed by its own name alone. Pure.
  */
 export function modelIsListed(list: readonly string[], wanted: ModelName, defaultProvider: string): boolean {
-  const plain = wanted.provider === 'openrouter' ? plainRoutedName : plainName
-  const byMany = plain.test(wanted.model) && !searchesByItself(fullName(wanted))
   return list.some((entry) => {
-    if (entry === '*') return byMany
+    if (entry === '*') return mayBeAmongMany(wanted)
     const listed = resolveModel(entry, defaultProvider)
     if (listed === null || listed.provider !== wanted.provider) return false
-    return (byMany && listed.model === '*') || listed.model === wanted.model
+    return listed.model === wanted.model || (listed.model === '*' && mayBeAmongMany(wanted))
   })
+}
+
+function mayBeAmongMany(wanted: ModelName): boolean {
+  const plain = wanted.provider === 'openrouter' ? plainRoutedName : plainName
+  return plain.test(wanted.model) && !searchesByItself(fullName(wanted))
 }

@@ -3,6 +3,7 @@ import type { Problem } from '@flotilla/protocol/problem'
 import type { ModelForm } from '../providers/llm-provider.ts'
 import type { StreamForm } from './sse-parser.ts'
 import type { PromptFound } from './prompt/prompt-found.ts'
+import type { Spelling } from './spelling.ts'
 import type { TokenUsage } from './usage.ts'
 
 /**
@@ -44,6 +45,8 @@ export interface CallParameters {
   readonly maxTokens: { readonly field: BoundField; readonly value: number } | null
   /** What is forwarded, but for model and bound; a stream always asks for its usage. */
   readonly forwarded: JsonObject
+  /** How it came, for what of it goes on as it is; null where all is printed. */
+  readonly spelling: Spelling | null
   /** What of it is no text. */
   readonly prompt: PromptFound
   /** What is forwarded once it is known how many tokens are left for the answer. */

@@ -50,6 +50,7 @@ export function readEmbeddingsParameters(bytes: Uint8Array): CallParameters {
     answers: 1,
     maxTokens: null,
     forwarded: chosen,
+    spelling: null,
     prompt: nothingFound(),
   }
 }

@@ -1,10 +1,11 @@
 import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { CallParameters } from './api-format.ts'
 import { badRequest, parseJsonBody, wholeNumber } from './json-body.ts'
-import { answerTokensMax } from './parameters.ts'
+import { answerTokensMax } from './chat-format.ts'
 import { isObject } from './prompt/closed-form.ts'
 import { chosenOfMessages } from './prompt/message-form.ts'
 import { nothingFound } from './prompt/prompt-found.ts'
+import { spellingOf } from './spelling.ts'
 
 /** Features by name that change the form of a call and nothing else; any other stays here. */
 const betasLetThrough: readonly RegExp[] = [
@@ -35,6 +36,7 @@ export function readMessagesParameters(bytes: Uint8Array, betas: readonly string
     answers: 1,
     maxTokens: { field: 'max_tokens', value: Math.min(value, answerTokensMax) },
     forwarded,
+    spelling: spellingOf(bytes, body),
     prompt,
     fit: (whole, maxTokens) => fitThinking(whole, value, maxTokens),
     betas: betas.filter((name) => betasLetThrough.some((pattern) => pattern.test(name))),

@@ -11,6 +11,7 @@ const endMark = Buffer.from('event: message_stop')
 export function createMessagesStream(): StreamForm {
   let told: Record<string, unknown> = {}
   return {
+    endMark,
     isEnd: (data, from, end) =>
       end - from >= endMark.length &&
       data.compare(endMark, 0, endMark.length, from, from + endMark.length) === 0,

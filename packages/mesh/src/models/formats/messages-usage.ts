@@ -1,42 +1,30 @@
-import * as z from 'zod'
-import { told, toldExtras } from './usage.ts'
+import { countIn, countOrNone, membersOf, told } from './usage.ts'
 import type { TokenUsage } from './usage.ts'
-
-const count = z.number().int().min(0).max(1_000_000_000)
-const extra = count.nullish().catch(null)
-
-const usageSchema = z.looseObject({
-  input_tokens: count,
-  output_tokens: count.nullish(),
-  cache_read_input_tokens: count.nullish(),
-  cache_creation_input_tokens: count.nullish(),
-  cache_creation: z
-    .looseObject({ ephemeral_5m_input_tokens: extra, ephemeral_1h_input_tokens: extra })
-    .nullish()
-    .catch(null),
-  ...toldExtras,
-})
 
 /**
  * Here the prompt is told without what the cache held or took, and the output with what was thought. Null for anything
  * that is no believable usage. Pure.
  */
 export function messagesUsageFrom(value: unknown): TokenUsage | null {
-  const parsed = usageSchema.safeParse(value)
-  if (!parsed.success) return null
-  const usage = parsed.data
-  const cachedTokens = usage.cache_read_input_tokens ?? 0
-  const long = usage.cache_creation?.ephemeral_1h_input_tokens ?? 0
-  const written = (usage.cache_creation?.ephemeral_5m_input_tokens ?? 0) + long
-  const cacheWriteTokens = Math.max(usage.cache_creation_input_tokens ?? 0, written)
+  const usage = membersOf(value)
+  const read = countIn(usage['input_tokens'])
+  const completionTokens = countOrNone(usage['output_tokens'])
+  const cachedTokens = countOrNone(usage['cache_read_input_tokens'])
+  const created = countOrNone(usage['cache_creation_input_tokens'])
+  if (read === null || completionTokens === null || cachedTokens === null || created === null) return null
+  const creation = membersOf(usage['cache_creation'])
+  const cacheWriteLongTokens = countIn(creation['ephemeral_1h_input_tokens']) ?? 0
+  const written = (countIn(creation['ephemeral_5m_input_tokens']) ?? 0) + cacheWriteLongTokens
+  const cacheWriteTokens = Math.max(created, written)
+  const promptTokens = read + cachedTokens + cacheWriteTokens
   // Nobody was ever asked nothing; who tells so has not counted.
-  if (usage.input_tokens + cachedTokens + cacheWriteTokens + (usage.output_tokens ?? 0) === 0) return null
+  if (promptTokens + completionTokens === 0) return null
   return {
-    promptTokens: usage.input_tokens + cachedTokens + cacheWriteTokens,
-    completionTokens: usage.output_tokens ?? 0,
+    promptTokens,
+    completionTokens,
     cachedTokens,
     cacheWriteTokens,
-    cacheWriteLongTokens: long,
+    cacheWriteLongTokens,
     ...told(usage),
   }
 }

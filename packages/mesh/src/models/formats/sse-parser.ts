@@ -6,9 +6,6 @@ import type { TokenUsage } from './usage.ts'
 
 /** What a stream has carried so far. */
 export interface StreamProgress {
-  events: number
-  bytes: number
-  smallestEventBytes: number
   /** The last usage it told; some providers tell one with every piece. */
   usage: TokenUsage | null
   /** Nothing is generated any more, so that the usage is the whole one. */
@@ -32,6 +29,8 @@ export interface StreamRules {
 
 /** How one kind of stream says what must be known of it. */
 export interface StreamForm {
+  /** Stands in the last event, and may stand in others. */
+  readonly endMark: Buffer
   /** Is this the event after which nothing comes? */
   isEnd(data: Buffer, from: number, end: number): boolean
   /** Takes the usage out of an event that names one: the event as it goes on, or null where it stays here. */
@@ -40,12 +39,13 @@ export interface StreamForm {
 
 /** The stream of a chat completion. */
 export const chatStream: StreamForm = {
+  endMark: Buffer.from('[DONE]'),
   isEnd: (data, from, end) => end - from < doneMaxBytes && data.subarray(from, end).includes('[DONE]'),
   tell: withUsage,
 }
 
 export function freshProgress(): StreamProgress {
-  return { events: 0, bytes: 0, smallestEventBytes: 0, usage: null, isOver: false }
+  return { usage: null, isOver: false }
 }
 
 /** One event of a model is a few hundred bytes; one with a picture in it may be megabytes. */
@@ -54,7 +54,6 @@ const eventMaxBytes = 8 * 1024 * 1024
 const usageMark = Buffer.from('"usage"')
 const lineFeed = 10
 const carriageReturn = 13
-const colon = 58
 /** `data: [DONE]` with its line ends and some spaces is shorter. */
 const doneMaxBytes = 24
 
@@ -67,8 +66,9 @@ export interface SseParser {
 }
 
 /**
- * Passes whole events on, the same bytes but for the usage. Only events that name a usage are parsed, and what stays
- * as it is goes on in one piece. `take` throws the Problem `upstream-failed` for an event beyond any reason.
+ * Passes whole events on, the same bytes but for the usage, in one piece where all stays as it is. Only events that bear
+ * a mark are looked at, and only those that name a usage are parsed. `take` throws the Problem `upstream-failed` for an
+ * event beyond any reason.
  */
 export function createSseParser(
   progress: StreamProgress,
@@ -80,29 +80,29 @@ export function createSseParser(
   return {
     take(bytes) {
       const data = rest.length === 0 ? asBuffer(bytes) : Buffer.concat([rest, bytes])
+      const marks = createMarks(data, [usageMark, form.endMark])
+      const hasReturns = data.includes(carriageReturn)
       const passed: Buffer[] = []
-      let from = 0
+      let behind = 0
       let unchangedFrom = 0
-      let usageAt = data.indexOf(usageMark)
-      for (let end = eventEnd(data, from); end !== -1; end = eventEnd(data, from)) {
+      for (let at = marks.next(0); at !== -1; at = marks.next(behind)) {
+        const from = eventStart(data.subarray(behind, at), hasReturns) + behind
+        const end = eventEnd(data, at)
+        if (end === -1) break
+        const event = data.subarray(from, end)
         const isEnd = form.isEnd(data, from, end)
         if (isEnd) progress.isOver = true
-        else if (data[from] !== colon) countEvent(end - from, progress)
-        if (usageAt !== -1 && usageAt < end) {
-          const event = data.subarray(from, end)
-          const told = tellsUsage(event) ? form.tell(event, progress, rules) : event
-          if (told !== event) {
-            if (from > unchangedFrom) passed.push(data.subarray(unchangedFrom, from))
-            if (told !== null) passed.push(told)
-            unchangedFrom = end
-          }
-          usageAt = data.indexOf(usageMark, end)
-        }
+        const told = tellsUsage(event) ? form.tell(event, progress, rules) : event
         if (isEnd) rules.onDone()
-        from = end
+        behind = end
+        if (told === event) continue
+        if (from > unchangedFrom) passed.push(data.subarray(unchangedFrom, from))
+        if (told !== null) passed.push(told)
+        unchangedFrom = end
       }
-      if (from > unchangedFrom) passed.push(data.subarray(unchangedFrom, from))
-      rest = data.subarray(from)
+      behind += eventStart(data.subarray(behind), hasReturns)
+      if (behind > unchangedFrom) passed.push(data.subarray(unchangedFrom, behind))
+      rest = data.subarray(behind)
       if (rest.length > eventMaxBytes)
         throw new Problem('upstream-failed', { detail: 'an event of the stream is too large' })
       return joined(passed)
@@ -111,11 +111,27 @@ export function createSseParser(
   }
 }
 
-function countEvent(bytes: number, progress: StreamProgress): void {
-  progress.events++
-  progress.bytes += bytes
-  const smallest = progress.smallestEventBytes
-  progress.smallestEventBytes = smallest === 0 ? bytes : Math.min(smallest, bytes)
+/** Where any of these comes next, each looked for once. */
+function createMarks(data: Buffer, marks: readonly Buffer[]) {
+  const found = marks.map((mark) => data.indexOf(mark))
+  return {
+    next(from: number): number {
+      let first = -1
+      for (const [index, mark] of marks.entries()) {
+        let at = found[index] ?? -1
+        if (at !== -1 && at < from) at = found[index] = data.indexOf(mark, from)
+        if (at !== -1 && (first === -1 || at < first)) first = at
+      }
+      return first
+    },
+  }
+}
+
+/** Behind the last empty line, where an event begins; 0 where there is none. */
+function eventStart(before: Buffer, hasReturns: boolean): number {
+  const plain = before.lastIndexOf('\n\n')
+  const returned = hasReturns ? before.lastIndexOf('\n\r\n') : -1
+  return Math.max(plain === -1 ? 0 : plain + 2, returned === -1 ? 0 : returned + 3)
 }
 
 /** Events that say `"usage":null` are most of them, and are not worth parsing. */
@@ -145,13 +161,19 @@ function withUsage(event: Buffer, progress: StreamProgress, rules: StreamRules):
 
 /** What the data of an event says; null for what is no JSON object. */
 export function parsedData(event: Buffer): Record<string, unknown> | null {
-  const lines = event.toString('utf8').split(/\r?\n/)
-  const text = lines
+  // Not ours to judge: what is no JSON goes on as it came.
+  return asObject(readJsonQuietly(dataOf(event), jsonLimits.modelAnswer))
+}
+
+/** The lines of its data, joined. Pure. */
+export function dataOf(event: Buffer): string {
+  const text = event.toString('utf8')
+  const [first = '', ...more] = text.split(/\r?\n/)
+  if (first.startsWith('data:') && more.every((line) => line === '')) return first.slice('data:'.length)
+  return [first, ...more]
     .filter((line) => line.startsWith('data:'))
     .map((line) => line.slice('data:'.length))
     .join('\n')
-  // Not ours to judge: what is no JSON goes on as it came.
-  return asObject(readJsonQuietly(text, jsonLimits.modelAnswer))
 }
 
 function asObject(value: unknown): Record<string, unknown> | null {
@@ -160,8 +182,8 @@ function asObject(value: unknown): Record<string, unknown> | null {
     : null
 }
 
-/** Where the event that starts at `from` ends, behind its empty line; -1 while it is not whole. */
-function eventEnd(data: Buffer, from: number): number {
+/** Where the event ends that `from` stands in, behind its empty line; -1 while it is not whole. Pure. */
+export function eventEnd(data: Buffer, from: number): number {
   for (let at = data.indexOf(lineFeed, from); at !== -1; at = data.indexOf(lineFeed, at + 1)) {
     if (data[at + 1] === lineFeed) return at + 2
     if (data[at + 1] === carriageReturn && data[at + 2] === lineFeed) return at + 3

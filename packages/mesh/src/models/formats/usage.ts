@@ -1,4 +1,4 @@
-import * as z from 'zod'
+import { isRecord } from './empty-answer.ts'
 
 /** What a provider says a call has used. */
 export interface TokenUsage {
@@ -27,89 +27,100 @@ export interface UsageRule {
   readonly tellsCost?: boolean
 }
 
-const count = z.number().int().min(0).max(1_000_000_000)
-/** What is told beside the counts that money hangs on must not make them unbelievable. */
-const extra = count.nullish().catch(null)
-const usd = z.number().min(0).max(1_000_000)
-
-export const toldExtras = {
-  /** OpenRouter's is a number, Perplexity's has the sum among its parts. */
-  cost: z
-    .union([usd, z.looseObject({ total_cost: usd })])
-    .nullish()
-    .catch(null),
-  /** xAI's, in ten-billionths of a dollar. */
-  cost_in_usd_ticks: z.number().min(0).max(1e16).nullish().catch(null),
-  server_tool_use: z.record(z.string().max(64), z.unknown()).nullish().catch(null),
-}
-type ToldExtras = z.infer<z.ZodObject<typeof toldExtras>>
-
+const countMax = 1_000_000_000
+const usdMax = 1_000_000
+const ticksMax = 1e16
 const ticksPerUsd = 1e10
+const toolNameMaxChars = 64
 
-const usageReplySchema = z.looseObject({
-  prompt_tokens: count,
-  completion_tokens: count.nullish(),
-  total_tokens: extra,
-  /** Perplexity's stand here, all others' among the details. */
-  reasoning_tokens: extra,
-  /** Moonshot's stand here, DeepSeek's below, all others' among the details. */
-  cached_tokens: extra,
-  prompt_cache_hit_tokens: extra,
-  prompt_tokens_details: z
-    .looseObject({ cached_tokens: extra, cache_write_tokens: extra })
-    .nullish()
-    .catch(null),
-  completion_tokens_details: z.looseObject({ reasoning_tokens: extra }).nullish().catch(null),
-  ...toldExtras,
-})
+type Members = Readonly<Record<string, unknown>>
+
+/** A number of tokens that anybody would believe; null for all else. Pure. */
+export function countIn(value: unknown): number | null {
+  return Number.isSafeInteger(value) && isWithin(value, countMax) ? value : null
+}
+
+/** The same where none need be told: 0 for what is not there. Pure. */
+export function countOrNone(value: unknown): number | null {
+  return isTold(value) ? countIn(value) : 0
+}
+
+function isTold(value: unknown): boolean {
+  return value !== undefined && value !== null
+}
+
+function isWithin(value: unknown, max: number): value is number {
+  return typeof value === 'number' && value >= 0 && value <= max
+}
+
+/** Members of a value that may have none. */
+const none: Members = {}
+export function membersOf(value: unknown): Members {
+  return isRecord(value) ? value : none
+}
 
 /**
  * The output is the greatest that the fields allow: what is told as such, what the total has beyond the prompt, and, for
- * reasoning that is more than the whole answer and so cannot be part of it, both together. Null for anything that is no
- * believable usage. Pure.
+ * reasoning that is more than the whole answer and so cannot be part of it, both together. What is told beside the counts
+ * that money hangs on does not make them unbelievable. Null for anything that is no believable usage. Pure.
  */
 export function usageFrom(value: unknown): TokenUsage | null {
-  const parsed = usageReplySchema.safeParse(value)
-  if (!parsed.success) return null
-  const usage = parsed.data
+  const usage = membersOf(value)
+  const promptTokens = countIn(usage['prompt_tokens'])
+  const spoken = countOrNone(usage['completion_tokens'])
+  if (promptTokens === null || spoken === null) return null
   // Nobody was ever asked nothing; who tells so has not counted.
-  if (usage.prompt_tokens + (usage.completion_tokens ?? 0) === 0) return null
-  const { cached_tokens: cached, cache_write_tokens: written } = usage.prompt_tokens_details ?? {}
-  const spoken = usage.completion_tokens ?? 0
+  if (promptTokens + spoken === 0) return null
+  const ofPrompt = membersOf(usage['prompt_tokens_details'])
+  const ofAnswer = membersOf(usage['completion_tokens_details'])
+  // Perplexity's stands beside the answer, all others' among the details.
   const thought = Math.max(
-    usage.completion_tokens_details?.reasoning_tokens ?? 0,
-    usage.reasoning_tokens ?? 0,
+    countIn(ofAnswer['reasoning_tokens']) ?? 0,
+    countIn(usage['reasoning_tokens']) ?? 0,
   )
+  const cacheWriteTokens = countIn(ofPrompt['cache_write_tokens']) ?? 0
+  const total = countIn(usage['total_tokens']) ?? 0
   return {
-    promptTokens: usage.prompt_tokens,
-    completionTokens: Math.max(
-      spoken,
-      (usage.total_tokens ?? 0) - usage.prompt_tokens,
-      thought > spoken ? spoken + thought : 0,
-    ),
-    cachedTokens: cached ?? usage.prompt_cache_hit_tokens ?? usage.cached_tokens ?? 0,
-    ...(written ? { cacheWriteTokens: written } : {}),
+    promptTokens,
+    completionTokens: Math.max(spoken, total - promptTokens, thought > spoken ? spoken + thought : 0),
+    cachedTokens:
+      countIn(ofPrompt['cached_tokens']) ??
+      // DeepSeek's, and Moonshot's.
+      countIn(usage['prompt_cache_hit_tokens']) ??
+      countIn(usage['cached_tokens']) ??
+      0,
+    ...(cacheWriteTokens > 0 ? { cacheWriteTokens } : {}),
     ...(thought > 0 ? { besideTokens: spoken + thought } : {}),
     ...told(usage),
   }
 }
 
-/** Pure. */
-export function told(extras: ToldExtras): Pick<TokenUsage, 'toldUsd' | 'serverToolCalls'> {
-  const { cost, cost_in_usd_ticks: ticks, server_tool_use: calls } = extras
-  const toldUsd =
-    typeof ticks === 'number'
-      ? ticks / ticksPerUsd
-      : typeof cost === 'object' && cost !== null
-        ? cost.total_cost
-        : cost
-  const counts = Object.entries(calls ?? {}).filter(
-    (entry): entry is [string, number] => count.safeParse(entry[1]).success,
-  )
+/** What is told of money and of tools that ran. Pure. */
+export function told(usage: Members): Pick<TokenUsage, 'toldUsd' | 'serverToolCalls'> {
+  const toldUsd = usdIn(usage)
+  const calls = callsIn(usage['server_tool_use'])
   return {
-    ...(typeof toldUsd === 'number' && toldUsd > 0 ? { toldUsd } : {}),
-    ...(counts.length > 0 ? { serverToolCalls: Object.fromEntries(counts) } : {}),
+    ...(toldUsd > 0 ? { toldUsd } : {}),
+    ...(calls.length > 0 ? { serverToolCalls: Object.fromEntries(calls) } : {}),
   }
+}
+
+/** xAI's in ten-billionths of a dollar; OpenRouter's is a number, Perplexity's has the sum among its parts. */
+function usdIn({ cost, cost_in_usd_ticks: ticks }: Members): number {
+  if (isWithin(ticks, ticksMax)) return ticks / ticksPerUsd
+  const usd = isRecord(cost) ? cost['total_cost'] : cost
+  return isWithin(usd, usdMax) ? usd : 0
+}
+
+/** None of them where any has a name beyond all reason. */
+function callsIn(value: unknown): readonly (readonly [string, number])[] {
+  const calls: (readonly [string, number])[] = []
+  for (const [name, told] of Object.entries(membersOf(value))) {
+    if (name.length > toolNameMaxChars) return []
+    const times = countIn(told)
+    if (times !== null && name !== '__proto__') calls.push([name, times])
+  }
+  return calls
 }
 
 /** What is paid for, by the provider's own way of telling. Pure. */

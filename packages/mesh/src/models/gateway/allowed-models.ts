@@ -1,6 +1,7 @@
 import { Problem } from '@flotilla/protocol/problem'
 import type { Settings } from '../../config/index.ts'
-import type { ModelCatalog } from '../catalog/model-catalog.ts'
+import type { CatalogModel, ModelCatalog } from '../catalog/model-catalog.ts'
+import type { Price, PricedModel } from '../catalog/price-list.ts'
 import {
   fullName,
   modelIsListed,
@@ -45,6 +46,41 @@ export function allowedModel(deps: AllowedModelsDeps, agentId: string, wanted: s
 function repairFor(deps: AllowedModelsDeps, agentId: string, wanted: string): string {
   if (wanted !== deps.agentModel(agentId) || !searchesByItself(wanted)) return ''
   return `: by its name it may search the web by itself, which the owner allows with exactly this name in agents.${agentId}.models of the settings`
+}
+
+export interface FallbackDeps extends AllowedModelsDeps {
+  readonly priceOf: (model: PricedModel) => Price
+}
+
+/**
+ * The model that was asked for and those the owner lets stand in for it, in order. A stand-in must be on the agent's
+ * own list, set up, and have a price; one that is not stays out. Throws what the model itself lacks.
+ */
+export function fallbackChain(deps: FallbackDeps, agentId: string, wanted: ModelName): CatalogModel[] {
+  const chain = [deps.catalog.find(wanted)]
+  const names = deps.settings().models[fullName(wanted)]?.fallback ?? []
+  if (names.length === 0) return chain
+  const provider = deps.catalog.defaultProvider()
+  const allowed = allowListOf(deps, agentId)
+  for (const name of names) {
+    const standIn = resolveModel(name, provider)
+    if (!standIn || !modelIsListed(allowed, standIn, provider)) continue
+    const model = usable(deps, standIn)
+    if (model && !chain.includes(model)) chain.push(model)
+  }
+  return chain
+}
+
+/** Null for what cannot be called now; the owner sees why in the list of models. */
+function usable(deps: FallbackDeps, name: ModelName): CatalogModel | null {
+  try {
+    const model = deps.catalog.find(name)
+    deps.priceOf(model)
+    return model
+  } catch (error) {
+    if (error instanceof Problem) return null
+    throw error
+  }
 }
 
 /** Full names of the models that an agent may use and that are known by name. */

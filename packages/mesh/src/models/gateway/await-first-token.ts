@@ -1,4 +1,3 @@
-import { StringDecoder } from 'node:string_decoder'
 import { jsonLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import { readJsonQuietly } from '../../intake/index.ts'
@@ -10,7 +9,7 @@ import type { CallAccount } from './call-account.ts'
 import type { ApiFormat } from '../formats/api-format.ts'
 import { emptyAnswer, isRecord } from '../formats/empty-answer.ts'
 import type { ProviderReply } from '../providers/llm-provider.ts'
-import { createSseParser, freshProgress, wholeUsage } from '../formats/sse-parser.ts'
+import { createSseParser, dataOf, eventEnd, freshProgress, wholeUsage } from '../formats/sse-parser.ts'
 import type { Hearing } from './read-on.ts'
 
 /** A stream that says nothing in so many bytes is passed on as it is. */
@@ -99,28 +98,27 @@ function holdUntilSpoken(
 
 /** Tells from pieces of any size whether an event has said something. Throws what an event tells as an error. */
 function createListener(apiFormat: ApiFormat): { hears(bytes: Uint8Array): boolean } {
-  const decoder = new StringDecoder('utf8')
-  let rest = ''
+  let rest: Buffer = Buffer.alloc(0)
   return {
     hears(bytes) {
-      const from = Math.max(0, rest.length - 3)
-      rest += decoder.write(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))
-      if (!/\n\r?\n/.test(rest.slice(from))) return false
-      const events = rest.split(/\n\r?\n/)
-      rest = events.pop() ?? ''
-      return events.some((event) => isSpoken(event, apiFormat))
+      const piece = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+      const data = rest.length === 0 ? piece : Buffer.concat([rest, piece])
+      let from = 0
+      // Mostly the first event speaks, and no other is looked at.
+      for (let end = eventEnd(data, 0); end !== -1; end = eventEnd(data, from)) {
+        if (isSpoken(data.subarray(from, end), apiFormat)) return true
+        from = end
+      }
+      rest = data.subarray(from)
+      return false
     },
   }
 }
 
-function isSpoken(event: string, apiFormat: ApiFormat): boolean {
-  const data = event
-    .split(/\r?\n/)
-    .flatMap((line) => (line.startsWith('data:') ? [line.slice('data:'.length)] : []))
-    .join('\n')
-    .trim()
-  if (data === '' || data === '[DONE]') return false
-  const value = readJsonQuietly(data, jsonLimits.modelAnswer)
+function isSpoken(event: Buffer, apiFormat: ApiFormat): boolean {
+  const text = dataOf(event).trim()
+  if (text === '' || text === '[DONE]') return false
+  const value = readJsonQuietly(text, jsonLimits.modelAnswer)
   // What is no JSON is not ours to judge.
   if (!isRecord(value)) return true
   const { error } = value

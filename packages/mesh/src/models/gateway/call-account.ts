@@ -1,4 +1,5 @@
 import type { Clock } from '@flotilla/protocol/clock'
+import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
 import type { EventBus } from '../../events/index.ts'
 import type { Log } from '../../platform/index.ts'
 import { bookable, usdFromNano } from '../../spending/index.ts'
@@ -21,6 +22,7 @@ export interface CallAccountInput {
   readonly agentId: string
   readonly runId: string | null
   readonly model: string
+  readonly operation: 'chat' | 'embeddings'
   readonly price: Price
   readonly reservation: Reservation
   readonly promptTokens: number
@@ -59,20 +61,20 @@ export function openCallAccount(
     const closing = booked(told)
     const durationMs = deps.clock.now() - startedAt
     const { costNano, promptTokens, completionTokens, unconfirmed } = closing
-    deps.spending.settle(input.reservation, closing, () =>
-      deps.events.publish({
-        type: 'model.called',
-        agent_id: input.agentId,
-        run_id: input.runId,
-        model: input.model,
-        tokens: promptTokens + completionTokens,
-        prompt_tokens: promptTokens,
-        completion_tokens: completionTokens,
-        cost_usd: usdFromNano(costNano),
-        ...(unconfirmed === undefined ? {} : { unconfirmed }),
-        duration_ms: durationMs,
-      }),
-    )
+    const event: FleetEventBody = {
+      type: 'model.called',
+      agent_id: input.agentId,
+      run_id: input.runId,
+      model: input.model,
+      operation: input.operation,
+      tokens: promptTokens + completionTokens,
+      prompt_tokens: promptTokens,
+      completion_tokens: completionTokens,
+      cost_usd: usdFromNano(costNano),
+      ...(unconfirmed === undefined ? {} : { unconfirmed }),
+      duration_ms: durationMs,
+    }
+    deps.spending.settle(input.reservation, closing, announcing(deps.events, event))
   }
 
   /** What was told comes from outside: it never becomes a number that the ledger could not read again. */
@@ -121,4 +123,9 @@ export function openCallAccount(
       }),
     refund: () => close(() => deps.spending.refund(input.reservation)),
   }
+}
+
+/** Waits for its commit, and so holds what it says and nothing else of the call: prompts would pile up meanwhile. */
+function announcing(events: Pick<EventBus, 'publish'>, event: FleetEventBody): () => void {
+  return () => events.publish(event)
 }

@@ -46,7 +46,7 @@ describe('a completion', () => {
   test('is never made for anybody but an agent', async () => {
     await withModelPath({}, async ({ parts }) => {
       const call = parts.complete(
-        { kind: 'human', channel: 'cli' },
+        { kind: 'human', role: 'owner', channel: 'cli' },
         { body: completionBody(), signal: open() },
       )
       await expect(call).rejects.toMatchObject({ code: 'denied' })

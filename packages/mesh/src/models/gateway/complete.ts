@@ -1,7 +1,7 @@
 import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Caller, Guard } from '../../access/index.ts'
-import { allowedModel } from './allowed-models.ts'
+import { allowedModel, fallbackChain } from './allowed-models.ts'
 import type { AllowedModelsDeps } from './allowed-models.ts'
 import { streamedAnswer, wholeAnswer } from './answer-reply.ts'
 import type { CompletionReply, Received } from './answer-reply.ts'
@@ -9,9 +9,10 @@ import type { CallParameters, ApiFormat } from '../formats/api-format.ts'
 import { dispatch } from './dispatch.ts'
 import { isOfMind, openCall } from './open-call.ts'
 import type { AgentCaller, OpenCallDeps, Opened } from './open-call.ts'
-import { fallbackChain } from './fallback-chain.ts'
+import { standInChain } from './stand-in.ts'
+import type { StandIn } from './stand-in.ts'
 import { awaitFirstToken } from './await-first-token.ts'
-import type { ProviderReply } from '../providers/llm-provider.ts'
+import type { CallPurpose, ProviderReply } from '../providers/llm-provider.ts'
 import { asProblem } from '../formats/openai-error.ts'
 import { createPriceList } from '../catalog/price-list.ts'
 import type { Price, PricedModel } from '../catalog/price-list.ts'
@@ -50,6 +51,8 @@ export interface CompletionInput {
   readonly betas?: readonly string[]
   /** The client asks again where a bound that it did not choose cut the answer off. */
   readonly asksAgain?: boolean
+  /** What the call is to the run whose agent thinks by it; left out, a part of its conversation. */
+  readonly purpose?: CallPurpose
 }
 
 export interface CompleteDeps extends AllowedModelsDeps, Omit<OpenCallDeps, 'apiFormat' | 'priceOf'> {
@@ -58,6 +61,8 @@ export interface CompleteDeps extends AllowedModelsDeps, Omit<OpenCallDeps, 'api
   readonly fetchMedia: FetchMedia
   readonly readOn: ReadOn
   readonly windows: StatedWindows
+  /** Null for a run that thinks with the model of its agent. */
+  readonly standIn?: StandIn
   /** From 0 to 1; spreads out those who come back after a failure. */
   readonly chance: () => number
   /** Silence after which a stream gets a comment; the default is the wire's. */
@@ -101,7 +106,9 @@ interface Parts extends CompleteDeps {
 async function answer(deps: Parts, caller: AgentCaller, input: CompletionInput): Promise<CompletionReply> {
   const { apiFormat } = deps
   const read = readBounded(apiFormat, input)
-  const chain = fallbackChain(deps, caller.agentId, allowedModel(deps, caller.agentId, read.model))
+  const chain =
+    standInChain(deps, caller, { read, purpose: input.purpose ?? 'loop' }) ??
+    fallbackChain(deps, caller.agentId, allowedModel(deps, caller.agentId, read.model))
   const parameters = await withRemoteMedia(deps, read, { caller, ...input })
   const release = deps.holdLease(caller.run)
   const ended = input.keep?.()
@@ -118,7 +125,14 @@ async function answer(deps: Parts, caller: AgentCaller, input: CompletionInput):
     hearing,
     waits,
     open: (model) =>
-      openCall(deps, caller, { model, parameters, hearing, input, asksAgain: input.asksAgain === true }),
+      openCall(deps, caller, {
+        model,
+        parameters,
+        hearing,
+        input,
+        asksAgain: input.asksAgain === true,
+        purpose: input.purpose ?? 'loop',
+      }),
     receive: (reply, opened) => receive(apiFormat, reply, opened),
   })
     .catch((error: unknown) => {

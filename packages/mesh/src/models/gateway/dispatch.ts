@@ -215,9 +215,12 @@ async function openNext<Opened extends OpenedCall, Answer>(
 }
 
 function candidates(deps: DispatchDeps, chain: readonly CatalogModel[], walk: Walk): Candidate[] {
-  return chain.flatMap((model, index) =>
-    walk.untried.has(index) ? [{ index, coolDownLeftMs: deps.watch.coolDownLeftMs(model) }] : [],
-  )
+  const left: Candidate[] = []
+  for (const index of walk.untried) {
+    const model = chain[index]
+    if (model) left.push({ index, coolDownLeftMs: deps.watch.coolDownLeftMs(model) })
+  }
+  return left
 }
 
 /** Whoever is told of it need not try again what was tried here: that would multiply the attempts. */

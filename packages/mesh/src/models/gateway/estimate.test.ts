@@ -1,9 +1,9 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { promptTokensAtMost, streamedTokensAtMost } from './estimate.ts'
+import { promptTokensAtMost } from './estimate.ts'
 import { mediaBoundsOf, requireBounded } from '../catalog/media-bounds.ts'
 import { readMessagesParameters } from '../formats/messages-parameters.ts'
-import { readParameters } from '../formats/parameters.ts'
+import { readParameters } from '../formats/chat-format.ts'
 import { nothingFound } from '../formats/prompt/prompt-found.ts'
 
 const png = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')
@@ -153,34 +153,6 @@ describe('the estimate of a prompt', () => {
     expect(promptTokensAtMost(prompt, bytes, boundsOf('openai', 'gpt-4o', null))).toBe(50_122)
     expect(promptTokensAtMost(prompt, bytes, boundsOf('other', 'grok-4', null))).toBe(52_122)
     expect(promptTokensAtMost(prompt, bytes, boundsOf('claude', 'claude-haiku-4-5', null))).toBe(5122)
-  })
-})
-
-describe('the estimate of a stream that was cut off', () => {
-  test('is at least a token for each byte of text that it has carried', () => {
-    const frame = 30
-    fc.assert(
-      fc.property(fc.array(fc.nat(40), { minLength: 1, maxLength: 50 }), (texts) => {
-        const sizes = texts.map((text) => frame + text)
-        const smallest = Math.min(...sizes)
-        // The smallest event carries a few bytes of text itself.
-        fc.pre(smallest - frame <= 8)
-        const stream = {
-          events: sizes.length,
-          bytes: sizes.reduce((sum, size) => sum + size, 0),
-          smallestEventBytes: smallest,
-        }
-        const carried = texts.reduce((sum, text) => sum + text, 0)
-        expect(streamedTokensAtMost(stream)).toBeGreaterThanOrEqual(carried)
-        expect(streamedTokensAtMost(stream)).toBeLessThanOrEqual(carried + 8 * texts.length)
-      }),
-    )
-  })
-
-  test('is never less than what its events carry at least, whatever is said of their size', () => {
-    expect(streamedTokensAtMost({ events: 0, bytes: 0, smallestEventBytes: 100 })).toBe(0)
-    expect(streamedTokensAtMost({ events: 3, bytes: 120, smallestEventBytes: 100 })).toBe(24)
-    expect(streamedTokensAtMost({ events: 3, bytes: 400, smallestEventBytes: 100 })).toBe(124)
   })
 })
 

@@ -14,18 +14,3 @@ export function promptTokensAtMost(prompt: PromptFound, bodyBytes: number, bound
     bounds.addedTokens
   return prompt.documents === 0 ? tokens : Math.max(tokens, bounds.documentTokens ?? 0)
 }
-
-/**
- * At most how many tokens a stream has carried that was cut off before it told its usage. Each event is the
- * smallest one of its stream plus text; the smallest carries a few bytes of text itself. Pure.
- */
-export function streamedTokensAtMost(stream: {
-  readonly events: number
-  readonly bytes: number
-  readonly smallestEventBytes: number
-}): number {
-  const smallestTextBytes = 8
-  return (
-    Math.max(0, stream.bytes - stream.events * stream.smallestEventBytes) + stream.events * smallestTextBytes
-  )
-}

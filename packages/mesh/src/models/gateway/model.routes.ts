@@ -7,6 +7,7 @@ import { modelApi, modelEndpoints } from '@flotilla/protocol/model-api'
 import { alreadySent, takeBodies } from '../../http/index.ts'
 import type { AgentCaller, ModelSurface } from '../../http/index.ts'
 import type { ByteStream } from '../providers/byte-stream.ts'
+import type { CallPurpose } from '../providers/llm-provider.ts'
 import type { Complete, CompletionInput } from './complete.ts'
 import type { CountTokens } from './count-tokens.ts'
 import type { ListModels, ModelListForm } from './list-models.ts'
@@ -43,7 +44,7 @@ export function modelRoutes({ scope, bind, gate }: ModelSurface, use: ModelUseCa
       if (answer.body instanceof Uint8Array) {
         const length = { 'content-length': answer.body.length, 'cache-control': 'no-store' }
         reply.raw.writeHead(answer.status, { ...bypassed, ...length, ...answer.headers })
-        reply.raw.end(answer.body)
+        endAtOnce(reply.raw, answer.body)
       } else {
         reply.raw.writeHead(answer.status, { ...bypassed, ...answer.headers })
         push(answer.body, reply.raw)
@@ -79,9 +80,14 @@ function callOf(gate: ModelSurface['gate'], { raw, gone }: AdmittedCall): Comple
     signal: gone(),
     betas: namesIn(raw.headers['anthropic-beta']),
     asksAgain: raw.headers[headers.asksAgain] === '1',
+    purpose: purposeOf(raw.headers[headers.callPurpose]),
     hold: (bytes) => gate.hold(raw, bytes),
     keep: () => gate.keep(raw),
   }
+}
+
+function purposeOf(header: string | string[] | undefined): CallPurpose {
+  return header === 'subagent' || header === 'aside' ? header : 'loop'
 }
 
 function namesIn(header: string | string[] | undefined): readonly string[] {
@@ -92,6 +98,15 @@ function namesIn(header: string | string[] | undefined): readonly string[] {
 
 function listForm(request: FastifyRequest): ModelListForm {
   return isAnthropicCall(request) ? 'anthropic' : 'openai'
+}
+
+/** Larger bodies are not worth a copy, bytes. */
+const oneWriteMaxBytes = 64 * 1024
+
+/** With its head in one write: Node joins them where both are text, byte for byte, and writes two pieces else. */
+function endAtOnce(response: ServerResponse, body: Uint8Array): void {
+  if (body.length > oneWriteMaxBytes) response.end(body)
+  else response.end(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('latin1'), 'latin1')
 }
 
 /** Writes what comes, asks for a pause while the client is slow, and cuts the source off when it goes. */

@@ -12,9 +12,11 @@ import type { Price, PricedModel } from '../catalog/price-list.ts'
 import { priceWithTools, serverToolTerms, tokensWithTools } from '../catalog/server-tools.ts'
 import type { StatedWindows } from '../catalog/stated-windows.ts'
 import type { ApiFormat, CallParameters } from '../formats/api-format.ts'
+import { draftOf } from '../formats/draft.ts'
+import type { Draft } from '../formats/draft.ts'
 import { billedUsage } from '../formats/usage.ts'
 import type { TokenUsage } from '../formats/usage.ts'
-import type { CallBounds, ProviderRequest } from '../providers/llm-provider.ts'
+import type { CallBounds, CallPurpose, ProviderRequest, RunCall } from '../providers/llm-provider.ts'
 import type { AnswerBounds } from './answer-bounds.ts'
 import { openCallAccount } from './call-account.ts'
 import type { CallAccount } from './call-account.ts'
@@ -55,6 +57,7 @@ export interface AskedCall {
   readonly parameters: CallParameters
   readonly hearing: Hearing
   readonly asksAgain: boolean
+  readonly purpose: CallPurpose
   /** Counts bytes of its answer, and keeps the call open, where its client asked for that. */
   readonly input: { readonly hold?: Hold; readonly keep?: () => () => void }
 }
@@ -98,16 +101,15 @@ function draftFor(deps: OpenCallDeps, agentId: string, call: AskedCall) {
   const terms = serverToolTerms(model, asked)
   const parameters = terms === null ? asked : { ...asked, forwarded: terms.forwarded }
   const price = priceWithTools(deps.priceOf(model), terms)
-  const draft = JSON.stringify({ model: model.model, ...parameters.forwarded })
-  const draftBytes = Buffer.byteLength(draft)
+  const draft = draftOf(model.model, parameters.forwarded, parameters.spelling)
   const learned = learnedBound(deps, agentId, call)
   const wishedTokens = parameters.maxTokens?.value ?? learned ?? model.defaultMaxTokens
   const promptTokens = tokensWithTools(
-    promptTokensAtMost(parameters.prompt, draftBytes, model.media),
+    promptTokensAtMost(parameters.prompt, draft.bytes, model.media),
     terms,
     wishedTokens,
   )
-  return { apiFormat, parameters, price, draft, draftBytes, learned, wishedTokens, promptTokens }
+  return { apiFormat, parameters, price, draft, learned, wishedTokens, promptTokens }
 }
 
 /** What one model is sent, with the money for it set aside. */
@@ -135,6 +137,7 @@ export async function openCall(deps: OpenCallDeps, caller: AgentCaller, call: As
     agentId,
     runId: caller.run?.runId ?? null,
     model: model.id,
+    operation: apiFormat.hasOutput ? 'chat' : 'embeddings',
     price,
     reservation,
     promptTokens,
@@ -150,7 +153,13 @@ export async function openCall(deps: OpenCallDeps, caller: AgentCaller, call: As
       ended?.()
     },
   })
-  const request = deps.onShareOf(agentId, () => requestFor(agentId, model, { ...drafted, reservation }))
+  const request = deps.onShareOf(agentId, () =>
+    requestFor(agentId, model, {
+      ...drafted,
+      reservation,
+      ofRun: isOfMind(deps, caller) && caller.run ? { ...caller.run, purpose: call.purpose } : null,
+    }),
+  )
   const billed = (usage: TokenUsage) => billedUsage(usage, model.usageRule)
   // Of a lower bound the budget is the reason, and asking again does not help.
   const answerBound = reservation.maxTokens === learned ? learned : null
@@ -181,24 +190,21 @@ function requestFor(
   call: {
     apiFormat: ApiFormat
     parameters: CallParameters
-    draft: string
-    draftBytes: number
+    draft: Draft
     reservation: Reservation
+    ofRun: RunCall | null
   },
 ): ProviderRequest {
   const { apiFormat, parameters, reservation } = call
   const fitted = parameters.fit?.(parameters.forwarded, reservation.maxTokens) ?? parameters.forwarded
   const draft =
-    fitted === parameters.forwarded ? call.draft : JSON.stringify({ model: model.model, ...fitted })
-  const draftBytes = fitted === parameters.forwarded ? call.draftBytes : Buffer.byteLength(draft)
+    fitted === parameters.forwarded ? call.draft : draftOf(model.model, fitted, parameters.spelling)
   const field = parameters.maxTokens?.field ?? (model.free || !apiFormat.hasOutput ? null : model.boundField)
-  const end = field === null ? '}' : `,"${field}":${reservation.maxTokens}}`
-  const body = Buffer.allocUnsafe(draftBytes - 1 + end.length)
-  body.write(draft, 'utf8')
-  body.write(end, draftBytes - 1, 'latin1')
+  const body = draft.closed(field === null ? null : { field, value: reservation.maxTokens })
   return {
     form: apiFormat.form,
     agentId,
+    ...(call.ofRun === null ? {} : { ofRun: call.ofRun }),
     model: model.model,
     stream: parameters.stream,
     parameters: fitted,

@@ -45,11 +45,31 @@ function settledBody(text: string, call: OpenCall, apiFormat: ApiFormat): Uint8A
   else call.account.settle(usage)
   if (apiFormat.saysNothing(answer)) throw emptyAnswer()
   const told = usage === null ? null : apiFormat.usageWithCost?.(answer, call.costUsdOf(usage))
-  const usageTold = told && { ...told, ...boundWords(call.answerBound) }
+  if (told) return Buffer.from(withUsageTold(text, answer, { ...told, ...boundWords(call.answerBound) }))
   // Without a usage it stands beside the answer.
   const hasBound = usage === null && typeof call.answerBound === 'number'
-  const more = usageTold ? { usage: usageTold } : hasBound ? boundWords(call.answerBound) : null
-  return Buffer.from(more ? JSON.stringify({ ...answer, ...more }) : text)
+  return Buffer.from(hasBound ? JSON.stringify({ ...answer, ...boundWords(call.answerBound) }) : text)
+}
+
+const usageName = '"usage":'
+
+/**
+ * The answer with more in its usage: put into its text where that stands once and as it would be printed, since to print a
+ * long answer anew takes longer than to read it. Pure.
+ */
+export function withUsageTold(
+  text: string,
+  answer: Readonly<Record<string, unknown>>,
+  told: Readonly<Record<string, unknown>>,
+): string {
+  const at = text.indexOf(usageName)
+  const from = at + usageName.length
+  const before = JSON.stringify(answer['usage'])
+  // A name may be spelled with escapes, and then another one would be taken for it.
+  const isOnlyOne = at !== -1 && text.indexOf('"usage"', from) === -1 && !text.includes('\\u')
+  const isSpliced = isOnlyOne && text.startsWith(before, from)
+  if (!isSpliced) return JSON.stringify({ ...answer, usage: told })
+  return text.slice(0, from) + JSON.stringify(told) + text.slice(from + before.length)
 }
 
 /** As it stands beside the usage. Pure. */

@@ -100,7 +100,7 @@ test('people see each model with price, health, stand-ins, and who may use it', 
     watch,
     agentIds: () => ['scout', 'other'],
   })
-  const models = list({ kind: 'human', channel: 'cli' })
+  const models = list({ kind: 'human', role: 'owner', channel: 'cli' })
   expect(models.map(({ id }) => id)).toEqual(['far/m', 'openai/gpt-4o', 'openai/gpt-4o-mini'])
   expect(models[0]).toMatchObject({
     problem: expect.stringContaining('far') as unknown,

@@ -47,6 +47,8 @@ export interface ProviderRequest {
   readonly form: ModelForm
   /** Who asks; only a cassette cares. */
   readonly agentId: string
+  /** The run whose agent thinks by this call; none for calls of its programs. Only who records it cares. */
+  readonly ofRun?: RunCall
   /** The provider's own name of the model, as in `body`. */
   readonly model: string
   readonly stream: boolean
@@ -56,6 +58,15 @@ export interface ProviderRequest {
   readonly parameters: JsonObject
   /** JSON as it goes out. */
   readonly body: string | Uint8Array
+}
+
+/** `loop` for the conversation of the run itself, else what stands beside it. */
+export type CallPurpose = 'loop' | 'subagent' | 'aside'
+
+export interface RunCall {
+  readonly runId: string
+  readonly fence: number
+  readonly purpose: CallPurpose
 }
 
 export interface ProviderReply {

@@ -59,7 +59,7 @@ describe('a known name on a server of this machine', () => {
   test('is seen as free, and why', async () => {
     const parts = somePath('http://127.0.0.1:9/v1')
     const list = createWatchedModels({ ...parts.deps, clock: systemClock, agentIds: () => ['scout'] })
-    const [seen] = list({ kind: 'human', channel: 'cli' })
+    const [seen] = list({ kind: 'human', role: 'owner', channel: 'cli' })
     expect(seen).toMatchObject({
       id,
       price: { input_per_mtok: 0, output_per_mtok: 0 },

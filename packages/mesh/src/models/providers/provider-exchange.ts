@@ -1,24 +1,23 @@
 import { Problem } from '@flotilla/protocol/problem'
-import type { Dispatcher, Pool } from 'undici'
 import { createByteStream } from './byte-stream.ts'
 import type { ByteFlow, ByteSink, ByteStream } from './byte-stream.ts'
 import type { ProviderReply } from './llm-provider.ts'
+import { SilentTooLong } from './provider-connection.ts'
+import type { ReplyFlow } from './provider-connection.ts'
+import type { ProviderCall, ProviderPool } from './provider-pool.ts'
 
 /** What came before anybody read it; more makes the far end wait, bytes. */
 const unreadMaxBytes = 256 * 1024
 const readerLeft = new Error('nobody reads the answer any more')
 
 interface Exchange {
-  readonly pool: Pool
+  readonly pool: ProviderPool
   readonly host: string
   readonly signal: AbortSignal
-  readonly request: Dispatcher.DispatchOptions
+  readonly request: ProviderCall
 }
 
-/**
- * One request to a provider on undici's bare dispatch: every layer above it costs the model path a tenth of a
- * millisecond. Keeps the promises of `llm-provider.ts`.
- */
+/** One request to a provider. Keeps the promises of `llm-provider.ts`. */
 export function exchange({ pool, host, signal, request }: Exchange): Promise<ProviderReply> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) {
@@ -26,48 +25,41 @@ export function exchange({ pool, host, signal, request }: Exchange): Promise<Pro
       return
     }
     let body: ReplyBytes | null = null
-    let controller: Dispatcher.DispatchController | null = null
+    let flow: ReplyFlow | null = null
+    let leave: (() => void) | null = null
     const onAbort = () => {
-      controller?.abort(abortReason(signal))
+      if (flow) flow.abort(abortReason(signal))
+      else leave?.()
       // A request that still waits for a connection is told of no abort.
       reject(signal.reason)
     }
     signal.addEventListener('abort', onAbort, { once: true })
 
-    pool.dispatch(request, {
-      onRequestStart(started) {
-        controller = started
-        if (signal.aborted) started.abort(abortReason(signal))
+    leave = pool.dispatch(request, {
+      isWanted: () => !signal.aborted,
+      onSent(begun) {
+        flow = begun
       },
-      onResponseStart(started, status, headers) {
-        // 1xx: the answer is still to come.
-        if (status < 200) return
-        body = createReplyBytes(started)
+      onHead({ status, headers }) {
+        body = createReplyBytes(flow)
         resolve({
           status,
-          contentType: single(headers['content-type']) ?? '',
-          retryAfterSeconds: secondsOf(single(headers['retry-after'])),
+          contentType: headers.get('content-type') ?? '',
+          retryAfterSeconds: secondsOf(headers.get('retry-after')),
           body: body.stream,
           discard: body.discard,
         })
       },
-      onResponseData(_controller, chunk) {
-        // An answer that ends with its connection is told of with nothing in it each time that it is resumed. Pausing
-        // for that would go on without end, and without giving the loop to anybody else.
-        if (chunk.length > 0) body?.take(chunk)
+      onData(bytes) {
+        body?.take(bytes)
       },
-      onResponseEnd() {
+      onEnd() {
         signal.removeEventListener('abort', onAbort)
         body?.end()
       },
-      onResponseError(_controller, error) {
+      onError(error) {
         signal.removeEventListener('abort', onAbort)
-        const problem = problemOf(error, {
-          signal,
-          host,
-          isSent: controller !== null,
-          isBegun: body !== null,
-        })
+        const problem = problemOf(error, { signal, host, isSent: flow !== null, isBegun: body !== null })
         if (body) body.fail(problem)
         else reject(problem)
       },
@@ -88,7 +80,7 @@ interface ReplyBytes {
 }
 
 /** Holds what comes until there is a reader, and from then on nothing. */
-function createReplyBytes(controller: Dispatcher.DispatchController): ReplyBytes {
+function createReplyBytes(flow: ReplyFlow | null): ReplyBytes {
   let sink: ByteSink | null = null
   let unread: Uint8Array[] = []
   let unreadBytes = 0
@@ -105,7 +97,7 @@ function createReplyBytes(controller: Dispatcher.DispatchController): ReplyBytes
     if (isCut) return
     isCut = true
     unread = []
-    if (ending === null) controller.abort(readerLeft)
+    if (ending === null) flow?.abort(readerLeft)
   }
 
   function pipe(to: ByteSink): ByteFlow {
@@ -115,8 +107,8 @@ function createReplyBytes(controller: Dispatcher.DispatchController): ReplyBytes
     unread = []
     for (const chunk of kept) if (!isCut) to.write(chunk)
     if (!isCut && ending) ending(to)
-    else controller.resume()
-    return { resume: () => controller.resume(), cut }
+    else flow?.resume()
+    return { resume: () => flow?.resume(), cut }
   }
 
   return {
@@ -125,12 +117,12 @@ function createReplyBytes(controller: Dispatcher.DispatchController): ReplyBytes
     take(chunk) {
       if (isCut) return
       if (sink) {
-        if (!sink.write(chunk)) controller.pause()
+        if (!sink.write(chunk)) flow?.pause()
         return
       }
       unread.push(chunk)
       unreadBytes += chunk.length
-      if (unreadBytes > unreadMaxBytes) controller.pause()
+      if (unreadBytes > unreadMaxBytes) flow?.pause()
     },
     end: () => finish((to) => to.end()),
     fail: (error) => finish((to) => to.fail(error)),
@@ -142,8 +134,7 @@ function problemOf(
   at: { signal: AbortSignal; host: string; isSent: boolean; isBegun: boolean },
 ): unknown {
   if (at.signal.aborted) return at.signal.reason
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  if (code === 'UND_ERR_HEADERS_TIMEOUT' || code === 'UND_ERR_BODY_TIMEOUT') {
+  if (at.isSent && error instanceof SilentTooLong) {
     return new Problem('upstream-timeout', { detail: `${at.host} was silent for too long`, cause: error })
   }
   if (at.isBegun) {
@@ -153,18 +144,15 @@ function problemOf(
   if (at.isSent) {
     return new Problem('upstream-failed', { detail: `${at.host} hung up before it answered`, cause: error })
   }
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   return new Problem('provider-unreachable', {
     detail: `no answer from ${at.host}${code === '' ? '' : ` (${code})`}`,
     cause: error,
   })
 }
 
-function single(value: string | string[] | undefined): string | null {
-  return (Array.isArray(value) ? value[0] : value) ?? null
-}
-
 /** Dates are not worth a clock here: a provider that names one is asked again at our own pace. */
-function secondsOf(value: string | null): number | null {
-  const seconds = value === null ? Number.NaN : Number(value)
+function secondsOf(value: string | undefined): number | null {
+  const seconds = value === undefined ? Number.NaN : Number(value)
   return Number.isFinite(seconds) && seconds >= 0 ? seconds : null
 }

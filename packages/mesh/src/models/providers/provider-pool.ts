@@ -1,8 +1,10 @@
-import { Pool } from 'undici'
+import { isIP } from 'node:net'
+import { openConnection } from './provider-connection.ts'
+import type { Answering, Connection, ConnectionBounds } from './provider-connection.ts'
 
 export interface ProviderTimeouts {
   readonly connectMs: number
-  /** From the request to the first header; a call that is not streamed has its whole answer in this. */
+  /** From the request to the end of the head; a call that is not streamed has its whole answer in this. */
   readonly headersMs: number
   /** Longest silence within the body. */
   readonly bodyIdleMs: number
@@ -16,20 +18,156 @@ const providerTimeouts: ProviderTimeouts = {
 
 /** Connections to one provider; further calls wait for a free one. */
 const connectionsMax = 256
-/** Of one answer, names and values together. */
-const headersMaxBytes = 16 * 1024
+/** Calls that wait for one, far more than agents may have open. */
+const waitingMax = 4096
 /** Below what load balancers commonly close at, so that a call does not meet a closing connection. */
 const keepAliveMs = 30_000
+/** A provider that names its own patience is left before it ends. */
+const keepAliveMarginMs = 2000
+
+export interface ProviderCall {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | Uint8Array | null
+}
 
 /** Connections to one provider's origin, and to no other. */
-export function openProviderPool(origin: string, timeouts?: Partial<ProviderTimeouts>): Pool {
-  const chosen = { ...providerTimeouts, ...timeouts }
-  return new Pool(origin, {
-    connections: connectionsMax,
-    keepAliveTimeout: keepAliveMs,
-    connect: { timeout: chosen.connectMs },
-    maxHeaderSize: headersMaxBytes,
-    headersTimeout: chosen.headersMs,
-    bodyTimeout: chosen.bodyIdleMs,
-  })
+export interface ProviderPool {
+  /** Sends it on a connection of its own; `answering` hears what becomes of it. Returned is how a call leaves that was not sent yet. */
+  dispatch(call: ProviderCall, answering: Answering): () => void
+  /** Cuts what is open. */
+  destroy(): Promise<void>
+}
+
+/** Keeps connections for the next calls; each carries one call at a time. */
+export function openProviderPool(origin: string, timeouts: Partial<ProviderTimeouts> = {}): ProviderPool {
+  const url = new URL(origin)
+  const bounds: ConnectionBounds = {
+    ...providerTimeouts,
+    ...timeouts,
+    idleMs: keepAliveMs,
+    idleMarginMs: keepAliveMarginMs,
+  }
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  const isTls = url.protocol === 'https:'
+  const far = {
+    host,
+    port: Number(url.port || (isTls ? 443 : 80)),
+    tls: isTls ? { servername: isIP(host) === 0 ? host : '', session: null } : null,
+  }
+  const open = new Set<Connection>()
+  /** The one that was used last is used next, so that those that are not needed end. */
+  const idle: Connection[] = []
+  const waiting: Waiting[] = []
+  /** Have a connection, and are sent once it has been heard out. */
+  let due: { readonly one: Waiting; readonly connection: Connection }[] = []
+  let isClosed = false
+
+  function sendDue(): void {
+    const calls = due
+    due = []
+    for (const { one, connection } of calls) {
+      if (open.has(connection)) connection.send(one.bytes, one.answering)
+      else assign(one)
+    }
+  }
+
+  /** A connection that was kept may have ended meanwhile, or brought what nobody asked for: that is heard first. */
+  function reuse(one: Waiting, connection: Connection): void {
+    if (due.length === 0) setImmediate(sendDue)
+    due.push({ one, connection })
+  }
+
+  function assign(one: Waiting): void {
+    if (!one.answering.isWanted()) return
+    const kept = idle.pop()
+    if (kept !== undefined) reuse(one, kept)
+    else if (isClosed) one.answering.onError(new Error('the connections to this provider are closed'))
+    else if (open.size < connectionsMax) {
+      const connection = openConnection(far, bounds, { free, gone })
+      open.add(connection)
+      connection.send(one.bytes, one.answering)
+    } else if (waiting.length < waitingMax) waiting.push(one)
+    else one.answering.onError(new Error(`${waitingMax} calls wait for a connection already`))
+  }
+
+  function nextWanted(): Waiting | undefined {
+    let next = waiting.shift()
+    while (next !== undefined && !next.answering.isWanted()) next = waiting.shift()
+    return next
+  }
+
+  function free(connection: Connection): void {
+    const next = nextWanted()
+    if (next === undefined) idle.push(connection)
+    else reuse(next, connection)
+  }
+
+  function gone(connection: Connection): void {
+    open.delete(connection)
+    const at = idle.indexOf(connection)
+    if (at !== -1) idle.splice(at, 1)
+    const next = nextWanted()
+    if (next !== undefined) assign(next)
+  }
+
+  /** So that neither its place nor its bytes are kept. */
+  function leave(answering: Answering): void {
+    const at = waiting.findIndex((one) => one.answering === answering)
+    if (at !== -1) waiting.splice(at, 1)
+    else for (const connection of open) connection.leave(answering)
+  }
+
+  function send(call: ProviderCall, answering: Answering): () => void {
+    let bytes: Uint8Array
+    try {
+      bytes = requestBytes(url.host, call)
+    } catch (error) {
+      answering.onError(error as Error)
+      return () => {}
+    }
+    assign({ bytes, answering })
+    return () => leave(answering)
+  }
+
+  return {
+    dispatch: send,
+    async destroy() {
+      isClosed = true
+      idle.length = 0
+      for (const one of waiting.splice(0)) assign(one)
+      for (const connection of open) connection.destroy()
+    },
+  }
+}
+
+interface Waiting {
+  readonly bytes: Uint8Array
+  readonly answering: Answering
+}
+
+/** In one piece, so that it leaves in one write. */
+function requestBytes(host: string, { method, path, headers, body }: ProviderCall): Uint8Array {
+  const length = body === null ? 0 : typeof body === 'string' ? Buffer.byteLength(body) : body.length
+  let head = `${plain(`${method} ${path} HTTP/1.1`)}host: ${host}\r\nconnection: keep-alive\r\n`
+  for (const name in headers) if (!ownHeaders.has(name)) head += plain(`${name}: ${headers[name]}`)
+  if (method === 'POST') head += `content-length: ${length}\r\n`
+  head += '\r\n'
+  const bytes = Buffer.allocUnsafe(head.length + length)
+  bytes.write(head, 'latin1')
+  if (typeof body === 'string') bytes.write(body, head.length, 'utf8')
+  else if (body !== null) bytes.set(body, head.length)
+  return bytes
+}
+
+/** Written here and by nobody else. */
+const ownHeaders: ReadonlySet<string> = new Set(['host', 'connection', 'content-length', 'transfer-encoding'])
+
+/** Visible characters and blanks, so that a line is one line. */
+const plainLine = /^[\t\x20-\x7e\x80-\xff]+$/
+
+function plain(line: string): string {
+  if (!plainLine.test(line)) throw new Error('a header of a call to a provider holds what no header may')
+  return `${line}\r\n`
 }

@@ -1,8 +1,14 @@
+import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { PlayedTurn } from '../recording/play-cassette.ts'
+
+/** A turn of a cassette, or one as it was once said, whose arguments are text. */
+export interface SaidTurn extends Omit<PlayedTurn, 'toolCalls'> {
+  readonly toolCalls: readonly { readonly name: string; readonly arguments: JsonObject | string }[]
+}
 
 /** One turn with everything that a reply in OpenAI's form has besides. */
 export interface ScriptedReply {
-  readonly turn: PlayedTurn
+  readonly turn: SaidTurn
   readonly id: string
   readonly callIds: readonly string[]
   readonly model: string
@@ -78,17 +84,21 @@ function toolCallsOf(reply: ScriptedReply) {
   return reply.turn.toolCalls.map((call, index) => ({
     id: reply.callIds[index] ?? `${reply.id}_${index}`,
     type: 'function',
-    function: { name: call.name, arguments: JSON.stringify(call.arguments) },
+    function: { name: call.name, arguments: textOf(call.arguments) },
   }))
 }
 
-function finishReason(turn: PlayedTurn): string {
+function textOf(given: JsonObject | string): string {
+  return typeof given === 'string' ? given : JSON.stringify(given)
+}
+
+function finishReason(turn: SaidTurn): string {
   return turn.toolCalls.length > 0 ? 'tool_calls' : 'stop'
 }
 
 function usageOf(reply: ScriptedReply): object {
   const { turn } = reply
-  const calls = turn.toolCalls.map((call) => call.name + JSON.stringify(call.arguments)).join('')
+  const calls = turn.toolCalls.map((call) => call.name + textOf(call.arguments)).join('')
   const prompt = Math.ceil(reply.promptChars / charsPerToken)
   const completion = Math.ceil(((turn.content?.length ?? 0) + calls.length) / charsPerToken)
   return { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion }

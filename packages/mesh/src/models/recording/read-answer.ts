@@ -23,10 +23,23 @@ interface Draft {
   readonly calls: { name: string; arguments: string }[]
 }
 
-/** What the model said in its first choice, from a whole or a streamed answer; null when it said nothing. Pure. */
-export function readAnswer(text: string, isStream: boolean): CassetteTurn | null {
+/** An answer as the model wrote it; arguments are text that may be anything. */
+export interface SaidAnswer {
+  readonly content: string
+  readonly calls: readonly { readonly name: string; readonly arguments: string }[]
+}
+
+/** The first choice of a whole or a streamed answer as it was said. Pure. */
+export function readSaidAnswer(text: string, isStream: boolean): SaidAnswer {
   const draft: Draft = { content: '', calls: [] }
   for (const data of isStream ? streamedData(text) : [text]) addPart(draft, data)
+  // A model may leave numbers out of its row of calls.
+  return { ...draft, calls: draft.calls.filter((call) => call !== undefined) }
+}
+
+/** What the model said in its first choice, from a whole or a streamed answer; null when it said nothing. Pure. */
+export function readAnswer(text: string, isStream: boolean): CassetteTurn | null {
+  const draft = readSaidAnswer(text, isStream)
   const calls = draft.calls.flatMap((call) => {
     const value = call.arguments === '' ? {} : readJsonQuietly(call.arguments, jsonLimits.modelAnswer)
     const parsed = parseFirst(jsonObjectSchema, value)

@@ -2,7 +2,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { readMessagesParameters } from '../messages-parameters.ts'
-import { readParameters } from '../parameters.ts'
+import { readParameters } from '../chat-format.ts'
 
 const readers = {
   chat: (body: object) => readParameters(Buffer.from(JSON.stringify(body))),

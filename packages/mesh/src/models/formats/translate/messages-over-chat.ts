@@ -1,5 +1,11 @@
 import type { JsonObject } from '@flotilla/protocol/json-value'
-import type { CallBounds, LlmProvider, ProviderReply, ProviderRequest } from '../../providers/llm-provider.ts'
+import type {
+  CallBounds,
+  LlmProvider,
+  ProviderOptions,
+  ProviderReply,
+  ProviderRequest,
+} from '../../providers/llm-provider.ts'
 import { collect, parsedAnswer, spendIn } from '../../providers/collect-reply.ts'
 import type { UsageRule } from '../usage.ts'
 import { messageFromChat } from './chat-to-message.ts'
@@ -23,17 +29,19 @@ export function messagesOverChat(
   return {
     ...provider,
     forms: new Set([...provider.forms, 'messages']),
-    async complete(request, options) {
-      if (request.form !== 'messages') return await provider.complete(request, options)
-      const reply = await provider.complete(chatRequest(request, fit), options)
-      if (reply.status !== 200) return reply
-      const read = (text: string) => messageFromChat(parsedAnswer(text), request.model, usage)
-      const isStream = reply.contentType.includes('event-stream')
-      return {
-        ...reply,
-        body: isStream ? streamed(reply, request.model, usage) : whole(reply, read, options),
-      }
-    },
+    complete: (request, options) =>
+      request.form === 'messages' ? translated(request, options) : provider.complete(request, options),
+  }
+
+  async function translated(request: ProviderRequest, options: ProviderOptions): Promise<ProviderReply> {
+    const reply = await provider.complete(chatRequest(request, fit), options)
+    if (reply.status !== 200) return reply
+    const read = (text: string) => messageFromChat(parsedAnswer(text), request.model, usage)
+    const isStream = reply.contentType.includes('event-stream')
+    return {
+      ...reply,
+      body: isStream ? streamed(reply, request.model, usage) : whole(reply, read, options),
+    }
   }
 }
 

@@ -1,11 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { jsonLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
-import type { Pool } from 'undici'
 import { lookAtJson } from '../../../intake/index.ts'
 import type { CallBounds, ProviderReply } from '../llm-provider.ts'
 import { collect, spendIn } from '../collect-reply.ts'
 import { exchange } from '../provider-exchange.ts'
+import type { ProviderPool } from '../provider-pool.ts'
 
 /** Packages hand nothing of a call on to what fetches for them. */
 const boundsOfCall = new AsyncLocalStorage<CallBounds>()
@@ -19,7 +19,7 @@ export function fetchingWithin<T>(bounds: CallBounds, work: () => Promise<T>): P
  * The only way out for the packages: our own connections to one provider's origin, by the same transport as every
  * other provider. Whatever address a package makes up elsewhere is the Problem `provider-refused`.
  */
-export function createSdkFetch(pool: Pool, base: URL): typeof globalThis.fetch {
+export function createSdkFetch(pool: ProviderPool, base: URL): typeof globalThis.fetch {
   return async (input, init = {}) => {
     const url = new URL(input instanceof Request ? input.url : input)
     if (url.origin !== base.origin) {

@@ -1,0 +1,54 @@
+import type { JsonObject } from '@flotilla/protocol/json-value'
+import type { Spelling } from './spelling.ts'
+
+/** The JSON of a call as it goes out, but for the bound on its answer, for which there is room. */
+export interface Draft {
+  /** With its closing brace, which the bound takes the place of. */
+  readonly bytes: number
+  /** A whole number from 1 by its name, or nothing. Once: the same memory is what goes out. */
+  closed(bound: { readonly field: string; readonly value: number } | null): Uint8Array
+}
+
+/** For the name of the longest bound, the largest number and what stands between them, bytes. */
+const boundRoomBytes = 64
+
+/** What is spelled in the body that came is copied from there; all else is printed. Pure. */
+export function draftOf(model: string, forwarded: JsonObject, spelling: Spelling | null = null): Draft {
+  const parts =
+    spelling === null ? [JSON.stringify({ model, ...forwarded })] : partsOf(model, forwarded, spelling)
+  let bytes = 0
+  for (const part of parts) bytes += typeof part === 'string' ? Buffer.byteLength(part) : part.length
+  const memory = Buffer.allocUnsafe(bytes + boundRoomBytes)
+  let at = 0
+  for (const part of parts) {
+    if (typeof part === 'string') at += memory.write(part, at, 'utf8')
+    else {
+      memory.set(part, at)
+      at += part.length
+    }
+  }
+  return {
+    bytes,
+    closed(bound) {
+      if (bound === null) return memory.subarray(0, bytes)
+      const end = `,"${bound.field}":${bound.value}}`
+      return memory.subarray(0, bytes - 1 + memory.write(end, bytes - 1, 'latin1'))
+    },
+  }
+}
+
+function partsOf(model: string, forwarded: JsonObject, spelling: Spelling): (string | Uint8Array)[] {
+  const parts: (string | Uint8Array)[] = []
+  let text = `{"model":${JSON.stringify(model)}`
+  for (const [name, value] of Object.entries(forwarded)) {
+    const spelled = spelling.of(name, value)
+    text += `,${JSON.stringify(name)}:`
+    if (spelled === null) text += JSON.stringify(value)
+    else {
+      parts.push(text, spelled)
+      text = ''
+    }
+  }
+  parts.push(`${text}}`)
+  return parts
+}

@@ -1,0 +1,179 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import * as z from 'zod'
+import { messagesUsageFrom } from './messages-usage.ts'
+import { usageFrom } from './usage.ts'
+
+/** The forms as a schema says them, which is what the readers, written for speed, have to agree with. */
+const count = z.number().int().min(0).max(1_000_000_000)
+const extra = count.nullish().catch(null)
+const usd = z.number().min(0).max(1_000_000)
+const extras = {
+  cost: z
+    .union([usd, z.looseObject({ total_cost: usd })])
+    .nullish()
+    .catch(null),
+  cost_in_usd_ticks: z.number().min(0).max(1e16).nullish().catch(null),
+  server_tool_use: z.record(z.string().max(64), z.unknown()).nullish().catch(null),
+}
+const chat = z.looseObject({
+  prompt_tokens: count,
+  completion_tokens: count.nullish(),
+  total_tokens: extra,
+  reasoning_tokens: extra,
+  cached_tokens: extra,
+  prompt_cache_hit_tokens: extra,
+  prompt_tokens_details: z
+    .looseObject({ cached_tokens: extra, cache_write_tokens: extra })
+    .nullish()
+    .catch(null),
+  completion_tokens_details: z.looseObject({ reasoning_tokens: extra }).nullish().catch(null),
+  ...extras,
+})
+const messages = z.looseObject({
+  input_tokens: count,
+  output_tokens: count.nullish(),
+  cache_read_input_tokens: count.nullish(),
+  cache_creation_input_tokens: count.nullish(),
+  cache_creation: z
+    .looseObject({ ephemeral_5m_input_tokens: extra, ephemeral_1h_input_tokens: extra })
+    .nullish()
+    .catch(null),
+  ...extras,
+})
+
+const anyNumber = fc.oneof(
+  fc.nat({ max: 5000 }),
+  fc.constantFrom(0, -1, 1.5, 1e9, 1e9 + 1, 2 ** 53, 1e16, 1e300, -0, 1e6, 1_000_001),
+)
+const anything = fc.oneof(
+  { weight: 6, arbitrary: anyNumber },
+  { weight: 2, arbitrary: fc.constantFrom(null, '12', true, [], [3], {}, '') },
+)
+const nested = (...names: readonly string[]) =>
+  fc.oneof(
+    fc.record(Object.fromEntries(names.map((name) => [name, anything])), { requiredKeys: [] }),
+    anything,
+  )
+
+const toldOf = {
+  cost: fc.oneof(anything, nested('total_cost')),
+  cost_in_usd_ticks: anything,
+  server_tool_use: fc.oneof(
+    anything,
+    fc.dictionary(fc.constantFrom('web_search', 'a', 'n'.repeat(64), 'n'.repeat(65)), anything),
+  ),
+}
+
+const chatUsage = fc.record(
+  {
+    prompt_tokens: fc.oneof(
+      { weight: 8, arbitrary: fc.nat({ max: 5000 }) },
+      { weight: 1, arbitrary: anything },
+    ),
+    completion_tokens: anything,
+    total_tokens: anything,
+    reasoning_tokens: anything,
+    cached_tokens: anything,
+    prompt_cache_hit_tokens: anything,
+    prompt_tokens_details: nested('cached_tokens', 'cache_write_tokens'),
+    completion_tokens_details: nested('reasoning_tokens'),
+    ...toldOf,
+  },
+  { requiredKeys: [] },
+)
+
+const messagesUsage = fc.record(
+  {
+    input_tokens: fc.oneof(
+      { weight: 8, arbitrary: fc.nat({ max: 5000 }) },
+      { weight: 1, arbitrary: anything },
+    ),
+    output_tokens: anything,
+    cache_read_input_tokens: anything,
+    cache_creation_input_tokens: anything,
+    cache_creation: nested('ephemeral_5m_input_tokens', 'ephemeral_1h_input_tokens'),
+    ...toldOf,
+  },
+  { requiredKeys: [] },
+)
+
+function toldBy(parsed: z.infer<z.ZodObject<typeof extras>>) {
+  const { cost, cost_in_usd_ticks: ticks, server_tool_use: calls } = parsed
+  const ofCost = typeof cost === 'object' && cost !== null ? cost.total_cost : cost
+  const toldUsd = typeof ticks === 'number' ? ticks / 1e10 : ofCost
+  const counts = Object.entries(calls ?? {}).filter(([, value]) => count.safeParse(value).success)
+  return {
+    ...(typeof toldUsd === 'number' && toldUsd > 0 ? { toldUsd } : {}),
+    ...(counts.length > 0 ? { serverToolCalls: Object.fromEntries(counts) } : {}),
+  }
+}
+
+function chatBySchema(value: unknown) {
+  const { success, data: usage } = chat.safeParse(value)
+  if (!success || usage.prompt_tokens + (usage.completion_tokens ?? 0) === 0) return null
+  const { cached_tokens: cached, cache_write_tokens: written } = usage.prompt_tokens_details ?? {}
+  const spoken = usage.completion_tokens ?? 0
+  const details = usage.completion_tokens_details?.reasoning_tokens ?? 0
+  const thought = Math.max(details, usage.reasoning_tokens ?? 0)
+  const beyond = (usage.total_tokens ?? 0) - usage.prompt_tokens
+  return {
+    promptTokens: usage.prompt_tokens,
+    completionTokens: Math.max(spoken, beyond, thought > spoken ? spoken + thought : 0),
+    cachedTokens: cached ?? usage.prompt_cache_hit_tokens ?? usage.cached_tokens ?? 0,
+    ...(written ? { cacheWriteTokens: written } : {}),
+    ...(thought > 0 ? { besideTokens: spoken + thought } : {}),
+    ...toldBy(usage),
+  }
+}
+
+function messagesBySchema(value: unknown) {
+  const { success, data: usage } = messages.safeParse(value)
+  if (!success) return null
+  const cachedTokens = usage.cache_read_input_tokens ?? 0
+  const long = usage.cache_creation?.ephemeral_1h_input_tokens ?? 0
+  const parts = (usage.cache_creation?.ephemeral_5m_input_tokens ?? 0) + long
+  const cacheWriteTokens = Math.max(usage.cache_creation_input_tokens ?? 0, parts)
+  const promptTokens = usage.input_tokens + cachedTokens + cacheWriteTokens
+  const completionTokens = usage.output_tokens ?? 0
+  if (promptTokens + completionTokens === 0) return null
+  return {
+    promptTokens,
+    completionTokens,
+    cachedTokens,
+    cacheWriteTokens,
+    cacheWriteLongTokens: long,
+    ...toldBy(usage),
+  }
+}
+
+describe('a usage is read', () => {
+  test('of a chat as its schema says, whatever was told', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof({ weight: 20, arbitrary: chatUsage }, { weight: 1, arbitrary: anything }),
+        (usage) => {
+          expect(usageFrom(usage)).toEqual(chatBySchema(usage))
+        },
+      ),
+      { numRuns: 5000 },
+    )
+  })
+
+  test('of a message as its schema says, whatever was told', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof({ weight: 20, arbitrary: messagesUsage }, { weight: 1, arbitrary: anything }),
+        (usage) => {
+          expect(messagesUsageFrom(usage)).toEqual(messagesBySchema(usage))
+        },
+      ),
+      { numRuns: 5000 },
+    )
+  })
+
+  test('without a name that reaches a prototype', () => {
+    const usage: unknown = JSON.parse('{"prompt_tokens":1,"server_tool_use":{"__proto__":3,"a":2}}')
+    expect(usageFrom(usage)?.serverToolCalls).toEqual({ a: 2 })
+  })
+})

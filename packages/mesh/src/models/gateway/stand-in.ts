@@ -1,0 +1,38 @@
+import type { JsonObject } from '@flotilla/protocol/json-value'
+import { Problem } from '@flotilla/protocol/problem'
+import type { CatalogModel } from '../catalog/model-catalog.ts'
+import { resolveModel } from '../catalog/resolve-model.ts'
+import type { CallParameters } from '../formats/api-format.ts'
+import type { CallPurpose, LlmProvider } from '../providers/llm-provider.ts'
+import type { FallbackDeps } from './allowed-models.ts'
+import { isOfMind } from './open-call.ts'
+import type { AgentCaller, OpenCallDeps } from './open-call.ts'
+
+/** Who answers in the model's place in a run that plays another one again. */
+export type StandIn = (asked: {
+  readonly runId: string
+  readonly purpose: CallPurpose
+  /** What is forwarded, its messages among it. */
+  readonly parameters: JsonObject
+}) => { readonly llm: LlmProvider } | { readonly model: string } | null
+
+/** A run that plays another one again hears its record, or the model that a person let go on from there. */
+export function standInChain(
+  deps: FallbackDeps & Pick<OpenCallDeps, 'apiFormat'> & { readonly standIn?: StandIn },
+  caller: AgentCaller,
+  { read, purpose }: { readonly read: CallParameters; readonly purpose: CallPurpose },
+): CatalogModel[] | null {
+  const runId = caller.run?.runId
+  const standIn =
+    runId !== undefined && isOfMind(deps, caller)
+      ? (deps.standIn?.({ runId, purpose, parameters: read.forwarded }) ?? null)
+      : null
+  if (standIn === null) return null
+  if ('llm' in standIn) {
+    const free = deps.catalog.find({ provider: 'scripted', model: 'recorded' })
+    return [{ ...free, id: 'recorded/answers', provider: 'recorded', model: 'answers', llm: standIn.llm }]
+  }
+  const name = resolveModel(standIn.model, deps.catalog.defaultProvider())
+  if (name === null) throw new Problem('not-configured', { detail: `${standIn.model} names no model` })
+  return [deps.catalog.find(name)]
+}

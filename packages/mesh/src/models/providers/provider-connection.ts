@@ -1,0 +1,235 @@
+import { connect as connectPlain } from 'node:net'
+import type { Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
+import { createReplyReader } from './reply-reader.ts'
+import type { ReplyHead } from './reply-reader.ts'
+
+/** Whoever waits for the answer to one call. Hears of one end, and then nothing more. */
+export interface Answering {
+  /** False once its asker has left: then nothing is sent. */
+  isWanted(): boolean
+  /** From now on the call may have been read at the far end. */
+  onSent(flow: ReplyFlow): void
+  onHead(head: ReplyHead): void
+  /** A piece of the body, never empty. */
+  onData(bytes: Uint8Array): void
+  onEnd(): void
+  onError(error: Error): void
+}
+
+/** The reader's hand on an answer. */
+export interface ReplyFlow {
+  pause(): void
+  resume(): void
+  /** Ends the connection; `onError` hears this error. */
+  abort(error: Error): void
+}
+
+/** Where a connection leads to. */
+export interface FarEnd {
+  readonly host: string
+  readonly port: number
+  /** The session of one connection makes the next one faster. */
+  readonly tls: { readonly servername: string; session: Buffer | null } | null
+}
+
+export interface ConnectionBounds {
+  readonly connectMs: number
+  readonly headersMs: number
+  readonly bodyIdleMs: number
+  /** Between two calls. */
+  readonly idleMs: number
+  /** So much before the far end would end it. */
+  readonly idleMarginMs: number
+}
+
+/** Carries one call at a time. */
+export interface Connection {
+  /** Once it is open; when it cannot be opened, nothing was sent. */
+  send(bytes: Uint8Array, answering: Answering): void
+  /** Nobody asks this any more: ends a connection that is only being opened for it. */
+  leave(answering: Answering): void
+  destroy(): void
+}
+
+export interface ConnectionOwner {
+  /** May carry another call. */
+  free(connection: Connection): void
+  /** Carries nothing any more. */
+  gone(connection: Connection): void
+}
+
+/** The far end was silent for longer than a bound. */
+export class SilentTooLong extends Error {
+  readonly code = 'ETIMEDOUT'
+}
+
+type Phase = 'connecting' | 'head' | 'body' | 'idle'
+
+/** Silences are looked at so often, milliseconds: more exactly where a bound is short. */
+const lookEveryMs = 1000
+const looksPerBound = 4
+const keepAliveProbeMs = 60_000
+
+/**
+ * One connection of HTTP/1.1, as thin as the model path asks for. What comes while no call is open ends it: it could be
+ * taken for the answer to the next one.
+ */
+export function openConnection(far: FarEnd, bounds: ConnectionBounds, owner: ConnectionOwner): Connection {
+  const socket = opened(far)
+  const reader = createReplyReader()
+  let phase: Phase = 'connecting'
+  let waiting: { readonly bytes: Uint8Array; readonly answering: Answering } | null = null
+  let answering: Answering | null = null
+  let idleMaxMs = bounds.idleMs
+  let isPaused = false
+  let isGone = false
+  const shortest = Math.min(bounds.connectMs, bounds.headersMs, bounds.bodyIdleMs)
+  const everyMs = Math.max(10, Math.min(lookEveryMs, shortest / looksPerBound))
+  let silentMs = 0
+  const looking = setInterval(look, everyMs)
+  looking.unref()
+
+  function look(): void {
+    if (isPaused) return
+    silentMs += everyMs
+    if (phase === 'idle') {
+      if (silentMs >= idleMaxMs) close(null)
+    } else if (silentMs >= boundOf(phase, bounds)) {
+      close(new SilentTooLong(`nothing came for ${silentMs} ms`))
+    }
+  }
+
+  /** Tells whoever waits, once, and ends the connection. */
+  function close(error: Error | null): void {
+    if (isGone) return
+    isGone = true
+    clearInterval(looking)
+    socket.destroy()
+    const told = answering ?? waiting?.answering
+    answering = waiting = null
+    owner.gone(connection)
+    told?.onError(error ?? new Error('the far end closed the connection'))
+  }
+
+  function start(bytes: Uint8Array, next: Answering): void {
+    silentMs = 0
+    if (!next.isWanted()) {
+      phase = 'idle'
+      owner.free(connection)
+      return
+    }
+    answering = next
+    phase = 'head'
+    socket.ref()
+    reader.begin(hears)
+    next.onSent(flowOf(next))
+    // Whoever has left meanwhile has ended it.
+    if (!isGone) socket.write(bytes)
+  }
+
+  /** Of one call: the connection may carry another by the time that it is used. */
+  function flowOf(mine: Answering): ReplyFlow {
+    return {
+      pause() {
+        if (mine !== answering) return
+        isPaused = true
+        socket.pause()
+      },
+      resume() {
+        if (mine === answering) goOn()
+      },
+      abort(error) {
+        if (mine === answering) close(error)
+      },
+    }
+  }
+
+  function goOn(): void {
+    if (!isPaused) return
+    isPaused = false
+    silentMs = 0
+    socket.resume()
+  }
+
+  const hears = {
+    head(head: ReplyHead): void {
+      phase = 'body'
+      silentMs = 0
+      answering?.onHead(head)
+    },
+    data(bytes: Uint8Array): void {
+      answering?.onData(bytes)
+    },
+    over({ isKept, idleMaxMs: told }: { readonly isKept: boolean; readonly idleMaxMs: number | null }): void {
+      const ended = answering
+      if (ended === null || isGone) return
+      answering = null
+      phase = 'idle'
+      silentMs = 0
+      idleMaxMs = Math.min(bounds.idleMs, told === null ? bounds.idleMs : told - bounds.idleMarginMs)
+      goOn()
+      // One that waits for a call holds up nobody's end.
+      socket.unref()
+      // An answer that comes before the call has left was not given to all of it.
+      if (isKept && idleMaxMs > 0 && socket.writableLength === 0) owner.free(connection)
+      else close(null)
+      ended.onEnd()
+    },
+  }
+
+  socket.on(far.tls === null ? 'connect' : 'secureConnect', () => {
+    const first = waiting
+    waiting = null
+    if (first !== null) start(first.bytes, first.answering)
+  })
+  socket.on('data', (bytes: Buffer) => {
+    if (isGone) return
+    if (phase === 'body') silentMs = 0
+    try {
+      reader.take(bytes)
+    } catch (error) {
+      close(error as Error)
+    }
+  })
+  socket.on('end', () => {
+    if (isGone) return
+    try {
+      reader.end()
+    } catch (error) {
+      close(error as Error)
+    }
+    close(null)
+  })
+  socket.on('error', (error) => close(error))
+  socket.on('close', () => close(null))
+  if (far.tls !== null) socket.on('session', (session: Buffer) => keepSession(far, session))
+
+  const connection: Connection = {
+    send(bytes, next) {
+      if (phase === 'connecting') waiting = { bytes, answering: next }
+      else start(bytes, next)
+    },
+    leave(left) {
+      if (waiting?.answering === left) close(new Error('the call was left'))
+    },
+    destroy: () => close(new Error('the connection was ended here')),
+  }
+  return connection
+}
+
+function boundOf(phase: Exclude<Phase, 'idle'>, bounds: ConnectionBounds): number {
+  if (phase === 'connecting') return bounds.connectMs
+  return phase === 'head' ? bounds.headersMs : bounds.bodyIdleMs
+}
+
+function opened({ host, port, tls }: FarEnd): Socket {
+  const address = { host, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveProbeMs }
+  if (tls === null) return connectPlain(address)
+  const { servername, session } = tls
+  return connectTls({ ...address, servername, ALPNProtocols: ['http/1.1'], ...(session ? { session } : {}) })
+}
+
+function keepSession({ tls }: FarEnd, session: Buffer): void {
+  if (tls !== null) tls.session = session
+}

@@ -1,0 +1,199 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { BrokenReply, createReplyReader } from './reply-reader.ts'
+import type { ReplyHead } from './reply-reader.ts'
+
+/** What is heard of these pieces; `isBroken` where they are no answer. */
+function heard(pieces: readonly Uint8Array[], isEnded = false) {
+  const told = {
+    head: null as ReplyHead | null,
+    body: '',
+    pieces: 0,
+    reuse: null as object | null,
+    isBroken: false,
+  }
+  const reader = createReplyReader()
+  reader.begin({
+    head: (head) => (told.head = head),
+    data: (bytes) => {
+      told.body += Buffer.from(bytes).toString('latin1')
+      told.pieces++
+    },
+    over: (reuse) => (told.reuse = reuse),
+  })
+  try {
+    // Its own memory each, as what comes from a line has.
+    for (const piece of pieces) reader.take(Buffer.from(piece))
+    if (isEnded) reader.end()
+  } catch (error) {
+    expect(error).toBeInstanceOf(BrokenReply)
+    told.isBroken = true
+  }
+  return told
+}
+
+const whole = (text: string, isEnded = false) => heard([Buffer.from(text, 'latin1')], isEnded)
+
+function cutAt(text: string, places: readonly number[]): Uint8Array[] {
+  const bytes = Buffer.from(text, 'latin1')
+  const cuts = [...new Set([0, ...places.map((place) => place % bytes.length), bytes.length])].toSorted(
+    (a, b) => a - b,
+  )
+  return cuts.slice(1).map((end, index) => bytes.subarray(cuts[index], end))
+}
+
+const chunkedHead = 'HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n'
+
+describe('an answer', () => {
+  test('of a stated length is read, and leaves its connection', () => {
+    const { head, body, reuse } = whole(
+      'HTTP/1.1 429 Too Many\r\nretry-after: 7\r\ncontent-length: 5\r\n\r\nhello',
+    )
+    expect(head?.status).toBe(429)
+    expect(head?.headers.get('retry-after')).toBe('7')
+    expect(body).toBe('hello')
+    expect(reuse).toEqual({ isKept: true, idleMaxMs: null })
+  })
+
+  test('in chunks is the same however it is cut, and one piece for each that comes', () => {
+    const texts = ['data: a\n\n', 'x'.repeat(300), '\r\n\r\n0\r\n\r\n', 'end']
+    const chunks = texts.map((text) => `${text.length.toString(16)};ext=1\r\n${text}\r\n`).join('')
+    const text = `${chunkedHead}${chunks.replace(';ext=1', '')}0\r\ntrailer: 1\r\n\r\n`
+    const expected = { body: texts.join(''), isBroken: false, reuse: { isKept: true, idleMaxMs: null } }
+    expect(whole(text)).toMatchObject({ ...expected, pieces: 1 })
+    fc.assert(
+      fc.property(fc.array(fc.nat(), { maxLength: 40 }), (places) => {
+        expect(heard(cutAt(text, places))).toMatchObject(expected)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  test('of any chunks is what they carry', () => {
+    const chunks = fc.array(fc.string({ minLength: 1, maxLength: 40, unit: 'binary-ascii' }), {
+      maxLength: 20,
+    })
+    fc.assert(
+      fc.property(chunks, fc.array(fc.nat(), { maxLength: 10 }), (texts, places) => {
+        const framed = texts
+          .map((text) => `${text.length.toString(16).toUpperCase()}\r\n${text}\r\n`)
+          .join('')
+        const { body, isBroken, reuse } = heard(cutAt(`${chunkedHead}${framed}0\r\n\r\n`, places))
+        expect({ body, isBroken }).toEqual({ body: texts.join(''), isBroken: false })
+        expect(reuse).not.toBeNull()
+      }),
+    )
+  })
+
+  test('without a length ends with its connection', () => {
+    const text = 'HTTP/1.1 200 OK\r\n\r\nall of it'
+    expect(whole(text).reuse).toBeNull()
+    expect(whole(text, true)).toMatchObject({ body: 'all of it', reuse: { isKept: false } })
+  })
+
+  test('that is announced is waited for', () => {
+    const { head, body } = whole(
+      'HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi',
+    )
+    expect([head?.status, body]).toEqual([200, 'hi'])
+  })
+
+  test.each([
+    ['says so', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: Keep-Alive, Close\r\n\r\nhi'],
+    ['is of HTTP/1.0', 'HTTP/1.0 200 OK\r\ncontent-length: 2\r\n\r\nhi'],
+    ['goes on behind its end', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhiHTTP/1.1 200 OK\r\n\r\n'],
+  ])('does not leave its connection where it %s', (_what, text) => {
+    expect(whole(text)).toMatchObject({ body: 'hi', isBroken: false, reuse: { isKept: false } })
+  })
+
+  test('says for how long its connection may lie idle', () => {
+    const { reuse } = whole('HTTP/1.1 200 OK\r\nkeep-alive: timeout=5, max=100\r\ncontent-length: 0\r\n\r\n')
+    expect(reuse).toEqual({ isKept: true, idleMaxMs: 5000 })
+  })
+
+  test.each([
+    ['two lengths', 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\nhi'],
+    ['a list of lengths', 'HTTP/1.1 200 OK\r\ncontent-length: 2, 2\r\n\r\nhi'],
+    ['a length with a sign', 'HTTP/1.1 200 OK\r\ncontent-length: +2\r\n\r\nhi'],
+    [
+      'a length beside chunks',
+      'HTTP/1.1 200 OK\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
+    ],
+    ['chunks and another encoding', 'HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n'],
+    ['chunks in HTTP/1.0', 'HTTP/1.0 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n'],
+    ['lines that end in LF alone', 'HTTP/1.1 200 OK\ncontent-length: 2\r\n\r\nhi'],
+    ['a value in two lines', 'HTTP/1.1 200 OK\r\na: b\r\n c\r\ncontent-length: 2\r\n\r\nhi'],
+    ['a blank before the colon', 'HTTP/1.1 200 OK\r\ncontent-length : 2\r\n\r\nhi'],
+    ['a control character in a value', 'HTTP/1.1 200 OK\r\na: \0\r\ncontent-length: 2\r\n\r\nhi'],
+    ['another protocol', 'HTTP/2 200\r\ncontent-length: 2\r\n\r\nhi'],
+    ['a change of protocol', 'HTTP/1.1 101 Switching\r\nupgrade: x\r\n\r\n'],
+    ['no digits before a chunk', `${chunkedHead}\r\nhi\r\n`],
+    ['a sign before a chunk', `${chunkedHead}+2\r\nhi\r\n0\r\n\r\n`],
+    ['a prefix before a chunk', `${chunkedHead}0x2\r\nhi\r\n0\r\n\r\n`],
+    ['a chunk of more bytes than anybody can count', `${chunkedHead}fffffffffffff\r\n`],
+    ['a chunk that is longer than it says', `${chunkedHead}1\r\nhi\r\n0\r\n\r\n`],
+    ['a chunk whose length ends in LF alone', `${chunkedHead}2\nhi\r\n0\r\n\r\n`],
+  ])('with %s is refused', (_what, text) => {
+    expect(whole(text)).toMatchObject({ isBroken: true, reuse: null })
+  })
+
+  test.each([
+    ['a head', `HTTP/1.1 200 OK\r\na: ${'x'.repeat(17_000)}`],
+    ['a length of a chunk', `${chunkedHead}2;${'x'.repeat(300)}`],
+    ['what stands behind the last chunk', `${chunkedHead}0\r\n${`a: ${'x'.repeat(100)}\r\n`.repeat(200)}`],
+    ['announcements', 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(17)],
+  ])('is refused once %s has no end', (_what, text) => {
+    expect(whole(text).isBroken).toBe(true)
+    expect(
+      heard(
+        cutAt(
+          text,
+          Array.from({ length: 50 }, (_, index) => index * 397),
+        ),
+      ).isBroken,
+    ).toBe(true)
+  })
+
+  test.each([
+    ['within its head', 'HTTP/1.1 200 OK\r\n'],
+    ['within its length', 'HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhel'],
+    ['between chunks', `${chunkedHead}2\r\nhi\r\n`],
+    ['before its last line', `${chunkedHead}2\r\nhi\r\n0\r\n`],
+  ])('that breaks off %s is not taken for whole', (_what, text) => {
+    expect(whole(text, true)).toMatchObject({ isBroken: true, reuse: null })
+  })
+
+  test('keeps what came before it broke', () => {
+    expect(whole(`${chunkedHead}2\r\nhi\r\nnonsense\r\n`)).toMatchObject({ body: 'hi', isBroken: true })
+  })
+
+  test('that nobody asked for is refused', () => {
+    const reader = createReplyReader()
+    expect(() => reader.take(Buffer.from('HTTP/1.1 200 OK\r\n\r\n'))).toThrow(BrokenReply)
+  })
+
+  test('of any bytes throws nothing but that it is broken', () => {
+    const pieces = fc.constantFrom(
+      'HTTP/1.1 200 OK',
+      '\r\n',
+      '\n',
+      'a: b',
+      'transfer-encoding: chunked',
+      '5',
+      'hello',
+      '0',
+      ';',
+    )
+    fc.assert(
+      fc.property(fc.array(pieces, { maxLength: 30 }), (parts) => {
+        // That nothing else is thrown is looked at there.
+        const { reuse, isBroken } = heard(
+          parts.map((part) => Buffer.from(part)),
+          true,
+        )
+        expect(reuse === null || !isBroken).toBe(true)
+      }),
+      { numRuns: 2000 },
+    )
+  })
+})
