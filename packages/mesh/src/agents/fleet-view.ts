@@ -1,4 +1,6 @@
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
+import { sinceOf, troubleOf } from './lifecycle/agent-state.ts'
+import { isArchived } from './registry/agent-table.ts'
 import type { AgentRow } from './registry/agent-table.ts'
 
 /** What other modules know of an agent. */
@@ -26,8 +28,10 @@ export function agentView(row: AgentRow, activity: AgentActivity, defaultModel: 
     waiting: activity.waiting,
     cost_today_usd: activity.costTodayUsd,
     budget: { daily_usd: record.budget.dailyUsd, monthly_usd: record.budget.monthlyUsd },
-    archived: row.archivedAt !== null,
+    state_since: sinceOf(state),
+    retry_at: 'dueAt' in state ? state.dueAt : null,
+    archived: isArchived(row),
     paused: activity.pausedReason,
-    last_error: state.kind === 'failed' ? state.reason : null,
+    last_error: troubleOf(state),
   }
 }

@@ -1,36 +1,43 @@
 import { Agent } from 'node:http'
+import { isLive } from '@flotilla/protocol/agent-lifecycle'
+import { lifecycleLimits } from '@flotilla/protocol/limits'
 import type { AgentView } from '@flotilla/protocol/mesh-human-api'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import type { Caller, PermissionGrants } from '../access/index.ts'
 import type { SandboxRuntime } from '../sandbox/index.ts'
-import type { Kernel } from '../kernel/index.ts'
+import type { Kernel, WorkFeedback } from '../kernel/index.ts'
 import type { AgentConnections } from './connection/agent-connection.ts'
 import type { AgentAddress } from './connection/agent-exchange.ts'
 import { createAgentHttp } from './connection/agent-http.ts'
-import type { ReplyShares } from './connection/agent-http.ts'
+import type { ReplyShares } from './connection/agent-line.ts'
 import type { AgentLife } from './lifecycle/agent-life.ts'
 import type { AgentBudget, AgentRecord } from './registry/agent-record.ts'
-import { createAgentTable, refuseArchived } from './registry/agent-table.ts'
+import { createAgentTable, isArchived, refuseArchived } from './registry/agent-table.ts'
+import type { AgentMove } from './registry/agent-table.ts'
 import { createAgentTokens } from './connection/agent-tokens.ts'
 import type { TokenOwner } from './connection/agent-tokens.ts'
 import { createAgentTurns } from './lifecycle/agent-turns.ts'
-import { applyTemplate } from './registry/apply-template.ts'
-import type { ApplyTemplate } from './registry/apply-template.ts'
 import { createBriefings } from './briefing/briefings.ts'
 import { createAgent } from './registry/create-agent.ts'
 import type { CreateAgent, RequireModel } from './registry/create-agent.ts'
 import { createArchive } from './registry/archive-agent.ts'
 import type { Archive } from './registry/archive-agent.ts'
-import { deleteAgent } from './registry/delete-agent.ts'
+import { deleteAgent, deleteInTurn } from './registry/delete-agent.ts'
 import type { DeleteAgent } from './registry/delete-agent.ts'
 import { changeAgent } from './registry/change-agent.ts'
 import type { ChangeAgent } from './registry/change-agent.ts'
-import { createAgentConnections } from './lifecycle/ensure-running.ts'
+import { troubleOf } from './lifecycle/agent-state.ts'
+import { createAgentConnections, refuseQuarantined } from './lifecycle/ensure-running.ts'
 import type { Isolation, Reach } from './lifecycle/ensure-running.ts'
 import { ensureOperator } from './registry/ensure-operator.ts'
 import { agentView } from './fleet-view.ts'
 import type { AgentActivity } from './fleet-view.ts'
 import { watchHealth } from './lifecycle/health.ts'
+import { createHibernate } from './lifecycle/hibernate.ts'
+import { hibernateAgent } from './lifecycle/hibernate-agent.ts'
+import type { HibernateAgent } from './lifecycle/hibernate-agent.ts'
+import { forgiveLosses } from './lifecycle/lose-sandbox.ts'
+import { createRemoveOrphans } from './lifecycle/remove-orphans.ts'
 import { listAgents } from './registry/list-agents.ts'
 import type { AgentSummary } from './registry/list-agents.ts'
 import { createMcpServerTable } from './registry/mcp-server-table.ts'
@@ -42,9 +49,14 @@ import type { ReconcileReport } from './lifecycle/reconcile-fleet.ts'
 import { restartAgent } from './lifecycle/restart-agent.ts'
 import type { RestartAgent } from './lifecycle/restart-agent.ts'
 import { createAgentStarts } from './lifecycle/start-agent.ts'
+import { createShortLived } from './registry/short-lived.ts'
+import type { ShortLived } from './registry/short-lived.ts'
 import { stopAgent } from './lifecycle/stop-agent.ts'
 import type { StopAgent } from './lifecycle/stop-agent.ts'
-import { createTemplates } from './registry/templates.ts'
+import { createSeedFiles } from './registry/seed-files.ts'
+import type { SeedFiles } from './registry/seed-files.ts'
+import { writeAgents } from './registry/write-agents.ts'
+import type { WriteAgents } from './registry/write-agents.ts'
 
 /** Connections kept to one agent: a stream, a status, a probe and some to spare. */
 const socketsPerAgentMax = 16
@@ -54,8 +66,6 @@ export interface FleetDeps extends Omit<Kernel, 'settings'> {
   readonly grants: PermissionGrants
   readonly runtime: SandboxRuntime
   readonly briefsFolder: string
-  /** The owner's folder first. */
-  readonly templateFolders: readonly string[]
   readonly meshIdentity: MeshIdentity
   /** What replies of each agent may take of the mesh. */
   readonly replies: ReplyShares
@@ -66,6 +76,10 @@ export interface FleetDeps extends Omit<Kernel, 'settings'> {
   /** What the agent may keep, by the settings of the moment. */
   readonly dataLimitBytes: (agentId: string) => number
   readonly projectText: (agentId: string) => string
+  readonly restartsPerHour: () => number
+  readonly hibernateAfterMs: (agentId: string) => number | null
+  /** What was said of the agent's work, for its learnings. */
+  readonly feedbackFor: (agentId: string) => readonly WorkFeedback[]
   readonly isolation: Isolation
 }
 
@@ -87,18 +101,28 @@ export interface Fleet extends AgentConnections, Reach {
   readonly mcpServers: McpServerTable
   readonly create: CreateAgent
   readonly delete: DeleteAgent
+  readonly shortLived: ShortLived
   readonly archive: Archive
   readonly isArchived: (agentId: string) => boolean
-  /** For whoever gives work. Problems `unknown-agent`, `agent-archived`. */
-  requireWorking(agentId: string): void
+  /** Why it does not work now and is started again by itself, in words; null where that is not so. */
+  failureOf(agentId: string): string | null
+  /**
+   * For whoever gives work. Problems `unknown-agent`, `agent-archived`; and where somebody waits for the answer,
+   * `agent-quarantined`: other work waits in the queue until the agent is well.
+   */
+  requireWorking(agentId: string, asker?: 'waits'): void
   /** Writes changes of the record; a sandbox that runs is re-created before its next run where it has to be. */
   readonly change: ChangeAgent
   /** The model that the agent's sandbox works with: the record's, or the one before while a run goes on. */
   modelInUse(agentId: string): string | null
   readonly restart: RestartAgent
   readonly stop: StopAgent
-  readonly applyTemplate: ApplyTemplate
-  templateNames(): Promise<readonly string[]>
+  readonly hibernate: HibernateAgent
+  /** Stops whatever may run, as the mesh ends; what does not end in time goes on, and is adopted by the next start. */
+  stopAll(reason: string): Promise<void>
+  /** Many at once, in the turn of each and in one transaction of the caller's. */
+  readonly write: WriteAgents
+  readonly seedFiles: Pick<SeedFiles, 'of'>
   /** Writes SYSTEM.md of running agents anew, e.g. after permissions changed. */
   refreshBriefings(): Promise<void>
   /** Asks every agent now; `run` does so every 30 s. */
@@ -116,13 +140,26 @@ export function createFleet(deps: FleetDeps): Fleet {
   const { agents } = life
   const meter = createDataMeter(life)
   const starts = createAgentStarts(life, meter)
-  const health = watchHealth(life, starts, { isolation: deps.isolation, meter })
-  deps.hooks.agentDeleted.subscribe(health.forget)
+  const hibernate = createHibernate(life)
+  const health = watchHealth(life, starts, {
+    isolation: deps.isolation,
+    meter,
+    finishDeletion: (agentId) => deleteInTurn({ ...deps, life }, agentId, 'system'),
+    hibernateIdle: hibernate.idle,
+    removeOrphans: createRemoveOrphans(life),
+  })
+  const stopHearing = deps.runtime.onEngineBack(health.tryAll)
+  deps.hooks.agentDeleted.subscribe((agentId) => life.lastUsed.delete(agentId))
+  deps.hooks.runSettled.subscribe(({ agentId, state }) => {
+    life.lastUsed.set(agentId, deps.clock.now())
+    // Work that came to its end is the best sign that an agent is well.
+    if (state === 'done') forgiveLosses(life, agentId)
+  })
   const create = createAgent({ ...deps, life })
-  const templates = createTemplates(deps.templateFolders)
   const view = (agentId: string, activityOf: (agentId: string) => AgentActivity): AgentView =>
     agentView(agents.require(agentId), activityOf(agentId), deps.defaultModel())
 
+  const stop = stopAgent(life, starts)
   return {
     ...createAgentConnections(life, starts, deps),
     reconcile: () => reconcileFleet(life),
@@ -141,13 +178,27 @@ export function createFleet(deps: FleetDeps): Fleet {
     change: changeAgent(life),
     modelInUse: (agentId) => life.outdated.get(agentId) ?? agents.find(agentId)?.record.model ?? null,
     delete: deleteAgent({ ...deps, life, starts }),
+    shortLived: createShortLived({ ...deps, life, starts }),
     archive: createArchive({ ...deps, life, starts }),
-    isArchived: (agentId) => (agents.find(agentId)?.archivedAt ?? null) !== null,
-    requireWorking: (agentId) => refuseArchived(agents.require(agentId)),
+    isArchived: (agentId) => {
+      const row = agents.find(agentId)
+      return row !== null && isArchived(row)
+    },
+    failureOf: (agentId) => {
+      const state = agents.find(agentId)?.state
+      return state?.kind === 'restarting' || state?.kind === 'quarantined' ? state.reason : null
+    },
+    requireWorking: (agentId, asker) => {
+      const row = agents.require(agentId)
+      refuseArchived(row)
+      if (asker === 'waits') refuseQuarantined(row, deps.clock.now())
+    },
     restart: restartAgent({ ...deps, life, starts }),
-    stop: stopAgent(life, starts),
-    applyTemplate: applyTemplate({ ...deps, templates, agents, create }),
-    templateNames: () => templates.names(),
+    stop,
+    hibernate: hibernateAgent({ ...deps, life, hibernate: hibernate.now }),
+    stopAll: (reason) => stopAll(life, (agentId) => stop(agentId, reason)),
+    write: writeAgents({ ...deps, life }),
+    seedFiles: life.seedFiles,
     refreshBriefings: () => life.briefings.refresh(),
     sweep: () => health.sweep(),
     run: async (signal) => {
@@ -155,22 +206,27 @@ export function createFleet(deps: FleetDeps): Fleet {
     },
     close: async () => {
       health.close()
+      stopHearing()
       starts.breakOffAll('the mesh stops')
-      await life.turns.settled()
+      if (!(await life.turns.settled(lifecycleLimits.shutdownMs))) {
+        life.log.error({}, 'changes of agents are still under way; the next start brings them together')
+      }
       http.destroy()
     },
   }
 }
 
 function createLife(deps: FleetDeps, http: Agent): AgentLife {
-  const agents = createAgentTable(deps.database)
+  const agents = createAgentTable(deps.database, (move) => announceMove(deps, move))
   const mcpServers = createMcpServerTable(deps.database)
   return {
     ...deps,
     agents,
     mcpServers,
+    seedFiles: createSeedFiles(deps),
     tokens: createAgentTokens({ ...deps, agents }),
-    turns: createAgentTurns(),
+    turns: createAgentTurns(deps.clock),
+    lastUsed: new Map<string, number>(),
     briefings: createBriefings({ ...deps, agents, mcpServers }),
     addresses: new Map<string, AgentAddress>(),
     outdated: new Map<string, string | null>(),
@@ -191,4 +247,33 @@ function createLife(deps: FleetDeps, http: Agent): AgentLife {
       publicKeyBase64url: deps.meshIdentity.publicKeyBase64url,
     }),
   }
+}
+
+/** Whoever watches hears of each move at once, in its transaction. */
+function announceMove({ events }: Pick<FleetDeps, 'events'>, { agentId, from, to }: AgentMove): void {
+  const reason = to.kind === 'stopping' ? to.reason : troubleOf(to)
+  events.publish({ type: 'agent.changed', agent_id: agentId, from: from.kind, to: to.kind, reason })
+}
+
+async function stopAll(life: AgentLife, stop: (agentId: string) => Promise<void>): Promise<void> {
+  const mayRun = life.agents
+    .list()
+    .filter(({ state }) => isLive(state.kind) || state.kind === 'starting' || state.kind === 'stopping')
+  const late = new AbortController()
+  const deadline = life.clock.sleep(lifecycleLimits.shutdownMs, late.signal).then(
+    () => life.log.error({}, 'agents were not stopped in time; the next start takes them up or ends them'),
+    () => {},
+  )
+  const stops = mayRun.map(async ({ record }) => {
+    try {
+      await stop(record.id)
+    } catch (error) {
+      life.log.warn(
+        { agentId: record.id, err: error },
+        'an agent was not stopped; the next start takes it up or ends it',
+      )
+    }
+  })
+  await Promise.race([Promise.all(stops), deadline])
+  late.abort()
 }

@@ -1,7 +1,8 @@
 import { meshAgentApi as api, meshAgentEndpoints as endpoints } from '@flotilla/protocol/mesh-agent-api'
 import type { PermissionStore } from '../access/index.ts'
 import { createPermissionGrants } from '../access/index.ts'
-import { dataLimitBytes } from '../config/index.ts'
+import { dataLimitBytes, hibernateAfterMs } from '../config/index.ts'
+import { rootOf } from '../kernel/index.ts'
 import type { Kernel, MeshModule } from '../kernel/index.ts'
 import { createMeshIdentity } from './connection/mesh-identity.ts'
 import { createFleet } from './fleet.ts'
@@ -18,7 +19,8 @@ export type { AgentTurns } from './lifecycle/agent-turns.ts'
 export type { Reach } from './lifecycle/ensure-running.ts'
 export type { AgentBudget, AgentRecord } from './registry/agent-record.ts'
 export { defaultBudget } from './registry/create-agent.ts'
-export type { RequireModel } from './registry/create-agent.ts'
+export type { NewAgent, RequireModel } from './registry/create-agent.ts'
+export type { AgentRewrite, WriteAgents } from './registry/write-agents.ts'
 export type { McpServerTable } from './registry/mcp-server-table.ts'
 export { noSuchAgent } from './registry/no-such-agent.ts'
 export { operatorStaysWords } from './registry/operator-stays.ts'
@@ -35,8 +37,6 @@ type Needs = Pick<FleetDeps, 'runtime' | 'replies' | 'loopLimits'> & {
   }
   readonly permissions: PermissionStore
   readonly briefsFolder: string
-  /** The owner's folder first. */
-  readonly templateFolders: readonly string[]
   /** Of the mesh: what agents know it by is derived from it. */
   readonly secret: string
 }
@@ -53,8 +53,11 @@ export function agentsModule(kernel: Kernel, needs: Needs): MeshModule<Agents> {
     permissionsOf: (agentId) => permissions.snapshot().recordOf(agentId) ?? null,
     grants: createPermissionGrants(permissions),
     meshIdentity: createMeshIdentity({ secret, clock: kernel.clock }),
-    dataLimitBytes: (agentId) => dataLimitBytes(kernel.settings(), agentId),
-    projectText: () => '',
+    dataLimitBytes: (agentId) => dataLimitBytes(kernel.settings(), rootOf(kernel.hooks, agentId)),
+    restartsPerHour: () => kernel.settings().restarts_per_hour,
+    hibernateAfterMs: (agentId) => hibernateAfterMs(kernel.settings(), rootOf(kernel.hooks, agentId)),
+    projectText: (agentId) => kernel.hooks.projectTexts.ask(rootOf(kernel.hooks, agentId))[0] ?? '',
+    feedbackFor: kernel.hooks.feedbackFor.ask,
   })
   const files = createWorkspaceFiles({ ...kernel, fleet })
   const listMcpServers = createListMcpServers({ ...kernel, fleet })

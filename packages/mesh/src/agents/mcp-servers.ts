@@ -31,7 +31,8 @@ export function createListMcpServers(deps: {
   }
 
   return async (caller: Caller, agentId: string) => {
-    guard(caller, { do: 'view-fleet' })
+    // What an owner wrote for them is an owner's to see, of all people.
+    guard(caller, { do: caller.kind === 'human' ? 'manage-fleet' : 'view-fleet' })
     if (!fleet.find(agentId)) throw new Problem('unknown-agent', { detail: 'there is no agent with this id' })
     const configured = Object.entries(fleet.mcpServers.of(agentId))
     const told = configured.length === 0 ? [] : await toldBy(agentId)

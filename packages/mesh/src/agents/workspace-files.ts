@@ -23,7 +23,7 @@ export function createWorkspaceFiles(deps: {
   const { guard, fleet } = deps
   return {
     write: async (caller, { agentId, path, content }) => {
-      guard(caller, { do: 'manage-fleet' })
+      guard(caller, { do: 'manage-agent', agentId })
       const signal = AbortSignal.timeout(answerMaxMs)
       const connection = await fleet.reach(agentId, signal)
       await connection.writeFile(path, content, signal)

@@ -11,7 +11,7 @@ function aWatch(look: () => Promise<readonly WallReport[]>) {
   const watch = createIsolation({
     runtime: {
       isolates: true,
-      verifyWalls: look,
+      checkIsolation: look,
       onEngineBack: (listener) => {
         back.add(listener)
         return () => back.delete(listener)
@@ -24,6 +24,7 @@ function aWatch(look: () => Promise<readonly WallReport[]>) {
       publish: (body) => void published.push(body),
       since: () => [],
       subscribe: () => () => {},
+      ofRun: () => [],
       droppedUntil: () => 0,
       lastSeq: () => 0,
     },

@@ -15,7 +15,7 @@ const brokenCheckIntervalMs = 30 * 1000
 const triedAgain = 'the container engine was away; the walls are being tried again'
 
 export interface IsolationDeps {
-  readonly runtime: Pick<SandboxRuntime, 'verifyWalls' | 'isolates' | 'onEngineBack'>
+  readonly runtime: Pick<SandboxRuntime, 'checkIsolation' | 'isolates' | 'onEngineBack'>
   /** Known once agents are listened to. */
   readonly agentPort: () => number
   readonly guard: Guard
@@ -61,7 +61,10 @@ export function createIsolation(deps: IsolationDeps): Isolation {
     const began = returns
     let checks: readonly WallReport[]
     try {
-      checks = await deps.runtime.verifyWalls({ doorPort: deps.agentPort(), ...(signal ? { signal } : {}) })
+      checks = await deps.runtime.checkIsolation({
+        doorPort: deps.agentPort(),
+        ...(signal ? { signal } : {}),
+      })
     } catch (error) {
       const detail = error instanceof Error ? error.message : 'the probe failed'
       checks = [{ id: 'probe-ran', holds: false, detail }]

@@ -10,6 +10,7 @@ import {
   startContainer,
   type PreparedEngine,
 } from './docker/agent-container.ts'
+import { readContainerData, releaseHeld, writeContainerData } from './docker/container-data.ts'
 import { engineDialect } from './docker/engine-dialect.ts'
 import { leftovers, listContainers, renameContainers } from './docker/list-containers.ts'
 import { measureVolumes } from './docker/measure-volumes.ts'
@@ -34,7 +35,7 @@ import { createStartShares } from './start-shares.ts'
 import { createLimitedVolumes } from './volume/limited-volumes.ts'
 import { findVolumePrograms } from './volume/volume-facts.ts'
 import type { VolumePrograms } from './volume/volume-image.ts'
-import { verifyWalls } from './isolation/verify-walls.ts'
+import { checkIsolation } from './isolation/check-isolation.ts'
 
 const startsPerCore = 2
 /** Asked of the engine's log at most; a line is bounded by the log's own rotation. */
@@ -203,6 +204,7 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
       gate = createStartGate(startsPerCore * engine.cpus)
       shares = sharesOf(engine.cpus)
       for (const id of await leftovers(engine, tag)) await removeContainer(engine, id)
+      await releaseHeld(engine, tag)
       programs = await findVolumePrograms(options.path)
       if (options.uid === 0) await volumes.sweep()
       const [tried] = await Promise.all([
@@ -233,9 +235,9 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
       })
     },
 
-    async verifyWalls({ doorPort, signal }) {
+    async checkIsolation({ doorPort, signal }) {
       const { engine, ground } = await standing()
-      return verifyWalls(engine, { ground, homeTag: tag, doorPort, clock: options.clock, signal })
+      return checkIsolation(engine, { ground, homeTag: tag, doorPort, clock: options.clock, signal })
     },
 
     start: (spec) =>
@@ -315,6 +317,11 @@ export function createDockerRuntime(options: DockerRuntimeOptions): SandboxRunti
       const home = { homeId: options.homeId, homeTag: tag, image: ground.image }
       return measureVolumes(engine, home, agentIds)
     },
+
+    readData: async (agentId, data) =>
+      readContainerData(await standing(), { ...options, ...data, homeTag: tag, agentId }),
+    writeData: async (agentId, tar, data) =>
+      writeContainerData(await standing(), { ...options, ...data, homeTag: tag, agentId }, tar),
 
     onEngineBack(listener) {
       backListeners.add(listener)

@@ -13,6 +13,7 @@ import {
   type ProcessRecord,
 } from './process/process-record.ts'
 import { measureFolders } from './process/measure-folders.ts'
+import { readProcessData, signalGroup, writeProcessData } from './process/process-data.ts'
 import { reasonOf, SandboxError } from './sandbox-error.ts'
 import type { SandboxEnd, SandboxRuntime, SandboxState } from './sandbox-runtime.ts'
 
@@ -137,12 +138,15 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
       await mkdir(options.dataRoot, { recursive: true, mode: 0o700 })
       await endUnrecorded()
       for (const record of await readAllRecords(options.dataRoot)) {
-        if (await isAlive(record)) running.set(record.agentId, record)
+        if (!(await isAlive(record))) continue
+        // A life of ours that was killed while it read the data has left it held.
+        signalGroup(record.pid, 'SIGCONT')
+        running.set(record.agentId, record)
       }
       watching ??= watch()
     },
 
-    verifyWalls: async () => [],
+    checkIsolation: async () => [],
 
     async start(spec) {
       try {
@@ -194,6 +198,12 @@ export function createProcessRuntime(options: ProcessRuntimeOptions): SandboxRun
     dataBound: () => ({ kind: 'meter', why: 'agents run as plain processes' }),
     measureData: (agentIds) =>
       measureFolders(agentIds.map((agentId) => ({ agentId, path: join(folderOf(agentId), 'data') }))),
+    readData: async (agentId) => {
+      const record = await readRecord(folderOf(agentId))
+      const works = record !== null && (await isAlive(record))
+      return readProcessData(folderOf(agentId), { group: works ? record.pid : null, clock: options.clock })
+    },
+    writeData: (agentId, tar) => writeProcessData(folderOf(agentId), tar),
     // There is no engine that could be away.
     onEngineBack: () => () => undefined,
 

@@ -26,6 +26,7 @@ export interface ConformanceHome {
 }
 
 const endWaitMs = 10_000
+const dataLimit = { dataLimitBytes: 64 * 1024 * 1024 }
 
 export function aSpec(spec: Partial<SandboxSpec> & { readonly briefingDirectory: string }): SandboxSpec {
   return {
@@ -121,6 +122,40 @@ export function sandboxRuntimeConformance(name: string, open: () => Promise<Conf
       expect(state).toMatchObject({ agentId: 'stopped', running: false })
       expect(state?.address).toBeUndefined()
       expect(state?.exit).toBeDefined()
+    })
+
+    it('data is read while its sandbox works, which goes on afterwards (S9)', async () => {
+      const state = await started({ agentId: 'read' })
+      await home.writeFile(state, 'kept', 'a line that was kept')
+      const data = await home.runtime.readData('read', dataLimit)
+      const tar = Buffer.concat(await Array.fromAsync(data?.tar ?? []))
+      expect(tar.includes('a line that was kept')).toBe(true)
+      expect(data?.held()).toBe(true)
+      await home.answers(state)
+      // Whoever leaves early lets it go on, too.
+      const left = await home.runtime.readData('read', dataLimit)
+      for await (const _ of left?.tar ?? []) break
+      await home.answers(state)
+      expect(await home.runtime.readData('never-was', dataLimit)).toBeNull()
+    })
+
+    it('data is put where there is none, and where there is some nothing is touched (S10)', async () => {
+      const state = await started({ agentId: 'giver' })
+      await home.writeFile(state, 'kept', 'handed on')
+      await home.runtime.stop('giver', { graceMs: 2_000 })
+      const read = async () => {
+        const data = await home.runtime.readData('giver', dataLimit)
+        return Buffer.concat(await Array.fromAsync(data?.tar ?? []))
+      }
+      const tar = await read()
+      const pieces = async function* () {
+        yield tar
+      }
+      await home.runtime.writeData('heir', pieces(), dataLimit)
+      const heir = await started({ agentId: 'heir' })
+      expect(await home.readFile(heir, 'kept')).toBe('handed on')
+      await expect(home.runtime.writeData('heir', pieces(), dataLimit)).rejects.toThrow(/Repair/)
+      expect(await home.readFile(heir, 'kept')).toBe('handed on')
     })
 
     it('removing without data keeps the data, removing with data destroys it', async () => {

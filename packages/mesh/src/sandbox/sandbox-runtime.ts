@@ -17,6 +17,9 @@ import type { SandboxSpec } from './sandbox-spec.ts'
  *   that started it is gone: `endStartShare` brings one back that an earlier process of ours left with more. All that
  *   have more at once leave a part of the machine free, and one that starts over and over gets no more than its share
  *   again.
+ * - S9 `readData` gives data as it stood at one moment: what runs on it is held while it is read, for half a minute at most,
+ *   and goes on afterwards whoever ended the reading. After a life of ours that was killed meanwhile, `prepare` lets it go on.
+ * - S10 `writeData` puts data only where there is none.
  */
 export interface SandboxRuntime {
   readonly kind: string
@@ -32,7 +35,7 @@ export interface SandboxRuntime {
     readonly signal?: AbortSignal
   }): Promise<void>
   /** Tries the walls from inside a throw-away sandbox. The agent door must be listening. */
-  verifyWalls(options: {
+  checkIsolation(options: {
     readonly doorPort: number
     readonly signal?: AbortSignal
   }): Promise<readonly WallReport[]>
@@ -54,6 +57,13 @@ export interface SandboxRuntime {
   dataBound(): DataBound
   /** What agents keep whose data no volume bounds; others, and those without data, are left out. */
   measureData(agentIds: readonly string[]): Promise<ReadonlyMap<string, DataUse>>
+  /** What an agent keeps, as a POSIX archive; null where it keeps nothing. */
+  readData(agentId: string, options: { readonly dataLimitBytes: number }): Promise<DataReading | null>
+  writeData(
+    agentId: string,
+    tar: AsyncIterable<Uint8Array>,
+    options: { readonly dataLimitBytes: number },
+  ): Promise<void>
   /** Hears each time the engine is back after it was out of reach: it may have changed networks and rules meanwhile. */
   onEngineBack(listener: () => void): () => void
   onEnd(listener: (end: SandboxEnd) => void): () => void
@@ -87,6 +97,13 @@ export interface SandboxState {
 export type DataBound =
   | { readonly kind: 'volume' }
   | { readonly kind: 'meter'; /** Why it is no volume. */ readonly why: string }
+
+export interface DataReading {
+  /** To be read to its end, or left by `return`, which ends the hold too. */
+  readonly tar: AsyncIterable<Uint8Array>
+  /** False once what runs there had to go on before all was read: files that it was changing may be torn. */
+  held(): boolean
+}
 
 export interface DataUse {
   readonly bytes: number

@@ -49,6 +49,28 @@ test('PROJECT.md holds what the project wants', async () => {
   expect(await readFile(path, 'utf8')).toBe('# Goal of w')
 })
 
+test('two changes in one moment leave what the second one made', async () => {
+  let text = 'before'
+  let second: Promise<void> = Promise.resolve()
+  world = await aWorker({
+    projectText: () => {
+      const seen = text
+      // The second change comes as the first one is about to be written.
+      if (seen.startsWith('first')) {
+        text = 'second'
+        second = world!.fleet.refreshBriefings()
+      }
+      return seen
+    },
+  })
+  await world.fleet.ensureRunning('w', patient)
+  const path = join(world.runtime.started[0]!.briefingDirectory, 'PROJECT.md')
+  text = `first ${'x'.repeat(8_000_000)}`
+  await world.fleet.refreshBriefings()
+  await second
+  expect(await readFile(path, 'utf8')).toBe('second')
+})
+
 test('ids that are written alike have folders of their own, also where case is folded', () => {
   heedsLesson(11)
   const ids = ['a-b', 'a_b', 'A-b', 'ab', 'a--b', 'a-_b', 'AB', 'aB', '61']

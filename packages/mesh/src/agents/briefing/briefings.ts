@@ -1,9 +1,11 @@
 import { chmod, mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { isLive } from '@flotilla/protocol/agent-lifecycle'
 import type { Clock } from '@flotilla/protocol/clock'
 import { mcpBriefs } from '@flotilla/protocol/mcp-servers'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import { readTextFile, writeFileAtomically } from '../../config/index.ts'
+import type { WorkFeedback } from '../../kernel/index.ts'
 import type { Log } from '../../platform/index.ts'
 import type { Action, Caller, Decision } from '../../access/index.ts'
 import type { AgentTable } from '../registry/agent-table.ts'
@@ -17,7 +19,7 @@ const refreshIntervalMs = 5 * 60 * 1000
 /** What an agent is told about itself and the fleet: one directory per agent, read-only in its container. */
 export interface Briefings {
   directoryOf(agentId: string): string
-  /** Writes PROJECT.md, SYSTEM.md and mcp.json; files that would not change are left alone. */
+  /** Writes PROJECT.md, SYSTEM.md, feedback.json and mcp.json; files that would not change are left alone. */
   write(agentId: string): Promise<void>
   /** Writes those of all agents whose sandbox lives. Never rejects; what fails is logged. */
   refresh(): Promise<void>
@@ -36,6 +38,8 @@ export interface BriefingDeps {
   readonly briefsFolder: string
   /** Contents of PROJECT.md: what the agent's project wants of it; empty when it has none. */
   readonly projectText: (agentId: string) => string
+  /** What was said of the agent's work, oldest first: it takes that into its learnings. */
+  readonly feedbackFor: (agentId: string) => readonly WorkFeedback[]
   readonly permissionsOf: (agentId: string) => PermissionRecord | null
   readonly decide: (caller: Caller, action: Action) => Decision
   readonly clock: Clock
@@ -51,6 +55,16 @@ export function createBriefings(deps: BriefingDeps): Briefings {
 
   const doorTokenPath = (agentId: string): string => join(directoryOf(agentId), 'door-token')
 
+  let last: Promise<unknown> = Promise.resolve()
+  let waiting: Promise<void> | null = null
+
+  /** One after the other: of two at once the one that looked first could write last. */
+  function inTurn(work: () => Promise<void>): Promise<void> {
+    const done = last.then(work)
+    last = done.catch(() => {})
+    return done
+  }
+
   async function write(agentId: string): Promise<void> {
     const { record } = agents.require(agentId)
     const directory = directoryOf(agentId)
@@ -61,12 +75,20 @@ export function createBriefings(deps: BriefingDeps): Briefings {
     const permissions = deps.permissionsOf(agentId)
     await replaceText(join(directory, 'SYSTEM.md'), systemBrief({ agent: record, colleagues, permissions }))
     await replaceText(join(directory, 'PROJECT.md'), deps.projectText(agentId))
+    await replaceText(join(directory, 'feedback.json'), JSON.stringify(deps.feedbackFor(agentId)))
     await replaceServers(join(directory, 'mcp.json'), mcpBriefs(deps.mcpServers.of(agentId)))
   }
 
-  async function refresh(): Promise<void> {
+  /** Whoever comes while one waits is served by that one: it has not looked yet. */
+  function refresh(): Promise<void> {
+    waiting ??= inTurn(refreshAll)
+    return waiting
+  }
+
+  async function refreshAll(): Promise<void> {
+    waiting = null
     for (const { record, state } of agents.list()) {
-      if (state.kind !== 'ready' && state.kind !== 'starting') continue
+      if (!isLive(state.kind) && state.kind !== 'starting') continue
       try {
         if (agents.find(record.id)) await write(record.id)
       } catch (error) {
@@ -77,7 +99,7 @@ export function createBriefings(deps: BriefingDeps): Briefings {
 
   return {
     directoryOf,
-    write,
+    write: (agentId) => inTurn(() => write(agentId)),
     refresh,
     // Readable to all inside the container; on the host the home folder keeps others out.
     layDoorToken: (agentId, token) => writeFileAtomically(doorTokenPath(agentId), token, 0o644),

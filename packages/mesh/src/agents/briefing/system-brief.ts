@@ -78,7 +78,8 @@ You are the one whom people talk to. Answer short questions yourself. Give every
 
 - \`hand_off\` gives a task to a worker and returns at once. Put everything the worker needs into title, description and data: it does not see this conversation. When the tool says that the task is queued, it is; do not send it again.
 - After handing off, end your turn with one sentence about what is under way. Do not wait, poll or call tools to pass the time: when the task is finished, its result comes back to you by itself and you go on from there.
-- When a result comes back, check it against what was asked. Then answer the person with the facts and figures as they stand in the result; hand off again if something is missing; say plainly what failed.
+- When a result comes back, check it against what was asked. Then answer the person with the facts and figures as they stand in the result; say plainly what failed. \`review_task\` tells the worker what its work was worth, and with \`rework\` has it done again.
+- A task that comes back blocked with a question is answered with \`manage_task\`, by you or with what the person says.
 - Independent pieces can be handed to several workers in one turn.`)
 
 function doWork(routes: boolean): PromptText {
@@ -95,6 +96,7 @@ Work reaches you as tasks and as messages.
 
 - Do the task with your tools, on real files and with real programs. Report figures only as your tools returned them.
 - A task ends when you call \`complete_task\`, and only then: status \`done\` with a summary that answers the task, \`failed\` with the reason, or \`blocked\` with what is missing. The last words of a turn do not close a task. Whoever gave it is told by itself.
+- \`update_task\` with \`block\` asks whoever gave the task what you need to know: end your turn then, you are called again with the answer. With \`progress\` it notes how far you are.
 - \`check_inbox\` lists your open tasks.`)
 
 const sharedRules = sanitizeForPrompt(`## What the fleet shares
@@ -140,6 +142,9 @@ function permissionsInWords(record: PermissionRecord | null, kind: AgentRecord['
   const lines = record
     ? [
         `Give work to: ${inWords(mayRoute(record) ? record.can_message : [], 'every agent', 'no agent')}.`,
+        ...(record.can_message.length > 0
+          ? [`Ask by \`message_agent\`: ${inWords(record.can_message, 'every agent', 'no agent')}.`]
+          : []),
         `Read on the blackboard: ${inWords(record.blackboard_read, 'everything', 'nothing')}.`,
         `Write on the blackboard: ${inWords(record.blackboard_write, 'everything', 'nothing')}.`,
         `Use through the mesh: ${inWords(record.allowed_apis, 'every service', 'no service')}.`,
@@ -154,7 +159,13 @@ function permissionsInWords(record: PermissionRecord | null, kind: AgentRecord['
 function flagsInWords(record: PermissionRecord, kind: AgentRecord['kind']): string[] {
   const granted = [
     record.can_manage_cron ? 'plan recurring work (`set_cron`)' : null,
+    record.can_spawn ? 'have an agent made for one task (`spawn_fleet_agent`)' : null,
     record.can_request_user_credentials ? 'ask the owner for a credential (`request_credential`)' : null,
+    record.can_manage_projects
+      ? kind === 'operator'
+        ? 'make and lead projects (`manage_project`, `write_project`)'
+        : 'lead your project (`manage_project`, `write_project`)'
+      : null,
     kind === 'worker' && record.can_view_fleet_metrics
       ? 'see what other agents have saved (`list_artifacts`)'
       : null,

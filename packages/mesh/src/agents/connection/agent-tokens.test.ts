@@ -5,6 +5,7 @@ import { openDatabase } from '../../storage/database.ts'
 import { agentsMigration } from '../../storage/migrations/010-agents.ts'
 import { agentProjectsMigration } from '../../storage/migrations/022-agent-projects.ts'
 import { agentArchiveMigration } from '../../storage/migrations/024-agent-archive.ts'
+import { agentLifecycleMigration } from '../../storage/migrations/20261123012200-agent-lifecycle.ts'
 import { createAgentTable } from '../registry/agent-table.ts'
 import { createAgentTokens } from './agent-tokens.ts'
 
@@ -13,6 +14,7 @@ function tokensOf(...agentIds: string[]) {
   database.exec(agentsMigration.sql)
   database.exec(agentProjectsMigration.sql)
   database.exec(agentArchiveMigration.sql)
+  database.exec(agentLifecycleMigration.sql)
   const agents = createAgentTable(database)
   const budget = { dailyUsd: 1, monthlyUsd: 1 }
   for (const id of agentIds) {

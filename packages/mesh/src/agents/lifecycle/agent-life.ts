@@ -13,6 +13,7 @@ import type { AgentTokens } from '../connection/agent-tokens.ts'
 import type { AgentTurns } from './agent-turns.ts'
 import type { Briefings } from '../briefing/briefings.ts'
 import type { McpServerTable } from '../registry/mcp-server-table.ts'
+import type { SeedFiles } from '../registry/seed-files.ts'
 import type { Hooks } from '../../kernel/index.ts'
 
 /**
@@ -21,8 +22,8 @@ import type { Hooks } from '../../kernel/index.ts'
  * - F1 Changes of one agent's life happen in its turn (`turns`), with what the engine holds and what the table says
  *   brought together before the turn ends.
  * - F2 A token counts from before its sandbox starts until before that sandbox is taken away; none outlives it.
- * - F3 A row says `ready` only while a sandbox with the row's start id is believed to run.
- * - F4 Whoever listens on `gone` hears once of every sandbox that was `ready` and is no more.
+ * - F3 A row says `running` or `unhealthy` only while a sandbox with the row's start id is believed to run.
+ * - F4 Whoever listens on `gone` hears once of every sandbox that was so and is no more.
  */
 export interface AgentLife {
   readonly database: Database
@@ -34,11 +35,13 @@ export interface AgentLife {
   readonly runtime: SandboxRuntime
   readonly agents: AgentTable
   readonly mcpServers: McpServerTable
+  /** Laid into an agent before whoever reaches it goes on. */
+  readonly seedFiles: SeedFiles
   readonly tokens: AgentTokens
   readonly turns: AgentTurns
   readonly briefings: Briefings
   readonly hooks: Hooks
-  /** Where agents that are ready are reached. */
+  /** Where agents that run are reached. */
   readonly addresses: Map<string, AgentAddress>
   /** Sandboxes whose agent was changed since: the model that each was started with. Re-created before the next run. */
   readonly outdated: Map<string, string | null>
@@ -52,6 +55,12 @@ export interface AgentLife {
   readonly missingModel: () => Promise<string>
   /** Loop limits by variable name, for the environment of every agent. */
   readonly loopLimits: Readonly<Record<string, string>>
+  /** Restarts within an hour after which an agent is in quarantine, by the settings of the moment. */
+  readonly restartsPerHour: () => number
+  /** Idle for so long, an agent sleeps, milliseconds, by the settings of the moment; null for never. */
+  readonly hibernateAfterMs: (agentId: string) => number | null
+  /** When something was last asked of each agent that runs. */
+  readonly lastUsed: Map<string, number>
   /** What the agent may keep, by the settings of the moment. */
   readonly dataLimitBytes: (agentId: string) => number
 }

@@ -1,3 +1,4 @@
+import type { Clock } from '@flotilla/protocol/clock'
 import { Problem } from '@flotilla/protocol/problem'
 
 /** Changes of life of one agent that may wait behind each other. */
@@ -7,11 +8,11 @@ const waitingMax = 50
 export interface AgentTurns {
   /** Runs `work` when everything taken before for this agent has ended. Problem `conflict` when too much waits. */
   take<T>(agentId: string, work: () => Promise<T>): Promise<T>
-  /** Resolves when nothing is under way. */
-  settled(): Promise<void>
+  /** Resolves to true when nothing is under way, and to false when that takes longer than `withinMs`. */
+  settled(withinMs: number): Promise<boolean>
 }
 
-export function createAgentTurns(): AgentTurns {
+export function createAgentTurns(clock: Clock): AgentTurns {
   const lanes = new Map<string, { tail: Promise<void>; waiting: number }>()
 
   return {
@@ -35,8 +36,19 @@ export function createAgentTurns(): AgentTurns {
       })
       return mine
     },
-    settled: async () => {
-      while (lanes.size > 0) await Promise.all([...lanes.values()].map((lane) => lane.tail))
+    settled: async (withinMs) => {
+      const late = new AbortController()
+      const deadline = clock.sleep(withinMs, late.signal).then(
+        () => false,
+        () => true,
+      )
+      const drained = (async () => {
+        while (lanes.size > 0) await Promise.all([...lanes.values()].map((lane) => lane.tail))
+        return true
+      })()
+      const isDrained = await Promise.race([drained, deadline])
+      late.abort()
+      return isDrained
     },
   }
 }

@@ -1,11 +1,14 @@
 import type { AgentLife } from './agent-life.ts'
 import type { AgentRow } from '../registry/agent-table.ts'
+import { isLive } from '@flotilla/protocol/agent-lifecycle'
 import type { SandboxGone } from '../../kernel/index.ts'
+import { loseSandbox } from './lose-sandbox.ts'
 
 const stopGraceMs = 2000
 
 /**
- * Ends a sandbox that must not go on and says why; the agent is `failed` then. For callers that hold the agent's
+ * Ends a sandbox that must not go on and says why; the agent is started again after a pause, or
+ * is in quarantine. For callers that hold the agent's
  * turn. Nothing where the agent was started again, or stopped, since it was looked at.
  */
 export async function endSandbox(
@@ -15,14 +18,14 @@ export async function endSandbox(
 ): Promise<void> {
   const { id } = looked.record
   const row = life.agents.find(id)
-  if (row?.state.kind !== 'ready' || row.startId !== looked.startId) return
+  if (row === null || !isLive(row.state.kind) || row.startId !== looked.startId) return
   life.tokens.revoke(id)
   life.addresses.delete(id)
   await life.runtime.stop(id, { graceMs: stopGraceMs }).catch((error: unknown) => {
     life.log.error({ agentId: id, err: error }, 'a sandbox that must not go on could not be stopped')
   })
   life.database.transaction(() => {
-    life.agents.move(id, { kind: 'fail', reason: why.reason, at: life.clock.now() })
+    loseSandbox(life, id, why.reason)
     life.journal.append({
       actor: 'system',
       action: why.action,

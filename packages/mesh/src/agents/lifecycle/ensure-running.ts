@@ -1,3 +1,4 @@
+import { isLive } from '@flotilla/protocol/agent-lifecycle'
 import { Problem } from '@flotilla/protocol/problem'
 import type { AgentConnection, AgentConnections } from '../connection/agent-connection.ts'
 import type { AgentLife } from './agent-life.ts'
@@ -37,7 +38,8 @@ export function createAgentConnections(
       throw new Problem('fleet-paused', { detail: 'a wall around the agents does not hold' })
     }
     signal.throwIfAborted()
-    const starting = fresh || row.state.kind !== 'ready' || !life.addresses.has(agentId)
+    refuseQuarantined(row, life.clock.now())
+    const starting = fresh || !isLive(row.state.kind) || !life.addresses.has(agentId)
     if (needsModel && modelOf(row) === null && (starting || life.modelless.has(agentId)))
       throw await noModel(agentId)
     if (starting) {
@@ -45,8 +47,11 @@ export function createAgentConnections(
     }
     const address = life.addresses.get(agentId)
     if (!address) throw new Problem('agent-unavailable', { detail: `agent ${agentId} was stopped meanwhile` })
+    life.lastUsed.set(agentId, life.clock.now())
     life.hooks.agentReached.tell(agentId)
-    return life.connect(agentId, address)
+    const connection = life.connect(agentId, address)
+    await life.seedFiles.deliver(agentId, connection, signal)
+    return connection
   }
 
   const noModel = async (agentId: string) =>
@@ -67,12 +72,13 @@ export function createAgentConnections(
     reach: (agentId, signal) => reach(agentId, { fresh: false, needsModel: false, signal }),
     standing: (agentId) => {
       const { state, startId } = life.agents.require(agentId)
-      if (state.kind === 'starting' || state.kind === 'ready') return state.kind
+      if (state.kind === 'starting') return 'starting'
+      if (isLive(state.kind)) return 'ready'
       return startId === null ? 'new' : 'stopped'
     },
     connectIfRunning: async (agentId) => {
       const row = life.agents.find(agentId)
-      if (row?.state.kind !== 'ready') return null
+      if (row === null || !isLive(row.state.kind)) return null
       const sandbox = await life.runtime.inspect(agentId)
       if (!sandbox?.running || !sandbox.address || sandbox.labels[startIdLabel] !== row.startId) return null
       return life.connect(agentId, sandbox.address)
@@ -86,6 +92,16 @@ export function createAgentConnections(
       )
     },
   }
+}
+
+/** The Problem `agent-quarantined` for one that only a trial or a person starts. */
+export function refuseQuarantined({ record, state }: AgentRow, now: number): void {
+  if (state.kind !== 'quarantined') return
+  throw new Problem('agent-quarantined', {
+    detail: `agent ${record.id} was lost too often: ${state.reason}`,
+    repair: `It is tried again by itself; flotilla restart ${record.id} tries at once.`,
+    retryAfterSeconds: Math.max(1, Math.ceil((state.dueAt - now) / 1000)),
+  })
 }
 
 /** A caller that gives up leaves the start to those who share it. */

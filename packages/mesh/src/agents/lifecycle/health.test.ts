@@ -23,10 +23,10 @@ async function sweepAfter(ms: number): Promise<void> {
 /** The agent hangs until it is ended and well again; the seconds that it rested in between. */
 async function hang(): Promise<number> {
   world.runtime.mute.add('w')
-  while (stateOf(world.fleet, 'w') === 'ready') await sweepAfter(30_000)
+  while (['running', 'unhealthy'].includes(stateOf(world.fleet, 'w'))) await sweepAfter(30_000)
   world.runtime.mute.clear()
   let pauseSeconds = 0
-  for (; stateOf(world.fleet, 'w') === 'failed'; pauseSeconds += 30) await sweepAfter(30_000)
+  for (; stateOf(world.fleet, 'w') === 'restarting'; pauseSeconds += 30) await sweepAfter(30_000)
   return pauseSeconds
 }
 
@@ -54,7 +54,7 @@ describe('a sandbox that ends by itself', () => {
       out_of_memory: false,
     })
     expect(gone).toEqual([{ agentId: 'w', reason: 'died' }])
-    expect(stateOf(world.fleet, 'w')).toBe('stopped')
+    expect(stateOf(world.fleet, 'w')).toBe('restarting')
     expect(world.fleet.verifyToken(doorTokenOf(0))).toBeNull()
     expect(await world.fleet.connectIfRunning('w')).toBeNull()
   })
@@ -96,7 +96,7 @@ describe('a sandbox that ends by itself', () => {
     await world.fleet.restart(owner, 'w')
     world.runtime.tellEnd('w', 1)
     await settle()
-    expect(stateOf(world.fleet, 'w')).toBe('ready')
+    expect(stateOf(world.fleet, 'w')).toBe('running')
     expect(world.fleet.verifyToken(doorTokenOf(1))).not.toBeNull()
     expect(world.events.map((event) => event.type)).not.toContain('agent.died')
   })
@@ -110,7 +110,7 @@ describe('a sandbox that ends by itself', () => {
     world.runtime.tellEnd('w', 137)
     await settle()
     expect(world.events.at(-1)).toMatchObject({ type: 'agent.died', agent_id: 'w', exit_code: 137 })
-    expect(stateOf(world.fleet, 'w')).toBe('stopped')
+    expect(stateOf(world.fleet, 'w')).toBe('restarting')
     expect(world.fleet.verifyToken(doorTokenOf(0))).toBeNull()
     expect(await world.fleet.connectIfRunning('w')).toBeNull()
   })
@@ -137,9 +137,9 @@ describe('an agent that hangs', () => {
     world.runtime.mute.add('w')
     await sweepAfter(30_000)
     await sweepAfter(30_000)
-    expect(stateOf(world.fleet, 'w')).toBe('ready')
+    expect(stateOf(world.fleet, 'w')).toBe('unhealthy')
     await sweepAfter(30_000)
-    expect(stateOf(world.fleet, 'w')).toBe('failed')
+    expect(stateOf(world.fleet, 'w')).toBe('restarting')
     expect(world.runtime.isRunning('w')).toBe(false)
     expect(world.fleet.verifyToken(doorTokenOf(0))).toBeNull()
     expect(gone).toEqual([{ agentId: 'w', reason: 'died' }])
@@ -153,7 +153,11 @@ describe('an agent that hangs', () => {
       else world.runtime.mute.clear()
       await sweepAfter(30_000)
     }
-    expect(stateOf(world.fleet, 'w')).toBe('ready')
+    expect(stateOf(world.fleet, 'w')).toBe('unhealthy')
+    expect(world.runtime.started).toHaveLength(1)
+    world.runtime.mute.clear()
+    await sweepAfter(30_000)
+    expect(stateOf(world.fleet, 'w')).toBe('running')
   })
 
   test('is started again when its pause is over, and well is well', async () => {
@@ -163,13 +167,13 @@ describe('an agent that hangs', () => {
     for (let miss = 0; miss < 3; miss++) await sweepAfter(30_000)
     world.runtime.mute.clear()
     await sweepAfter(29_000)
-    expect(stateOf(world.fleet, 'w')).toBe('failed')
+    expect(stateOf(world.fleet, 'w')).toBe('restarting')
     await sweepAfter(1000)
-    expect(stateOf(world.fleet, 'w')).toBe('ready')
+    expect(stateOf(world.fleet, 'w')).toBe('running')
     expect(world.runtime.started).toHaveLength(2)
   })
 
-  test('is tried three times an hour with growing pauses, hour after hour', async () => {
+  test('is started again three times with growing pauses, and then tried three times an hour', async () => {
     world = await aWorker()
     const attempts: number[] = []
     const start = world.clock.now()
@@ -179,8 +183,8 @@ describe('an agent that hangs', () => {
     }
     await world.fleet.ensureRunning('w', patient).catch(() => {})
     for (let sweeps = 0; sweeps < 300; sweeps++) await sweepAfter(30_000)
-    // The first is the caller's own; then pauses of 30, 60, 120 s, an hour since the third last, 480, 600 s.
-    expect(attempts).toEqual([0, 30, 90, 210, 3630, 4110, 4710, 7230, 7830, 8430])
+    // The first is the caller's own; then pauses of 30, 60 and 120 s, and 20 minutes between trials in quarantine.
+    expect(attempts).toEqual([0, 30, 90, 210, 1410, 2610, 3810, 5010, 6210, 7410, 8610])
   })
 
   test('has its whole budget of restarts again once it was well for ten minutes', async () => {
@@ -230,7 +234,7 @@ describe('an agent that hangs', () => {
       await expect.poll(() => world.clock.sleepers()).toBe(atRest)
       states.push(stateOf(world.fleet, 'w'))
     }
-    expect(states).toEqual(['ready', 'ready', 'failed'])
+    expect(states).toEqual(['unhealthy', 'unhealthy', 'restarting'])
     stop.abort()
     await running
   })

@@ -1,85 +1,111 @@
-import { agentExitCodes } from '@flotilla/protocol/agent-exit'
-import type { SandboxEnd } from '../../sandbox/index.ts'
+import { isLive } from '@flotilla/protocol/agent-lifecycle'
+import { lifecycleLimits } from '@flotilla/protocol/limits'
 import type { AgentLife } from './agent-life.ts'
-import { startIdLabel } from './agent-sandbox.ts'
 import type { AgentRow } from '../registry/agent-table.ts'
 import { endSandbox } from './end-sandbox.ts'
 import type { Isolation } from './ensure-running.ts'
+import { forgiveLosses } from './lose-sandbox.ts'
 import type { DataMeter } from './meter-data.ts'
-import { restartDueAt, restartsKept } from './restart-backoff.ts'
+import { settleEnd } from './settle-end.ts'
 import type { AgentStarts } from './start-agent.ts'
+import { stopInTurn } from './stop-agent.ts'
 
 const sweepIntervalMs = 30_000
-/** Unanswered questions in a row after which an agent counts as hung. */
-const missesMax = 3
-/** Well for this long, and earlier restarts are forgotten. */
+/** An agent that is well says how it stands within this. */
+const answerMaxMs = 5000
+/** Well for this long, and earlier losses are forgotten. */
 const wellAgainMs = 600_000
 /** Agents asked at once. */
 const askedAtOnce = 16
 
 export interface FleetHealth {
-  /** Asks every agent that should answer, and starts again what failed and is due. */
+  /** Asks every agent that should answer, starts again what was lost and is due, and goes on with what broke off. */
   sweep(): Promise<void>
   /** Sweeps every 30 s until the signal aborts. */
   run(signal: AbortSignal): Promise<void>
-  /** Forgets what it knows of an agent that is deleted. */
-  readonly forget: (agentId: string) => void
+  /** What is in quarantine is tried with the next sweep: why it was lost may be gone. */
+  tryAll(): void
   /** Stops hearing of ends. */
   close(): void
 }
 
-interface Watch {
-  misses: number
-  /** Restarts since it was last well, in order. */
-  restarts: number[]
-}
-
 /**
- * Looks after agents that hang or end: three unanswered questions end a sandbox, and what failed is started again
- * with growing pauses. Data that no volume bounds is metered along the way. An end that nobody asked for is announced at once; the ledger decides what to send again.
+ * Looks after agents that hang or end: three questions in a row that are not answered end a sandbox, and what was lost
+ * is started again with growing pauses, or tried once in a while where that was done too often. Data that no volume
+ * bounds is metered along the way, and an agent of which nothing was asked for long sleeps. An end that nobody asked for
+ * is announced at once; the ledger decides what to send again.
  */
 export function watchHealth(
   life: AgentLife,
   starts: AgentStarts,
-  { isolation, meter }: { readonly isolation: Isolation; readonly meter: DataMeter },
+  deps: {
+    readonly isolation: Isolation
+    readonly meter: DataMeter
+    /** Takes away the rest of an agent whose deletion broke off; its turn is held. */
+    readonly finishDeletion: (agentId: string) => Promise<void>
+    readonly hibernateIdle: (row: AgentRow) => Promise<void>
+    readonly removeOrphans: () => Promise<void>
+  },
 ): FleetHealth {
-  const watches = new Map<string, Watch>()
-
-  function watchOf(agentId: string): Watch {
-    const known = watches.get(agentId) ?? { misses: 0, restarts: [] }
-    watches.set(agentId, known)
-    return known
-  }
+  const { isolation, meter } = deps
+  let tryAllNow = false
 
   async function ask(row: AgentRow): Promise<void> {
     const { id } = row.record
     const address = life.addresses.get(id)
     if (!address) return
-    const healthy = await life.connect(id, address).healthy(new AbortController().signal)
-    const watch = watchOf(id)
-    if (healthy) {
-      watch.misses = 0
-      const lastRestart = watch.restarts.at(-1) ?? 0
-      if (life.clock.now() - lastRestart >= wellAgainMs) watch.restarts = []
-      return
+    if (await isWell(life, row)) return settleWell(row)
+    const reason = 'it does not answer when asked how it stands'
+    await life.turns.take(id, async () => {
+      const now = life.agents.find(id)
+      if (now === null || !isLive(now.state.kind) || now.startId !== row.startId) return
+      const { state } = life.agents.move(id, { kind: 'miss', at: life.clock.now(), reason })
+      const misses = state.kind === 'unhealthy' ? state.misses : 0
+      life.log.warn({ agentId: id, misses }, 'agent did not answer')
+      if (misses < lifecycleLimits.missesMax) return
+      await endSandbox(life, now, { reason: 'it stopped answering', action: 'agent.hung', gone: 'died' })
+    })
+  }
+
+  async function settleWell(row: AgentRow): Promise<void> {
+    const { id } = row.record
+    if (row.state.kind === 'unhealthy') {
+      await life.turns.take(id, async () => {
+        const now = life.agents.find(id)
+        if (now?.state.kind !== 'unhealthy' || now.startId !== row.startId) return
+        life.agents.move(id, { kind: 'answer', at: life.clock.now() })
+      })
     }
-    watch.misses++
-    life.log.warn({ agentId: id, misses: watch.misses }, 'agent did not answer')
-    if (watch.misses < missesMax) return
-    watch.misses = 0
-    await life.turns.take(id, () =>
-      endSandbox(life, row, { reason: 'it stopped answering', action: 'agent.hung', gone: 'died' }),
-    )
+    const { losses } = row
+    const lastLoss = Math.max(losses.restarts.at(-1) ?? 0, losses.quarantinedAt ?? 0)
+    if (life.clock.now() - lastLoss >= wellAgainMs) life.database.transaction(() => forgiveLosses(life, id))
+    await deps.hibernateIdle(row)
   }
 
   async function startAgain(row: AgentRow): Promise<void> {
     const { id } = row.record
-    if (row.state.kind !== 'failed' || row.archivedAt !== null || !isolation.hold()) return
-    const watch = watchOf(id)
-    if (life.clock.now() < restartDueAt(watch.restarts, row.state.since)) return
-    watch.restarts = [...watch.restarts, life.clock.now()].slice(-restartsKept)
-    life.log.info({ agentId: id, restarts: watch.restarts.length }, 'agent is started again')
+    if (row.state.kind !== 'restarting' && row.state.kind !== 'quarantined') return
+    const isDue = life.clock.now() >= row.state.dueAt || (row.state.kind === 'quarantined' && tryAllNow)
+    if (!isDue || !isolation.hold()) return
+    life.log.info({ agentId: id, state: row.state.kind }, 'agent is started again')
     await starts.start(id)
+  }
+
+  /** What was wanted and could not be done at once. */
+  async function finish(row: AgentRow): Promise<void> {
+    const { id } = row.record
+    await life.turns.take(id, async () => {
+      const now = life.agents.find(id)
+      if (now?.state.kind === 'stopping') await stopInTurn(life, id, now.state)
+      if (life.agents.find(id)?.state.kind === 'deleted') await deps.finishDeletion(id)
+    })
+  }
+
+  async function tend(row: AgentRow): Promise<void> {
+    const { kind } = row.state
+    if (isLive(kind)) await ask(row)
+    else if (kind === 'restarting' || kind === 'quarantined') await startAgain(row)
+    else if (kind === 'stopping' || kind === 'deleted') await finish(row)
   }
 
   async function sweep(): Promise<void> {
@@ -89,16 +115,19 @@ export function watchHealth(
       await Promise.all(
         batch.map(async (row) => {
           try {
-            if (row.state.kind === 'ready') await ask(row)
-            else if (row.state.kind === 'failed') await startAgain(row)
+            await tend(row)
           } catch (error) {
             life.log.warn({ agentId: row.record.id, err: error }, 'agent could not be looked after')
           }
         }),
       )
     }
+    tryAllNow = false
     await meter.sweep().catch((error: unknown) => {
       life.log.warn({ err: error }, 'what agents keep could not be counted')
+    })
+    await deps.removeOrphans().catch((error: unknown) => {
+      life.log.warn({ err: error }, 'sandboxes that belong to no agent could not be looked for')
     })
   }
 
@@ -112,8 +141,8 @@ export function watchHealth(
 
   return {
     sweep,
-    forget: (agentId) => {
-      watches.delete(agentId)
+    tryAll: () => {
+      tryAllNow = true
     },
     close: stopHearing,
     run: async (signal) => {
@@ -125,35 +154,15 @@ export function watchHealth(
   }
 }
 
-/** In the agent's turn. An end of an earlier sandbox, told late, is not the end of the one that runs now. */
-async function settleEnd(life: AgentLife, end: SandboxEnd): Promise<void> {
-  const row = life.agents.find(end.agentId)
-  if (row?.state.kind !== 'ready') return
-  const now = await life.runtime.inspect(end.agentId).catch(() => null)
-  if (now?.running && now.labels[startIdLabel] === row.startId) return
-  const reason = end.code === agentExitCodes.cannotWrite ? 'it could not write its state' : null
-  life.tokens.revoke(end.agentId)
-  life.addresses.delete(end.agentId)
-  life.database.transaction(() => {
-    life.agents.move(end.agentId, { kind: 'stop' })
-    life.journal.append({
-      actor: 'system',
-      action: 'agent.died',
-      subject: end.agentId,
-      detail: {
-        start_id: row.startId ?? '',
-        exit_code: end.code,
-        out_of_memory: end.outOfMemory,
-        ...(reason === null ? {} : { reason }),
-      },
-    })
-    life.events.publish({
-      type: 'agent.died',
-      agent_id: end.agentId,
-      exit_code: end.code,
-      out_of_memory: end.outOfMemory,
-    })
-  })
-  life.log.warn({ agentId: end.agentId, code: end.code, outOfMemory: end.outOfMemory, reason }, 'agent died')
-  life.hooks.sandboxGone.tell({ agentId: end.agentId, reason: 'died' })
+/** By what the agent says of itself: a server that answers and does not know how its agent stands is not well. */
+async function isWell(life: AgentLife, row: AgentRow): Promise<boolean> {
+  const { id } = row.record
+  const address = life.addresses.get(id)
+  if (!address) return false
+  try {
+    const status = await life.connect(id, address).status(AbortSignal.timeout(answerMaxMs))
+    return status.agent_id === id
+  } catch {
+    return false
+  }
 }

@@ -43,7 +43,7 @@ describe('an agent whose data is metered', () => {
     await world.fleet.ensureRunning('w', patient)
     world.runtime.uses.set('w', use(limitBytes))
     await sweepAfter(60_000)
-    expect(stateOf(world.fleet, 'w')).toBe('ready')
+    expect(stateOf(world.fleet, 'w')).toBe('running')
     expect(world.runtime.measured).toEqual([['w']])
   })
 
@@ -54,7 +54,7 @@ describe('an agent whose data is metered', () => {
     await world.fleet.ensureRunning('w', patient)
     world.runtime.uses.set('w', use(limitBytes * 3))
     await sweepAfter(60_000)
-    expect(stateOf(world.fleet, 'w')).toBe('failed')
+    expect(stateOf(world.fleet, 'w')).toBe('restarting')
     expect(world.runtime.isRunning('w')).toBe(false)
     expect(world.fleet.verifyToken(world.runtime.doorTokens[0] ?? '')).toBeNull()
     expect(world.events.at(-1)).toMatchObject({
@@ -74,10 +74,10 @@ describe('an agent whose data is metered', () => {
     await expect(world.fleet.restart(owner, 'w')).rejects.toMatchObject({ code: 'data-full' })
     expect(world.runtime.started).toHaveLength(1)
     await sweepAfter(60_000)
-    expect(stateOf(world.fleet, 'w')).toBe('failed')
+    expect(stateOf(world.fleet, 'w')).toBe('restarting')
     world.runtime.uses.set('w', use(5))
     await sweepAfter(600_000)
-    expect(stateOf(world.fleet, 'w')).toBe('ready')
+    expect(stateOf(world.fleet, 'w')).toBe('running')
   })
 
   test('is started again once its limit is raised', async () => {
@@ -88,7 +88,7 @@ describe('an agent whose data is metered', () => {
     await sweepAfter(60_000)
     limit = limitBytes * 4
     await world.fleet.restart(owner, 'w')
-    expect(stateOf(world.fleet, 'w')).toBe('ready')
+    expect(stateOf(world.fleet, 'w')).toBe('running')
     expect(world.runtime.started.at(-1)?.dataLimitBytes).toBe(limit)
   })
 
@@ -106,7 +106,7 @@ describe('an agent whose data is metered', () => {
     await world.fleet.ensureRunning('w', patient)
     world.runtime.measureData = () => Promise.reject(new Error('no engine'))
     await sweepAfter(60_000)
-    expect(stateOf(world.fleet, 'w')).toBe('ready')
+    expect(stateOf(world.fleet, 'w')).toBe('running')
     expect(await reasonOf(world.fleet.sweep())).toBe('')
   })
 })
@@ -115,7 +115,7 @@ test('what a start could not have as asked is told, and the agent runs', async (
   world = await aWorker()
   world.runtime.warnings = ['the limit of 64 MB is below what its data takes']
   await world.fleet.ensureRunning('w', patient)
-  expect(stateOf(world.fleet, 'w')).toBe('ready')
+  expect(stateOf(world.fleet, 'w')).toBe('running')
   expect(world.events.at(-1)).toEqual({
     type: 'agent.warned',
     agent_id: 'w',

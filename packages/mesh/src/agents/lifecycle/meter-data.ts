@@ -1,8 +1,10 @@
 import { Problem } from '@flotilla/protocol/problem'
+import { isLive } from '@flotilla/protocol/agent-lifecycle'
 import type { AgentLife } from './agent-life.ts'
 import type { AgentRow } from '../registry/agent-table.ts'
 import { endSandbox } from './end-sandbox.ts'
 import { judgeData } from './judge-data.ts'
+import { loseSandbox } from './lose-sandbox.ts'
 
 /** Between two counts of the whole fleet; counting starts a container. */
 const countIntervalMs = 60_000
@@ -36,7 +38,7 @@ export function createDataMeter(life: AgentLife): DataMeter {
     sweep: async () => {
       const now = life.clock.now()
       if (now - lastCount < countIntervalMs) return
-      const running = life.agents.list().filter((row) => row.state.kind === 'ready')
+      const running = life.agents.list().filter((row) => isLive(row.state.kind))
       if (running.length === 0) return
       lastCount = now
       const over = await overLimits(running.map((row) => row.record.id))
@@ -50,7 +52,7 @@ export function createDataMeter(life: AgentLife): DataMeter {
       }
     },
     requireRoom: async ({ record, state }) => {
-      if (state.kind !== 'failed') return
+      if (state.kind !== 'restarting' && state.kind !== 'quarantined') return
       const { id } = record
       const over = await overLimits([id]).catch((error: unknown) => {
         // Where counting does not work the start itself says why, or the next sweep counts.
@@ -59,7 +61,7 @@ export function createDataMeter(life: AgentLife): DataMeter {
       })
       const reason = over.get(id)
       if (reason === undefined) return
-      if (reason !== state.reason) life.agents.move(id, { kind: 'fail', reason, at: life.clock.now() })
+      loseSandbox(life, id, reason)
       throw new Problem('data-full', { detail: reason })
     },
   }

@@ -72,7 +72,7 @@ describe('a mesh that starts again', () => {
   })
 
   test.each([
-    ['keeps a half-made start that answers', false, 'ready'],
+    ['keeps a half-made start that answers', false, 'running'],
     ['undoes a half-made start that does not answer', true, 'stopped'],
   ])('%s', async (_name, isMute, state) => {
     world = await aWorker()
@@ -86,7 +86,7 @@ describe('a mesh that starts again', () => {
     expect(next.verifyToken(doorTokenOf(0)) !== null).toBe(!isMute)
   })
 
-  test.each(['ready', 'starting'])(
+  test.each(['running', 'unhealthy', 'starting'])(
     'adopts one that was %s at its own processor share, or not at all',
     async (was) => {
       world = await aWorker()
@@ -118,7 +118,7 @@ describe('a mesh that starts again', () => {
     await world.fleet.ensureRunning('w', patient).catch(() => {})
     const next = world.again()
     await next.reconcile()
-    expect(stateOf(next, 'w')).toBe('failed')
+    expect(stateOf(next, 'w')).toBe('restarting')
   })
 
   test('two reconciled agents do not disturb each other', async () => {

@@ -1,3 +1,4 @@
+import { isLive } from '@flotilla/protocol/agent-lifecycle'
 import type { SandboxState } from '../../sandbox/index.ts'
 import type { AgentLife } from './agent-life.ts'
 import { doorLabel, doorMark, modelLabel, startIdLabel } from './agent-sandbox.ts'
@@ -33,7 +34,7 @@ export async function reconcileFleet(life: AgentLife): Promise<ReconcileReport> 
         report.adopted.push(id)
         return
       }
-      if (row.state.kind === 'ready' || row.state.kind === 'starting') report.stopped.push(id)
+      if (wasUp(row)) report.stopped.push(id)
       if (sandbox?.running) report.removed.push(id)
       await settleAsStopped(life, row, sandbox)
     })
@@ -47,13 +48,18 @@ export async function reconcileFleet(life: AgentLife): Promise<ReconcileReport> 
   return report
 }
 
+/** Whether its row says that its sandbox runs, or is about to. */
+function wasUp({ state }: AgentRow): boolean {
+  return isLive(state.kind) || state.kind === 'starting'
+}
+
 async function isOurs(life: AgentLife, row: AgentRow, sandbox: SandboxState): Promise<boolean> {
-  if (row.state.kind !== 'ready' && row.state.kind !== 'starting') return false
+  if (!wasUp(row)) return false
   if (!sandbox.running || !sandbox.address) return false
   if (row.startId === null || sandbox.labels[startIdLabel] !== row.startId) return false
   if (sandbox.labels[doorLabel] !== doorMark(life.door())) return false
-  // One that was ready may be slow over its work: the health sweep is patient with it. A half-made start is not kept.
-  if (row.state.kind === 'ready') return true
+  // One that ran may be slow over its work: the health sweep is patient with it. A half-made start is not kept.
+  if (isLive(row.state.kind)) return true
   return life.connect(row.record.id, sandbox.address).healthy(AbortSignal.timeout(probeDeadlineMs))
 }
 
@@ -73,6 +79,7 @@ async function hasOwnShare(life: AgentLife, agentId: string): Promise<boolean> {
 function adopt(life: AgentLife, row: AgentRow, sandbox: SandboxState): void {
   const { id } = row.record
   if (sandbox.address) life.addresses.set(id, sandbox.address)
+  life.lastUsed.set(id, life.clock.now())
   const label = sandbox.labels[modelLabel] ?? ''
   const startedWith = label === '' ? null : label
   if (startedWith === null) life.modelless.add(id)
@@ -97,21 +104,22 @@ async function settleAsStopped(
   life.tokens.revoke(id)
   // One that has ended stays for its log; any start takes it away.
   if (sandbox?.running) await life.runtime.remove(id, { data: false })
-  if (row.state.kind === 'stopped' || row.state.kind === 'failed') return
+  const at = life.clock.now()
+  // What a mesh began to stop and did not see ended is ended by now; a deletion goes on with the next sweep.
+  if (row.state.kind === 'stopping') life.agents.move(id, { kind: 'end', at })
+  if (!wasUp(row)) return
+  const { code = -1, outOfMemory = false } = sandbox?.exit ?? {}
+  const reason = 'it ended while the mesh was away'
   life.database.transaction(() => {
-    life.agents.move(id, { kind: 'stop' })
+    life.agents.move(id, { kind: 'stop', at, to: 'stopped', reason })
+    life.agents.move(id, { kind: 'end', at })
     life.journal.append({
       actor: 'system',
       action: 'agent.died',
       subject: id,
-      detail: { start_id: row.startId ?? '', exit_code: sandbox?.exit?.code ?? -1 },
+      detail: { start_id: row.startId ?? '', exit_code: code, out_of_memory: outOfMemory },
     })
-    life.events.publish({
-      type: 'agent.died',
-      agent_id: id,
-      exit_code: sandbox?.exit?.code ?? -1,
-      out_of_memory: sandbox?.exit?.outOfMemory ?? false,
-    })
+    life.events.publish({ type: 'agent.died', agent_id: id, exit_code: code, out_of_memory: outOfMemory })
   })
-  if (row.state.kind === 'ready') life.hooks.sandboxGone.tell({ agentId: id, reason: 'died' })
+  if (isLive(row.state.kind)) life.hooks.sandboxGone.tell({ agentId: id, reason: 'died' })
 }

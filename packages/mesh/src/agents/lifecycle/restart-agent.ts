@@ -29,6 +29,8 @@ export function restartAgent(deps: {
     const begun = startMarkSchema.safeParse(step?.begun)
     const isDone = begun.success && begun.data.start !== startId
     if (!begun.success) step?.begin({ start: startId })
+    // Whoever asks knows why it was lost, or wants to see: it counts as well from here on.
+    deps.life.agents.setLosses(agentId, { restarts: [], quarantinedAt: null })
     await deps.starts.start(agentId, { fresh: !isDone })
   }
 }

@@ -65,7 +65,7 @@ describe('starting an agent', () => {
     world = await aWorker()
     await world.fleet.ensureRunning('w', patient)
     expect(world.events).toContainEqual({ type: 'agent.started', agent_id: 'w', ready_ms: 0 })
-    expect(stateOf(world.fleet, 'w')).toBe('ready')
+    expect(stateOf(world.fleet, 'w')).toBe('running')
   })
 
   test('fifty callers share one start', async () => {
@@ -164,7 +164,7 @@ describe('a start that fails', () => {
       costTodayUsd: 0,
       pausedReason: null,
     }))
-    expect(view).toMatchObject({ state: 'failed' })
+    expect(view).toMatchObject({ state: 'restarting' })
     expect(view.last_error).toMatch(/no image.*no such model/s)
     expect(view.last_error).not.toContain('\u001B')
     expect(world.fleet.verifyToken(doorTokenOf(0))).toBeNull()
@@ -186,7 +186,7 @@ describe('a start that fails', () => {
     world = await aWorker()
     world.runtime.beforeHold = () => Promise.reject(new Error('the engine refused'))
     await expect(world.fleet.ensureRunning('w', patient)).rejects.toThrow('the engine refused')
-    expect([world.runtime.isRunning('w'), stateOf(world.fleet, 'w')]).toEqual([false, 'failed'])
+    expect([world.runtime.isRunning('w'), stateOf(world.fleet, 'w')]).toEqual([false, 'restarting'])
   })
 
   test('a process that ends at once is noticed long before the minute is over', async () => {
@@ -207,14 +207,14 @@ describe('a start that fails', () => {
     await expect(world.fleet.ensureRunning('w', patient)).rejects.toThrow('no image')
     world.runtime.beforeStart = async () => {}
     await world.fleet.ensureRunning('w', patient)
-    expect(stateOf(world.fleet, 'w')).toBe('ready')
+    expect(stateOf(world.fleet, 'w')).toBe('running')
   })
 
   test('an agent without any model is refused before anything is made', async () => {
     world = await aWorker({ defaultModel: () => null })
     await expect(world.fleet.ensureRunning('w', patient)).rejects.toMatchObject({ code: 'not-configured' })
     expect(world.runtime.started).toHaveLength(0)
-    expect(stateOf(world.fleet, 'w')).toBe('stopped')
+    expect(stateOf(world.fleet, 'w')).toBe('created')
   })
 
   test('a wall that does not hold starts nothing', async () => {
@@ -269,7 +269,7 @@ describe('stopping and restarting', () => {
     expect(await first).toContain('not needed')
     await stopped
     expect(await (await second).healthy(patient)).toBe(true)
-    expect(stateOf(world.fleet, 'w')).toBe('ready')
+    expect(stateOf(world.fleet, 'w')).toBe('running')
     expect(world.fleet.verifyToken(programTokenOf(world.runtime.started.length - 1))).not.toBeNull()
   })
 
@@ -327,7 +327,7 @@ describe('stopping and restarting', () => {
     })
     await Promise.all(work)
     const running = world.runtime.isRunning('w')
-    expect(stateOf(world.fleet, 'w')).toBe(running ? 'ready' : 'stopped')
+    expect(stateOf(world.fleet, 'w')).toBe(running ? 'running' : 'stopped')
     const last = world.runtime.started.length - 1
     const live = world.runtime.started.map(
       (_spec, index) => world.fleet.verifyToken(doorTokenOf(index)) !== null,

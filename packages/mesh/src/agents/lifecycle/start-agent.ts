@@ -1,10 +1,12 @@
 import { Problem } from '@flotilla/protocol/problem'
+import { isLive } from '@flotilla/protocol/agent-lifecycle'
 import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
 import { reasonOf } from '../../sandbox/index.ts'
 import type { AgentLife } from './agent-life.ts'
 import { refuseArchived } from '../registry/agent-table.ts'
 import { agentSandbox } from './agent-sandbox.ts'
 import type { AgentRow } from '../registry/agent-table.ts'
+import { loseSandbox, noteRestart } from './lose-sandbox.ts'
 import type { DataMeter } from './meter-data.ts'
 import { waitUntilReady } from './wait-until-ready.ts'
 
@@ -16,7 +18,7 @@ const stopGraceMs = 2000
 /** Starts that are under way; whoever wants an agent that is being started shares the start. */
 export interface AgentStarts {
   /**
-   * Resolves when the agent answers; at once when it is ready and `fresh` is not set. `fresh` re-creates the sandbox,
+   * Resolves when the agent answers; at once when it runs and `fresh` is not set. `fresh` re-creates the sandbox,
    * unless a start is under way, which is as fresh. Problems `unknown-agent`, `agent-unavailable`, `not-configured`,
    * `data-full`.
    */
@@ -37,7 +39,8 @@ export function createAgentStarts(life: AgentLife, meter: DataMeter): AgentStart
       .take(agentId, async () => {
         const row = life.agents.require(agentId)
         refuseArchived(row)
-        if (row.state.kind === 'ready' && options.fresh !== true && life.addresses.has(agentId)) return
+        if (isLive(row.state.kind) && options.fresh !== true && life.addresses.has(agentId)) return
+        if (row.state.kind === 'restarting' || row.state.kind === 'quarantined') noteRestart(life, agentId)
         await meter.requireRoom(row)
         await startOnce(life, row, controller.signal)
       })
@@ -78,7 +81,7 @@ async function startOnce(life: AgentLife, before: AgentRow, signal: AbortSignal)
   if (model === null) life.modelless.add(id)
   else life.modelless.delete(id)
   // The tokens of the sandbox that was there are dead from here on, so it is gone for its listeners (F4).
-  if (before.state.kind === 'ready') life.hooks.sandboxGone.tell({ agentId: id, reason: 'restarted' })
+  if (isLive(before.state.kind)) life.hooks.sandboxGone.tell({ agentId: id, reason: 'restarted' })
   try {
     await life.briefings.write(id)
     await life.briefings.layDoorToken(id, tokens.door)
@@ -101,6 +104,7 @@ async function startOnce(life: AgentLife, before: AgentRow, signal: AbortSignal)
     // Before any run: what a run starts must not find it.
     await life.briefings.takeDoorToken(id)
     life.addresses.set(id, sandbox.address)
+    life.lastUsed.set(id, life.clock.now())
     announce(life, {
       agentId: id,
       startId,
@@ -154,7 +158,7 @@ async function rollBack(
   const said = lastWords === '' ? '' : `; it said last:\n${lastWords}`
   const reason = `${reasonOf(error)}${said}`.slice(0, reasonMaxChars)
   life.database.transaction(() => {
-    life.agents.move(agentId, { kind: 'fail', reason, at: life.clock.now() })
+    loseSandbox(life, agentId, reason)
     life.journal.append({
       actor: 'system',
       action: 'agent.start-failed',

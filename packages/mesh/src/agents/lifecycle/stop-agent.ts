@@ -1,4 +1,7 @@
+import { isLive } from '@flotilla/protocol/agent-lifecycle'
 import type { AgentLife } from './agent-life.ts'
+import { isAtRest, restingStates } from './agent-state.ts'
+import type { AgentState, RestingState } from './agent-state.ts'
 import type { Resumable } from '../../storage/index.ts'
 import { startMarkSchema } from '../registry/agent-table.ts'
 import type { AgentStarts } from './start-agent.ts'
@@ -23,40 +26,55 @@ export function stopAgent(life: AgentLife, starts: AgentStarts): StopAgent {
     if (begun.success && begun.data.start !== startId) return
     if (!begun.success) step?.begin({ start: startId })
     starts.breakOff(agentId, reason)
-    await life.turns.take(agentId, () => stopInTurn(life, agentId, { reason, gone: 'stopped' }))
+    await life.turns.take(agentId, () => stopInTurn(life, agentId, { to: 'stopped', reason }))
   }
 }
 
-/** For callers that hold the agent's turn. */
+/**
+ * For callers that hold the agent's turn. What is wanted is a row before anything is done (L2): where the engine
+ * refuses, it is thrown, and the sweep of health goes on with it.
+ */
 export async function stopInTurn(
   life: AgentLife,
   agentId: string,
-  why: { readonly reason: string; readonly gone: 'stopped' | 'deleted' },
+  wanted: { readonly to: RestingState; readonly reason: string },
 ): Promise<void> {
   const before = life.agents.require(agentId)
-  life.tokens.revoke(agentId)
+  const { state } = before
+  if (isAtRest(state, wanted.to)) return
+  const stopping = { kind: 'stop', at: life.clock.now(), ...strongest(state, wanted) } as const
+  life.database.transaction(() => {
+    life.agents.move(agentId, stopping)
+    life.tokens.revoke(agentId)
+  })
   life.addresses.delete(agentId)
+  const gone = stopping.to === 'deleted' ? 'deleted' : 'stopped'
   try {
     await life.runtime.stop(agentId, { graceMs: stopGraceMs })
-  } catch (error) {
-    // Without tokens it can do nothing more; the row says that it is not gone yet, and any start re-creates it.
-    if (before.state.kind === 'ready') {
-      life.agents.move(agentId, { kind: 'fail', reason: 'it could not be stopped', at: life.clock.now() })
-      life.hooks.sandboxGone.tell({ agentId, reason: why.gone })
-    }
-    throw error
+  } finally {
+    // Without tokens it can do nothing more, also where the engine did not end it.
+    if (isLive(state.kind)) life.hooks.sandboxGone.tell({ agentId, reason: gone })
   }
-  if (before.state.kind === 'stopped') return
   life.database.transaction(() => {
-    life.agents.move(agentId, { kind: 'stop' })
+    life.agents.move(agentId, { kind: 'end', at: life.clock.now() })
     life.journal.append({
       actor: 'system',
-      action: 'agent.stopped',
+      action: stopping.to === 'hibernated' ? 'agent.hibernated' : 'agent.stopped',
       subject: agentId,
-      detail: { reason: why.reason.slice(0, 300) },
+      detail: { reason: stopping.reason.slice(0, 300) },
     })
-    life.events.publish({ type: 'agent.stopped', agent_id: agentId, reason: why.reason })
+    life.events.publish({ type: 'agent.stopped', agent_id: agentId, reason: stopping.reason })
   })
-  life.log.info({ agentId, reason: why.reason }, 'agent stopped')
-  if (before.state.kind === 'ready') life.hooks.sandboxGone.tell({ agentId, reason: why.gone })
+  life.log.info({ agentId, to: stopping.to, reason: stopping.reason }, 'agent stopped')
+}
+
+/** A stop that broke off goes on, to what was wanted most (L3). */
+function strongest(
+  state: AgentState,
+  wanted: { readonly to: RestingState; readonly reason: string },
+): { readonly to: RestingState; readonly reason: string } {
+  const goesOn =
+    state.kind === 'stopping' && restingStates.indexOf(state.to) > restingStates.indexOf(wanted.to)
+  const { to, reason } = goesOn ? state : wanted
+  return { to, reason }
 }

@@ -1,16 +1,26 @@
+import { agentStates } from '@flotilla/protocol/agent-lifecycle'
 import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
 import type { Database } from '../../storage/index.ts'
-import { transition } from './agent-record.ts'
-import type { AgentBudget, AgentChange, AgentRecord, AgentState } from './agent-record.ts'
+import { jsonColumn } from '../../storage/index.ts'
+import { restOf, restingStates, sinceOf, transition, troubleOf } from '../lifecycle/agent-state.ts'
+import type { AgentEvent, AgentState, RestingState } from '../lifecycle/agent-state.ts'
+import type { Losses } from '../lifecycle/judge-loss.ts'
+import type { AgentBudget, AgentRecord } from './agent-record.ts'
 
-/** One agent as it stands: what it is, where its sandbox is, and the id of the start that made that sandbox. */
+/** One agent as it stands: what it is, where its life is, and the id of the start that made its sandbox. */
 export interface AgentRow {
   readonly record: AgentRecord
   readonly state: AgentState
   readonly startId: string | null
-  /** When it was put away, milliseconds since 1970; null for one that may run. */
-  readonly archivedAt: number | null
+  readonly losses: Losses
+}
+
+/** A move that was stored. */
+export interface AgentMove {
+  readonly agentId: string
+  readonly from: AgentState
+  readonly to: AgentState
 }
 
 /** What a call writes down before it ends a sandbox: which one. */
@@ -24,20 +34,19 @@ export interface AgentTable {
   list(): readonly AgentRow[]
   count(): number
   insert(record: AgentRecord): void
-  /** Applies a change of life and returns the new row; a change that the table of transitions refuses is a defect of ours. */
-  move(agentId: string, change: AgentChange, startId?: string): AgentRow
+  /** Applies an event of life and returns the new row; one that the table of transitions refuses is a defect of ours. */
+  move(agentId: string, event: AgentEvent, startId?: string): AgentRow
+  setLosses(agentId: string, losses: Losses): void
   /** Problem `unknown-agent`. */
   setBudget(agentId: string, budget: AgentBudget): void
   /** Problem `unknown-agent`. */
   setProject(agentId: string, project: string | null): void
-  /** Problem `unknown-agent`. */
-  setArchived(agentId: string, archivedAt: number | null): void
   /** Writes what of the record may change; what is left out stays. */
   change(agentId: string, change: AgentChanges): void
   remove(agentId: string): void
 }
 
-export type AgentChanges = Partial<Pick<AgentRecord, 'role' | 'model'>>
+export type AgentChanges = Partial<Pick<AgentRecord, 'role' | 'model' | 'instructions'>>
 
 const rowSchema = z
   .object({
@@ -50,11 +59,15 @@ const rowSchema = z
     budget_monthly_usd: z.number(),
     project: z.string().nullable(),
     created_at: z.number(),
-    state: z.enum(['stopped', 'starting', 'ready', 'failed']),
+    state: z.enum(agentStates),
     state_since: z.number(),
     state_reason: z.string().nullable(),
+    state_due: z.number().nullable(),
+    state_to: z.enum(restingStates).nullable(),
+    misses: z.number(),
+    restarts: jsonColumn(z.array(z.number())),
+    quarantined_at: z.number().nullable(),
     start_id: z.string().nullable(),
-    archived_at: z.number().nullable(),
   })
   .transform((row): AgentRow => ({
     record: {
@@ -67,12 +80,16 @@ const rowSchema = z
       project: row.project,
       createdAt: row.created_at,
     },
-    state: readState(row.state, row.state_since, row.state_reason),
+    state: readState(row),
     startId: row.start_id,
-    archivedAt: row.archived_at,
+    losses: { restarts: row.restarts, quarantinedAt: row.quarantined_at },
   }))
 
-export function createAgentTable(database: Database): AgentTable {
+/** `onMoved` joins the transaction of the move. */
+export function createAgentTable(
+  database: Database,
+  onMoved: (move: AgentMove) => void = () => {},
+): AgentTable {
   /** The model path asks for its agent on every call; nobody else writes these rows. */
   const known = new Map<string, AgentRow>()
 
@@ -98,23 +115,31 @@ export function createAgentTable(database: Database): AgentTable {
     return row
   }
 
-  function move(agentId: string, change: AgentChange, startId?: string): AgentRow {
+  function move(agentId: string, event: AgentEvent, startId?: string): AgentRow {
     const row = require(agentId)
-    const state = transition(row.state, change)
-    if (!state) throw new Error(`an agent that is ${row.state.kind} cannot ${change.kind}`)
-    database
-      .prepare(
-        'UPDATE agents SET state = ?, state_since = ?, state_reason = ?, start_id = coalesce(?, start_id) WHERE id = ?',
-      )
-      .run(
-        state.kind,
-        state.kind === 'stopped' ? 0 : state.since,
-        state.kind === 'failed' ? state.reason : null,
-        startId ?? null,
-        agentId,
-      )
-    forget(agentId)
-    return require(agentId)
+    const state = transition(row.state, event)
+    if (!state) throw new Error(`an agent that is ${row.state.kind} cannot ${event.kind}`)
+    if (state === row.state && startId === undefined) return row
+    return database.transaction(() => {
+      database
+        .prepare(
+          `UPDATE agents SET state = ?, state_since = ?, state_reason = ?, state_due = ?, state_to = ?, misses = ?,
+             start_id = coalesce(?, start_id) WHERE id = ?`,
+        )
+        .run(
+          state.kind,
+          sinceOf(state) ?? 0,
+          state.kind === 'stopping' ? state.reason : troubleOf(state),
+          'dueAt' in state ? state.dueAt : null,
+          state.kind === 'stopping' ? state.to : null,
+          state.kind === 'unhealthy' ? state.misses : 0,
+          startId ?? null,
+          agentId,
+        )
+      forget(agentId)
+      if (state.kind !== row.state.kind) onMoved({ agentId, from: row.state, to: state })
+      return require(agentId)
+    })
   }
 
   return {
@@ -131,7 +156,7 @@ export function createAgentTable(database: Database): AgentTable {
       database
         .prepare(
           `INSERT INTO agents (id, kind, role, model, instructions, budget_daily_usd, budget_monthly_usd,
-             project, created_at, state, state_since) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'stopped', 0)`,
+             project, created_at, state, state_since) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'created', 0)`,
         )
         .run(
           record.id,
@@ -158,14 +183,17 @@ export function createAgentTable(database: Database): AgentTable {
       database.prepare('UPDATE agents SET project = ? WHERE id = ?').run(project, agentId)
       forget(agentId)
     },
-    setArchived: (agentId, archivedAt) => {
-      require(agentId)
-      database.prepare('UPDATE agents SET archived_at = ? WHERE id = ?').run(archivedAt, agentId)
+    setLosses: (agentId, { restarts, quarantinedAt }) => {
+      database
+        .prepare('UPDATE agents SET restarts = ?, quarantined_at = ? WHERE id = ?')
+        .run(JSON.stringify(restarts), quarantinedAt, agentId)
       forget(agentId)
     },
     change: (agentId, change) => {
-      const { role, model } = { ...require(agentId).record, ...change }
-      database.prepare('UPDATE agents SET role = ?, model = ? WHERE id = ?').run(role, model, agentId)
+      const { role, model, instructions } = { ...require(agentId).record, ...change }
+      database
+        .prepare('UPDATE agents SET role = ?, model = ?, instructions = ? WHERE id = ?')
+        .run(role, model, instructions, agentId)
       forget(agentId)
     },
     remove: (agentId) => {
@@ -175,14 +203,51 @@ export function createAgentTable(database: Database): AgentTable {
   }
 }
 
-function readState(kind: AgentState['kind'], since: number, reason: string | null): AgentState {
-  if (kind === 'stopped') return { kind }
-  if (kind === 'failed') return { kind, since, reason: reason ?? '' }
-  return { kind, since }
+function readState(row: {
+  readonly state: AgentState['kind']
+  readonly state_since: number
+  readonly state_reason: string | null
+  readonly state_due: number | null
+  readonly state_to: RestingState | null
+  readonly misses: number
+}): AgentState {
+  const { state: kind, state_since: since } = row
+  const reason = row.state_reason ?? ''
+  switch (kind) {
+    case 'created':
+      return { kind }
+    case 'unhealthy':
+      return { kind, since, misses: row.misses, reason }
+    case 'stopping':
+      return { kind, since, to: row.state_to ?? 'stopped', reason }
+    case 'restarting':
+    case 'quarantined':
+      return { kind, since, reason, dueAt: row.state_due ?? since }
+    case 'starting':
+    case 'running':
+    case 'stopped':
+    case 'hibernated':
+    case 'archived':
+    case 'deleted':
+    default:
+      return { kind, since }
+  }
 }
 
-/** Throws the Problem `agent-archived` for an agent that was put away. */
+/** Whether the agent was put away, or is being; one that is being deleted is not. */
+export function isArchived({ state }: AgentRow): boolean {
+  return restOf(state) === 'archived'
+}
+
+/** Throws the Problem `unknown-agent` for one that is being deleted. */
+export function refuseDeleted({ record, state }: AgentRow): void {
+  if (restOf(state) !== 'deleted') return
+  throw new Problem('unknown-agent', { detail: `agent ${record.id} is being deleted` })
+}
+
+/** Throws the Problem `agent-archived` for an agent that was put away, and `unknown-agent` for one that is being deleted. */
 export function refuseArchived(row: AgentRow): void {
-  if (row.archivedAt === null) return
+  refuseDeleted(row)
+  if (!isArchived(row)) return
   throw new Problem('agent-archived', { detail: `agent ${row.record.id} is archived` })
 }

@@ -18,7 +18,7 @@ describe('an archived agent', () => {
     await world.fleet.ensureRunning('w', patient)
     await world.fleet.archive.archive(owner, 'w')
     const archived = { code: 'agent-archived' }
-    expect(stateOf(world.fleet, 'w')).toBe('stopped')
+    expect(stateOf(world.fleet, 'w')).toBe('archived')
     expect(world.runtime.isRunning('w')).toBe(false)
     expect(() => world.fleet.requireWorking('w')).toThrow(expect.objectContaining(archived))
     expect(world.fleet.listAgents(owner).map(({ id }) => id)).not.toContain('w')
@@ -27,9 +27,10 @@ describe('an archived agent', () => {
     await world.fleet.sweep()
     expect(world.runtime.started).toHaveLength(1)
 
-    world.fleet.archive.unarchive(owner, 'w')
+    await world.fleet.archive.unarchive(owner, 'w')
+    expect(stateOf(world.fleet, 'w')).toBe('stopped')
     await world.fleet.ensureRunning('w', patient)
-    expect(stateOf(world.fleet, 'w')).toBe('ready')
+    expect(stateOf(world.fleet, 'w')).toBe('running')
     expect(world.journal.map(({ action }) => action)).toEqual(
       expect.arrayContaining(['agent.archived', 'agent.unarchived']),
     )
@@ -51,9 +52,7 @@ describe('an archived agent', () => {
     })
     const agent = { kind: 'agent', agentId: 'w', token: 'door', run: null } as const
     await expect(world.fleet.archive.archive(agent, 'w')).rejects.toMatchObject({ code: 'denied' })
-    expect(() => world.fleet.archive.unarchive(agent, 'w')).toThrow(
-      expect.objectContaining({ code: 'denied' }),
-    )
+    await expect(world.fleet.archive.unarchive(agent, 'w')).rejects.toMatchObject({ code: 'denied' })
   })
 })
 

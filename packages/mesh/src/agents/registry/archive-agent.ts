@@ -3,6 +3,7 @@ import { operatorStaysWords } from './operator-stays.ts'
 import type { Caller, Guard } from '../../access/index.ts'
 import { actorOf } from '../../access/index.ts'
 import type { AgentLife } from '../lifecycle/agent-life.ts'
+import { isArchived, refuseDeleted } from './agent-table.ts'
 import type { AgentStarts } from '../lifecycle/start-agent.ts'
 import { stopInTurn } from '../lifecycle/stop-agent.ts'
 
@@ -14,7 +15,7 @@ export interface Archive {
    */
   archive(caller: Caller, agentId: string): Promise<void>
   /** Takes it back; it starts with its next work. Idempotent. */
-  unarchive(caller: Caller, agentId: string): void
+  unarchive(caller: Caller, agentId: string): Promise<void>
 }
 
 export function createArchive(deps: {
@@ -24,17 +25,8 @@ export function createArchive(deps: {
 }): Archive {
   const { life } = deps
 
-  function write(caller: Caller, agentId: string, archivedAt: number | null): void {
-    if ((life.agents.require(agentId).archivedAt === null) === (archivedAt === null)) return
-    life.database.transaction(() => {
-      life.agents.setArchived(agentId, archivedAt)
-      life.journal.append({
-        actor: actorOf(caller),
-        action: archivedAt === null ? 'agent.unarchived' : 'agent.archived',
-        subject: agentId,
-        detail: {},
-      })
-    })
+  function note(caller: Caller, agentId: string, action: 'agent.archived' | 'agent.unarchived'): void {
+    life.journal.append({ actor: actorOf(caller), action, subject: agentId, detail: {} })
   }
 
   return {
@@ -46,14 +38,28 @@ export function createArchive(deps: {
           repair: operatorStaysWords,
         })
       }
-      // First, so that nothing starts it again between its stop and the row.
-      write(caller, agentId, life.clock.now())
       deps.starts.breakOff(agentId, 'the agent is being archived')
-      await life.turns.take(agentId, () => stopInTurn(life, agentId, { reason: 'archived', gone: 'stopped' }))
+      await life.turns.take(agentId, async () => {
+        refuseDeleted(life.agents.require(agentId))
+        if (!isArchived(life.agents.require(agentId))) note(caller, agentId, 'agent.archived')
+        await stopInTurn(life, agentId, { to: 'archived', reason: 'archived' })
+      })
     },
-    unarchive: (caller, agentId) => {
+    unarchive: async (caller, agentId) => {
       deps.guard(caller, { do: 'manage-agent', agentId })
-      write(caller, agentId, null)
+      refuseDeleted(life.agents.require(agentId))
+      await life.turns.take(agentId, async () => {
+        const row = life.agents.require(agentId)
+        refuseDeleted(row)
+        if (!isArchived(row)) return
+        // An engine that refused to stop it is asked once more, so that it does not go on beside its archive.
+        if (row.state.kind === 'stopping')
+          await stopInTurn(life, agentId, { to: 'archived', reason: 'archived' })
+        life.database.transaction(() => {
+          life.agents.move(agentId, { kind: 'restore', at: life.clock.now() })
+          note(caller, agentId, 'agent.unarchived')
+        })
+      })
     },
   }
 }

@@ -1,3 +1,4 @@
+import { isLive } from '@flotilla/protocol/agent-lifecycle'
 import type { AgentLife } from '../lifecycle/agent-life.ts'
 import type { AgentChanges } from './agent-table.ts'
 
@@ -16,7 +17,7 @@ export function changeAgent(life: AgentLife): ChangeAgent {
     life.agents.change(agentId, change)
     // The process was told role and model at its start and asks for that model still.
     const isTold = change.role !== undefined || change.model !== undefined
-    const isRunning = state.kind === 'ready' || state.kind === 'starting'
+    const isRunning = isLive(state.kind) || state.kind === 'starting'
     if (!isTold || !isRunning) return { takesEffect: 'now' }
     const startedWith = record.model ?? life.defaultModel()
     if (!life.outdated.has(agentId)) life.outdated.set(agentId, startedWith)

@@ -1,4 +1,4 @@
-import { access, readFile, writeFile } from 'node:fs/promises'
+import { access, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Problem } from '@flotilla/protocol/problem'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -14,7 +14,7 @@ const worker: Caller = { kind: 'agent', agentId: 'w', token: 'door', run: null }
 const doorTokenOf = (start: number) => world.runtime.doorTokens[start] ?? ''
 
 describe('creating an agent', () => {
-  test('it is a worker, stopped, with the default budget and record', async () => {
+  test('it is a worker, never started, with the default budget and record', async () => {
     verifies('purpose:agent:worker-or-operator')
     world = await aWorker()
     expect(world.fleet.find('w')).toEqual({
@@ -27,7 +27,7 @@ describe('creating an agent', () => {
       project: null,
       createdAt: 1_000_000,
     })
-    expect(stateOf(world.fleet, 'w')).toBe('stopped')
+    expect(stateOf(world.fleet, 'w')).toBe('created')
     expect(world.grants.get('w')).toEqual({})
     expect(world.events).toEqual([{ type: 'agent.created', agent_id: 'w', role: 'does work' }])
     expect(world.journal).toMatchObject([{ actor: 'human:cli', action: 'agent.created', subject: 'w' }])
@@ -81,7 +81,7 @@ describe('creating an agent', () => {
 
   test.each<Caller>([
     { kind: 'agent', agentId: 'operator', token: 'door', run: null },
-    { kind: 'human', channel: 'telegram', user: 'owner' },
+    { kind: 'human', role: 'owner', channel: 'telegram', user: 'owner' },
     { kind: 'internal' },
   ])('by %j may spend at most what a new agent gets by itself', async (caller) => {
     world = await aFleet({ guard: () => {} })
@@ -127,7 +127,7 @@ describe('creating an agent', () => {
     const operator: Caller = { ...worker, agentId: 'operator' }
     const made = world.fleet.create(operator, { id: 'x', role: 'x', permissions: { can_spawn: true } })
     await expect(made).rejects.toMatchObject({ code: 'human-only' })
-    const chat = { kind: 'human', channel: 'telegram', user: 'owner' } as const
+    const chat = { kind: 'human', role: 'owner', channel: 'telegram', user: 'owner' } as const
     for (const caller of [chat, { kind: 'internal' } as const]) {
       const asked = world.fleet.create(caller, { id: 'x', role: 'x', permissions: { can_spawn: true } })
       await expect(asked).rejects.toMatchObject({ code: 'human-only' })
@@ -139,7 +139,7 @@ describe('creating an agent', () => {
   test('MCP servers come with it from a person at the terminal and from nobody else', async () => {
     world = await aFleet()
     const asked = { id: 'm', role: 'reads', mcpServers: { files: { command: 'files', args: [], env: {} } } }
-    const inChat: Caller = { kind: 'human', channel: 'telegram', user: 'owner' }
+    const inChat: Caller = { kind: 'human', role: 'owner', channel: 'telegram', user: 'owner' }
     await expect(world.fleet.create(inChat, asked)).rejects.toMatchObject({ code: 'human-only' })
     await world.fleet.create(owner, asked)
     expect(world.fleet.mcpServers.of('m')).toMatchObject(asked.mcpServers)
@@ -265,7 +265,7 @@ describe('deleting an agent', () => {
   test.each<Caller>([
     worker,
     { kind: 'agent', agentId: 'operator', token: 'door', run: null },
-    { kind: 'human', channel: 'telegram', user: 'owner' },
+    { kind: 'human', role: 'owner', channel: 'telegram', user: 'owner' },
     { kind: 'internal' },
     { kind: 'system' },
   ])('is for people at a terminal: case %#', async (caller) => {
@@ -279,7 +279,7 @@ describe('deleting an agent', () => {
     await world.fleet.ensureRunning('w', patient)
     await world.fleet.delete(owner, 'w')
     await world.fleet.create(owner, { id: 'w', role: 'new' })
-    expect(stateOf(world.fleet, 'w')).toBe('stopped')
+    expect(stateOf(world.fleet, 'w')).toBe('created')
     await world.fleet.ensureRunning('w', patient)
     expect(world.fleet.verifyToken(doorTokenOf(0))).toBeNull()
   })
@@ -294,7 +294,9 @@ describe('what is listed', () => {
           : { allowed: false, reason: '', field: null },
     })
     for (const id of ['w', 'x', 'y']) await world.fleet.create(owner, { id, role: id })
-    expect(world.fleet.listAgents(worker)).toEqual([{ id: 'x', kind: 'worker', role: 'x', state: 'stopped' }])
+    expect(world.fleet.listAgents(worker)).toEqual([
+      { id: 'x', kind: 'worker', role: 'x', state: 'created', capabilities: [] },
+    ])
   })
 
   test('people see model, state, work and money of all', async () => {
@@ -319,7 +321,9 @@ describe('what is listed', () => {
         kind: 'worker',
         role: 'r',
         model: 'openai/x',
-        state: 'stopped',
+        state: 'created',
+        state_since: null,
+        retry_at: null,
         busy: true,
         queued: 1,
         waiting: 2,
@@ -331,62 +335,5 @@ describe('what is listed', () => {
       },
       expect.objectContaining({ id: 'x', model: 'scripted/demo', busy: false }),
     ])
-  })
-})
-
-async function withTemplate(text: string): Promise<void> {
-  const templateFolders: string[] = []
-  world = await aFleet({ templateFolders })
-  templateFolders.push(world.deps.briefsFolder)
-  await writeFile(join(world.deps.briefsFolder, 'pair.yaml'), text)
-}
-
-describe('applying a template', () => {
-  const yaml = `
-name: pair
-description: Two
-agents:
-  - { id: a, role: first, instructions: go, permissions: { allowed_apis: [llm] }, budget: { daily_usd: 1, monthly_usd: 2 } }
-  - { id: b, role: second, instructions: go }
-`
-  test('creates what is missing and reports what exists', async () => {
-    await withTemplate(yaml)
-    await world.fleet.create(owner, { id: 'b', role: 'mine' })
-    expect(await world.fleet.applyTemplate(owner, 'pair')).toEqual({ created: ['a'], existing: ['b'] })
-    expect(await world.fleet.applyTemplate(owner, 'pair')).toEqual({ created: [], existing: ['a', 'b'] })
-    expect(world.fleet.find('a')?.budget).toEqual({ dailyUsd: 1, monthlyUsd: 2 })
-    expect(world.fleet.find('b')?.role).toBe('mine')
-    expect(world.grants.get('a')).toEqual({ allowed_apis: ['llm'] })
-  })
-
-  test('one that grants too much creates nothing', async () => {
-    await withTemplate(yaml.replace('role: second', 'role: second, permissions: { can_spawn: true }'))
-    await expect(world.fleet.applyTemplate(owner, 'pair')).rejects.toMatchObject({ code: 'unprocessable' })
-    expect(world.fleet.list()).toEqual([])
-  })
-
-  test.each(['{ daily_usd: 1000, monthly_usd: 2 }', '{ daily_usd: 1, monthly_usd: 200.01 }'])(
-    'one that lets %s be spent creates nothing, whoever applies it, and says how a person gives more',
-    async (budget) => {
-      await withTemplate(yaml.replace('role: second', `role: second, budget: ${budget}`))
-      await expect(world.fleet.applyTemplate(owner, 'pair')).rejects.toMatchObject({
-        code: 'unprocessable',
-        detail: expect.stringContaining('flotilla budget b'),
-      })
-      expect(world.fleet.list()).toEqual([])
-    },
-  )
-
-  test('one that takes a reserved id creates nothing', async () => {
-    await withTemplate(yaml.replace('id: b', 'id: operator'))
-    await expect(world.fleet.applyTemplate(owner, 'pair')).rejects.toMatchObject({
-      code: 'reserved-agent-id',
-    })
-    expect(world.fleet.list()).toEqual([])
-  })
-
-  test('is for whoever may manage the fleet', async () => {
-    await withTemplate(yaml)
-    await expect(world.fleet.applyTemplate(worker, 'pair')).rejects.toMatchObject({ code: 'denied' })
   })
 })

@@ -1,5 +1,5 @@
 import { agentIdSchema, reservedAgentIds } from '@flotilla/protocol/ids'
-import { limits } from '@flotilla/protocol/limits'
+import { lifecycleLimits, limits } from '@flotilla/protocol/limits'
 import type { McpServers } from '@flotilla/protocol/mcp-servers'
 import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import { Problem } from '@flotilla/protocol/problem'
@@ -8,11 +8,9 @@ import type { Caller, Guard, PermissionGrants } from '../../access/index.ts'
 import { actorOf, isAtTerminal, raisedPeriod, requireAtTerminal } from '../../access/index.ts'
 import { onceOnly } from '../../storage/index.ts'
 import type { Resumable } from '../../storage/index.ts'
+import { spawnedPrefix } from '../../kernel/index.ts'
 import type { AgentLife } from '../lifecycle/agent-life.ts'
 import type { AgentBudget, AgentRecord } from './agent-record.ts'
-
-/** Agents of one fleet; a machine that could run more wants more than one database. */
-const agentsMax = 1000
 
 /**
  * Throws the Problem `unprocessable`, with what could be used, for a model whose provider is not set up, and
@@ -116,22 +114,7 @@ export function addAgent(
       await added.plan?.make()
       step.settle(() => {
         requireRoom(life, record.id)
-        life.agents.insert(record)
-        if (added.mcpServers) life.mcpServers.put(record.id, added.mcpServers)
-        life.journal.append({
-          actor: added.actor,
-          action: 'agent.created',
-          subject: record.id,
-          detail: {
-            kind: record.kind,
-            model: record.model,
-            project: record.project,
-            daily_usd: record.budget.dailyUsd,
-            monthly_usd: record.budget.monthlyUsd,
-            mcp_servers: Object.keys(added.mcpServers ?? {}),
-          },
-        })
-        life.events.publish({ type: 'agent.created', agent_id: record.id, role: record.role })
+        insertAgent(life, { ...added, record })
         return record
       })
     } catch (error) {
@@ -140,6 +123,36 @@ export function addAgent(
     }
     await life.briefings.refresh()
   })
+}
+
+/** The row of a worker or operator, and that it was made. Joins the caller's transaction. */
+export function insertAgent(
+  life: Pick<AgentLife, 'agents' | 'mcpServers' | 'journal' | 'events' | 'hooks'>,
+  {
+    record,
+    mcpServers,
+    actor,
+  }: { readonly record: AgentRecord; readonly mcpServers?: McpServers | undefined; readonly actor: string },
+): void {
+  life.agents.insert(record)
+  if (record.project !== null) {
+    life.hooks.membershipChanged.tell({ agentId: record.id, project: record.project })
+  }
+  if (mcpServers) life.mcpServers.put(record.id, mcpServers)
+  life.journal.append({
+    actor,
+    action: 'agent.created',
+    subject: record.id,
+    detail: {
+      kind: record.kind,
+      model: record.model,
+      project: record.project,
+      daily_usd: record.budget.dailyUsd,
+      monthly_usd: record.budget.monthlyUsd,
+      mcp_servers: Object.keys(mcpServers ?? {}),
+    },
+  })
+  life.events.publish({ type: 'agent.created', agent_id: record.id, role: record.role })
 }
 
 async function takeBack(
@@ -159,9 +172,14 @@ async function takeBack(
   }
 }
 
-function requireFreeId(agentId: string): void {
+export function requireFreeId(agentId: string): void {
   // An operator with other case would be another agent with the operator's look.
   if (reservedAgentIds.includes(agentId.toLowerCase())) throw new Problem('reserved-agent-id')
+  if (agentId.toLowerCase().startsWith(spawnedPrefix)) {
+    throw new Problem('reserved-agent-id', {
+      detail: `ids that begin with ${spawnedPrefix} are those of agents that agents made`,
+    })
+  }
   if (!agentIdSchema.safeParse(agentId).success) {
     throw new Problem('bad-request', {
       detail: 'an agent id is 1 to 64 of A-Z a-z 0-9 _ -, starting with a letter or digit',
@@ -169,10 +187,11 @@ function requireFreeId(agentId: string): void {
   }
 }
 
-function requireRoom(life: AgentLife, agentId: string): void {
+export function requireRoom(life: AgentLife, agentId: string): void {
   if (life.agents.find(agentId)) {
     throw new Problem('conflict', { detail: `there is an agent ${agentId} already` })
   }
+  const { agentsMax } = lifecycleLimits
   if (life.agents.count() >= agentsMax) {
     throw new Problem('unprocessable', { detail: `a fleet has ${agentsMax} agents at most` })
   }

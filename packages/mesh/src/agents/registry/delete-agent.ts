@@ -42,19 +42,31 @@ export function deleteAgent(deps: {
       requireSame(life.agents.require(agentId), only)
       // Before anything is gone: an agent that is half deleted is of no use to anybody.
       await life.hooks.agentLeaving.tell(agentId)
-      await stopInTurn(life, agentId, { reason: 'deleted', gone: 'deleted' })
-      await life.runtime.remove(agentId, { data: true })
-      await life.briefings.remove(agentId)
-      await life.hooks.agentFilesDropped.tell(agentId)
-      await deps.grants.revokeAll(agentId)
-      life.database.transaction(() => {
-        life.hooks.agentDeleted.tell(agentId)
-        life.agents.remove(agentId)
-        life.journal.append({ actor: actorOf(caller), action: 'agent.deleted', subject: agentId, detail: {} })
-      })
+      await deleteInTurn(deps, agentId, actorOf(caller))
     })
     await life.briefings.refresh()
   }
+}
+
+/**
+ * For callers that hold the agent's turn. That it is deleted is a row before anything is taken away; where that breaks
+ * off, the sweep of health goes on with it.
+ */
+export async function deleteInTurn(
+  { life, grants }: { readonly life: AgentLife; readonly grants: PermissionGrants },
+  agentId: string,
+  actor: string,
+): Promise<void> {
+  await stopInTurn(life, agentId, { to: 'deleted', reason: 'deleted' })
+  await life.runtime.remove(agentId, { data: true })
+  await life.briefings.remove(agentId)
+  await life.hooks.agentFilesDropped.tell(agentId)
+  await grants.revokeAll(agentId)
+  life.database.transaction(() => {
+    life.hooks.agentDeleted.tell(agentId)
+    life.agents.remove(agentId)
+    life.journal.append({ actor, action: 'agent.deleted', subject: agentId, detail: {} })
+  })
 }
 
 function requireSame({ record }: AgentRow, only: { readonly createdAt: number } | undefined): void {

@@ -1,6 +1,9 @@
 import type { agentSummarySchema } from '@flotilla/protocol/mesh-agent-api'
 import type * as z from 'zod'
 import type { Action, Caller, Decision, Guard } from '../../access/index.ts'
+import type { Hooks } from '../../kernel/index.ts'
+import { isForGood, restOf } from '../lifecycle/agent-state.ts'
+import type { AgentState } from '../lifecycle/agent-state.ts'
 import type { AgentTable } from './agent-table.ts'
 
 export type AgentSummary = z.infer<typeof agentSummarySchema>
@@ -10,19 +13,26 @@ export function listAgents(deps: {
   readonly guard: Guard
   readonly decide: (caller: Caller, action: Action) => Decision
   readonly agents: AgentTable
+  readonly hooks: Pick<Hooks, 'agentCapabilities'>
 }): (caller: Caller) => readonly AgentSummary[] {
   return (caller) => {
     deps.guard(caller, { do: 'list-agents' })
     return deps.agents
       .list()
       .filter(({ record }) => caller.kind !== 'agent' || caller.agentId !== record.id)
-      .filter(({ archivedAt }) => archivedAt === null)
+      .filter(({ state }) => !isPutAway(state))
       .filter(({ record }) => deps.decide(caller, { do: 'message-agent', to: record.id }).allowed)
       .map(({ record, state }) => ({
         id: record.id,
         kind: record.kind,
         role: record.role,
         state: state.kind,
+        capabilities: [...deps.hooks.agentCapabilities.ask(record.id)],
       }))
   }
+}
+
+function isPutAway(state: AgentState): boolean {
+  const rest = restOf(state)
+  return rest !== null && isForGood(rest)
 }

@@ -23,6 +23,6 @@ export async function renameContainers(engine: Engine, homeId: string, homeTag: 
 export async function leftovers(engine: Engine, homeTag: string): Promise<readonly string[]> {
   const label = [`${labelKeys.home}=${homeTag}`]
   const containers = listSchema.parse(await engine.docker.listContainers({ all: true, filters: { label } }))
-  const roles = ['probe', 'warm-up', 'firewall', 'trial', 'meter']
+  const roles = ['probe', 'warm-up', 'firewall', 'trial', 'meter', 'backup']
   return containers.flatMap(({ Id, Labels }) => (roles.includes(Labels?.[labelKeys.role] ?? '') ? [Id] : []))
 }

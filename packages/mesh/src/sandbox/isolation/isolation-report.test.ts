@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { judgeWalls, type ProbeReport } from './judge-walls.ts'
+import { isolationReport, type ProbeReport } from './isolation-report.ts'
 
 const canary = '10.64.0.1:9999'
 const sibling = '10.64.0.3:8400'
@@ -40,7 +40,7 @@ function aReport(changes: Partial<ProbeReport> = {}): ProbeReport {
 }
 
 function fallen(report: ProbeReport, shown = controls): readonly string[] {
-  return judgeWalls(report, shown)
+  return isolationReport(report, shown)
     .filter((wall) => !wall.holds)
     .map((wall) => wall.id)
 }
@@ -53,7 +53,7 @@ function withOutcome(group: string, outcome: string): ProbeReport {
   })
 }
 
-describe('judgeWalls', () => {
+describe('isolationReport', () => {
   it('finds all walls standing in a report of refusals', () => {
     expect(fallen(aReport())).toEqual([])
   })

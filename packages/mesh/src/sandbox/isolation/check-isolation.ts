@@ -6,7 +6,7 @@ import { SandboxError } from '../sandbox-error.ts'
 import type { WallReport } from '../sandbox-runtime.ts'
 import { sandboxHardening, sandboxSizes } from '../sandbox-spec.ts'
 import { hostAddresses, openCanary, reaches } from './canary.ts'
-import { judgeWalls, probeReportSchema, type ProbeGroup } from './judge-walls.ts'
+import { isolationReport, probeReportSchema, type ProbeGroup } from './isolation-report.ts'
 
 const probeTimeoutMs = 60_000
 const siblingReadyMs = 5_000
@@ -30,7 +30,7 @@ interface Target {
  * Tries the walls from a throw-away container with an agent's hardening. The canary on the host and the second
  * container are first shown to be reachable from the host, so that a failure to reach them means something.
  */
-export async function verifyWalls(
+export async function checkIsolation(
   engine: Engine,
   options: {
     readonly ground: ContainerGround
@@ -76,7 +76,7 @@ export async function verifyWalls(
         'wall-probe-failed',
         `The probe of the walls failed: ${done.output.slice(-600)}\nRepair: run \`flotilla doctor\`.`,
       )
-    return judgeWalls(probeReportSchema.parse(JSON.parse(done.stdout)), { reachedFromHost })
+    return isolationReport(probeReportSchema.parse(JSON.parse(done.stdout)), { reachedFromHost })
   } finally {
     await Promise.allSettled([canary.close(), sibling.remove()])
   }

@@ -42,7 +42,7 @@ export interface Controls {
 }
 
 /** The probe's outcomes as walls that hold or do not. Pure; a missing attempt never counts as a wall. */
-export function judgeWalls(report: ProbeReport, controls: Controls): readonly WallReport[] {
+export function isolationReport(report: ProbeReport, controls: Controls): readonly WallReport[] {
   const of = (group: string) => report.attempts.filter((attempt) => attempt.group === group)
   const words = (group: string) =>
     of(group)

@@ -1,0 +1,323 @@
+import type { Agent, IncomingMessage } from 'node:http'
+import { chatFrameSchema } from '@flotilla/protocol/agent-api'
+import type { ChatFrame, TaskResult } from '@flotilla/protocol/agent-api'
+import { agentEndpoints } from '@flotilla/protocol/agent-endpoints'
+import type { AgentEndpointName } from '@flotilla/protocol/agent-endpoints'
+import type { Clock } from '@flotilla/protocol/clock'
+import { fillPath } from '@flotilla/protocol/endpoint'
+import type { JsonValue } from '@flotilla/protocol/json-value'
+import { jsonLimits } from '@flotilla/protocol/limits'
+import { isProblemCode } from '@flotilla/protocol/problem-catalog'
+import type { ProblemCode } from '@flotilla/protocol/problem-catalog'
+import { Problem } from '@flotilla/protocol/problem'
+import { createServerSentEventParser } from '@flotilla/protocol/server-sent-events'
+import type { ServerSentEvent } from '@flotilla/protocol/server-sent-events'
+import * as z from 'zod'
+import type { HeldBytes, LoopShare } from '../../intake/index.ts'
+import { parseFirst, readJson, readJsonQuietly } from '../../intake/index.ts'
+import { BrokenLine, bodyChunks, openExchange, readBody } from './agent-exchange.ts'
+import type { AgentAddress } from './agent-exchange.ts'
+import type { MeshIdentity } from './mesh-identity.ts'
+
+/** Largest reply, and largest frame of a stream: a result holds the outputs of all its tools, bytes. */
+const replyMaxBytes = 4 * 1024 * 1024
+/** A reply that says only how it stands or that a call was taken, bytes. Such a one is always heard: none is counted or waits. */
+const smallReplyMaxBytes = 16 * 1024
+const smallReplies: ReadonlySet<AgentEndpointName> = new Set([
+  'healthz',
+  'status',
+  'task',
+  'invoke',
+  'chatSteer',
+  'cancel',
+  'fileWrite',
+  'workspaceWrite',
+])
+/** After which there may be room again for an outcome. */
+const fullPotRetryMs = 2000
+/** Everything one streamed turn may send, bytes. */
+const streamMaxBytes = 64 * 1024 * 1024
+/** An agent sends a keep-alive comment every 15 s. */
+const streamIdleMs = 60_000
+/** A call that waits for nothing, from its first byte to its last. */
+export const callDeadlineMs = 15_000
+
+/** What a person who puts a file into an agent is told as the agent said it; everything else is the mesh's affair. */
+const passedCodes: readonly ProblemCode[] = [
+  'path-refused',
+  'body-too-large',
+  'unprocessable',
+  'not-found',
+  'conflict',
+]
+
+export interface ReplyShares {
+  readonly held: HeldBytes
+  readonly loop: Pick<LoopShare, 'spend' | 'waitMs'>
+}
+
+export interface AgentLineDeps {
+  readonly agentId: string
+  readonly address: AgentAddress
+  readonly identity: MeshIdentity
+  readonly clock: Clock
+  /** What replies of each agent may take of the mesh. */
+  readonly replies: ReplyShares
+  /** Keeps connections alive; shared by all agents, closed by whoever made it. */
+  readonly http: Agent
+  /** For tests that cannot wait a minute. */
+  readonly idleTimeoutMs?: number
+}
+
+export interface Send {
+  readonly endpoint: AgentEndpointName
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, string>>
+  readonly json?: unknown
+  readonly bytes?: Uint8Array
+  readonly deadlineMs?: number
+  /** What proves the mesh instead of a signature. */
+  readonly proof?: string
+  readonly signal: AbortSignal
+  readonly onTaken?: (() => void) | undefined
+}
+
+/** The line to an agent's process over HTTP. What comes back is from a hostile place: bounded and parsed. */
+export interface AgentLine {
+  /** One reply of the agreed form. Rejects with `agent-unavailable`, or with what the agent may say to a person. */
+  call<Schema extends z.core.$ZodType>(send: Send, schema: Schema): Promise<z.output<Schema>>
+  /** An outcome that the mesh has no room or time for now is not lost: it is asked for again until `send.signal` aborts. */
+  callPatiently<Schema extends z.core.$ZodType>(send: Send, schema: Schema): Promise<z.output<Schema>>
+  /** Frames as they come, and the result at their end; null where the line broke before. */
+  stream(send: Send, followed: FollowedStream): Promise<TaskResult | null>
+  /** The same for show alone: whatever is wrong with the line is no matter. */
+  watch(send: Send, followed: FollowedStream): Promise<void>
+}
+
+export function createAgentLine(deps: AgentLineDeps): AgentLine {
+  const idleTimeoutMs = deps.idleTimeoutMs ?? streamIdleMs
+  const share = shareOf(deps)
+
+  function open(send: Send): Promise<IncomingMessage> {
+    const { method, path } = agentEndpoints[send.endpoint]
+    const query = send.query ? `?${new URLSearchParams(send.query).toString()}` : ''
+    const body = send.bytes ?? (send.json === undefined ? undefined : Buffer.from(JSON.stringify(send.json)))
+    return openExchange(deps.http, deps.address, {
+      method,
+      path: fillPath(path, send.params ?? {}) + query,
+      headers: {
+        authorization: `Bearer ${send.proof ?? deps.identity.signFor(deps.agentId)}`,
+        ...(send.json === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(send.bytes === undefined ? {} : { 'content-type': 'application/octet-stream' }),
+      },
+      ...(body === undefined ? {} : { body }),
+      idleTimeoutMs,
+      signal: send.signal,
+      onTaken: send.onTaken,
+    })
+  }
+
+  async function call<Schema extends z.core.$ZodType>(send: Send, schema: Schema): Promise<z.output<Schema>> {
+    const isSmall = smallReplies.has(send.endpoint)
+    const held = share.hold()
+    const bounds = isSmall ? smallBounds : { maxBytes: replyMaxBytes, hold: held.take }
+    const deadline = AbortSignal.timeout(send.deadlineMs ?? callDeadlineMs)
+    const signal = AbortSignal.any([send.signal, deadline])
+    try {
+      if (!isSmall) await share.room(signal)
+      const reply = await open({ ...send, signal })
+      const body = await readBody(reply, bounds, signal)
+      return share.spend(() => {
+        if (reply.statusCode !== 200) throw refusal(deps.agentId, reply.statusCode ?? 0, body)
+        return readReply(schema, body)
+      })
+    } catch (error) {
+      throw send.signal.aborted ? send.signal.reason : unavailable(deps.agentId, error)
+    } finally {
+      held.giveBack()
+    }
+  }
+
+  async function stream(send: Send, followed: FollowedStream): Promise<TaskResult | null> {
+    const { signal } = send
+    try {
+      const reply = await open(send)
+      if (reply.statusCode !== 200) {
+        const body = await readBody(reply, smallBounds, signal)
+        throw share.spend(() => refusal(deps.agentId, reply.statusCode ?? 0, body))
+      }
+      return await followStream(reply, followed, share)
+    } catch (error) {
+      throw signal.aborted ? signal.reason : unavailable(deps.agentId, error)
+    }
+  }
+
+  async function callPatiently<Schema extends z.core.$ZodType>(
+    send: Send,
+    schema: Schema,
+  ): Promise<z.output<Schema>> {
+    for (;;) {
+      await share.room(send.signal)
+      try {
+        return await call(send, schema)
+      } catch (error) {
+        if (!(error instanceof Problem) || !isOurRefusal(error.cause)) throw error
+      }
+      await deps.clock.sleep(fullPotRetryMs, send.signal)
+    }
+  }
+
+  return {
+    call,
+    callPatiently,
+    stream,
+    watch: async (send, followed) => {
+      try {
+        const reply = await open(send)
+        if (reply.statusCode === 200) await followStream(reply, followed, share)
+        else reply.destroy()
+      } catch {
+        // The outcome is asked for by itself, which says what is wrong with the line.
+      }
+    },
+  }
+}
+
+export interface FollowedStream {
+  readonly runId: string
+  readonly onFrame: (frame: ChatFrame) => void
+  readonly signal: AbortSignal
+}
+
+interface Share {
+  /** Waits until the agent has some of its share of the loop again. */
+  room(signal: AbortSignal): Promise<void>
+  spend<T>(work: () => T): T
+  /** Counts bytes that are kept of one reply. */
+  hold(): { take(bytes: number): void; giveBack(): void }
+}
+
+function shareOf({ agentId, clock, replies: { held, loop } }: AgentLineDeps): Share {
+  return {
+    room: async (signal) => {
+      for (let wait = loop.waitMs(agentId); wait > 0; wait = loop.waitMs(agentId))
+        await clock.sleep(wait, signal)
+    },
+    spend: (work) => loop.spend(agentId, work),
+    hold: () => {
+      let kept = 0
+      return {
+        take: (bytes) => {
+          held.take(agentId, bytes)
+          kept += bytes
+        },
+        giveBack: () => {
+          held.giveBack(agentId, kept)
+          kept = 0
+        },
+      }
+    },
+  }
+}
+
+const smallBounds = { maxBytes: smallReplyMaxBytes, hold: () => {} }
+
+/**
+ * The result at the stream's end, or null when the line broke before, or when there is no room for a frame: the outcome
+ * is asked for then. An agent whose frames have taken its share of the
+ * loop is read no further until it has some again.
+ */
+async function followStream(
+  reply: IncomingMessage,
+  stream: FollowedStream,
+  share: Share,
+): Promise<TaskResult | null> {
+  const events = createServerSentEventParser(replyMaxBytes)
+  const decoder = new TextDecoder()
+  const held = share.hold()
+  try {
+    for await (const bytes of bodyChunks(reply, streamMaxBytes, stream.signal)) {
+      const { result, frames } = share.spend(() =>
+        takeFrames(events.push(decoder.decode(bytes, { stream: true })), stream),
+      )
+      if (result !== null) return result
+      // What has come of a frame is kept until its end.
+      if (frames > 0) held.giveBack()
+      else held.take(bytes.length)
+      await share.room(stream.signal)
+    }
+    return null
+  } catch (error) {
+    if (error instanceof BrokenLine || isOurRefusal(error)) return null
+    throw error
+  } finally {
+    held.giveBack()
+    reply.destroy()
+  }
+}
+
+function takeFrames(
+  events: readonly ServerSentEvent[],
+  stream: FollowedStream,
+): { readonly result: TaskResult | null; readonly frames: number } {
+  for (const { data } of events) {
+    const frame = readReply(chatFrameSchema, data)
+    if (frame.type === 'done') requireSameRun(frame.result.run_id, stream.runId)
+    stream.onFrame(frame)
+    if (frame.type === 'done') return { result: frame.result, frames: events.length }
+  }
+  return { result: null, frames: events.length }
+}
+
+/** A reply is not a call: what is wrong with it is no Problem of whoever asked. */
+function readReply<Schema extends z.core.$ZodType>(
+  schema: Schema,
+  bytes: Uint8Array | string,
+): z.output<Schema> {
+  let value: JsonValue
+  try {
+    value = readJson(bytes, jsonLimits.agentReply)
+  } catch (cause) {
+    throw new Error(wordsOf(cause), { cause })
+  }
+  const parsed = parseFirst(schema, value)
+  if (parsed.success) return parsed.data
+  throw parsed.error
+}
+
+function requireSameRun(told: string, asked: string): void {
+  if (told !== asked) throw new Error('the result is of another run')
+}
+
+const refusalSchema = z.looseObject({ code: z.string(), detail: z.string() })
+
+/** What an agent's refusal means outside: its words only where they are about what a person sent. */
+function refusal(agentId: string, status: number, body: Buffer): Problem {
+  const parsed = refusalSchema.safeParse(readJsonQuietly(body, jsonLimits.agentReply))
+  const code = parsed.success && isProblemCode(parsed.data.code) ? parsed.data.code : null
+  if (parsed.success && code && passedCodes.includes(code)) {
+    return new Problem(code, { detail: parsed.data.detail.slice(0, 500) })
+  }
+  return new Problem('agent-unavailable', {
+    detail: `agent ${agentId} answered ${status}${code ? ` (${code})` : ''}`,
+    extra: { agent_status: status, ...(code ? { agent_code: code } : {}) },
+  })
+}
+
+/** No agent's answer becomes this Problem: it says that replies have used up what they may take of the mesh. */
+function isOurRefusal(error: unknown): boolean {
+  return error instanceof Problem && error.code === 'rate-limited'
+}
+
+export function unavailable(agentId: string, error: unknown): Problem {
+  if (error instanceof Problem && !isOurRefusal(error)) return error
+  const reason = error instanceof z.core.$ZodError ? 'its answer is not of the agreed form' : wordsOf(error)
+  return new Problem('agent-unavailable', {
+    detail: `agent ${agentId} cannot be reached: ${reason}`,
+    cause: error,
+  })
+}
+
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message.slice(0, 300) : 'the line broke'
+}

@@ -1,0 +1,165 @@
+import type { AgentStateName } from '@flotilla/protocol/agent-lifecycle'
+
+/**
+ * The life of an agent: one union, and one table that says which event leads where. Pure; whoever moves an agent asks
+ * `transition` and stores what it gives before it acts on it. Times are milliseconds since 1970.
+ *
+ * - L1 A sandbox is believed to run in `running` and `unhealthy` alone, and only an answer of its process leads there.
+ * - L2 What is wanted of an agent stands in its row before it is done: `stopping` says what it shall be afterwards, so
+ *   that a mesh that died in between, or an engine that refused, leaves something to finish and not to guess.
+ * - L3 An intention is never weakened: one that is to be deleted is not archived, hibernated or started instead.
+ * - L4 Nothing leads out of `deleted`; the row itself goes. Out of `archived` leads only being taken back, or deletion.
+ */
+export type AgentState =
+  | { readonly kind: 'created' }
+  | { readonly kind: 'starting'; readonly since: number }
+  | { readonly kind: 'running'; readonly since: number }
+  | {
+      readonly kind: 'unhealthy'
+      readonly since: number
+      /** Questions in a row that it did not answer. */
+      readonly misses: number
+      readonly reason: string
+    }
+  | {
+      readonly kind: 'stopping'
+      readonly since: number
+      readonly to: RestingState
+      readonly reason: string
+    }
+  | { readonly kind: 'stopped' | 'hibernated' | 'archived' | 'deleted'; readonly since: number }
+  | {
+      readonly kind: 'restarting' | 'quarantined'
+      readonly since: number
+      readonly reason: string
+      /** When it is started again, or tried. */
+      readonly dueAt: number
+    }
+
+/** What an agent that is stopped shall be, the weakest wish first. */
+export const restingStates = ['stopped', 'hibernated', 'archived', 'deleted'] as const
+export type RestingState = (typeof restingStates)[number]
+
+export type AgentEvent =
+  | { readonly kind: 'start'; readonly at: number }
+  /** The process answered; of an agent that was running already (adopted after a restart of ours) nothing changes. */
+  | { readonly kind: 'answer'; readonly at: number }
+  /** It left a question for its health unanswered. */
+  | { readonly kind: 'miss'; readonly at: number; readonly reason: string }
+  /** Its sandbox ended, had to be ended, or could not be started. */
+  | { readonly kind: 'lose'; readonly at: number; readonly reason: string; readonly dueAt: number }
+  /** The same, once too often. */
+  | { readonly kind: 'quarantine'; readonly at: number; readonly reason: string; readonly dueAt: number }
+  | { readonly kind: 'stop'; readonly at: number; readonly to: RestingState; readonly reason: string }
+  /** Its sandbox is gone, as was wanted. */
+  | { readonly kind: 'end'; readonly at: number }
+  /** It is taken back from the archive. */
+  | { readonly kind: 'restore'; readonly at: number }
+
+type Row = Readonly<Record<AgentEvent['kind'], AgentStateName | null>>
+
+const atRest: Row = {
+  start: 'starting',
+  answer: null,
+  miss: null,
+  lose: null,
+  quarantine: null,
+  stop: 'stopping',
+  end: null,
+  restore: null,
+}
+const down: Row = { ...atRest, lose: 'restarting', quarantine: 'quarantined' }
+const live: Row = { ...down, answer: 'running', miss: 'unhealthy' }
+
+/**
+ * Which event leads where from each state; null is refused. Two cells are narrower than they say, and `transition` has
+ * them: out of `stopping` nothing leads back that weakens what was wanted (L3), and `archived` is stopped only for good.
+ */
+export const agentTransitions = {
+  created: atRest,
+  starting: { ...down, answer: 'running' },
+  running: live,
+  unhealthy: live,
+  stopping: { ...atRest, end: 'stopped' },
+  stopped: atRest,
+  hibernated: atRest,
+  restarting: down,
+  quarantined: down,
+  archived: { ...atRest, start: null, restore: 'stopped' },
+  deleted: { ...atRest, start: null, stop: null },
+} as const satisfies Record<AgentStateName, Row>
+
+/** The state after the event, or null where it is refused. */
+export function transition(state: AgentState, event: AgentEvent): AgentState | null {
+  const to = agentTransitions[state.kind][event.kind]
+  if (to === null || isRefused(state, event)) return null
+  switch (event.kind) {
+    case 'start':
+      return { kind: 'starting', since: event.at }
+    case 'answer':
+      return state.kind === 'running' ? state : { kind: 'running', since: event.at }
+    case 'miss':
+      return {
+        kind: 'unhealthy',
+        since: state.kind === 'unhealthy' ? state.since : event.at,
+        misses: state.kind === 'unhealthy' ? state.misses + 1 : 1,
+        reason: event.reason,
+      }
+    case 'lose':
+      return { kind: 'restarting', since: event.at, reason: event.reason, dueAt: event.dueAt }
+    case 'quarantine':
+      return { kind: 'quarantined', since: event.at, reason: event.reason, dueAt: event.dueAt }
+    case 'stop':
+      return { kind: 'stopping', since: event.at, to: event.to, reason: event.reason }
+    case 'end':
+      return { kind: state.kind === 'stopping' ? state.to : 'stopped', since: event.at }
+    case 'restore':
+    default:
+      return { kind: 'stopped', since: event.at }
+  }
+}
+
+function isRefused(state: AgentState, event: AgentEvent): boolean {
+  if (state.kind === 'archived') return event.kind === 'stop' && event.to !== 'deleted'
+  if (state.kind !== 'stopping') return false
+  if (event.kind === 'start') return isForGood(state.to)
+  return event.kind === 'stop' && isWeaker(event.to, state.to)
+}
+
+/** Whether nothing starts an agent that is, or shall be, in this state. */
+export function isForGood(state: RestingState): boolean {
+  return state === 'archived' || state === 'deleted'
+}
+
+function isWeaker(wanted: RestingState, than: RestingState): boolean {
+  return restingStates.indexOf(wanted) < restingStates.indexOf(than)
+}
+
+/** Where the agent rests, or shall rest once it has stopped; null for one that works or wants to. */
+export function restOf(state: AgentState): RestingState | null {
+  const { kind } = state
+  if (kind === 'stopping') return state.to
+  return isResting(kind) ? kind : null
+}
+
+function isResting(kind: AgentState['kind']): kind is RestingState {
+  return restingStates.some((resting) => resting === kind)
+}
+
+/** Whether stopping an agent for that would change nothing. */
+export function isAtRest(state: AgentState, wanted: RestingState): boolean {
+  if (state.kind === 'stopping') return false
+  const rest = restOf(state)
+  if (rest === null) return state.kind === 'created' && (wanted === 'stopped' || wanted === 'hibernated')
+  return !isWeaker(rest, wanted) || (rest === 'stopped' && wanted === 'hibernated')
+}
+
+/** When the state began; null where that says nothing. */
+export function sinceOf(state: AgentState): number | null {
+  return state.kind === 'created' ? null : state.since
+}
+
+/** Why the agent does not work as it should, in words, or null. */
+export function troubleOf(state: AgentState): string | null {
+  return 'reason' in state && state.kind !== 'stopping' ? state.reason : null
+}

@@ -1,0 +1,31 @@
+import { Problem } from '@flotilla/protocol/problem'
+import type { Caller, Guard } from '../../access/index.ts'
+import type { AgentLife } from './agent-life.ts'
+
+/**
+ * Puts an agent to sleep now: its sandbox is stopped, and the next work wakes it. Idempotent. Problems `denied`,
+ * `unknown-agent`, `reserved-agent-id` for the operator, `conflict` where it works or does not run.
+ */
+export type HibernateAgent = (caller: Caller, agentId: string) => Promise<void>
+
+export function hibernateAgent(deps: {
+  readonly guard: Guard
+  readonly life: AgentLife
+  readonly hibernate: (agentId: string, reason: string) => Promise<boolean>
+}): HibernateAgent {
+  const { life } = deps
+  return async (caller, agentId) => {
+    deps.guard(caller, { do: 'manage-agent', agentId })
+    if (life.agents.require(agentId).record.kind === 'operator') {
+      throw new Problem('reserved-agent-id', { detail: 'the operator does not hibernate' })
+    }
+    if (await deps.hibernate(agentId, 'somebody put it to sleep')) return
+    const { state } = life.agents.require(agentId)
+    throw new Problem('conflict', {
+      detail:
+        state.kind === 'running'
+          ? `agent ${agentId} is at work`
+          : `agent ${agentId} does not run: it is ${state.kind}`,
+    })
+  }
+}

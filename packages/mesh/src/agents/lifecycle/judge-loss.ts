@@ -1,0 +1,33 @@
+/** What becomes of an agent whose sandbox was lost. Pure; all times in milliseconds. */
+
+const firstPauseMs = 30_000
+const pauseMaxMs = 600_000
+const hourMs = 3600_000
+/** Between two trials of an agent in quarantine. */
+export const trialPauseMs = 1_200_000
+
+/** Times of earlier restarts that are kept; more cannot matter to the rule. */
+export const restartsKept = 16
+
+export interface Losses {
+  /** When it was started again since it was last well, in order. */
+  readonly restarts: readonly number[]
+  /** Since when it is in quarantine and was not well in between, or null. */
+  readonly quarantinedAt: number | null
+}
+
+/**
+ * It is started again 30 s after it was lost, doubled for each restart within the last hour, 10 minutes at most; after
+ * so many restarts within an hour it is in quarantine, where it is tried every 20 minutes, and comes back there at once
+ * until it was well.
+ */
+export function judgeLoss(
+  { restarts, quarantinedAt }: Losses,
+  { at, restartsPerHour }: { readonly at: number; readonly restartsPerHour: number },
+): { readonly kind: 'lose' | 'quarantine'; readonly dueAt: number } {
+  const recent = restarts.filter((restart) => restart > at - hourMs).length
+  if (quarantinedAt !== null || recent >= restartsPerHour) {
+    return { kind: 'quarantine', dueAt: at + trialPauseMs }
+  }
+  return { kind: 'lose', dueAt: at + Math.min(pauseMaxMs, firstPauseMs * 2 ** recent) }
+}

@@ -1,0 +1,53 @@
+import { agentExitCodes } from '@flotilla/protocol/agent-exit'
+import { isLive } from '@flotilla/protocol/agent-lifecycle'
+import { sandboxSizes } from '../../sandbox/index.ts'
+import type { SandboxEnd } from '../../sandbox/index.ts'
+import type { AgentKind } from '../registry/agent-record.ts'
+import type { AgentLife } from './agent-life.ts'
+import { startIdLabel } from './agent-sandbox.ts'
+import { loseSandbox } from './lose-sandbox.ts'
+
+/**
+ * A sandbox ended and nobody had asked for it; in the agent's turn. An end of an earlier sandbox, told late, is not the
+ * end of the one that runs now.
+ */
+export async function settleEnd(life: AgentLife, end: SandboxEnd): Promise<void> {
+  const row = life.agents.find(end.agentId)
+  if (row === null || !isLive(row.state.kind)) return
+  const now = await life.runtime.inspect(end.agentId).catch(() => null)
+  if (now?.running && now.labels[startIdLabel] === row.startId) return
+  const reason = endWords(end, row.record.kind)
+  life.tokens.revoke(end.agentId)
+  life.addresses.delete(end.agentId)
+  life.database.transaction(() => {
+    loseSandbox(life, end.agentId, reason)
+    life.journal.append({
+      actor: 'system',
+      action: 'agent.died',
+      subject: end.agentId,
+      detail: { start_id: row.startId ?? '', exit_code: end.code, out_of_memory: end.outOfMemory, reason },
+    })
+    life.events.publish({
+      type: 'agent.died',
+      agent_id: end.agentId,
+      exit_code: end.code,
+      out_of_memory: end.outOfMemory,
+    })
+  })
+  life.log.warn({ agentId: end.agentId, code: end.code, outOfMemory: end.outOfMemory, reason }, 'agent died')
+  life.hooks.sandboxGone.tell({ agentId: end.agentId, reason: 'died' })
+}
+
+/** Why it ended, for people. Pure. */
+export function endWords({ code, outOfMemory }: Omit<SandboxEnd, 'agentId'>, kind: AgentKind): string {
+  if (outOfMemory) {
+    const limitMb = sandboxSizes[kind].memoryLimitBytes / (1024 * 1024)
+    return `the kernel killed it: it was out of memory (its limit is ${limitMb} MB)`
+  }
+  if (code === agentExitCodes.cannotWrite) return 'it could not write its state'
+  if (code === killedCode) return 'it was killed from outside'
+  return `its process ended with code ${code}`
+}
+
+/** What a process that signal 9 ended leaves. */
+const killedCode = 137

@@ -1,0 +1,95 @@
+import { Problem } from '@flotilla/protocol/problem'
+import { findWorkspaceFile } from '@flotilla/protocol/workspace-file'
+import * as z from 'zod'
+import type { EventBus } from '../../events/index.ts'
+import type { Journal } from '../../journal/index.ts'
+import type { Log } from '../../platform/index.ts'
+import type { Database } from '../../storage/index.ts'
+import type { AgentConnection } from '../connection/agent-connection.ts'
+
+/** How long one agent may take with one file, milliseconds. */
+const writeMaxMs = 30_000
+
+/**
+ * Files that an agent is given with its making, and instructions that were changed with a template: rows until the
+ * agent is reached for the first time after, and laid below its /data before whoever reached it goes on. So they are
+ * part of the transaction that makes the agent, and an agent that nobody needs is not started for them.
+ */
+export interface SeedFiles {
+  /** By path, as they were given; what the agent made of them since is its own. */
+  of(agentId: string): Readonly<Record<string, string>>
+  /** In the caller's transaction. What is there already in the same words stays delivered. */
+  put(agentId: string, files: Readonly<Record<string, string>>): void
+  /** Lays down what is not yet there. Rejects where the agent cannot be reached; a file that it refuses is told of. */
+  deliver(agentId: string, connection: AgentConnection, signal: AbortSignal): Promise<void>
+}
+
+const rowSchema = z.object({ path: z.string(), content: z.string() })
+
+export function createSeedFiles(deps: {
+  readonly database: Database
+  readonly journal: Journal
+  readonly events: EventBus
+  readonly log: Log
+}): SeedFiles {
+  const { database } = deps
+  const underWay = new Map<string, Promise<void>>()
+
+  const rowsOf = (agentId: string, which = ''): readonly z.output<typeof rowSchema>[] =>
+    database
+      .prepare(`SELECT path, content FROM agent_files WHERE agent_id = ? ${which} ORDER BY path`)
+      .all(agentId)
+      .map((row) => rowSchema.parse(row))
+
+  async function lay(agentId: string, connection: AgentConnection, signal: AbortSignal): Promise<void> {
+    for (const { path, content } of rowsOf(agentId, 'AND delivered = 0')) {
+      const bounded = AbortSignal.any([signal, AbortSignal.timeout(writeMaxMs)])
+      try {
+        if (findWorkspaceFile(path)) await connection.writeWorkspaceFile(path, content, bounded)
+        else await connection.writeFile(path, Buffer.from(content), bounded)
+      } catch (error) {
+        // One that the agent will not have now, it will not have later; a line that broke is another matter.
+        if (!(error instanceof Problem) || !refusals.includes(error.code)) throw error
+        refused(agentId, path, error)
+      }
+      database
+        .prepare('UPDATE agent_files SET delivered = 1 WHERE agent_id = ? AND path = ? AND content = ?')
+        .run(agentId, path, content)
+    }
+  }
+
+  function refused(agentId: string, path: string, error: Problem): void {
+    const message = `the file ${path} of its template was refused: ${error.detail}`.slice(0, 500)
+    deps.log.warn({ agentId, path, err: error }, 'an agent refused a file of its template')
+    database.transaction(() => {
+      deps.journal.append({ actor: 'system', action: 'agent.warned', subject: agentId, detail: { message } })
+      deps.events.publish({ type: 'agent.warned', agent_id: agentId, message })
+    })
+  }
+
+  return {
+    of: (agentId) =>
+      Object.fromEntries(
+        rowsOf(agentId).flatMap(({ path, content }) => (findWorkspaceFile(path) ? [] : [[path, content]])),
+      ),
+    put: (agentId, files) => {
+      const write = database.prepare(
+        `INSERT INTO agent_files (agent_id, path, content, delivered) VALUES (?, ?, ?, 0)
+         ON CONFLICT (agent_id, path) DO UPDATE SET content = excluded.content, delivered = 0
+         WHERE content <> excluded.content`,
+      )
+      for (const [path, content] of Object.entries(files)) write.run(agentId, path, content)
+    },
+    deliver: async (agentId, connection, signal) => {
+      // Somebody else's may break off with their patience; what it left is laid down by whoever comes next.
+      for (let known = underWay.get(agentId); known; known = underWay.get(agentId))
+        await known.catch(() => {})
+      if (rowsOf(agentId, 'AND delivered = 0').length === 0) return
+      const work = lay(agentId, connection, signal).finally(() => underWay.delete(agentId))
+      underWay.set(agentId, work)
+      await work
+    },
+  }
+}
+
+const refusals: readonly string[] = ['bad-request', 'denied', 'conflict', 'body-too-large', 'not-found']

@@ -1,0 +1,55 @@
+import type { PermissionRecord } from '@flotilla/protocol/permission-record'
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import type { PermissionGrants } from '../../access/index.ts'
+import type { Resumable } from '../../storage/index.ts'
+import type { AgentLife } from '../lifecycle/agent-life.ts'
+import type { AgentStarts } from '../lifecycle/start-agent.ts'
+import type { AgentRecord } from './agent-record.ts'
+import { addAgent } from './create-agent.ts'
+import { deleteInTurn } from './delete-agent.ts'
+
+/** Agents that are made for one task and end with it. Whoever calls has decided that they may be, and when they end. */
+export interface ShortLived {
+  /** Row, permissions and what `step` writes come about together or not at all. Problems `conflict`, `unprocessable`. */
+  make(
+    made: Pick<AgentRecord, 'id' | 'role' | 'model' | 'instructions' | 'budget' | 'project'> & {
+      readonly permissions: PermissionRecord
+      readonly actor: string
+    },
+    step: Resumable<AgentRecord>,
+  ): Promise<void>
+  /** Takes away all of it: sandbox, network address, data, tokens, permissions, rows. Idempotent; again where it broke off. */
+  remove(agentId: string): Promise<void>
+}
+
+export function createShortLived(deps: {
+  readonly grants: PermissionGrants
+  readonly life: AgentLife
+  readonly starts: AgentStarts
+}): ShortLived {
+  const { life, grants, starts } = deps
+  return {
+    make: ({ permissions, actor, ...made }, step) =>
+      addAgent(deps, {
+        record: {
+          ...made,
+          kind: 'worker',
+          role: sanitizeForPrompt(made.role),
+          instructions: sanitizeForPrompt(made.instructions),
+          createdAt: life.clock.now(),
+        },
+        overrides: permissions,
+        actor,
+        step,
+      }),
+    remove: async (agentId) => {
+      starts.breakOff(agentId, 'its life is over')
+      await life.turns.take(agentId, async () => {
+        // What stands in a file before the row does may be all that there is.
+        if (life.agents.find(agentId) === null) return grants.revokeAll(agentId)
+        await life.hooks.agentLeaving.tell(agentId)
+        await deleteInTurn(deps, agentId, 'system')
+      })
+    },
+  }
+}

@@ -1,0 +1,114 @@
+import type { McpServers } from '@flotilla/protocol/mcp-servers'
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import type { Caller, Guard } from '../../access/index.ts'
+import { actorOf, requireAtTerminal } from '../../access/index.ts'
+import type { AgentLife } from '../lifecycle/agent-life.ts'
+import { changeAgent } from './change-agent.ts'
+import type { AgentBudget, AgentRecord } from './agent-record.ts'
+import { defaultBudget, insertAgent, requireFreeId, requireRoom } from './create-agent.ts'
+import type { NewAgent, RequireModel } from './create-agent.ts'
+
+/** What of an agent that is there becomes another; what is left out stays. */
+export interface AgentRewrite {
+  readonly id: string
+  readonly role?: string
+  readonly model?: string
+  readonly instructions?: string
+  readonly budget?: AgentBudget
+  readonly project?: string
+  readonly mcpServers?: McpServers
+  readonly files?: Readonly<Record<string, string>>
+}
+
+type CreatedAgent = NewAgent & { readonly files: Readonly<Record<string, string>> }
+
+/**
+ * Rows of many agents as one. `requireMay` asks all that creating and changing each of them alone would ask, but for
+ * the ceilings of permissions and budgets, which are the caller's to hold; `inTurns` runs `work` while nothing else of these
+ * agents changes; `rows` joins the caller's transaction. Problems as of `createAgent`.
+ */
+export interface WriteAgents {
+  requireMay(caller: Caller, agents: readonly (NewAgent | AgentRewrite)[]): void
+  inTurns<T>(agentIds: readonly string[], work: () => Promise<T>): Promise<T>
+  rows(
+    caller: Caller,
+    agents: { readonly created: readonly CreatedAgent[]; readonly changed: readonly AgentRewrite[] },
+  ): void
+}
+
+export function writeAgents(deps: {
+  readonly guard: Guard
+  readonly life: AgentLife
+  readonly requireModel: RequireModel
+}): WriteAgents {
+  const { life, guard } = deps
+  const change = changeAgent(life)
+
+  function inTurns<T>(agentIds: readonly string[], work: () => Promise<T>): Promise<T> {
+    // In one order for all, so that two who want the same agents never wait for each other.
+    const [first, ...rest] = [...new Set(agentIds)].toSorted()
+    if (first === undefined) return work()
+    return life.turns.take(first, () => inTurns(rest, work))
+  }
+
+  return {
+    inTurns,
+    requireMay: (caller, agents) => {
+      guard(caller, { do: 'manage-fleet' })
+      for (const agent of agents) {
+        if (!life.agents.find(agent.id)) requireFreeId(agent.id)
+        if (agent.project !== undefined) guard(caller, { do: 'manage-projects' })
+        if (agent.model !== undefined) deps.requireModel(caller, { agentId: agent.id, model: agent.model })
+        if (Object.keys(agent.mcpServers ?? {}).length > 0)
+          requireAtTerminal(caller, 'give an agent MCP servers')
+      }
+    },
+    rows: (caller, { created, changed }) => {
+      guard(caller, { do: 'manage-fleet' })
+      for (const agent of created) insert(life, caller, agent)
+      for (const agent of changed) rewrite(agent)
+    },
+  }
+
+  function rewrite({
+    id,
+    role,
+    model,
+    instructions,
+    budget,
+    project,
+    mcpServers,
+    files,
+  }: AgentRewrite): void {
+    change(id, {
+      ...(role === undefined ? {} : { role: sanitizeForPrompt(role) }),
+      ...(model === undefined ? {} : { model }),
+      ...(instructions === undefined ? {} : { instructions: sanitizeForPrompt(instructions) }),
+    })
+    if (budget) life.agents.setBudget(id, budget)
+    if (project !== undefined) {
+      life.agents.setProject(id, project)
+      life.hooks.membershipChanged.tell({ agentId: id, project })
+    }
+    if (mcpServers) life.mcpServers.put(id, mcpServers)
+    // The first content of a file that the agent keeps itself: an agent that lives has it, and is given the new one.
+    const told = instructions === undefined ? {} : { 'INSTRUCTIONS.md': sanitizeForPrompt(instructions) }
+    life.seedFiles.put(id, { ...files, ...told })
+  }
+}
+
+function insert(life: AgentLife, caller: Caller, input: CreatedAgent): void {
+  requireRoom(life, input.id)
+  const record: AgentRecord = {
+    id: input.id,
+    kind: 'worker',
+    role: sanitizeForPrompt(input.role),
+    model: input.model ?? null,
+    instructions: sanitizeForPrompt(input.instructions ?? ''),
+    budget: input.budget ?? defaultBudget,
+    project: input.project ?? null,
+    createdAt: life.clock.now(),
+  }
+  insertAgent(life, { record, mcpServers: input.mcpServers, actor: actorOf(caller) })
+  life.seedFiles.put(input.id, input.files)
+}

@@ -1,0 +1,101 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { access, mkdir, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { Clock } from '@flotilla/protocol/clock'
+import { readWhileHeld } from '../hold-while-reading.ts'
+import { SandboxError } from '../sandbox-error.ts'
+import type { DataReading } from '../sandbox-runtime.ts'
+
+/** What the system's `tar` says when something changed while it was read. */
+const changedCode = 1
+
+/** `folder` is the agent's own, in which `data` lies; `group` the process group that works there, or null. */
+export async function readProcessData(
+  folder: string,
+  { group, clock }: { readonly group: number | null; readonly clock: Clock },
+): Promise<DataReading | null> {
+  const data = join(folder, 'data')
+  const isThere = await access(data).then(
+    () => true,
+    () => false,
+  )
+  if (!isThere) return null
+  const isHeld = group !== null && signalGroup(group, 'SIGSTOP')
+  return readWhileHeld({
+    tar: packed(data),
+    isHeld: isHeld || group === null,
+    release: async () => {
+      if (group !== null) signalGroup(group, 'SIGCONT')
+    },
+    close: async () => {},
+    clock,
+  })
+}
+
+async function* packed(folder: string): AsyncGenerator<Uint8Array> {
+  const child = spawn('tar', ['--create', '--file=-', '--format=pax', `--directory=${folder}`, '.'], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let said = ''
+  child.stderr.on('data', (piece: Buffer) => (said = (said + piece.toString()).slice(-400)))
+  const ended = once(child, 'close')
+  // It is awaited below; until then a program that is not there must not end the process.
+  ended.catch(() => {})
+  try {
+    yield* child.stdout
+    await ended
+    if (child.exitCode !== 0 && child.exitCode !== changedCode) {
+      throw new SandboxError('data-unread', `tar failed: ${said}\nRepair: look at the rights in ${folder}.`)
+    }
+  } finally {
+    child.kill('SIGKILL')
+  }
+}
+
+/** S10. The system's own `tar` refuses names that lead out of the folder, and links are made last. */
+export async function writeProcessData(folder: string, tar: AsyncIterable<Uint8Array>): Promise<void> {
+  const data = join(folder, 'data')
+  if ((await readdir(data).catch(() => [])).length > 0) throw dataThere(data)
+  await mkdir(data, { recursive: true, mode: 0o700 })
+  const child = spawn(
+    'tar',
+    [
+      '--extract',
+      '--file=-',
+      `--directory=${data}`,
+      '--no-same-owner',
+      '--no-overwrite-dir',
+      '--delay-directory-restore',
+    ],
+    { stdio: ['pipe', 'ignore', 'pipe'] },
+  )
+  let said = ''
+  child.stderr.on('data', (piece: Buffer) => (said = (said + piece.toString()).slice(-400)))
+  const ended = once(child, 'close')
+  ended.catch(() => {})
+  await pipeline(Readable.from(tar), child.stdin)
+  await ended
+  if (child.exitCode !== 0) {
+    throw new SandboxError('data-unwritten', `tar failed: ${said}\nRepair: look at the free space.`)
+  }
+}
+
+export function dataThere(where: string): SandboxError {
+  return new SandboxError(
+    'data-there',
+    `There is data at ${where} already.\nRepair: restore into a home that is empty.`,
+  )
+}
+
+/** False where nobody is there. */
+export function signalGroup(group: number, name: 'SIGSTOP' | 'SIGCONT'): boolean {
+  try {
+    process.kill(-group, name)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,57 @@
+import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
+import { describe, expect, test } from 'vitest'
+import { workerDefaultRecord } from '../access/default-records.ts'
+import { childRecord } from './child-record.ts'
+
+const all = permissionRecordSchema.parse({
+  can_message: ['*'],
+  blackboard_read: ['*'],
+  blackboard_write: ['*'],
+  allowed_apis: ['*'],
+  allowed_credentials: ['*'],
+  can_use_browser: true,
+  can_manage_cron: true,
+  can_spawn: true,
+  can_use_wallet: true,
+  can_manage_fleet: true,
+  can_manage_projects: true,
+  can_edit_agent_config: true,
+  can_view_fleet_metrics: true,
+  can_route_tasks: true,
+  can_request_user_credentials: true,
+})
+
+describe('the record of a spawned agent', () => {
+  test('is a worker’s where its parent may everything and nothing was asked for', () => {
+    expect(childRecord({ parent: all, fields: {}, maySpawn: true })).toEqual(workerDefaultRecord)
+  })
+
+  test('never holds what would outlive it or act on others, whoever asks', () => {
+    expect(childRecord({ parent: all, fields: all, maySpawn: true })).toEqual({
+      ...all,
+      can_manage_cron: false,
+      can_use_wallet: false,
+      can_manage_fleet: false,
+      can_manage_projects: false,
+      can_edit_agent_config: false,
+      can_view_fleet_metrics: false,
+      can_route_tasks: false,
+      can_request_user_credentials: false,
+    })
+  })
+
+  test('holds the right to spawn only where it may be used', () => {
+    const asked = { parent: all, fields: { can_spawn: true } }
+    expect(childRecord({ ...asked, maySpawn: true }).can_spawn).toBe(true)
+    expect(childRecord({ ...asked, maySpawn: false }).can_spawn).toBe(false)
+  })
+
+  test('is no more than its parent’s', () => {
+    const parent = permissionRecordSchema.parse({ allowed_apis: ['llm'], allowed_credentials: ['github_*'] })
+    const fields = { allowed_apis: ['llm', 'http'], allowed_credentials: ['*'], can_message: ['*'] }
+    expect(childRecord({ parent, fields, maySpawn: true })).toEqual({
+      ...parent,
+      allowed_credentials: ['github_*'],
+    })
+  })
+})

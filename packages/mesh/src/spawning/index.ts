@@ -1,0 +1,69 @@
+import type { PermissionStore } from '../access/index.ts'
+import type { Agents } from '../agents/index.ts'
+import type { Kernel, MeshModule } from '../kernel/index.ts'
+import type { Runs } from '../runs/index.ts'
+import type { Tasks, TaskStore } from '../tasks/index.ts'
+import { spawnAgentRoutes } from './agent.routes.ts'
+import { createEndSpawned } from './end-spawned.ts'
+import { followParent } from './follow-parent.ts'
+import { createSpawnAgent } from './spawn-agent.ts'
+import { createSpawnedTable } from './spawned-table.ts'
+
+/** Agents that agents have made for one task: bounded in number, depth, rights, money and time. */
+export function spawningModule(
+  kernel: Kernel,
+  needs: {
+    readonly agents: Agents
+    readonly runs: Runs
+    readonly store: TaskStore
+    readonly tasks: Pick<Tasks, 'giveTask'>
+    readonly permissions: PermissionStore
+  },
+): MeshModule<null> {
+  const { hooks } = kernel
+  const { agents, runs, store, permissions } = needs
+  const table = createSpawnedTable(kernel.database)
+  const ends = createEndSpawned({ ...kernel, table, agents, runs, tasks: store })
+  const spawn = createSpawnAgent({
+    ...kernel,
+    table,
+    agents,
+    runs,
+    giveTask: needs.tasks.giveTask,
+    permissionsOf: (agentId) => permissions.snapshot().recordOf(agentId) ?? null,
+    ring: ends.ring,
+  })
+  hooks.makersOf.subscribe((agentId) => {
+    const parent = table.parentOf(agentId)
+    return parent === null ? [] : [parent]
+  })
+  hooks.reasonsToGiveNoWork.subscribe((agentId) =>
+    table.parentOf(agentId) === null ? [] : [`${agentId} was made for one task and is given no other`],
+  )
+  hooks.runSettled.subscribe(({ id, agentId }) => {
+    if (table.parentOf(agentId) !== null && table.find(agentId)?.runId === id) {
+      ends.endsNow(agentId, 'Its task has ended')
+    }
+  })
+  hooks.membershipChanged.subscribe((change) => followParent({ table, agents, hooks }, change))
+  hooks.agentDeleted.subscribe((agentId) => {
+    for (const child of table.childrenOf(agentId)) ends.endsNow(child.agentId, 'Its parent was deleted')
+  })
+  return {
+    api: null,
+    routes: { agent: (surface) => spawnAgentRoutes(surface, spawn) },
+    metrics: () => [
+      {
+        name: 'flotilla_spawned_agents',
+        kind: 'gauge',
+        description: 'Agents that agents have made, by the state of their lives',
+        samples: (['making', 'living', 'ending'] as const).map((state) => ({
+          labels: { state },
+          value: table.list().filter((row) => row.state === state).length,
+        })),
+      },
+    ],
+    start: ends.takeUp,
+    run: ends.run,
+  }
+}

@@ -1,0 +1,215 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { NewId } from '@flotilla/protocol/ids'
+import { spawnLimits } from '@flotilla/protocol/limits'
+import type { PermissionRecord } from '@flotilla/protocol/permission-record'
+import { Problem } from '@flotilla/protocol/problem'
+import type { spawnApi } from '@flotilla/protocol/spawn-api'
+import type * as z from 'zod'
+import type { Caller, Guard } from '../access/index.ts'
+import { actorOf, readFields } from '../access/index.ts'
+import type { AgentRecord, Fleet } from '../agents/index.ts'
+import type { Settings } from '../config/index.ts'
+import type { EventBus } from '../events/index.ts'
+import type { Hooks } from '../kernel/index.ts'
+import type { Journal } from '../journal/index.ts'
+import type { Ledger } from '../runs/index.ts'
+import type { Database, Resumable } from '../storage/index.ts'
+import type { Tasks } from '../tasks/index.ts'
+import { childRecord } from './child-record.ts'
+import type { SpawnedAgent, SpawnedTable } from './spawned-table.ts'
+
+export type AskedSpawn = z.output<(typeof spawnApi)['spawn']['request']>
+export type SpawnReply = z.output<(typeof spawnApi)['spawn']['response']>
+
+/** Of the task's text, in its title. */
+const titleMaxChars = 200
+
+/**
+ * Makes an agent for one task of the run that asks, and returns at once; the task's end comes back to that run as that of
+ * any task that it gave away. Problems: `denied`, `stale-fence`, `spawn-refused` where there are too many or they are too
+ * deep, `bad-request` for permissions that there are not, and those of `submitRun`.
+ *
+ * 1. The row stands before anything else of the agent, and room is counted in its transaction: however many ask at once,
+ *    there are never more.
+ * 2. Agent, task and answer come about in one transaction, or nothing of them stays.
+ * 3. It may what its parent may at most, at this moment and at every later one (`withinParent`), spends its parent's
+ *    money, and lives no longer than a parent that was spawned itself.
+ */
+export type SpawnAgent = (
+  caller: Caller,
+  asked: AskedSpawn,
+  step: Resumable<SpawnReply>,
+) => Promise<SpawnReply>
+
+export interface SpawnDeps {
+  readonly database: Database
+  readonly clock: Clock
+  readonly newId: NewId
+  readonly guard: Guard
+  readonly journal: Journal
+  readonly events: EventBus
+  readonly settings: () => Settings
+  readonly table: SpawnedTable
+  readonly agents: Pick<Fleet, 'find' | 'setProject' | 'shortLived'>
+  readonly hooks: Pick<Hooks, 'membershipChanged'>
+  readonly permissionsOf: (agentId: string) => PermissionRecord | null
+  readonly runs: Pick<Ledger, 'live'>
+  readonly giveTask: Tasks['giveTask']
+  /** Something changed that ends are waited for by. */
+  readonly ring: () => void
+}
+
+export function createSpawnAgent(deps: SpawnDeps): SpawnAgent {
+  const { database, table, agents } = deps
+  return async (caller, asked, step) => {
+    deps.guard(caller, { do: 'spawn-agent' })
+    if (caller.kind !== 'agent' || !caller.run) {
+      throw new Problem('stale-fence', { detail: 'only a live run can have an agent made' })
+    }
+    deps.runs.live.ticketOf(caller.run.runId, caller.run.fence)
+    const parent = agents.find(caller.agentId)
+    const record = deps.permissionsOf(caller.agentId)
+    if (parent === null || record === null) throw new Problem('denied')
+    const fields = readFields(asked.permissions)
+    const row = database.transaction(() => reserve(deps, caller.agentId, asked.ttl))
+    const { agentId } = row
+    try {
+      const made = {
+        id: agentId,
+        role: asked.role,
+        instructions: asked.system_prompt,
+        model: parent.model,
+        project: parent.project,
+        // For its briefing: what bounds it is the cap of its run, in its parent's budgets.
+        budget: { dailyUsd: asked.budget_usd, monthlyUsd: asked.budget_usd },
+        permissions: childRecord({ parent: record, fields, maySpawn: row.depth < spawnLimits.depthMax }),
+        actor: actorOf(caller),
+      }
+      return await makeWith(deps, made, (write) =>
+        step.settle(() => database.transaction(() => begin(deps, { caller, asked, row, write }))),
+      )
+    } catch (error) {
+      table.ends(agentId, 'it could not be made')
+      deps.ring()
+      throw error
+    }
+  }
+}
+
+/** In a transaction. */
+function reserve(
+  { table, clock, newId, settings }: SpawnDeps,
+  parentId: string,
+  ttlSeconds: number,
+): SpawnedAgent {
+  const above = table.find(parentId)
+  const depth = (above?.depth ?? 0) + 1
+  const { per_parent: perParent, fleet } = settings().spawning
+  const refused = (detail: string) => new Problem('spawn-refused', { detail })
+  if (above !== null && above.state !== 'living') throw refused(`${parentId} is ending itself`)
+  if (depth > spawnLimits.depthMax) throw refused(`agents are made ${spawnLimits.depthMax} deep at most`)
+  if (table.countOf(parentId) >= perParent) {
+    throw refused(`${parentId} has ${perParent} agents made for it already, which is all that it may at once`)
+  }
+  if (table.count() >= fleet) {
+    throw refused(`the fleet has ${fleet} such agents already, which is all that there may be at once`)
+  }
+  const createdAt = clock.now()
+  const row: SpawnedAgent = {
+    agentId: newId('spawn'),
+    parentId,
+    depth,
+    runId: null,
+    taskId: null,
+    state: 'making',
+    reason: '',
+    createdAt,
+    endsAt: Math.min(createdAt + ttlSeconds * 1000, above?.endsAt ?? Number.MAX_SAFE_INTEGER),
+  }
+  table.insert(row)
+  return row
+}
+
+/** The agent's own row, its task and what says so, in the transaction of the answer. */
+function begin(
+  deps: SpawnDeps,
+  {
+    caller,
+    asked,
+    row,
+    write,
+  }: {
+    readonly caller: Caller
+    readonly asked: AskedSpawn
+    readonly row: SpawnedAgent
+    readonly write: () => AgentRecord
+  },
+): SpawnReply {
+  const { agentId, parentId, endsAt } = row
+  write()
+  // Its parent may have been moved since the making began.
+  const project = deps.agents.find(parentId)?.project ?? null
+  if (deps.agents.find(agentId)?.project !== project) {
+    deps.agents.setProject(agentId, project)
+    deps.hooks.membershipChanged.tell({ agentId, project })
+  }
+  const given = deps.giveTask(caller, {
+    to: agentId,
+    title: titleOf(asked),
+    description: asked.task,
+    data: {},
+    tokenBudget: { max_tokens: null, max_cost_usd: asked.budget_usd },
+    spawned: true,
+  })
+  if (given.run_id === null) throw new Error('the lane of a new agent has room, and its task needs no other')
+  deps.table.lives(agentId, { runId: given.run_id, taskId: given.task_id })
+  deps.journal.append({
+    actor: actorOf(caller),
+    action: 'agent.spawned',
+    subject: agentId,
+    detail: {
+      parent: parentId,
+      depth: row.depth,
+      ends_at: endsAt,
+      budget_usd: asked.budget_usd,
+      task: given.task_id,
+    },
+  })
+  deps.events.publish({ type: 'agent.spawned', agent_id: agentId, parent_id: parentId, ends_at: endsAt })
+  deps.database.afterCommit(deps.ring)
+  return { agent_id: agentId, task_id: given.task_id, run_id: given.run_id, ends_at: endsAt }
+}
+
+/** The transaction of the agent's row is that of the answer: `settle` is given what writes the row. */
+async function makeWith(
+  { agents }: Pick<SpawnDeps, 'agents'>,
+  made: Parameters<Fleet['shortLived']['make']>[0],
+  settle: (write: () => AgentRecord) => SpawnReply,
+): Promise<SpawnReply> {
+  const replies: SpawnReply[] = []
+  await agents.shortLived.make(made, {
+    begun: null,
+    begin: () => {},
+    settle: (write) => {
+      const records: AgentRecord[] = []
+      replies.push(
+        settle(() => {
+          const record = write()
+          records.push(record)
+          return record
+        }),
+      )
+      const [record] = records
+      if (record === undefined) throw new Error('the row of an agent is written with its answer')
+      return record
+    },
+  })
+  const [reply] = replies
+  if (reply === undefined) throw new Error('an agent that was made is answered with')
+  return reply
+}
+
+function titleOf({ role, task }: AskedSpawn): string {
+  const line = task.split('\n')[0]?.trim() ?? ''
+  return `${role}: ${line}`.slice(0, titleMaxChars)
+}
