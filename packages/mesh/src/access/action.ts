@@ -1,3 +1,4 @@
+import type { PersonRole } from '@flotilla/protocol/people'
 import type { PermissionField } from '@flotilla/protocol/permission-record'
 import type { Caller } from './caller.ts'
 
@@ -22,10 +23,14 @@ export type Action =
   | { readonly do: 'manage-fleet' }
   /** Restart, stop or delete that agent; no agent does so to itself. */
   | { readonly do: 'manage-agent'; readonly agentId: string }
-  /** Decide which agents share a project's budget, and what it is. */
-  | { readonly do: 'manage-projects' }
-  /** Change that agent's texts, model, budget or permissions; no agent changes its own. */
-  | { readonly do: 'edit-agent-config'; readonly agentId: string }
+  /** Decide what a project is about, who belongs to it and what it may spend; that one, or any where none is named. */
+  | { readonly do: 'manage-projects'; readonly project?: string }
+  /** Change that agent's texts, model, budget or permissions; no agent changes its own. `what` where only an owner does of all people. */
+  | {
+      readonly do: 'edit-agent-config'
+      readonly agentId: string
+      readonly what?: 'permissions' | 'MCP servers'
+    }
   | { readonly do: 'view-fleet' }
   /** Give work to another agent at all; `message-agent` says to whom. */
   | { readonly do: 'route-tasks' }
@@ -34,10 +39,16 @@ export type Action =
   | { readonly do: 'manage-credentials' }
   /** Hold all work that nobody asked for at that moment, or let it go on: the owner alone. */
   | { readonly do: 'pause-work' }
+  /** Read everything that an agent keeps, for a backup: this machine's own programs alone. */
+  | { readonly do: 'back-up' }
   /** Look at webhooks, replay deliveries and rotate secrets: people at the terminal or the dashboard. */
   | { readonly do: 'manage-webhooks' }
   /** Make, change, test and delete webhooks: people at the dashboard, or its API. */
   | { readonly do: 'make-webhooks' }
+  /** Add, change and remove people and their tokens: an owner alone. */
+  | { readonly do: 'manage-people' }
+  /** Come to a route of the people's door at all; null where none of them states a role. */
+  | { readonly do: 'call-route'; readonly role: PersonRole | null }
   | { readonly do: 'list-agents' }
   /** Lease, inbox, completing one's own task, artifacts, notes to the owner: what every agent may do for itself. */
   | { readonly do: 'act-for-self'; readonly agentId: string }

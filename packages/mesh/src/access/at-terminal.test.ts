@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { isAtDashboard, isAtTerminal, requireAtTerminal, requireOwner } from './at-terminal.ts'
 import type { Caller } from './caller.ts'
 
-const at = (channel: string): Caller => ({ kind: 'human', channel })
+const at = (channel: string): Caller => ({ kind: 'human', role: 'owner', channel })
 const nobody: readonly Caller[] = [
   { kind: 'agent', agentId: 'cli', token: 'door', run: null },
   { kind: 'agent', agentId: 'a', token: 'door', run: null, channel: 'api' } as Caller,
@@ -35,11 +35,20 @@ describe('where a person is', () => {
 
 describe('the owner', () => {
   test('is whom the mesh knows as its owner’s own program', () => {
-    expect(() => requireOwner({ kind: 'human', channel: 'cli', owner: true }, 'store keys')).not.toThrow()
+    expect(() =>
+      requireOwner({ kind: 'human', role: 'owner', channel: 'cli', local: true }, 'store keys'),
+    ).not.toThrow()
   })
 
   test('is nobody else: a person from outside looks like any other, and an agent cannot claim it', () => {
-    const claims = { kind: 'agent', agentId: 'a', token: 'door', run: null, owner: true } as Caller
+    const claims = {
+      kind: 'agent',
+      agentId: 'a',
+      token: 'door',
+      run: null,
+      role: 'owner',
+      local: true,
+    } as Caller
     for (const caller of [...nobody, at('cli'), at('dashboard'), claims]) {
       expect(() => requireOwner(caller, 'store keys')).toThrow(
         expect.objectContaining({ code: 'denied', detail: expect.stringContaining('store keys') }),

@@ -1,5 +1,5 @@
 import { Problem } from '@flotilla/protocol/problem'
-import type { Caller } from './caller.ts'
+import type { Caller, HumanCaller } from './caller.ts'
 
 /** Where a person is known to look at what they decide: never a chat, whose words may be another's. */
 const terminalChannels: readonly string[] = ['cli', 'api', 'dashboard']
@@ -7,28 +7,36 @@ const terminalChannels: readonly string[] = ['cli', 'api', 'dashboard']
 /** The dashboard, or whoever speaks its API as it does. */
 const dashboardChannels: readonly string[] = ['api', 'dashboard']
 
-export type PersonAtTerminal = Extract<Caller, { kind: 'human' }>
+export type PersonAtTerminal = HumanCaller
 
-/** Whether the caller is a person on a terminal or on the dashboard. Pure. */
+/** Whether the caller is an owner on a terminal or on the dashboard. Pure. */
 export function isAtTerminal(caller: Caller): caller is PersonAtTerminal {
-  return caller.kind === 'human' && terminalChannels.includes(caller.channel)
+  return caller.kind === 'human' && caller.role === 'owner' && terminalChannels.includes(caller.channel)
 }
 
-/** Whether the caller is a person at the dashboard: neither the command line nor a chat. Pure. */
+/** Whether the caller is an owner at the dashboard: neither the command line nor a chat. Pure. */
 export function isAtDashboard(caller: Caller): boolean {
-  return caller.kind === 'human' && dashboardChannels.includes(caller.channel)
+  return caller.kind === 'human' && caller.role === 'owner' && dashboardChannels.includes(caller.channel)
 }
 
 /** Problem `denied` for whoever is not known to be the owner: a session of a hosted mesh tells nobody apart. */
 export function requireOwner(caller: Caller, what: string): void {
-  if (caller.kind === 'human' && caller.owner === true) return
+  if (caller.kind === 'human' && caller.role === 'owner' && caller.local === true) return
   throw new Problem('denied', {
     detail: `only the owner can ${what}: from the machine of the mesh itself, as its user or one of local_users`,
   })
 }
 
-/** Problem `human-only` for everybody else: agents, chats, programs of this machine and the mesh itself. */
+/**
+ * Problem `human-only` for everybody else: agents, chats, people who are no owners, programs of this machine and the mesh
+ * itself.
+ */
 export function requireAtTerminal(caller: Caller, what: string): PersonAtTerminal {
+  const isNoOwner = caller.kind === 'human' && caller.role !== 'owner'
   if (isAtTerminal(caller)) return caller
-  throw new Problem('human-only', { detail: `only a person at the terminal or the dashboard can ${what}` })
+  throw new Problem('human-only', {
+    detail: isNoOwner
+      ? `only an owner can ${what}`
+      : `only a person at the terminal or the dashboard can ${what}`,
+  })
 }

@@ -36,7 +36,10 @@ const actions: { readonly [Do in Action['do']]: Extract<Action, { readonly do: D
   'route-tasks': { do: 'route-tasks' },
   'request-credential': { do: 'request-credential' },
   'manage-credentials': { do: 'manage-credentials' },
+  'back-up': { do: 'back-up' },
   'pause-work': { do: 'pause-work' },
+  'manage-people': { do: 'manage-people' },
+  'call-route': { do: 'call-route', role: 'owner' },
   'manage-webhooks': { do: 'manage-webhooks' },
   'make-webhooks': { do: 'make-webhooks' },
   'list-agents': { do: 'list-agents' },
@@ -62,7 +65,7 @@ const everyone = [
   'submit-run',
   'steer-agent',
 ]
-const owner = ['manage-credentials', 'pause-work']
+const owner = ['call-route', 'manage-credentials', 'manage-people', 'pause-work']
 
 function decide(caller: Caller, action: Action, record?: Partial<PermissionRecord>): Decision {
   const parsed = record === undefined ? undefined : permissionRecordSchema.parse(record)
@@ -73,17 +76,21 @@ describe('who needs no record', () => {
   test.each<[string, Caller, readonly string[]]>([
     [
       'the owner at the dashboard',
-      { kind: 'human', channel: 'dashboard' },
+      { kind: 'human', role: 'owner', channel: 'dashboard' },
       [...owner, 'manage-webhooks', 'make-webhooks'],
     ],
     [
       'the owner by its API',
-      { kind: 'human', channel: 'api' },
+      { kind: 'human', role: 'owner', channel: 'api' },
       [...owner, 'manage-webhooks', 'make-webhooks'],
     ],
-    ['the owner at the command line', { kind: 'human', channel: 'cli' }, [...owner, 'manage-webhooks']],
-    ['a person in a chat', { kind: 'human', channel: 'telegram' }, owner],
-    ['a program of this machine', { kind: 'internal' }, []],
+    [
+      'the owner at the command line',
+      { kind: 'human', role: 'owner', channel: 'cli' },
+      [...owner, 'manage-webhooks'],
+    ],
+    ['a person in a chat', { kind: 'human', role: 'owner', channel: 'telegram' }, owner],
+    ['a program of this machine', { kind: 'internal' }, ['back-up']],
     ['the mesh itself', { kind: 'system' }, []],
   ])('%s may do this and nothing else', (_who, caller, more) => {
     const allowed = Object.values(actions).filter((action) => decide(caller, action).allowed)
@@ -100,7 +107,7 @@ describe('who needs no record', () => {
 
   test('gets nothing by an action that nobody has decided', () => {
     const unknown = { do: 'launch-rockets' } as unknown as Action
-    for (const caller of [{ kind: 'human', channel: 'cli' }, { kind: 'system' }] as const) {
+    for (const caller of [{ kind: 'human', role: 'owner', channel: 'cli' }, { kind: 'system' }] as const) {
       expect(decide(caller, unknown)).toMatchObject({
         allowed: false,
         reason: expect.stringContaining('launch-rockets'),
@@ -132,7 +139,17 @@ describe('an agent with every right that a record can give', () => {
     can_route_tasks: true,
     can_request_user_credentials: true,
   }
-  const never = ['manage-credentials', 'pause-work', 'manage-webhooks', 'make-webhooks', 'submit-run']
+  const never = [
+    'manage-credentials',
+    'manage-people',
+    'call-route',
+    'back-up',
+    'manage-credentials',
+    'pause-work',
+    'manage-webhooks',
+    'make-webhooks',
+    'submit-run',
+  ]
 
   test('may do all but what belongs to people, and no field would open that', () => {
     for (const action of Object.values(actions)) {

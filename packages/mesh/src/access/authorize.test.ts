@@ -149,7 +149,11 @@ describe('an agent', () => {
 })
 
 describe('people and the mesh', () => {
-  test.each<Caller>([{ kind: 'human', channel: 'cli' }, { kind: 'internal' }, { kind: 'system' }])(
+  test.each<Caller>([
+    { kind: 'human', role: 'owner', channel: 'cli' },
+    { kind: 'internal' },
+    { kind: 'system' },
+  ])(
     'as $kind do what people do, also while the file is broken, and nothing that is an agent’s own',
     (caller) => {
       const people = [
@@ -196,7 +200,7 @@ describe('steering an agent', () => {
   const friendly = aRecord({ can_message: ['*'] })
 
   test.each([
-    ['people', { kind: 'human', channel: 'cli' } as const, aRecord(), false, true],
+    ['people', { kind: 'human', role: 'owner', channel: 'cli' } as const, aRecord(), false, true],
     ['the operator', operator, friendly, false, true],
     ['the operator that may not message it', operator, aRecord(), false, false],
     ['who gave the work', scout, friendly, true, true],

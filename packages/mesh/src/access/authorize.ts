@@ -3,8 +3,11 @@ import type { PermissionRecord } from '@flotilla/protocol/permission-record'
 import type { Action, Decision } from './action.ts'
 import { isAtDashboard, isAtTerminal } from './at-terminal.ts'
 import type { Caller } from './caller.ts'
+import { authorizeByRole, byRoute } from './role-decision.ts'
 import { byFlag, byList, byName, denied } from './field-decisions.ts'
 import { credentialMatches, keyMatches } from './glob.ts'
+import { decideAcrossProjects, decideInProject, decideManaged } from './project-walls.ts'
+import type { ProjectOf } from './project-walls.ts'
 import { decideWalletSpend, decideWalletUse } from './wallet-decision.ts'
 
 /** What `authorize` decides by. */
@@ -13,6 +16,8 @@ export interface PermissionRecords {
   recordOf(agentId: string): PermissionRecord | undefined
   /** Why there are no records at all, with file and line, or null while there are. */
   readonly broken: string | null
+  /** Who belongs to which project; nobody to any where it is left out. */
+  readonly projectOf?: ProjectOf
 }
 
 /** Allowed, and no field of a record had to be asked. */
@@ -23,7 +28,10 @@ const programApis: readonly string[] = ['llm', 'http']
 
 /** May this caller do this? What no line allows is denied. Pure. */
 export function authorize(records: PermissionRecords, caller: Caller, action: Action): Decision {
-  return caller.kind === 'agent' ? authorizeAgent(records, caller, action) : authorizePeople(caller, action)
+  if (caller.kind === 'agent') return authorizeAgent(records, caller, action)
+  return caller.kind === 'human' && caller.role !== 'owner'
+    ? authorizeByRole(caller, action)
+    : authorizePeople(caller, action)
 }
 
 /** The owner, this machine and the mesh itself need no record; what belongs to an agent alone stays the agent's. */
@@ -45,7 +53,14 @@ function authorizePeople(caller: Exclude<Caller, { kind: 'agent' }>, action: Act
     case 'manage-cron':
     case 'route-tasks':
       return allowed
+    case 'call-route':
+      return caller.kind === 'human' ? byRoute(caller, action) : denied('this door is for people', null)
+    case 'back-up':
+      return caller.kind === 'internal'
+        ? allowed
+        : denied('only a program of the owner on this machine can do this', null)
     case 'manage-credentials':
+    case 'manage-people':
     case 'pause-work':
       return caller.kind === 'human' ? allowed : denied('only the owner can do this', null)
     case 'manage-webhooks':
@@ -81,7 +96,36 @@ function authorizeAgent(
   }
   const record = records.recordOf(caller.agentId)
   if (!record) return denied(`agent ${caller.agentId} has no permission record`, null)
-  return authorizeByRecord(record, caller.agentId, action)
+  return (
+    decideByProject(records.projectOf ?? (() => null), caller.agentId, action) ??
+    authorizeByRecord(record, caller.agentId, action)
+  )
+}
+
+/** What membership of projects decides before any field is asked; null for all else. */
+function decideByProject(projectOf: ProjectOf, agentId: string, action: Action): Decision | null {
+  // oxlint-disable-next-line typescript/switch-exhaustiveness-check -- membership decides of a few alone
+  switch (action.do) {
+    case 'read-blackboard':
+    case 'write-blackboard':
+      return decideInProject(projectOf, agentId, {
+        name: action.key.normalize('NFC'),
+        writes: action.do === 'write-blackboard',
+      })
+    case 'publish-topic':
+    case 'subscribe-topic':
+      return decideInProject(projectOf, agentId, {
+        name: action.topic,
+        writes: action.do === 'publish-topic',
+      })
+    case 'message-agent':
+    case 'steer-agent':
+      return decideAcrossProjects(projectOf, agentId, action.to)
+    case 'manage-projects':
+      return decideManaged(projectOf, agentId, action.project)
+    default:
+      return null
+  }
 }
 
 function authorizeByRecord(record: PermissionRecord, agentId: string, action: Action): Decision {
@@ -133,8 +177,13 @@ function authorizeByRecord(record: PermissionRecord, agentId: string, action: Ac
       return byFlag(record, 'can_request_user_credentials')
     case 'manage-credentials':
       return denied('credentials are stored and bound by the owner alone', null)
+    case 'manage-people':
+    case 'call-route':
+      return denied('people are added and changed by an owner alone', null)
     case 'pause-work':
       return denied('work is paused and resumed by the owner alone', null)
+    case 'back-up':
+      return denied('what others keep is read by people alone', null)
     case 'manage-webhooks':
     case 'make-webhooks':
       return denied('webhooks are made at the dashboard alone', null)

@@ -1,3 +1,4 @@
+import type { PersonRole } from '@flotilla/protocol/people'
 import type { RunTicket } from './run-ticket.ts'
 
 /**
@@ -12,15 +13,38 @@ export type Caller =
       readonly token: 'door' | 'program'
       readonly run: RunTicket | null
     }
-  /** `owner` where the mesh knows that it is the owner's own program; a session from outside tells nobody apart. */
-  | { readonly kind: 'human'; readonly channel: string; readonly user?: string; readonly owner?: true }
+  | {
+      readonly kind: 'human'
+      readonly channel: string
+      /** The person behind it as the channel tells them apart; none where there is the owner alone. */
+      readonly user?: string
+      readonly role: PersonRole
+      /** Their name in `config/people.json`; none for an owner whom it does not name. */
+      readonly person?: string
+      /** What a member may act on. */
+      readonly agents?: readonly string[]
+      /** The mesh knows that it is the owner's own program on its machine; a session from outside tells nobody apart. */
+      readonly local?: true
+    }
   | { readonly kind: 'internal' }
   /** The mesh itself, at start or on a timer. */
   | { readonly kind: 'system' }
 
+export type HumanCaller = Extract<Caller, { kind: 'human' }>
+
 /** How the journal names a caller. */
 export function actorOf(caller: Caller): string {
   if (caller.kind === 'agent') return `agent:${caller.agentId}`
-  if (caller.kind === 'human') return `human:${caller.channel}`
+  if (caller.kind === 'human') {
+    return caller.person === undefined
+      ? `human:${caller.channel}`
+      : `human:${caller.person}@${caller.channel}`
+  }
   return caller.kind
+}
+
+/** The owner whom the journal named so, for what they decided and a mesh that died did not carry out. Pure. */
+export function ownerOfActor(actor: string): HumanCaller {
+  const [, person, channel = ''] = /^human:(?:([^@]*)@)?(.*)$/s.exec(actor) ?? []
+  return { kind: 'human', channel, role: 'owner', ...(person === undefined ? {} : { person }) }
 }

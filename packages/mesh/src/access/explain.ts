@@ -65,6 +65,8 @@ const actionOf: {
   'request-credential': () => ({ do: 'request-credential' }),
   'manage-credentials': () => ({ do: 'manage-credentials' }),
   'pause-work': () => ({ do: 'pause-work' }),
+  'manage-people': () => ({ do: 'manage-people' }),
+  'back-up': () => ({ do: 'back-up' }),
   'manage-webhooks': () => ({ do: 'manage-webhooks' }),
   'make-webhooks': () => ({ do: 'make-webhooks' }),
   'list-agents': () => ({ do: 'list-agents' }),

@@ -17,6 +17,8 @@ export interface GuardDeps {
   readonly events: Pick<EventBus, 'publish'>
   readonly clock: Clock
   readonly log: Log
+  /** Hears of every refusal, to count it. */
+  readonly onDenied?: (denial: { readonly caller: Caller; readonly action: Action }) => void
 }
 
 /** Denials of one caller that are written down per minute; an agent in a loop must not flood the journal. */
@@ -58,7 +60,8 @@ export function createGuard(deps: GuardDeps): Guard {
     const decision = authorize(snapshot, caller, action)
     if (decision.allowed) return
     const { reason, field } = decision
-    if (caller.kind === 'agent') deps.denials.add(caller.agentId, action.do)
+    if (caller.kind === 'agent' && action.do !== 'call-route') deps.denials.add(caller.agentId, action.do)
+    deps.onDenied?.({ caller, action })
     const skipped = unwrittenBefore(actorOf(caller))
     if (skipped !== null) record(deps, { caller, action, reason, skipped })
     const agentId = caller.kind === 'agent' ? caller.agentId : null

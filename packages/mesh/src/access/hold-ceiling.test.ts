@@ -28,7 +28,7 @@ function aCeiling() {
 describe('the ceiling', () => {
   test('lets a person at the terminal raise what nobody else may', () => {
     const { hold, journal } = aCeiling()
-    for (const channel of ['cli', 'dashboard']) hold({ kind: 'human', channel }, raise)
+    for (const channel of ['cli', 'dashboard']) hold({ kind: 'human', role: 'owner', channel }, raise)
     expect(journal.entries).toEqual([])
   })
 
@@ -42,7 +42,7 @@ describe('the ceiling', () => {
     const { hold, journal } = aCeiling()
     const others: readonly Caller[] = [
       operator,
-      { kind: 'human', channel: 'telegram' },
+      { kind: 'human', role: 'owner', channel: 'telegram' },
       { kind: 'internal' },
       { kind: 'system' },
     ]
@@ -79,7 +79,9 @@ describe('the ceiling', () => {
   test('counts no denial of an agent where none asked', () => {
     const { refuse, events, journal } = aCeiling()
     const above = { subject: 'fleet', field: 'daily_usd', reason: 'it is more' }
-    expect(() => refuse({ kind: 'human', channel: 'telegram' }, above)).toThrow('daily_usd: it is more')
+    expect(() => refuse({ kind: 'human', role: 'owner', channel: 'telegram' }, above)).toThrow(
+      'daily_usd: it is more',
+    )
     expect(journal.entries).toHaveLength(1)
     expect(events.bodies).toEqual([])
   })

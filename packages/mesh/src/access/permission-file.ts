@@ -3,10 +3,11 @@ import { operatorAgentId } from '@flotilla/protocol/ids'
 import { controlPlaneFlags, permissionFileSchema } from '@flotilla/protocol/permission-record'
 import type { PermissionFile, PermissionRecord } from '@flotilla/protocol/permission-record'
 import { Problem } from '@flotilla/protocol/problem'
-import { readJsonDocument, readTextFile, sameStamp, stampOf } from '../config/index.ts'
-import type { FileEditor, FileStamp, JsonDocument } from '../config/index.ts'
+import { followFile, readJsonDocument } from '../config/index.ts'
+import type { FileEditor, JsonDocument } from '../config/index.ts'
 import type { Log } from '../platform/index.ts'
 import type { PermissionRecords } from './authorize.ts'
+import { boundedRecord } from './within-parent.ts'
 import { handActor } from './journal-grants.ts'
 import type { JournalGrants } from './journal-grants.ts'
 
@@ -49,32 +50,15 @@ export interface PermissionFileDeps {
   readonly log: Log
   /** Called when the file becomes missing or broken, and with null when it is whole again. */
   readonly onBroken: (detail: string | null) => void
+  /** Who made an agent, where an agent did: it never may more than that one. */
+  readonly makerOf?: (agentId: string) => string | null
   /** Called with what holds when it was read: who is known to have changed it, or whoever edits files by hand. */
   readonly onRecords?: JournalGrants
 }
 
-/** Half of the second within which a change by hand must be noticed. */
-const pollIntervalMs = 500
-
 export async function createPermissionFile(deps: PermissionFileDeps): Promise<PermissionStore> {
   const { path, editor, clock, log } = deps
-  const stopping = new AbortController()
-  let stamp: FileStamp | null = null
   let current: PermissionSnapshot = brokenSnapshot('config/permissions.json has not been read')
-  let reading: Promise<void> = Promise.resolve()
-
-  async function load(): Promise<void> {
-    try {
-      // The stamp is taken first: a write between the two is then seen by the next look.
-      stamp = await stampOf(path)
-      const text = await readTextFile(path)
-      take(snapshotOf(text))
-      tell(text, handActor)
-    } catch (error) {
-      log.error({ err: error }, 'permission file cannot be read')
-      take(brokenSnapshot('config/permissions.json cannot be read'))
-    }
-  }
 
   function tell(text: string | null, actor: string): void {
     const reading = text === null || !deps.onRecords ? null : readJsonDocument(text, permissionFileSchema)
@@ -95,22 +79,17 @@ export async function createPermissionFile(deps: PermissionFileDeps): Promise<Pe
     deps.onBroken(next.broken)
   }
 
-  function refresh(): Promise<void> {
-    reading = reading.then(load)
-    return reading
-  }
-
-  async function poll(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      await clock.sleep(pollIntervalMs, stopping.signal)
-      const found = await stampOf(path).catch(() => null)
-      if (!sameStamp(found, stamp)) await refresh()
-    }
-  }
-
-  await refresh()
-  const polling = poll().catch((error: unknown) => {
-    if (!stopping.signal.aborted) throw error
+  const { refresh, close } = await followFile({
+    path,
+    clock,
+    take: (text) => {
+      take(snapshotOf(text, deps.makerOf ?? (() => null)))
+      tell(text, handActor)
+    },
+    onUnreadable: (error) => {
+      log.error({ err: error }, 'permission file cannot be read')
+      take(brokenSnapshot('config/permissions.json cannot be read'))
+    },
   })
 
   return {
@@ -129,10 +108,7 @@ export async function createPermissionFile(deps: PermissionFileDeps): Promise<Pe
       tell(after, actor)
       await refresh()
     },
-    async close() {
-      stopping.abort()
-      await polling
-    },
+    close,
   }
 }
 
@@ -155,21 +131,23 @@ function rewritten(
   return `${JSON.stringify(next, null, 2)}\n`
 }
 
-function snapshotOf(text: string | null): PermissionSnapshot {
+function snapshotOf(text: string | null, makerOf: MakerOf): PermissionSnapshot {
   if (text === null) return brokenSnapshot('config/permissions.json is missing')
   const reading = readJsonDocument(text, permissionFileSchema)
   if (!reading.ok) {
     return brokenSnapshot(`config/permissions.json line ${reading.line}: ${reading.reason}`, reading.line)
   }
-  return wholeSnapshot(reading.document)
+  return wholeSnapshot(reading.document, makerOf)
 }
 
-function wholeSnapshot(document: JsonDocument<PermissionFile>): PermissionSnapshot {
+type MakerOf = (agentId: string) => string | null
+
+function wholeSnapshot(document: JsonDocument<PermissionFile>, makerOf: MakerOf): PermissionSnapshot {
   const records = new Map(Object.entries(document.value.permissions))
   return {
     broken: null,
     brokenLine: null,
-    recordOf: (agentId) => records.get(agentId),
+    recordOf: (agentId) => boundedRecord(agentId, (id) => records.get(id), makerOf),
     lineOf: (agentId, field, entry) =>
       document.lineOf([
         'permissions',

@@ -19,10 +19,12 @@ const decided = {
   blackboard_write: 3000,
   notify: 300,
   tasks: 300,
+  messages: 300,
   artifacts: 300,
   skills: 300,
   publish: 1200,
   cron: 300,
+  spawn: 60,
   other: 3000,
 } as const
 const rateBuckets = Object.keys(ratePerMinute) as RateBucket[] // keys of a literal

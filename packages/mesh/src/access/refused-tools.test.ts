@@ -27,18 +27,33 @@ test('what a record holds gives its tools back', () => {
   expect(names({ can_request_user_credentials: true })).not.toContain('request_credential')
 })
 
-test('a new worker may all but what routing, topics, jobs and credentials need', () => {
+test('a new worker may all but what routing, projects, topics, jobs, spawning and credentials need', () => {
   expect(refusedBy(workerDefaultRecord).map(({ tool }) => tool)).toEqual([
     'hand_off',
+    'review_task',
+    'manage_task',
     'publish_signal',
     'subscribe_topic',
     'unsubscribe_topic',
     'read_signals',
     'vault_generate_secret',
+    'inspect_projects',
+    'manage_project',
+    'write_project',
     'set_cron',
     'remove_cron',
+    'spawn_fleet_agent',
     'request_credential',
   ])
+})
+
+test('a member of a project may use what that shares, with no pattern and no flag', () => {
+  const nothing = permissionRecordSchema.parse({})
+  const tools = (isMember: boolean) => refusedBy(nothing, isMember).map(({ tool }) => tool)
+  for (const tool of ['inspect_projects', 'read_blackboard', 'write_blackboard', 'publish_signal']) {
+    expect([tools(false).includes(tool), tools(true).includes(tool)]).toEqual([true, false])
+  }
+  expect(tools(true)).toEqual(expect.arrayContaining(['manage_project', 'hand_off']))
 })
 
 test('the guard is asked first', () => {
@@ -52,7 +67,7 @@ test('the guard is asked first', () => {
       },
     },
   })
-  expect(() => refusedTools({ kind: 'human', channel: 'cli' })).toThrow(
+  expect(() => refusedTools({ kind: 'human', role: 'owner', channel: 'cli' })).toThrow(
     expect.objectContaining({ code: 'denied' }),
   )
 })

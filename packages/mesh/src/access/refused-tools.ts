@@ -22,14 +22,24 @@ export function createRefusedTools(deps: {
   return (caller) => {
     const agentId = caller.kind === 'agent' ? caller.agentId : ''
     deps.guard(caller, { do: 'act-for-self', agentId })
-    const record = deps.permissions.snapshot().recordOf(agentId)
-    return record ? refusedBy(record) : []
+    const snapshot = deps.permissions.snapshot()
+    const record = snapshot.recordOf(agentId)
+    const isMember = (snapshot.projectOf?.(agentId) ?? null) !== null
+    return record ? refusedBy(record, isMember) : []
   }
 }
 
+const ofProjects: readonly string[] = ['blackboard_read', 'blackboard_write', 'can_publish', 'can_subscribe']
+
+/** Of use to whoever belongs to a project, without any flag. */
+const ofMembers: readonly string[] = ['inspect_projects']
+
 /** Pure. */
-export function refusedBy(record: PermissionRecord): readonly RefusedTool[] {
-  return Object.entries(toolNeeds).flatMap(([tool, need]) => {
+export function refusedBy(record: PermissionRecord, isMember = false): readonly RefusedTool[] {
+  return Object.entries(toolNeeds).flatMap(([tool, need]: [string, ToolNeed]) => {
+    // What its project shares is open to a member without any pattern.
+    if (isMember && (ofMembers.includes(tool) || ('field' in need && ofProjects.includes(need.field))))
+      return []
     const decision = decideNeed(record, need)
     return decision.allowed ? [] : [{ tool, reason: decision.reason }]
   })
@@ -39,6 +49,12 @@ function decideNeed(record: PermissionRecord, need: ToolNeed): Decision {
   if ('api' in need) return byName(record, 'allowed_apis', need.api)
   const { field, flag } = need
   if (flag !== undefined && !record[flag]) return byFlag(record, flag)
-  if (field === 'can_request_user_credentials' || field === 'can_manage_cron') return byFlag(record, field)
+  if (isFlag(field)) return byFlag(record, field)
   return record[field].length > 0 ? { allowed: true, field } : denied(`${field} is empty`, field)
+}
+
+const flags = ['can_request_user_credentials', 'can_manage_cron', 'can_manage_projects', 'can_spawn'] as const
+
+function isFlag(field: string): field is (typeof flags)[number] {
+  return flags.some((flag) => flag === field)
 }

@@ -1,19 +1,23 @@
 import type { JsonValue } from '@flotilla/protocol/json-value'
 import { Problem } from '@flotilla/protocol/problem'
+import { completeStatuses } from '@flotilla/protocol/task-actions'
 import type { TaskView } from '@flotilla/protocol/task'
 import type { Caller, Guard } from '../access/index.ts'
 import { actorOf } from '../access/index.ts'
 import type { Ledger } from '../runs/index.ts'
 import type { Database } from '../storage/index.ts'
+import { artifactsOf } from './hand-off.ts'
 import type { MoveTask } from './move-task.ts'
 import { taskView } from './task-table.ts'
-import type { TaskTable } from './task-table.ts'
+import type { TaskRecord, TaskTable } from './task-table.ts'
 
 export interface CompleteTaskInput {
   readonly taskId: string
-  readonly status: 'done' | 'failed' | 'blocked'
+  readonly status: keyof typeof completeStatuses
   readonly summary: string
   readonly result: JsonValue
+  /** Names of files that the assignee has saved: whoever gave the task may read them. */
+  readonly artifacts?: readonly string[]
 }
 
 /**
@@ -30,23 +34,44 @@ export function createCompleteTask(deps: {
   readonly moveTask: MoveTask
   readonly guard: Guard
 }): CompleteTask {
-  const { database, ledger, table, moveTask, guard } = deps
-  return (caller, { taskId, status, summary, result }) => {
+  const { database, ledger, table, moveTask } = deps
+  return (caller, { taskId, status, summary, result, artifacts = [] }) => {
     if (caller.kind !== 'agent') throw new Problem('not-found')
-    guard(caller, { do: 'act-for-self', agentId: caller.agentId })
+    deps.guard(caller, { do: 'act-for-self', agentId: caller.agentId })
     return database.transaction(() => {
-      if (!caller.run) throw new Problem('stale-fence')
-      ledger.live.ticketOf(caller.run.runId, caller.run.fence)
-      const task = table.find(taskId)
-      if (!task || task.assignee !== caller.agentId) throw new Problem('not-found')
+      const task = requireOwn({ ledger, table }, caller, taskId)
       if (task.state === status && task.summary === summary) return taskView(task)
-      if (status === 'done' && caller.run.taskId === taskId) refuseWhileChildrenWork(table, caller.run.runId)
-      const move = { to: status, actor: actorOf(caller), summary, result, tell: ledger.tellRun }
-      const moved = moveTask(task, move)
+      if (status === 'done' && caller.run?.taskId === taskId) refuseWhileChildrenWork(table, caller.run.runId)
+      const moved = moveTask(task, {
+        action: completeStatuses[status],
+        actor: actorOf(caller),
+        words: summary,
+        changes: {
+          summary,
+          result: result ?? task.result,
+          artifacts: artifactsOf(caller, artifacts, task.artifacts),
+          waits_for: null,
+          ...(status === 'blocked' ? { blocked_by: 'question' } : {}),
+        },
+        tell: ledger.tellRun,
+      })
       if (!moved) throw new Problem('conflict', { detail: `the task is ${task.state}` })
       return taskView(moved)
     })
   }
+}
+
+/** A task of the calling agent, asked for in its live run. Problems `stale-fence`, `not-found`. */
+export function requireOwn(
+  { ledger, table }: { readonly ledger: Pick<Ledger, 'live'>; readonly table: Pick<TaskTable, 'find'> },
+  caller: Extract<Caller, { kind: 'agent' }>,
+  taskId: string,
+): TaskRecord {
+  if (!caller.run) throw new Problem('stale-fence')
+  ledger.live.ticketOf(caller.run.runId, caller.run.fence)
+  const task = table.find(taskId)
+  if (!task || task.assignee !== caller.agentId) throw new Problem('not-found')
+  return task
 }
 
 /** Words said before the results are there would be the task's end, and the results would find nobody. */

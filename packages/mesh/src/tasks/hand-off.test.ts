@@ -224,7 +224,7 @@ describe('a hand-off', () => {
     })
   })
 
-  test('fails when its run is lost three times, and the asker is told', async () => {
+  test('is blocked when its run is lost three times, and the asker is told', async () => {
     heedsLesson(45)
     const { world, parent, given } = await aHandOff()
     world.agents.finish('operator')
@@ -232,8 +232,8 @@ describe('a hand-off', () => {
       world.agents.die('worker')
       await world.clock.advance(10_000)
     }
-    expect(world.taskTable.find(given.task_id)).toMatchObject({ state: 'failed' })
-    expect(messagesTo(world, parent.id)[1]).toContain('is failed')
+    expect(world.taskTable.find(given.task_id)).toMatchObject({ state: 'blocked' })
+    expect(messagesTo(world, parent.id)[1]).toContain('is blocked')
   })
 
   test('whose assignee ends without complete_task is reminded once, then fails with its last words', async () => {

@@ -7,15 +7,52 @@ import { createTasks } from './tasks.ts'
 import type { TaskRuns, Tasks } from './tasks.ts'
 
 export { createTaskStore } from './task-store.ts'
+export type { TaskStore } from './task-store.ts'
 export type { TaskTable } from './task-table.ts'
 export type { Tasks } from './tasks.ts'
 
-/** Hand-offs among agents; each ends in a run. `store` is the one that the ledger was given. */
-export function tasksModule(
-  kernel: Kernel,
-  { store, runs }: { readonly store: TaskStore; readonly runs: TaskRuns },
-): MeshModule<Tasks> {
-  const tasks = createTasks({ ...kernel, ...store, ledger: runs })
+/** A lane gets room when its next run begins; what waits for that is looked at so often, milliseconds. */
+const releaseIntervalMs = 5000
+
+interface Needs {
+  /** The one that the ledger was given. */
+  readonly store: TaskStore
+  readonly runs: TaskRuns
+  readonly agents: {
+    find(agentId: string): { readonly project: string | null } | null
+    requireWorking(agentId: string): void
+    /** Why it does not work now and is started again by itself, in words; null where that is not so. */
+    failureOf(agentId: string): string | null
+    refreshBriefings(): Promise<void>
+  }
+  readonly isolation: { state(): { readonly broken: string | null } }
+}
+
+/** Work among agents: given, worked on, given anew, judged. Each piece becomes work by a run. */
+export function tasksModule(kernel: Kernel, { store, runs, agents, isolation }: Needs): MeshModule<Tasks> {
+  const tasks = createTasks({
+    ...kernel,
+    ...store,
+    ledger: runs,
+    projectOf: (agentId) => agents.find(agentId)?.project ?? null,
+    requireAgent: agents.requireWorking,
+    unreachable: (agentId) => {
+      const { broken } = isolation.state()
+      if (broken !== null) return `no agent is started at the moment: ${broken}`
+      const failure = agents.failureOf(agentId)
+      return failure === null
+        ? null
+        : `${agentId} does not work now (${failure}) and is started again by itself`
+    },
+    feedbackGiven: (agentId) => {
+      agents.refreshBriefings().catch((error: unknown) => {
+        kernel.log.error(
+          { agentId, err: error },
+          'the briefing was not refreshed; the agent learns how its work was received with the next one',
+        )
+      })
+    },
+  })
   return {
     api: tasks,
     routes: {
@@ -23,5 +60,13 @@ export function tasksModule(
       agent: (surface) => taskAgentRoutes(surface, tasks),
       operatorOrInternal: (surface) => taskOperatorRoutes(surface, tasks),
     },
+    begin: tasks.sweep,
+    run: async (signal) => {
+      while (!signal.aborted) {
+        await kernel.clock.sleep(releaseIntervalMs, signal).catch(() => {})
+        if (!signal.aborted) tasks.release()
+      }
+    },
+    maintain: tasks.sweep,
   }
 }

@@ -3,7 +3,7 @@ import { Problem } from '@flotilla/protocol/problem'
 import type { TaskView } from '@flotilla/protocol/task'
 import type { Caller, Guard } from '../access/index.ts'
 import { taskView } from './task-table.ts'
-import type { TaskTable } from './task-table.ts'
+import type { TaskPageRows, TaskTable } from './task-table.ts'
 
 /** Tasks of each list of an inbox, newest first. */
 const inboxMax = 50
@@ -19,12 +19,9 @@ export interface Inbox {
   readonly given: readonly TaskView[]
 }
 
-export interface TaskPage {
+export interface StaleTaskPage {
   readonly agentId?: string | undefined
   readonly limit: number
-}
-
-export interface StaleTaskPage extends TaskPage {
   /** Nothing happened to them for so long. */
   readonly hours: number
 }
@@ -41,11 +38,11 @@ export function createListInbox({ table, guard }: Deps): (caller: Caller) => Inb
   }
 }
 
-/** All tasks for people, newest first. Problem `denied`. */
+/** All tasks, newest first, for people and whoever may view the fleet. Problem `denied`. */
 export function createListTasks({
   table,
   guard,
-}: Deps): (caller: Caller, page: TaskPage) => readonly TaskView[] {
+}: Deps): (caller: Caller, page: TaskPageRows) => readonly TaskView[] {
   return (caller, page) => {
     guard(caller, { do: 'view-fleet' })
     return table.list(page).map(taskView)

@@ -1,66 +1,106 @@
 import type { Clock } from '@flotilla/protocol/clock'
-import type { JsonValue } from '@flotilla/protocol/json-value'
-import { canMoveTask, isTaskOpen } from '@flotilla/protocol/task'
-import type { TaskState } from '@flotilla/protocol/task'
+import { isTaskOpen, mayAct, taskActions } from '@flotilla/protocol/task-actions'
+import type { TaskActionName } from '@flotilla/protocol/task-actions'
 import type { EventBus } from '../events/index.ts'
 import type { Journal } from '../journal/index.ts'
+import type { Hooks } from '../kernel/index.ts'
 import type { TellRun } from '../runs/index.ts'
 import type { Database } from '../storage/index.ts'
+import type { TaskHistory } from './task-history.ts'
 import type { TaskRecord, TaskTable } from './task-table.ts'
 
 export interface TaskMove {
-  readonly to: TaskState
+  readonly action: TaskActionName
   readonly actor: string
-  /** Null keeps what stands there. */
-  readonly summary: string | null
-  readonly result: JsonValue
-  readonly tell: TellRun
+  /** For whoever reads its history. */
+  readonly words: string
+  /** What else of the row changes with it. */
+  readonly changes?: Partial<TaskRecord>
+  /** Null where nobody can be waiting for it. */
+  readonly tell: TellRun | null
 }
 
-/** The task in its new state, or null where `taskTransitions` or the row does not allow it. */
+/** The task after the action, or null where `taskActions` or the row does not allow it. */
 export type MoveTask = (task: TaskRecord, move: TaskMove) => TaskRecord | null
+
+export interface MoveTaskDeps {
+  readonly database: Database
+  readonly table: TaskTable
+  readonly history: TaskHistory
+  readonly events: EventBus
+  readonly journal: Journal
+  readonly hooks: Pick<Hooks, 'taskChanged'>
+  readonly clock: Clock
+}
 
 /**
  * The one way in which a task changes its state. The run that gave it is told in the same transaction when it
- * ends or is blocked, once per such state.
+ * ends or is blocked, once per such state and round; other modules hear of it there too.
  */
-export function createMoveTask(deps: {
-  readonly database: Database
-  readonly table: TaskTable
-  readonly events: EventBus
-  readonly journal: Journal
-  readonly clock: Clock
-}): MoveTask {
-  const { database, table, events, journal, clock } = deps
-
-  return (task, { to, actor, summary, result, tell }) =>
+export function createMoveTask(deps: MoveTaskDeps): MoveTask {
+  const { database, table, clock } = deps
+  return (task, { action, actor, words, changes = {}, tell }) =>
     database.transaction(() => {
-      if (!canMoveTask(task.state, to)) return null
+      if (!mayAct(action, task.state)) return null
+      const state = taskActions[action].to
       const now = clock.now()
       const next: TaskRecord = {
         ...task,
-        state: to,
-        summary: summary ?? task.summary,
-        result: result ?? task.result,
+        ...changes,
+        state,
+        blocked_by: state === 'blocked' ? (changes.blocked_by ?? task.blocked_by) : null,
         updated_at: now,
-        completed_at: isTaskOpen(to) ? null : now,
+        completed_at: isTaskOpen(state) ? null : now,
       }
       if (!table.replace(task, next)) return null
-      journal.append({ actor, action: `task.${to}`, subject: task.id, detail: { assignee: task.assignee } })
-      announceTask(events, next)
-      tellAsker(next, tell)
+      record(deps, next, { action, actor, words })
+      if (tell) tellAsker(next, tell)
+      const { id, assignee, creator, project } = next
+      deps.hooks.taskChanged.tell({ id, assignee, creator, project, state, before: task.state })
       return next
     })
 }
 
-export function announceTask(events: EventBus, task: TaskRecord): void {
-  const { id: task_id, assignee, creator, title, state } = task
-  events.publish({ type: 'task.changed', task_id, assignee, creator, title, state })
+/** Of every step of a task: its history, the journal and whoever watches. */
+export function record(
+  { history, journal, events }: Pick<MoveTaskDeps, 'history' | 'journal' | 'events'>,
+  task: TaskRecord,
+  { action, actor, words }: { readonly action: string; readonly actor: string; readonly words: string },
+): void {
+  const { id, state, assignee, updated_at: at } = task
+  history.add(id, { at, actor, action, state, words })
+  journal.append({
+    actor,
+    action: `task.${toldByAction.includes(action) ? action : state}`,
+    subject: id,
+    detail: { assignee },
+  })
+  events.publish({
+    type: 'task.changed',
+    task_id: id,
+    assignee,
+    creator: task.creator,
+    title: task.title,
+    state,
+    action,
+  })
 }
+
+/** By what was said where that tells more, else by the state that it led to. */
+const toldByAction: readonly string[] = [
+  'given',
+  'accept',
+  'progress',
+  'answer',
+  'retry',
+  'reroute',
+  'review',
+]
 
 function tellAsker(task: TaskRecord, tell: TellRun): void {
   if (task.parent_run_id === null || (isTaskOpen(task.state) && task.state !== 'blocked')) return
-  tell(task.parent_run_id, `task:${task.id}:${task.state}`, {
+  const round = task.round === 0 ? '' : `:${task.round}`
+  tell(task.parent_run_id, `task:${task.id}:${task.state}${round}`, {
     kind: 'task-result',
     taskId: task.id,
     title: task.title,

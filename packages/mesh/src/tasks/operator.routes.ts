@@ -5,6 +5,9 @@ import type { Surface } from '../http/index.ts'
 import type { Tasks } from './tasks.ts'
 
 export function taskOperatorRoutes({ bind }: Surface<Caller>, tasks: Tasks): void {
+  bind(endpoints.tasks, api.tasks, ({ caller, query: { agent: agentId, ...page } }) => ({
+    tasks: tasks.listTasks(caller, { agentId, ...page }),
+  }))
   bind(endpoints.staleTasks, api.staleTasks, ({ caller, query: { hours, agent: agentId, limit } }) => ({
     tasks: tasks.listStaleTasks(caller, { hours, agentId, limit }),
   }))

@@ -1,10 +1,13 @@
 import type { Clock } from '@flotilla/protocol/clock'
 import type { EventBus } from '../events/index.ts'
 import type { Journal } from '../journal/index.ts'
+import type { Hooks } from '../kernel/index.ts'
 import type { RunTasks } from '../runs/index.ts'
 import type { Database } from '../storage/index.ts'
 import { createMoveTask } from './move-task.ts'
 import type { MoveTask } from './move-task.ts'
+import { createTaskHistory } from './task-history.ts'
+import type { TaskHistory } from './task-history.ts'
 import { createTaskTable } from './task-table.ts'
 import type { TaskTable } from './task-table.ts'
 import { createTasksOfRuns } from './tasks-of-runs.ts'
@@ -12,6 +15,7 @@ import { createTasksOfRuns } from './tasks-of-runs.ts'
 /** Tasks as they are kept. It stands before the ledger, which needs them, and the ledger before what hands work on. */
 export interface TaskStore {
   readonly table: TaskTable
+  readonly history: TaskHistory
   readonly moveTask: MoveTask
   /** What the ledger asks of tasks. */
   readonly ofRuns: RunTasks
@@ -21,9 +25,11 @@ export function createTaskStore(kernel: {
   readonly database: Database
   readonly events: EventBus
   readonly journal: Journal
+  readonly hooks: Pick<Hooks, 'taskChanged'>
   readonly clock: Clock
 }): TaskStore {
   const table = createTaskTable(kernel.database)
-  const moveTask = createMoveTask({ ...kernel, table })
-  return { table, moveTask, ofRuns: createTasksOfRuns({ table, moveTask }) }
+  const history = createTaskHistory(kernel.database)
+  const moveTask = createMoveTask({ ...kernel, table, history })
+  return { table, history, moveTask, ofRuns: createTasksOfRuns({ table, history, moveTask }) }
 }

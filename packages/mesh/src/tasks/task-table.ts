@@ -1,5 +1,7 @@
 import { jsonObjectSchema, jsonValueSchema } from '@flotilla/protocol/json-value'
-import { taskStates } from '@flotilla/protocol/task'
+import { originSchema } from '@flotilla/protocol/origin'
+import { blockers, taskOutcomes, taskStates } from '@flotilla/protocol/task-actions'
+import { taskArtifactSchema } from '@flotilla/protocol/task'
 import type { TaskView } from '@flotilla/protocol/task'
 import * as z from 'zod'
 import type { Database } from '../storage/index.ts'
@@ -13,10 +15,34 @@ const rowSchema = z.object({
   description: z.string(),
   data: jsonColumn(jsonObjectSchema),
   state: z.enum(taskStates),
+  round: z.number(),
+  project: z.string().nullable(),
+  /** Who gave it, frozen: in their name it is set to work when that comes later. */
+  origin: jsonColumn(originSchema),
   parent_run_id: z.string().nullable(),
-  run_id: z.string(),
+  parent_task_id: z.string().nullable(),
+  previous_task_id: z.string().nullable(),
+  run_id: z.string().nullable(),
+  idempotency_key: z.string().nullable(),
+  needs: jsonColumn(z.array(z.string())),
+  artifacts: jsonColumn(z.array(taskArtifactSchema)),
+  waits_for: z.string().nullable(),
+  blocked_by: z.enum(blockers).nullable(),
+  progress: z.string().nullable(),
+  max_turns: z.number().nullable(),
+  max_cost_usd: z.number().nullable(),
+  max_tokens: z.number().nullable(),
+  /** What the runs of earlier rounds have used, with what they gave away. */
+  tokens_before: z.number(),
+  cost_before_usd: z.number(),
+  /** Calls of models of the tasks that it goes on from. */
+  calls_before: z.number(),
   result: jsonColumn(jsonValueSchema).nullable(),
   summary: z.string().nullable(),
+  outcome: z.enum(taskOutcomes).nullable(),
+  feedback: z.string().nullable(),
+  outcome_by: z.string().nullable(),
+  outcome_at: z.number().nullable(),
   created_at: z.number(),
   updated_at: z.number(),
   completed_at: z.number().nullable(),
@@ -24,63 +50,103 @@ const rowSchema = z.object({
 /** A task as it is kept; `creator` is an agent's id, or `human:<channel>`. */
 export type TaskRecord = Readonly<z.infer<typeof rowSchema>>
 
-const columns =
-  'id, creator, assignee, title, description, data, state, parent_run_id, run_id, result, summary, created_at, updated_at, completed_at'
+const columnNames = Object.keys(rowSchema.shape) as (keyof TaskRecord)[]
+/** Never written again. */
+const fixed: readonly (keyof TaskRecord)[] = ['id', 'creator', 'origin', 'created_at', 'idempotency_key']
+const changing = columnNames.filter((name) => !fixed.includes(name))
+const jsonNames: readonly (keyof TaskRecord)[] = ['data', 'origin', 'needs', 'artifacts', 'result']
+const columns = columnNames.join(', ')
+
 /** Someone works on it, or will. */
 const worked = "state IN ('pending', 'accepted', 'working')"
 const open = "state IN ('pending', 'accepted', 'working', 'blocked')"
+const waiting = "run_id IS NULL AND completed_at IS NULL AND state IN ('pending', 'accepted')"
+
+export interface TaskPageRows {
+  readonly agentId?: string | undefined
+  readonly project?: string | undefined
+  readonly state?: string | undefined
+  readonly limit: number
+}
 
 export type TaskTable = ReturnType<typeof createTaskTable>
 
+/** Rows of tasks; nothing here decides. */
 export function createTaskTable(database: Database) {
   const many = (sql: string, ...values: (string | number)[]): readonly TaskRecord[] =>
     database
       .prepare(sql)
       .all(...values)
       .map((row) => rowSchema.parse(row))
+  const count = (sql: string, ...values: (string | number)[]): number =>
+    Number(database.prepare(sql).get(...values)?.['count'] ?? 0)
+  const insertSql = `INSERT INTO tasks (${columns}) VALUES (${columnNames.map((name) => `:${name}`).join(', ')})`
+  const replaceSql = `UPDATE tasks SET ${changing.map((name) => `${name} = :${name}`).join(', ')}
+    WHERE id = :id AND state = :state_before AND round = :round_before`
 
   return {
     insert: (task: TaskRecord): void => {
-      database
-        .prepare(
-          'INSERT INTO tasks (id, creator, assignee, title, description, data, state, parent_run_id, run_id, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-        )
-        .run(
-          task.id,
-          task.creator,
-          task.assignee,
-          task.title,
-          task.description,
-          JSON.stringify(task.data),
-          task.state,
-          task.parent_run_id,
-          task.run_id,
-          task.created_at,
-          task.updated_at,
-        )
+      database.prepare(insertSql).run(valuesOf(task, columnNames))
     },
-    /** False when the row is not in the state that the change was made for. */
+    /** False when the row is not in the state, or not in the round, that the change was made for. */
     replace: (before: TaskRecord, after: TaskRecord): boolean =>
-      database
-        .prepare(
-          'UPDATE tasks SET state = ?, result = ?, summary = ?, updated_at = ?, completed_at = ? WHERE id = ? AND state = ?',
-        )
-        .run(
-          after.state,
-          after.result === null ? null : JSON.stringify(after.result),
-          after.summary,
-          after.updated_at,
-          after.completed_at,
-          before.id,
-          before.state,
-        ).changes === 1,
+      database.prepare(replaceSql).run({
+        ...valuesOf({ ...after, id: before.id }, ['id', ...changing]),
+        state_before: before.state,
+        round_before: before.round,
+      }).changes === 1,
     find: (id: string): TaskRecord | null => many(`SELECT ${columns} FROM tasks WHERE id = ?`, id)[0] ?? null,
+    /** The task that was made of one that ended; null where none was. */
+    madeOf: (taskId: string): TaskRecord | null =>
+      many(
+        `SELECT ${columns} FROM tasks WHERE previous_task_id = ? ORDER BY position DESC LIMIT 1`,
+        taskId,
+      )[0] ?? null,
+    findByKey: (creator: string, key: string): TaskRecord | null =>
+      many(`SELECT ${columns} FROM tasks WHERE creator = ? AND idempotency_key = ?`, creator, key)[0] ?? null,
     /** Ids of the tasks that a run gave and that someone works on or will. */
     workedChildren: (runId: string): readonly string[] =>
       database
         .prepare(`SELECT id FROM tasks WHERE parent_run_id = ? AND ${worked} ORDER BY position`)
         .all(runId)
         .map((row) => String(row['id'])),
+    /** Open tasks that were given in the work on another. */
+    openBelow: (taskId: string) =>
+      many(
+        `SELECT ${columns} FROM tasks WHERE parent_task_id = ? AND ${open} ORDER BY position LIMIT 500`,
+        taskId,
+      ),
+    childIds: (taskId: string, limit: number): readonly string[] =>
+      database
+        .prepare('SELECT id FROM tasks WHERE parent_task_id = ? ORDER BY position LIMIT ?')
+        .all(taskId, limit)
+        .map((row) => String(row['id'])),
+    /** Tasks of a run that have not begun: for when that run is cancelled. */
+    waitingFrom: (runId: string) =>
+      many(`SELECT ${columns} FROM tasks WHERE parent_run_id = ? AND ${waiting} ORDER BY position`, runId),
+    /** Those that wait for one task, and those that were blocked because it did not come. */
+    needing: (taskId: string) =>
+      many(
+        `SELECT ${columns} FROM tasks WHERE run_id IS NULL AND completed_at IS NULL AND ${open}
+          AND EXISTS (SELECT 1 FROM json_each(tasks.needs) AS need WHERE need.value = ?) ORDER BY position`,
+        taskId,
+      ),
+    /** Oldest first. */
+    waitingOf: (assignee: string, limit: number) =>
+      many(
+        `SELECT ${columns} FROM tasks WHERE assignee = ? AND ${waiting} ORDER BY position LIMIT ?`,
+        assignee,
+        limit,
+      ),
+    assigneesWithWaiting: (): readonly string[] =>
+      database
+        .prepare(`SELECT DISTINCT assignee FROM tasks WHERE ${waiting}`)
+        .all()
+        .map((row) => String(row['assignee'])),
+    waitingCount: (assignee?: string): number =>
+      assignee === undefined
+        ? count(`SELECT count(*) AS count FROM tasks WHERE ${waiting}`)
+        : count(`SELECT count(*) AS count FROM tasks WHERE assignee = ? AND ${waiting}`, assignee),
     openOf: (assignee: string, limit: number) =>
       many(
         `SELECT ${columns} FROM tasks WHERE assignee = ? AND ${open} ORDER BY position DESC LIMIT ?`,
@@ -88,11 +154,7 @@ export function createTaskTable(database: Database) {
         limit,
       ),
     openCount: (assignee: string): number =>
-      Number(
-        database
-          .prepare(`SELECT count(*) AS count FROM tasks WHERE assignee = ? AND ${open}`)
-          .get(assignee)?.['count'] ?? 0,
-      ),
+      count(`SELECT count(*) AS count FROM tasks WHERE assignee = ? AND ${open}`, assignee),
     /** Open ones that nothing happened to since, the oldest first. */
     staleSince: (then: number, page: { readonly agentId?: string | undefined; readonly limit: number }) =>
       many(
@@ -104,19 +166,69 @@ export function createTaskTable(database: Database) {
       ),
     givenBy: (creator: string, limit: number) =>
       many(`SELECT ${columns} FROM tasks WHERE creator = ? ORDER BY position DESC LIMIT ?`, creator, limit),
-    list: ({ agentId, limit }: { readonly agentId?: string | undefined; readonly limit: number }) =>
-      agentId === undefined
-        ? many(`SELECT ${columns} FROM tasks ORDER BY position DESC LIMIT ?`, limit)
-        : many(
-            `SELECT ${columns} FROM tasks WHERE assignee = ? OR creator = ? ORDER BY position DESC LIMIT ?`,
-            agentId,
-            agentId,
-            limit,
-          ),
+    list: ({ agentId = '', project = '', state = '', limit }: TaskPageRows) =>
+      many(
+        `SELECT ${columns} FROM tasks WHERE (? = '' OR assignee = ? OR creator = ?) AND (? = '' OR project = ?)
+          AND (? = '' OR state = ?) ORDER BY position DESC LIMIT ?`,
+        agentId,
+        agentId,
+        agentId,
+        project,
+        project,
+        state,
+        state,
+        limit,
+      ),
+    countsOf: (project: string): Readonly<Record<string, number>> =>
+      Object.fromEntries(
+        database
+          .prepare('SELECT state, count(*) AS count FROM tasks WHERE project = ? GROUP BY state')
+          .all(project)
+          .map((row) => [String(row['state']), Number(row['count'])]),
+      ),
+    /** Whether a saved file belongs to a task that the agent gave or was given. */
+    shares: (agentId: string, artifact: { readonly ownerId: string; readonly name: string }): boolean =>
+      database
+        .prepare(
+          `SELECT 1 FROM tasks, json_each(tasks.artifacts) AS one WHERE tasks.artifacts <> '[]'
+            AND (tasks.assignee = ? OR tasks.creator = ?)
+            AND one.value ->> 'agent_id' = ? AND one.value ->> 'name' = ? LIMIT 1`,
+        )
+        .get(agentId, agentId, artifact.ownerId, artifact.name) !== undefined,
+    /** Ids of what ended so long ago, the oldest first. */
+    completedBefore: (then: number, limit: number): readonly string[] =>
+      database
+        .prepare('SELECT id FROM tasks WHERE completed_at <= ? ORDER BY completed_at LIMIT ?')
+        .all(then, limit)
+        .map((row) => String(row['id'])),
+    remove: (id: string): void => {
+      database.prepare('DELETE FROM tasks WHERE id = ?').run(id)
+    },
   }
+}
+
+function valuesOf(
+  task: TaskRecord,
+  names: readonly (keyof TaskRecord)[],
+): Record<string, string | number | null> {
+  return Object.fromEntries(
+    names.map((name) => {
+      const value = task[name]
+      if (value === null) return [name, null]
+      return [name, jsonNames.includes(name) ? JSON.stringify(value) : (value as string | number)]
+    }),
+  )
 }
 
 /** A task as doors show it. Pure. */
 export function taskView(task: TaskRecord): TaskView {
-  return { ...task }
+  const {
+    origin: _origin,
+    idempotency_key: _key,
+    tokens_before: _tokens,
+    cost_before_usd: _cost,
+    calls_before: _calls,
+    ...view
+  } = task
+  return view
 }

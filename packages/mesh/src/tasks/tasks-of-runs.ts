@@ -1,18 +1,31 @@
+import type { JsonObject } from '@flotilla/protocol/json-value'
 import type { RunOutcome } from '@flotilla/protocol/run'
-import type { TaskState } from '@flotilla/protocol/task'
+import type { Blocker, TaskActionName, TaskState } from '@flotilla/protocol/task-actions'
 import type { RunRecord, RunTasks, TellRun } from '../runs/index.ts'
 import type { MoveTask } from './move-task.ts'
-import type { TaskTable } from './task-table.ts'
+import type { TaskHistory } from './task-history.ts'
+import type { TaskRecord, TaskTable } from './task-table.ts'
 
 /** Why a task failed although its run ended well. */
 const endedOpen = 'The agent ended without complete_task. Its last words: '
+/** Of what happened before, for an agent that goes on with a task or takes it over. */
+const earlierMax = 20
+const earlierMaxChars = 2000
+
+/**
+ * Ends of a run that are the work's own: the agent had all that it needed, and did not come to an end. Every other end
+ * says that the fleet could not work on it, which is no answer to the task: it is blocked, and can be tried again.
+ */
+const ownFailures: readonly string[] = ['rounds-exhausted', 'tool-loop-terminated', 'context-exhausted']
 
 /** What the ledger needs of tasks. A run that ends never closes a task as done: only `complete_task` does. */
 export function createTasksOfRuns({
   table,
+  history,
   moveTask,
 }: {
   readonly table: TaskTable
+  readonly history: TaskHistory
   readonly moveTask: MoveTask
 }): RunTasks {
   const awaited = (taskId: string) => {
@@ -21,6 +34,11 @@ export function createTasksOfRuns({
       ? task
       : null
   }
+  /** The task that the run works on; null for a run whose task was given anew meanwhile. */
+  const workedOn = (run: RunRecord): TaskRecord | null => {
+    const task = run.taskId === null ? null : table.find(run.taskId)
+    return task?.run_id === run.id ? task : null
+  }
 
   return {
     awaited,
@@ -28,35 +46,93 @@ export function createTasksOfRuns({
     work: (taskId) => {
       const task = table.find(taskId)
       if (!task) return null
-      const { title, description, data, creator } = task
-      return { inputData: { title, description, data }, context: { creator } }
+      const { title, description, data } = task
+      return { inputData: { title, description, data }, context: contextOf(task, history) }
     },
     began: (run) => {
-      const task = run.taskId === null ? null : table.find(run.taskId)
-      if (task)
-        moveTask(task, { to: 'working', actor: 'system', summary: null, result: null, tell: () => {} })
+      const task = workedOn(run)
+      if (task) moveTask(task, { action: 'begin', actor: 'system', words: run.id, tell: null })
     },
     runSettled: (run: RunRecord, tell: TellRun) => {
-      const task = run.taskId === null ? null : table.find(run.taskId)
+      const task = workedOn(run)
       const end = task && run.outcome ? endOf(run.outcome, task.state) : null
-      if (task && end) moveTask(task, { ...end, actor: 'system', result: null, tell })
+      if (task && end) {
+        const { action, summary, blocker } = end
+        moveTask(task, {
+          action,
+          actor: 'system',
+          words: summary,
+          changes: { summary, waits_for: null, ...(blocker === null ? {} : { blocked_by: blocker }) },
+          tell,
+        })
+      }
+      if (run.outcome?.status === 'cancelled') cancelWaiting(run, tell)
     },
+  }
+
+  /** Runs below are cancelled by the ledger; a task that has none yet is ended here. */
+  function cancelWaiting(run: RunRecord, tell: TellRun): void {
+    const summary = 'The run that asked for this was cancelled.'
+    for (const task of table.waitingFrom(run.id)) {
+      moveTask(task, {
+        action: 'cancel',
+        actor: 'system',
+        words: summary,
+        changes: { summary, waits_for: null },
+        tell,
+      })
+    }
   }
 }
 
-/** What a run's end means for its task; null where the task stays as it is. A blocked task outlives a run that ends well. */
-function endOf(outcome: RunOutcome, state: TaskState): { to: TaskState; summary: string } | null {
-  switch (outcome.status) {
+/**
+ * Beside what is asked. The same for every attempt of a run: what its own agent says while it works is no part of it,
+ * or an attempt that goes on would be told another task.
+ */
+function contextOf(task: TaskRecord, history: TaskHistory): JsonObject {
+  const given = task.artifacts.filter((one) => one.agent_id !== task.assignee)
+  return {
+    creator: task.creator,
+    ...(task.project === null ? {} : { project: task.project }),
+    ...(given.length === 0 ? {} : { artifacts: given }),
+    ...(task.round === 0 ? {} : { earlier: earlierOf(task, history) }),
+  }
+}
+
+const setsGoing: readonly string[] = ['answer', 'retry', 'reroute']
+
+function earlierOf(task: TaskRecord, history: TaskHistory): string[] {
+  const rows = history.of(task.id)
+  const last = rows.findLastIndex(({ action }) => setsGoing.includes(action))
+  return rows
+    .slice(0, last + 1)
+    .filter(({ action, words }) => action !== 'begin' && words !== '')
+    .slice(-earlierMax)
+    .map(({ action, actor, words }) => `${action} by ${actor}: ${words.slice(0, earlierMaxChars)}`)
+}
+
+interface TaskEnd {
+  readonly action: Extract<TaskActionName, 'fail' | 'cancel' | 'lose'>
+  readonly summary: string
+  readonly blocker: Blocker | null
+}
+
+/** What a run's end means for its task; null where the task stays as it is. A blocked task outlives a run that ends. Pure. */
+function endOf(outcome: RunOutcome, state: TaskState): TaskEnd | null {
+  const { status, code = '', text } = outcome
+  const summary = [code, text].filter(Boolean).join(': ')
+  switch (status) {
     case 'done':
-      return state === 'blocked' ? null : { to: 'failed', summary: `${endedOpen}${outcome.text}` }
+      if (state === 'blocked') return null
+      return { action: 'fail', summary: `${endedOpen}${text}`, blocker: null }
     case 'cancelled':
-      return { to: 'cancelled', summary: outcome.text }
+      return { action: 'cancel', summary: text, blocker: null }
     case 'failed':
-      // Not the task's fault: it can go on once there is money again.
-      if (outcome.code === 'budget-exhausted')
-        return { to: 'blocked', summary: `${outcome.code}: ${outcome.text}` }
-      return { to: 'failed', summary: [outcome.code, outcome.text].filter(Boolean).join(': ') }
+      if (ownFailures.includes(code)) return { action: 'fail', summary, blocker: null }
+      // There may be money again.
+      if (code === 'budget-exhausted') return { action: 'lose', summary, blocker: 'budget' }
+      return { action: 'lose', summary, blocker: 'infrastructure' }
     case 'expired':
-      return { to: 'failed', summary: [outcome.code, outcome.text].filter(Boolean).join(': ') }
+      return { action: 'lose', summary, blocker: 'infrastructure' }
   }
 }

@@ -17,7 +17,10 @@ export function artifactAgentRoutes({ bind }: AgentSurface, artifacts: Artifacts
     }),
   )
   bind(toolEndpoints.artifacts, toolApi.artifacts, ({ caller, query }) => {
-    const { rows, more } = artifacts.listOf(caller, query.agent ?? caller.agentId)
+    const { rows, more } =
+      query.shared === 'true'
+        ? artifacts.listShared(caller)
+        : artifacts.listOf(caller, query.agent ?? caller.agentId)
     return { artifacts: rows.map(artifactView), more }
   })
   bind(toolEndpoints.artifact, toolApi.artifact, async ({ caller, params, query }) => {

@@ -10,6 +10,8 @@ export interface ArtifactRow {
   readonly sizeBytes: number
   readonly sha256: string
   readonly savedAt: number
+  /** The project whose members may read it; null where its agent keeps it to itself. */
+  readonly project: string | null
 }
 
 export interface ArtifactTable {
@@ -18,6 +20,8 @@ export interface ArtifactTable {
   list(limit: number): readonly ArtifactRow[]
   /** Of one agent, newest first. */
   listOf(agentId: string, limit: number): readonly ArtifactRow[]
+  /** What members of a project share, newest first. */
+  listShared(project: string, limit: number): readonly ArtifactRow[]
   /** What an agent keeps, the artifact of this name left out. */
   usageBeside(agentId: string, name: string): { readonly count: number; readonly sizeBytes: number }
   put(row: Omit<ArtifactRow, 'version'>): ArtifactRow
@@ -33,6 +37,7 @@ const rowSchema = z
     size_bytes: z.number(),
     sha256: z.string(),
     saved_at: z.number(),
+    project: z.string().nullable(),
   })
   .transform((row): ArtifactRow => ({
     agentId: row.agent_id,
@@ -42,6 +47,7 @@ const rowSchema = z
     sizeBytes: row.size_bytes,
     sha256: row.sha256,
     savedAt: row.saved_at,
+    project: row.project,
   }))
 
 export function createArtifactTable(database: Database): ArtifactTable {
@@ -62,6 +68,11 @@ export function createArtifactTable(database: Database): ArtifactTable {
         .prepare('SELECT * FROM artifacts WHERE agent_id = ? ORDER BY saved_at DESC, name LIMIT ?')
         .all(agentId, limit)
         .map((row) => rowSchema.parse(row)),
+    listShared: (project, limit) =>
+      database
+        .prepare('SELECT * FROM artifacts WHERE project = ? ORDER BY saved_at DESC, agent_id, name LIMIT ?')
+        .all(project, limit)
+        .map((row) => rowSchema.parse(row)),
     usageBeside: (agentId, name) => {
       const row = database
         .prepare(
@@ -74,17 +85,18 @@ export function createArtifactTable(database: Database): ArtifactTable {
       rowSchema.parse(
         database
           .prepare(
-            `INSERT INTO artifacts (agent_id, name, version, description, size_bytes, sha256, saved_at)
-             VALUES (?, ?, 1, ?, ?, ?, ?)
+            `INSERT INTO artifacts (agent_id, name, version, description, size_bytes, sha256, saved_at, project)
+             VALUES (?, ?, 1, ?, ?, ?, ?, ?)
              ON CONFLICT (agent_id, name) DO UPDATE SET
                version = artifacts.version + 1,
                description = excluded.description,
                size_bytes = excluded.size_bytes,
                sha256 = excluded.sha256,
-               saved_at = excluded.saved_at
+               saved_at = excluded.saved_at,
+               project = excluded.project
              RETURNING *`,
           )
-          .get(row.agentId, row.name, row.description, row.sizeBytes, row.sha256, row.savedAt),
+          .get(row.agentId, row.name, row.description, row.sizeBytes, row.sha256, row.savedAt, row.project),
       ),
     removeAll: (agentId) => {
       database.prepare('DELETE FROM artifacts WHERE agent_id = ?').run(agentId)

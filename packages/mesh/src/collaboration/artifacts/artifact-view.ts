@@ -9,5 +9,6 @@ export function artifactView(row: ArtifactRow) {
     size_bytes: row.sizeBytes,
     sha256: row.sha256,
     saved_at: row.savedAt,
+    project: row.project,
   }
 }

@@ -16,7 +16,7 @@ import { createArtifactTable } from './artifact-table.ts'
 import { createArtifacts } from './artifacts.ts'
 import { saveArtifact } from './save-artifact.ts'
 
-const owner: Caller = { kind: 'human', channel: 'cli' }
+const owner: Caller = { kind: 'human', role: 'owner', channel: 'cli' }
 const agent = (agentId: string): Caller => ({ kind: 'agent', agentId, token: 'door', run: null })
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 const saved = (name: string, text: string) => ({ name, contentBase64: base64(text), description: '' })
@@ -38,7 +38,7 @@ async function aStore() {
   const bus = createEventBus({ database, clock, log: silentLog })
   bus.subscribe((event) => void events.push(event.body))
   let count = 0
-  const parts: Parameters<typeof createArtifacts>[0] = {
+  const parts: Required<Parameters<typeof createArtifacts>[0]> = {
     database,
     clock,
     randomToken: () => `t${++count}`,
@@ -54,6 +54,8 @@ async function aStore() {
     journal: { append: () => {} },
     events: bus,
     artifactsFolder: folder,
+    projectOf: () => null,
+    sharedByTask: () => false,
   }
   return { artifacts: createArtifacts(parts), parts, database, folder, events, time }
 }
@@ -70,6 +72,7 @@ describe('saving', () => {
       sizeBytes: 2,
       sha256: '8f434346648f6b96df89dda901c5176b10a6d83961dd3c1ac88b59b2dc327aa4',
       savedAt: 1000,
+      project: null,
     })
     expect((await artifacts.read(owner, 'a', 'report.md')).content.toString()).toBe('hi')
     expect((await stat(join(folder, artifactFolderName('a'), 'report.md'))).mode & 0o777).toBe(0o600)
@@ -168,7 +171,7 @@ describe('saving', () => {
 
   test('a thousand names are kept, and the next is refused while old ones can be replaced', async () => {
     const { artifacts, database, folder } = await aStore()
-    const insert = database.prepare("INSERT INTO artifacts VALUES ('a', ?, 1, '', 1, '', 0)")
+    const insert = database.prepare("INSERT INTO artifacts VALUES ('a', ?, 1, '', 1, '', 0, NULL)")
     for (let n = 0; n < 1000; n++) insert.run(`n${n}`)
     await expect(artifacts.save(agent('a'), saved('new', 'x'))).rejects.toMatchObject({
       code: 'unprocessable',
@@ -180,7 +183,9 @@ describe('saving', () => {
 
   test('500 MiB in all are kept, a replaced one not counted', async () => {
     const { artifacts, database } = await aStore()
-    database.prepare("INSERT INTO artifacts VALUES ('a', 'big', 1, '', ?, '', 0)").run(500 * 1024 * 1024 - 1)
+    database
+      .prepare("INSERT INTO artifacts VALUES ('a', 'big', 1, '', ?, '', 0, NULL)")
+      .run(500 * 1024 * 1024 - 1)
     await artifacts.save(agent('a'), saved('r', 'x'))
     await expect(artifacts.save(agent('a'), saved('r', 'xy'))).rejects.toMatchObject({
       code: 'unprocessable',
@@ -221,7 +226,7 @@ describe('reading', () => {
     const { artifacts, database, folder } = await aStore()
     await mkdir(join(folder, artifactFolderName('a')), { recursive: true })
     await symlink('/etc/hostname', join(folder, artifactFolderName('a'), 'r'))
-    database.prepare("INSERT INTO artifacts VALUES ('a', 'r', 1, '', 1, '', 0)").run()
+    database.prepare("INSERT INTO artifacts VALUES ('a', 'r', 1, '', 1, '', 0, NULL)").run()
     await expect(artifacts.read(owner, 'a', 'r')).rejects.toThrow('ELOOP')
   })
 
@@ -257,5 +262,62 @@ describe('an agent finds its own', () => {
     expect(() => artifacts.listOf(agent('a'), 'b')).toThrow(expect.objectContaining({ code: 'denied' }))
     await expect(artifacts.read(agent('a'), 'b', 'other.md')).rejects.toMatchObject({ code: 'denied' })
     expect(artifacts.listOf(owner, 'b').rows).toHaveLength(1)
+  })
+})
+
+describe('sharing', () => {
+  const walls = async () => {
+    const { parts } = await aStore()
+    const projects: Record<string, string> = { ann: 'red', member: 'red', bob: 'blue', viewer: 'blue' }
+    const tasks = new Set<string>()
+    return {
+      tasks,
+      artifacts: createArtifacts({
+        ...parts,
+        guard: (caller, action) => {
+          const views = caller.kind === 'agent' && caller.agentId === 'viewer' && action.do === 'view-fleet'
+          if (!views) parts.guard(caller, action)
+        },
+        projectOf: (agentId) => projects[agentId] ?? null,
+        sharedByTask: (agentId, { ownerId, name }) => tasks.has(`${agentId} ${ownerId}/${name}`),
+      }),
+    }
+  }
+
+  test('lets members of the project read what was saved for them, and nothing else', async () => {
+    const { artifacts } = await walls()
+    await artifacts.save(agent('ann'), { ...saved('plan', 'ours'), shared: true })
+    await artifacts.save(agent('ann'), saved('diary', 'mine'))
+    expect((await artifacts.read(agent('member'), 'ann', 'plan')).content.toString()).toBe('ours')
+    await expect(artifacts.read(agent('member'), 'ann', 'diary')).rejects.toMatchObject({ code: 'denied' })
+    await expect(artifacts.read(agent('bob'), 'ann', 'plan')).rejects.toMatchObject({ code: 'denied' })
+    expect(artifacts.listShared(agent('member')).rows.map(({ name }) => name)).toEqual(['plan'])
+    expect(artifacts.listShared(agent('bob')).rows).toEqual([])
+  })
+
+  test('shows another project to nobody, whatever it may view', async () => {
+    const { artifacts } = await walls()
+    await artifacts.save(agent('ann'), saved('diary', 'mine'))
+    await expect(artifacts.read(agent('viewer'), 'ann', 'diary')).rejects.toMatchObject({ code: 'not-found' })
+    expect(() => artifacts.listOf(agent('viewer'), 'ann')).toThrow(
+      expect.objectContaining({ code: 'not-found' }),
+    )
+    expect(artifacts.list(agent('viewer'))).toEqual([])
+  })
+
+  test('goes with a task, for giver and assignee', async () => {
+    const { artifacts, tasks } = await walls()
+    await artifacts.save(agent('ann'), saved('report', 'done'))
+    tasks.add('bob ann/report')
+    expect((await artifacts.read(agent('bob'), 'ann', 'report')).content.toString()).toBe('done')
+    await expect(artifacts.read(agent('viewer'), 'ann', 'report')).rejects.toMatchObject({
+      code: 'not-found',
+    })
+  })
+
+  test('needs a project', async () => {
+    const { artifacts } = await walls()
+    const shared = artifacts.save(agent('nobody'), { ...saved('plan', 'x'), shared: true })
+    await expect(shared).rejects.toMatchObject({ code: 'unprocessable' })
   })
 })

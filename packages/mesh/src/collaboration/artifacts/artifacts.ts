@@ -5,8 +5,14 @@ import type { Guard } from '../../access/index.ts'
 import type { Database } from '../../storage/index.ts'
 import { createArtifactFiles } from './artifact-files.ts'
 import { createArtifactTable } from './artifact-table.ts'
-import { listArtifacts, listArtifactsOf, readArtifact } from './read-artifact.ts'
-import type { ListArtifacts, ListArtifactsOf, ReadArtifact } from './read-artifact.ts'
+import { listArtifacts, listArtifactsOf, listShared, readArtifact } from './read-artifact.ts'
+import type {
+  ArtifactWalls,
+  ListArtifacts,
+  ListArtifactsOf,
+  ListShared,
+  ReadArtifact,
+} from './read-artifact.ts'
 import { saveArtifact } from './save-artifact.ts'
 import type { SaveArtifact } from './save-artifact.ts'
 
@@ -14,6 +20,7 @@ export interface Artifacts {
   readonly save: SaveArtifact
   readonly list: ListArtifacts
   readonly listOf: ListArtifactsOf
+  readonly listShared: ListShared
   readonly read: ReadArtifact
   /** Bytes and rows of an agent that is deleted. Idempotent. */
   forget(agentId: string): Promise<void>
@@ -21,8 +28,7 @@ export interface Artifacts {
   sweep(): Promise<void>
 }
 
-/** Files that agents keep outside their containers, for the owner. */
-export function createArtifacts(deps: {
+export interface ArtifactDeps {
   readonly database: Database
   readonly clock: Clock
   /** A name for a file that is being written; never used twice. */
@@ -31,13 +37,22 @@ export function createArtifacts(deps: {
   readonly journal: Journal
   readonly events: EventBus
   readonly artifactsFolder: string
-}): Artifacts {
+  /** Nobody belongs to a project where it is left out. */
+  readonly projectOf?: ArtifactWalls['projectOf']
+  /** No task has files where it is left out. */
+  readonly sharedByTask?: ArtifactWalls['sharedByTask']
+}
+
+/** Files that agents keep outside their containers, for the owner. */
+export function createArtifacts(given: ArtifactDeps): Artifacts {
+  const deps = { projectOf: () => null, sharedByTask: () => false, ...given }
   const table = createArtifactTable(deps.database)
   const files = createArtifactFiles(deps.artifactsFolder, deps.randomToken)
   return {
     save: saveArtifact({ ...deps, table, files }),
     list: listArtifacts({ ...deps, table }),
     listOf: listArtifactsOf({ ...deps, table }),
+    listShared: listShared({ ...deps, table }),
     read: readArtifact({ ...deps, table, files }),
     forget: async (agentId) => {
       table.removeAll(agentId)

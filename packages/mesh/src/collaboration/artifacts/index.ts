@@ -4,12 +4,22 @@ import { createArtifacts } from './artifacts.ts'
 import type { Artifacts } from './artifacts.ts'
 import { artifactPeopleRoutes } from './people.routes.ts'
 
+interface Needs {
+  readonly folder: string
+  readonly agents: { find(agentId: string): { readonly project: string | null } | null }
+  readonly tasks: {
+    sharesArtifact(agentId: string, artifact: { readonly ownerId: string; readonly name: string }): boolean
+  }
+}
+
 /** Files that agents save for people and each other. */
-export function artifactsModule(
-  kernel: Kernel,
-  { folder }: { readonly folder: string },
-): MeshModule<Artifacts> {
-  const artifacts = createArtifacts({ ...kernel, artifactsFolder: folder })
+export function artifactsModule(kernel: Kernel, { folder, agents, tasks }: Needs): MeshModule<Artifacts> {
+  const artifacts = createArtifacts({
+    ...kernel,
+    artifactsFolder: folder,
+    projectOf: (agentId) => agents.find(agentId)?.project ?? null,
+    sharedByTask: tasks.sharesArtifact,
+  })
   kernel.hooks.agentFilesDropped.subscribe(artifacts.forget)
   return {
     api: artifacts,

@@ -1,3 +1,4 @@
+import { operatorAgentId } from '@flotilla/protocol/ids'
 import { Problem } from '@flotilla/protocol/problem'
 import type { Action, Caller, Guard } from '../../access/index.ts'
 import type { ArtifactFiles } from './artifact-files.ts'
@@ -8,52 +9,111 @@ const listedMax = 500
 
 export type ListArtifacts = (caller: Caller) => readonly ArtifactRow[]
 /** Of one agent; `more` is how many are not in the list. */
-export type ListArtifactsOf = (
-  caller: Caller,
-  agentId: string,
-) => { readonly rows: readonly ArtifactRow[]; readonly more: number }
+export type ListArtifactsOf = (caller: Caller, agentId: string) => ArtifactList
+/** Of the caller's project. */
+export type ListShared = (caller: Caller) => ArtifactList
+export interface ArtifactList {
+  readonly rows: readonly ArtifactRow[]
+  readonly more: number
+}
 export type ReadArtifact = (
   caller: Caller,
   agentId: string,
   name: string,
 ) => Promise<{ readonly row: ArtifactRow; readonly content: Buffer }>
 
+/** Who may read what of whom. */
+export interface ArtifactWalls {
+  readonly guard: Guard
+  readonly table: ArtifactTable
+  readonly projectOf: (agentId: string) => string | null
+  /** Whether the file belongs to a task that the agent gave or was given. */
+  readonly sharedByTask: (
+    agentId: string,
+    artifact: { readonly ownerId: string; readonly name: string },
+  ) => boolean
+}
+
 /** Newest first, of all agents, for whoever may view the fleet. */
-export function listArtifacts(deps: { readonly guard: Guard; readonly table: ArtifactTable }): ListArtifacts {
+export function listArtifacts({ guard, table, projectOf }: ArtifactWalls): ListArtifacts {
   return (caller) => {
-    deps.guard(caller, { do: 'view-fleet' })
-    return deps.table.list(listedMax)
+    guard(caller, { do: 'view-fleet' })
+    return table.list(listedMax).filter(({ agentId }) => !isWalledOff(projectOf, caller, agentId))
   }
 }
 
 /** Newest first: an agent's own for itself, anybody's for whoever may view the fleet. Problem `denied`. */
-export function listArtifactsOf(deps: {
-  readonly guard: Guard
-  readonly table: ArtifactTable
-}): ListArtifactsOf {
+export function listArtifactsOf(walls: ArtifactWalls): ListArtifactsOf {
+  const { guard, table } = walls
   return (caller, agentId) => {
-    deps.guard(caller, actionFor(caller, agentId))
-    const rows = deps.table.listOf(agentId, listedMax)
-    return { rows, more: Math.max(0, deps.table.usageBeside(agentId, '').count - rows.length) }
+    guard(caller, actionFor(caller, agentId))
+    refuseWalledOff(walls, caller, agentId)
+    const rows = table.listOf(agentId, listedMax)
+    return { rows, more: Math.max(0, table.usageBeside(agentId, '').count - rows.length) }
+  }
+}
+
+/** Newest first: what members of the caller's project share. Problem `unprocessable` without a project. */
+export function listShared({ guard, table, projectOf }: ArtifactWalls): ListShared {
+  return (caller) => {
+    const agentId = caller.kind === 'agent' ? caller.agentId : ''
+    guard(caller, { do: 'act-for-self', agentId })
+    const project = projectOf(agentId)
+    if (project === null) throw new Problem('unprocessable', { detail: 'you belong to no project' })
+    const rows = table.listShared(project, listedMax + 1)
+    return { rows: rows.slice(0, listedMax), more: Math.max(0, rows.length - listedMax) }
   }
 }
 
 /**
- * The bytes of one artifact, for its own agent and for whoever may view the fleet. Only names that were saved are ever made into a path, so none leads elsewhere.
- * Problems `denied`, `not-found`.
+ * The bytes of one artifact: for its own agent, for members of the project that it is shared with, for giver and
+ * assignee of a task that it belongs to, and for whoever may view the fleet, within its project. Only names that were
+ * saved are ever made into a path, so none leads elsewhere. Problems `denied`, `not-found`.
  */
-export function readArtifact(deps: {
-  readonly guard: Guard
-  readonly table: ArtifactTable
-  readonly files: ArtifactFiles
-}): ReadArtifact {
+export function readArtifact(deps: ArtifactWalls & { readonly files: ArtifactFiles }): ReadArtifact {
+  const { guard, table, projectOf } = deps
   return async (caller, agentId, name) => {
-    deps.guard(caller, actionFor(caller, agentId))
-    const row = deps.table.find(agentId, name)
-    const content = row ? await deps.files.read(row.agentId, row.name) : null
-    if (!row || !content) throw new Problem('not-found', { detail: 'there is no such artifact' })
-    return { row, content }
+    const found = table.find(agentId, name)
+    if (!isShared(deps, caller, { ownerId: agentId, name, project: found?.project ?? null })) {
+      guard(caller, actionFor(caller, agentId))
+      refuseWalledOff({ projectOf }, caller, agentId)
+    } else if (caller.kind === 'agent') {
+      guard(caller, { do: 'act-for-self', agentId: caller.agentId })
+    }
+    const content = found ? await deps.files.read(found.agentId, found.name) : null
+    if (!found || !content) throw missing()
+    return { row: found, content }
   }
+}
+
+function isShared(
+  { projectOf, sharedByTask }: ArtifactWalls,
+  caller: Caller,
+  artifact: { readonly ownerId: string; readonly name: string; readonly project: string | null },
+): boolean {
+  if (caller.kind !== 'agent') return false
+  if (artifact.project !== null && projectOf(caller.agentId) === artifact.project) return true
+  return sharedByTask(caller.agentId, artifact)
+}
+
+/** Whoever may view the fleet sees of another project nothing; the operator works for all. */
+function isWalledOff(projectOf: ArtifactWalls['projectOf'], caller: Caller, ownerId: string): boolean {
+  if (caller.kind !== 'agent' || caller.agentId === operatorAgentId || caller.agentId === ownerId)
+    return false
+  const owners = projectOf(ownerId)
+  return owners !== null && owners !== projectOf(caller.agentId)
+}
+
+function refuseWalledOff(
+  { projectOf }: Pick<ArtifactWalls, 'projectOf'>,
+  caller: Caller,
+  ownerId: string,
+): void {
+  if (isWalledOff(projectOf, caller, ownerId)) throw missing()
+}
+
+function missing(): Problem {
+  return new Problem('not-found', { detail: 'there is no such artifact' })
 }
 
 function actionFor(caller: Caller, agentId: string): Action {

@@ -24,6 +24,8 @@ export interface ArtifactToSave {
   readonly name: string
   readonly contentBase64: string
   readonly description: string
+  /** For the members of its project too. */
+  readonly shared?: boolean
 }
 
 /** `step` for a call that may come again: the bytes are known by their digest, and the row is written with the answer. */
@@ -37,6 +39,7 @@ export interface SaveArtifactDeps {
   readonly database: Database
   readonly table: ArtifactTable
   readonly files: ArtifactFiles
+  readonly projectOf: (agentId: string) => string | null
   readonly guard: Guard
   readonly clock: Clock
   readonly journal: Journal
@@ -46,7 +49,7 @@ export interface SaveArtifactDeps {
 /**
  * Keeps a file of the calling agent outside its container; the same name replaces it. Saves of one artifact run one
  * after the other, so that row and bytes belong together. Problems `denied`, `bad-request`, `body-too-large`,
- * `unprocessable` when the agent keeps too much.
+ * `unprocessable` when the agent keeps too much, or shares with a project and belongs to none.
  */
 export function saveArtifact(deps: SaveArtifactDeps): SaveArtifact {
   let before: Promise<void> = Promise.resolve()
@@ -65,9 +68,15 @@ export function saveArtifact(deps: SaveArtifactDeps): SaveArtifact {
     const agentId = caller.kind === 'agent' ? caller.agentId : ''
     deps.guard(caller, { do: 'act-for-self', agentId })
     requireName(input.name)
+    const project = input.shared === true ? deps.projectOf(agentId) : null
+    if (input.shared === true && project === null) {
+      throw new Problem('unprocessable', {
+        detail: 'shared: you belong to no project; save it without, and name it in a task or a message',
+      })
+    }
     const content = decode(input.contentBase64)
     const staged = await deps.files.stage(agentId, content)
-    return inTurn(() => keep(deps, staged, { caller, agentId, input, content, step }))
+    return inTurn(() => keep(deps, staged, { caller, agentId, input, content, project, step }))
   }
 }
 
@@ -79,6 +88,7 @@ async function keep(
     agentId: string
     input: ArtifactToSave
     content: Buffer
+    project: string | null
     step: Resumable<ArtifactRow>
   },
 ): Promise<ArtifactRow> {
@@ -100,6 +110,7 @@ async function keep(
       sizeBytes: content.byteLength,
       sha256: createHash('sha256').update(content).digest('hex'),
       savedAt: deps.clock.now(),
+      project: save.project,
     })
     deps.journal.append({
       actor: actorOf(save.caller),

@@ -1,8 +1,21 @@
+import { blackboardWatchApi, blackboardWatchEndpoints } from '@flotilla/protocol/blackboard-api'
 import { meshAgentApi as api, meshAgentEndpoints as endpoints } from '@flotilla/protocol/mesh-agent-api'
 import type { AgentSurface } from '../../http/index.ts'
 import type { Blackboard } from './blackboard.ts'
+import type { BlackboardWatches } from './set-watch.ts'
 
-export function blackboardAgentRoutes({ bind }: AgentSurface, blackboard: Blackboard): void {
+export function blackboardAgentRoutes(
+  { bind }: AgentSurface,
+  { blackboard, watches }: { readonly blackboard: Blackboard; readonly watches: BlackboardWatches },
+): void {
+  const [watchPaths, watchApi] = [blackboardWatchEndpoints, blackboardWatchApi]
+  bind(watchPaths.blackboardWatches, watchApi.blackboardWatches, ({ caller }) => ({
+    watches: watches.list(caller),
+  }))
+  // Said again it changes nothing, so it needs no key.
+  bind(watchPaths.blackboardWatch, watchApi.blackboardWatch, ({ caller, body }) => ({
+    watches: watches.set(caller, { agentId: caller.agentId, ...body }),
+  }))
   bind(endpoints.blackboardList, api.blackboardList, ({ caller, query }) => ({
     entries: blackboard.list(caller, query.prefix).entries,
   }))

@@ -26,6 +26,10 @@ export interface BlackboardTable {
   keysUnder(prefix: string, now: number): Iterable<string>
   /** All rows, expired ones too. */
   count(): number
+  /** Those that nobody may write over. */
+  historyCount(): number
+  /** From then on it is as if it were not there; its version goes on. False where it was not there. */
+  remove(key: string, now: number): boolean
   /** Deletes what expired long enough ago; returns how many. */
   sweep(now: number): number
 }
@@ -93,6 +97,20 @@ export function createBlackboardTable(database: Database): BlackboardTable {
       }
     },
     count: () => Number(database.prepare('SELECT count(*) AS count FROM blackboard').get()?.['count'] ?? 0),
+    historyCount: () =>
+      Number(
+        database
+          .prepare(
+            "SELECT count(*) AS count FROM blackboard WHERE expires_at IS NULL AND (key GLOB 'history/*' OR key GLOB 'projects/*/history/*')",
+          )
+          .get()?.['count'] ?? 0,
+      ),
+    remove: (key, now) =>
+      database
+        .prepare(
+          'UPDATE blackboard SET expires_at = :now WHERE key = :key AND (expires_at IS NULL OR expires_at > :now)',
+        )
+        .run({ key, now }).changes === 1,
     sweep: (now) =>
       Number(
         database

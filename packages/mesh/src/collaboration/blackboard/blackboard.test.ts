@@ -15,7 +15,7 @@ import { allMigrations } from '../../storage/migrations/all-migrations.ts'
 import { migrate } from '../../storage/migrate.ts'
 import { createBlackboard } from './blackboard.ts'
 
-const owner: Caller = { kind: 'human', channel: 'cli' }
+const owner: Caller = { kind: 'human', role: 'owner', channel: 'cli' }
 const agent = (agentId: string): Caller => ({ kind: 'agent', agentId, token: 'door', run: null })
 
 /** A board under the real rules, with records as given. */

@@ -1,3 +1,4 @@
+import type { BlackboardEntry } from '@flotilla/protocol/blackboard-entry'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { EventBus } from '../../events/index.ts'
 import type { Journal } from '../../journal/index.ts'
@@ -10,6 +11,8 @@ import { listEntries } from './list-entries.ts'
 import type { ListEntries } from './list-entries.ts'
 import { promote } from './promote.ts'
 import type { Promote } from './promote.ts'
+import { removeEntry } from './remove-entry.ts'
+import type { RemoveEntry } from './remove-entry.ts'
 import { readEntry } from './read-entry.ts'
 import type { ReadEntry } from './read-entry.ts'
 import { writeEntry } from './write-entry.ts'
@@ -19,8 +22,9 @@ export interface Blackboard {
   readonly write: WriteEntry
   readonly read: ReadEntry
   readonly list: ListEntries
+  readonly remove: RemoveEntry
   readonly promote: Promote
-  /** Uses of other projects' parts; enforces nothing. */
+  /** Attempts on other projects' parts, which are refused; the count enforces nothing. */
   readonly crossProject: CrossProjectCounts
   /** Deletes rows that expired long enough ago; returns how many. */
   sweep(): number
@@ -36,30 +40,18 @@ export function createBlackboard(deps: {
   readonly events: EventBus
   /** The agent's project; nobody has one where it is left out. */
   readonly projectOf?: (agentId: string) => string | null
+  readonly noteChange?: (entry: BlackboardEntry) => void
 }): Blackboard {
   const table = createBlackboardTable(deps.database)
   const crossProject = createCrossProjectCounts({ projectOf: deps.projectOf ?? (() => null) })
-  const write = counted(writeEntry({ ...deps, table }), (caller, { key }) =>
-    crossProject.count(caller, key, 'write'),
-  )
+  const write = writeEntry({ ...deps, table })
   return {
     write,
-    read: counted(readEntry({ ...deps, table }), (caller, key) => crossProject.count(caller, key, 'read')),
+    read: readEntry({ ...deps, table }),
     crossProject,
     list: listEntries({ ...deps, table }),
+    remove: removeEntry({ ...deps, table }),
     promote: promote({ write }),
     sweep: () => table.sweep(deps.clock.now()),
-  }
-}
-
-/** Counts what was done, and not what was refused: refusals are counted as such. */
-function counted<Input, Reply>(
-  use: (caller: Caller, input: Input) => Reply,
-  count: (caller: Caller, input: Input) => void,
-): (caller: Caller, input: Input) => Reply {
-  return (caller, input) => {
-    const reply = use(caller, input)
-    count(caller, input)
-    return reply
   }
 }

@@ -26,7 +26,7 @@ describe('the count of other projects', () => {
     counts.count(agent('a'), 'projects/alpha/x', 'write')
     counts.count(agent('b'), 'projects/beta/x', 'read')
     counts.count(agent('operator'), 'projects/beta/x', 'write')
-    counts.count({ kind: 'human', channel: 'cli' }, 'projects/beta/x', 'write')
+    counts.count({ kind: 'human', role: 'owner', channel: 'cli' }, 'projects/beta/x', 'write')
     expect(counts.of('a')).toEqual({ read: 1, write: 1 })
     expect(counts.of('nobody')).toEqual({ read: 0, write: 0 })
     expect(counts.total()).toEqual({ read: 2, write: 1 })

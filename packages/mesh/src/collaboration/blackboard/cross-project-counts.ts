@@ -11,8 +11,9 @@ export interface CrossProjectCount {
 }
 
 /**
- * `_blackboard_xproject_count`: how often agents used the part of the blackboard that belongs to a project that is
- * not theirs. For people to look at; nothing is decided by it, and a restart forgets it.
+ * `_blackboard_xproject_count`: how often agents tried to use the part of the blackboard that belongs to a project that
+ * is not theirs. The guard refuses it; the count is for people to look at, nothing is decided by it, and a restart forgets
+ * it.
  */
 export interface CrossProjectCounts {
   count(caller: Caller, key: string, way: 'read' | 'write'): void

@@ -4,8 +4,15 @@ import { createBlackboard } from './blackboard.ts'
 import type { Blackboard } from './blackboard.ts'
 import { blackboardPeopleRoutes } from './people.routes.ts'
 
+import type { Ledger } from '../../runs/index.ts'
+import { createBlackboardWatches } from './set-watch.ts'
+import { createTellWatchers } from './tell-watchers.ts'
+import { createBlackboardWatchTable } from './watch-table.ts'
+
 export type { Blackboard } from './blackboard.ts'
 export type { CrossProjectCounts } from './cross-project-counts.ts'
+
+type WatchRuns = Pick<Ledger, 'submitRun' | 'steerRun' | 'find'>
 
 interface Agents {
   find(agentId: string): { readonly project: string | null } | null
@@ -15,14 +22,30 @@ interface Agents {
 /** Entries that agents share. */
 export function blackboardModule(
   kernel: Kernel,
-  { agents }: { readonly agents: Agents },
+  { agents, runs }: { readonly agents: Agents; readonly runs: WatchRuns },
 ): MeshModule<Blackboard> {
   const { hooks, log } = kernel
+  const table = createBlackboardWatchTable(kernel.database)
+  const watchers = createTellWatchers({ ...kernel, table, runs })
+  const watches = createBlackboardWatches({
+    ...kernel,
+    table,
+    agentExists: (agentId) => agents.find(agentId) !== null,
+    heldBecause: watchers.heldBecause,
+  })
   const blackboard = createBlackboard({
     ...kernel,
+    noteChange: watchers.note,
     projectOf: (agentId) => agents.find(agentId)?.project ?? null,
   })
   hooks.agentDeleted.subscribe(blackboard.crossProject.forget)
+  hooks.callDenied.subscribe(({ caller, action }) => {
+    if (action.do === 'read-blackboard') blackboard.crossProject.count(caller, action.key, 'read')
+    if (action.do === 'write-blackboard') blackboard.crossProject.count(caller, action.key, 'write')
+  })
+  hooks.agentDeleted.subscribe((agentId) => {
+    for (const watch of table.all()) if (watch.agent_id === agentId) table.remove(watch.id)
+  })
   hooks.entriesPromoted.subscribe(({ runId, agentId, entries }) => {
     const { refused } = blackboard.promote(agentId, entries)
     if (refused.length > 0)
@@ -34,10 +57,11 @@ export function blackboardModule(
   return {
     api: blackboard,
     routes: {
-      people: (surface) => blackboardPeopleRoutes(surface, blackboard),
-      agent: (surface) => blackboardAgentRoutes(surface, blackboard),
+      people: (surface) => blackboardPeopleRoutes(surface, { blackboard, watches }),
+      agent: (surface) => blackboardAgentRoutes(surface, { blackboard, watches }),
     },
     metrics: () => [crossProjectMetric(blackboard, agents)],
+    run: watchers.run,
     maintain: () => void blackboard.sweep(),
   }
 }
@@ -46,7 +70,7 @@ function crossProjectMetric({ crossProject }: Blackboard, agents: Agents): Metri
   return {
     name: 'flotilla_blackboard_xproject_count',
     kind: 'counter',
-    description: 'Uses of the part of the blackboard of a project that is not the own, by agent',
+    description: 'Refused attempts on the part of the blackboard of a project that is not the own, by agent',
     samples: agents
       .list()
       .flatMap(({ id }) =>

@@ -1,5 +1,6 @@
 import type { BlackboardEntry } from '@flotilla/protocol/blackboard-entry'
 import { blackboardKeySchema } from '@flotilla/protocol/blackboard-entry'
+import { watchLimits } from '@flotilla/protocol/blackboard-limits'
 import type { Clock } from '@flotilla/protocol/clock'
 import type { JsonValue } from '@flotilla/protocol/json-value'
 import { wireLimits } from '@flotilla/protocol/limits'
@@ -35,6 +36,8 @@ export function writeEntry(deps: {
   readonly clock: Clock
   readonly journal: Journal
   readonly events: EventBus
+  /** In the transaction of the write: who watches will be told. */
+  readonly noteChange?: (entry: BlackboardEntry) => void
 }): WriteEntry {
   const { database, table } = deps
   return (caller, write) => {
@@ -43,17 +46,20 @@ export function writeEntry(deps: {
     const valueJson = JSON.stringify(write.value)
     const sizeBytes = Buffer.byteLength(valueJson)
     requireFits(sizeBytes, write.ttlSeconds)
+    const appends = isHistory(write.key)
+    if (appends) requireAppend(write)
     const now = deps.clock.now()
     // Refusals are thrown after the transaction: inside one of a caller's they would roll all of it back.
     const written = database.transaction(() => {
       if (table.count() >= entriesMax && !table.read(write.key, now)) return 'full'
+      if (appends && table.historyCount() >= watchLimits.historyMax) return 'history-full'
       const entry = table.write(
         {
           key: write.key,
           valueJson,
           writtenBy: caller.kind === 'agent' ? caller.agentId : actorOf(caller),
           expiresAt: write.ttlSeconds === undefined ? null : now + write.ttlSeconds * 1000,
-          expectedVersion: write.expectedVersion ?? null,
+          expectedVersion: appends ? 0 : (write.expectedVersion ?? null),
         },
         now,
       )
@@ -70,6 +76,7 @@ export function writeEntry(deps: {
         version: entry.version,
         written_by: entry.written_by,
       })
+      deps.noteChange?.(entry)
       return entry
     })
     if (written === 'full') {
@@ -77,8 +84,34 @@ export function writeEntry(deps: {
         detail: `the blackboard holds ${entriesMax} keys, which is its bound`,
       })
     }
-    if (written === 'conflict') throw new Problem('version-conflict')
+    if (written === 'history-full') {
+      throw new Problem('unprocessable', {
+        detail: `history/ holds ${watchLimits.historyMax} entries, which is its bound; a person takes old ones away with flotilla blackboard delete`,
+      })
+    }
+    if (written === 'conflict') {
+      if (!appends) throw new Problem('version-conflict')
+      throw new Problem('version-conflict', {
+        detail: `${write.key} is written, and what stands under history/ stays as it is: choose another key`,
+      })
+    }
     return written
+  }
+}
+
+/** Whether the key is of a record that is added to and never changed: `history/`, of all or of one project. Pure. */
+export function isHistory(key: string): boolean {
+  return /^(?:projects\/[^/]+\/)?history\//.test(key)
+}
+
+function requireAppend({ ttlSeconds, expectedVersion = 0 }: BlackboardWrite): void {
+  if (ttlSeconds !== undefined) {
+    throw new Problem('bad-request', { detail: 'ttl_s: what stands under history/ stays' })
+  }
+  if (expectedVersion !== 0) {
+    throw new Problem('bad-request', {
+      detail: 'expected_version: an entry under history/ is new, or it is refused',
+    })
   }
 }
 

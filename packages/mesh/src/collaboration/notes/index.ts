@@ -8,5 +8,6 @@ export type { Notes } from './notes.ts'
 /** What agents tell the owner. */
 export function notesModule(kernel: Kernel): MeshModule<Notes> {
   const notes = createNotes(kernel)
+  kernel.hooks.ownerTold.subscribe(({ agentId, message }) => void notes.tellOwner(agentId, message))
   return { api: notes, routes: { agent: (surface) => noteAgentRoutes(surface, notes) } }
 }

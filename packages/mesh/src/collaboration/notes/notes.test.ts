@@ -9,7 +9,7 @@ import { allMigrations } from '../../storage/migrations/all-migrations.ts'
 import { migrate } from '../../storage/migrate.ts'
 import { createNotes } from './notes.ts'
 
-const owner: Caller = { kind: 'human', channel: 'cli' }
+const owner: Caller = { kind: 'human', role: 'owner', channel: 'cli' }
 const agent = (agentId: string): Caller => ({ kind: 'agent', agentId, token: 'door', run: null })
 
 function someNotes() {

@@ -2,7 +2,7 @@ import type { Clock } from '@flotilla/protocol/clock'
 import type { NewId } from '@flotilla/protocol/ids'
 import { wireLimits } from '@flotilla/protocol/limits'
 import { Problem } from '@flotilla/protocol/problem'
-import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import { sanitizeForPrompt, truncatePromptText } from '@flotilla/protocol/sanitize-for-prompt'
 import type { EventBus } from '../../events/index.ts'
 import type { Journal } from '../../journal/index.ts'
 import type { Caller, Guard } from '../../access/index.ts'
@@ -25,6 +25,8 @@ export interface NoteToOwner {
 export interface Notes {
   /** Shown on terminals and pages, so without invisible characters. Problems `denied`, `bad-request`. */
   notifyOwner(caller: Caller, note: NoteToOwner): Note
+  /** A note that no agent wrote, about this one; joins the caller's transaction. */
+  tellOwner(agentId: string, message: string): Note
   /** Newest first; for whoever may view the fleet. */
   list(caller: Caller, limit: number): readonly Note[]
 }
@@ -38,30 +40,39 @@ export function createNotes(deps: {
   readonly events: EventBus
 }): Notes {
   const table = createNoteTable(deps.database)
+
+  function add(note: Note, { actor, key }: { readonly actor: string; readonly key: string | null }): Note {
+    const added = table.insert(note, key)
+    if (!added) {
+      const known = key === null ? null : table.findByKey(note.agentId, key)
+      if (!known) throw new Error('a note that was not inserted is known by its key')
+      return known
+    }
+    table.trim(notesKeptMax)
+    const { id, agentId, message } = added
+    deps.journal.append({ actor, action: 'note.added', subject: id, detail: { chars: message.length } })
+    deps.events.publish({ type: 'note.added', note_id: id, agent_id: agentId, message })
+    return added
+  }
+
+  const newNote = (agentId: string, message: string): Note => ({
+    id: deps.newId('note'),
+    agentId,
+    message,
+    createdAt: deps.clock.now(),
+  })
+
   return {
     notifyOwner: (caller, input) => {
       const agentId = caller.kind === 'agent' ? caller.agentId : ''
       deps.guard(caller, { do: 'act-for-self', agentId })
       const message = readMessage(input.message)
       const key = input.idempotencyKey ?? null
-      return deps.database.transaction(() => {
-        const fresh = { id: deps.newId('note'), agentId, message, createdAt: deps.clock.now() }
-        const note = table.insert(fresh, key)
-        if (!note) {
-          const known = key === null ? null : table.findByKey(agentId, key)
-          if (!known) throw new Error('a note that was not inserted is known by its key')
-          return known
-        }
-        table.trim(notesKeptMax)
-        deps.journal.append({
-          actor: actorOf(caller),
-          action: 'note.added',
-          subject: note.id,
-          detail: { chars: message.length },
-        })
-        deps.events.publish({ type: 'note.added', note_id: note.id, agent_id: agentId, message })
-        return note
-      })
+      return deps.database.transaction(() => add(newNote(agentId, message), { actor: actorOf(caller), key }))
+    },
+    tellOwner: (agentId, text) => {
+      const message = truncatePromptText(sanitizeForPrompt(text), wireLimits.notifyMaxChars)
+      return deps.database.transaction(() => add(newNote(agentId, message), { actor: 'system', key: null }))
     },
     list: (caller, limit) => {
       deps.guard(caller, { do: 'view-fleet' })

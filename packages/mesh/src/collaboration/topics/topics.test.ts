@@ -16,7 +16,7 @@ import { openDatabase } from '../../storage/database.ts'
 import { migrate } from '../../storage/migrate.ts'
 import { createTopics } from './topics.ts'
 
-const owner: Caller = { kind: 'human', channel: 'cli' }
+const owner: Caller = { kind: 'human', role: 'owner', channel: 'cli' }
 const agent = (agentId: string, runId = `run_of_${agentId}`): Caller => ({
   kind: 'agent',
   agentId,

@@ -1,0 +1,63 @@
+import { operatorAgentId } from '@flotilla/protocol/ids'
+import type { Decision } from './action.ts'
+import { denied } from './field-decisions.ts'
+
+/** The project of an agent, as the mesh's own rows have it. */
+export interface Membership {
+  readonly name: string
+  /** Put away: what it has can be read, and nothing is added. */
+  readonly archived: boolean
+}
+
+/** Null for an agent of no project. */
+export type ProjectOf = (agentId: string) => Membership | null
+
+const prefix = 'projects/'
+
+/** The project that a key or a topic belongs to; null for what is nobody's. Pure. */
+export function projectOfName(name: string): string | null {
+  if (!name.startsWith(prefix)) return null
+  const project = name.slice(prefix.length).split('/', 1)[0] ?? ''
+  return project === '' ? null : project
+}
+
+/**
+ * What a project keeps to itself is decided by membership alone, whatever patterns a record has: its members may, others
+ * may not. Null for names of no project, and for the operator, who works for all; then the record decides. Pure.
+ */
+export function decideInProject(
+  projectOf: ProjectOf,
+  agentId: string,
+  { name, writes }: { readonly name: string; readonly writes: boolean },
+): Decision | null {
+  const project = projectOfName(name)
+  if (project === null || agentId === operatorAgentId) return null
+  const own = projectOf(agentId)
+  if (own?.name !== project) {
+    return denied(`${prefix}${project}/ is for members of that project, and ${agentId} is none`, null)
+  }
+  if (writes && own.archived) return denied(`project ${project} is archived: it can be read alone`, null)
+  return { allowed: true }
+}
+
+/** Members of different projects give each other no work; null where both may by their records. Pure. */
+export function decideAcrossProjects(projectOf: ProjectOf, agentId: string, to: string): Decision | null {
+  if (agentId === operatorAgentId || to === operatorAgentId) return null
+  const [own, other] = [projectOf(agentId), projectOf(to)]
+  if (own === null || other === null) return null
+  if (own.name === other.name) {
+    return own.archived ? denied(`project ${own.name} is archived: no work is given in it`, null) : null
+  }
+  return denied(`${to} works for project ${other.name}, and ${agentId} for ${own.name}`, null)
+}
+
+/** An agent manages the project that it belongs to; the operator manages all. Null where the record decides. Pure. */
+export function decideManaged(
+  projectOf: ProjectOf,
+  agentId: string,
+  project: string | undefined,
+): Decision | null {
+  if (project === undefined || agentId === operatorAgentId || projectOf(agentId)?.name === project)
+    return null
+  return denied(`${agentId} is no member of project ${project}; only the operator manages all`, null)
+}

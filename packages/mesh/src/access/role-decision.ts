@@ -1,0 +1,87 @@
+import { operatorAgentId } from '@flotilla/protocol/ids'
+import { roleReaches } from '@flotilla/protocol/people'
+import type { Action, Decision } from './action.ts'
+import type { HumanCaller } from './caller.ts'
+import { denied } from './field-decisions.ts'
+
+const allowed: Decision = { allowed: true }
+
+/**
+ * May this person, who is no owner, do this? A viewer looks and changes nothing; a member acts on the agents that it is
+ * granted, below the operator's ceiling. What no line allows is denied. Pure.
+ */
+export function authorizeByRole(caller: HumanCaller, action: Action): Decision {
+  switch (action.do) {
+    case 'call-route':
+      return byRoute(caller, action)
+    case 'view-fleet':
+    case 'list-agents':
+    case 'read-blackboard':
+      return allowed
+    case 'submit-run':
+    case 'message-agent':
+    case 'steer-agent':
+      return onAgent(caller, action.to)
+    case 'manage-agent':
+      return onAgent(caller, action.agentId)
+    case 'edit-agent-config':
+      return action.what === undefined
+        ? onAgent(caller, action.agentId)
+        : denied(`only an owner changes ${action.what} of an agent; ${who(caller)}`, null)
+    case 'manage-cron':
+    case 'route-tasks':
+      // Whose job it is, and whom a task goes to, is asked besides.
+      return caller.role === 'member' ? allowed : lookOnly(caller)
+    case 'act-for-self':
+    case 'call-api':
+    case 'make-webhooks':
+    case 'manage-credentials':
+    case 'manage-fleet':
+    case 'manage-people':
+    case 'back-up':
+    case 'manage-projects':
+    case 'manage-webhooks':
+    case 'pause-work':
+    case 'publish-topic':
+    case 'request-credential':
+    case 'spawn-agent':
+    case 'spend-from-wallet':
+    case 'subscribe-topic':
+    case 'use-browser':
+    case 'use-credential':
+    case 'use-wallet':
+    case 'write-blackboard':
+    default:
+      return caller.role === 'member'
+        ? denied(`only an owner can do this; ${who(caller)}`, null)
+        : lookOnly(caller)
+  }
+}
+
+/** For owners too. */
+export function byRoute(caller: HumanCaller, { role }: Extract<Action, { do: 'call-route' }>): Decision {
+  if (role !== null && roleReaches(caller.role, role)) return allowed
+  return denied(`this wants the role ${role ?? 'of nobody'}; ${who(caller)}`, null)
+}
+
+function onAgent(caller: HumanCaller, agentId: string): Decision {
+  if (caller.role !== 'member') return lookOnly(caller)
+  const { agents = [] } = caller
+  if (agents.includes(agentId)) return allowed
+  // Who acts on the operator acts on all through it: it is granted by its name alone.
+  if (agents.includes('*') && agentId !== operatorAgentId) return allowed
+  return denied(
+    `${agentId === '' ? 'no such agent' : `agent ${agentId}`} is not granted; ${who(caller)}`,
+    null,
+  )
+}
+
+function lookOnly(caller: HumanCaller): Decision {
+  return denied(`a viewer looks and changes nothing; ${who(caller)}`, null)
+}
+
+function who({ person, role, agents = [] }: HumanCaller): string {
+  const of =
+    role === 'member' ? ` of ${agents.length === 0 ? 'no agent' : agents.join(', ').slice(0, 200)}` : ''
+  return `${person ?? 'the caller'} is ${role === 'owner' ? 'an' : 'a'} ${role}${of}`
+}

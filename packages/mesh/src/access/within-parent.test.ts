@@ -1,0 +1,139 @@
+import fc from 'fast-check'
+import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
+import type { PermissionRecord } from '@flotilla/protocol/permission-record'
+import { describe, expect, test } from 'vitest'
+import { verifies } from '../../../../tests/verifies.ts'
+import type { Action } from './action.ts'
+import { authorize } from './authorize.ts'
+import { boundedRecord, withinParent } from './within-parent.ts'
+
+const name = fc.constantFrom('*', 'a', 'b', 'A', 'llm', 'http', 'tasks/**', 'tasks/x', 'git*', 'github_token')
+const names = fc.uniqueArray(name, { maxLength: 6 })
+const flag = fc.boolean()
+const limit = fc.constantFrom(0, 1, 5, 100)
+
+const aRecord: fc.Arbitrary<PermissionRecord> = fc.record({
+  can_message: names,
+  can_publish: names,
+  can_subscribe: names,
+  blackboard_read: names,
+  blackboard_write: names,
+  allowed_apis: names,
+  allowed_credentials: names,
+  can_use_browser: flag,
+  browser_actions: fc.option(names),
+  can_manage_cron: flag,
+  can_spawn: flag,
+  can_use_wallet: flag,
+  wallet_allowed_chains: names,
+  wallet_spend_limit_per_tx_usd: limit,
+  wallet_spend_limit_daily_usd: limit,
+  wallet_rate_limit_per_hour: limit,
+  wallet_allowed_contracts: names,
+  can_manage_fleet: flag,
+  can_manage_projects: flag,
+  can_edit_agent_config: flag,
+  can_view_fleet_metrics: flag,
+  can_route_tasks: flag,
+  can_request_user_credentials: flag,
+})
+
+const text = fc.constantFrom(
+  'a',
+  'b',
+  'llm',
+  'http',
+  'tasks/x',
+  'tasks/x/y',
+  'github_token',
+  'gitea',
+  'click',
+)
+
+const anAction: fc.Arbitrary<Action> = fc.oneof(
+  fc.record({ do: fc.constant('message-agent' as const), to: text }),
+  fc.record({ do: fc.constant('publish-topic' as const), topic: text }),
+  fc.record({ do: fc.constant('subscribe-topic' as const), topic: text }),
+  fc.record({ do: fc.constantFrom('read-blackboard' as const, 'write-blackboard' as const), key: text }),
+  fc.record({ do: fc.constant('call-api' as const), api: text }),
+  fc.record({ do: fc.constant('use-credential' as const), name: text }),
+  fc.record({ do: fc.constant('use-browser' as const), browserAction: text }),
+  fc.record({ do: fc.constant('use-wallet' as const), chain: text }),
+  fc.record({
+    do: fc.constant('spend-from-wallet' as const),
+    chain: text,
+    contract: fc.option(text),
+    valueUsd: fc.constantFrom(1, 4, 50),
+    spentTodayUsd: fc.constantFrom(0, 3, 60),
+    spendsLastHour: fc.constantFrom(0, 3, 60),
+  }),
+  fc.record({
+    do: fc.constantFrom(
+      'manage-cron' as const,
+      'spawn-agent' as const,
+      'manage-fleet' as const,
+      'manage-projects' as const,
+      'view-fleet' as const,
+      'route-tasks' as const,
+      'request-credential' as const,
+    ),
+  }),
+)
+
+const decide = (
+  records: Record<string, PermissionRecord>,
+  makers: Record<string, string>,
+  agentId: string,
+) => {
+  const recordOf = (id: string) =>
+    boundedRecord(
+      id,
+      (one) => records[one],
+      (one) => makers[one] ?? null,
+    )
+  return (action: Action) =>
+    authorize({ recordOf, broken: null }, { kind: 'agent', agentId, token: 'door', run: null }, action)
+      .allowed
+}
+
+describe('an agent that an agent made', () => {
+  test('may nothing that its own record, its parent’s or its grandparent’s refuses, whatever stands in them', () => {
+    verifies('resources:permission:can-spawn')
+    fc.assert(
+      fc.property(
+        fc.record({ own: aRecord, parent: aRecord, above: aRecord }),
+        anAction,
+        (records, action) => {
+          const allowed = decide(records, { own: 'parent', parent: 'above' }, 'own')(action)
+          if (!allowed) return
+          for (const id of ['own', 'parent', 'above']) expect(decide(records, {}, id)(action)).toBe(true)
+        },
+      ),
+      { numRuns: 3000 },
+    )
+  })
+
+  test('is a record like any other, and within itself it is itself', () => {
+    fc.assert(
+      fc.property(aRecord, aRecord, (own, parent) => {
+        const both = withinParent(own, parent)
+        expect(permissionRecordSchema.parse(both)).toEqual(both)
+        expect(withinParent(own, own)).toEqual(own)
+        expect(withinParent(both, parent)).toEqual(both)
+      }),
+    )
+  })
+
+  test('may nothing once its parent has no record, and a circle of parents ends', () => {
+    const record = permissionRecordSchema.parse({ allowed_apis: ['llm'] })
+    const of = (makers: Record<string, string>) =>
+      boundedRecord(
+        'own',
+        (id) => (id === 'gone' ? undefined : record),
+        (id) => makers[id] ?? null,
+      )
+    expect(of({ own: 'parent' })).toEqual(record)
+    expect(of({ own: 'gone' })).toBeUndefined()
+    expect(of({ own: 'other', other: 'own' })).toBeUndefined()
+  })
+})

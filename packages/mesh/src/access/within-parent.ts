@@ -1,0 +1,80 @@
+import type { PermissionField, PermissionRecord } from '@flotilla/protocol/permission-record'
+
+/**
+ * What of a record its holder's parent may do as well: never more than either. Lists are compared entry by entry, so
+ * that a pattern which covers another does not count for it; a lone `*` does. Pure.
+ */
+export function withinParent(own: PermissionRecord, parent: PermissionRecord): PermissionRecord {
+  return {
+    can_message: common(own.can_message, parent.can_message),
+    can_publish: common(own.can_publish, parent.can_publish),
+    can_subscribe: common(own.can_subscribe, parent.can_subscribe),
+    blackboard_read: common(own.blackboard_read, parent.blackboard_read),
+    blackboard_write: common(own.blackboard_write, parent.blackboard_write),
+    allowed_apis: common(own.allowed_apis, parent.allowed_apis),
+    allowed_credentials: common(own.allowed_credentials, parent.allowed_credentials),
+    can_use_browser: own.can_use_browser && parent.can_use_browser,
+    browser_actions: commonActions(own.browser_actions, parent.browser_actions),
+    can_manage_cron: own.can_manage_cron && parent.can_manage_cron,
+    can_spawn: own.can_spawn && parent.can_spawn,
+    can_use_wallet: own.can_use_wallet && parent.can_use_wallet,
+    wallet_allowed_chains: common(own.wallet_allowed_chains, parent.wallet_allowed_chains),
+    wallet_spend_limit_per_tx_usd: lower(
+      own.wallet_spend_limit_per_tx_usd,
+      parent.wallet_spend_limit_per_tx_usd,
+    ),
+    wallet_spend_limit_daily_usd: lower(
+      own.wallet_spend_limit_daily_usd,
+      parent.wallet_spend_limit_daily_usd,
+    ),
+    wallet_rate_limit_per_hour: lower(own.wallet_rate_limit_per_hour, parent.wallet_rate_limit_per_hour),
+    wallet_allowed_contracts: common(own.wallet_allowed_contracts, parent.wallet_allowed_contracts),
+    can_manage_fleet: own.can_manage_fleet && parent.can_manage_fleet,
+    can_manage_projects: own.can_manage_projects && parent.can_manage_projects,
+    can_edit_agent_config: own.can_edit_agent_config && parent.can_edit_agent_config,
+    can_view_fleet_metrics: own.can_view_fleet_metrics && parent.can_view_fleet_metrics,
+    can_route_tasks: own.can_route_tasks && parent.can_route_tasks,
+    can_request_user_credentials: own.can_request_user_credentials && parent.can_request_user_credentials,
+  } satisfies Record<PermissionField, unknown>
+}
+
+function common(own: readonly string[], parent: readonly string[]): string[] {
+  if (parent.includes('*')) return [...own]
+  if (own.includes('*')) return [...parent]
+  return own.filter((entry) => parent.includes(entry))
+}
+
+/** Null stands for all. */
+function commonActions(own: readonly string[] | null, parent: readonly string[] | null): string[] | null {
+  if (own === null || parent === null) return own === null ? (parent === null ? null : [...parent]) : [...own]
+  return common(own, parent)
+}
+
+/** 0 means that the fleet-wide limit applies, which is the highest. */
+function lower(own: number, parent: number): number {
+  if (own === 0 || parent === 0) return Math.max(own, parent)
+  return Math.min(own, parent)
+}
+
+/** More than a child of a child of a child; a circle of rows would be a defect of ours, and ends here. */
+const parentsMax = 16
+
+/**
+ * The record by which an agent is decided on: its own, within that of whoever made it, and of whoever made that one, as
+ * they stand at the moment. None where one of them has none. Pure.
+ */
+export function boundedRecord(
+  agentId: string,
+  recordOf: (agentId: string) => PermissionRecord | undefined,
+  parentOf: (agentId: string) => string | null,
+): PermissionRecord | undefined {
+  let record = recordOf(agentId)
+  let parent = parentOf(agentId)
+  for (let above = 0; record !== undefined && parent !== null; above++) {
+    const bound = above < parentsMax ? recordOf(parent) : undefined
+    if (bound === undefined) return undefined
+    record = withinParent(record, bound)
+    parent = parentOf(parent)
+  }
+  return record
+}

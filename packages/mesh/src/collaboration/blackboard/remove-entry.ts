@@ -1,0 +1,33 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { Problem } from '@flotilla/protocol/problem'
+import type { Caller, Guard } from '../../access/index.ts'
+import { actorOf } from '../../access/index.ts'
+import type { EventBus } from '../../events/index.ts'
+import type { Journal } from '../../journal/index.ts'
+import type { Database } from '../../storage/index.ts'
+import type { BlackboardTable } from './blackboard-table.ts'
+
+/** People alone take entries away, those of `history/` too. Problems `denied`, `not-found`. */
+export type RemoveEntry = (caller: Caller, key: string) => void
+
+export function removeEntry(deps: {
+  readonly database: Database
+  readonly table: BlackboardTable
+  readonly guard: Guard
+  readonly clock: Clock
+  readonly journal: Journal
+  readonly events: EventBus
+}): RemoveEntry {
+  return (caller, key) => {
+    deps.guard(caller, { do: 'write-blackboard', key })
+    if (caller.kind === 'agent') throw new Problem('denied', { detail: 'people take entries away' })
+    const removed = deps.database.transaction(() => {
+      if (!deps.table.remove(key, deps.clock.now())) return false
+      const actor = actorOf(caller)
+      deps.journal.append({ actor, action: 'blackboard.deleted', subject: key, detail: {} })
+      deps.events.publish({ type: 'blackboard.deleted', key, deleted_by: actor })
+      return true
+    })
+    if (!removed) throw new Problem('not-found', { detail: `there is no entry ${key}` })
+  }
+}

@@ -1,0 +1,100 @@
+import { watchLimits } from '@flotilla/protocol/blackboard-limits'
+import type { WatchTell } from '@flotilla/protocol/blackboard-limits'
+import type { BlackboardWatchView } from '@flotilla/protocol/blackboard-api'
+import type { Clock } from '@flotilla/protocol/clock'
+import type { NewId } from '@flotilla/protocol/ids'
+import { Problem } from '@flotilla/protocol/problem'
+import type { Caller, Guard } from '../../access/index.ts'
+import { actorOf, projectOfName } from '../../access/index.ts'
+import type { Journal } from '../../journal/index.ts'
+import type { Database } from '../../storage/index.ts'
+import type { BlackboardWatchTable } from './watch-table.ts'
+
+export interface WatchWish {
+  readonly agentId: string
+  readonly pattern: string
+  /** `off` ends it. */
+  readonly tell: WatchTell | 'off'
+}
+
+export interface BlackboardWatches {
+  /**
+   * Has an agent told of what others write under a pattern; an agent does so for itself. Said again it changes how it is
+   * told. Problems `denied`, `unknown-agent`, `not-found` for one that is not there to be ended, `unprocessable` at a bound.
+   */
+  set(caller: Caller, wish: WatchWish): readonly BlackboardWatchView[]
+  /** An agent's own; all for people. Problem `denied`. */
+  list(caller: Caller): readonly BlackboardWatchView[]
+}
+
+export function createBlackboardWatches(deps: {
+  readonly database: Database
+  readonly table: BlackboardWatchTable
+  readonly guard: Guard
+  readonly agentExists: (agentId: string) => boolean
+  /** Why a watch's changes wait, in words. */
+  readonly heldBecause: (watchId: string) => string | null
+  readonly journal: Journal
+  readonly clock: Clock
+  readonly newId: NewId
+}): BlackboardWatches {
+  const { database, table, guard } = deps
+
+  function list(caller: Caller): readonly BlackboardWatchView[] {
+    if (caller.kind === 'agent') guard(caller, { do: 'act-for-self', agentId: caller.agentId })
+    else guard(caller, { do: 'view-fleet' })
+    return table
+      .all()
+      .filter((watch) => caller.kind !== 'agent' || watch.agent_id === caller.agentId)
+      .map(({ id, agent_id, pattern, tell, created_by, created_at }) => {
+        const waiting = table.waitingCount(id)
+        const held = waiting === 0 ? null : deps.heldBecause(id)
+        return { id, agent_id, pattern, tell, created_by, created_at, waiting, held }
+      })
+  }
+
+  function requireRoom(agentId: string): void {
+    const all = table.all()
+    const own = all.filter((watch) => watch.agent_id === agentId)
+    if (own.length < watchLimits.perAgentMax && all.length < watchLimits.max) return
+    throw new Problem('unprocessable', {
+      detail: `an agent watches ${watchLimits.perAgentMax} patterns at most, all together ${watchLimits.max}; end one first`,
+    })
+  }
+
+  return {
+    list,
+    set: (caller, { agentId, pattern, tell }) => {
+      if (caller.kind === 'agent') guard(caller, { do: 'act-for-self', agentId })
+      else guard(caller, { do: 'manage-fleet' })
+      // Of other keys each change is decided when it comes; what is a project's is never even waited for.
+      if (projectOfName(pattern) !== null) guard(caller, { do: 'read-blackboard', key: pattern })
+      if (!deps.agentExists(agentId)) throw new Problem('unknown-agent')
+      const known = table.all().find((watch) => watch.agent_id === agentId && watch.pattern === pattern)
+      if (tell === 'off' && !known) {
+        throw new Problem('not-found', { detail: `${agentId} does not watch ${pattern}` })
+      }
+      if (!known) requireRoom(agentId)
+      database.transaction(() => {
+        if (tell === 'off' && known) table.remove(known.id)
+        else if (tell !== 'off') {
+          table.put({
+            id: known?.id ?? deps.newId('watch'),
+            agent_id: agentId,
+            pattern,
+            tell,
+            created_by: actorOf(caller),
+            created_at: deps.clock.now(),
+          })
+        }
+        deps.journal.append({
+          actor: actorOf(caller),
+          action: tell === 'off' ? 'blackboard.unwatched' : 'blackboard.watched',
+          subject: agentId,
+          detail: { pattern, tell },
+        })
+      })
+      return list(caller)
+    },
+  }
+}

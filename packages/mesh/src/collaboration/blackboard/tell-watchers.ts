@@ -1,0 +1,162 @@
+import type { BlackboardEntry } from '@flotilla/protocol/blackboard-entry'
+import { watchLimits } from '@flotilla/protocol/blackboard-limits'
+import type { Clock } from '@flotilla/protocol/clock'
+import { wireLimits } from '@flotilla/protocol/limits'
+import { Problem } from '@flotilla/protocol/problem'
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import type { Action, Caller, Decision } from '../../access/index.ts'
+import { keyMatches } from '../../access/index.ts'
+import { reasonToPause } from '../../kernel/index.ts'
+import type { Hooks } from '../../kernel/index.ts'
+import type { Log } from '../../platform/index.ts'
+import type { Ledger } from '../../runs/index.ts'
+import type { Database } from '../../storage/index.ts'
+import type { BlackboardWatchTable, WatchRow, WatchedChange } from './watch-table.ts'
+
+/** Whatever no bell has told of is looked at so often: what was held may go on, milliseconds. */
+const lookIntervalMs = 5000
+const hourMs = 3600_000
+const head = 'What you watch on the blackboard was written by others:'
+const tail = 'Read what you need with read_blackboard.'
+
+/**
+ * Who watches is told, by a run or within its work. A change is a row of the write's own transaction, and stops to be
+ * one in the transaction of the run or the steer that tells of it: whatever dies in between, it is told, and once. While
+ * the last run of a watch has not begun, changes gather, the newest of each key.
+ */
+export interface TellWatchers {
+  /** In the transaction of the write. Whoever wrote is not told of it. */
+  note(entry: BlackboardEntry): void
+  /** Everything that may be told now. */
+  deliver(): void
+  heldBecause(watchId: string): string | null
+  run(signal: AbortSignal): Promise<void>
+}
+
+export function createTellWatchers(deps: {
+  readonly database: Database
+  readonly table: BlackboardWatchTable
+  readonly decide: (caller: Caller, action: Action) => Decision
+  readonly runs: Pick<Ledger, 'submitRun' | 'steerRun' | 'find'>
+  readonly hooks: Pick<Hooks, 'reasonsToPause'>
+  readonly clock: Clock
+  readonly log: Log
+}): TellWatchers {
+  const { database, table, runs, clock } = deps
+  let bell = new AbortController()
+
+  const mayRead = (agentId: string, key: string): boolean =>
+    deps.decide({ kind: 'agent', agentId, token: 'door', run: null }, { do: 'read-blackboard', key }).allowed
+
+  const thisHour = (): number => Math.floor(clock.now() / hourMs)
+
+  function obstacle(watch: WatchRow): string | null {
+    const paused = reasonToPause(deps.hooks, watch.agent_id)
+    if (paused !== null) return paused
+    if (table.toldInHour(watch.agent_id, thisHour()) >= watchLimits.toldPerAgentAndHourMax) {
+      return `its agent was told ${watchLimits.toldPerAgentAndHourMax} times in this hour`
+    }
+    const last = watch.last_run_id === null ? null : runs.find(watch.last_run_id)
+    return last?.state === 'queued' ? `${last.id}, which tells of earlier changes, has not begun` : null
+  }
+
+  function tell(watch: WatchRow, changes: readonly WatchedChange[]): void {
+    const { text, told } = wordsOf(changes)
+    const key = `${watch.id}:${watch.told}`
+    database.transaction(() => {
+      const runId = watch.tell === 'steer' ? steer(watch, text, key) : submit(watch, text, key)
+      table.forgetChanges(told.map(({ position }) => position))
+      table.told(watch, { runId, hour: thisHour() })
+    })
+  }
+
+  function submit(watch: WatchRow, message: string, idempotencyKey: string): string {
+    return runs.submitRun(
+      { kind: 'system' },
+      {
+        agentId: watch.agent_id,
+        input: { kind: 'chat', message, session: `blackboard-${watch.id}` },
+        trigger: 'watcher',
+        triggerId: watch.id,
+        idempotencyKey,
+      },
+    ).id
+  }
+
+  function steer(watch: WatchRow, text: string, idempotencyKey: string): string | null {
+    const { becameRunId } = runs.steerRun(
+      { kind: 'system' },
+      { agentId: watch.agent_id, text, idempotencyKey, trigger: 'watcher', triggerId: watch.id },
+    )
+    return becameRunId
+  }
+
+  function deliverOne(watch: WatchRow): void {
+    if (obstacle(watch) !== null) return
+    const all = table.changes(watch.id)
+    const [told, hidden] = [
+      all.filter(({ key }) => mayRead(watch.agent_id, key)),
+      all.filter(({ key }) => !mayRead(watch.agent_id, key)),
+    ]
+    // What it was no longer to read when it was to be told.
+    if (hidden.length > 0) table.forgetChanges(hidden.map(({ position }) => position))
+    if (told.length > 0) tell(watch, told)
+  }
+
+  function deliver(): void {
+    const waiting = new Set(table.waiting())
+    for (const watch of table.all().filter(({ id }) => waiting.has(id))) {
+      try {
+        deliverOne(watch)
+      } catch (error) {
+        // A full lane, a full disk, an archived agent: it waits and is tried again.
+        if (error instanceof Problem) continue
+        deps.log.error({ watchId: watch.id, err: error }, 'a watcher was not told; it is tried again')
+      }
+    }
+  }
+
+  return {
+    note: (entry) => {
+      const watching = table
+        .all()
+        .filter(({ agent_id, pattern }) => agent_id !== entry.written_by && keyMatches(pattern, entry.key))
+        .filter(({ agent_id }) => mayRead(agent_id, entry.key))
+      for (const { id } of watching) {
+        const { key, version, written_by, updated_at: written_at } = entry
+        table.note(id, { key, version, written_by, written_at })
+      }
+      if (watching.length > 0) database.afterCommit(() => bell.abort())
+    },
+    deliver,
+    heldBecause: (watchId) => {
+      const watch = table.all().find(({ id }) => id === watchId)
+      return watch ? obstacle(watch) : null
+    },
+    run: async (signal) => {
+      while (!signal.aborted) {
+        bell = new AbortController()
+        deliver()
+        await clock.sleep(lookIntervalMs, AbortSignal.any([signal, bell.signal])).catch(() => {})
+      }
+    },
+  }
+}
+
+/** As many changes as one message holds; the rest waits for the next. Pure. */
+function wordsOf(changes: readonly WatchedChange[]): {
+  readonly text: string
+  readonly told: readonly WatchedChange[]
+} {
+  const told: WatchedChange[] = []
+  const lines: string[] = []
+  let chars = head.length + tail.length + 2
+  for (const change of changes) {
+    const line = `- ${change.key}: version ${change.version}, by ${change.written_by}`
+    chars += line.length + 1
+    if (told.length > 0 && chars > wireLimits.steerMaxChars) break
+    told.push(change)
+    lines.push(line)
+  }
+  return { text: sanitizeForPrompt([head, ...lines, tail].join('\n')), told }
+}

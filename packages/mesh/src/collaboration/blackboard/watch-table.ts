@@ -1,0 +1,122 @@
+import { watchLimits, watchTells } from '@flotilla/protocol/blackboard-limits'
+import * as z from 'zod'
+import type { Database } from '../../storage/index.ts'
+
+const watchSchema = z.object({
+  id: z.string(),
+  agent_id: z.string(),
+  pattern: z.string(),
+  tell: z.enum(watchTells),
+  created_by: z.string(),
+  created_at: z.number(),
+  last_run_id: z.string().nullable(),
+  told: z.number(),
+})
+export type WatchRow = Readonly<z.infer<typeof watchSchema>>
+
+const changeSchema = z.object({
+  position: z.number(),
+  key: z.string(),
+  version: z.number(),
+  written_by: z.string(),
+  written_at: z.number(),
+})
+export type WatchedChange = Readonly<z.infer<typeof changeSchema>>
+
+export type BlackboardWatchTable = ReturnType<typeof createBlackboardWatchTable>
+
+/** Rows of watches; nothing here decides. */
+export function createBlackboardWatchTable(database: Database) {
+  /** Every write asks for all of them; nobody else writes these rows. */
+  let known: readonly WatchRow[] | null = null
+  const forget = (): void => {
+    known = null
+    database.afterRollback(() => (known = null))
+  }
+  const count = (sql: string, ...values: string[]): number =>
+    Number(database.prepare(sql).get(...values)?.['count'] ?? 0)
+
+  return {
+    all: (): readonly WatchRow[] =>
+      (known ??= database
+        .prepare('SELECT * FROM blackboard_watches ORDER BY created_at, id')
+        .all()
+        .map((row) => watchSchema.parse(row))),
+    put: (
+      watch: Pick<WatchRow, 'id' | 'agent_id' | 'pattern' | 'tell' | 'created_by' | 'created_at'>,
+    ): void => {
+      forget()
+      database
+        .prepare(
+          `INSERT INTO blackboard_watches (id, agent_id, pattern, tell, created_by, created_at)
+           VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (agent_id, pattern) DO UPDATE SET tell = excluded.tell`,
+        )
+        .run(watch.id, watch.agent_id, watch.pattern, watch.tell, watch.created_by, watch.created_at)
+    },
+    remove: (id: string): void => {
+      forget()
+      database.prepare('DELETE FROM blackboard_changes WHERE watch_id = ?').run(id)
+      database.prepare('DELETE FROM blackboard_watches WHERE id = ?').run(id)
+    },
+    told: (
+      watch: Pick<WatchRow, 'id' | 'agent_id'>,
+      mark: { readonly runId: string | null; readonly hour: number },
+    ): void => {
+      forget()
+      database
+        .prepare('UPDATE blackboard_watches SET last_run_id = ?, told = told + 1 WHERE id = ?')
+        .run(mark.runId, watch.id)
+      // Nothing is asked of an hour that is over.
+      database.prepare('DELETE FROM blackboard_tells WHERE hour < ?').run(mark.hour)
+      database
+        .prepare(
+          `INSERT INTO blackboard_tells (agent_id, hour, told) VALUES (?, ?, 1)
+           ON CONFLICT (agent_id, hour) DO UPDATE SET told = told + 1`,
+        )
+        .run(watch.agent_id, mark.hour)
+    },
+    /** By all watches of the agent, those that were ended too. */
+    toldInHour: (agentId: string, hour: number): number =>
+      Number(
+        database
+          .prepare('SELECT told FROM blackboard_tells WHERE agent_id = ? AND hour = ?')
+          .get(agentId, hour)?.['told'] ?? 0,
+      ),
+    /** The newest change of each key; where too many keys wait, the oldest is let go. */
+    note: (watchId: string, change: Omit<WatchedChange, 'position'>): void => {
+      database
+        .prepare(
+          `INSERT INTO blackboard_changes (watch_id, key, version, written_by, written_at) VALUES (?, ?, ?, ?, ?)
+           ON CONFLICT (watch_id, key) DO UPDATE SET version = excluded.version, written_by = excluded.written_by,
+             written_at = excluded.written_at`,
+        )
+        .run(watchId, change.key, change.version, change.written_by, change.written_at)
+      database
+        .prepare(
+          `DELETE FROM blackboard_changes WHERE watch_id = ? AND position <= (
+             SELECT position FROM blackboard_changes WHERE watch_id = ? ORDER BY position DESC LIMIT 1 OFFSET ?)`,
+        )
+        .run(watchId, watchId, watchLimits.changesMax)
+    },
+    /** Oldest first. */
+    changes: (watchId: string): readonly WatchedChange[] =>
+      database
+        .prepare(
+          'SELECT position, key, version, written_by, written_at FROM blackboard_changes WHERE watch_id = ? ORDER BY position',
+        )
+        .all(watchId)
+        .map((row) => changeSchema.parse(row)),
+    waitingCount: (watchId: string): number =>
+      count('SELECT count(*) AS count FROM blackboard_changes WHERE watch_id = ?', watchId),
+    /** Ids of watches with something to tell. */
+    waiting: (): readonly string[] =>
+      database
+        .prepare('SELECT DISTINCT watch_id FROM blackboard_changes')
+        .all()
+        .map((row) => String(row['watch_id'])),
+    forgetChanges: (positions: readonly number[]): void => {
+      for (const position of positions)
+        database.prepare('DELETE FROM blackboard_changes WHERE position = ?').run(position)
+    },
+  }
+}

@@ -1,0 +1,291 @@
+import { watchLimits } from '@flotilla/protocol/blackboard-limits'
+import { Problem } from '@flotilla/protocol/problem'
+import { afterEach, describe, expect, test } from 'vitest'
+import type { Action } from '../../access/action.ts'
+import type { Caller } from '../../access/caller.ts'
+import { silentLog } from '../../platform/log.ts'
+import { aLedgerHarness, person } from '../../testing/ledger-harness.ts'
+import type { LedgerHarness } from '../../testing/ledger-harness.ts'
+import { createBlackboard } from './blackboard.ts'
+import { createBlackboardWatches } from './set-watch.ts'
+import { createTellWatchers } from './tell-watchers.ts'
+import { createBlackboardWatchTable } from './watch-table.ts'
+
+const opened: LedgerHarness[] = []
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((world) => world.ledger.close()))
+})
+
+const agent = (agentId: string): Caller => ({ kind: 'agent', agentId, token: 'door', run: null })
+
+/** A board with its watchers over a ledger with fake agents. */
+async function aBoard(before?: LedgerHarness) {
+  const world = before ?? aLedgerHarness()
+  opened.push(world)
+  world.ledger.start()
+  await world.clock.settle()
+  const hidden = new Set<string>()
+  const paused = new Set<string>()
+  world.hooks.reasonsToPause.subscribe((agentId) => (paused.has(agentId) ? ['it is paused'] : []))
+  const decide = (_caller: Caller, action: Action) =>
+    action.do === 'read-blackboard' && hidden.has(action.key)
+      ? ({ allowed: false, reason: 'no', field: null } as const)
+      : ({ allowed: true } as const)
+  const shared = { ...world, decide }
+  const table = createBlackboardWatchTable(world.database)
+  const watchers = createTellWatchers({ ...shared, table, runs: world.ledger, log: silentLog })
+  const watches = createBlackboardWatches({
+    ...shared,
+    table,
+    guard: (caller, action) => {
+      if (action.do === 'read-blackboard' && action.key.startsWith('projects/')) throw new Problem('denied')
+      if (caller.kind === 'agent' && action.do !== 'act-for-self') throw new Problem('denied')
+    },
+    agentExists: (agentId) => agentId !== 'nobody',
+    heldBecause: watchers.heldBecause,
+  })
+  const board = createBlackboard({ ...shared, noteChange: watchers.note })
+  const write = (by: string, key: string) => board.write(agent(by), { key, value: 1 })
+  /** What the agent was told, oldest first. */
+  const told = (agentId: string) =>
+    world.agents.sent.filter((one) => one.agentId === agentId).map((one) => one.message)
+  const deliver = async () => {
+    watchers.deliver()
+    await world.clock.settle()
+  }
+  return { world, board, watches, watchers, write, told, deliver, hidden, paused }
+}
+
+const watching = (tell: 'run' | 'steer' = 'run') =>
+  ({ agentId: 'scout', pattern: 'output/**', tell }) as const
+const code = (expected: string) => expect.objectContaining({ code: expected })
+
+describe('a watch', () => {
+  test('has its agent called when others write, with what they wrote', async () => {
+    const { watches, write, told, deliver, world } = await aBoard()
+    watches.set(agent('scout'), watching())
+    write('auditor', 'output/report')
+    write('auditor', 'status/now')
+    await deliver()
+    expect(told('scout')).toEqual([
+      'What you watch on the blackboard was written by others:\n- output/report: version 1, by auditor\nRead what you need with read_blackboard.',
+    ])
+    const [run] = world.ledger.list({ agentId: 'scout', limit: 5 })
+    expect(run).toMatchObject({ origin: { kind: 'watcher', channel: 'mesh' }, proactive: true })
+  })
+
+  test('tells nobody of its own writing', async () => {
+    const { watches, write, told, deliver } = await aBoard()
+    watches.set(agent('scout'), watching())
+    write('scout', 'output/report')
+    await deliver()
+    expect(told('scout')).toEqual([])
+    expect(watches.list(agent('scout'))).toMatchObject([{ waiting: 0, held: null }])
+  })
+
+  test('gathers what comes while its last call has not begun, the newest of each key', async () => {
+    const { watches, write, told, deliver, world } = await aBoard()
+    watches.set(agent('scout'), watching())
+    world.chat('scout')
+    await world.clock.settle()
+    write('auditor', 'output/a')
+    await deliver()
+    for (let count = 0; count < 5; count++) write('auditor', 'output/b')
+    write('auditor', 'output/c')
+    await deliver()
+    expect(watches.list(agent('scout'))[0]).toMatchObject({
+      waiting: 2,
+      held: expect.stringContaining('has not begun'),
+    })
+    world.agents.finish('scout')
+    await world.clock.settle()
+    await deliver()
+    world.agents.finish('scout')
+    await world.clock.settle()
+    expect(told('scout')).toHaveLength(3)
+    expect(told('scout')[2]).toContain('- output/b: version 5, by auditor\n- output/c: version 1, by auditor')
+  })
+
+  test('that steers is heard within the work at hand, and calls an agent that has none', async () => {
+    const { watches, write, told, deliver, world } = await aBoard()
+    watches.set(agent('scout'), watching('steer'))
+    const atWork = world.chat('scout')
+    await world.clock.settle()
+    write('auditor', 'output/a')
+    await deliver()
+    expect(world.steersOf(atWork)).toMatchObject([{ text: expect.stringContaining('output/a') }])
+    expect(told('scout')).toEqual(['hello'])
+    world.agents.finish('scout')
+    await world.clock.settle()
+    world.agents.finish('scout')
+    await world.clock.settle()
+    write('auditor', 'output/b')
+    await deliver()
+    expect(told('scout').at(-1)).toContain('output/b')
+  })
+
+  test('is told after a mesh that died between the write and the telling, and once', async () => {
+    const { watches, write, world } = await aBoard()
+    watches.set(agent('scout'), watching())
+    write('auditor', 'output/a')
+    const again = await aBoard(await world.restarted())
+    await again.deliver()
+    await again.deliver()
+    expect(again.told('scout')).toHaveLength(1)
+    const later = await aBoard(await again.world.restarted())
+    await later.deliver()
+    expect(later.told('scout').filter((message) => message.includes('output/a'))).toHaveLength(
+      later.world.agents.sent.length,
+    )
+    expect(later.world.ledger.list({ limit: 10 })).toHaveLength(1)
+  })
+
+  test('shows nothing that its agent may not read, now or when it is told', async () => {
+    const { watches, write, told, deliver, hidden } = await aBoard()
+    watches.set(agent('scout'), watching())
+    hidden.add('output/secret')
+    write('auditor', 'output/secret')
+    write('auditor', 'output/later')
+    hidden.add('output/later')
+    await deliver()
+    expect(told('scout')).toEqual([])
+  })
+
+  test('is held while its agent is paused, and goes on after', async () => {
+    const { watches, write, told, deliver, paused } = await aBoard()
+    watches.set(agent('scout'), watching())
+    paused.add('scout')
+    write('auditor', 'output/a')
+    await deliver()
+    expect(told('scout')).toEqual([])
+    expect(watches.list(agent('scout'))[0]?.held).toBe('it is paused')
+    paused.clear()
+    await deliver()
+    expect(told('scout')).toHaveLength(1)
+  })
+
+  test('of two agents that answer each other for ever comes to an end within the hour', async () => {
+    const { watches, write, deliver, world } = await aBoard()
+    watches.set(agent('scout'), watching())
+    for (let count = 0; count < watchLimits.toldPerAgentAndHourMax + 5; count++) {
+      write('auditor', 'output/a')
+      await deliver()
+      world.agents.finish('scout')
+      await world.clock.settle()
+    }
+    expect(world.ledger.list({ agentId: 'scout', limit: 500 })).toHaveLength(
+      watchLimits.toldPerAgentAndHourMax,
+    )
+    expect(watches.list(agent('scout'))[0]?.held).toContain('in this hour')
+  })
+
+  test('has no more for its agent within the hour when it is set again, or stands beside others', async () => {
+    const { watches, write, deliver, world } = await aBoard()
+    const patterns = ['output/**', 'output/*'] as const
+    for (let count = 0; count < watchLimits.toldPerAgentAndHourMax + 5; count++) {
+      const wish = { agentId: 'scout', pattern: patterns[count % 2] ?? '' } as const
+      watches.set(agent('scout'), { ...wish, tell: 'run' })
+      write('auditor', 'output/a')
+      await deliver()
+      watches.set(agent('scout'), { ...wish, tell: 'off' })
+      world.agents.finish('scout')
+      await world.clock.settle()
+    }
+    const runs = () => world.ledger.list({ agentId: 'scout', limit: 500 }).length
+    expect(runs()).toBe(watchLimits.toldPerAgentAndHourMax)
+    watches.set(agent('scout'), watching())
+    write('auditor', 'output/a')
+    const later = await aBoard(await world.restarted())
+    await later.deliver()
+    expect(later.watches.list(agent('scout'))[0]).toMatchObject({
+      waiting: 1,
+      held: expect.stringContaining('in this hour'),
+    })
+    await later.world.clock.advance(3600_000)
+    await later.deliver()
+    expect(later.world.ledger.list({ agentId: 'scout', limit: 500 })).toHaveLength(
+      watchLimits.toldPerAgentAndHourMax + 1,
+    )
+  })
+
+  test('that steers calls its agent as a trigger does, at once or after its work', async () => {
+    const { watches, write, deliver, world } = await aBoard()
+    const [watch] = watches.set(agent('scout'), watching('steer'))
+    const newest = () => world.ledger.list({ agentId: 'scout', limit: 1 })[0]
+    write('auditor', 'output/a')
+    await deliver()
+    const calledByWatch = { origin: { kind: 'watcher', channel: 'mesh', user: watch?.id }, proactive: true }
+    expect(newest()).toMatchObject(calledByWatch)
+    write('auditor', 'output/b')
+    await deliver()
+    world.agents.finish('scout')
+    await world.clock.settle()
+    expect(world.ledger.list({ agentId: 'scout', limit: 5 })).toHaveLength(2)
+    expect(newest()).toMatchObject(calledByWatch)
+  })
+
+  test('keeps a bounded number of changes, the newest', async () => {
+    const { watches, write, paused, board } = await aBoard()
+    watches.set(agent('scout'), watching())
+    paused.add('scout')
+    for (let count = 0; count < watchLimits.changesMax + 5; count++) write('auditor', `output/${count}`)
+    expect(watches.list(agent('scout'))[0]?.waiting).toBe(watchLimits.changesMax)
+    expect(board.list(person, 'output/').entries).toHaveLength(watchLimits.changesMax + 5)
+  })
+})
+
+describe('setting watches', () => {
+  test('is for the agent itself, or for people', async () => {
+    const { watches } = await aBoard()
+    expect(watches.set(person, watching())).toMatchObject([{ agent_id: 'scout', created_by: 'human:cli' }])
+    expect(() => watches.set(person, { ...watching(), agentId: 'nobody' })).toThrow(code('unknown-agent'))
+    expect(watches.list(agent('auditor'))).toEqual([])
+    expect(watches.set(agent('scout'), { ...watching(), tell: 'steer' })).toMatchObject([{ tell: 'steer' }])
+    expect(watches.set(agent('scout'), { ...watching(), tell: 'off' })).toEqual([])
+    expect(() => watches.set(agent('scout'), { ...watching(), tell: 'off' })).toThrow(code('not-found'))
+  })
+
+  test('is refused for what belongs to a project of others', async () => {
+    const { watches } = await aBoard()
+    const wish = { agentId: 'scout', pattern: 'projects/blue/**', tell: 'run' } as const
+    expect(() => watches.set(agent('scout'), wish)).toThrow(code('denied'))
+  })
+
+  test('has a bound', async () => {
+    const { watches } = await aBoard()
+    const wish = (count: number) => ({ agentId: 'scout', pattern: `k${count}/*`, tell: 'run' }) as const
+    for (let count = 0; count < watchLimits.perAgentMax; count++) watches.set(agent('scout'), wish(count))
+    expect(() => watches.set(agent('scout'), wish(99))).toThrow(code('unprocessable'))
+    expect(watches.set(agent('scout'), { ...wish(1), tell: 'off' })).toHaveLength(watchLimits.perAgentMax - 1)
+  })
+})
+
+describe('history/', () => {
+  test.each(['history/2026', 'projects/red/history/2026'])(
+    '%s is added to and never changed',
+    async (key) => {
+      const { board } = await aBoard()
+      const entry = board.write(agent('scout'), { key, value: 'it rained' })
+      expect(entry).toMatchObject({ version: 1, expires_at: null })
+      for (const write of [{}, { expectedVersion: 1 }, { ttlSeconds: 5 }]) {
+        const change = () => board.write(agent('scout'), { key, value: 'it did not', ...write })
+        expect(change).toThrow(Problem)
+      }
+      expect(() => board.write(agent('scout'), { key: `${key}-b`, value: 1, ttlSeconds: 5 })).toThrow(
+        code('bad-request'),
+      )
+      expect(board.read(person, key).value).toBe('it rained')
+    },
+  )
+
+  test('is let go of by people alone, and its key stays used', async () => {
+    const { board } = await aBoard()
+    const key = 'history/2026'
+    board.write(agent('scout'), { key, value: 1 })
+    expect(() => board.remove(agent('scout'), key)).toThrow(code('denied'))
+    board.remove(person, key)
+    expect(() => board.read(person, key)).toThrow(code('not-found'))
+    expect(() => board.remove(person, key)).toThrow(code('not-found'))
+    expect(board.write(agent('scout'), { key, value: 2 }).version).toBe(2)
+  })
+})

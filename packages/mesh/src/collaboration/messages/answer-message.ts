@@ -1,0 +1,96 @@
+import { messageLimits } from '@flotilla/protocol/message-limits'
+import { Problem } from '@flotilla/protocol/problem'
+import type { Caller } from '../../access/index.ts'
+import type { SettledRun } from '../../kernel/index.ts'
+import { announceMessage } from './message-deps.ts'
+import type { MessageDeps } from './message-deps.ts'
+import type { MessageRecord } from './message-table.ts'
+
+/** Of an answer, characters; what is longer belongs into an artifact. */
+const answerMaxChars = 20_000
+
+export interface Answers {
+  /** In the transaction that settles a run: whoever asked for it by a message is told, once. */
+  runSettled(run: SettledRun): void
+  /**
+   * The message once it is answered, or as it is when the time is up or `gone` aborts. An answer that is given here is
+   * not told again at the end of the turn. Again it changes nothing. Problems `denied`, `stale-fence`, `not-found`.
+   */
+  awaitAnswer(
+    caller: Caller,
+    asked: { readonly id: string; readonly waitSeconds: number },
+    gone: AbortSignal,
+  ): Promise<MessageRecord>
+}
+
+export function createAnswers(deps: MessageDeps): Answers {
+  const { database, clock, guard, table, runs, events } = deps
+  const waiting = new Map<string, Set<() => void>>()
+
+  function wake(id: string): void {
+    for (const go of waiting.get(id) ?? []) go()
+  }
+
+  /** Resolves when it is answered, the time is up or whoever waits has gone. */
+  async function answered(id: string, waitMs: number, gone: AbortSignal): Promise<void> {
+    const over = new AbortController()
+    const signal = AbortSignal.any([over.signal, gone])
+    const those = waiting.get(id) ?? new Set()
+    waiting.set(id, those)
+    const go = (): void => over.abort()
+    those.add(go)
+    try {
+      await clock.sleep(waitMs, signal)
+    } catch (error) {
+      if (!signal.aborted) throw error
+    } finally {
+      those.delete(go)
+      if (those.size === 0) waiting.delete(id)
+    }
+  }
+
+  /** Bound to the turn in which it is read: a turn after it does not hear it anew. */
+  function take(message: MessageRecord): MessageRecord {
+    if (message.state === 'answered') runs.takeNote(message.asking_run_id, sourceOf(message))
+    return message
+  }
+
+  function own(caller: Caller, id: string): MessageRecord {
+    if (caller.kind !== 'agent' || !caller.run) throw new Problem('stale-fence')
+    runs.live.ticketOf(caller.run.runId, caller.run.fence)
+    const message = table.find(id)
+    if (!message || message.asking_run_id !== caller.run.runId) throw new Problem('not-found')
+    return message
+  }
+
+  return {
+    runSettled: (run) => {
+      const message = table.sentTo(run.id)
+      if (!message || !run.outcome) return
+      const { status: state, text } = run.outcome
+      const answer = { state, text: text.slice(0, answerMaxChars) }
+      table.answer(message.id, answer, clock.now())
+      const now = table.find(message.id) ?? message
+      runs.tellRun(message.asking_run_id, sourceOf(message), {
+        kind: 'message-answer',
+        agent: message.recipient,
+        said: message.text,
+        ...answer,
+      })
+      announceMessage(events, now)
+      database.afterCommit(() => wake(message.id))
+    },
+    awaitAnswer: async (caller, { id, waitSeconds }, gone) => {
+      guard(caller, { do: 'act-for-self', agentId: caller.kind === 'agent' ? caller.agentId : '' })
+      const asked = own(caller, id)
+      const waitMs = Math.min(waitSeconds, messageLimits.waitMaxSeconds) * 1000
+      if (asked.state === 'sent' && waitMs > 0) await answered(id, waitMs, gone)
+      // The run may have ended meanwhile, and its answer is nobody's here.
+      return database.transaction(() => take(own(caller, id)))
+    },
+  }
+}
+
+function sourceOf({ id }: MessageRecord): string {
+  return `message:${id}`
+}

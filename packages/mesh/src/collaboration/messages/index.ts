@@ -1,0 +1,42 @@
+import type { Kernel, MeshModule } from '../../kernel/index.ts'
+import { messageAgentRoutes } from './agent.routes.ts'
+import { messageOperatorRoutes } from './operator.routes.ts'
+import type { MessageAgents, MessagePeople, MessageRuns } from './message-deps.ts'
+import { createMessages } from './messages.ts'
+import type { Messages } from './messages.ts'
+import { messagePeopleRoutes } from './people.routes.ts'
+
+export type { KeptMessages, Messages } from './messages.ts'
+
+/** What agents ask each other; each message that begins work ends in `submitRun`. */
+export function messagesModule(
+  kernel: Kernel,
+  needs: { readonly agents: MessageAgents; readonly runs: MessageRuns; readonly people: MessagePeople },
+): MeshModule<Messages> {
+  const messages = createMessages({ ...kernel, ...needs })
+  const { hooks } = kernel
+  hooks.runSettled.subscribe(messages.runSettled)
+  hooks.runAwaits.subscribe(messages.openOf)
+  hooks.agentCapabilities.subscribe(messages.capabilitiesOf)
+  hooks.agentDeleted.subscribe(messages.forget)
+  return {
+    api: messages,
+    routes: {
+      people: (surface) => messagePeopleRoutes(surface, messages),
+      agent: (surface) => messageAgentRoutes(surface, messages),
+      operator: (surface) => messageOperatorRoutes(surface, messages),
+    },
+    metrics: () => [
+      {
+        name: 'flotilla_messages',
+        kind: 'gauge',
+        description: 'Messages between agents that are kept, by state',
+        samples: Object.entries(messages.countByState()).map(([state, value]) => ({
+          labels: { state },
+          value,
+        })),
+      },
+    ],
+    maintain: messages.trim,
+  }
+}

@@ -1,0 +1,51 @@
+import type { Person } from '@flotilla/protocol/people'
+import type { EventBus } from '../../events/index.ts'
+import type { Kernel } from '../../kernel/index.ts'
+import type { Ledger } from '../../runs/index.ts'
+import type { CapabilityTable } from './capability-table.ts'
+import type { MessageRecord, MessageTable } from './message-table.ts'
+
+/** What messages ask of runs. */
+export type MessageRuns = Pick<
+  Ledger,
+  'submitRun' | 'live' | 'chainOf' | 'tellRun' | 'takeNote' | 'laneOf' | 'isLaneFull'
+>
+
+/** What they ask of the fleet. */
+export interface MessageAgents {
+  find(agentId: string): unknown
+  isArchived(agentId: string): boolean
+  /** Why it does not work now, in words; null where it does. */
+  failureOf(agentId: string): string | null
+  /** Throws the Problem `unknown-agent`, or `agent-archived` for one that is given no work. */
+  requireWorking(agentId: string): void
+}
+
+/** What they ask of the file of people, as it is at the moment. */
+export interface MessagePeople {
+  byName(name: string): Pick<Person, 'name' | 'role' | 'agents'> | null
+}
+
+export interface MessageDeps extends Pick<
+  Kernel,
+  'database' | 'clock' | 'newId' | 'guard' | 'decide' | 'journal' | 'events' | 'hooks'
+> {
+  readonly agents: MessageAgents
+  readonly runs: MessageRuns
+  readonly people: MessagePeople
+  readonly table: MessageTable
+  readonly capabilities: CapabilityTable
+}
+
+/** What happened to a message, onto the bus. */
+export function announceMessage(events: EventBus, message: MessageRecord): void {
+  events.publish({
+    type: 'message.changed',
+    message_id: message.id,
+    from: message.sender,
+    to: message.recipient,
+    capability: message.capability,
+    state: message.state,
+    text: message.text,
+  })
+}

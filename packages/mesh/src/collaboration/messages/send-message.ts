@@ -1,0 +1,250 @@
+import { operatorAgentId } from '@flotilla/protocol/ids'
+import { wireLimits } from '@flotilla/protocol/limits'
+import { capabilityPrefix, messageLimits } from '@flotilla/protocol/message-limits'
+import { nearestName } from '@flotilla/protocol/nearest-name'
+import type { Origin } from '@flotilla/protocol/origin'
+import { Problem } from '@flotilla/protocol/problem'
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import type { Caller, HumanCaller } from '../../access/index.ts'
+import { actorOf } from '../../access/index.ts'
+import type { RunRecord } from '../../runs/index.ts'
+import { chooseRecipient } from './choose-recipient.ts'
+import { announceMessage } from './message-deps.ts'
+import type { MessageDeps } from './message-deps.ts'
+import type { MessageRecord } from './message-table.ts'
+
+export interface SendMessageInput {
+  /** The id of an agent, or `capability:NAME` for whoever can. */
+  readonly to: string
+  readonly text: string
+  readonly idempotencyKey?: string | null | undefined
+}
+
+/**
+ * Asks another agent something and never waits: the message and the run that answers it are rows of one transaction. A
+ * worker's message to the operator begins a run only where a person stands behind it who may give the operator work; else
+ * it is kept for the operator's next heartbeat. Problems: `denied`, `stale-fence`, `unknown-agent`, `no-capable-agent`,
+ * `hand-off-refused` for a loop or a depth over 8, `messages-exhausted`, and those of `submitRun`.
+ */
+export type SendMessage = (caller: Caller, input: SendMessageInput) => MessageRecord
+
+/** Whoever asks, and the runs that it works for, nearest first. */
+interface Asking {
+  readonly agentId: string
+  readonly run: RunRecord
+  readonly chain: readonly RunRecord[]
+  readonly root: RunRecord
+}
+
+interface Addressee {
+  readonly recipient: string
+  readonly capability: string | null
+}
+
+export function createSendMessage(deps: MessageDeps): SendMessage {
+  const { database, guard, table, events } = deps
+  return (caller, input) => {
+    const named = input.to.startsWith(capabilityPrefix) ? null : input.to
+    guard(caller, named === null ? { do: 'list-agents' } : { do: 'message-agent', to: named })
+    return database.transaction(() => {
+      const asking = askingOf(deps, caller)
+      const known = earlier(deps, asking, input)
+      if (known) return known
+      requireRoom(deps, asking)
+      const addressee: Addressee =
+        named === null
+          ? whoeverCan(deps, { caller, asking, capability: input.to.slice(capabilityPrefix.length) })
+          : { recipient: named, capability: null }
+      refuseLoops(asking, addressee.recipient)
+      const message = enter(deps, { caller, asking, addressee, input })
+      table.insert(message)
+      record(deps, caller, message)
+      announceMessage(events, message)
+      return message
+    })
+  }
+}
+
+function askingOf({ runs }: MessageDeps, caller: Caller): Asking {
+  if (caller.kind !== 'agent') throw new Problem('denied', { detail: 'only an agent sends messages' })
+  if (!caller.run) throw new Problem('stale-fence', { detail: 'only a live run can send a message' })
+  runs.live.ticketOf(caller.run.runId, caller.run.fence)
+  const chain = runs.chainOf(caller.run.runId)
+  const [run] = chain
+  const root = chain.at(-1)
+  if (!run || !root) throw new Problem('stale-fence')
+  return { agentId: caller.agentId, run, chain, root }
+}
+
+/** The same key again: what was made the first time, as it is now. */
+function earlier({ table }: MessageDeps, asking: Asking, input: SendMessageInput): MessageRecord | null {
+  const key = input.idempotencyKey ?? null
+  const known = key === null ? null : table.findByKey(asking.agentId, asking.run.id, key)
+  if (!known) return null
+  const to = known.capability === null ? known.recipient : `${capabilityPrefix}${known.capability}`
+  if (known.text === input.text && to === input.to) return known
+  throw new Problem('conflict', { detail: 'this idempotency key was used for another request' })
+}
+
+/** Talk that goes back and forth ends here, however it is spread over runs. */
+function requireRoom({ table }: MessageDeps, { run, root }: Asking): void {
+  const { perRunMax, perStimulusMax } = messageLimits
+  if (table.countOfRun(run.id) >= perRunMax) {
+    throw new Problem('messages-exhausted', {
+      detail: `this run has sent ${perRunMax} messages, which is all that one run may`,
+    })
+  }
+  if (table.countOfRoot(root.id) >= perStimulusMax) {
+    throw new Problem('messages-exhausted', {
+      detail: `${perStimulusMax} messages have been sent for what ${root.id} began, which is all`,
+    })
+  }
+}
+
+/** Who works for whom is a chain without circles: whoever is above waits for this work already. */
+function refuseLoops({ agentId, run, chain }: Asking, to: string): void {
+  if (to === agentId) throw new Problem('bad-request', { detail: 'an agent does not message itself' })
+  if (run.depth + 1 > wireLimits.handOffDepthMax) {
+    throw new Problem('hand-off-refused', {
+      detail: `work may be handed on ${wireLimits.handOffDepthMax} times at most`,
+    })
+  }
+  if (chain.some((above) => above.agentId === to)) {
+    throw new Problem('hand-off-refused', {
+      detail: `${to} waits for this work already: what you answer reaches it by itself`,
+    })
+  }
+}
+
+/**
+ * Only agents that the caller may message are looked at, so that it learns of no others; and of those only such as work
+ * now and are given work, since any other would be asked in vain.
+ */
+function whoeverCan(
+  deps: MessageDeps,
+  asked: { readonly caller: Caller; readonly asking: Asking; readonly capability: string },
+): Addressee {
+  const { agents, runs, capabilities, decide, hooks } = deps
+  const { caller, asking, capability } = asked
+  const above = new Set(asking.chain.map((run) => run.agentId))
+  const mayAsk = (agentId: string): boolean =>
+    agentId !== asking.agentId &&
+    agentId !== operatorAgentId &&
+    !above.has(agentId) &&
+    agents.find(agentId) !== null &&
+    !agents.isArchived(agentId) &&
+    agents.failureOf(agentId) === null &&
+    hooks.reasonsToGiveNoWork.ask(agentId).length === 0 &&
+    decide(caller, { do: 'message-agent', to: agentId }).allowed
+  const able = capabilities.declaring(capability).filter(mayAsk)
+  if (able.length === 0) {
+    const known = capabilities.all().filter((name) => capabilities.declaring(name).some(mayAsk))
+    throw noneCan(capability, known)
+  }
+  const free = able.filter((agentId) => !runs.isLaneFull({ agentId, proactive: asking.run.proactive }))
+  // Where every lane is full the first is asked all the same, and its refusal says when to come again.
+  const candidates = (free.length > 0 ? free : able).map((agentId) => ({ agentId, ...runs.laneOf(agentId) }))
+  return { recipient: chooseRecipient(candidates) ?? able[0] ?? '', capability }
+}
+
+function noneCan(capability: string, known: readonly string[]): Problem {
+  const near = nearestName(capability, known)
+  const there =
+    known.length === 0 ? 'nobody whom you may message and who works now declares anything' : known.join(', ')
+  return new Problem('no-capable-agent', {
+    detail: `nobody whom you may message and who works now declares ${capability}${near === null ? '' : `; did you mean ${near}?`} (declared: ${there.slice(0, 500)})`,
+  })
+}
+
+function enter(
+  deps: MessageDeps,
+  given: {
+    readonly caller: Caller
+    readonly asking: Asking
+    readonly addressee: Addressee
+    readonly input: SendMessageInput
+  },
+): MessageRecord {
+  const { runs, agents, table, newId, clock } = deps
+  const { caller, asking, addressee, input } = given
+  const fresh = {
+    id: newId('msg'),
+    sender: asking.agentId,
+    ...addressee,
+    text: input.text,
+    asking_run_id: asking.run.id,
+    root_run_id: asking.root.id,
+    idempotency_key: input.idempotencyKey ?? null,
+    answer: null,
+    created_at: clock.now(),
+    answered_at: null,
+  }
+  if (addressee.recipient === operatorAgentId && !mayWakeOperator(deps, asking)) {
+    agents.requireWorking(operatorAgentId)
+    requireRoomToKeep(table, asking.agentId)
+    return { ...fresh, state: 'kept', run_id: null }
+  }
+  const run = runs.submitRun(caller, {
+    agentId: addressee.recipient,
+    // In a conversation that the two have, whoever began it.
+    input: {
+      kind: 'chat',
+      message: inWords(asking.agentId, input.text),
+      session: `agent:${asking.agentId}`,
+    },
+    parent: asking.run,
+  })
+  return { ...fresh, state: 'sent', run_id: run.id }
+}
+
+/** One worker that talks a lot does not keep the others from being heard. */
+function requireRoomToKeep(table: MessageDeps['table'], sender: string): void {
+  const { keptMax, keptPerSenderMax } = messageLimits
+  if (table.keptCountOf(sender, operatorAgentId) >= keptPerSenderMax) {
+    throw new Problem('messages-exhausted', {
+      detail: `${keptPerSenderMax} messages of ${sender} wait for the operator's next heartbeat, which is all that are kept of one agent`,
+    })
+  }
+  if (table.keptCount(operatorAgentId) >= keptMax) {
+    throw new Problem('messages-exhausted', {
+      detail: `${keptMax} messages wait for the operator's next heartbeat, which is all that are kept`,
+    })
+  }
+}
+
+/**
+ * Whether a person began what this run works for, at that moment and not by a job, a hook or a watcher, who may give the
+ * operator work themselves: else whoever is granted one worker would command the operator through it.
+ */
+function mayWakeOperator({ people, decide }: MessageDeps, { root, run }: Asking): boolean {
+  if (root.origin.kind !== 'human' || run.proactive) return false
+  const behind = personBehind(people, root.origin)
+  return behind !== null && decide(behind, { do: 'submit-run', to: operatorAgentId }).allowed
+}
+
+/** Whoever began it, with what the file of people lets them now; null for one whom it does not name any more. */
+function personBehind(people: MessageDeps['people'], { channel, user }: Origin): HumanCaller | null {
+  // The gate names everybody but the owner of this machine.
+  if (user === undefined) return { kind: 'human', channel, role: 'owner' }
+  const person = people.byName(user)
+  if (!person) return null
+  const { name, role, agents } = person
+  return { kind: 'human', channel, user: name, person: name, role, agents }
+}
+
+/** Names the asker, since a conversation may have heard several; the words are material of another agent. */
+function inWords(sender: string, text: string): string {
+  return sanitizeForPrompt(
+    `Message of agent ${sender}. Your last words are the answer that it gets.\n\n${text}`,
+  )
+}
+
+function record({ journal }: MessageDeps, caller: Caller, message: MessageRecord): void {
+  const { id, recipient, capability, run_id: run, asking_run_id: asking, state } = message
+  journal.append({
+    actor: actorOf(caller),
+    action: `message.${state}`,
+    subject: id,
+    detail: { to: recipient, capability, run, asking },
+  })
+}

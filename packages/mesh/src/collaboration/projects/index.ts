@@ -1,0 +1,53 @@
+import type { BudgetView } from '@flotilla/protocol/money-api'
+import type { Caller } from '../../access/index.ts'
+import type { Kernel, MeshModule } from '../../kernel/index.ts'
+import type { ProjectAgents } from './manage-project.ts'
+import type { ReadProjectDeps } from './read-project.ts'
+import { createProjects } from './projects.ts'
+import type { Projects } from './projects.ts'
+import { projectAgentRoutes, projectPeopleRoutes } from './projects.routes.ts'
+
+export type { Projects } from './projects.ts'
+
+interface Needs {
+  readonly agents: ProjectAgents & { refreshBriefings(): Promise<void> }
+  readonly tasks: ReadProjectDeps['tasks']
+  readonly budgets: {
+    setAgentProject(caller: Caller, agentId: string, project: string | null): void
+    view(caller: Caller, scope: { readonly scope: 'project'; readonly id: string }): BudgetView
+  }
+}
+
+/** Members, goal and context, and what agents of one project keep to themselves. */
+export function projectsModule(kernel: Kernel, { agents, tasks, budgets }: Needs): MeshModule<Projects> {
+  const projects = createProjects({
+    ...kernel,
+    agents,
+    tasks,
+    setAgentProject: budgets.setAgentProject,
+    budgetOf: (id) => {
+      const { daily, monthly } = budgets.view({ kind: 'system' }, { scope: 'project', id })
+      return {
+        daily_usd: daily.limit_usd,
+        monthly_usd: monthly.limit_usd,
+        today_usd: daily.spent_usd,
+        month_usd: monthly.spent_usd,
+      }
+    },
+    refreshBriefings: () => {
+      agents.refreshBriefings().catch((error: unknown) => {
+        kernel.log.error(
+          { err: error },
+          'briefings were not refreshed; members read their old PROJECT.md until they are',
+        )
+      })
+    },
+  })
+  return {
+    api: projects,
+    routes: {
+      people: (surface) => projectPeopleRoutes(surface, projects),
+      agent: (surface) => projectAgentRoutes(surface, projects),
+    },
+  }
+}

@@ -1,0 +1,226 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import { Problem } from '@flotilla/protocol/problem'
+import { projectLimits } from '@flotilla/protocol/project-limits'
+import type { ManageProjectAction } from '@flotilla/protocol/project-limits'
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import type { Caller, Guard } from '../../access/index.ts'
+import { actorOf } from '../../access/index.ts'
+import type { EventBus } from '../../events/index.ts'
+import type { Journal } from '../../journal/index.ts'
+import type { Database } from '../../storage/index.ts'
+import type { ProjectRow, ProjectTable } from './project-table.ts'
+
+export interface ProjectAgents {
+  find(
+    agentId: string,
+  ): { readonly id: string; readonly role: string; readonly project: string | null } | null
+  list(): readonly { readonly id: string; readonly role: string; readonly project: string | null }[]
+}
+
+export interface ManageProjectDeps {
+  readonly database: Database
+  readonly table: ProjectTable
+  readonly agents: ProjectAgents
+  /** Guards and journals it, and holds the budget of the project that is left. */
+  readonly setAgentProject: (caller: Caller, agentId: string, project: string | null) => void
+  readonly guard: Guard
+  readonly journal: Journal
+  readonly events: EventBus
+  readonly clock: Clock
+}
+
+/**
+ * Makes a project, puts it away and takes it back, decides who belongs to it; each said again changes nothing.
+ * Problems: `denied`, `human-only` for a member that a limit of money holds, `not-found`, `unknown-agent`, `conflict` for
+ * a change of an archived one, `unprocessable` at a bound.
+ */
+export type ManageProject = (
+  caller: Caller,
+  name: string,
+  change: { readonly action: ManageProjectAction; readonly agents: readonly string[] },
+) => void
+
+export function createManageProject(deps: ManageProjectDeps): ManageProject {
+  const { database, table } = deps
+  return (caller, name, { action, agents }) => {
+    deps.guard(caller, { do: 'manage-projects', project: name })
+    database.transaction(() => {
+      switch (action) {
+        case 'create':
+          create(deps, caller, name)
+          return addMembers(deps, caller, { name, agents })
+        case 'archive':
+        case 'unarchive':
+          return archive(deps, caller, { row: requireProject(table, name), action })
+        case 'add_members':
+          return addMembers(deps, caller, { name, agents })
+        case 'remove_members':
+          requireInUse(requireProject(table, name))
+          for (const agentId of agents) {
+            if (requireAgent(deps, agentId).project === name) deps.setAgentProject(caller, agentId, null)
+          }
+      }
+    })
+  }
+}
+
+function create(deps: ManageProjectDeps, caller: Caller, name: string): void {
+  if (!deps.table.find(name)) ensureProject(deps, name)
+  else return
+  told(deps, caller, { name, action: 'created' })
+}
+
+/** Its row, where it is not there yet. Joins the caller's transaction. Problem `unprocessable` at the bound. */
+export function ensureProject(deps: Pick<ManageProjectDeps, 'table' | 'clock'>, name: string): void {
+  if (deps.table.find(name)) return
+  if (deps.table.count() >= projectLimits.projectsMax) {
+    throw new Problem('unprocessable', {
+      detail: `a fleet has ${projectLimits.projectsMax} projects at most`,
+    })
+  }
+  deps.table.insert(name, deps.clock.now())
+}
+
+function addMembers(
+  deps: ManageProjectDeps,
+  caller: Caller,
+  { name, agents }: { readonly name: string; readonly agents: readonly string[] },
+): void {
+  requireInUse(requireProject(deps.table, name))
+  const members = deps.agents.list().filter(({ project }) => project === name).length
+  if (members + agents.length > projectLimits.membersMax) {
+    throw new Problem('unprocessable', {
+      detail: `a project has ${projectLimits.membersMax} members at most`,
+    })
+  }
+  for (const agentId of agents) {
+    if (requireAgent(deps, agentId).project !== name) deps.setAgentProject(caller, agentId, name)
+  }
+}
+
+function archive(
+  deps: ManageProjectDeps,
+  caller: Caller,
+  { row, action }: { readonly row: ProjectRow; readonly action: 'archive' | 'unarchive' },
+): void {
+  if ((row.archived_at !== null) === (action === 'archive')) return
+  const now = deps.clock.now()
+  deps.table.setArchived(row.name, action === 'archive' ? now : null, now)
+  told(deps, caller, { name: row.name, action: `${action}d` })
+}
+
+export interface WriteProjectInput {
+  /** Undefined for the goal. */
+  readonly section?: string | undefined
+  readonly text: string
+  readonly criteria?: readonly string[] | undefined
+  readonly expectedVersion: number
+}
+
+/**
+ * Writes the goal or one section over the version that was read, so that of two writers neither erases the other's
+ * words unseen. Problems: `denied`, `not-found`, `version-conflict` with what stands there, `conflict` for an archived
+ * project, `bad-request`, `unprocessable` at a bound.
+ */
+export type WriteProject = (caller: Caller, name: string, input: WriteProjectInput) => void
+
+export function createWriteProject(deps: ManageProjectDeps): WriteProject {
+  const { database, table } = deps
+  return (caller, name, { section, text, criteria, expectedVersion: expected }) => {
+    deps.guard(caller, { do: 'manage-projects', project: name })
+    const words = sanitizeForPrompt(text).trim()
+    database.transaction(() => {
+      const row = requireProject(table, name)
+      requireInUse(row)
+      const mark = { by: actorOf(caller), at: deps.clock.now() }
+      if (section === undefined) {
+        if (words.length > projectLimits.goalMaxChars) {
+          throw new Problem('bad-request', {
+            detail: `text: a goal has ${projectLimits.goalMaxChars} characters at most`,
+          })
+        }
+        const goal = { text: words, criteria: (criteria ?? row.criteria).map(sanitizeForPrompt), expected }
+        if (!table.writeGoal(name, goal, mark.at))
+          throw overtaken('the goal', { version: row.goal_version, text: row.goal })
+      } else {
+        if (criteria !== undefined)
+          throw new Problem('bad-request', { detail: 'criteria: they belong to the goal, not to a section' })
+        writeSection(table, name, { section, words, expected, mark })
+      }
+      told(deps, caller, { name, action: 'written', section: section ?? 'goal' })
+    })
+  }
+}
+
+function writeSection(
+  table: ProjectTable,
+  name: string,
+  {
+    section,
+    words,
+    expected,
+    mark,
+  }: { section: string; words: string; expected: number; mark: { by: string; at: number } },
+): void {
+  const before = table.section(name, section)
+  const isNew = before === null || before.text === ''
+  if (isNew && words !== '' && table.sections(name).length >= projectLimits.sectionsMax) {
+    throw new Problem('unprocessable', {
+      detail: `a project has ${projectLimits.sectionsMax} sections at most`,
+    })
+  }
+  if (isNew && words === '') throw new Problem('not-found', { detail: `there is no section ${section}` })
+  if (table.writeSection(name, { name: section, text: words, expected }, mark)) return
+  throw overtaken(`section ${section}`, {
+    version: before?.version ?? 0,
+    text: before?.text ?? '',
+    by: before?.updated_by,
+  })
+}
+
+const shownMaxChars = 2000
+
+/** Whoever lost reads what stands there now, and can put both together. */
+function overtaken(
+  what: string,
+  {
+    version,
+    text,
+    by,
+  }: { readonly version: number; readonly text: string; readonly by?: string | undefined },
+): Problem {
+  const writer = by === undefined ? '' : `, written by ${by}`
+  return new Problem('version-conflict', {
+    detail: `${what} is at version ${version}${writer}: put your words and these together, and write over ${version}. It says: ${text.slice(0, shownMaxChars)}`,
+  })
+}
+
+/** Problem `not-found`. */
+export function requireProject(table: ProjectTable, name: string): ProjectRow {
+  const row = table.find(name)
+  if (!row) throw new Problem('not-found', { detail: `there is no project ${name}` })
+  return row
+}
+
+/** Problem `conflict`. */
+export function requireInUse(row: ProjectRow): void {
+  if (row.archived_at === null) return
+  throw new Problem('conflict', { detail: `project ${row.name} is archived; take it back first (unarchive)` })
+}
+
+function requireAgent({ agents }: ManageProjectDeps, agentId: string) {
+  const agent = agents.find(agentId)
+  if (!agent) throw new Problem('unknown-agent', { detail: `there is no agent ${agentId}` })
+  return agent
+}
+
+function told(
+  { journal, events }: ManageProjectDeps,
+  caller: Caller,
+  { name, action, section }: { readonly name: string; readonly action: string; readonly section?: string },
+): void {
+  const actor = actorOf(caller)
+  const detail = section === undefined ? {} : { section }
+  journal.append({ actor, action: `project.${action}`, subject: name, detail })
+  events.publish({ type: 'project.changed', project: name, action, actor })
+}

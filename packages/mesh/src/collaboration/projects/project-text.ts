@@ -1,0 +1,36 @@
+import { joinPromptText, sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import type { PromptText } from '@flotilla/protocol/sanitize-for-prompt'
+import type { ProjectRow, SectionRow } from './project-table.ts'
+
+/**
+ * PROJECT.md: what a project wants, as each of its members reads it. The same rows give the same bytes, so that a
+ * provider's prompt cache holds. It has no cap of its own; the whole prompt has one. Pure.
+ */
+export function projectText(project: {
+  readonly row: ProjectRow
+  readonly sections: readonly SectionRow[]
+  readonly members: readonly { readonly id: string; readonly role: string }[]
+}): PromptText {
+  const { row, sections, members } = project
+  const parts = [
+    `# Project ${row.name}`,
+    ...(row.archived_at === null
+      ? []
+      : ['This project is archived: what it has can be read, and nothing is added.']),
+    ...(row.goal === '' ? [] : [`## Goal\n\n${row.goal}`]),
+    ...(row.criteria.length === 0
+      ? []
+      : [`It is reached when:\n${row.criteria.map((one) => `- ${oneLine(one)}`).join('\n')}`]),
+    ...sections.map(({ name, text }) => `## ${name}\n\n${text}`),
+    `## Members\n\n${members.map(({ id, role }) => `- \`${id}\`: ${oneLine(role)}`).join('\n')}`,
+    `## What members share\n\nKeys of the blackboard and topics that begin with \`projects/${row.name}/\` are for members of this project, whatever else each may; files saved with \`shared\` can be read by all of them. Others see none of it.`,
+  ]
+  return joinPromptText(parts.map(sanitizeForPrompt), '\n\n')
+}
+
+function oneLine(text: string): string {
+  return text
+    .replaceAll(/[\s\u2028\u2029]+/gu, ' ')
+    .trim()
+    .slice(0, 200)
+}

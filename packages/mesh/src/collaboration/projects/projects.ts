@@ -1,0 +1,77 @@
+import type { ProjectView } from '@flotilla/protocol/project-api'
+import { projectNameSchema } from '@flotilla/protocol/money-api'
+import { Problem } from '@flotilla/protocol/problem'
+import type { Caller } from '../../access/index.ts'
+import type { Hooks } from '../../kernel/index.ts'
+import {
+  createManageProject,
+  createWriteProject,
+  ensureProject,
+  requireInUse,
+  requireProject,
+} from './manage-project.ts'
+import type { ManageProjectDeps, WriteProjectInput } from './manage-project.ts'
+import { createProjectTable } from './project-table.ts'
+import { projectText } from './project-text.ts'
+import { createReadProjects } from './read-project.ts'
+import type { ReadProjectDeps } from './read-project.ts'
+
+export type Projects = ReturnType<typeof createProjects>
+
+export type ProjectsDeps = Omit<ManageProjectDeps, 'table'> &
+  Omit<ReadProjectDeps, 'table'> & {
+    readonly hooks: Hooks
+    /** After a commit: members read of their project what stands there now. */
+    readonly refreshBriefings: () => void
+  }
+
+/** Agents that work for one thing: what it is, who they are, and what they keep to themselves. */
+export function createProjects(given: ProjectsDeps) {
+  const { database, hooks, agents } = given
+  const table = createProjectTable(database)
+  const deps = { ...given, table }
+  const read = createReadProjects(deps)
+  const manage = createManageProject(deps)
+  const write = createWriteProject(deps)
+
+  hooks.projectOf.subscribe((agentId) => {
+    const name = agents.find(agentId)?.project ?? null
+    return name === null ? [] : [{ name, archived: table.isArchived(name) }]
+  })
+  hooks.projectTexts.subscribe((agentId) => {
+    const name = agents.find(agentId)?.project ?? null
+    const row = name === null ? null : table.find(name)
+    if (!row) return []
+    return [projectText({ row, sections: table.sections(row.name), members: read.membersOf(row.name) })]
+  })
+  hooks.membershipChanged.subscribe(({ project }) => {
+    if (project !== null) {
+      // A name is enough to begin a project, as with its budget.
+      ensureProject(deps, project)
+      requireInUse(requireProject(table, project))
+    }
+    database.afterCommit(given.refreshBriefings)
+  })
+
+  return {
+    list: read.list,
+    one: read.one,
+    manage: (caller: Caller, name: string, change: Parameters<typeof manage>[2]): ProjectView => {
+      requireName(name)
+      manage(caller, name, change)
+      database.afterCommit(given.refreshBriefings)
+      return read.one(caller, name)
+    },
+    write: (caller: Caller, name: string, input: WriteProjectInput): ProjectView => {
+      write(caller, name, input)
+      database.afterCommit(given.refreshBriefings)
+      return read.one(caller, name)
+    },
+  }
+}
+
+/** Problem `bad-request`. */
+function requireName(name: string): void {
+  if (projectNameSchema.safeParse(name).success) return
+  throw new Problem('bad-request', { detail: 'a project is 1 to 64 of a-z 0-9 _ -' })
+}

@@ -1,0 +1,93 @@
+import type { ProjectSummary, ProjectView } from '@flotilla/protocol/project-api'
+import { operatorAgentId } from '@flotilla/protocol/ids'
+import { Problem } from '@flotilla/protocol/problem'
+import type { Action, Caller, Decision, Guard } from '../../access/index.ts'
+import type { ProjectAgents } from './manage-project.ts'
+import type { ProjectRow, ProjectTable } from './project-table.ts'
+
+/** Tasks of each kind that a view names. */
+const namedMax = 5
+
+interface ProjectTask {
+  readonly id: string
+  readonly title: string
+  readonly summary: string | null
+}
+
+export interface ReadProjectDeps {
+  readonly table: ProjectTable
+  readonly agents: ProjectAgents
+  readonly tasks: {
+    countsOf(project: string): Readonly<Record<string, number>>
+    /** Newest first. */
+    ofProject(page: { project: string; state: string; limit: number }): readonly ProjectTask[]
+  }
+  readonly budgetOf: (project: string) => ProjectView['budget']
+  readonly guard: Guard
+  readonly decide: (caller: Caller, action: Action) => Decision
+}
+
+/** People and the operator see all; an agent sees the project that it belongs to. What it may not see is not there. */
+export function createReadProjects(deps: ReadProjectDeps) {
+  const { table, agents } = deps
+
+  function sees(caller: Caller, name: string): boolean {
+    if (caller.kind !== 'agent') return true
+    if (agents.find(caller.agentId)?.project === name) return true
+    return (
+      caller.agentId === operatorAgentId &&
+      deps.decide(caller, { do: 'manage-projects', project: name }).allowed
+    )
+  }
+
+  function guard(caller: Caller): void {
+    if (caller.kind === 'agent') deps.guard(caller, { do: 'act-for-self', agentId: caller.agentId })
+    else deps.guard(caller, { do: 'view-fleet' })
+  }
+
+  const membersOf = (name: string) => agents.list().filter(({ project }) => project === name)
+
+  function summary(row: ProjectRow): ProjectSummary {
+    return {
+      name: row.name,
+      goal: row.goal,
+      members: membersOf(row.name).map(({ id }) => id),
+      archived_at: row.archived_at,
+      tasks: { ...deps.tasks.countsOf(row.name) },
+      updated_at: row.updated_at,
+    }
+  }
+
+  const named = (project: string, state: string) =>
+    deps.tasks.ofProject({ project, state, limit: namedMax }).map(({ id, title, summary: words }) => ({
+      id,
+      title,
+      summary: (words ?? '').slice(0, 500),
+    }))
+
+  return {
+    list: (caller: Caller): readonly ProjectSummary[] => {
+      guard(caller)
+      return table
+        .list()
+        .filter(({ name }) => sees(caller, name))
+        .map(summary)
+    },
+    /** Problems `denied`, `not-found`. */
+    one: (caller: Caller, name: string): ProjectView => {
+      guard(caller)
+      const row = sees(caller, name) ? table.find(name) : null
+      if (!row) throw new Problem('not-found', { detail: `there is no project ${name}` })
+      return {
+        ...summary(row),
+        criteria: row.criteria,
+        goal_version: row.goal_version,
+        sections: [...table.sections(name)],
+        blocked: named(name, 'blocked'),
+        done: named(name, 'done'),
+        budget: deps.budgetOf(name),
+      }
+    },
+    membersOf,
+  }
+}

@@ -1,0 +1,263 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { NewId } from '@flotilla/protocol/ids'
+import { Problem } from '@flotilla/protocol/problem'
+import { isTerminal } from '@flotilla/protocol/run'
+import { isTaskOpen } from '@flotilla/protocol/task-actions'
+import type { ManageAction } from '@flotilla/protocol/task-actions'
+import type { TaskView } from '@flotilla/protocol/task'
+import type { Caller, Guard } from '../access/index.ts'
+import { actorOf } from '../access/index.ts'
+import type { EventBus } from '../events/index.ts'
+import type { Hooks } from '../kernel/index.ts'
+import type { Journal } from '../journal/index.ts'
+import type { Ledger, RunRecord } from '../runs/index.ts'
+import { originOf } from '../runs/index.ts'
+import type { Database } from '../storage/index.ts'
+import { askingChain, creatorOf, emptyTask, refuseLoops } from './hand-off.ts'
+import type { MoveTask } from './move-task.ts'
+import { record } from './move-task.ts'
+import type { TaskAccess } from './task-access.ts'
+import type { TaskHistory } from './task-history.ts'
+import { refuseVainNeeds } from './task-queue.ts'
+import type { TaskQueue } from './task-queue.ts'
+import { taskView } from './task-table.ts'
+import type { TaskRecord, TaskTable } from './task-table.ts'
+import { noteOf, refused } from './update-task.ts'
+
+export interface ManageTaskInput {
+  readonly taskId: string
+  readonly action: ManageAction
+  /** The answer, or why. */
+  readonly note: string
+  /** Whom a rerouted task goes to. */
+  readonly to?: string | undefined
+}
+
+/**
+ * Whoever gave a task, or routes tasks, sets it going again, gives it to another, or ends it. Problems: `denied`,
+ * `stale-fence`, `not-found`, `conflict` where the state does not allow it, `bad-request`, `hand-off-refused`, and
+ * those of `submitRun`.
+ */
+export type ManageTask = (caller: Caller, input: ManageTaskInput) => TaskView
+
+export interface ManageTaskDeps {
+  readonly database: Database
+  readonly ledger: Pick<Ledger, 'live' | 'chainOf' | 'find' | 'cancelRun' | 'tellRun' | 'usedBy'>
+  readonly table: TaskTable
+  readonly history: TaskHistory
+  readonly moveTask: MoveTask
+  readonly queue: TaskQueue
+  readonly access: TaskAccess
+  readonly projectOf: (agentId: string) => string | null
+  readonly requireAgent: (agentId: string) => void
+  readonly guard: Guard
+  readonly hooks: Pick<Hooks, 'callsOfTask'>
+  readonly journal: Journal
+  readonly events: EventBus
+  readonly clock: Clock
+  readonly newId: NewId
+}
+
+export function createManageTask(deps: ManageTaskDeps): ManageTask {
+  const { database, access, guard } = deps
+  return (caller, { taskId, action, note, to }) => {
+    access.requireActing(caller)
+    const words = noteOf(note)
+    switch (action) {
+      case 'answer': {
+        const task = access.requireGiver(caller, taskId)
+        if (words === '') throw new Problem('bad-request', { detail: '`note`: say the answer' })
+        guardReach(guard, caller, task.assignee)
+        return database.transaction(() => giveAnew(deps, caller, { task, action, words }))
+      }
+      case 'retry': {
+        const task = access.requireRouter(caller, taskId)
+        guardReach(guard, caller, task.assignee)
+        return database.transaction(() =>
+          isTaskOpen(task.state)
+            ? giveAnew(deps, caller, { task, action, words })
+            : giveAgain(deps, caller, { task, words: words || 'it is tried again', description: null }),
+        )
+      }
+      case 'reroute': {
+        const task = access.requireRouter(caller, taskId)
+        if (to === undefined) throw new Problem('bad-request', { detail: '`to`: say which agent gets it' })
+        if (to === task.assignee) throw new Problem('bad-request', { detail: `\`to\`: ${to} has it already` })
+        guardReach(guard, caller, to)
+        return database.transaction(() => giveAnew(deps, caller, { task, action, words, to }))
+      }
+      case 'cancel': {
+        const task = access.requireGiver(caller, taskId)
+        return database.transaction(() => cancel(deps, caller, { task, words: words || 'it was cancelled' }))
+      }
+    }
+  }
+}
+
+/** Before a transaction, so that the refusal stays on record. */
+function guardReach(guard: Guard, caller: Caller, to: string): void {
+  guard(caller, { do: caller.kind === 'agent' ? 'message-agent' : 'submit-run', to })
+}
+
+interface GivenAnew {
+  readonly task: TaskRecord
+  readonly action: 'answer' | 'retry' | 'reroute'
+  readonly words: string
+  readonly to?: string
+}
+
+/** The same task begins another round, with a run of its own. What worked on it before ends. */
+function giveAnew(deps: ManageTaskDeps, caller: Caller, { task, action, words, to }: GivenAnew): TaskView {
+  const { ledger, moveTask, queue } = deps
+  const assignee = to ?? task.assignee
+  deps.requireAgent(assignee)
+  refuseVainNeeds(deps.table, task)
+  const parent = waitingRun(deps, caller, task)
+  refuseLoops(parent ? ledger.chainOf(parent.id) : [], assignee)
+  // One that waits for the same agent already takes no more room.
+  if (task.waits_for === null || assignee !== task.assignee) {
+    requireRoomToWait(queue, { ...task, assignee }, parent)
+  }
+  const moved = moveTask(task, {
+    action,
+    actor: actorOf(caller),
+    words: to === undefined ? words : `from ${task.assignee} to ${to}${words === '' ? '' : `: ${words}`}`,
+    changes: {
+      assignee,
+      round: task.round + 1,
+      project: deps.projectOf(assignee),
+      parent_run_id: parent?.id ?? null,
+      waits_for: null,
+      run_id: null,
+      ...usedUpTo(deps, task),
+    },
+    tell: null,
+  })
+  if (!moved) throw refused(task, action)
+  // One that asked ends its turn by itself.
+  if (action === 'reroute') endRun(deps, task)
+  return taskView(queue.enter(moved, { caller, parent }))
+}
+
+/** A cap is of the task, whatever run works on it. */
+function usedUpTo(
+  { ledger }: ManageTaskDeps,
+  task: TaskRecord,
+): Pick<TaskRecord, 'tokens_before' | 'cost_before_usd'> {
+  const last = task.run_id === null ? null : ledger.usedBy(task.run_id)
+  return {
+    tokens_before: task.tokens_before + (last?.tokens ?? 0),
+    cost_before_usd: task.cost_before_usd + (last?.costUsd ?? 0),
+  }
+}
+
+function callsUpTo({ hooks }: ManageTaskDeps, task: TaskRecord): number {
+  return hooks.callsOfTask.ask(task.id).reduce((sum, calls) => sum + calls, task.calls_before)
+}
+
+/**
+ * The run that is told how it ends: the one that waits for it, as long as it does; then the one in which it was set
+ * going again. People look for themselves.
+ */
+function waitingRun(deps: ManageTaskDeps, caller: Caller, task: TaskRecord): RunRecord | null {
+  const asking = askingChain(deps.ledger, caller)[0] ?? null
+  const before = task.parent_run_id === null ? null : deps.ledger.find(task.parent_run_id)
+  return before && !isTerminal(before.state) ? before : asking
+}
+
+/** Where it cannot begin at once it takes a place among those that wait. Problem `unprocessable`. */
+function requireRoomToWait(queue: TaskQueue, task: TaskRecord, parent: RunRecord | null): void {
+  if (queue.obstacle(task, parent) !== null) queue.requireRoom(task.assignee)
+}
+
+/** Each is given anew once, so that what is made of a task is a chain and no crowd. Problem `conflict`. */
+function refuseGivenAnew(table: TaskTable, task: TaskRecord): void {
+  let last: TaskRecord | null = null
+  for (let next = table.madeOf(task.id); next; next = table.madeOf(next.id)) last = next
+  if (last === null) return
+  throw new Problem('conflict', {
+    detail: `the task was given anew already, the last time as ${last.id}, which is ${last.state}: go on with that one`,
+  })
+}
+
+/**
+ * A task that ended is done again as a new one; what needed the old needs the new. Tried again, it is held to what the
+ * old left of its caps; a rework is work of its own. Joins the caller's transaction.
+ */
+export function giveAgain(
+  deps: ManageTaskDeps,
+  caller: Caller,
+  again: { readonly task: TaskRecord; readonly words: string; readonly description: string | null },
+): TaskView {
+  const { table, queue } = deps
+  const { task, words } = again
+  if (task.state === 'done' && again.description === null) throw refused(task, 'retry')
+  refuseGivenAnew(table, task)
+  deps.requireAgent(task.assignee)
+  const parent = askingChain(deps.ledger, caller)[0] ?? null
+  refuseLoops(parent ? deps.ledger.chainOf(parent.id) : [], task.assignee)
+  const now = deps.clock.now()
+  const fresh: TaskRecord = {
+    ...emptyTask,
+    id: deps.newId('task'),
+    creator: creatorOf(caller),
+    assignee: task.assignee,
+    title: task.title,
+    description: again.description ?? task.description,
+    data: task.data,
+    project: deps.projectOf(task.assignee),
+    origin: originOf(caller),
+    parent_run_id: parent?.id ?? null,
+    parent_task_id: parent?.taskId ?? null,
+    previous_task_id: task.id,
+    needs: task.needs,
+    artifacts: task.artifacts,
+    max_turns: task.max_turns,
+    max_cost_usd: task.max_cost_usd,
+    max_tokens: task.max_tokens,
+    ...(again.description === null ? { ...usedUpTo(deps, task), calls_before: callsUpTo(deps, task) } : {}),
+    created_at: now,
+    updated_at: now,
+  }
+  requireRoomToWait(queue, fresh, parent)
+  table.insert(fresh)
+  record(deps, fresh, { action: 'given', actor: actorOf(caller), words })
+  for (const needing of table.needing(task.id)) {
+    const needs = needing.needs.map((id) => (id === task.id ? fresh.id : id))
+    table.replace(needing, { ...needing, needs })
+  }
+  return taskView(queue.enter(fresh, { caller, parent }))
+}
+
+/** With all that was handed on below it. Joins the caller's transaction. */
+function cancel(
+  deps: ManageTaskDeps,
+  caller: Caller,
+  { task, words }: { readonly task: TaskRecord; readonly words: string },
+): TaskView {
+  const { table, ledger } = deps
+  const ended = (one: TaskRecord, why: string): TaskRecord | null =>
+    deps.moveTask(one, {
+      action: 'cancel',
+      actor: actorOf(caller),
+      words: why,
+      changes: { summary: why, waits_for: null },
+      tell: ledger.tellRun,
+    })
+  const moved = ended(task, words)
+  if (!moved) throw refused(task, 'cancel')
+  endRun(deps, task)
+  const below = [...table.openBelow(task.id)]
+  for (let one = below.shift(); one; one = below.shift()) {
+    const current = table.find(one.id) ?? one
+    below.push(...table.openBelow(one.id))
+    if (ended(current, `${task.id}, for which it was given, was cancelled`)) endRun(deps, current)
+  }
+  return taskView(moved)
+}
+
+/** The run that works on it, if any still does. Its task has moved already and does not follow it. */
+function endRun({ ledger }: Pick<ManageTaskDeps, 'ledger'>, task: TaskRecord): void {
+  const run = task.run_id === null ? null : ledger.find(task.run_id)
+  if (run && !isTerminal(run.state)) ledger.cancelRun({ kind: 'system' }, run.id)
+}

@@ -1,0 +1,32 @@
+import type { TaskView } from '@flotilla/protocol/task'
+import type { Caller } from '../access/index.ts'
+import type { TaskAccess } from './task-access.ts'
+import type { TaskHistory, TaskHistoryRow } from './task-history.ts'
+import { taskView } from './task-table.ts'
+import type { TaskTable } from './task-table.ts'
+
+const childrenMax = 100
+
+export interface TaskDetail {
+  readonly task: TaskView
+  /** Oldest first. */
+  readonly history: readonly TaskHistoryRow[]
+  /** Tasks that were given in the work on it. */
+  readonly children: readonly string[]
+}
+
+/** One task with all that happened to it, for its giver, its assignee, its project and who routes tasks. Problem `not-found`. */
+export function createReadTask(deps: {
+  readonly access: TaskAccess
+  readonly table: TaskTable
+  readonly history: TaskHistory
+}): (caller: Caller, taskId: string) => TaskDetail {
+  return (caller, taskId) => {
+    const task = deps.access.requireSeen(caller, taskId)
+    return {
+      task: taskView(task),
+      history: deps.history.of(taskId),
+      children: deps.table.childIds(taskId, childrenMax),
+    }
+  }
+}

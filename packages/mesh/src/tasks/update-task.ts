@@ -1,0 +1,104 @@
+import { Problem } from '@flotilla/protocol/problem'
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import { taskActions, taskLimits } from '@flotilla/protocol/task-actions'
+import type { TaskActionName, UpdateAction } from '@flotilla/protocol/task-actions'
+import type { TaskView } from '@flotilla/protocol/task'
+import type { Clock } from '@flotilla/protocol/clock'
+import type { Caller, Guard } from '../access/index.ts'
+import { actorOf } from '../access/index.ts'
+import type { EventBus } from '../events/index.ts'
+import type { Journal } from '../journal/index.ts'
+import type { Ledger } from '../runs/index.ts'
+import type { Database } from '../storage/index.ts'
+import { requireOwn } from './complete-task.ts'
+import { artifactsOf } from './hand-off.ts'
+import type { MoveTask } from './move-task.ts'
+import { record } from './move-task.ts'
+import type { TaskHistory } from './task-history.ts'
+import { taskView } from './task-table.ts'
+import type { TaskRecord, TaskTable } from './task-table.ts'
+
+export interface UpdateTaskInput {
+  readonly taskId: string
+  readonly action: UpdateAction
+  /** How far it is, or what is asked. */
+  readonly note: string
+  readonly artifacts?: readonly string[]
+}
+
+/**
+ * The assignee says how its task stands while it goes on: it takes it on, tells how far it is, or asks whoever gave it.
+ * Problems: `denied`, `stale-fence`, `not-found`, `conflict` where the state does not allow it, `bad-request` for a
+ * question without words, `unprocessable` after too many notes.
+ */
+export type UpdateTask = (caller: Caller, input: UpdateTaskInput) => TaskView
+
+export function createUpdateTask(deps: {
+  readonly database: Database
+  readonly ledger: Pick<Ledger, 'live' | 'tellRun'>
+  readonly table: TaskTable
+  readonly history: TaskHistory
+  readonly moveTask: MoveTask
+  readonly guard: Guard
+  readonly journal: Journal
+  readonly events: EventBus
+  readonly clock: Clock
+}): UpdateTask {
+  const { database, ledger, table, history, moveTask } = deps
+
+  /** A note on a task that is at work already moves nothing. */
+  function noteProgress(task: TaskRecord, caller: Caller, changes: Partial<TaskRecord>): TaskRecord {
+    const next = { ...task, ...changes, updated_at: deps.clock.now() }
+    if (!table.replace(task, next)) throw refused(task)
+    record(deps, next, { action: 'progress', actor: actorOf(caller), words: next.progress ?? '' })
+    return next
+  }
+
+  return (caller, { taskId, action, note, artifacts = [] }) => {
+    if (caller.kind !== 'agent') throw new Problem('not-found')
+    deps.guard(caller, { do: 'act-for-self', agentId: caller.agentId })
+    const words = noteOf(note)
+    if (words === '' && action !== 'accept') {
+      throw new Problem('bad-request', {
+        detail: action === 'block' ? '`note`: say what you need to know' : '`note`: say how far it is',
+      })
+    }
+    return database.transaction(() => {
+      const task = requireOwn({ ledger, table }, caller, taskId)
+      if (task.state === taskActions[action].to && saidAlready(task, action, words)) return taskView(task)
+      if (action === 'progress' && history.count(taskId, 'progress') >= taskLimits.progressMax) {
+        throw new Problem('unprocessable', {
+          detail: `a task has ${taskLimits.progressMax} notes of progress at most; go on working, and complete it`,
+        })
+      }
+      const attached = artifactsOf(caller, artifacts, task.artifacts)
+      const changes: Partial<TaskRecord> = { artifacts: attached, ...saidBy(action, words) }
+      if (action === 'progress' && task.state === 'working')
+        return taskView(noteProgress(task, caller, changes))
+      const move = { action, actor: actorOf(caller), words, changes, tell: ledger.tellRun }
+      const moved = moveTask(task, move)
+      if (!moved) throw refused(task)
+      return taskView(moved)
+    })
+  }
+}
+
+function saidBy(action: UpdateAction, words: string): Partial<TaskRecord> {
+  if (action === 'block') return { summary: words, blocked_by: 'question' }
+  return action === 'progress' ? { progress: words } : {}
+}
+
+function saidAlready(task: TaskRecord, action: UpdateAction, words: string): boolean {
+  return action === 'accept' || (action === 'block' ? task.summary : task.progress) === words
+}
+
+/** As it is shown to people and models. Pure. */
+export function noteOf(text: string): string {
+  return sanitizeForPrompt(text).trim().slice(0, taskLimits.noteMaxChars)
+}
+
+export function refused(task: TaskRecord, action?: TaskActionName): Problem {
+  const allowed =
+    action === undefined ? '' : `; ${action} wants one that is ${taskActions[action].from.join(' or ')}`
+  return new Problem('conflict', { detail: `the task is ${task.state}${allowed}` })
+}
