@@ -91,6 +91,35 @@ describe('migrations', () => {
     database.close()
   })
 
+  test('three snapshots are kept, and the way back is told by the youngest', () => {
+    const path = aFile()
+    const database = openDatabase(path)
+    const steps = [1, 2, 3, 4, 5, 6].map((version) => step(version))
+    for (const count of [1, 2, 3, 4, 5, 6]) migrate(database, steps.slice(0, count), path)
+    const names = readdirSync(join(path, '..')).filter((name) => /before-\d+$/.test(name))
+    expect(names.toSorted()).toEqual(['mesh.db.before-4', 'mesh.db.before-5', 'mesh.db.before-6'])
+    expect(() => migrate(database, steps.slice(0, 5), path)).toThrow(
+      expect.objectContaining({
+        detail: expect.stringContaining('schema step 6'),
+        repair: expect.stringContaining(`put ${path}.before-6`),
+      }),
+    )
+    database.close()
+  })
+
+  test('an upgrade that was cut off between two steps keeps the snapshot from before the first', () => {
+    const path = aFile()
+    const database = openDatabase(path)
+    migrate(database, [step(1)], path)
+    const broken = [step(1), step(2), step(3, 'CREATE TABLE t1 (id INTEGER)')]
+    expect(() => migrate(database, broken, path)).toThrow('t1')
+    expect(() => migrate(database, broken, path)).toThrow('t1')
+    const kept = openDatabase(`${path}.before-3`)
+    expect(tablesOf(kept)).toEqual(['t1'])
+    kept.close()
+    database.close()
+  })
+
   test('a step bears the moment it was written, in its file name too, but for the first', () => {
     const files = readdirSync(join(import.meta.dirname, 'migrations'))
     const newer = allMigrations.map(({ version }) => version).filter((version) => version > 136)

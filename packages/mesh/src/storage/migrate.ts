@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
-import { chmodSync, existsSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { Problem } from '@flotilla/protocol/problem'
 import * as z from 'zod'
+import { openDatabase } from './database.ts'
 import type { Database } from './database.ts'
 
 /** One step of the schema. A step that has been released never changes. */
@@ -11,6 +13,10 @@ export interface Migration {
   readonly name: string
   readonly sql: string
 }
+
+/** Snapshots of a database from before its upgrades that are kept beside it; older ones go with the next. */
+export const snapshotsKept = 3
+const snapshotMark = '.before-'
 
 const appliedSchema = z.array(z.object({ version: z.number(), name: z.string(), digest: z.string() }))
 
@@ -28,12 +34,14 @@ export function migrate(database: Database, migrations: readonly Migration[], pa
   const applied = appliedSchema.parse(
     database.prepare('SELECT version, name, digest FROM schema_steps ORDER BY version').all(),
   )
-  guardSchema(applied, steps)
+  guardSchema(applied, steps, path)
   const seen = new Set(applied.map((row) => row.version))
   const missing = steps.filter((step) => !seen.has(step.version))
   const newest = steps.at(-1)?.version ?? 0
   if (missing.length === 0) return
-  if (path && applied.length > 0 && existsSync(path)) snapshot(database, `${path}.before-${newest}`)
+  if (path && applied.length > 0 && existsSync(path)) {
+    snapshot(database, { path, newest, applied: applied.length })
+  }
   for (const step of missing) applyStep(database, step)
 }
 
@@ -46,13 +54,18 @@ function applyStep(database: Database, step: Migration): void {
   })
 }
 
-function guardSchema(applied: z.infer<typeof appliedSchema>, steps: readonly Migration[]): void {
+function guardSchema(
+  applied: z.infer<typeof appliedSchema>,
+  steps: readonly Migration[],
+  path: string | undefined,
+): void {
   const byVersion = new Map(steps.map((step) => [step.version, step]))
   for (const row of applied) {
     const step = byVersion.get(row.version)
     if (!step) {
       throw new Problem('unprocessable', {
         detail: `the database has schema step ${row.version} (${row.name}), which this release does not know; use the release that wrote it`,
+        repair: wayBack(path),
       })
     }
     if (digestOf(step) !== row.digest) {
@@ -61,6 +74,34 @@ function guardSchema(applied: z.infer<typeof appliedSchema>, steps: readonly Mig
       })
     }
   }
+}
+
+/** A step is never undone: what a newer release wrote in its words would be lost in silence. */
+function wayBack(path: string | undefined): string {
+  const newest = path === undefined ? undefined : snapshotsOf(path).at(-1)
+  const forward = 'Start the newer release again.'
+  return newest === undefined
+    ? forward
+    : `${forward} To go back instead, stop the mesh and put ${newest}, the database from before the upgrade, in the place of ${path}; what came since is lost.`
+}
+
+function stepsIn(path: string): number {
+  const database = openDatabase(path)
+  try {
+    return Number(database.prepare('SELECT count(*) AS count FROM schema_steps').get()?.['count'])
+  } finally {
+    database.close()
+  }
+}
+
+/** Those beside the database, oldest step first. */
+function snapshotsOf(path: string): readonly string[] {
+  const [folder, prefix] = [dirname(path), `${basename(path)}${snapshotMark}`]
+  const stepOf = (name: string) => Number(name.slice(prefix.length))
+  return readdirSync(folder)
+    .filter((name) => name.startsWith(prefix) && Number.isSafeInteger(stepOf(name)))
+    .toSorted((one, other) => stepOf(one) - stepOf(other))
+    .map((name) => join(folder, name))
 }
 
 function refuseDuplicates(steps: readonly Migration[]): void {
@@ -76,8 +117,18 @@ function digestOf(step: Migration): string {
   return createHash('sha256').update(step.sql.replaceAll(/\s+/g, ' ').trim()).digest('hex')
 }
 
-function snapshot(database: Database, target: string): void {
-  rmSync(target, { force: true })
-  database.prepare('VACUUM INTO ?').run(target)
-  chmodSync(target, 0o600)
+/** Whole under its name or not at all: one that was cut off is made again by the start that comes next. */
+function snapshot(
+  database: Database,
+  { path, newest, applied }: { readonly path: string; readonly newest: number; readonly applied: number },
+): void {
+  const target = `${path}${snapshotMark}${newest}`
+  // An upgrade that was cut off between two steps goes on: what is there is from before its first.
+  if (existsSync(target) && stepsIn(target) < applied) return
+  const unfinished = `${target}.new`
+  rmSync(unfinished, { force: true })
+  database.prepare('VACUUM INTO ?').run(unfinished)
+  chmodSync(unfinished, 0o600)
+  renameSync(unfinished, target)
+  for (const old of snapshotsOf(path).slice(0, -snapshotsKept)) rmSync(old, { force: true })
 }

@@ -2,9 +2,12 @@ import type { Clock } from '@flotilla/protocol/clock'
 import { allMigrations } from './migrations/all-migrations.ts'
 import { openDatabase } from './database.ts'
 import type { Database } from './database.ts'
-import { createDiskRoom } from './disk-room.ts'
-import type { DiskRoom } from './disk-room.ts'
+import { createDiskSpace } from './disk-space.ts'
+import type { DiskSpace } from './disk-space.ts'
 import { migrate } from './migrate.ts'
+
+/** The youngest step that this release knows. */
+export const newestSchemaStep = Math.max(...allMigrations.map(({ version }) => version))
 
 /** The mesh's database, brought up to date, and the watch over the room that it has. */
 export function openStorage(deps: {
@@ -14,12 +17,12 @@ export function openStorage(deps: {
   readonly clock: Clock
   /** What was to follow a commit and failed. */
   readonly onEffectError: (error: unknown) => void
-}): { readonly database: Database; readonly diskRoom: DiskRoom } {
-  const diskRoom = createDiskRoom(deps)
+}): { readonly database: Database; readonly diskSpace: DiskSpace } {
+  const diskSpace = createDiskSpace(deps)
   const database = openDatabase(deps.path, {
-    onError: diskRoom.noteError,
+    onError: diskSpace.noteError,
     onEffectError: deps.onEffectError,
   })
   migrate(database, allMigrations, deps.path)
-  return { database, diskRoom }
+  return { database, diskSpace }
 }

@@ -32,6 +32,18 @@ import { cutOffChangesMigration } from './112-cut-off-changes.ts'
 import { statedWindowsMigration } from './125-stated-windows.ts'
 import { heartbeatRulesMigration } from './135-heartbeat-rules.ts'
 import { permissionDefaultsMigration } from './136-permission-defaults.ts'
+import { messagesMigration } from './20261123011900-messages.ts'
+import { teamTasksMigration } from './20261123012000-team-tasks.ts'
+import { agentLifecycleMigration } from './20261123012200-agent-lifecycle.ts'
+import { projectsMigration } from './20261123014000-projects.ts'
+import { spawnedAgentsMigration } from './20261123014500-spawned-agents.ts'
+import { blackboardWatchesMigration } from './20261123020000-blackboard-watches.ts'
+import { blackboardTellsMigration } from './20261123032500-blackboard-tells.ts'
+import { heartbeatFleetMigration } from './20261123021000-heartbeat-fleet.ts'
+import { taskChainsMigration } from './20261123032600-task-chains.ts'
+import { spansMigration } from './20261123013500-spans.ts'
+import { templatesMigration } from './20261123012500-templates.ts'
+import { runRecordsMigration } from './20261123012600-run-records.ts'
 
 /**
  * Every step of the schema. A new one is a file of this folder, `YYYYMMDDHHMMSS-name.ts` with that moment (UTC) as its
@@ -71,4 +83,16 @@ export const allMigrations: readonly Migration[] = [
   statedWindowsMigration,
   heartbeatRulesMigration,
   permissionDefaultsMigration,
+  messagesMigration,
+  teamTasksMigration,
+  agentLifecycleMigration,
+  projectsMigration,
+  spawnedAgentsMigration,
+  blackboardWatchesMigration,
+  heartbeatFleetMigration,
+  spansMigration,
+  templatesMigration,
+  runRecordsMigration,
+  blackboardTellsMigration,
+  taskChainsMigration,
 ]

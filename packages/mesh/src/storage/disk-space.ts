@@ -9,7 +9,7 @@ const freeMinBytes = 32 * 1024 * 1024
 const rememberFailureMs = 5_000
 
 /** Whether the database can grow. New work is refused before it cannot. */
-export interface DiskRoom {
+export interface DiskSpace {
   /** In words why new work is refused; null when there is room. */
   shortage(): string | null
   /** Problem `disk-full`. */
@@ -18,12 +18,12 @@ export interface DiskRoom {
   noteError(error: unknown): void
 }
 
-export function createDiskRoom(options: {
+export function createDiskSpace(options: {
   readonly folder: string
   readonly clock: Clock
   /** Free bytes where the folder is. */
   readonly freeBytes?: (folder: string) => number
-}): DiskRoom {
+}): DiskSpace {
   const { folder, clock, freeBytes = freeBytesOf } = options
   let failedAt = -Infinity
 

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
 import { isDiskFull } from './disk-full.ts'
-import { createDiskRoom } from './disk-room.ts'
+import { createDiskSpace } from './disk-space.ts'
 import { openDatabase } from './database.ts'
 
 function aRoom(free = 1024 ** 3) {
   let now = 0
   const known = { free }
-  const room = createDiskRoom({
+  const room = createDiskSpace({
     folder: '/home',
     clock: { now: () => now, sleep: async () => {} },
     freeBytes: () => known.free,

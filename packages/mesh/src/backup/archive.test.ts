@@ -1,0 +1,251 @@
+import { randomBytes } from 'node:crypto'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { tarArchive, tarFile } from '../sandbox/tar-archive.ts'
+import { createTarCheck } from './check-tar.ts'
+import { checkedPath } from './entry-path.ts'
+import { readFrames, writeFrames } from './frames.ts'
+import type { About, Entry, SourceEntry } from './frames.ts'
+import { openArchive, sealArchive } from './seal-archive.ts'
+
+async function* pieces(...all: readonly Uint8Array[]): AsyncGenerator<Buffer> {
+  for (const one of all) yield Buffer.from(one)
+}
+
+async function whole(source: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  return Buffer.concat(await Array.fromAsync(source))
+}
+
+const seal = (content: Buffer, passphrase: string | null) =>
+  whole(sealArchive(pieces(content), { passphrase, randomBytes, scryptN: 1024 }))
+const open = (archive: Buffer, passphrase: string | null) => whole(openArchive(pieces(archive), passphrase))
+const refusedAtAll = expect.objectContaining({
+  code: expect.stringMatching(/^(?:unprocessable|unauthenticated)$/),
+})
+const unusable = expect.objectContaining({ code: 'unprocessable' })
+
+describe('a sealed archive', () => {
+  test.each([0, 1, 262_143, 262_144, 262_145, 1_000_000])('of %d bytes is opened as it was', async (size) => {
+    const content = randomBytes(size)
+    expect((await open(await seal(content, null), null)).equals(content)).toBe(true)
+    const closed = await seal(content, 'a passphrase')
+    expect((await open(closed, 'a passphrase')).equals(content)).toBe(true)
+    if (size > 16) expect(closed.includes(content.subarray(0, 16))).toBe(false)
+  })
+
+  test('takes the right passphrase and no other', async () => {
+    const closed = await seal(Buffer.from('content'), 'a passphrase')
+    const refused = expect.objectContaining({ code: 'unauthenticated' })
+    await expect(open(closed, 'another')).rejects.toEqual(refused)
+    await expect(open(closed, null)).rejects.toEqual(refused)
+  })
+
+  test.each(['a passphrase', null])('closed by %s is found out wherever it is cut', async (passphrase) => {
+    const archive = await seal(randomBytes(600_000), passphrase)
+    for (const length of [10, 300, 262_500, 525_000, archive.length - 600, archive.length - 1]) {
+      await expect(open(archive.subarray(0, length), passphrase), String(length)).rejects.toEqual(
+        refusedAtAll,
+      )
+    }
+    // At the end of a chunk, too: nothing but its mark tells that it is not the last.
+    const line = archive.indexOf(10) + 1
+    const first = line + 4 + archive.readUInt32BE(line)
+    await expect(open(archive.subarray(0, first), passphrase)).rejects.toEqual(refusedAtAll)
+    await expect(open(Buffer.concat([archive, Buffer.from('more')]), passphrase)).rejects.toEqual(unusable)
+  })
+
+  test.each(['a passphrase', null])(
+    'closed by %s is found out wherever it is changed',
+    async (passphrase) => {
+      const archive = await seal(randomBytes(300_000), passphrase)
+      const line = archive.indexOf(10) + 1
+      for (const at of [line + 10, 100_000, archive.length - 5]) {
+        const changed = Buffer.from(archive)
+        changed[at] = (changed[at] ?? 0) ^ 1
+        await expect(open(changed, passphrase), String(at)).rejects.toEqual(refusedAtAll)
+      }
+      // Two chunks of the same length in the other order.
+      const many = await seal(randomBytes(262_144 * 3), passphrase)
+      const size = 4 + many.readUInt32BE(many.indexOf(10) + 1)
+      const begin = many.indexOf(10) + 1
+      const swapped = Buffer.concat([
+        many.subarray(0, begin),
+        many.subarray(begin + size, begin + 2 * size),
+        many.subarray(begin, begin + size),
+        many.subarray(begin + 2 * size),
+      ])
+      await expect(open(swapped, passphrase)).rejects.toEqual(refusedAtAll)
+    },
+  )
+
+  test('whose first line asks for endless work, or is none, is refused before any is done', async () => {
+    const header = (n: number) =>
+      Buffer.from(
+        `${JSON.stringify({ format: 'flotilla-backup', version: 1, closed: { by: 'passphrase', cipher: 'aes-256-gcm', scrypt_n: n, salt: 'a'.repeat(64), nonce: 'b'.repeat(14) } })}\n`,
+      )
+    await expect(open(header(2 ** 30), 'x')).rejects.toEqual(unusable)
+    await expect(open(Buffer.from('PK\u0003\u0004 a zip file'), 'x')).rejects.toEqual(unusable)
+    await expect(open(Buffer.alloc(10_000, 'x'), 'x')).rejects.toEqual(unusable)
+  })
+})
+
+const about: About = {
+  product: '1.0.0',
+  made_at: 1,
+  home_id: 'h',
+  runtime: 'process',
+  secrets: true,
+  schema: 1,
+  agents: 1,
+}
+const file = (path: string, content = 'x', mode = 0o600): SourceEntry => ({
+  entry: { kind: 'file', path, mode },
+  content: pieces(Buffer.from(content)),
+})
+const frames = (...entries: readonly SourceEntry[]) =>
+  whole(
+    writeFrames(
+      about,
+      (async function* all() {
+        yield* entries
+      })(),
+    ),
+  )
+
+async function read(archive: Buffer): Promise<Record<string, string>> {
+  const found: Record<string, string> = {}
+  const nameOf = (entry: Entry) =>
+    entry.kind === 'file' ? entry.path : entry.kind === 'database' ? 'database' : `data of ${entry.agent}`
+  await readFrames(pieces(archive), {
+    about: () => {},
+    entry: (entry) => {
+      found[nameOf(entry)] = ''
+      return { take: (piece) => void (found[nameOf(entry)] += piece.toString('latin1')), end: () => {} }
+    },
+  })
+  return found
+}
+
+describe('the content of a backup', () => {
+  test('is read as it was written', async () => {
+    const content = 'y'.repeat(3_000_000)
+    expect(await read(await frames(file('.env'), file('data/artifacts/61/big', content)))).toEqual({
+      '.env': 'x',
+      'data/artifacts/61/big': content,
+    })
+  })
+
+  test.each([
+    '../outside',
+    'config/../../outside',
+    '/etc/passwd',
+    'config//x',
+    'config/./x',
+    'config/a\\..\\b',
+    'config/a\u0000b',
+    'data/mesh.db',
+    'data/home-id',
+    'run/mesh.pid',
+    'config',
+    '',
+    `config/${'a'.repeat(1100)}`,
+    `config/${'a/'.repeat(20)}b`,
+  ])('that names %j is refused', async (path) => {
+    await expect(read(await frames(file(path)))).rejects.toEqual(unusable)
+  })
+
+  test('that names a place twice, breaks off or goes on is refused', async () => {
+    await expect(read(await frames(file('.env'), file('.env')))).rejects.toEqual(unusable)
+    const good = await frames(file('.env'), file('config/x'))
+    for (let length = 0; length < good.length; length += 7) {
+      await expect(read(good.subarray(0, length)), String(length)).rejects.toEqual(unusable)
+    }
+    await expect(read(Buffer.concat([good, good]))).rejects.toEqual(unusable)
+  })
+
+  test('of any bytes at all is refused in words, and nothing else happens', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array({ maxLength: 400 }), async (bytes) => {
+        await expect(read(Buffer.from(bytes))).rejects.toEqual(unusable)
+      }),
+    )
+  })
+
+  test('may have an odd but harmless name of a file', () => {
+    expect(checkedPath('config/..hidden')).toBe('config/..hidden')
+  })
+})
+
+/** One header with its content, by the field's own layout. */
+function tarEntry(name: string, more: { kind?: string; link?: string; content?: string } = {}): Buffer {
+  const { kind = '0', link = '', content = '' } = more
+  const header = Buffer.alloc(512)
+  header.write(name, 0)
+  header.write('0000600\0', 100)
+  header.write(`${content.length.toString(8).padStart(11, '0')}\0`, 124)
+  header.write(' '.repeat(8), 148)
+  header.write(kind, 156, 'latin1')
+  header.write(link, 157)
+  header.write('ustar\u000000', 257)
+  const sum = header.reduce((total, byte) => total + byte, 0)
+  header.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148)
+  const rest = (512 - (content.length % 512)) % 512
+  return Buffer.concat([header, Buffer.from(content), Buffer.alloc(rest)])
+}
+
+const tarEnd = Buffer.alloc(1024)
+function checkTar(...parts: readonly Buffer[]) {
+  const check = createTarCheck()
+  const bytes = Buffer.concat(parts)
+  // In pieces of an odd length, as a stream comes.
+  for (let at = 0; at < bytes.length; at += 301) check.take(bytes.subarray(at, at + 301))
+  return check.end()
+}
+
+describe('the data of an agent', () => {
+  test('is taken with files, folders and links, long names too', async () => {
+    const own = await whole(tarArchive([tarFile('a/b', Buffer.from('content'), { uid: 1000, mode: 0o600 })]))
+    expect(checkTar(own)).toEqual({ entries: 1, bytes: 7 })
+    const longName = `${'d/'.repeat(100)}file`
+    const pax = `${String(longName.length + 10)} path=${longName}\n`
+    expect(
+      checkTar(
+        tarEntry('./', { kind: '5' }),
+        tarEntry('./link', { kind: '2', link: '/usr/bin/node' }),
+        tarEntry('./hard', { kind: '1', link: './a' }),
+        tarEntry('././@LongLink', { kind: 'L', content: `${longName}\0` }),
+        tarEntry('short', { content: 'x'.repeat(600) }),
+        tarEntry('pax', { kind: 'x', content: pax }),
+        tarEntry('short', { content: '' }),
+        tarEnd,
+      ),
+    ).toEqual({ entries: 5, bytes: 600 })
+  })
+
+  test.each([
+    ['a name that leads upwards', [tarEntry('../x')]],
+    ['one in the middle', [tarEntry('a/../../x')]],
+    ['an absolute name', [tarEntry('/etc/cron.d/x')]],
+    ['a long name that leads upwards', [tarEntry('l', { kind: 'L', content: '../x\0' }), tarEntry('x')]],
+    ['one by pax', [tarEntry('p', { kind: 'x', content: '13 path=../x\n' }), tarEntry('x')]],
+    ['a device', [tarEntry('null', { kind: '3' })]],
+    ['a block device', [tarEntry('sda', { kind: '4' })]],
+    ['a pipe', [tarEntry('pipe', { kind: '6' })]],
+    ['a hard link out of it', [tarEntry('l', { kind: '1', link: '/etc/shadow' })]],
+    ['a hard link upwards', [tarEntry('l', { kind: '1', link: '../../x' })]],
+    ['a file behind a link', [tarEntry('l', { kind: '2', link: '/etc' }), tarEntry('l/passwd')]],
+    ['a name without end', [tarEntry('l', { kind: 'L', content: 'x'.repeat(70_000) })]],
+  ])('is refused with %s', (_what, parts) => {
+    expect(() => checkTar(...parts, tarEnd)).toThrow(unusable)
+  })
+
+  test('is refused where it breaks off, is damaged, or goes on behind its end', () => {
+    const entry = tarEntry('a', { content: 'x'.repeat(600) })
+    expect(() => checkTar(entry)).toThrow(unusable)
+    expect(() => checkTar(entry.subarray(0, 700))).toThrow(unusable)
+    const damaged = Buffer.from(entry)
+    damaged[3] = 65
+    expect(() => checkTar(damaged, tarEnd)).toThrow(unusable)
+    expect(() => checkTar(tarEnd, entry, tarEnd)).toThrow(unusable)
+  })
+})

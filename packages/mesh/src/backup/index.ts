@@ -1,0 +1,89 @@
+import { Readable } from 'node:stream'
+import {
+  meshInternalApi as api,
+  meshInternalEndpoints as endpoints,
+} from '@flotilla/protocol/mesh-internal-api'
+import { dataLimitBytes } from '../config/index.ts'
+import { alreadySent } from '../http/index.ts'
+import type { Kernel, MeshModule } from '../kernel/index.ts'
+import type { SandboxRuntime } from '../sandbox/index.ts'
+import type { BackupOptions, MadeBackup } from './make-backup.ts'
+import type { RestoreOptions } from './restore-backup.ts'
+import type { VerifiedBackup, VerifyOptions } from './verify-backup.ts'
+
+export type { ReadAgentData } from './make-backup.ts'
+
+/** Loaded when they are called: a mesh that starts needs none of them. */
+export async function makeBackup(options: BackupOptions): Promise<MadeBackup> {
+  return (await import('./make-backup.ts')).makeBackup(options)
+}
+
+export async function verifyBackup(options: VerifyOptions): Promise<VerifiedBackup> {
+  return (await import('./verify-backup.ts')).verifyBackup(options)
+}
+
+export async function restoreBackup(options: RestoreOptions): Promise<{ readonly homeId: string }> {
+  return (await import('./restore-backup.ts')).restoreBackup(options)
+}
+
+/** Told behind the archive: whether the agent was held until all was read. */
+export const heldTrailer = 'x-flotilla-held'
+/** Archives that are read at once; each holds an agent. */
+const readingsMax = 1
+
+/**
+ * What a backup needs of a mesh that runs: the data of its agents, one after the other. Everything else is read by the
+ * program that makes it, so that the mesh's loop does no work for it.
+ */
+export function backupModule(
+  kernel: Pick<Kernel, 'guard' | 'settings' | 'log'>,
+  needs: { readonly runtime: Pick<SandboxRuntime, 'readData'> },
+): MeshModule<null> {
+  const { guard, settings, log } = kernel
+  let readings = 0
+  return {
+    api: null,
+    routes: {
+      internal: ({ bind }) =>
+        bind(endpoints.agentData, api.agentData, async ({ caller, params, reply }) => {
+          guard(caller, { do: 'back-up' })
+          if (readings >= readingsMax) {
+            await reply.code(503).header('retry-after', '1').send()
+            return alreadySent
+          }
+          readings += 1
+          try {
+            const data = await needs.runtime.readData(params.id, {
+              dataLimitBytes: dataLimitBytes(settings(), params.id),
+            })
+            if (data === null) {
+              await reply.code(204).send()
+              return alreadySent
+            }
+            reply.hijack()
+            const { raw } = reply
+            raw.writeHead(200, { 'content-type': 'application/x-tar', trailer: heldTrailer })
+            const tar = Readable.from(data.tar, { objectMode: false })
+            await new Promise<void>((resolve) => {
+              raw.once('close', () => {
+                tar.destroy()
+                resolve()
+              })
+              tar.once('error', (error) => {
+                log.warn({ agentId: params.id, err: error }, 'the data of an agent could not be read whole')
+                raw.destroy()
+              })
+              tar.once('end', () => {
+                raw.addTrailers({ [heldTrailer]: String(data.held()) })
+                raw.end()
+              })
+              tar.pipe(raw, { end: false })
+            })
+            return alreadySent
+          } finally {
+            readings -= 1
+          }
+        }),
+    },
+  }
+}

@@ -1,0 +1,260 @@
+import { createCipheriv, createDecipheriv, createHash, scrypt } from 'node:crypto'
+import { Problem } from '@flotilla/protocol/problem'
+import * as z from 'zod'
+
+/**
+ * The outer layer of a backup: one line of JSON that says how it is closed, then chunks. Each chunk is a length of four
+ * bytes, the content, and a tag of sixteen.
+ *
+ * - A1 With a passphrase each chunk is AES-256-GCM under a key that scrypt makes of it; the line before is authenticated with
+ *   every chunk. Without one the tag is a digest, which notices damage and no forger.
+ * - A2 The number of the chunk, and whether it is the last, are in its nonce or digest: chunks that were left out, moved or
+ *   cut off at the end are noticed, wherever it is cut.
+ */
+const formatName = 'flotilla-backup'
+const formatVersion = 1
+const chunkBytes = 256 * 1024
+const tagBytes = 16
+const headerMaxBytes = 4096
+/** 128 MB and about half a second: what guesses at a passphrase have to pay each. */
+const scryptCost = { N: 2 ** 17, r: 8, p: 1, maxmem: 256 * 1024 * 1024 } as const
+/** So long a header may make its reader work; a hostile one would have it compute for hours. */
+const scryptCostMax = 2 ** 18
+
+const headerSchema = z.strictObject({
+  format: z.literal(formatName),
+  version: z.int(),
+  closed: z.discriminatedUnion('by', [
+    z.strictObject({ by: z.literal('nothing') }),
+    z.strictObject({
+      by: z.literal('passphrase'),
+      cipher: z.literal('aes-256-gcm'),
+      scrypt_n: z.int().min(2).max(scryptCostMax),
+      salt: z.string().regex(/^[0-9a-f]{64}$/),
+      nonce: z.string().regex(/^[0-9a-f]{14}$/),
+    }),
+  ]),
+})
+
+type Header = z.infer<typeof headerSchema>
+
+interface Closing {
+  seal(chunk: Buffer, number: number, isLast: boolean): Buffer
+  /** Throws where it is not what was sealed. */
+  open(sealed: Buffer, number: number, isLast: boolean): Buffer
+}
+
+/** The archive's bytes of its content. `passphrase` null leaves it readable for everybody. */
+export async function* sealArchive(
+  content: AsyncIterable<Buffer>,
+  options: {
+    readonly passphrase: string | null
+    readonly randomBytes: (count: number) => Buffer
+    /** What scrypt costs; tests take less. */
+    readonly scryptN?: number
+  },
+): AsyncGenerator<Buffer> {
+  const { passphrase, randomBytes, scryptN = scryptCost.N } = options
+  const header: Header = {
+    format: formatName,
+    version: formatVersion,
+    closed:
+      passphrase === null
+        ? { by: 'nothing' }
+        : {
+            by: 'passphrase',
+            cipher: 'aes-256-gcm',
+            scrypt_n: scryptN,
+            salt: randomBytes(32).toString('hex'),
+            nonce: randomBytes(7).toString('hex'),
+          },
+  }
+  const line = Buffer.from(`${JSON.stringify(header)}\n`)
+  const closing = await closingOf(header, line, passphrase)
+  yield line
+  let number = 0
+  let waiting: Buffer[] = []
+  let bytes = 0
+  for await (const piece of content) {
+    waiting.push(piece)
+    bytes += piece.length
+    // One chunk is always held back: the last is told by its mark.
+    if (bytes <= chunkBytes) continue
+    const all = Buffer.concat(waiting)
+    let at = 0
+    for (; all.length - at > chunkBytes; at += chunkBytes) {
+      yield framed(closing.seal(all.subarray(at, at + chunkBytes), number++, false))
+    }
+    waiting = [all.subarray(at)]
+    bytes = all.length - at
+  }
+  yield framed(closing.seal(Buffer.concat(waiting), number, true))
+}
+
+/**
+ * The content of an archive. Nothing of a chunk is given before it was found to be what was sealed; Problem `unprocessable`
+ * where it is not, where the archive ends too early or goes on, and `unauthenticated` for a wrong or missing passphrase.
+ */
+export async function* openArchive(
+  archive: AsyncIterable<Buffer>,
+  passphrase: string | null,
+): AsyncGenerator<Buffer> {
+  const reader = createReader(archive)
+  const line = await reader.line(headerMaxBytes)
+  const header = headerOf(line)
+  const closing = await closingOf(header, line, passphrase)
+  for (let number = 0; ; number++) {
+    const length = (await reader.take(4)).readUInt32BE(0)
+    if (length < tagBytes || length > chunkBytes + tagBytes) throw broken('a chunk has an impossible length')
+    const sealed = await reader.take(length)
+    const isLast = await reader.isOver()
+    let chunk: Buffer
+    try {
+      chunk = closing.open(sealed, number, isLast)
+    } catch {
+      if (number === 0 && header.closed.by === 'passphrase') {
+        throw new Problem('unauthenticated', {
+          detail: 'the passphrase is not the one of this backup, or its beginning is damaged',
+          repair: 'Try another passphrase; nothing was written.',
+        })
+      }
+      throw broken(isLast ? 'it is cut off or damaged at its end' : `it is damaged in chunk ${number + 1}`)
+    }
+    yield chunk
+    if (isLast) return
+  }
+}
+
+/** Whether it takes a passphrase to read it, by its first line. */
+export function isClosed(line: Buffer): boolean {
+  return headerOf(line).closed.by === 'passphrase'
+}
+
+function headerOf(line: Buffer): Header {
+  const parsed = headerSchema.safeParse(jsonOf(line))
+  if (!parsed.success) throw broken('it does not begin as a backup of Flotilla does')
+  if (parsed.data.version > formatVersion) {
+    throw broken(`its format ${parsed.data.version} is newer than this release, which reads ${formatVersion}`)
+  }
+  return parsed.data
+}
+
+function jsonOf(line: Buffer): unknown {
+  try {
+    return JSON.parse(line.toString('utf8'))
+  } catch {
+    return null
+  }
+}
+
+async function closingOf({ closed }: Header, line: Buffer, passphrase: string | null): Promise<Closing> {
+  if (closed.by === 'nothing') return digested(line)
+  if (passphrase === null) {
+    throw new Problem('unauthenticated', {
+      detail: 'this backup is encrypted',
+      repair: 'Give its passphrase with --passphrase-file FILE.',
+    })
+  }
+  const salt = Buffer.from(closed.salt, 'hex')
+  const key = await keyOf(passphrase, salt, closed.scrypt_n)
+  const prefix = Buffer.from(closed.nonce, 'hex')
+  const nonceOf = (number: number, isLast: boolean) => {
+    const nonce = Buffer.alloc(12)
+    prefix.copy(nonce)
+    nonce.writeUInt32BE(number, 7)
+    nonce.writeUInt8(isLast ? 1 : 0, 11)
+    return nonce
+  }
+  return {
+    seal: (chunk, number, isLast) => {
+      const cipher = createCipheriv('aes-256-gcm', key, nonceOf(number, isLast)).setAAD(line)
+      return Buffer.concat([cipher.update(chunk), cipher.final(), cipher.getAuthTag()])
+    },
+    open: (sealed, number, isLast) => {
+      const at = sealed.length - tagBytes
+      const decipher = createDecipheriv('aes-256-gcm', key, nonceOf(number, isLast), {
+        authTagLength: tagBytes,
+      })
+      decipher.setAAD(line).setAuthTag(sealed.subarray(at))
+      return Buffer.concat([decipher.update(sealed.subarray(0, at)), decipher.final()])
+    },
+  }
+}
+
+function digested(line: Buffer): Closing {
+  const tagOf = (chunk: Buffer, number: number, isLast: boolean) =>
+    createHash('sha256')
+      .update(line)
+      .update(`${number}:${isLast}:`)
+      .update(chunk)
+      .digest()
+      .subarray(0, tagBytes)
+  return {
+    seal: (chunk, number, isLast) => Buffer.concat([chunk, tagOf(chunk, number, isLast)]),
+    open: (sealed, number, isLast) => {
+      const at = sealed.length - tagBytes
+      const chunk = sealed.subarray(0, at)
+      if (!tagOf(chunk, number, isLast).equals(sealed.subarray(at))) throw broken('it is damaged')
+      return chunk
+    },
+  }
+}
+
+function keyOf(passphrase: string, salt: Buffer, n: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    scrypt(passphrase.normalize('NFC'), salt, 32, { ...scryptCost, N: n }, (error, key) => {
+      if (error) reject(error)
+      else resolve(key)
+    })
+  })
+}
+
+function framed(sealed: Buffer): Buffer {
+  const length = Buffer.alloc(4)
+  length.writeUInt32BE(sealed.length)
+  return Buffer.concat([length, sealed])
+}
+
+export function broken(why: string): Problem {
+  return new Problem('unprocessable', {
+    detail: `this backup cannot be used: ${why}`,
+    repair: 'Take another copy of it, or another backup; nothing was written.',
+  })
+}
+
+function createReader(source: AsyncIterable<Buffer>) {
+  const pieces = source[Symbol.asyncIterator]()
+  let held: Buffer = Buffer.alloc(0)
+  let ended = false
+
+  async function more(): Promise<boolean> {
+    if (ended) return false
+    const next = await pieces.next()
+    if (next.done === true) ended = true
+    else held = held.length === 0 ? Buffer.from(next.value) : Buffer.concat([held, next.value])
+    return !ended
+  }
+
+  async function take(count: number): Promise<Buffer> {
+    while (held.length < count) if (!(await more())) throw broken('it is cut off')
+    const taken = held.subarray(0, count)
+    held = held.subarray(count)
+    return taken
+  }
+
+  return {
+    take,
+    isOver: async () => {
+      while (held.length === 0) if (!(await more())) return true
+      return false
+    },
+    line: async (max: number) => {
+      for (;;) {
+        const at = held.indexOf(10)
+        if (at >= 0 && at < max) return take(at + 1)
+        if (held.length >= max || !(await more()))
+          throw broken('it does not begin as a backup of Flotilla does')
+      }
+    },
+  }
+}

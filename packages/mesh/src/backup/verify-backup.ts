@@ -1,0 +1,71 @@
+import { createReadStream, createWriteStream } from 'node:fs'
+import type { WriteStream } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { faultInDatabase } from '../storage/index.ts'
+import { readFrames } from './frames.ts'
+import type { About, Entry, EntrySink } from './frames.ts'
+import { broken, openArchive } from './seal-archive.ts'
+
+export interface VerifyOptions {
+  readonly file: string
+  readonly passphrase: string | null
+  /** Where a folder may be made for the moment. */
+  readonly temporary: string
+}
+
+export interface VerifiedBackup {
+  readonly about: About
+  readonly entries: number
+  /** Of its content. */
+  readonly bytes: number
+}
+
+/**
+ * Reads a backup to its end as a restore would, and writes nothing but its database into a folder of its own, where SQLite
+ * looks at it. Problem `unprocessable` with what is wrong, `unauthenticated` for a wrong passphrase.
+ */
+export async function verifyBackup(options: VerifyOptions): Promise<VerifiedBackup> {
+  const folder = await mkdtemp(join(options.temporary, 'flotilla-verify-'))
+  const database = join(folder, 'mesh.db')
+  let hasDatabase = false
+  try {
+    const archive = createReadStream(options.file)
+    const verified = await readFrames(openArchive(archive, options.passphrase), {
+      about: () => {},
+      entry: (entry: Entry) => {
+        if (entry.kind !== 'database') return null
+        hasDatabase = true
+        return fileSink(database, 0o600)
+      },
+    })
+    if (!hasDatabase) throw broken('it has no database')
+    const fault = faultInDatabase(database)
+    if (fault !== null) throw broken(`its database is damaged: ${fault}`)
+    return verified
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** Into a file that is not there yet, synced when it ends. */
+export function fileSink(path: string, mode: number): EntrySink {
+  const stream: WriteStream = createWriteStream(path, { flags: 'wx', mode, flush: true })
+  let failed: Error | null = null
+  stream.on('error', (error) => {
+    failed = error
+  })
+  return {
+    take: async (piece) => {
+      if (failed) throw failed
+      if (!stream.write(piece)) await Promise.race([once(stream, 'drain'), once(stream, 'close')])
+    },
+    end: async () => {
+      if (failed) throw failed
+      stream.end()
+      await once(stream, 'close')
+      if (failed) throw failed
+    },
+  }
+}

@@ -1,0 +1,75 @@
+import type { Person } from '@flotilla/protocol/people'
+import { handActor } from '../access/index.ts'
+import type { FileEditor } from '../config/index.ts'
+import type { KnownPeople } from '../http/index.ts'
+import type { Kernel, MeshModule, PersonNow } from '../kernel/index.ts'
+import { createManagePeople } from './manage-people.ts'
+import { brokenProblem, createPeopleFile } from './people-file.ts'
+import type { PeopleSnapshot } from './people-file.ts'
+import { peoplePeopleRoutes } from './people.routes.ts'
+
+export interface People extends KnownPeople {
+  /** As the file has them at the moment; null for whom it does not name, and for everybody while it is broken. */
+  byName(name: string): Person | null
+}
+
+/** People beside the owner of this machine: their roles, what they are granted, how they prove who they are. */
+export async function peopleModule(
+  kernel: Kernel,
+  { path, editor }: { readonly path: string; readonly editor: FileEditor },
+): Promise<MeshModule<People>> {
+  const listeners: (() => void)[] = []
+  const file = await createPeopleFile({
+    ...kernel,
+    path,
+    editor,
+    onChange: (now, before, byHand) => {
+      if (byHand) recordHand(kernel, now, before)
+      for (const listener of listeners) listener()
+    },
+  })
+  const manage = createManagePeople(kernel, file)
+  kernel.hooks.personOf.subscribe((name) => personNow(file.snapshot(), name))
+  return {
+    api: {
+      broken: () => file.snapshot().broken,
+      byName: (name) => file.snapshot().byName(name),
+      byToken: (token) => file.snapshot().byToken(token),
+      byUser: (userId) => file.snapshot().byUser(userId),
+      ownerBy: (identity) =>
+        file.snapshot().people.find(({ identities }) => identities.includes(identity))?.name ?? null,
+      onChange: (listener) => void listeners.push(listener),
+    },
+    routes: { people: (surface) => peoplePeopleRoutes(surface, manage) },
+    notices: () => {
+      const { broken } = file.snapshot()
+      return broken === null
+        ? []
+        : [`Nobody but the owner of this machine is let in: ${broken}; mend it by hand.`]
+    },
+    close: file.close,
+  }
+}
+
+/** What a person may now; nothing of one whom the file does not name. Problem `unprocessable` while it is broken. */
+export function personNow({ people, broken }: PeopleSnapshot, name: string): readonly PersonNow[] {
+  if (broken !== null) throw brokenProblem(broken)
+  const person = people.find((one) => one.name === name)
+  if (!person) return []
+  return [{ role: person.role, ...(person.role === 'member' ? { agents: person.agents } : {}) }]
+}
+
+/** Who edits the file by hand has no other name; what was changed while the mesh was down is not told. */
+function recordHand({ journal }: Kernel, now: PeopleSnapshot, before: PeopleSnapshot): void {
+  const told = (action: string, subject: string, detail: Record<string, string | string[]>) =>
+    journal.append({ actor: handActor, action: `person.${action}`, subject, detail })
+  for (const person of now.people) {
+    const { name, role, agents, identities } = person
+    const earlier = before.people.find((one) => one.name === name)
+    if (JSON.stringify(earlier) === JSON.stringify(person)) continue
+    told(earlier ? 'changed' : 'added', name, { role, agents, identities })
+  }
+  for (const { name } of before.people) {
+    if (!now.people.some((one) => one.name === name)) told('removed', name, {})
+  }
+}

@@ -1,0 +1,132 @@
+import { peopleLimits, personTokenPrefix } from '@flotilla/protocol/people'
+import type { Person } from '@flotilla/protocol/people'
+import type { PersonView } from '@flotilla/protocol/people-api'
+import { Problem } from '@flotilla/protocol/problem'
+import { actorOf } from '../access/index.ts'
+import type { Caller } from '../access/index.ts'
+import type { Kernel } from '../kernel/index.ts'
+import { brokenProblem, digestOf } from './people-file.ts'
+import type { PeopleFile } from './people-file.ts'
+
+export interface WithToken {
+  readonly person: PersonView
+  /** Told this once; the file keeps its digest alone. */
+  readonly token: string
+}
+
+type NewPerson = Pick<Person, 'name' | 'role' | 'agents' | 'identities'>
+type PersonChange = { readonly [Field in 'role' | 'agents' | 'identities']?: Person[Field] | undefined }
+
+export type ManagePeople = ReturnType<typeof createManagePeople>
+
+/**
+ * Who may come to the people's door, for owners. Problems `denied`, `not-found`, `conflict` for a name or an identity that
+ * is taken, `unprocessable` with the line while the file is broken.
+ */
+export function createManagePeople(
+  { guard, journal, randomToken }: Pick<Kernel, 'guard' | 'journal' | 'randomToken'>,
+  file: PeopleFile,
+) {
+  function required(people: readonly Person[], name: string): Person {
+    const person = people.find((one) => one.name === name)
+    if (person) return person
+    throw new Problem('not-found', {
+      detail: `nobody is named ${name.slice(0, peopleLimits.nameMaxChars)}; flotilla people shows everybody`,
+    })
+  }
+
+  /** Rewrites one entry; null removes it. */
+  async function rewrite(name: string, change: (person: Person) => Person | null): Promise<Person> {
+    let after: Person | null = null
+    await file.edit((people) => {
+      const before = required(people, name)
+      const changed = change(before)
+      after = changed ?? before
+      const others = people.filter((one) => one !== before)
+      if (changed) refuseTaken(others, changed)
+      return changed ? people.map((one) => (one === before ? changed : one)) : others
+    })
+    return after ?? required([], name)
+  }
+
+  function record(caller: Caller, action: string, person: Person): void {
+    const { name, role, agents, identities } = person
+    journal.append({
+      actor: actorOf(caller),
+      action: `person.${action}`,
+      subject: name,
+      detail: { role, agents, identities },
+    })
+  }
+
+  function freshToken(): string {
+    return `${personTokenPrefix}${randomToken()}`
+  }
+
+  return {
+    /** Who the caller is: for everybody who is let in. */
+    me: (caller: Caller) => {
+      guard(caller, { do: 'view-fleet' })
+      if (caller.kind !== 'human') throw new Problem('denied', { detail: 'only a person is somebody here' })
+      return { name: caller.person ?? null, role: caller.role, agents: caller.agents ?? [] }
+    },
+    list: (caller: Caller): readonly PersonView[] => {
+      guard(caller, { do: 'manage-people' })
+      const { people, broken } = file.snapshot()
+      if (broken !== null) throw brokenProblem(broken)
+      return people.map(personView)
+    },
+    add: async (caller: Caller, wanted: NewPerson): Promise<WithToken> => {
+      guard(caller, { do: 'manage-people' })
+      const token = freshToken()
+      const person: Person = { ...wanted, token_sha256: digestOf(token) }
+      await file.edit((people) => {
+        if (people.length >= peopleLimits.peopleMax) {
+          throw new Problem('unprocessable', {
+            detail: `there are ${peopleLimits.peopleMax} people, which is all`,
+          })
+        }
+        refuseTaken(people, person)
+        return [...people, person]
+      })
+      record(caller, 'added', person)
+      return { person: personView(person), token }
+    },
+    change: async (caller: Caller, name: string, change: PersonChange): Promise<PersonView> => {
+      guard(caller, { do: 'manage-people' })
+      const person = await rewrite(name, (before) => ({
+        ...before,
+        role: change.role ?? before.role,
+        agents: change.agents ?? before.agents,
+        identities: change.identities ?? before.identities,
+      }))
+      record(caller, 'changed', person)
+      return personView(person)
+    },
+    rotate: async (caller: Caller, name: string): Promise<WithToken> => {
+      guard(caller, { do: 'manage-people' })
+      const token = freshToken()
+      const person = await rewrite(name, (before) => ({ ...before, token_sha256: digestOf(token) }))
+      record(caller, 'token-rotated', person)
+      return { person: personView(person), token }
+    },
+    remove: async (caller: Caller, name: string): Promise<void> => {
+      guard(caller, { do: 'manage-people' })
+      record(caller, 'removed', await rewrite(name, () => null))
+    },
+  }
+}
+
+function refuseTaken(others: readonly Person[], person: Person): void {
+  if (others.some(({ name }) => name === person.name)) {
+    throw new Problem('conflict', { detail: `somebody is named ${person.name} already` })
+  }
+  const taken = person.identities.find((identity) =>
+    others.some(({ identities }) => identities.includes(identity)),
+  )
+  if (taken !== undefined) throw new Problem('conflict', { detail: `${taken} is somebody else already` })
+}
+
+function personView({ name, role, agents, identities, token_sha256: digest }: Person): PersonView {
+  return { name, role, agents, identities, has_token: digest !== null }
+}

@@ -1,0 +1,20 @@
+import { peopleAdminApi as api, peopleAdminEndpoints as endpoints } from '@flotilla/protocol/people-api'
+import type { PeopleSurface } from '../http/index.ts'
+import type { ManagePeople } from './manage-people.ts'
+
+export function peoplePeopleRoutes({ bind }: PeopleSurface, manage: ManagePeople): void {
+  bind(endpoints.me, api.me, ({ caller }) => manage.me(caller))
+  bind(endpoints.people, api.people, ({ caller }) => ({ people: manage.list(caller) }))
+  bind(endpoints.personAdd, api.personAdd, ({ caller, body, reply }) => {
+    void reply.code(201)
+    return manage.add(caller, body)
+  })
+  bind(endpoints.personChange, api.personChange, ({ caller, params, body }) =>
+    manage.change(caller, params.name, body),
+  )
+  bind(endpoints.personRotate, api.personRotate, ({ caller, params }) => manage.rotate(caller, params.name))
+  bind(endpoints.personRemove, api.personRemove, async ({ caller, params }) => {
+    await manage.remove(caller, params.name)
+    return { removed: params.name }
+  })
+}

@@ -1,0 +1,209 @@
+import { mkdtemp, readFile, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Problem } from '@flotilla/protocol/problem'
+import { afterEach, describe, expect, test } from 'vitest'
+import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
+import type { Caller } from '../access/index.ts'
+import { authorize } from '../access/authorize.ts'
+import { createFileEditor } from '../config/atomic-file.ts'
+import { silentLog } from '../platform/log.ts'
+import { personNow } from './index.ts'
+import { createManagePeople } from './manage-people.ts'
+import { createPeopleFile, digestOf } from './people-file.ts'
+import type { PeopleFile } from './people-file.ts'
+
+const opened: PeopleFile[] = []
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((file) => file.close()))
+})
+
+const owner: Caller = { kind: 'human', channel: 'cli', role: 'owner' }
+
+async function aHome(text?: string) {
+  const path = join(await mkdtemp(join(tmpdir(), 'people-')), 'people.json')
+  if (text !== undefined) await writeFile(path, text)
+  const clock = createManualClock()
+  const changes: boolean[] = []
+  const journal: { actor: string; action: string; subject: string }[] = []
+  const file = await createPeopleFile({
+    path,
+    editor: createFileEditor(),
+    clock,
+    log: silentLog,
+    onChange: (_now, _before, byHand) => void changes.push(byHand),
+  })
+  opened.push(file)
+  let tokens = 0
+  const manage = createManagePeople(
+    {
+      guard: (caller, action) => {
+        const decision = authorize({ broken: null, recordOf: () => undefined }, caller, action)
+        if (!decision.allowed) throw new Problem('denied', { detail: decision.reason })
+      },
+      journal: { append: ({ actor, action, subject }) => void journal.push({ actor, action, subject }) },
+      randomToken: () => `secret${++tokens}`,
+    },
+    file,
+  )
+  const kept = () => readFile(path, 'utf8')
+  return { path, clock, file, manage, changes, journal, kept }
+}
+
+const ann = { name: 'ann', role: 'member', agents: ['ada'], identities: [] } as const
+const wanted = () => ({ ...ann, agents: [...ann.agents], identities: [] })
+const codeOf = async (work: Promise<unknown>) =>
+  work.then(
+    () => 'no problem',
+    (error: unknown) => (error instanceof Problem ? error.code : String(error)),
+  )
+
+describe('people', () => {
+  test('without a file are nobody', async () => {
+    const { file, manage } = await aHome()
+    expect(manage.list(owner)).toEqual([])
+    expect(file.snapshot().byToken('flp_x')).toBeNull()
+  })
+
+  test('that are added are known by a token that is told once and kept as a digest', async () => {
+    const { file, manage, kept, journal, path } = await aHome()
+    const { token, person } = await manage.add(owner, wanted())
+    expect(token).toBe('flp_secret1')
+    expect(person).toEqual({ ...ann, has_token: true })
+    expect(file.snapshot().byToken(token)).toMatchObject({ name: 'ann', role: 'member', agents: ['ada'] })
+    expect(await kept()).not.toContain('secret1')
+    expect(await kept()).toContain(digestOf(token))
+    expect(journal).toEqual([{ actor: 'human:cli', action: 'person.added', subject: 'ann' }])
+    expect((await stat(path)).mode & 0o077).toBe(0)
+  })
+
+  test('who are given a new token are not known by the old one any more', async () => {
+    const { file, manage } = await aHome()
+    const { token } = await manage.add(owner, wanted())
+    const rotated = await manage.rotate(owner, 'ann')
+    expect(file.snapshot().byToken(token)).toBeNull()
+    expect(file.snapshot().byToken(rotated.token)?.name).toBe('ann')
+  })
+
+  test('who are changed keep their token, and what is not named', async () => {
+    const { file, manage } = await aHome()
+    const { token } = await manage.add(owner, wanted())
+    expect(await manage.change(owner, 'ann', { agents: ['bob'] })).toMatchObject({
+      role: 'member',
+      agents: ['bob'],
+    })
+    expect(await manage.change(owner, 'ann', { role: 'viewer', identities: ['user:7'] })).toMatchObject({
+      role: 'viewer',
+      agents: ['bob'],
+    })
+    expect(file.snapshot().byToken(token)?.role).toBe('viewer')
+    expect(file.snapshot().byUser(7)?.name).toBe('ann')
+    expect(file.snapshot().byName('ann')).toMatchObject({ role: 'viewer', agents: ['bob'] })
+  })
+
+  test('who are removed are known by nothing', async () => {
+    const { file, manage } = await aHome()
+    const { token } = await manage.add(owner, wanted())
+    await manage.remove(owner, 'ann')
+    expect(file.snapshot().byToken(token)).toBeNull()
+    expect(file.snapshot().byName('ann')).toBeNull()
+    expect(await codeOf(manage.rotate(owner, 'ann'))).toBe('not-found')
+  })
+
+  test('have names and accounts of their own', async () => {
+    const { manage } = await aHome()
+    await manage.add(owner, { ...wanted(), identities: ['user:7'] })
+    expect(await codeOf(manage.add(owner, wanted()))).toBe('conflict')
+    expect(await codeOf(manage.add(owner, { ...wanted(), name: 'bob', identities: ['user:7'] }))).toBe(
+      'conflict',
+    )
+    await manage.add(owner, { ...wanted(), name: 'bob' })
+    expect(await codeOf(manage.change(owner, 'bob', { identities: ['user:7'] }))).toBe('conflict')
+  })
+
+  test('are asked for by name, with what they may now and nobody else’s grants', async () => {
+    const { file, manage } = await aHome()
+    await manage.add(owner, wanted())
+    expect(personNow(file.snapshot(), 'ann')).toEqual([{ role: 'member', agents: ['ada'] }])
+    await manage.change(owner, 'ann', { role: 'viewer' })
+    expect(personNow(file.snapshot(), 'ann')).toEqual([{ role: 'viewer' }])
+    await manage.remove(owner, 'ann')
+    expect(personNow(file.snapshot(), 'ann')).toEqual([])
+  })
+
+  test('are an owner’s business alone', async () => {
+    const { manage } = await aHome()
+    await manage.add(owner, wanted())
+    const others: readonly Caller[] = [
+      { kind: 'human', channel: 'cli', role: 'member', person: 'ann', agents: ['*'] },
+      { kind: 'human', channel: 'cli', role: 'viewer' },
+      { kind: 'agent', agentId: 'operator', token: 'door', run: null },
+      { kind: 'internal' },
+    ]
+    for (const caller of others) {
+      expect(() => manage.list(caller)).toThrow(expect.objectContaining({ code: 'denied' }))
+      expect(await codeOf(manage.add(caller, { ...wanted(), name: 'eve' }))).toBe('denied')
+      expect(await codeOf(manage.change(caller, 'ann', { role: 'owner' }))).toBe('denied')
+      expect(await codeOf(manage.rotate(caller, 'ann'))).toBe('denied')
+      expect(await codeOf(manage.remove(caller, 'ann'))).toBe('denied')
+    }
+  })
+})
+
+describe('the file', () => {
+  const entry = (more: object) =>
+    JSON.stringify({ people: [{ name: 'ann', role: 'viewer', ...more }] }, null, 1)
+
+  test('is read again when a hand changes it, and edits come on top of what stands there', async () => {
+    const { path, clock, file, manage, changes } = await aHome()
+    await writeFile(path, entry({ identities: ['user:7'] }))
+    await clock.advance(1000)
+    await file.refresh()
+    expect(file.snapshot().byUser(7)?.name).toBe('ann')
+    await manage.add(owner, { ...wanted(), name: 'bob' })
+    expect(manage.list(owner).map(({ name }) => name)).toEqual(['ann', 'bob'])
+    expect(changes).toEqual([true, false])
+  })
+
+  test.each([
+    ['a role that is none', entry({ role: 'boss' }), /line 5: people\.0\.role/],
+    ['a field that is none', entry({ rule: 'owner' }), /line \d+: people\.0/],
+    [
+      'a name twice',
+      '{"people":[{"name":"a","role":"viewer"},\n{"name":"a","role":"owner"}]}',
+      /line 2: .*two people have the name a/,
+    ],
+    [
+      'a member who is the session',
+      entry({ role: 'member', identities: ['session'] }),
+      /identities of owners alone/,
+    ],
+    ['no JSON', '{"people": [', /line 1/],
+  ])('with %s lets nobody in, and says line and repair', async (_what, text, reason) => {
+    const { file, manage, path } = await aHome(text)
+    expect(file.snapshot().people).toEqual([])
+    expect(file.snapshot().broken).toMatch(reason)
+    expect(() => personNow(file.snapshot(), 'ann')).toThrow(
+      expect.objectContaining({ code: 'unprocessable' }),
+    )
+    expect(() => manage.list(owner)).toThrow(expect.objectContaining({ code: 'unprocessable' }))
+    expect(await codeOf(manage.add(owner, wanted()))).toBe('unprocessable')
+    // Nothing is written over what a hand has to mend.
+    expect(await readFile(path, 'utf8')).toBe(text)
+    await writeFile(path, entry({}))
+    await file.refresh()
+    expect(file.snapshot().broken).toBeNull()
+  })
+})
+
+test('the example of the page on people is a file that holds', async () => {
+  const page = await readFile(join(import.meta.dirname, '../../../../docs/people.md'), 'utf8')
+  const example = /```json\n([^]*?)```/.exec(page)?.[1] ?? ''
+  const { file } = await aHome(example)
+  expect(file.snapshot()).toMatchObject({ broken: null })
+  expect(file.snapshot().people.map(({ name, role }) => [name, role])).toEqual([
+    ['ann', 'member'],
+    ['vic', 'viewer'],
+    ['max', 'owner'],
+  ])
+})

@@ -1,0 +1,139 @@
+import type { Difference } from '@flotilla/protocol/replay-api'
+import type { RunOutcome } from '@flotilla/protocol/run'
+import type { RecordedRun, RecordedStep } from './read-record.ts'
+import type { Replay } from './replay-table.ts'
+
+/** Of a text in a difference, characters. */
+const shownMaxChars = 2000
+const differencesMax = 200
+
+interface Side {
+  readonly record: RecordedRun
+  readonly outcome: RunOutcome | null
+}
+
+/**
+ * Where a run that plays a turn of another one again differs from it: in its answers and calls, in what its tools
+ * returned, in how it ended, and, for information, in what the agent was told and offered. Of a fork the steps before the other
+ * model are compared alike, and those from there on show what it did otherwise. Pure.
+ */
+export function compareRuns(replay: Replay, first: Side, again: Side): readonly Difference[] {
+  const turn = first.record.turns[replay.turn]
+  if (!turn) return []
+  const before = first.record.steps.slice(turn.from, turn.to)
+  const after = again.record.steps
+  const differences: Difference[] = [...toldDifferences(before[0], after[0])]
+  for (const [index, step] of before.entries()) {
+    const other = after[index]
+    if (other) differences.push(...stepDifferences(step, other))
+    else
+      differences.push(
+        difference(step, { what: 'missing', detail: 'the step was not made again' }, [shown(step), null]),
+      )
+  }
+  for (const [index, step] of after.slice(before.length).entries()) {
+    const at = turn.from + before.length + index
+    differences.push({
+      ...difference(step, { what: 'more', detail: 'the record has no such step' }, [null, shown(step)]),
+      step: at + 1,
+    })
+  }
+  const isLast = replay.turn === first.record.turns.length - 1
+  if (isLast && outcomeText(first.outcome) !== outcomeText(again.outcome)) {
+    const words: [string, string] = [outcomeText(first.outcome), outcomeText(again.outcome)]
+    differences.push({ step: 0, what: 'outcome', detail: 'the run ended otherwise', ...pair(words) })
+  }
+  return differences.slice(0, differencesMax)
+}
+
+/** Whether there is nothing that a replay must not have. Pure. */
+export function isSameRun(differences: readonly Difference[]): boolean {
+  return differences.every(({ what }) => what === 'prompt' || what === 'tools')
+}
+
+function toldDifferences(before: RecordedStep | undefined, after: RecordedStep | undefined): Difference[] {
+  if (!before || !after) return []
+  const told = (step: RecordedStep) =>
+    step.exchange.messages.find(({ role }) => role === 'system')?.content ?? ''
+  const [was, is] = [before.exchange.tools, after.exchange.tools]
+  const gone = Object.keys(was).filter((name) => !(name in is))
+  const fresh = Object.keys(is).filter((name) => !(name in was))
+  const other = Object.keys(is).filter((name) => name in was && was[name] !== is[name])
+  const tools = [
+    ...(gone.length > 0 ? [`not offered any more: ${gone.join(', ')}`] : []),
+    ...(fresh.length > 0 ? [`new: ${fresh.join(', ')}`] : []),
+    ...(other.length > 0 ? [`described otherwise: ${other.join(', ')}`] : []),
+  ]
+  return [
+    ...(told(before) === told(after)
+      ? []
+      : [
+          difference(before, { what: 'prompt', detail: 'the agent is told something else about itself' }, [
+            null,
+            null,
+          ]),
+        ]),
+    ...(tools.length === 0
+      ? []
+      : [difference(before, { what: 'tools', detail: tools.join('; ') }, [null, null])]),
+  ]
+}
+
+function stepDifferences(before: RecordedStep, after: RecordedStep): Difference[] {
+  const differences: Difference[] = []
+  const [was, is] = [before.exchange.answer, after.exchange.answer]
+  if (was.content !== is.content)
+    differences.push(difference(before, { what: 'text', detail: 'another text' }, [was.content, is.content]))
+  for (let index = 0; index < Math.max(was.calls.length, is.calls.length); index += 1) {
+    const [one, other] = [callText(was.calls[index]), callText(is.calls[index])]
+    if (one !== other) {
+      differences.push(
+        difference(before, { what: 'call', detail: `call ${index + 1} is another` }, [one, other]),
+      )
+      continue
+    }
+    const [result, now] = [before.results[index] ?? null, after.results[index] ?? null]
+    if (result !== null && now !== null && result !== now) {
+      const detail = `${was.calls[index]?.name ?? 'the tool'} was answered otherwise`
+      differences.push(difference(before, { what: 'result', detail }, [result, now]))
+    }
+  }
+  return differences
+}
+
+function callText(call: { readonly name: string; readonly arguments: string } | undefined): string | null {
+  return call ? `${call.name} ${normalJson(call.arguments)}` : null
+}
+
+/** The same arguments with other spaces are the same. */
+function normalJson(text: string): string {
+  return text.replaceAll(/\s+/g, ' ')
+}
+
+function shown({ exchange: { answer } }: RecordedStep): string {
+  const calls = answer.calls.map((call) => `${call.name} ${call.arguments}`)
+  return [answer.content, ...calls].filter((text) => text !== '').join('\n')
+}
+
+function outcomeText(outcome: RunOutcome | null): string {
+  return outcome === null
+    ? 'not ended'
+    : `${outcome.status}${outcome.code ? ` (${outcome.code})` : ''}: ${outcome.text}`
+}
+
+function difference(
+  step: RecordedStep,
+  kind: Pick<Difference, 'what' | 'detail'>,
+  texts: readonly [string | null, string | null],
+): Difference {
+  return { step: step.at + 1, ...kind, ...pair(texts) }
+}
+
+function pair([before, after]: readonly [string | null, string | null]): Pick<
+  Difference,
+  'before' | 'after'
+> {
+  const cut = (text: string | null) =>
+    text !== null && text.length > shownMaxChars ? `${text.slice(0, shownMaxChars)} [cut]` : text
+  return { before: cut(before), after: cut(after) }
+}

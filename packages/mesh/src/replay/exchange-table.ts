@@ -1,0 +1,149 @@
+import * as z from 'zod'
+import { jsonColumn } from '../storage/index.ts'
+import type { Database } from '../storage/index.ts'
+import { keptAnswerSchema, keptMessageSchema } from './exchange.ts'
+import type { Exchange, KeptAnswer, KeptMessage } from './exchange.ts'
+
+/** An exchange as it is written: only what is new in it since the one that it goes on from. */
+export interface ExchangeRow {
+  readonly runId: string
+  readonly number: number
+  readonly agentId: string
+  readonly at: number
+  readonly purpose: string
+  readonly model: string
+  /** The exchange that this one goes on from, and how many of its messages still stand at the beginning. */
+  readonly after: number | null
+  readonly kept: number
+  readonly news: readonly KeptMessage[]
+  readonly tools: Readonly<Record<string, string>>
+  readonly answer: KeptAnswer
+}
+
+export interface ExchangeTable {
+  /** In the caller's transaction; false where the run is not there any more. */
+  insert(row: ExchangeRow, bytes: number): boolean
+  /** Says once why something of a run's record is missing. */
+  cut(runId: string, reason: string): void
+  cutOf(runId: string): string | null
+  /** In their order, whole. */
+  of(runId: string): readonly Exchange[]
+  /** The last number of a run, -1 before the first, and its bytes. */
+  sizeOf(runId: string): { readonly number: number; readonly bytes: number }
+  /** Of all exchanges of a run when they are whole. */
+  messagesOf(runId: string): number
+  bytes(): number
+  dropOlder(at: number): void
+  /** Drops the records of the oldest runs until no more than `maxBytes` are left, and no agent has more than `agentMaxBytes`. */
+  shrink(maxBytes: number, agentMaxBytes: number): void
+}
+
+const rowSchema = z.object({
+  number: z.number(),
+  turn: z.number(),
+  at: z.number(),
+  purpose: z.string(),
+  model: z.string(),
+  after: z.number().nullable(),
+  kept: z.number(),
+  news: jsonColumn(z.array(keptMessageSchema)),
+  tools: jsonColumn(z.record(z.string(), z.string())),
+  answer: jsonColumn(keptAnswerSchema),
+})
+
+export function createExchangeTable(database: Database): ExchangeTable {
+  const sum = (sql: string, ...values: string[]) =>
+    Number(
+      database.prepare(`SELECT coalesce(sum(bytes), 0) AS bytes FROM run_exchanges ${sql}`).get(...values)?.[
+        'bytes'
+      ] ?? 0,
+    )
+
+  function dropOldestRun(where: string, ...values: string[]): boolean {
+    const oldest = database
+      .prepare(`SELECT run_id FROM run_exchanges ${where} ORDER BY at LIMIT 1`)
+      .get(...values)?.['run_id']
+    if (typeof oldest !== 'string') return false
+    database.prepare('DELETE FROM run_exchanges WHERE run_id = ?').run(oldest)
+    return true
+  }
+
+  return {
+    insert: (row, bytes) => {
+      const { changes } = database
+        .prepare(
+          `INSERT INTO run_exchanges
+             (run_id, number, agent_id, at, turn, purpose, model, after, kept, news, tools, answer, bytes)
+           SELECT id, ?, ?, ?, turn, ?, ?, ?, ?, ?, ?, ?, ? FROM runs WHERE id = ?`,
+        )
+        .run(
+          row.number,
+          row.agentId,
+          row.at,
+          row.purpose,
+          row.model,
+          row.after,
+          row.kept,
+          JSON.stringify(row.news),
+          JSON.stringify(row.tools),
+          JSON.stringify(row.answer),
+          bytes,
+          row.runId,
+        )
+      return Number(changes) > 0
+    },
+    cut: (runId, reason) => {
+      database
+        .prepare('INSERT OR IGNORE INTO run_records_cut (run_id, reason) SELECT id, ? FROM runs WHERE id = ?')
+        .run(reason, runId)
+    },
+    cutOf: (runId) => {
+      const reason = database.prepare('SELECT reason FROM run_records_cut WHERE run_id = ?').get(runId)?.[
+        'reason'
+      ]
+      return typeof reason === 'string' ? reason : null
+    },
+    of: (runId) => {
+      const whole = new Map<number, Exchange>()
+      for (const raw of database
+        .prepare('SELECT * FROM run_exchanges WHERE run_id = ? ORDER BY number')
+        .all(runId)) {
+        const { after, kept, news, ...row } = rowSchema.parse(raw)
+        const before = after === null ? [] : (whole.get(after)?.messages ?? [])
+        whole.set(row.number, { ...row, messages: [...before.slice(0, kept), ...news] })
+      }
+      return [...whole.values()]
+    },
+    sizeOf: (runId) => {
+      const found = database
+        .prepare(
+          'SELECT coalesce(max(number), -1) AS last, coalesce(sum(bytes), 0) AS bytes FROM run_exchanges WHERE run_id = ?',
+        )
+        .get(runId)
+      return { number: Number(found?.['last'] ?? -1), bytes: Number(found?.['bytes'] ?? 0) }
+    },
+    messagesOf: (runId) =>
+      Number(
+        database
+          .prepare(
+            'SELECT coalesce(sum(kept + json_array_length(news)), 0) AS messages FROM run_exchanges WHERE run_id = ?',
+          )
+          .get(runId)?.['messages'] ?? 0,
+      ),
+    bytes: () => sum(''),
+    dropOlder: (at) => {
+      database.prepare('DELETE FROM run_exchanges WHERE at < ?').run(at)
+    },
+    shrink: (maxBytes, agentMaxBytes) => {
+      const agents = database
+        .prepare('SELECT agent_id FROM run_exchanges GROUP BY agent_id HAVING sum(bytes) > ?')
+        .all(agentMaxBytes)
+        .map((row) => String(row['agent_id']))
+      for (const agentId of agents) {
+        while (sum('WHERE agent_id = ?', agentId) > agentMaxBytes)
+          if (!dropOldestRun('WHERE agent_id = ?', agentId)) break
+      }
+      while (sum('') > maxBytes) if (!dropOldestRun('')) break
+    },
+  }
+}

@@ -1,0 +1,84 @@
+import { chatCompletionRequestSchema } from '@flotilla/protocol/llm-exchange'
+import type { ChatMessage } from '@flotilla/protocol/llm-exchange'
+import type { JsonObject } from '@flotilla/protocol/json-value'
+import * as z from 'zod'
+
+/** Parts of a request as they are kept: words, calls and results; of pictures only that there were some. Pure. */
+
+const callSchema = z.strictObject({ id: z.string(), name: z.string(), arguments: z.string() })
+
+export const keptMessageSchema = z.strictObject({
+  role: z.enum(['system', 'user', 'assistant', 'tool']),
+  content: z.string(),
+  calls: z.array(callSchema).optional(),
+  call_id: z.string().optional(),
+})
+export type KeptMessage = z.output<typeof keptMessageSchema>
+
+export const keptAnswerSchema = z.strictObject({
+  content: z.string(),
+  calls: z.array(z.strictObject({ name: z.string(), arguments: z.string() })),
+})
+export type KeptAnswer = z.output<typeof keptAnswerSchema>
+
+/** One question to a model and its answer. */
+export interface Exchange {
+  readonly number: number
+  readonly turn: number
+  readonly at: number
+  readonly purpose: string
+  readonly model: string
+  readonly messages: readonly KeptMessage[]
+  /** Names of the tools that were offered, each with a mark of its definition. */
+  readonly tools: Readonly<Record<string, string>>
+  readonly answer: KeptAnswer
+}
+
+const toolCallsSchema = z.array(
+  z.looseObject({
+    id: z.string().nullish(),
+    function: z.looseObject({ name: z.string().nullish(), arguments: z.string().nullish() }).nullish(),
+  }),
+)
+
+/** The conversation in a request of the chat form. */
+export function keptMessages(parameters: JsonObject): KeptMessage[] {
+  const parsed = chatCompletionRequestSchema.safeParse({ ...parameters, model: 'any' })
+  return parsed.success ? parsed.data.messages.map(keptMessage) : []
+}
+
+function keptMessage(message: ChatMessage): KeptMessage {
+  const content = textOf(message)
+  if (message.role === 'tool') return { role: 'tool', content, call_id: stringIn(message, 'tool_call_id') }
+  if (message.role === 'assistant') {
+    const made = toolCallsSchema.safeParse(Reflect.get(message, 'tool_calls') ?? [])
+    const calls = made.success
+      ? made.data.map((call) => ({
+          id: call.id ?? '',
+          name: call.function?.name ?? '',
+          arguments: call.function?.arguments ?? '',
+        }))
+      : []
+    return { role: 'assistant', content, ...(calls.length === 0 ? {} : { calls }) }
+  }
+  return { role: message.role === 'user' ? 'user' : 'system', content }
+}
+
+function stringIn(message: ChatMessage, field: string): string {
+  const value: unknown = Reflect.get(message, field)
+  return typeof value === 'string' ? value : ''
+}
+
+function textOf(message: ChatMessage): string {
+  const content = message.content ?? ''
+  if (typeof content === 'string') return content
+  return content
+    .map((part) => (typeof part['text'] === 'string' ? part['text'] : `[${part['type']}]`))
+    .join('\n')
+}
+
+/** What was once said, without what must not be kept. */
+export function cleaned<T extends KeptMessage | KeptAnswer>(said: T, clean: (text: string) => string): T {
+  const calls = said.calls?.map((call) => ({ ...call, arguments: clean(call.arguments) }))
+  return { ...said, content: clean(said.content), ...(calls ? { calls } : {}) }
+}

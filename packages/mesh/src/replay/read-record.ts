@@ -1,0 +1,127 @@
+import type { Exchange, KeptMessage } from './exchange.ts'
+
+/** A run as it was recorded, step by step: a step is one answer in the run's own conversation. Pure. */
+export interface RecordedRun {
+  readonly steps: readonly RecordedStep[]
+  readonly turns: readonly RecordedTurn[]
+  /** Answers beside the conversation. */
+  readonly beside: number
+}
+
+export interface RecordedStep {
+  /** From 0. */
+  readonly at: number
+  readonly exchange: Exchange
+  /** Of each call of the answer; null where nothing was recorded. */
+  readonly results: readonly (string | null)[]
+}
+
+export interface RecordedTurn {
+  /** Index of its first step. */
+  readonly from: number
+  /** Behind its last step. */
+  readonly to: number
+  /** What was asked. */
+  readonly asked: string
+  /** What was said in the conversation before. */
+  readonly history: readonly KeptMessage[]
+}
+
+export function readRecord(exchanges: readonly Exchange[]): RecordedRun {
+  const loop = exchanges.filter(({ purpose }) => purpose === 'loop')
+  // Asked again after a crash, the same question counts as it was answered last.
+  const answered = loop.filter((exchange, at) => {
+    const next = loop[at + 1]
+    return next === undefined || next.turn !== exchange.turn || !isSame(exchange, next)
+  })
+  const steps = answered.map((exchange, at): RecordedStep => {
+    const next = answered[at + 1]
+    return { at, exchange, results: resultsOf(exchange, next) }
+  })
+  const begins = steps.filter(
+    ({ at, exchange }) => at === 0 || steps[at - 1]?.exchange.turn !== exchange.turn,
+  )
+  return {
+    steps,
+    beside: exchanges.length - loop.length,
+    turns: begins.map((first, index) => {
+      const { messages } = first.exchange
+      const askedAt = messages.findLastIndex(({ role }) => role === 'user')
+      return {
+        from: first.at,
+        to: begins[index + 1]?.at ?? steps.length,
+        asked: messages[askedAt]?.content ?? '',
+        history: withoutMoment(
+          messages.slice(0, Math.max(0, askedAt)).filter(({ role }) => role !== 'system'),
+        ),
+      }
+    }),
+  }
+}
+
+/** The moment of a turn stands before its question; whoever asks it again says the moment of then. */
+function withoutMoment(messages: readonly KeptMessage[]): readonly KeptMessage[] {
+  const last = messages.at(-1)
+  const isMoment = last?.role === 'user' && /^\[It is [^\]]{1,60} UTC\.\]$/.test(last.content)
+  return isMoment ? messages.slice(0, -1) : messages
+}
+
+/** What an exchange kept of the one before is the same object: no long conversation is compared twice. */
+function isSameMessage(one: KeptMessage, other: KeptMessage | undefined): boolean {
+  return one === other || JSON.stringify(one) === JSON.stringify(other)
+}
+
+function isSame(one: Exchange, other: Exchange): boolean {
+  if (one.messages.length !== other.messages.length) return false
+  return one.messages.every((message, at) => isSameMessage(message, other.messages[at]))
+}
+
+/** The results that stand behind the answer in the conversation that followed, in the order of its calls. */
+function resultsOf({ messages, answer }: Exchange, next: Exchange | undefined): (string | null)[] {
+  if (answer.calls.length === 0) return []
+  const names = answer.calls.map(({ name }) => name).join(' ')
+  const later = next?.messages ?? []
+  // Behind the question, or, where the conversation was shortened in between, wherever the answer stands last.
+  const isAnswer = (message: KeptMessage | undefined) =>
+    message?.role === 'assistant' && (message.calls ?? []).map(({ name }) => name).join(' ') === names
+  const questions = messages.filter(({ role }) => role !== 'system').length
+  let seen = 0
+  const expected = later.findIndex((message) => {
+    if (message.role === 'system') return false
+    seen += 1
+    return seen === questions + 1
+  })
+  const at = isAnswer(later[expected]) ? expected : later.findLastIndex(isAnswer)
+  if (at === -1) return answer.calls.map(() => null)
+  const ids = later[at]?.calls?.map(({ id }) => id) ?? []
+  const results = new Map(
+    later
+      .slice(at + 1)
+      .flatMap(({ role, call_id: id, content }) => (role === 'tool' && id ? [[id, content]] : [])),
+  )
+  return answer.calls.map((_call, index) => results.get(ids[index] ?? '') ?? null)
+}
+
+/** Which step a conversation asks for that began with `asked` at step `from` and went on with recorded answers. */
+export function stepAskedFor(
+  messages: readonly KeptMessage[],
+  turn: { readonly from: number; readonly asked: string },
+): number {
+  const last = messages.findLastIndex(
+    ({ role, calls }) => role === 'assistant' && (calls ?? []).some(({ id }) => recordedStep(id) !== null),
+  )
+  const after = (from: number) => messages.slice(from).filter(({ role }) => role === 'assistant').length
+  if (last !== -1) {
+    const step = (messages[last]?.calls ?? [])
+      .map(({ id }) => recordedStep(id))
+      .find((found) => found !== null)
+    return (step ?? 0) + 1 + after(last + 1)
+  }
+  const asked = messages.findLastIndex(({ role, content }) => role === 'user' && content === turn.asked)
+  return turn.from + after(asked + 1)
+}
+
+function recordedStep(id: string): number | null {
+  const digits = /^recorded_(\d{1,6})_\d{1,4}$/.exec(id)?.[1]
+  return digits === undefined ? null : Number(digits)
+}

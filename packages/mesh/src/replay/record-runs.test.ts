@@ -1,0 +1,177 @@
+import { describe, expect, test } from 'vitest'
+import { recordLimits } from '@flotilla/protocol/limits'
+import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
+import { createSecret } from '../credentials/secret.ts'
+import type { LlmProvider, ProviderRequest } from '../models/index.ts'
+import { silentLog } from '../platform/log.ts'
+import { aLedgerHarness, person } from '../testing/ledger-harness.ts'
+import { createExchangeTable } from './exchange-table.ts'
+import { createRunRecorder } from './record-runs.ts'
+
+const open = () => new AbortController().signal
+const dayMs = 24 * 3600 * 1000
+
+function aRecorder(settings = { days: 7, max_mb: 1 }) {
+  const ledger = aLedgerHarness()
+  const clock = createManualClock(Date.UTC(2026, 10, 23))
+  const table = createExchangeTable(ledger.database)
+  const bank = createSecret('bank', 'a-long-secret-value')
+  const recorder = createRunRecorder({
+    database: ledger.database,
+    table,
+    vault: {
+      system: () => undefined,
+      agentTier: () => bank,
+      names: () => ({ system: [], agent: ['bank'] }),
+    },
+    settings: () => ({ run_records: settings }),
+    clock,
+    log: silentLog,
+  })
+  const answers: string[] = []
+  const provider: LlmProvider = {
+    forms: new Set(['chat']),
+    complete: async () => {
+      const message = { role: 'assistant', content: answers.shift() ?? 'said' }
+      return {
+        status: 200,
+        contentType: 'application/json',
+        retryAfterSeconds: null,
+        body: (async function* () {
+          yield Buffer.from(JSON.stringify({ choices: [{ message }] }))
+        })(),
+        discard: () => {},
+      }
+    },
+    modelNames: async () => [],
+    close: async () => {},
+  }
+  const wrapped = recorder.wrap(provider)
+  let sessions = 0
+  return {
+    table,
+    recorder,
+    clock,
+    answers,
+    database: ledger.database,
+    run: (agentId = 'a') =>
+      ledger.ledger.submitRun(person, {
+        agentId,
+        input: { kind: 'chat', message: 'go', session: `s${(sessions += 1)}` },
+      }).id,
+    async say(runId: string, texts: readonly string[], more: Partial<ProviderRequest> = {}) {
+      const messages = texts.map((content, at) => ({ role: at % 2 === 0 ? 'user' : 'assistant', content }))
+      const parameters = { messages } as never
+      const ofRun = { runId, fence: 1, purpose: 'loop' as const }
+      const request = {
+        form: 'chat' as const,
+        agentId: 'a',
+        model: 'm',
+        stream: false,
+        parameters,
+        body: '',
+        ofRun,
+      }
+      const reply = await wrapped.complete({ ...request, ...more }, { signal: open() })
+      await Array.fromAsync(reply.body)
+      recorder.flush()
+    },
+  }
+}
+
+describe('the record of a run', () => {
+  test('has of each exchange only what is new, and the whole when it is read', async () => {
+    const { run, say, table, database } = aRecorder()
+    const id = run()
+    await say(id, ['one'])
+    await say(id, ['one', 'said', 'two'])
+    await say(id, ['shortened', 'said', 'three'])
+    expect(table.of(id).map(({ messages }) => messages.map(({ content }) => content))).toEqual([
+      ['one'],
+      ['one', 'said', 'two'],
+      ['shortened', 'said', 'three'],
+    ])
+    const kept = database.prepare('SELECT kept FROM run_exchanges ORDER BY number').all()
+    expect(kept.map((row) => row['kept'])).toEqual([0, 1, 0])
+  })
+
+  test('has no secret in any spelling', async () => {
+    const { run, say, table, answers } = aRecorder()
+    const id = run()
+    const coded = Buffer.from('x a-long-secret-value y').toString('base64')
+    answers.push(`A-LONG-SECRET-VALUE and ${coded}`)
+    await say(id, ['tell a-long-secret-value and Bearer abcdefgh12345678'])
+    const kept = JSON.stringify(table.of(id))
+    expect(kept).toContain('[secret]')
+    expect(kept.toLowerCase()).not.toContain('a-long-secret-value')
+    expect(kept).not.toContain(coded)
+    expect(kept).not.toContain('abcdefgh12345678')
+  })
+
+  test('is of the agent’s own calls alone', async () => {
+    const { run, say, table } = aRecorder()
+    const id = run()
+    const programs = { ofRun: undefined } as never
+    await say(id, ['a program asks'], programs)
+    await say(id, ['vectors'], { form: 'embeddings' })
+    await say('run_gone', ['a run that is not there'])
+    expect(table.bytes()).toBe(0)
+  })
+
+  test('ends at the bound of a run, says so, and the call is answered all the same', async () => {
+    const { run, say, table, answers } = aRecorder()
+    const id = run()
+    answers.push('x'.repeat(3 * 1024 * 1024))
+    await say(id, ['long'])
+    expect(table.of(id)).toEqual([])
+    expect(table.cutOf(id)).toContain('longer')
+    const other = run()
+    for (let at = 0; at < 9; at += 1) await say(other, [`${at}${'y'.repeat(1024 * 1024)}`])
+    expect(table.cutOf(other)).toContain('bytes')
+  })
+
+  test('ends at the same bounds where what was remembered of the run is gone', async () => {
+    const { run, say, table, recorder } = aRecorder({ days: 7, max_mb: 100 })
+    const id = run()
+    for (let at = 0; at < 9; at += 1) {
+      await say(id, [`${at}${'y'.repeat(1024 * 1024)}`])
+      recorder.forget(id)
+    }
+    expect(table.cutOf(id)).toContain('bytes')
+    const other = run()
+    const tiny = { runId: other, agentId: 'a', at: 0, purpose: 'loop', model: 'm', news: [], tools: {} }
+    for (const number of [0, 1]) {
+      const kept = recordLimits.messagesPerRunMax / 2
+      table.insert({ ...tiny, number, after: null, kept, answer: { content: 'a', calls: [] } }, 2)
+    }
+    await say(other, ['one more'])
+    expect(table.cutOf(other)).toContain('messages')
+    expect(table.sizeOf(other).number).toBe(1)
+  })
+
+  test('goes with its age, and the oldest of the agent that has most where there are too many', async () => {
+    const { run, say, table, recorder, clock } = aRecorder()
+    const old = run()
+    await say(old, ['old'])
+    await clock.advance(8 * dayMs)
+    const first = run()
+    await say(first, ['first'])
+    recorder.maintain()
+    expect(table.of(old)).toEqual([])
+    expect(table.of(first)).toHaveLength(1)
+    for (let at = 0; at < 12; at += 1) {
+      await clock.advance(1000)
+      await say(run(), [`${at}${'z'.repeat(150_000)}`])
+    }
+    recorder.maintain()
+    expect(table.bytes()).toBeLessThanOrEqual(1024 * 1024 * 0.5)
+    expect(table.of(first)).toEqual([])
+    expect(table.bytes()).toBeGreaterThan(0)
+  })
+
+  test('is not kept where the owner wants none', async () => {
+    const { run, say, table } = aRecorder({ days: 0, max_mb: 1 })
+    await say(run(), ['one'])
+    expect(table.bytes()).toBe(0)
+  })
+})

@@ -1,0 +1,65 @@
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import { systemClock } from '../platform/system-clock.ts'
+import { aLedgerHarness } from '../testing/ledger-harness.ts'
+import { createManualClock } from '../../../protocol/src/testing/manual-clock.ts'
+import { allMigrations } from './migrations/all-migrations.ts'
+import { openStorage } from './open-storage.ts'
+
+/** Databases as meshes of earlier commits left them, one for each step of the schema; `scripts/write-old-database.ts` makes them. */
+const folder = join(import.meta.dirname, '..', '..', '..', '..', 'tests', 'support', 'old-databases')
+const names = readdirSync(folder).filter((name) => name.endsWith('.db.gz'))
+
+describe('a database that an earlier release wrote', () => {
+  test('is there for the first steps of the schema and for the last before these', () => {
+    const counts = names.map((name) => Number(name.split('-', 1)[0])).toSorted((one, other) => one - other)
+    expect(counts.length).toBeGreaterThan(10)
+    expect(counts[0]).toBeLessThan(10)
+  })
+
+  test.each(names)(
+    '%s is brought up to date, whole, with a snapshot from before, and works',
+    async (name) => {
+      const place = mkdtempSync(join(tmpdir(), 'flotilla-old-database-'))
+      try {
+        const path = join(place, 'mesh.db')
+        writeFileSync(path, gunzipSync(readFileSync(join(folder, name))))
+        const { database } = openStorage({
+          path,
+          folder: place,
+          clock: systemClock,
+          onEffectError: (error) => {
+            throw error
+          },
+        })
+        try {
+          const one = (sql: string) => Object.values(database.prepare(sql).get() ?? {})[0]
+          expect(one('SELECT count(*) FROM schema_steps')).toBe(allMigrations.length)
+          expect(one('PRAGMA integrity_check')).toBe('ok')
+          expect(database.prepare('PRAGMA foreign_key_check').all()).toEqual([])
+          const steps = Number(name.split('-', 1)[0])
+          const snapshots = readdirSync(place).filter((one_) => /\.before-\d+$/.test(one_))
+          expect(snapshots.length).toBe(steps < allMigrations.length ? 1 : 0)
+          // Its rows are read by the code of today, and new work stands beside them.
+          const before = Number(one('SELECT count(*) FROM runs'))
+          expect(before).toBeGreaterThan(0)
+          const clock = createManualClock()
+          const harness = aLedgerHarness({ database, clock })
+          const runs = harness.ledger.list({ limit: 100 })
+          expect(runs.length).toBe(before)
+          expect(runs.map((run) => harness.ledger.view(run).id)).toContain(runs[0]?.id)
+          harness.chat('somebody')
+          expect(harness.ledger.list({ limit: 100 }).length).toBe(before + 1)
+        } finally {
+          database.close()
+        }
+        expect(existsSync(path)).toBe(true)
+      } finally {
+        rmSync(place, { recursive: true, force: true })
+      }
+    },
+  )
+})

@@ -1,0 +1,80 @@
+import { ROOT_CONTEXT, SpanKind, SpanStatusCode, TraceFlags, trace } from '@opentelemetry/api'
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto'
+import { resourceFromAttributes } from '@opentelemetry/resources'
+import { AlwaysOnSampler, BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
+import type { OtlpSettings } from '../config/index.ts'
+import { schemaUrl } from './conventions.ts'
+import type { Span } from './span.ts'
+
+/** Spans that wait to be sent; what comes while so many wait is dropped by the SDK, so that a dead collector takes no memory. */
+const queuedMax = 2048
+const batchMax = 512
+const batchDelayMs = 1000
+
+export interface SpanExport {
+  send(span: Span): void
+  /** What waits is sent, or given up when it takes longer than the exporter's time. */
+  close(): Promise<void>
+}
+
+/**
+ * OTLP by the official SDK. This file and the packages that it brings are loaded only where an endpoint is set
+ * (`docs/decisions/2026-11-23-traces.md`). Spans come here when they are over, with the ids that they have in the database.
+ */
+export function createSpanExport(otlp: OtlpSettings, version: string): SpanExport {
+  const next = { traceId: '', spanId: '' }
+  const exporter = new OTLPTraceExporter({
+    url: otlp.url,
+    headers: { ...otlp.headers },
+    timeoutMillis: otlp.timeoutMs,
+    // A line that is kept may be closed at the far end as it is used again, and what was sent then is lost.
+    httpAgentOptions: { keepAlive: false },
+  })
+  const provider = new TracerProvider({
+    sampler: new AlwaysOnSampler(),
+    idGenerator: { generateTraceId: () => next.traceId, generateSpanId: () => next.spanId },
+    resource: resourceFromAttributes({
+      ...otlp.resource,
+      'service.name': otlp.serviceName,
+      'service.version': version,
+    }),
+    spanProcessors: [
+      new BatchSpanProcessor({
+        exporter,
+        maxQueueSize: queuedMax,
+        maxExportBatchSize: batchMax,
+        scheduledDelayMillis: batchDelayMs,
+        exportTimeoutMillis: otlp.timeoutMs,
+      }),
+    ],
+  })
+  const tracer = provider.getTracer('flotilla', version, { schemaUrl })
+
+  return {
+    send: (span) => {
+      const { traceId, spanId, parentId } = span
+      Object.assign(next, { traceId, spanId })
+      const above =
+        parentId === null
+          ? ROOT_CONTEXT
+          : trace.setSpanContext(ROOT_CONTEXT, {
+              traceId,
+              spanId: parentId,
+              traceFlags: TraceFlags.SAMPLED,
+            })
+      const sent = tracer.startSpan(
+        span.name,
+        {
+          kind: span.kind === 'client' ? SpanKind.CLIENT : SpanKind.INTERNAL,
+          startTime: span.startedAt,
+          attributes: { ...span.attributes },
+          root: parentId === null,
+        },
+        above,
+      )
+      if (span.status === 'error') sent.setStatus({ code: SpanStatusCode.ERROR })
+      sent.end(span.endedAt)
+    },
+    close: () => provider.shutdown(),
+  }
+}

@@ -1,0 +1,69 @@
+import type { OtlpSettings } from '../config/index.ts'
+import type { Kernel, MeshModule } from '../kernel/index.ts'
+import { productVersion } from '../platform/index.ts'
+import type { Runs } from '../runs/index.ts'
+import type { SpanExport } from './export-spans.ts'
+import { createFollowEvents } from './follow-events.ts'
+import { createKeepSpans } from './keep-spans.ts'
+import { tracePeopleRoutes } from './people.routes.ts'
+import { createReadTrace } from './read-trace.ts'
+import { createSpanTable } from './span-table.ts'
+import { createWorkMetrics } from './work-metrics.ts'
+
+/**
+ * Traces and durations, made of the events that the fleet tells anyway: nothing that works calls anything here. Kept in the
+ * mesh's own database, and sent by OTLP where an owner set that up.
+ */
+export function telemetryModule(
+  kernel: Kernel,
+  needs: {
+    readonly runs: Pick<Runs, 'find' | 'chainOf' | 'treeOf'>
+    readonly otlp: OtlpSettings | null
+  },
+): MeshModule<null> {
+  const { database, events, settings, clock, log } = kernel
+  const closing = new AbortController()
+  const metrics = createWorkMetrics()
+  const table = createSpanTable(database)
+  const retention = () => settings().traces
+  const keep = createKeepSpans({ table, retention, metrics, clock, log, closing: closing.signal })
+  let sender: SpanExport | null = null
+  const follow = createFollowEvents({
+    find: needs.runs.find,
+    metrics,
+    emit: (span) => {
+      keep.add(span)
+      sender?.send(span)
+    },
+  })
+  // From the beginning: what is taken up at the start is work too.
+  const leave = events.subscribe(follow.hear)
+  const readTrace = createReadTrace({
+    ...kernel,
+    runs: needs.runs,
+    table,
+    follow,
+    flush: keep.flush,
+    keptDays: () => retention().keep_days,
+  })
+  return {
+    api: null,
+    routes: { people: (surface) => tracePeopleRoutes(surface, readTrace) },
+    metrics: metrics.read,
+    start: async () => {
+      if (needs.otlp === null) return
+      const { createSpanExport } = await import('./export-spans.ts')
+      sender = createSpanExport(needs.otlp, productVersion)
+      log.info({ host: new URL(needs.otlp.url).host }, 'traces are exported by OTLP')
+    },
+    maintain: keep.prune,
+    close: async () => {
+      leave()
+      closing.abort(new Error('the mesh stops'))
+      keep.flush()
+      await sender?.close().catch((error: unknown) => {
+        log.warn({ err: error }, 'the last parts of traces were not exported')
+      })
+    },
+  }
+}

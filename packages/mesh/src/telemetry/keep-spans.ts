@@ -1,0 +1,67 @@
+import type { Clock } from '@flotilla/protocol/clock'
+import type { Log } from '../platform/index.ts'
+import type { Span } from './span.ts'
+import type { SpanTable } from './span-table.ts'
+import type { WorkMetrics } from './work-metrics.ts'
+
+/** A span waits so long at most for others to be written with: a commit for each would cost more than what it tells of. */
+const flushAfterMs = 500
+/** So many are written at once without a wait. */
+const flushAtSpans = 256
+const dayMs = 24 * 3600_000
+
+/** Writes spans some at a time. What a killed mesh had not written, less than a second of it, is lost. */
+export interface KeepSpans {
+  add(span: Span): void
+  flush(): void
+  /** A step of taking away what is kept no longer. */
+  prune(): void
+}
+
+export function createKeepSpans(deps: {
+  readonly table: SpanTable
+  readonly retention: () => { readonly keep_days: number; readonly max_rows: number }
+  readonly metrics: Pick<WorkMetrics, 'dropped'>
+  readonly clock: Clock
+  readonly log: Log
+  readonly closing: AbortSignal
+}): KeepSpans {
+  const { table, retention, clock, log } = deps
+  let waiting: Span[] = []
+  let isDue = false
+
+  function flush(): void {
+    const spans = waiting
+    if (spans.length === 0) return
+    waiting = []
+    try {
+      table.insert(spans)
+    } catch (error) {
+      // What is watched must never be stopped by the watching.
+      for (const _ of spans) deps.metrics.dropped()
+      log.warn({ spans: spans.length, err: error }, 'parts of traces could not be written and are lost')
+    }
+  }
+
+  async function flushSoon(): Promise<void> {
+    if (isDue) return
+    isDue = true
+    await clock.sleep(flushAfterMs, deps.closing).catch(() => {})
+    isDue = false
+    if (!deps.closing.aborted) flush()
+  }
+
+  return {
+    flush,
+    add: (span) => {
+      if (retention().keep_days === 0) return
+      waiting.push(span)
+      if (waiting.length >= flushAtSpans) flush()
+      else void flushSoon()
+    },
+    prune: () => {
+      const { keep_days: days, max_rows: rows } = retention()
+      table.prune(clock.now() - days * dayMs, rows)
+    },
+  }
+}

@@ -1,0 +1,83 @@
+import { wireLimits } from '@flotilla/protocol/limits'
+import { Problem } from '@flotilla/protocol/problem'
+import { isTerminal } from '@flotilla/protocol/run'
+import type { SpanView, TraceView } from '@flotilla/protocol/trace-api'
+import type { Clock } from '@flotilla/protocol/clock'
+import type { Caller, Guard } from '../access/index.ts'
+import type { RunRecord } from '../runs/index.ts'
+import { runSpan } from './follow-events.ts'
+import type { FollowEvents } from './follow-events.ts'
+import { traceIdOf } from './span.ts'
+import type { Span } from './span.ts'
+import type { SpanTable } from './span-table.ts'
+
+/** For whoever may view the fleet: the whole trace, whichever run of it was named. Problem `not-found`. */
+export type ReadTrace = (caller: Caller, runId: string) => TraceView
+
+/** Runs of one trace that are looked up. */
+const runsMax = 500
+
+/**
+ * What was kept of the trace, with the runs themselves: those stand in the ledger for as long as that keeps them, so that a
+ * run which goes on, or whose parts are gone, is told all the same.
+ */
+export function createReadTrace(deps: {
+  readonly guard: Guard
+  readonly runs: {
+    find(runId: string): RunRecord | null
+    chainOf(runId: string): readonly RunRecord[]
+    treeOf(runId: string): readonly string[]
+  }
+  readonly table: Pick<SpanTable, 'ofTrace'>
+  readonly follow: Pick<FollowEvents, 'open'>
+  /** Writes what waits to be written. */
+  readonly flush: () => void
+  readonly keptDays: () => number
+  readonly clock: Clock
+}): ReadTrace {
+  const { guard, runs, table, follow, clock } = deps
+  return (caller, runId) => {
+    guard(caller, { do: 'view-fleet' })
+    const run = runs.find(runId)
+    if (!run) throw new Problem('not-found', { detail: `there is no run ${runId}` })
+    deps.flush()
+    const now = clock.now()
+    const root = runs.chainOf(runId).at(-1) ?? run
+    const max = wireLimits.traceSpansMax
+    const kept = table.ofTrace(traceIdOf(run.traceId), max + 1)
+    const known = new Set(kept.map(({ spanId }) => spanId))
+    const ids = runs.treeOf(root.id)
+    const records = ids.slice(0, runsMax).flatMap((id) => runs.find(id) ?? [])
+    const ofLedger = records
+      .map((record) => ({ record, span: runSpan(record, now) }))
+      .filter(({ span }) => !known.has(span.spanId))
+    const open = records.flatMap((record) => (isTerminal(record.state) ? [] : follow.open(record.id, now)))
+    const spans = [
+      ...kept.map((span) => spanView(span, false)),
+      ...ofLedger.map(({ record, span }) => spanView(span, !isTerminal(record.state))),
+      ...open.map((span) => spanView(span, true)),
+    ].toSorted((one, other) => one.started_at - other.started_at)
+    return {
+      trace_id: traceIdOf(run.traceId),
+      run_id: run.id,
+      spans: spans.slice(0, max),
+      truncated: spans.length > max || ids.length > runsMax,
+      kept_days: deps.keptDays(),
+    }
+  }
+}
+
+function spanView(span: Span, goesOn: boolean): SpanView {
+  return {
+    span_id: span.spanId,
+    parent_id: span.parentId,
+    run_id: span.runId,
+    agent_id: span.agentId,
+    name: span.name,
+    kind: span.kind,
+    status: span.status,
+    started_at: span.startedAt,
+    ended_at: goesOn ? null : span.endedAt,
+    attributes: span.attributes,
+  }
+}

@@ -1,0 +1,243 @@
+import type { FleetEventBody } from '@flotilla/protocol/fleet-event'
+import * as official from '@opentelemetry/semantic-conventions/incubating'
+import { describe, expect, test } from 'vitest'
+import { defaultSettings } from '../config/settings-file.ts'
+import { prometheusText } from '../diagnostics/prometheus-text.ts'
+import { silentLog } from '../platform/log.ts'
+import { aLedgerHarness, migrated, person } from '../testing/ledger-harness.ts'
+import { genAi } from './conventions.ts'
+import { createFollowEvents, partsPerRunMax } from './follow-events.ts'
+import { createHistogram, seriesMax } from './histogram.ts'
+import { telemetryModule } from './index.ts'
+import { createReadTrace } from './read-trace.ts'
+import { createSpanTable } from './span-table.ts'
+import type { Span } from './span.ts'
+import { createWorkMetrics } from './work-metrics.ts'
+
+/** A ledger whose events are followed as the module does it, with what came of them. */
+function aFollowedLedger() {
+  const harness = aLedgerHarness()
+  const metrics = createWorkMetrics()
+  const spans: Span[] = []
+  const follow = createFollowEvents({ find: harness.ledger.find, metrics, emit: (span) => spans.push(span) })
+  harness.events.subscribe(follow.hear)
+  const begin = (agentId: string) => {
+    const run = harness.chat(agentId)
+    const queued = harness.ledger.find(run.id)
+    if (!queued) throw new Error('no row')
+    return run
+  }
+  return { ...harness, metrics, spans, follow, begin }
+}
+
+const tool = (type: 'tool.started' | 'tool.ended', runId: string, name: string): FleetEventBody =>
+  type === 'tool.started'
+    ? { type, agent_id: 'a', run_id: runId, step: 1, name, input: { key: 'sk-planted-0123456789' } }
+    : { type, agent_id: 'a', run_id: runId, step: 1, name, output: 'sk-planted-0123456789', ok: true }
+
+describe('spans', () => {
+  test('are made of a run in the lane, its tools, its model call and its outcome, all below the run', async () => {
+    const { begin, events, spans, clock, ledger } = aFollowedLedger()
+    const run = begin('a')
+    const changed = (state: 'running' | 'cancelled') =>
+      events.publish({
+        type: 'run.changed',
+        agent_id: 'a',
+        run_id: run.id,
+        parent_id: null,
+        state,
+        outcome: null,
+      })
+    await clock.advance(20)
+    changed('running')
+    await clock.advance(100)
+    events.publish({
+      type: 'model.called',
+      agent_id: 'a',
+      run_id: run.id,
+      model: 'openai/gpt-5',
+      operation: 'chat',
+      tokens: 15,
+      prompt_tokens: 10,
+      completion_tokens: 5,
+      cost_usd: 0.25,
+      duration_ms: 90,
+    })
+    events.publish(tool('tool.started', run.id, 'run_command'))
+    await clock.advance(30)
+    events.publish(tool('tool.ended', run.id, 'run_command'))
+    ledger.cancelRun(person, run.id)
+    expect(spans.map(({ name }) => name)).toEqual([
+      'flotilla.lane_wait',
+      'chat openai/gpt-5',
+      'execute_tool run_command',
+      'invoke_agent a',
+    ])
+    const [wait, call, used, whole] = spans
+    expect([wait, call, used].map((span) => span?.parentId)).toEqual(Array(3).fill(whole?.spanId))
+    expect(wait && wait.endedAt - wait.startedAt).toBe(20)
+    expect(call && call.endedAt - call.startedAt).toBe(90)
+    expect(used).toMatchObject({ status: 'ok' })
+    expect(used && used.endedAt - used.startedAt).toBe(30)
+    expect(whole).toMatchObject({ parentId: null, attributes: { [genAi.operation]: 'invoke_agent' } })
+    expect(call?.attributes).toMatchObject({ [genAi.inputTokens]: 10, [genAi.outputTokens]: 5 })
+  })
+
+  test('have nothing in them that an agent wrote', () => {
+    const { begin, events, spans, ledger } = aFollowedLedger()
+    const run = begin('a')
+    for (const name of ['sk-planted-0123456789', 'x'.repeat(5000), 'run_command']) {
+      events.publish(tool('tool.started', run.id, name))
+      events.publish(tool('tool.ended', run.id, name))
+    }
+    ledger.cancelRun(person, run.id)
+    expect(spans.filter(({ name }) => name.startsWith('execute')).map(({ name }) => name)).toEqual([
+      'execute_tool other',
+      'execute_tool other',
+      'execute_tool run_command',
+    ])
+    expect(JSON.stringify(spans)).not.toMatch(/planted|xxxx/)
+  })
+
+  test('are bounded for each run, and the run itself is among those that stay', () => {
+    const { begin, events, spans, ledger, metrics } = aFollowedLedger()
+    const run = begin('a')
+    for (let count = 0; count <= partsPerRunMax; count++) {
+      events.publish(tool('tool.started', run.id, 'read_file'))
+      events.publish(tool('tool.ended', run.id, 'read_file'))
+    }
+    ledger.cancelRun(person, run.id)
+    expect(spans.length).toBe(partsPerRunMax + 1)
+    expect(spans.at(-1)?.name).toBe('invoke_agent a')
+    const dropped = metrics.read().find(({ name }) => name === 'flotilla_spans_dropped_total')
+    expect(dropped?.samples[0]?.value).toBe(2) // the last tool, and the wait in the lane
+  })
+
+  test('of a call whose end nobody heard end with the run and say so', () => {
+    const { begin, events, spans, ledger } = aFollowedLedger()
+    const run = begin('a')
+    events.publish(tool('tool.started', run.id, 'run_command'))
+    ledger.cancelRun(person, run.id)
+    expect(spans.find(({ name }) => name === 'execute_tool run_command')).toMatchObject({
+      status: 'unset',
+      attributes: { 'flotilla.cut_off': true },
+    })
+  })
+
+  test('have the names that the pinned conventions give', () => {
+    expect(genAi).toEqual({
+      operation: official.ATTR_GEN_AI_OPERATION_NAME,
+      provider: official.ATTR_GEN_AI_PROVIDER_NAME,
+      agentId: official.ATTR_GEN_AI_AGENT_ID,
+      agentName: official.ATTR_GEN_AI_AGENT_NAME,
+      requestModel: official.ATTR_GEN_AI_REQUEST_MODEL,
+      inputTokens: official.ATTR_GEN_AI_USAGE_INPUT_TOKENS,
+      outputTokens: official.ATTR_GEN_AI_USAGE_OUTPUT_TOKENS,
+      toolName: official.ATTR_GEN_AI_TOOL_NAME,
+      errorType: 'error.type',
+    })
+  })
+})
+
+const aSpan = (number: number, endedAt: number): Span => ({
+  traceId: 't',
+  spanId: `s${number}`,
+  parentId: null,
+  runId: 'run_1',
+  agentId: 'a',
+  name: 'n',
+  kind: 'internal',
+  status: 'ok',
+  startedAt: endedAt - 1,
+  endedAt,
+  attributes: { one: 1 },
+})
+
+describe('kept spans', () => {
+  test('are written once, read by trace, and taken away by age and by number', () => {
+    const table = createSpanTable(migrated())
+    table.insert([1, 2, 3, 4, 5].map((number) => aSpan(number, number * 10)))
+    table.insert([aSpan(1, 99)])
+    expect(table.ofTrace('t', 10).map(({ spanId }) => spanId)).toEqual(['s1', 's2', 's3', 's4', 's5'])
+    expect(table.ofTrace('t', 10)[0]).toEqual(aSpan(1, 10))
+    expect(table.ofTrace('t', 2)).toHaveLength(2)
+    table.prune(25, 1000)
+    expect(table.ofTrace('t', 10).map(({ spanId }) => spanId)).toEqual(['s3', 's4', 's5'])
+    table.prune(0, 2)
+    expect(table.ofTrace('t', 10).map(({ spanId }) => spanId)).toEqual(['s4', 's5'])
+  })
+})
+
+describe('a trace', () => {
+  test('is told with runs that go on, whatever was kept of it, and refused for whoever may not look', () => {
+    const { begin, events, ledger, follow, clock } = aFollowedLedger()
+    const run = begin('a')
+    const read = createReadTrace({
+      guard: (caller) => {
+        if (caller.kind === 'agent') throw new Error('denied')
+      },
+      runs: ledger,
+      table: { ofTrace: () => [] },
+      follow,
+      flush: () => {},
+      keptDays: () => 7,
+      clock,
+    })
+    events.publish(tool('tool.started', run.id, 'run_command'))
+    const trace = read(person, run.id)
+    expect(trace.spans.map(({ name, ended_at }) => [name, ended_at])).toEqual(
+      expect.arrayContaining([
+        ['invoke_agent a', null],
+        ['execute_tool run_command', null],
+      ]),
+    )
+    expect(() => read({ kind: 'agent', agentId: 'a', token: 'door', run: null }, run.id)).toThrow('denied')
+    expect(() => read(person, 'run_none')).toThrow('there is no run run_none')
+  })
+
+  test('is written soon after it was heard, at once when it is read, and not at all where none are kept', async () => {
+    const harness = aLedgerHarness()
+    const settings = { ...defaultSettings, traces: { keep_days: 7, max_rows: 1000 } }
+    const made = telemetryModule(
+      {
+        ...harness,
+        settings: () => settings,
+        log: silentLog,
+        randomToken: () => '',
+        decide: () => ({ allowed: true }),
+        ports: { agentDoor: 0, proxy: 0, open: [] },
+      },
+      { runs: harness.ledger, otlp: null },
+    )
+    expect(made.routes).toHaveProperty('people')
+    const run = harness.chat('a')
+    harness.ledger.cancelRun(person, run.id)
+    const rows = () => harness.database.prepare('SELECT count(*) AS count FROM spans').get()?.['count']
+    expect(rows()).toBe(0)
+    await harness.clock.advance(500)
+    await expect.poll(rows).toBe(2)
+    settings.traces.keep_days = 0
+    const next = harness.chat('a')
+    harness.ledger.cancelRun(person, next.id)
+    await made.close?.()
+    expect(rows()).toBe(2)
+  })
+})
+
+describe('a histogram', () => {
+  test('counts below each end, and has no more series than its bound', () => {
+    const histogram = createHistogram({ name: 'x_seconds', description: 'x', others: { tool: 'other' } })
+    histogram.observe({ tool: 'a' }, 40)
+    histogram.observe({ tool: 'a' }, 9_999_999)
+    const text = prometheusText([histogram.metric()])
+    expect(text).toContain('# TYPE x_seconds histogram')
+    expect(text).toContain('x_seconds_bucket{tool="a",le="0.01"} 0')
+    expect(text).toContain('x_seconds_bucket{tool="a",le="0.05"} 1')
+    expect(text).toContain('x_seconds_bucket{tool="a",le="+Inf"} 2')
+    expect(text).toContain('x_seconds_count{tool="a"} 2')
+    for (let count = 0; count < 3 * seriesMax; count++) histogram.observe({ tool: `t${count}` }, 1)
+    const { samples } = histogram.metric()
+    expect(new Set(samples.map(({ labels }) => labels?.['tool'])).size).toBe(seriesMax + 1)
+    expect(samples.filter(({ labels }) => labels?.['tool'] === 'other').at(-1)?.value).toBe(2 * seriesMax + 1)
+  })
+})

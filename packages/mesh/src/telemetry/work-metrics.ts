@@ -1,0 +1,99 @@
+import type { FleetEvent } from '@flotilla/protocol/fleet-event'
+import type { Metric } from '../kernel/index.ts'
+import { otherName } from './conventions.ts'
+import { createHistogram } from './histogram.ts'
+import type { Span } from './span.ts'
+
+type ModelCalled = Extract<FleetEvent['body'], { type: 'model.called' }>
+
+/** Models with a series of their own: an owner may allow agents every model of a provider, whose names nobody bounds. */
+const modelsMax = 100
+
+/** What ended since the mesh started, and how long it took. Every label is of a closed list or counted to an end. */
+export interface WorkMetrics {
+  /** Of a span that has ended; `label` is what stands for it: a run's kind and state, a tool. */
+  ended(what: 'run' | 'wait' | 'tool', span: Span, label: Readonly<Record<string, string>>): void
+  modelCalled(call: ModelCalled): void
+  /** A span that was not kept, since there were too many. */
+  dropped(): void
+  read(): readonly Metric[]
+}
+
+export function createWorkMetrics(): WorkMetrics {
+  const runs = createHistogram({
+    name: 'flotilla_run_duration_seconds',
+    description: 'From the row of a run to its outcome, by kind and outcome',
+    others: { kind: otherName, state: otherName },
+  })
+  const waits = createHistogram({
+    name: 'flotilla_lane_wait_seconds',
+    description: 'How long a run was queued before its agent took it, by kind',
+    others: { kind: otherName },
+  })
+  const tools = createHistogram({
+    name: 'flotilla_tool_duration_seconds',
+    description:
+      'Calls of tools, by tool and whether they did what was asked; tools of skills and MCP servers are other',
+    others: { tool: otherName, outcome: otherName },
+  })
+  const calls = createHistogram({
+    name: 'flotilla_model_call_duration_seconds',
+    description: 'Model calls that were settled, from when they left',
+    others: { model: otherName },
+  })
+  const models = new Map<string, { input: number; output: number; usd: number }>()
+  let droppedSpans = 0
+
+  function boundedModel(model: string): string {
+    return models.has(model) || models.size < modelsMax ? model : otherName
+  }
+
+  return {
+    ended: (what, span, label) => {
+      const ms = span.endedAt - span.startedAt
+      if (what === 'run') runs.observe(label, ms)
+      else if (what === 'wait') waits.observe(label, ms)
+      else tools.observe(label, ms)
+    },
+    modelCalled: (call) => {
+      const model = boundedModel(call.model)
+      const known = models.get(model) ?? { input: 0, output: 0, usd: 0 }
+      known.input += call.prompt_tokens ?? 0
+      known.output += call.completion_tokens ?? 0
+      known.usd += call.cost_usd
+      models.set(model, known)
+      calls.observe({ model }, call.duration_ms)
+    },
+    dropped: () => {
+      droppedSpans += 1
+    },
+    read: () => [
+      runs.metric(),
+      waits.metric(),
+      tools.metric(),
+      calls.metric(),
+      {
+        name: 'flotilla_model_tokens_total',
+        kind: 'counter',
+        description: 'Tokens of settled model calls since the mesh started, by model and direction',
+        samples: [...models].flatMap(([model, { input, output }]) => [
+          { labels: { model, direction: 'input' }, value: input },
+          { labels: { model, direction: 'output' }, value: output },
+        ]),
+      },
+      {
+        name: 'flotilla_model_cost_usd_total',
+        kind: 'counter',
+        description: 'What settled model calls cost since the mesh started, US dollars',
+        samples: [...models].map(([model, { usd }]) => ({ labels: { model }, value: usd })),
+      },
+      {
+        name: 'flotilla_spans_dropped_total',
+        kind: 'counter',
+        description:
+          'Parts of traces that were not kept, since one run had too many or they could not be written',
+        samples: [{ value: droppedSpans }],
+      },
+    ],
+  }
+}

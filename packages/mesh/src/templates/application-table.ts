@@ -1,0 +1,50 @@
+import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
+import * as z from 'zod'
+import { jsonColumn } from '../storage/index.ts'
+import type { Database } from '../storage/index.ts'
+import { cronJobSchema } from '../triggers/cron/index.ts'
+
+/** What files held before an application, and what it wrote there; null for nothing. */
+const undoSchema = z.strictObject({
+  /** By agent. */
+  permissions: z.record(
+    z.string(),
+    z.strictObject({
+      before: z.nullable(permissionRecordSchema),
+      after: permissionRecordSchema,
+    }),
+  ),
+  /** By job, heartbeats among them. */
+  jobs: z.record(z.string(), z.strictObject({ before: z.nullable(cronJobSchema), after: cronJobSchema })),
+})
+export type ApplicationUndo = z.output<typeof undoSchema>
+
+/**
+ * Applications that have begun and not ended. The row stands before the first file is touched, and goes in the
+ * transaction that writes all else: whoever finds one puts the files back.
+ */
+export interface ApplicationTable {
+  begin(application: { readonly id: string; readonly at: number; readonly undo: ApplicationUndo }): void
+  end(id: string): void
+  open(): readonly { readonly id: string; readonly undo: ApplicationUndo }[]
+}
+
+const rowSchema = z.object({ id: z.string(), undo: jsonColumn(undoSchema) })
+
+export function createApplicationTable(database: Database): ApplicationTable {
+  return {
+    begin: ({ id, at, undo }) => {
+      database
+        .prepare('INSERT INTO template_applications (id, begun_at, undo) VALUES (?, ?, ?)')
+        .run(id, at, JSON.stringify(undo))
+    },
+    end: (id) => {
+      database.prepare('DELETE FROM template_applications WHERE id = ?').run(id)
+    },
+    open: () =>
+      database
+        .prepare('SELECT id, undo FROM template_applications ORDER BY begun_at, id')
+        .all()
+        .map((row) => rowSchema.parse(row)),
+  }
+}

@@ -1,0 +1,259 @@
+import { readFile } from 'node:fs/promises'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { heedsLesson } from '../../../../tests/verifies.ts'
+import { owner } from '../testing/fleet-harness.ts'
+import { aTemplatesHarness } from '../testing/templates-harness.ts'
+import { parseTemplate } from './template-file.ts'
+
+const worker = { kind: 'agent', agentId: 'b', token: 'door', run: null } as const
+const chat = { kind: 'human', role: 'owner', channel: 'slack' } as const
+
+const yaml = `
+name: pair
+description: Two
+projects: [{ name: acme, daily_usd: 3, monthly_usd: 30 }]
+agents:
+  - id: a
+    role: first
+    instructions: go
+    project: acme
+    heartbeat: every 30m
+    permissions: { allowed_apis: [llm], can_message: [operator, b] }
+    budget: { daily_usd: 1, monthly_usd: 2 }
+    files: { input/list.txt: "one\\n" }
+    skills: { count_lines.js: "export const name = 'count_lines'" }
+  - { id: b, role: second, instructions: go, heartbeat: off }
+webhooks:
+  - { name: builds, agent: a, instructions: Read it., when: 'event == "push"' }
+schedules:
+  - { id: look, agent: b, schedule: '0 7 * * *', message: Look. }
+`
+const template = parseTemplate('pair', yaml)
+
+let harness: Awaited<ReturnType<typeof aTemplatesHarness>>
+beforeEach(async () => {
+  harness = await aTemplatesHarness()
+})
+afterEach(() => harness.close())
+
+describe('applying a template', () => {
+  test('makes all that it names, and again there is nothing to do', async () => {
+    const { plan, secrets } = await harness.application.apply(owner, template)
+    expect(plan.items.map(({ kind, id, action }) => [kind, id, action])).toEqual([
+      ['project', 'acme', 'create'],
+      ['agent', 'a', 'create'],
+      ['agent', 'b', 'create'],
+      ['schedule', 'look', 'create'],
+      ['webhook', 'a: builds', 'create'],
+    ])
+    expect(secrets.map(({ secret }) => secret)).toEqual([expect.stringMatching(/^whsec_/)])
+    expect(harness.state()).toMatchObject({
+      agents: [
+        {
+          id: 'a',
+          project: 'acme',
+          budget: { dailyUsd: 1, monthlyUsd: 2 },
+          files: { 'input/list.txt': 'one\n', 'skills/count_lines.js': expect.any(String) },
+        },
+        { id: 'b', project: null },
+      ],
+      records: { a: { allowed_apis: ['llm'] }, b: { allowed_apis: ['llm', 'http', 'web_search'] } },
+      jobs: expect.arrayContaining([
+        expect.objectContaining({ agent: 'a', heartbeat: true, schedule: 'every 30m', enabled: true }),
+        expect.objectContaining({ agent: 'b', heartbeat: true, enabled: false }),
+        expect.objectContaining({ id: 'look', message: 'Look.' }),
+      ]),
+      hooks: [{ agentId: 'a', name: 'builds', signed: true }],
+      projects: [{ name: 'acme', dailyUsd: 3, monthlyUsd: 30 }],
+    })
+    const again = harness.application.plan(owner, template)
+    expect(again.items.map(({ action }) => action)).toEqual(['keep', 'keep', 'keep', 'keep', 'keep'])
+    expect(harness.world.journal.filter(({ action }) => action === 'template.applied')).toHaveLength(1)
+  })
+
+  test('shows what becomes another before and after, and changes that alone', async () => {
+    await harness.application.apply(owner, template)
+    const changed = parseTemplate(
+      'pair',
+      yaml
+        .replace('role: first', 'role: foremost')
+        .replace('can_message: [operator, b]', 'can_message: [operator]')
+        .replace("'0 7 * * *'", "'0 8 * * *'")
+        .replace('input/list.txt: "one\\n"', 'input/list.txt: "two\\n"'),
+    )
+    const plan = harness.application.plan(owner, changed)
+    expect(plan.items.filter(({ action }) => action !== 'keep')).toEqual([
+      {
+        kind: 'agent',
+        id: 'a',
+        action: 'change',
+        changes: [
+          { field: 'role', before: 'first', after: 'foremost' },
+          { field: 'permissions.can_message', before: '["operator","b"]', after: '["operator"]' },
+          { field: '/data/input/list.txt', before: 'one\n', after: 'two\n' },
+        ],
+      },
+      {
+        kind: 'schedule',
+        id: 'look',
+        action: 'change',
+        changes: [{ field: 'schedule', before: '0 7 * * *', after: '0 8 * * *' }],
+      },
+    ])
+    const before = harness.state()
+    await harness.application.apply(owner, changed, { digest: plan.digest })
+    const after = harness.state()
+    expect(after.hooks).toEqual(before.hooks)
+    expect(after.agents[1]).toEqual(before.agents[1])
+    expect(after.agents[0]).toMatchObject({ role: 'foremost', files: { 'input/list.txt': 'two\n' } })
+    expect(after.records['a']).toMatchObject({ can_message: ['operator'], allowed_apis: ['llm'] })
+  })
+
+  test('does what was shown or nothing', async () => {
+    const { digest } = harness.application.plan(owner, template)
+    await harness.world.fleet.create(owner, { id: 'b', role: 'mine' })
+    await expect(harness.application.apply(owner, template, { digest })).rejects.toMatchObject({
+      code: 'conflict',
+    })
+    expect(harness.world.fleet.find('a')).toBeNull()
+  })
+
+  test('by its name alone leaves what is there as it is', async () => {
+    await harness.world.fleet.create(owner, { id: 'b', role: 'mine' })
+    const { plan } = await harness.application.apply(owner, template, { onlyNew: true })
+    expect(plan.items.find(({ id }) => id === 'b')).toMatchObject({ action: 'keep', changes: [] })
+    expect(harness.world.fleet.find('b')?.role).toBe('mine')
+    expect(harness.world.fleet.find('a')?.role).toBe('first')
+  })
+
+  test('two at once make one fleet', async () => {
+    const both = await Promise.allSettled([
+      harness.application.apply(owner, template),
+      harness.application.apply(owner, template),
+    ])
+    expect(both.map(({ status }) => status)).toContain('fulfilled')
+    expect(harness.world.fleet.list().map(({ id }) => id)).toEqual(['a', 'b'])
+    expect(harness.webhooks.all()).toHaveLength(1)
+    expect(harness.jobs.file.jobs()).toHaveLength(3)
+    expect(harness.applications.open()).toEqual([])
+  })
+})
+
+describe('the ceiling of a template', () => {
+  test.each([
+    ['a right that only a person gives', 'permissions: { can_spawn: true }', 'unprocessable'],
+    ['a credential', 'permissions: { allowed_credentials: [bank] }', 'unprocessable'],
+    ['a flag of the control plane', 'permissions: { can_manage_fleet: true }', 'unprocessable'],
+    ['a budget above the default', 'budget: { daily_usd: 1000, monthly_usd: 2 }', 'unprocessable'],
+  ])('%s creates nothing, whoever applies it', async (_name, line, code) => {
+    heedsLesson(8)
+    const above = parseTemplate('pair', yaml.replace('role: second', `role: second, ${line}`))
+    const before = harness.state()
+    await expect(harness.application.apply(owner, above)).rejects.toMatchObject({ code })
+    expect(() => harness.application.plan(owner, above)).toThrow(expect.objectContaining({ code }))
+    expect(harness.state()).toEqual(before)
+  })
+
+  test.each(['operator', 'Operator', 'mesh'])('the reserved id %s is refused', async (id) => {
+    const taken = parseTemplate(
+      null,
+      `name: t\ndescription: d\nagents: [{ id: ${id}, role: r, instructions: i }]`,
+    )
+    await expect(harness.application.apply(owner, taken)).rejects.toMatchObject({ code: 'reserved-agent-id' })
+  })
+
+  test('a project whose limit stands lower is not raised', async () => {
+    await harness.application.apply(owner, template)
+    const raised = parseTemplate('pair', yaml.replace('daily_usd: 3', 'daily_usd: 30'))
+    await expect(harness.application.apply(owner, raised)).rejects.toMatchObject({
+      code: 'unprocessable',
+      detail: expect.stringContaining('flotilla budget project:acme'),
+    })
+  })
+
+  test('nobody but a person at the terminal raises the budget of an agent that is there', async () => {
+    await harness.application.apply(owner, template)
+    const raised = parseTemplate('pair', yaml.replace('daily_usd: 1,', 'daily_usd: 2,'))
+    await expect(harness.application.apply(chat, raised)).rejects.toMatchObject({ code: 'human-only' })
+    await harness.application.apply(owner, raised)
+    expect(harness.world.fleet.find('a')?.budget.dailyUsd).toBe(2)
+  })
+
+  test('is for whoever may manage the fleet', async () => {
+    await expect(harness.application.apply(worker, template)).rejects.toMatchObject({ code: 'denied' })
+    expect(() => harness.application.plan(worker, template)).toThrow(
+      expect.objectContaining({ code: 'denied' }),
+    )
+  })
+})
+
+describe('an application that fails', () => {
+  const steps = ['permissions', 'permissions written', 'jobs', 'jobs written', 'secret', 'end']
+
+  test.each(steps)('at %s leaves nothing of it', async (failing) => {
+    const before = harness.state()
+    const files = await Promise.all([harness.paths.permissionsFile].map((path) => readFile(path, 'utf8')))
+    let failed = false
+    harness.before.step = (step) => {
+      if (step !== failing || failed) return
+      failed = true
+      throw new Error(`no ${step}`)
+    }
+    await expect(harness.application.apply(owner, template)).rejects.toThrow(`no ${failing}`)
+    expect(failed).toBe(true)
+    expect(harness.state()).toEqual(before)
+    expect(harness.stored.size).toBe(0)
+    expect(harness.applications.open()).toEqual([])
+    expect([await readFile(harness.paths.permissionsFile, 'utf8')]).toEqual(files)
+  })
+
+  test.each(steps)(
+    'at %s, as a kill does, is taken back by the next start or stands whole',
+    async (killed) => {
+      await harness.application.apply(owner, template)
+      const before = harness.state()
+      const changed = parseTemplate(
+        'pair',
+        `${yaml
+          .replace('role: first', 'role: foremost')
+          .replace('can_message: [operator, b]', 'can_message: [operator]')
+          .replace("'0 7 * * *'", "'0 8 * * *'")
+          .replace('  - { name: builds', '  - { name: more, agent: b }\n  - { name: builds')}
+  - { id: more, agent: a, schedule: '0 9 * * *', message: More. }
+`,
+      )
+      let dead = false
+      harness.before.step = (step) => {
+        // From there on nothing is done any more, the undoing neither.
+        dead ||= step === killed
+        if (dead) throw new Error('killed')
+      }
+      await expect(harness.application.apply(owner, changed)).rejects.toThrow('killed')
+      harness.before.step = () => {}
+      expect(harness.applications.open()).toHaveLength(1)
+      expect(await harness.again().undoOpen()).toBe(1)
+      expect(harness.state()).toEqual(before)
+      expect(harness.applications.open()).toEqual([])
+      await harness.again().apply(owner, changed)
+      expect(harness.state().records['a']).toMatchObject({ can_message: ['operator'] })
+      expect(harness.webhooks.all()).toHaveLength(2)
+    },
+  )
+
+  test('a hand that came in between is not undone', async () => {
+    let dead = false
+    harness.before.step = (step) => {
+      dead ||= step === 'secret'
+      if (dead) throw new Error('killed')
+    }
+    await expect(harness.application.apply(owner, template)).rejects.toThrow('killed')
+    harness.before.step = () => {}
+    await harness.permissions.edit((records) => ({
+      ...records,
+      a: { ...records['a']!, allowed_apis: [] }, // written by the application
+    }))
+    await harness.again().undoOpen()
+    expect(harness.permissions.snapshot().recordOf('a')).toMatchObject({ allowed_apis: [] })
+    expect(harness.permissions.snapshot().recordOf('b')).toBeUndefined()
+  })
+})

@@ -1,0 +1,290 @@
+import { isDeepStrictEqual } from 'node:util'
+import { defaultHeartbeatSchedule } from '@flotilla/protocol/heartbeat-reply'
+import type { NewId } from '@flotilla/protocol/ids'
+import { permissionRecordSchema } from '@flotilla/protocol/permission-record'
+import { Problem } from '@flotilla/protocol/problem'
+import type { TemplatePlan } from '@flotilla/protocol/templates-api'
+import type { Caller, PermissionGrants, PermissionStore } from '../access/index.ts'
+import { actorOf, isAtTerminal, raisedPeriod, workerDefaultRecord } from '../access/index.ts'
+import type { Fleet } from '../agents/index.ts'
+import type { Kernel } from '../kernel/index.ts'
+import type { Spending } from '../spending/index.ts'
+import { cronJobSchema } from '../triggers/cron/index.ts'
+import type { CronJob, CronJobs } from '../triggers/cron/index.ts'
+import type { PreparedHooks, Webhooks } from '../triggers/webhook/index.ts'
+import type { ApplicationTable, ApplicationUndo } from './application-table.ts'
+import { holdTemplate } from './hold-template.ts'
+import { planTemplate } from './plan-template.ts'
+import type { Planned } from './plan-template.ts'
+import { standingFleet } from './standing-fleet.ts'
+import type { StandingFleet, StandingFleetDeps } from './standing-fleet.ts'
+import type { FleetTemplate } from './template-file.ts'
+
+export interface ApplyTemplateDeps extends StandingFleetDeps {
+  readonly kernel: Pick<Kernel, 'database' | 'guard' | 'decide' | 'journal' | 'clock' | 'log'> & {
+    readonly newId: NewId
+  }
+  readonly grants: Pick<PermissionGrants, 'aboveOperatorCeiling'>
+  readonly applications: ApplicationTable
+  readonly agents: StandingFleetDeps['agents'] & Pick<Fleet, 'write' | 'refreshBriefings'>
+  readonly permissions: StandingFleetDeps['permissions'] & Pick<PermissionStore, 'edit'>
+  readonly spending: { readonly budgets: Pick<Spending['budgets'], 'projectLimits' | 'set'> }
+  readonly webhooks: StandingFleetDeps['webhooks'] & Pick<Webhooks, 'prepare'>
+  readonly jobs: StandingFleetDeps['jobs'] & Pick<CronJobs, 'edit' | 'readCondition'>
+}
+
+export interface Application {
+  readonly plan: TemplatePlan
+  readonly secrets: PreparedHooks['secrets']
+}
+
+export interface Asked {
+  /** Of the plan that was shown; left out, whatever the template does now. */
+  readonly digest?: string | undefined
+  readonly onlyNew?: boolean
+}
+
+/**
+ * Applies a template wholly or not at all. Problems `denied`, `human-only`, `unprocessable`, `conflict` where the plan is
+ * another than was shown or the fleet has something of it in another sense.
+ *
+ * 1. The plan that is carried out is made in the turns of all agents that it changes.
+ * 2. What stands in files (permissions, jobs) is written behind a row that says how to put it back, and before the rows.
+ *    All rows are one transaction, which takes that row away: a mesh that is killed in between puts the files back at its
+ *    next start, and one that is killed behind it has the whole.
+ * 3. Files are put back only where they still hold what was written: a hand that came in between wins.
+ */
+export interface ApplyTemplate {
+  plan(caller: Caller, template: FleetTemplate): TemplatePlan
+  apply(caller: Caller, template: FleetTemplate, asked?: Asked): Promise<Application>
+  /** Puts back what applications left that broke off. Rejects where a file cannot be written. */
+  undoOpen(): Promise<number>
+}
+
+export function createApplyTemplate(deps: ApplyTemplateDeps): ApplyTemplate {
+  const { kernel, agents, applications, permissions, jobs } = deps
+  const { database, guard } = kernel
+
+  function require(caller: Caller, template: FleetTemplate): StandingFleet {
+    guard(caller, { do: 'manage-fleet' })
+    if (template.schedules.length > 0) guard(caller, { do: 'manage-cron' })
+    if (template.projects.length > 0) guard(caller, { do: 'manage-projects' })
+    const standing = standingFleet(deps)
+    holdTemplate(template, deps.grants, standing)
+    agents.write.requireMay(caller, template.agents)
+    for (const { when } of template.schedules) if (when !== undefined) jobs.readCondition(when)
+    return standing
+  }
+
+  function planNow(caller: Caller, template: FleetTemplate, asked: Asked): Planned {
+    const standing = require(caller, template)
+    const hooksByHand = !kernel.decide(caller, { do: 'make-webhooks' }).allowed
+    const planned = planTemplate(template, standing, { onlyNew: asked.onlyNew === true, hooksByHand })
+    requireNotRaised(caller, planned, standing)
+    if (asked.digest !== undefined && asked.digest !== planned.plan.digest) {
+      throw new Problem('conflict', {
+        detail: 'the fleet or the template has changed since this plan was made; look at the new one',
+      })
+    }
+    return planned
+  }
+
+  async function carryOut(caller: Caller, planned: Planned): Promise<PreparedHooks['secrets']> {
+    const id = kernel.newId('apply')
+    const undo = undoOf(caller, planned)
+    applications.begin({ id, at: kernel.clock.now(), undo })
+    let prepared: PreparedHooks | null = null
+    try {
+      await writeFiles(undo)
+      prepared = await deps.webhooks.prepare(caller, planned.hooks)
+      writeRows(caller, { id, planned, prepared })
+    } catch (error) {
+      await undoOne({ id, undo }).catch((undoError: unknown) => {
+        kernel.log.error(
+          { err: undoError },
+          'files were not put back after a template failed; the next start of the mesh does it',
+        )
+      })
+      throw error
+    } finally {
+      await prepared?.release().catch((error: unknown) => {
+        kernel.log.warn({ err: error }, 'secrets of webhooks that are not there are taken away in a minute')
+      })
+    }
+    return prepared.secrets
+  }
+
+  function undoOf(
+    caller: Caller,
+    { permissions: wanted, heartbeats, jobs: wishes }: Planned,
+  ): ApplicationUndo {
+    const records = permissions.snapshot()
+    const madeBy = { created_by: actorOf(caller), created_at: kernel.clock.now() }
+    const all = jobs.file.jobs()
+    const written = [
+      ...wishes.map((wish): CronJob => ({
+        ...wish,
+        ...(keptOf(all.find((job) => job.id === wish.id)) ?? madeBy),
+      })),
+      ...[...heartbeats].map(([agentId, schedule]) => heartbeatJob(agentId, schedule)),
+    ]
+    return {
+      permissions: Object.fromEntries(
+        [...wanted].map(([agentId, fields]) => {
+          const before = records.recordOf(agentId) ?? null
+          // A record of an agent that is not there is what a deletion left behind, and no grant.
+          const base = agents.find(agentId) ? (before ?? workerDefaultRecord) : workerDefaultRecord
+          return [agentId, { before, after: permissionRecordSchema.parse({ ...base, ...fields }) }]
+        }),
+      ),
+      jobs: Object.fromEntries(
+        written.map((after) => {
+          const before = all.find((job) => job.id === after.id) ?? null
+          return [after.id, { before: before && plain(before), after: plain(after) }]
+        }),
+      ),
+    }
+
+    function heartbeatJob(agentId: string, schedule: string | null): CronJob {
+      const known = all.find((job) => job.heartbeat && job.agent === agentId)
+      if (known) return { ...known, schedule: schedule ?? known.schedule, enabled: schedule !== null }
+      return {
+        id: kernel.newId('cron'),
+        agent: agentId,
+        schedule: schedule ?? defaultHeartbeatSchedule,
+        timezone: 'UTC',
+        enabled: schedule !== null,
+        suppress_empty: true,
+        heartbeat: true,
+        created_by: 'system',
+        created_at: kernel.clock.now(),
+      }
+    }
+  }
+
+  async function writeFiles({ permissions: records, jobs: written }: ApplicationUndo): Promise<void> {
+    if (Object.keys(records).length > 0)
+      await permissions.edit((now) => ({ ...now, ...mapped(records, ({ after }) => after) }), 'template')
+    if (Object.keys(written).length > 0)
+      await jobs.edit((now) =>
+        putJobs(
+          now,
+          mapped(written, ({ after }) => after),
+        ),
+      )
+  }
+
+  /** All that is in rows, and the end of the application with it. */
+  function writeRows(
+    caller: Caller,
+    {
+      id,
+      planned,
+      prepared,
+    }: { readonly id: string; readonly planned: Planned; readonly prepared: PreparedHooks },
+  ): void {
+    database.transaction(() => {
+      for (const { name, dailyUsd, monthlyUsd } of planned.projects) {
+        deps.spending.budgets.set(
+          caller,
+          { scope: 'project', id: name },
+          { daily_usd: dailyUsd, monthly_usd: monthlyUsd },
+        )
+      }
+      agents.write.rows(caller, planned)
+      prepared.write()
+      const { name, items } = planned.plan
+      const did = (action: string) => items.filter((item) => item.action === action).length
+      kernel.journal.append({
+        actor: actorOf(caller),
+        action: 'template.applied',
+        subject: name,
+        detail: {
+          created: did('create'),
+          changed: did('change'),
+          jobs: planned.jobs.map((job) => job.id),
+          agents: [...planned.created, ...planned.changed].map((agent) => agent.id),
+        },
+      })
+      applications.end(id)
+    })
+  }
+
+  async function undoOne({
+    id,
+    undo,
+  }: {
+    readonly id: string
+    readonly undo: ApplicationUndo
+  }): Promise<void> {
+    await permissions.edit((now) => {
+      const next = { ...now }
+      for (const [agentId, { before, after }] of Object.entries(undo.permissions)) {
+        if (!isDeepStrictEqual(now[agentId], after)) continue
+        if (before === null) delete next[agentId]
+        else next[agentId] = before
+      }
+      return next
+    }, 'template')
+    await jobs.edit((now) => {
+      const ours = now.filter((job) => isDeepStrictEqual(plain(job), undo.jobs[job.id]?.after))
+      if (ours.length === 0) return now
+      const back = ours.flatMap((job) => undo.jobs[job.id]?.before ?? [])
+      return [...now.filter((job) => !ours.includes(job)), ...back]
+    })
+    applications.end(id)
+  }
+
+  return {
+    plan: (caller, template) => planNow(caller, template, {}).plan,
+    async apply(caller, template, asked = {}) {
+      const before = planNow(caller, template, asked)
+      const ids = template.agents.map((agent) => agent.id)
+      const application = await agents.write.inTurns(ids, async () => {
+        // The turns may have been waited for, and another may have made one of them meanwhile.
+        const planned = planNow(caller, template, { ...asked, digest: asked.digest ?? before.plan.digest })
+        return { plan: planned.plan, secrets: await carryOut(caller, planned) }
+      })
+      await agents.refreshBriefings()
+      return application
+    },
+    async undoOpen() {
+      const open = applications.open()
+      for (const one of open) await undoOne(one)
+      return open.length
+    },
+  }
+}
+
+/** Who made a job stays who made it. */
+function keptOf(job: CronJob | undefined): Pick<CronJob, 'created_by' | 'created_at'> | null {
+  return job ? { created_by: job.created_by, created_at: job.created_at } : null
+}
+
+/** Whoever is no person at a terminal raises no budget of an agent that is there, as with any edit. */
+function requireNotRaised(caller: Caller, { changed }: Planned, standing: StandingFleet): void {
+  if (isAtTerminal(caller)) return
+  for (const { id, budget } of changed) {
+    const before = standing.agent(id)?.record.budget
+    const raised = before && budget ? raisedPeriod(before, budget) : null
+    if (raised) throw new Problem('human-only', { detail: `agent ${id}: ${raised.field}: ${raised.reason}` })
+  }
+}
+
+function mapped<In, Out>(record: Readonly<Record<string, In>>, map: (value: In) => Out): Record<string, Out> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]))
+}
+
+/** A job as JSON has it: without fields that are there and undefined. */
+function plain(job: CronJob): CronJob {
+  return cronJobSchema.parse(
+    Object.fromEntries(Object.entries(job).filter(([, value]) => value !== undefined)),
+  )
+}
+
+function putJobs(now: readonly CronJob[], written: Readonly<Record<string, CronJob>>): readonly CronJob[] {
+  const wanted = new Map(Object.entries(written))
+  const kept = now.map((job) => wanted.get(job.id) ?? job)
+  const ids = new Set(now.map(({ id }) => id))
+  return [...kept, ...[...wanted.values()].filter(({ id }) => !ids.has(id))]
+}

@@ -1,0 +1,188 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { stringify } from 'yaml'
+import { owner } from '../testing/fleet-harness.ts'
+import { aTemplatesHarness } from '../testing/templates-harness.ts'
+import { parseTemplate } from './template-file.ts'
+
+const word = fc.stringMatching(/^[a-z][a-z0-9]{0,8}$/)
+const prose = fc
+  .array(
+    fc.constantFrom(
+      'go',
+      ' ',
+      '\n',
+      ': ',
+      '- x',
+      '#',
+      '"',
+      "'",
+      '{{a}}',
+      'é',
+      '漢',
+      '\t',
+      '&a',
+      '*b',
+      '|',
+      '>',
+    ),
+    {
+      minLength: 1,
+      maxLength: 12,
+    },
+  )
+  .map((parts) => parts.join(''))
+  .filter((text) => text.trim() !== '')
+const money = fc.record({
+  daily_usd: fc.constantFrom(0.5, 1, 10),
+  monthly_usd: fc.constantFrom(5, 20.25, 200),
+})
+
+/** Fleets within what a template may grant. */
+const fleet = fc.uniqueArray(word, { minLength: 1, maxLength: 4 }).chain((ids) =>
+  fc.record({
+    name: fc.constant('fleet'),
+    description: fc.constant('d'),
+    agents: fc.tuple(
+      ...ids.map((id) =>
+        fc.record(
+          {
+            id: fc.constant(id),
+            role: prose.map((text) => text.replaceAll(/\s+/g, ' ').trim()).filter((text) => text !== ''),
+            instructions: prose,
+            model: fc.constantFrom('scripted/demo', 'openai/gpt-5-mini'),
+            heartbeat: fc.constantFrom('off', 'every 15m', 'every 2h'),
+            project: fc.constantFrom('acme', 'lab'),
+            permissions: fc.record(
+              {
+                can_message: fc.array(word, { maxLength: 3 }),
+                blackboard_write: fc.constantFrom([], ['output/**'], ['*']),
+                allowed_apis: fc.constantFrom([], ['llm']),
+                can_use_browser: fc.boolean(),
+                can_manage_cron: fc.boolean(),
+              },
+              { requiredKeys: [] },
+            ),
+            budget: money,
+            files: fc.dictionary(
+              word.map((name) => `in/${name}.txt`),
+              prose,
+              { maxKeys: 2 },
+            ),
+            skills: fc.dictionary(
+              word.map((name) => `${name}.js`),
+              prose,
+              { maxKeys: 2 },
+            ),
+          },
+          { requiredKeys: ['id', 'role', 'instructions'] },
+        ),
+      ),
+    ),
+    projects: fc.subarray([
+      { name: 'acme', daily_usd: 3, monthly_usd: null },
+      { name: 'lab', daily_usd: null, monthly_usd: 4.5 },
+    ]),
+    webhooks: fc.uniqueArray(
+      fc.record(
+        {
+          name: word,
+          agent: fc.constantFrom(...ids),
+          instructions: prose,
+          when: fc.constantFrom('a == 1', 'kind contains "x"'),
+          per_minute: fc.integer({ min: 1, max: 100 }),
+          signed: fc.boolean(),
+          repeats: fc.constantFrom('refuse', 'accept'),
+        },
+        { requiredKeys: ['name', 'agent'] },
+      ),
+      { selector: ({ agent, name }) => `${agent} ${name}`, maxLength: 4 },
+    ),
+    schedules: fc.uniqueArray(
+      fc.record(
+        {
+          id: word,
+          agent: fc.constantFrom(...ids),
+          schedule: fc.constantFrom('0 7 * * *', 'every 10m'),
+          timezone: fc.constantFrom('UTC', 'Europe/Berlin'),
+          enabled: fc.boolean(),
+          suppress_empty: fc.boolean(),
+          message: prose,
+          when: fc.constantFrom('a == 1'),
+        },
+        { requiredKeys: ['id', 'agent', 'schedule', 'message'] },
+      ),
+      { selector: ({ id }) => id, maxLength: 4 },
+    ),
+  }),
+)
+
+test('what is written out makes the same fleet in an empty home, whatever the fleet is', async () => {
+  await fc.assert(
+    fc.asyncProperty(fleet, async (wanted) => {
+      const first = await aTemplatesHarness()
+      const second = await aTemplatesHarness()
+      try {
+        await first.application.apply(owner, parseTemplate('fleet', stringify(wanted)))
+        const { text, leftOut } = first.exportFleet(owner, { name: 'fleet', agents: null })
+        expect(leftOut).toEqual([])
+        await second.application.apply(owner, parseTemplate('fleet', text))
+        const whole = first.state()
+        // A limit of a project that no worker belongs to is none of the workers'.
+        const used = whole.agents.flatMap(({ project }) => project ?? [])
+        const projects = whole.projects.filter(({ name }) => used.includes(name))
+        expect(second.state()).toEqual({ ...whole, projects })
+        const again = second.exportFleet(owner, { name: 'fleet', agents: null })
+        expect(again.text).toBe(text)
+      } finally {
+        await first.close()
+        await second.close()
+      }
+    }),
+    { numRuns: 25 },
+  )
+})
+
+test('what a template cannot grant is left out and named with the command that sets it', async () => {
+  const harness = await aTemplatesHarness()
+  try {
+    await harness.world.fleet.create(owner, {
+      id: 'w',
+      role: 'r',
+      permissions: { can_spawn: true, allowed_credentials: ['bank'], can_message: ['x'] },
+      budget: { dailyUsd: 900, monthlyUsd: 9000 },
+    })
+    const { text, leftOut } = harness.exportFleet(owner, { name: 'fleet', agents: null })
+    expect(parseTemplate('fleet', text).agents[0]).toMatchObject({ permissions: { can_message: ['x'] } })
+    expect(leftOut.map(({ command }) => command)).toEqual([
+      "flotilla permissions set w allowed_credentials='bank'",
+      'flotilla permissions set w can_spawn=true',
+      'flotilla budget w --daily 900 --monthly 9000',
+    ])
+  } finally {
+    await harness.close()
+  }
+})
+
+test('no secret, no archived agent and no operator is in it', async () => {
+  const harness = await aTemplatesHarness()
+  try {
+    await harness.world.fleet.ensureOperator()
+    for (const id of ['w', 'gone']) await harness.world.fleet.create(owner, { id, role: 'r' })
+    await harness.world.fleet.archive.archive(owner, 'gone')
+    const { secret } = await harness.webhooks.manage.create(owner, {
+      name: 'h',
+      agentId: 'w',
+      instructions: '',
+      when: null,
+      perMinute: null,
+      signed: true,
+    })
+    const { text, leftOut } = harness.exportFleet(owner, { name: 'fleet', agents: null })
+    expect(text).not.toContain(secret)
+    expect(parseTemplate('fleet', text).agents.map(({ id }) => id)).toEqual(['w'])
+    expect(leftOut).toEqual([expect.objectContaining({ what: 'agent gone' })])
+  } finally {
+    await harness.close()
+  }
+})

@@ -1,0 +1,180 @@
+import { defaultHeartbeatSchedule } from '@flotilla/protocol/heartbeat-reply'
+import { operatorAgentId } from '@flotilla/protocol/ids'
+import { templateLimits } from '@flotilla/protocol/limits'
+import { Problem } from '@flotilla/protocol/problem'
+import type { LeftOut } from '@flotilla/protocol/templates-api'
+import { stringify } from 'yaml'
+import type { Caller, Guard, PermissionGrants } from '../access/index.ts'
+import { raisedPeriod, workerDefaultRecord } from '../access/index.ts'
+import { defaultBudget } from '../agents/index.ts'
+import { scheduleFields, standingFleet } from './standing-fleet.ts'
+import type { StandingAgent, StandingFleetDeps } from './standing-fleet.ts'
+import { parseTemplate } from './template-file.ts'
+
+export interface ExportedFleet {
+  readonly text: string
+  readonly leftOut: readonly LeftOut[]
+}
+
+/**
+ * The workers as a template of which `apply` makes the same ones in an empty home: with what they may, spend and look
+ * like, their files as they were given, their webhooks and schedules, and the budgets of their projects. What a template
+ * cannot grant is left out and told, with the command that sets it by hand: the file has the operator's ceiling wherever it
+ * is applied. Secrets, data, history and the operator's own settings are no part of it. Problems `denied`,
+ * `unknown-agent`, `unprocessable`.
+ */
+export type ExportFleet = (
+  caller: Caller,
+  asked: { readonly name: string; readonly agents: readonly string[] | null },
+) => ExportedFleet
+
+export interface ExportFleetDeps extends StandingFleetDeps {
+  readonly guard: Guard
+  readonly grants: Pick<PermissionGrants, 'aboveOperatorCeiling'>
+}
+
+export function createExportFleet(deps: ExportFleetDeps): ExportFleet {
+  return (caller, { name, agents: wanted }) => {
+    deps.guard(caller, { do: 'manage-fleet' })
+    const standing = standingFleet(deps)
+    const leftOut: LeftOut[] = []
+    const ids = (wanted ?? deps.agents.list().map(({ id }) => id)).filter((id) => id !== operatorAgentId)
+    const workers = ids.flatMap((id) => {
+      const agent = standing.agent(id)
+      if (!agent) throw new Problem('unknown-agent', { detail: `there is no agent ${id}` })
+      if (!deps.agents.isArchived(id)) return [agent]
+      leftOut.push({ what: `agent ${id}`, why: 'it is archived', command: `flotilla unarchive ${id}` })
+      return []
+    })
+    if (workers.length === 0)
+      throw new Problem('unprocessable', { detail: 'there is no worker to write out' })
+    if (workers.length > templateLimits.agentsMax) {
+      throw new Problem('unprocessable', {
+        detail: `a template has ${templateLimits.agentsMax} agents at most; name those that you want`,
+      })
+    }
+    const projects = [...new Set(workers.flatMap(({ record }) => record.project ?? []))].toSorted()
+    const text = stringify(
+      {
+        name,
+        description: `Workers of a fleet: ${workers.map(({ record }) => record.id).join(', ')}.`.slice(
+          0,
+          2000,
+        ),
+        ...unlessEmpty(
+          'projects',
+          projects.flatMap((project) => projectOf(project)),
+        ),
+        agents: workers.map((worker) => agentOf(worker)),
+        ...unlessEmpty(
+          'webhooks',
+          workers.flatMap((worker) => hooksOf(worker)),
+        ),
+        ...unlessEmpty(
+          'schedules',
+          workers.flatMap((worker) => schedulesOf(worker)),
+        ),
+      },
+      { lineWidth: 110, aliasDuplicateObjects: false },
+    )
+    // What is written out can be read in, or is not written out.
+    parseTemplate(name, text)
+    return { text, leftOut }
+
+    function projectOf(project: string) {
+      const { dailyUsd, monthlyUsd } = standing.projectLimits(project)
+      if (dailyUsd === null && monthlyUsd === null) return []
+      return [{ name: project, daily_usd: dailyUsd, monthly_usd: monthlyUsd }]
+    }
+
+    function agentOf(worker: StandingAgent) {
+      const { record, heartbeat, mcpServers, files } = worker
+      const beats = heartbeat?.enabled === true ? heartbeat.schedule : 'off'
+      const skills = Object.entries(files).filter(([path]) => skillPath.test(path))
+      const others = Object.entries(files).filter(([path]) => !skillPath.test(path))
+      return {
+        id: record.id,
+        role: record.role,
+        ...(record.model === null ? {} : { model: record.model }),
+        instructions: record.instructions,
+        ...unlessEmpty('permissions', permissionsOf(worker)),
+        ...(record.project === null ? {} : { project: record.project }),
+        ...unlessEmpty('mcpServers', mcpServers),
+        ...(beats === defaultHeartbeatSchedule ? {} : { heartbeat: beats }),
+        ...budgetOf(worker),
+        ...unlessEmpty('skills', Object.fromEntries(skills.map(([path, text]) => [path.slice(7), text]))),
+        ...unlessEmpty('files', Object.fromEntries(others)),
+      }
+    }
+
+    function permissionsOf({ record, permissions }: StandingAgent) {
+      const given = Object.entries(permissions).filter(
+        ([field, value]) => JSON.stringify(value) !== JSON.stringify(Reflect.get(workerDefaultRecord, field)),
+      )
+      return Object.fromEntries(
+        given.filter(([field, value]) => {
+          const above = deps.grants.aboveOperatorCeiling({ [field]: value })
+          if (above === null) return true
+          const shown = Array.isArray(value) ? `'${value.join(',')}'` : String(value)
+          leftOut.push({
+            what: `agent ${record.id}, ${field}`,
+            why: above,
+            command: `flotilla permissions set ${record.id} ${field}=${shown}`,
+          })
+          return false
+        }),
+      )
+    }
+
+    function budgetOf({ record: { id, budget } }: StandingAgent) {
+      const isDefault =
+        budget.dailyUsd === defaultBudget.dailyUsd && budget.monthlyUsd === defaultBudget.monthlyUsd
+      if (isDefault) return {}
+      const raised = raisedPeriod(defaultBudget, budget)
+      if (raised === null) return { budget: { daily_usd: budget.dailyUsd, monthly_usd: budget.monthlyUsd } }
+      leftOut.push({
+        what: `agent ${id}, budget`,
+        why: raised.reason,
+        command: `flotilla budget ${id} --daily ${budget.dailyUsd} --monthly ${budget.monthlyUsd}`,
+      })
+      return {}
+    }
+
+    function hooksOf({ record: { id } }: StandingAgent) {
+      const names = new Set<string>()
+      return standing.hooksOf(id).flatMap((hook) => {
+        if (names.has(hook.name)) {
+          const why = `a template tells webhooks of one agent apart by their names, and ${hook.name} is taken`
+          leftOut.push({ what: `agent ${id}, webhook ${hook.id}`, why, command: null })
+          return []
+        }
+        names.add(hook.name)
+        if (!hook.enabled) {
+          leftOut.push({ what: `agent ${id}, webhook ${hook.name}`, why: 'it is off', command: null })
+          return []
+        }
+        return [
+          {
+            name: hook.name,
+            agent: id,
+            ...(hook.instructions === '' ? {} : { instructions: hook.instructions }),
+            ...(hook.when === null ? {} : { when: hook.when }),
+            ...(hook.perMinute === null ? {} : { per_minute: hook.perMinute }),
+            ...(hook.secretNumber === null ? { signed: false } : {}),
+            ...(hook.repeats === 'refuse' ? {} : { repeats: hook.repeats }),
+          },
+        ]
+      })
+    }
+
+    function schedulesOf({ record: { id } }: StandingAgent) {
+      return standing.jobsOf(id).map((job) => ({ id: job.id, agent: id, ...scheduleFields(job) }))
+    }
+  }
+}
+
+const skillPath = /^skills\/[a-z][a-z0-9_-]{0,59}\.[jt]s$/
+
+function unlessEmpty<Key extends string>(key: Key, value: object): { readonly [Name in Key]?: object } {
+  return Object.keys(value).length === 0 ? {} : ({ [key]: value } as { readonly [Name in Key]?: object }) // one key
+}

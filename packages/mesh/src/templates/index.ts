@@ -1,0 +1,58 @@
+import type { PermissionStore } from '../access/index.ts'
+import { createPermissionGrants } from '../access/index.ts'
+import type { Fleet } from '../agents/index.ts'
+import type { Kernel, MeshModule } from '../kernel/index.ts'
+import type { Spending } from '../spending/index.ts'
+import type { CronJobs } from '../triggers/cron/index.ts'
+import type { Webhooks } from '../triggers/webhook/index.ts'
+import { createApplicationTable } from './application-table.ts'
+import { createApplyTemplate } from './apply-template.ts'
+import { templateOperatorRoutes } from './operator.routes.ts'
+import { templatePeopleRoutes } from './people.routes.ts'
+import { createTemplates } from './template-folders.ts'
+import { createTemplateUses } from './template-uses.ts'
+import type { TemplateUses } from './template-uses.ts'
+
+export { parseTemplate } from './template-file.ts'
+
+interface Needs {
+  readonly agents: Fleet
+  readonly permissions: PermissionStore
+  readonly spending: { readonly budgets: Pick<Spending['budgets'], 'projectLimits' | 'set'> }
+  readonly webhooks: Pick<Webhooks, 'all' | 'prepare'>
+  readonly jobs: CronJobs
+  /** The owner's folder first. */
+  readonly folders: readonly string[]
+}
+
+/** Fleets as files: listed, planned, applied, written out. */
+export function templatesModule(kernel: Kernel, needs: Needs): MeshModule<TemplateUses> {
+  const { guard, log } = kernel
+  const deps = { ...needs, grants: createPermissionGrants(needs.permissions) }
+  const application = createApplyTemplate({
+    ...deps,
+    kernel,
+    applications: createApplicationTable(kernel.database),
+  })
+
+  const use = createTemplateUses({ ...deps, guard, application, templates: createTemplates(needs.folders) })
+
+  return {
+    api: use,
+    routes: {
+      people: (surface) => templatePeopleRoutes(surface, use),
+      operator: (surface) => templateOperatorRoutes(surface, use),
+    },
+    start: async () => {
+      try {
+        const undone = await application.undoOpen()
+        if (undone > 0) log.warn({ undone }, 'templates whose application broke off were taken back')
+      } catch (error) {
+        log.error(
+          { err: error },
+          'what a template that broke off left in files could not be taken back; the next start tries again',
+        )
+      }
+    },
+  }
+}

@@ -1,0 +1,14 @@
+import { operatorApi as api } from '@flotilla/protocol/operator-api'
+import { operatorEndpoints as endpoints } from '@flotilla/protocol/operator-endpoints'
+import type { AgentSurface } from '../http/index.ts'
+import type { AppliedTemplate, TemplateUses } from './template-uses.ts'
+
+/** The operator applies what is ready, by its name; below its ceiling, as everything that it makes. */
+export function templateOperatorRoutes({ bind }: AgentSurface, use: TemplateUses): void {
+  bind(endpoints.templates, api.templates, async ({ caller }) => ({
+    templates: (await use.list(caller)).map(({ name }) => name),
+  }))
+  bind(endpoints.templateApply, api.templateApply, ({ caller, params: { name }, effect }) =>
+    effect({ template: name }).resumable<AppliedTemplate>((step) => use.applyNew(caller, name, step)),
+  )
+}

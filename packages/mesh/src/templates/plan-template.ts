@@ -1,0 +1,293 @@
+import { createHash } from 'node:crypto'
+import { defaultHeartbeatSchedule } from '@flotilla/protocol/heartbeat-reply'
+import type { PermissionRecord } from '@flotilla/protocol/permission-record'
+import { Problem } from '@flotilla/protocol/problem'
+import { sanitizeForPrompt } from '@flotilla/protocol/sanitize-for-prompt'
+import type { PlanItem, TemplatePlan } from '@flotilla/protocol/templates-api'
+import { defaultBudget } from '../agents/index.ts'
+import type { AgentRewrite, NewAgent } from '../agents/index.ts'
+import type { CronJob } from '../triggers/cron/index.ts'
+import type { Hook, HookWish } from '../triggers/webhook/index.ts'
+import { scheduleFields } from './standing-fleet.ts'
+import type { StandingAgent, StandingFleet } from './standing-fleet.ts'
+import type { FleetTemplate, TemplateAgent, TemplateSchedule, TemplateWebhook } from './template-file.ts'
+
+/** Of a value in a plan; what is longer is told by its beginning. */
+const valueMaxChars = 20_000
+
+export type CreatedAgent = NewAgent & { readonly files: Readonly<Record<string, string>> }
+export type JobWish = Omit<CronJob, 'created_by' | 'created_at'>
+
+/** What an application does, and the same in words. */
+export interface Planned {
+  readonly plan: TemplatePlan
+  readonly created: readonly CreatedAgent[]
+  readonly changed: readonly AgentRewrite[]
+  /** Fields by agent, of those that are created and those that are changed. */
+  readonly permissions: ReadonlyMap<string, Partial<PermissionRecord>>
+  /** Schedules of heartbeats, null for none. */
+  readonly heartbeats: ReadonlyMap<string, string | null>
+  readonly jobs: readonly JobWish[]
+  readonly hooks: readonly HookWish[]
+  readonly projects: readonly {
+    readonly name: string
+    readonly dailyUsd: number | null
+    readonly monthlyUsd: number | null
+  }[]
+}
+
+export interface PlanOptions {
+  /** What is there stays as it is. */
+  readonly onlyNew?: boolean
+  /** Whoever asks may not make webhooks: they are told and left to somebody who may. */
+  readonly hooksByHand?: boolean
+}
+
+/**
+ * What a template makes of a fleet: agents that are not there are created, and of those that are there every field that
+ * the template writes down becomes what it writes. Nothing is ever taken away, and what the template does not name
+ * stays. With `onlyNew` what is there stays too. Problem `conflict` for what the fleet has in another sense. Pure.
+ */
+export function planTemplate(
+  template: FleetTemplate,
+  standing: StandingFleet,
+  { onlyNew = false, hooksByHand = false }: PlanOptions = {},
+): Planned {
+  const drafts = template.agents.map((agent) => draftAgent(agent, standing.agent(agent.id)))
+  const jobs = template.schedules.map((one) => draftJob(one, standing))
+  const hooks = template.webhooks.map((one) => draftHook(one, standing, hooksByHand))
+  const projects = template.projects.map((one) => draftProject(one, standing))
+  const counts = ({ item: { action } }: Draft) => action === 'create' || (action === 'change' && !onlyNew)
+  const agents = drafts.filter(counts)
+  const items = [...projects, ...drafts, ...jobs, ...hooks].map((draft) =>
+    counts(draft) || draft.item.action === 'by-hand'
+      ? draft.item
+      : { ...draft.item, action: 'keep' as const, changes: [] },
+  )
+  const named = { name: template.name, description: template.description, items }
+  const digest = createHash('sha256')
+    .update(JSON.stringify([template, items]))
+    .digest('hex')
+    .slice(0, 32)
+  return {
+    plan: { ...named, digest },
+    created: agents.flatMap(({ create }) => (create ? [create] : [])),
+    changed: agents.flatMap(({ change }) => (change ? [change] : [])),
+    permissions: new Map(agents.flatMap(({ permissions }) => (permissions ? [permissions] : []))),
+    heartbeats: new Map(agents.flatMap(({ heartbeat }) => (heartbeat ? [heartbeat] : []))),
+    jobs: jobs.filter(counts).map(({ job }) => job),
+    hooks: hooks.filter(counts).map(({ hook }) => hook),
+    projects: projects.filter(counts).map(({ project }) => project),
+  }
+}
+
+interface Draft {
+  readonly item: PlanItem
+}
+
+interface AgentDraft extends Draft {
+  readonly create?: CreatedAgent
+  readonly change?: AgentRewrite
+  readonly permissions?: readonly [string, Partial<PermissionRecord>]
+  readonly heartbeat?: readonly [string, string | null]
+}
+
+type Change = PlanItem['changes'][number]
+
+function textOf(value: unknown): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value ?? null)
+  return text.length <= valueMaxChars ? text : `${text.slice(0, valueMaxChars)} [cut]`
+}
+
+/** Fields that become another; keys of objects are no order. Pure. */
+function changesOf(
+  before: Readonly<Record<string, unknown>> | null,
+  after: Readonly<Record<string, unknown>>,
+): Change[] {
+  return Object.entries(after).flatMap(([field, value]) => {
+    if (value === undefined) return []
+    const was = before === null ? null : textOf(before[field])
+    const is = textOf(value)
+    return was === is ? [] : [{ field, before: was, after: is }]
+  })
+}
+
+function itemOf(part: Pick<PlanItem, 'kind' | 'id'>, isThere: boolean, changes: Change[]): PlanItem {
+  const action = isThere ? (changes.length === 0 ? 'keep' : 'change') : 'create'
+  return { ...part, action, changes }
+}
+
+function budgetText({
+  dailyUsd,
+  monthlyUsd,
+}: {
+  dailyUsd: number | null
+  monthlyUsd: number | null
+}): string {
+  const usd = (limit: number | null) => (limit === null ? 'no limit' : `${limit}`)
+  return `USD ${usd(dailyUsd)} a day, ${usd(monthlyUsd)} a month`
+}
+
+const heartbeatText = (schedule: string | null | undefined) => schedule ?? 'off'
+
+/** By the name of the file that it will be, below /data. */
+function filesOf({ files = {}, skills = {} }: TemplateAgent): Readonly<Record<string, string>> {
+  const made = Object.entries(skills).map(([name, source]) => [`skills/${name}`, source])
+  return { ...files, ...Object.fromEntries(made) }
+}
+
+function draftAgent(agent: TemplateAgent, standing: StandingAgent | null): AgentDraft {
+  const files = filesOf(agent)
+  const wanted = {
+    role: sanitizeForPrompt(agent.role),
+    model: agent.model,
+    instructions: sanitizeForPrompt(agent.instructions),
+    budget: agent.budget && budgetText(agent.budget),
+    project: agent.project,
+    heartbeat: agent.heartbeat === undefined ? undefined : heartbeatText(agent.heartbeat),
+    mcpServers: agent.mcpServers,
+    ...prefixed('permissions.', agent.permissions ?? {}),
+    ...prefixed('/data/', files),
+  }
+  const { permissions = {}, ...rest } = agent
+  if (!standing) {
+    const { role, instructions, model, budget, project, mcpServers, id } = rest
+    return {
+      item: itemOf({ kind: 'agent', id }, false, changesOf(null, wanted)),
+      create: { id, role, instructions, model, budget, project, mcpServers, files },
+      permissions: [id, permissions],
+      heartbeat: [id, agent.heartbeat === undefined ? defaultHeartbeatSchedule : agent.heartbeat],
+    }
+  }
+  const { record } = standing
+  const changes = changesOf(
+    {
+      role: record.role,
+      model: record.model,
+      instructions: record.instructions,
+      budget: budgetText(record.budget ?? defaultBudget),
+      project: record.project,
+      heartbeat: heartbeatText(standing.heartbeat?.enabled === true ? standing.heartbeat.schedule : null),
+      mcpServers: standing.mcpServers,
+      ...prefixed('permissions.', standing.permissions),
+      ...prefixed('/data/', standing.files),
+    },
+    wanted,
+  )
+  const named = new Set(changes.map(({ field }) => field))
+  const pick = <T>(field: string, value: T | undefined): T | undefined =>
+    named.has(field) ? value : undefined
+  const newFiles = Object.fromEntries(Object.entries(files).filter(([path]) => named.has(`/data/${path}`)))
+  const newFields = Object.fromEntries(
+    Object.entries(permissions).filter(([name]) => named.has(`permissions.${name}`)),
+  )
+  return {
+    item: itemOf({ kind: 'agent', id: agent.id }, true, changes),
+    change: withoutUndefined({
+      id: agent.id,
+      role: pick('role', agent.role),
+      model: pick('model', agent.model),
+      instructions: pick('instructions', agent.instructions),
+      budget: pick('budget', agent.budget),
+      project: pick('project', agent.project),
+      mcpServers: pick('mcpServers', agent.mcpServers),
+      files: newFiles,
+    }),
+    ...(Object.keys(newFields).length === 0 ? {} : { permissions: [agent.id, newFields] }),
+    ...(named.has('heartbeat') ? { heartbeat: [agent.id, agent.heartbeat ?? null] } : {}),
+  }
+}
+
+type WithoutUndefined<T> = { [Key in keyof T]: Exclude<T[Key], undefined> }
+
+function withoutUndefined<T extends { readonly id: string }>(
+  record: T,
+): WithoutUndefined<Partial<T>> & { id: string } {
+  return Object.fromEntries(
+    Object.entries(record).filter(([, value]) => value !== undefined),
+  ) as WithoutUndefined<Partial<T>> & { id: string } // nothing undefined is left
+}
+
+function prefixed(prefix: string, record: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(record).map(([name, value]) => [`${prefix}${name}`, value]))
+}
+
+function draftJob(wish: TemplateSchedule, standing: StandingFleet): Draft & { readonly job: JobWish } {
+  const known = standing.job(wish.id)
+  if (known && (known.agent !== wish.agent || known.heartbeat)) {
+    throw new Problem('conflict', {
+      detail: `there is a job ${wish.id} of agent ${known.agent} already; give the schedule another id`,
+    })
+  }
+  const { id, agent, message, tool_name, tool_params, when, ...always } = wish
+  const job: JobWish = {
+    ...always,
+    schedule: wish.schedule.trim(),
+    id,
+    agent,
+    heartbeat: false,
+    ...(message === undefined ? {} : { message }),
+    ...(tool_name === undefined ? {} : { tool_name }),
+    ...(tool_params === undefined ? {} : { tool_params }),
+    ...(when === undefined ? {} : { when }),
+  }
+  const wanted = scheduleFields({ ...job, created_by: '', created_at: 0 })
+  const before = known && scheduleFields(known)
+  const gone = before ? Object.keys(before).filter((field) => !(field in wanted)) : []
+  const changes = [
+    ...changesOf(before, wanted),
+    ...gone.map((field) => ({ field, before: textOf(before?.[field]), after: '' })),
+  ]
+  return { item: itemOf({ kind: 'schedule', id }, known !== null, changes), job }
+}
+
+function draftHook(
+  wish: TemplateWebhook,
+  standing: StandingFleet,
+  byHand: boolean,
+): Draft & { readonly hook: HookWish } {
+  const named = standing.hooksOf(wish.agent).filter(({ name }) => name === wish.name)
+  if (named.length > 1) {
+    throw new Problem('conflict', {
+      detail: `agent ${wish.agent} has ${named.length} webhooks called ${wish.name}; rename all but one`,
+    })
+  }
+  const known = named[0] ?? null
+  const hook: HookWish = {
+    id: known?.id ?? null,
+    name: wish.name,
+    agentId: wish.agent,
+    instructions: wish.instructions,
+    when: wish.when ?? null,
+    perMinute: wish.per_minute ?? null,
+    repeats: wish.repeats,
+    signed: wish.signed,
+  }
+  const changes = changesOf(
+    known && hookFields(known),
+    hookFields({ ...hook, secretNumber: wish.signed ? 1 : null }),
+  )
+  const item = itemOf({ kind: 'webhook', id: `${wish.agent}: ${wish.name}` }, known !== null, changes)
+  return { item: byHand && item.action !== 'keep' ? { ...item, action: 'by-hand' } : item, hook }
+}
+
+/** What a template may say of a webhook, of one that is there. Pure. */
+function hookFields(
+  hook: Pick<Hook, 'instructions' | 'when' | 'perMinute' | 'repeats' | 'secretNumber'>,
+): Readonly<Record<string, unknown>> {
+  return {
+    instructions: hook.instructions,
+    when: hook.when,
+    per_minute: hook.perMinute,
+    repeats: hook.repeats,
+    signed: hook.secretNumber !== null,
+  }
+}
+
+function draftProject(wish: FleetTemplate['projects'][number], standing: StandingFleet) {
+  const project = { name: wish.name, dailyUsd: wish.daily_usd, monthlyUsd: wish.monthly_usd }
+  const before = standing.projectLimits(wish.name)
+  const isThere = before.dailyUsd !== null || before.monthlyUsd !== null
+  const changes = changesOf(isThere ? { budget: budgetText(before) } : null, { budget: budgetText(project) })
+  return { item: itemOf({ kind: 'project', id: wish.name }, isThere, changes), project }
+}

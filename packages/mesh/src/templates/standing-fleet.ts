@@ -1,0 +1,68 @@
+import type { JsonObject } from '@flotilla/protocol/json-value'
+import type { McpServers } from '@flotilla/protocol/mcp-servers'
+import type { PermissionRecord } from '@flotilla/protocol/permission-record'
+import type { PermissionStore } from '../access/index.ts'
+import { workerDefaultRecord } from '../access/index.ts'
+import type { AgentRecord, Fleet } from '../agents/index.ts'
+import type { Spending } from '../spending/index.ts'
+import type { CronJob, CronJobs } from '../triggers/cron/index.ts'
+import type { Hook, Webhooks } from '../triggers/webhook/index.ts'
+
+/** Where a fleet stands: what plans are made against, and exports are made of. */
+export interface StandingFleetDeps {
+  readonly agents: Pick<Fleet, 'find' | 'list' | 'isArchived' | 'mcpServers' | 'seedFiles'>
+  readonly permissions: Pick<PermissionStore, 'snapshot'>
+  readonly spending: { readonly budgets: Pick<Spending['budgets'], 'projectLimits'> }
+  readonly webhooks: Pick<Webhooks, 'all'>
+  readonly jobs: { readonly file: Pick<CronJobs['file'], 'jobs'> }
+}
+
+export interface StandingAgent {
+  readonly record: AgentRecord
+  readonly permissions: PermissionRecord
+  readonly heartbeat: CronJob | null
+  readonly files: Readonly<Record<string, string>>
+  readonly mcpServers: McpServers
+}
+
+/** The fleet as it stands at one moment. */
+export interface StandingFleet {
+  agent(agentId: string): StandingAgent | null
+  projectLimits(project: string): { readonly dailyUsd: number | null; readonly monthlyUsd: number | null }
+  hooksOf(agentId: string): readonly Hook[]
+  /** Without heartbeats. */
+  jobsOf(agentId: string): readonly CronJob[]
+  job(jobId: string): CronJob | null
+}
+
+export function standingFleet(deps: StandingFleetDeps): StandingFleet {
+  const jobs = deps.jobs.file.jobs()
+  const hooks = deps.webhooks.all()
+  const records = deps.permissions.snapshot()
+  return {
+    agent: (agentId) => {
+      const record = deps.agents.find(agentId)
+      if (!record) return null
+      return {
+        record,
+        permissions: records.recordOf(agentId) ?? workerDefaultRecord,
+        heartbeat: jobs.find((job) => job.heartbeat && job.agent === agentId) ?? null,
+        files: deps.agents.seedFiles.of(agentId),
+        mcpServers: deps.agents.mcpServers.of(agentId),
+      }
+    },
+    projectLimits: deps.spending.budgets.projectLimits,
+    hooksOf: (agentId) => hooks.filter((hook) => hook.agentId === agentId),
+    jobsOf: (agentId) => jobs.filter((job) => !job.heartbeat && job.agent === agentId),
+    job: (jobId) => jobs.find(({ id }) => id === jobId) ?? null,
+  }
+}
+
+/** What a template may say of a schedule, of a job that is there. Pure. */
+export function scheduleFields(job: CronJob): Readonly<Record<string, string | boolean | JsonObject>> {
+  const { schedule, timezone, enabled, suppress_empty, message, tool_name, tool_params, when } = job
+  const given = { schedule, timezone, enabled, suppress_empty, message, tool_name, tool_params, when }
+  return Object.fromEntries(
+    Object.entries(given).flatMap(([field, value]) => (value === undefined ? [] : [[field, value]])),
+  )
+}

@@ -1,0 +1,208 @@
+import { cronLimits } from '@flotilla/protocol/cron-api'
+import { heartbeatScheduleSchema } from '@flotilla/protocol/heartbeat-api'
+import { agentIdSchema } from '@flotilla/protocol/ids'
+import { jsonObjectSchema } from '@flotilla/protocol/json-value'
+import { limits, templateLimits, wireLimits } from '@flotilla/protocol/limits'
+import { mcpServersSchema } from '@flotilla/protocol/mcp-servers'
+import { budgetSchema } from '@flotilla/protocol/mesh-human-api'
+import { projectNameSchema } from '@flotilla/protocol/money-api'
+import type { PermissionRecord } from '@flotilla/protocol/permission-record'
+import { Problem } from '@flotilla/protocol/problem'
+import { webhookLimits } from '@flotilla/protocol/webhook-api'
+import { parseDocument } from 'yaml'
+import * as z from 'zod'
+import { readFields } from '../access/index.ts'
+import { reasonOf } from '../sandbox/index.ts'
+
+/** Repeats through anchors; more would let a short file unfold into a huge one. */
+const aliasesMax = 50
+/** Levels of lists and maps; the format has five, and each level costs the parser room on the stack. */
+const depthMax = 64
+/** Anchors, aliases and tags, and what looks like one: a parser goes over each of a row of them once more for each. */
+const marksMax = 5000
+export const templateNamePattern = /^[a-z0-9][a-z0-9-]{0,63}$/
+
+/** Only fields that are written down count. */
+const overridesSchema = z
+  .record(z.string(), z.unknown())
+  .transform((raw, context): Partial<PermissionRecord> => {
+    try {
+      return readFields(raw)
+    } catch (error) {
+      context.issues.push({ code: 'custom', message: reasonOf(error), input: raw })
+      return z.NEVER
+    }
+  })
+
+const oneLine = (maxChars: number) =>
+  z
+    .string()
+    .min(1)
+    .max(maxChars)
+    .regex(/^[^\p{Cc}]+$/u, 'one line is expected')
+
+/** Below /data: names without spaces, none of which leads up or hides. */
+const filePath = z
+  .string()
+  .max(200)
+  .regex(
+    /^[A-Za-z0-9_-][A-Za-z0-9._-]*(?:\/[A-Za-z0-9_-][A-Za-z0-9._-]*){0,7}$/,
+    'a path is names of letters, digits, . _ - with / between them, such as input/kb/returns.md',
+  )
+const fileContent = z.string().max(templateLimits.fileContentMaxChars)
+const filesSchema = z
+  .record(filePath, fileContent)
+  .refine(
+    (files) => Object.keys(files).length <= templateLimits.filesPerAgentMax,
+    `an agent has ${templateLimits.filesPerAgentMax} files at most`,
+  )
+const skillName = z.string().regex(/^[a-z][a-z0-9_-]{0,59}\.[jt]s$/, 'a skill is a file such as clean_csv.js')
+
+const limitUsd = z.number().min(0).max(1_000_000).nullable().default(null)
+
+const agentSchema = z.strictObject({
+  id: agentIdSchema,
+  role: z.string().min(1).max(500),
+  model: z.string().min(1).max(200).optional(),
+  instructions: z.string().max(limits.workspaceFileMaxChars['INSTRUCTIONS.md']),
+  permissions: overridesSchema.optional(),
+  project: z.optional(projectNameSchema),
+  mcpServers: z.optional(mcpServersSchema),
+  /** `every 30m`, or `off`. */
+  heartbeat: z.union([z.literal('off').transform(() => null), heartbeatScheduleSchema]).optional(),
+  budget: z
+    .pipe(
+      budgetSchema,
+      z.transform((budget) => ({ dailyUsd: budget.daily_usd, monthlyUsd: budget.monthly_usd })),
+    )
+    .optional(),
+  /** Laid below /data before the agent's first run, by path. */
+  files: filesSchema.optional(),
+  /** Tools of the agent's own: the source of each, by the name of its file. */
+  skills: z.record(skillName, fileContent).optional(),
+})
+
+const webhookSchema = z.strictObject({
+  name: oneLine(webhookLimits.nameMaxChars),
+  agent: agentIdSchema,
+  instructions: z.string().max(webhookLimits.instructionsMaxChars).default(''),
+  when: z.string().min(1).max(webhookLimits.whenMaxChars).optional(),
+  per_minute: z.number().int().min(1).max(webhookLimits.perMinuteMax).optional(),
+  /** Every delivery bears a signature by a secret that is made here. */
+  signed: z.boolean().default(true),
+  repeats: z.enum(['refuse', 'accept']).default('refuse'),
+})
+
+const scheduleSchema = z.strictObject({
+  id: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, 'an id is 1 to 64 letters, digits, _ and -'),
+  agent: agentIdSchema,
+  schedule: z.string().min(1).max(cronLimits.scheduleMaxChars),
+  timezone: z.string().max(64).default('UTC'),
+  enabled: z.boolean().default(true),
+  suppress_empty: z.boolean().default(true),
+  message: z.string().min(1).max(wireLimits.chatMessageMaxChars).optional(),
+  tool_name: z.string().min(1).max(128).optional(),
+  tool_params: z.optional(jsonObjectSchema),
+  when: z.string().min(1).max(cronLimits.whenMaxChars).optional(),
+})
+
+const templateSchema = z
+  .strictObject({
+    name: z.string().regex(templateNamePattern),
+    description: z.string().min(1).max(2000),
+    /** Budgets of projects; null for no limit. */
+    projects: z
+      .array(z.strictObject({ name: projectNameSchema, daily_usd: limitUsd, monthly_usd: limitUsd }))
+      .max(templateLimits.agentsMax)
+      .default([]),
+    agents: z.array(agentSchema).min(1).max(templateLimits.agentsMax),
+    webhooks: z.array(webhookSchema).max(templateLimits.webhooksMax).default([]),
+    schedules: z.array(scheduleSchema).max(templateLimits.schedulesMax).default([]),
+  })
+  .check((context) => {
+    for (const message of faultsOf(context.value)) {
+      context.issues.push({ code: 'custom', message, input: context.value })
+    }
+  })
+
+/** A ready group of workers with what belongs to them, as a file describes it. */
+export type FleetTemplate = z.output<typeof templateSchema>
+export type TemplateAgent = FleetTemplate['agents'][number]
+export type TemplateWebhook = FleetTemplate['webhooks'][number]
+export type TemplateSchedule = FleetTemplate['schedules'][number]
+
+/** What no part of it shows alone. Pure. */
+function faultsOf(template: {
+  readonly projects: readonly { readonly name: string }[]
+  readonly agents: readonly { readonly id: string }[]
+  readonly webhooks: readonly { readonly agent: string; readonly name: string }[]
+  readonly schedules: readonly { readonly id: string; readonly agent: string }[]
+}): string[] {
+  const ids = template.agents.map(({ id }) => id)
+  const strangers = [...template.webhooks, ...template.schedules].find(({ agent }) => !ids.includes(agent))
+  return [
+    ...(isDouble(ids) ? ['two agents have one id'] : []),
+    ...(isDouble(template.projects.map(({ name }) => name)) ? ['a project stands twice'] : []),
+    ...(isDouble(template.schedules.map(({ id }) => id)) ? ['two schedules have one id'] : []),
+    ...(isDouble(template.webhooks.map(({ agent, name }) => `${agent} ${name}`))
+      ? ['an agent has two webhooks of one name']
+      : []),
+    // Work for anybody else would be work for agents that trust what they are given more than this file is.
+    ...(strangers ? [`${strangers.agent} is not an agent of this template`] : []),
+  ]
+}
+
+function isDouble(names: readonly string[]): boolean {
+  return new Set(names).size !== names.length
+}
+
+/**
+ * Problem `unprocessable` with the reason. Its length and its depth are looked at before anything is parsed, and what
+ * repeats itself is unfolded within a bound: the file may come from anywhere.
+ */
+export function parseTemplate(name: string | null, text: string): FleetTemplate {
+  const called = name ?? 'file'
+  const broken = (reason: string) =>
+    new Problem('unprocessable', { detail: `template ${called}: ${reason}`, extra: { template: called } })
+  if (text.length > templateLimits.fileMaxChars)
+    throw broken(`it is longer than ${templateLimits.fileMaxChars} characters`)
+  if ((text.match(/(?:^|[\s,[{:])[&!*]/g)?.length ?? 0) > marksMax)
+    throw broken(`it has more than ${marksMax} anchors, aliases and tags`)
+  if (isDeep(text)) throw broken(`its lists and maps stand in each other more than ${depthMax} deep`)
+  let content: unknown
+  try {
+    const document = parseDocument(text, { uniqueKeys: true, schema: 'core' })
+    // A warning is something that the file means and the parser does not know, a tag for example.
+    const complaint = [...document.errors, ...document.warnings][0]
+    if (complaint) throw new Error(complaint.message)
+    content = document.toJS({ maxAliasCount: aliasesMax })
+  } catch (error) {
+    throw broken(reasonOf(error))
+  }
+  const parsed = templateSchema.safeParse(content)
+  if (!parsed.success) {
+    const issue = parsed.error.issues[0]
+    throw broken(`${issue?.path.join('.') ?? ''}: ${issue?.message ?? 'not a template'}`)
+  }
+  if (name !== null && parsed.data.name !== name) throw broken(`it calls itself ${parsed.data.name}`)
+  return parsed.data
+}
+
+/**
+ * Whether a parser would have to go deeper than any template needs, judged by what opens a level: brackets, and marks
+ * that stand one behind the other at the beginning of a line. Texts within the file count too, where such a row of
+ * marks is as rare. Pure.
+ */
+export function isDeep(text: string): boolean {
+  let open = 0
+  for (const line of text.split('\n')) {
+    const marks = /^(?:\s*(?:[-?:](?=\s|$)|[&!*][^\s,[\]{}]*))*/.exec(line)?.[0] ?? ''
+    if ((marks.match(/[-?:](?=\s|$)/g)?.length ?? 0) > depthMax) return true
+    for (const letter of line) {
+      if (letter === '[' || letter === '{') open += 1
+      if (letter === ']' || letter === '}') open = Math.max(0, open - 1)
+      if (open > depthMax) return true
+    }
+  }
+  return false
+}

@@ -1,0 +1,106 @@
+import { Problem } from '@flotilla/protocol/problem'
+import type { templatesApi as api } from '@flotilla/protocol/templates-api'
+import * as z from 'zod'
+import type { Caller, Guard } from '../access/index.ts'
+import type { Resumable } from '../storage/index.ts'
+import type { ApplyTemplate } from './apply-template.ts'
+import { createExportFleet } from './export-fleet.ts'
+import type { ExportFleet, ExportFleetDeps } from './export-fleet.ts'
+import { parseTemplate } from './template-file.ts'
+import type { FleetTemplate } from './template-file.ts'
+import type { FleetTemplates } from './template-folders.ts'
+
+/** Who was there before an apply that was cut off. */
+const thereSchema = z.object({ there: z.array(z.string()) })
+
+export type AppliedTemplate = Reply<'templateApply'>
+type Reply<Name extends keyof typeof api> = z.input<(typeof api)[Name]['response']>
+
+/** A template by its name, or its text. */
+interface Source {
+  readonly name?: string | undefined
+  readonly text?: string | undefined
+}
+
+export interface TemplateUses {
+  list(caller: Caller): Promise<Reply<'templates'>['templates']>
+  text(caller: Caller, name: string): Promise<Reply<'template'>>
+  plan(caller: Caller, source: Source): Promise<Reply<'templatePlan'>>
+  apply(
+    caller: Caller,
+    source: Source & { readonly digest?: string | undefined },
+  ): Promise<Reply<'templateApplyPlan'>>
+  /** What is there stays as it is. Agents that an earlier life of a call with a step made count as new. */
+  applyNew(caller: Caller, name: string, step?: Resumable<AppliedTemplate>): Promise<AppliedTemplate>
+  readonly exportFleet: ExportFleet
+}
+
+/** What people do with templates, in the words of their door. */
+export function createTemplateUses(
+  deps: ExportFleetDeps & {
+    readonly guard: Guard
+    readonly application: ApplyTemplate
+    readonly templates: FleetTemplates
+  },
+): TemplateUses {
+  const { guard, application, templates } = deps
+
+  async function read({ name, text }: Source): Promise<FleetTemplate> {
+    if ((name === undefined) === (text === undefined))
+      throw new Problem('bad-request', { detail: 'give the name of a template or its text' })
+    return text === undefined ? templates.read(name ?? '') : parseTemplate(null, text)
+  }
+
+  return {
+    async list(caller) {
+      guard(caller, { do: 'view-fleet' })
+      const found = await templates.list()
+      return Promise.all(
+        found.map(async ({ name, folder }) => {
+          const from = folder === 0 ? ('home' as const) : ('shipped' as const)
+          try {
+            const { description, agents } = await templates.read(name)
+            return { name, from, description, agents: agents.map(({ id }) => id), broken: null }
+          } catch (error) {
+            if (!(error instanceof Problem)) throw error
+            return { name, from, description: '', agents: [], broken: error.detail }
+          }
+        }),
+      )
+    },
+    async text(caller, name) {
+      guard(caller, { do: 'view-fleet' })
+      return { name, text: await templates.text(name) }
+    },
+    async plan(caller, source) {
+      guard(caller, { do: 'manage-fleet' })
+      return application.plan(caller, await read(source))
+    },
+    async apply(caller, { digest, ...source }) {
+      guard(caller, { do: 'manage-fleet' })
+      const { plan, secrets } = await application.apply(caller, await read(source), { digest })
+      return {
+        plan,
+        secrets: secrets.map(({ hook, secret }) => ({
+          webhook: `${hook.agentId}: ${hook.name}`,
+          path: `/webhook/hook/${hook.id}`,
+          secret,
+        })),
+      }
+    },
+    async applyNew(caller, name, step) {
+      guard(caller, { do: 'manage-fleet' })
+      const begun = thereSchema.safeParse(step?.begun)
+      const there = begun.success ? begun.data.there : deps.agents.list().map(({ id }) => id)
+      if (!begun.success) step?.begin({ there })
+      const { plan } = await application.apply(caller, await read({ name }), { onlyNew: true })
+      const ids = plan.items.filter(({ kind }) => kind === 'agent').map(({ id }) => id)
+      const reply = {
+        created: ids.filter((id) => !there.includes(id)),
+        existing: ids.filter((id) => there.includes(id)),
+      }
+      return step ? step.settle(() => reply) : reply
+    },
+    exportFleet: createExportFleet(deps),
+  }
+}
